@@ -1,0 +1,59 @@
+# Everything runs in .venv, which is made on first use and kept while pyproject.toml is unchanged.
+# Another interpreter: make PYTHON=python3.12 demo   (remove .venv first when there is one already)
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest -n auto
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-all lint format bench clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/installed  ## derive, prove and evaluate the planar arm; writes build/demo/planar.md
+	$(BIN)/python examples/demo.py
+
+test: lint  ## lint, then every test but the slow ones
+	$(PYTEST) -m "not slow"
+
+test-all: lint  ## lint, then every test
+	$(PYTEST)
+
+lint: $(VENV)/installed-dev  ## ruff (rules and format) and mypy, changing nothing
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/installed-dev  ## let ruff fix and format the code
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/installed-dev  ## run the benchmarks
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## remove what was built and cached; .venv stays
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name .venv -prune -o -name .git -prune -o -name __pycache__ -type d -exec rm -rf {} +
+
+# Stamps. The first is written only once the environment is complete, so an interrupted run starts over.
+$(VENV)/created:
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  version=$$("$(PYTHON)" --version 2>/dev/null) || version="not there"; \
+	  echo "armdyn needs Python 3.11 or newer, but $(PYTHON) is $$version. Try: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "Creating $(VENV) with $$("$(PYTHON)" --version 2>&1)"
+	@"$(PYTHON)" -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/installed: pyproject.toml | $(VENV)/created
+	@echo "Installing armdyn into $(VENV)"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml | $(VENV)/created
+	@echo "Installing armdyn with its development tools into $(VENV)"
+	@$(PIP) --editable ".[dev,peers]"
+	@touch $@ $(VENV)/installed

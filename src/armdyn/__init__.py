@@ -1,0 +1,42 @@
+"""armdyn: the dynamics of robot manipulators, exact to read and fast to run.
+
+The flow, in the order of the folders: `expression` (exact numbers with symbols) → `model` (what a robot is)
+→ `description` (text to model) → `dynamics` (the book's algorithms, once, over any scalar) → `exact` (closed
+form and proofs) → `kernels` (array functions) → `robot` (the front door) → `cli`.
+"""
+
+from armdyn.description import DescriptionError, bundled_robots
+from armdyn.exact import Equations, Proof
+from armdyn.expression import ArmdynError, Expression
+from armdyn.model import (
+    Inertia,
+    PhysicsWarning,
+    box,
+    cylinder,
+    hollow_cylinder,
+    point_mass,
+    rod,
+    sphere,
+)
+from armdyn.robot import BaseMotion, Robot
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ArmdynError",
+    "BaseMotion",
+    "DescriptionError",
+    "Equations",
+    "Expression",
+    "Inertia",
+    "PhysicsWarning",
+    "Proof",
+    "Robot",
+    "box",
+    "bundled_robots",
+    "cylinder",
+    "hollow_cylinder",
+    "point_mass",
+    "rod",
+    "sphere",
+]

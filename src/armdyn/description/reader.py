@@ -1,0 +1,116 @@
+"""A table of a robot file, read key by key, with errors that name file, key, finding and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, expression
+from armdyn.model.vector import Vector, vector
+
+_REQUIRED = object()
+
+
+class DescriptionError(ArmdynError):
+    """A robot description is wrong; the message names file, key, finding and what is allowed."""
+
+
+class Reader:
+    """One table: hands out its entries as exact numbers, and complains about what was not asked for."""
+
+    def __init__(self, table: object, source: str, path: str, symbols: Collection[str]) -> None:
+        self.source, self.path, self.symbols = source, path, symbols
+        if not isinstance(table, Mapping):
+            self.fail("", f"expected a table, found {_show(table)}")
+        self.table: Mapping[str, Any] = table
+        self.asked: set[str] = set()
+
+    def fail(self, key: str, message: str) -> NoReturn:
+        where = ".".join(part for part in (self.path, key) if part)
+        raise DescriptionError(f"{self.source}: {where}: {message}" if where else f"{self.source}: {message}")
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.table
+
+    def raw(self, key: str, default: object = _REQUIRED, example: str = "") -> Any:
+        self.asked.add(key)
+        if key in self.table:
+            return self.table[key]
+        if default is _REQUIRED:
+            self.fail(key, f"missing{'; ' + example if example else ''}")
+        return default
+
+    def text(self, key: str, default: object = _REQUIRED) -> str:
+        value = self.raw(key, default)
+        if not isinstance(value, str) or not value.strip():
+            self.fail(key, f"expected a text, found {_show(value)}")
+        return value
+
+    def choice(self, key: str, options: Iterable[str], default: object = _REQUIRED) -> Any:
+        allowed = ", ".join(f'"{o}"' for o in options)
+        value = self.raw(key, default, f"one of {allowed}")
+        if not isinstance(value, str) or value not in options:
+            self.fail(key, f"found {_show(value)}; allowed: {allowed}")
+        return value
+
+    def number(self, key: str, default: object = _REQUIRED) -> Expression:
+        return self.expression(key, self.raw(key, default, "a number or an expression in the symbols"))
+
+    def expression(self, key: str, value: object) -> Expression:
+        try:
+            found = expression(value, self.symbols)
+        except ExpressionError as error:
+            self.fail(key, str(error))
+        if found.number is not None and abs(found.number) > 10**300:
+            self.fail(key, "the number is larger than 1e300")
+        return found
+
+    def numbers(self, key: str, count: int, default: object = _REQUIRED) -> list[Expression]:
+        value = self.raw(key, default, f"a list of {count} numbers")
+        if not isinstance(value, (list, tuple)) or len(value) != count:
+            self.fail(key, f"expected a list of {count} numbers, found {_show(value)}")
+        return [self.expression(f"{key}[{i}]", x) for i, x in enumerate(value)]
+
+    def vector(self, key: str, default: object = _REQUIRED) -> Vector:
+        return vector(self.numbers(key, 3, default))
+
+    def direction(self, key: str) -> Vector:
+        """Three numbers, made a unit vector exactly."""
+        entries = self.numbers(key, 3)
+        squares = sum((x * x for x in entries), ZERO)
+        norm = squares.number
+        if norm is None:
+            self.fail(key, f"a direction is three numbers, found {', '.join(map(str, entries))}")
+        if norm == 0:
+            self.fail(key, "found [0, 0, 0]; a direction is not zero")
+        length = Expression.of(norm).sqrt()
+        return vector(x / length for x in entries)
+
+    def positive(self, key: str) -> Expression | None:
+        """An optional number that may not be negative."""
+        if key not in self:
+            return None
+        value = self.number(key)
+        if value.number is not None and value.number < 0:
+            self.fail(key, f"found {value}; zero or positive is allowed")
+        return value
+
+    def sub(self, key: str) -> Reader:
+        """A sub-table; an absent one reads as empty."""
+        return Reader(
+            self.raw(key, {}), self.source, ".".join(p for p in (self.path, key) if p), self.symbols
+        )
+
+    def finish(self) -> None:
+        """Complain about keys nobody asked for."""
+        unknown = [key for key in self.table if key not in self.asked]
+        if unknown:
+            self.fail(str(unknown[0]), f"unknown key; allowed here: {', '.join(sorted(self.asked))}")
+
+
+def _show(value: object) -> str:
+    if isinstance(value, Fraction):
+        return str(float(value))
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

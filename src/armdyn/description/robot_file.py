@@ -1,0 +1,233 @@
+"""The TOML robot file (and the same table from Python) -> RobotModel."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import warnings
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from armdyn.description import dh
+from armdyn.description.reader import DescriptionError, Reader
+from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, rational
+from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor
+from armdyn.model.parts import Coulomb, Friction, Limits, Link, Motor, Transform
+from armdyn.model.robot_model import BASE, PhysicsWarning, RobotModel, physics_warnings
+from armdyn.model.vector import Vector, apply
+
+_RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|base|(c|s|q|qd|qdd|sgn)\d+")
+_FORMULAS = {"dh": dh.standard, "mdh": dh.modified}
+
+
+def bundled_robots() -> list[str]:
+    """The names of the robots that come with the package."""
+    folder = resources.files("armdyn.description") / "robots"
+    return sorted(Path(f.name).stem for f in folder.iterdir() if f.name.endswith(".toml"))
+
+
+def load(robot: str | Path) -> RobotModel:
+    """A bundled robot by name, or a robot file by path."""
+    bundled = bundled_robots()
+    if isinstance(robot, str) and robot in bundled:
+        text = (resources.files("armdyn.description") / "robots" / f"{robot}.toml").read_text("utf-8")
+        return build(_toml(text, robot), robot)
+    path = Path(robot)
+    try:
+        text = path.read_text("utf-8")
+    except UnicodeDecodeError:
+        raise DescriptionError(f"{path}: not a text file; a robot file is TOML in UTF-8") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DescriptionError(
+            f"cannot read '{robot}' ({reason}); give a path to a robot file or a bundled name: {', '.join(bundled)}"
+        ) from None
+    return from_table(_toml(text, str(path)), str(path))
+
+
+def from_table(table: Mapping[str, Any], source: str = "robot") -> RobotModel:
+    """A robot from a table with the keys of the robot file; impossible bodies are warned of."""
+    model = build(table, source)
+    for text in physics_warnings(model):
+        warnings.warn(f"{source}: {text}", PhysicsWarning, stacklevel=3)
+    return model
+
+
+def _toml(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text, parse_float=rational)
+    except tomllib.TOMLDecodeError as error:
+        raise DescriptionError(f"{source}: not a TOML file: {error}") from None
+    except (ExpressionError, RecursionError, ValueError) as error:
+        raise DescriptionError(f"{source}: {error}") from None
+
+
+def build(table: Mapping[str, Any], source: str) -> RobotModel:
+    """The model a table describes."""
+    symbols = _symbols(table, source)
+    top = Reader(table, source, "", symbols.keys())
+    top.raw("symbols", {})
+    convention = top.choice("convention", ("dh", "mdh", "frames"))
+    entries = top.raw("link", example="at least one [[link]]")
+    if not isinstance(entries, (list, tuple)) or not entries:
+        top.fail("link", "expected one [[link]] table per link, in order from the base")
+    links: list[Link] = []
+    for i, entry in enumerate(entries):
+        links.append(_link(entry, i, convention, links, source, symbols.keys()))
+    arguments: dict[str, Any] = {
+        "name": top.text("name"),
+        "gravity": top.vector("gravity"),
+        "rotors": top.choice("rotors", ("exact", "reflected", "none"), "exact"),
+        "tip": top.text("tip", links[-1].name),
+        "tool": _pose(top.sub("tool")),
+    }
+    top.finish()
+    try:
+        return RobotModel(links=tuple(links), symbols=tuple(symbols.items()), **arguments)
+    except ArmdynError as error:
+        raise DescriptionError(f"{source}: {error}") from None
+
+
+def _symbols(table: Mapping[str, Any], source: str) -> dict[str, Expression | None]:
+    reader = Reader(Reader(table, source, "", ()).raw("symbols", {}), source, "symbols", ())
+    found: dict[str, Expression | None] = {}
+    for name in reader.table:
+        if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+            reader.fail(str(name), "a symbol's name is a letter followed by letters, digits and _")
+        if _RESERVED.fullmatch(name):
+            reader.fail(
+                name, "this name is taken (pi, functions, base, and c1 s1 q1 qd1 qdd1 sgn1 … of joints)"
+            )
+        found[name] = None if reader.raw(name) == "free" else reader.number(name)
+    return found
+
+
+def _link(entry: object, i: int, convention: str, before: list[Link], source: str, symbols: Any) -> Link:
+    reader = Reader(entry, source, f"link[{i + 1}]", symbols)
+    name = reader.text("name", f"link{i + 1}")
+    reader.path = f"link '{name}'"
+    parent = reader.text("parent", before[-1].name if before else BASE)
+    joint = reader.choice("joint", ("revolute", "prismatic", "fixed"))
+    T_before, axis, T_after = _placement(reader, convention, joint)
+    link = Link(
+        name=name,
+        parent=parent,
+        joint=joint,
+        before=T_before,
+        axis=axis,
+        after=T_after,
+        inertia=_inertia(reader),
+        friction=_friction(reader.sub("friction"), offset=True),
+        limits=_limits(reader.sub("limits")),
+        motor=_motor(reader.sub("motor"), parent, apply(T_before.R, axis)) if "motor" in reader else None,
+    )
+    reader.asked.add("motor")
+    reader.finish()
+    return link
+
+
+def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
+    if convention == "frames":
+        origin = _pose(reader.sub("origin"), required=True)
+        axis: Vector = reader.direction("axis") if joint != "fixed" else (0, 0, 1)
+        return origin, axis, Transform()
+    variable = {"revolute": "theta", "prismatic": "d"}.get(joint)
+    values = {
+        key: reader.number(key, 0) if key == variable else reader.number(key)
+        for key in ("a", "alpha", "d", "theta")
+    }
+    return _FORMULAS[convention](**values)
+
+
+def _pose(reader: Reader, required: bool = False) -> Transform:
+    xyz = reader.vector("xyz") if required else reader.vector("xyz", [0, 0, 0])
+    T = dh.frame(xyz, reader.vector("rpy", [0, 0, 0]))
+    reader.finish()
+    return T
+
+
+def _inertia(reader: Reader) -> Inertia:
+    mass = reader.number("mass", 0)
+    com = reader.vector("com", [0, 0, 0])
+    table = reader.sub("inertia")
+    tensor: Tensor = tuple(table.number(key, 0) for key in TENSOR_KEYS)  # type: ignore[assignment]
+    table.finish()
+    return Inertia.at_com(mass, com, tensor)
+
+
+def _friction(reader: Reader, offset: bool) -> Friction:
+    friction = Friction(
+        viscous=reader.number("viscous", 0),
+        coulomb=_coulomb(reader),
+        offset=reader.number("offset", 0) if offset else ZERO,
+    )
+    reader.finish()
+    return friction
+
+
+def _coulomb(reader: Reader) -> Coulomb:
+    """One value, or [at positive speed, at negative speed]."""
+    if not isinstance(reader.raw("coulomb", 0), (list, tuple)):
+        value = reader.number("coulomb", 0)
+        if value.number is not None and value.number < 0:
+            reader.fail("coulomb", f"found {value}; zero or positive is allowed")
+        return (value, -value)
+    forward, backward = reader.numbers("coulomb", 2)
+    signs = [(x.number or 0) for x in (forward, backward)]
+    if signs[0] < 0 or signs[1] > 0:
+        reader.fail(
+            "coulomb",
+            f"found [{forward}, {backward}]; the pair is [torque at positive speed, torque at negative speed], "
+            "so the first is not negative and the second not positive",
+        )
+    return (forward, backward)
+
+
+def _limits(reader: Reader) -> Limits:
+    position = None
+    if "position" in reader:
+        low, high = reader.numbers("position", 2)
+        if low.number is not None and high.number is not None and low.number > high.number:
+            reader.fail("position", f"found [{low}, {high}]; the lower limit comes first")
+        position = (low, high)
+    limits = Limits(position, *(reader.positive(k) for k in ("velocity", "acceleration", "jerk", "torque")))
+    reader.asked.update(("position", "velocity", "acceleration", "jerk", "torque"))
+    reader.finish()
+    return limits
+
+
+def _motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:
+    carrier = reader.text("carrier", parent)
+    if "axis" not in reader and carrier != parent:
+        reader.fail(
+            "axis", f"missing; on a carrier ('{carrier}') other than the joint's parent it must be given"
+        )
+    axial, transverse = _rotor_inertia(reader)
+    coupling = reader.sub("coupling")
+    motor = Motor(
+        carrier=carrier,
+        axis=reader.direction("axis") if "axis" in reader else joint_axis,
+        gear=reader.number("gear"),
+        axial=axial,
+        transverse=transverse,
+        mass=reader.number("mass", 0),
+        position=reader.vector("position", [0, 0, 0]),
+        coupling=tuple((name, coupling.number(name)) for name in coupling.table),
+        friction=_friction(reader.sub("friction"), offset=False),
+        torque_constant=reader.number("torque_constant", 1),
+    )
+    reader.asked.add("axis")
+    reader.finish()
+    return motor
+
+
+def _rotor_inertia(reader: Reader) -> tuple[Expression, Expression]:
+    """One number is the axial inertia; or { axial, transverse }."""
+    if not isinstance(reader.raw("inertia", example="a number or { axial, transverse }"), Mapping):
+        return reader.number("inertia"), ZERO
+    table = reader.sub("inertia")
+    values = (table.number("axial"), table.number("transverse", 0))
+    table.finish()
+    return values

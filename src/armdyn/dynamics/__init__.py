@@ -1,0 +1,49 @@
+"""The algorithms of the book, each once, over any scalar."""
+
+from armdyn.dynamics.coriolis import coriolis_matrix
+from armdyn.dynamics.energy import (
+    kinetic_energy,
+    kinetic_regressor,
+    potential_energy,
+    potential_regressor,
+)
+from armdyn.dynamics.forward import forward_dynamics
+from armdyn.dynamics.friction import friction_torques
+from armdyn.dynamics.inertia_matrix import (
+    inertia_by_jacobians,
+    inertia_by_unit_accelerations,
+    inertia_matrix,
+)
+from armdyn.dynamics.kinematics import jacobian, jacobian_dot, pose
+from armdyn.dynamics.newton_euler import (
+    BaseMotion,
+    NewtonEuler,
+    gravity_torques,
+    inverse_dynamics,
+    joint_wrenches,
+    newton_euler,
+)
+from armdyn.dynamics.regressor import regressor
+
+__all__ = [
+    "BaseMotion",
+    "NewtonEuler",
+    "coriolis_matrix",
+    "forward_dynamics",
+    "friction_torques",
+    "gravity_torques",
+    "inertia_by_jacobians",
+    "inertia_by_unit_accelerations",
+    "inertia_matrix",
+    "inverse_dynamics",
+    "jacobian",
+    "jacobian_dot",
+    "joint_wrenches",
+    "kinetic_energy",
+    "kinetic_regressor",
+    "newton_euler",
+    "pose",
+    "potential_energy",
+    "potential_regressor",
+    "regressor",
+]

@@ -1,0 +1,191 @@
+"""Frames, velocities, poses and Jacobians (7.14)–(7.29), (7.93)–(7.101).
+
+Vectors of a body are in the axes of its own frame, as in (7.107)–(7.109), unless a name says `_0`: then
+they are in base axes. Deviation from the book: a joint sits between two constant transforms, so that no
+algorithm depends on a DH convention; its axis z and, for a revolute joint, the vector r from the joint to
+the origin of the body's frame are constant in body axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from armdyn.expression.functions import cos, sin
+from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism
+from armdyn.model.vector import (
+    IDENTITY,
+    ZERO3,
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    apply,
+    apply_transposed,
+    cross,
+    multiply,
+    rotation_about,
+    scale,
+    sub,
+)
+
+
+@dataclass(frozen=True)
+class JointFrame:
+    """A joint at a given position: how its body sits on its parent."""
+
+    R: Matrix  # body axes -> parent axes
+    z: Vector  # joint axis, body axes
+    r: Vector  # from the joint's place on the parent to the body's origin, body axes
+
+
+def joint_frame(body: Body, q: Scalar) -> JointFrame:
+    """R_i^{i−1}, z and r_{i−1,i} of a joint."""
+    z = apply_transposed(body.R_after, body.axis)
+    r = apply_transposed(body.R_after, body.p_after)
+    if body.joint == "revolute":
+        R_joint = rotation_about(body.axis, cos(q), sin(q))
+        return JointFrame(multiply(multiply(body.R_before, R_joint), body.R_after), z, r)
+    return JointFrame(multiply(body.R_before, body.R_after), z, add(r, scale(q, z)))
+
+
+def joint_frames(mechanism: Mechanism, q: Sequence[Scalar]) -> list[JointFrame]:
+    return [joint_frame(body, q_i) for body, q_i in zip(mechanism.bodies, q, strict=True)]
+
+
+def velocities(
+    mechanism: Mechanism, joints: Sequence[JointFrame], qd: Sequence[Scalar]
+) -> tuple[list[Vector], list[Vector]]:
+    """ω_i and ṗ_i of every body (7.93), (7.94)."""
+    w: list[Vector] = []
+    v: list[Vector] = []
+    for body, joint, qd_i in zip(mechanism.bodies, joints, qd, strict=True):
+        w_parent, v_parent = (ZERO3, ZERO3) if body.parent == FIXED_BASE else (w[body.parent], v[body.parent])
+        v_joint = add(v_parent, cross(w_parent, body.p_before))
+        w_i, v_i = apply_transposed(joint.R, w_parent), apply_transposed(joint.R, v_joint)
+        if body.joint == "revolute":
+            w_i = add(w_i, scale(qd_i, joint.z))
+        else:
+            v_i = add(v_i, scale(qd_i, joint.z))
+        w.append(w_i)
+        v.append(add(v_i, cross(w_i, joint.r)))
+    return w, v
+
+
+@dataclass(frozen=True)
+class BaseFrame:
+    """A body and its joint seen from the base: R, origin p, joint axis z and a point c on it."""
+
+    R: Matrix
+    p: Vector
+    z: Vector
+    c: Vector
+
+
+def base_frames(mechanism: Mechanism, joints: Sequence[JointFrame]) -> list[BaseFrame]:
+    frames: list[BaseFrame] = []
+    for body, joint in zip(mechanism.bodies, joints, strict=True):
+        R_0, p_0 = _parent_pose(frames, body.parent)
+        R = multiply(R_0, joint.R)
+        c = add(p_0, apply(R_0, body.p_before))
+        frames.append(BaseFrame(R, add(c, apply(R, joint.r)), apply(R, joint.z), c))
+    return frames
+
+
+def _parent_pose(frames: Sequence[BaseFrame], parent: int) -> tuple[Matrix, Vector]:
+    return (IDENTITY, ZERO3) if parent == FIXED_BASE else (frames[parent].R, frames[parent].p)
+
+
+def ancestors(mechanism: Mechanism, body: int) -> list[int]:
+    """The joints between the base and a body, its own first."""
+    path = []
+    while body != FIXED_BASE:
+        path.append(body)
+        body = mechanism.bodies[body].parent
+    return path
+
+
+def tip_pose(mechanism: Mechanism, frames: Sequence[BaseFrame]) -> tuple[Matrix, Vector]:
+    """Orientation and position of the tip frame in the base frame."""
+    R, p = _parent_pose(frames, mechanism.tip)
+    return multiply(R, mechanism.R_tip), add(p, apply(R, mechanism.p_tip))
+
+
+def pose(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """The homogeneous transform of the tip frame, 4×4."""
+    R, p = tip_pose(mechanism, base_frames(mechanism, joint_frames(mechanism, q)))
+    return [[*R[0], p[0]], [*R[1], p[1]], [*R[2], p[2]], [0, 0, 0, 1]]
+
+
+def point_jacobian(
+    mechanism: Mechanism, frames: Sequence[BaseFrame], body: int, p_0: Vector
+) -> tuple[list[Vector], list[Vector]]:
+    """Columns of J_P and J_O of a point fixed to a body, base axes (7.16)–(7.19), (7.25)–(7.26)."""
+    J_P: list[Vector] = [ZERO3] * mechanism.n
+    J_O: list[Vector] = [ZERO3] * mechanism.n
+    for j in ancestors(mechanism, body):
+        z, c = frames[j].z, frames[j].c
+        if mechanism.bodies[j].joint == "revolute":
+            J_P[j], J_O[j] = cross(z, sub(p_0, c)), z
+        else:
+            J_P[j] = z
+    return J_P, J_O
+
+
+def rotor_jacobian(mechanism: Mechanism, frames: Sequence[BaseFrame], rotor: int) -> list[Vector]:
+    """Columns of J_O of a rotor: its carrier's, and k_j z_m for the joints of its row (7.28)–(7.29)."""
+    part = mechanism.rotors[rotor]
+    _, J_O = point_jacobian(mechanism, frames, part.carrier, ZERO3)
+    R, _ = _parent_pose(frames, part.carrier)
+    z_m = apply(R, part.axis)
+    for j, k in part.row:
+        J_O[j] = add(J_O[j], scale(k, z_m))
+    return J_O
+
+
+def jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """The geometric Jacobian of the tip frame, 6×n: linear rows over angular rows, base axes."""
+    frames = base_frames(mechanism, joint_frames(mechanism, q))
+    _, p = tip_pose(mechanism, frames)
+    return _rows(*point_jacobian(mechanism, frames, mechanism.tip, p))
+
+
+def jacobian_dot(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
+    """Its time derivative, 6×n: each column differentiated, ż_j = ω × z_j."""
+    joints = joint_frames(mechanism, q)
+    frames = base_frames(mechanism, joints)
+    _, p = tip_pose(mechanism, frames)
+    w, v = velocities(mechanism, joints, qd)
+    pd = _point_velocity(mechanism, frames, w, v, mechanism.tip, p)
+    Jd_P: list[Vector] = [ZERO3] * mechanism.n
+    Jd_O: list[Vector] = [ZERO3] * mechanism.n
+    for j in ancestors(mechanism, mechanism.tip):
+        z, c = frames[j].z, frames[j].c
+        parent = mechanism.bodies[j].parent
+        zd = cross(apply(frames[j].R, w[j]), z)
+        if mechanism.bodies[j].joint == "revolute":
+            cd = _point_velocity(mechanism, frames, w, v, parent, c)
+            Jd_P[j] = add(cross(zd, sub(p, c)), cross(z, sub(pd, cd)))
+            Jd_O[j] = zd
+        else:
+            Jd_P[j] = zd
+    return _rows(Jd_P, Jd_O)
+
+
+def _point_velocity(
+    mechanism: Mechanism,
+    frames: Sequence[BaseFrame],
+    w: Sequence[Vector],
+    v: Sequence[Vector],
+    body: int,
+    p_0: Vector,
+) -> Vector:
+    """Velocity in base axes of a point that moves with a body."""
+    if body == FIXED_BASE:
+        return ZERO3
+    frame = frames[body]
+    return add(apply(frame.R, v[body]), cross(apply(frame.R, w[body]), sub(p_0, frame.p)))
+
+
+def _rows(columns_P: Sequence[Vector], columns_O: Sequence[Vector]) -> list[list[Scalar]]:
+    return [[column[i] for column in columns] for columns in (columns_P, columns_O) for i in range(3)]

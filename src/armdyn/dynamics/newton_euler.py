@@ -1,0 +1,247 @@
+"""Newton–Euler with rotors: the recursive algorithm (7.107)–(7.114).
+
+Deviations from the book: inertia is used in the form linear in the parameters, moments and tensors about
+the frame's origin (7.71), so the centre of mass of (7.110) is not needed; gravity enters as p̈_0 − g_0; the
+base may move; rotors may sit on any body with any transmission row; links may branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from armdyn.dynamics.friction import friction_torques, rotor_speed
+from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
+from armdyn.model.inertia import Inertia
+from armdyn.model.mechanism import FIXED_BASE, Mechanism
+from armdyn.model.vector import (
+    ZERO3,
+    Scalar,
+    Vector,
+    add,
+    apply,
+    apply_transposed,
+    cross,
+    dot,
+    scale,
+    sub,
+)
+
+
+@dataclass(frozen=True)
+class BaseMotion:
+    """Motion of the base in base axes: ω_0 [rad/s], ω̇_0 [rad/s²], p̈_0 [m/s²] (gravity not included)."""
+
+    angular_velocity: Vector = ZERO3
+    angular_acceleration: Vector = ZERO3
+    linear_acceleration: Vector = ZERO3
+
+
+@dataclass
+class NewtonEuler:
+    """The recursion's quantities, body by body, in body axes; rotors in their carrier's axes."""
+
+    joints: list[JointFrame]
+    w: list[Vector]  # ω_i (7.107)
+    dw: list[Vector]  # ω̇_i (7.108)
+    a: list[Vector]  # p̈_i, gravity included (7.109)
+    dw_m: list[Vector]  # ω̇_m of each rotor (7.111)
+    f: list[Vector]  # force on body i from its parent (7.112)
+    mu: list[Vector]  # moment on it, about the joint's place on the parent (7.113)
+    tau: list[Scalar]  # (7.114)
+
+
+def newton_euler(
+    mechanism: Mechanism,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    wrench: Sequence[Scalar] | None = None,
+    base: BaseMotion | None = None,
+    friction: bool = True,
+) -> NewtonEuler:
+    """Torques for a motion, with every quantity computed on the way.
+
+    `wrench` is h_e: force over moment that the tip exerts on its surroundings, base axes.
+    """
+    base = base or BaseMotion()
+    joints = joint_frames(mechanism, q)
+    w, dw, a = _forward(mechanism, joints, qd, qdd, base)
+    rotors = _rotor_motion(mechanism, w, dw, qd, qdd, base)
+    f, n = _inertial_wrenches(mechanism, w, dw, a)
+    for rotor, (momentum_rate, _) in zip(mechanism.rotors, rotors, strict=True):
+        if rotor.carrier != FIXED_BASE:
+            n[rotor.carrier] = add(n[rotor.carrier], momentum_rate)
+    if wrench is not None:
+        _add_tip_wrench(mechanism, joints, wrench, f, n)
+    mu, tau = _backward(mechanism, joints, f, n)
+    for rotor, (_, spin_torque) in zip(mechanism.rotors, rotors, strict=True):
+        for j, k in rotor.row:
+            tau[j] = tau[j] + k * spin_torque
+    if friction:
+        tau = [t + t_f for t, t_f in zip(tau, friction_torques(mechanism, qd), strict=True)]
+    dw_m = _rotor_accelerations(mechanism, w, dw, qd, qdd, base)
+    return NewtonEuler(joints, w, dw, a, dw_m, f, mu, tau)
+
+
+def _forward(
+    mechanism: Mechanism,
+    joints: Sequence[JointFrame],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    base: BaseMotion,
+) -> tuple[list[Vector], list[Vector], list[Vector]]:
+    """ω_i, ω̇_i, p̈_i (7.107)–(7.109)."""
+    w: list[Vector] = []
+    dw: list[Vector] = []
+    a: list[Vector] = []
+    a_0 = sub(base.linear_acceleration, mechanism.gravity)
+    for i, (body, joint) in enumerate(zip(mechanism.bodies, joints, strict=True)):
+        if body.parent == FIXED_BASE:
+            w_p, dw_p, a_p = base.angular_velocity, base.angular_acceleration, a_0
+        else:
+            w_p, dw_p, a_p = w[body.parent], dw[body.parent], a[body.parent]
+        a_joint = add(a_p, point_acceleration(w_p, dw_p, body.p_before))
+        w_i, dw_i, a_i = (apply_transposed(joint.R, x) for x in (w_p, dw_p, a_joint))
+        if body.joint == "revolute":
+            dw_i = add(dw_i, scale(qdd[i], joint.z), cross(w_i, scale(qd[i], joint.z)))
+            w_i = add(w_i, scale(qd[i], joint.z))
+        else:
+            a_i = add(a_i, scale(qdd[i], joint.z), cross(w_i, scale(2 * qd[i], joint.z)))
+        w.append(w_i)
+        dw.append(dw_i)
+        a.append(add(a_i, point_acceleration(w_i, dw_i, joint.r)))
+    return w, dw, a
+
+
+def point_acceleration(w: Vector, dw: Vector, r: Vector) -> Vector:
+    """ω̇ × r + ω × (ω × r)."""
+    return add(cross(dw, r), cross(w, cross(w, r)))
+
+
+def _carrier_motion(
+    carrier: int, w: Sequence[Vector], dw: Sequence[Vector], base: BaseMotion
+) -> tuple[Vector, Vector]:
+    if carrier == FIXED_BASE:
+        return base.angular_velocity, base.angular_acceleration
+    return w[carrier], dw[carrier]
+
+
+def _rotor_motion(
+    mechanism: Mechanism,
+    w: Sequence[Vector],
+    dw: Sequence[Vector],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    base: BaseMotion,
+) -> list[tuple[Vector, Scalar]]:
+    """Per rotor: d/dt (Im θ̇ z_m), the last terms of (7.113), and Im ω̇_mᵀ z_m of (7.114)."""
+    result = []
+    for rotor in mechanism.rotors:
+        w_c, dw_c = _carrier_motion(rotor.carrier, w, dw, base)
+        speed, acceleration = rotor_speed(rotor.row, qd), rotor_speed(rotor.row, qdd)
+        rate = add(scale(acceleration, rotor.axis), scale(speed, cross(w_c, rotor.axis)))
+        spin = acceleration + dot(rotor.axis, dw_c)
+        result.append((scale(rotor.inertia, rate), rotor.inertia * spin))
+    return result
+
+
+def _rotor_accelerations(
+    mechanism: Mechanism,
+    w: Sequence[Vector],
+    dw: Sequence[Vector],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    base: BaseMotion,
+) -> list[Vector]:
+    """ω̇_m = ω̇ + θ̈ z_m + θ̇ ω × z_m (7.111)."""
+    result = []
+    for rotor in mechanism.rotors:
+        w_c, dw_c = _carrier_motion(rotor.carrier, w, dw, base)
+        spin = scale(rotor_speed(rotor.row, qdd), rotor.axis)
+        result.append(add(dw_c, spin, scale(rotor_speed(rotor.row, qd), cross(w_c, rotor.axis))))
+    return result
+
+
+def body_wrench(inertia: Inertia, w: Vector, dw: Vector, a: Vector) -> tuple[Vector, Vector]:
+    """Force and moment about the frame's origin that move a body: Newton and Euler, linear in parameters."""
+    f = add(scale(inertia.mass, a), point_acceleration(w, dw, inertia.moment))
+    n = add(apply(inertia.matrix, dw), cross(w, apply(inertia.matrix, w)), cross(inertia.moment, a))
+    return f, n
+
+
+def _inertial_wrenches(
+    mechanism: Mechanism, w: Sequence[Vector], dw: Sequence[Vector], a: Sequence[Vector]
+) -> tuple[list[Vector], list[Vector]]:
+    pairs = [
+        body_wrench(body.inertia, *motion) for body, *motion in zip(mechanism.bodies, w, dw, a, strict=True)
+    ]
+    return [f for f, _ in pairs], [n for _, n in pairs]
+
+
+def _add_tip_wrench(
+    mechanism: Mechanism,
+    joints: Sequence[JointFrame],
+    wrench: Sequence[Scalar],
+    f: list[Vector],
+    n: list[Vector],
+) -> None:
+    """f_{n+1}, μ_{n+1}: bring h_e from base axes to the tip's body."""
+    if mechanism.tip == FIXED_BASE:
+        return
+    force: Vector = (wrench[0], wrench[1], wrench[2])
+    moment: Vector = (wrench[3], wrench[4], wrench[5])
+    for j in reversed(ancestors(mechanism, mechanism.tip)):
+        force, moment = apply_transposed(joints[j].R, force), apply_transposed(joints[j].R, moment)
+    f[mechanism.tip] = add(f[mechanism.tip], force)
+    n[mechanism.tip] = add(n[mechanism.tip], moment, cross(mechanism.p_tip, force))
+
+
+def _backward(
+    mechanism: Mechanism, joints: Sequence[JointFrame], f: list[Vector], n: list[Vector]
+) -> tuple[list[Vector], list[Scalar]]:
+    """f_i, μ_i from the last body to the first (7.112)–(7.113), and the joint's share of τ_i (7.114).
+
+    On entry f, n hold each body's own wrench about its origin; f is completed in place.
+    """
+    mu: list[Vector] = [ZERO3] * mechanism.n
+    tau: list[Scalar] = [0] * mechanism.n
+    for i in reversed(range(mechanism.n)):
+        body, joint = mechanism.bodies[i], joints[i]
+        mu[i] = add(n[i], cross(joint.r, f[i]))
+        tau[i] = dot(joint.z, mu[i] if body.joint == "revolute" else f[i])
+        if body.parent != FIXED_BASE:
+            f_p = apply(joint.R, f[i])
+            f[body.parent] = add(f[body.parent], f_p)
+            n[body.parent] = add(n[body.parent], apply(joint.R, mu[i]), cross(body.p_before, f_p))
+    return mu, tau
+
+
+def inverse_dynamics(
+    mechanism: Mechanism,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    wrench: Sequence[Scalar] | None = None,
+    base: BaseMotion | None = None,
+) -> list[Scalar]:
+    """τ of (7.42)."""
+    return newton_euler(mechanism, q, qd, qdd, wrench, base).tau
+
+
+def joint_wrenches(
+    mechanism: Mechanism,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    wrench: Sequence[Scalar] | None = None,
+) -> list[list[Scalar]]:
+    """f_i over μ_i for every joint, n×6, in body axes (7.112)–(7.113)."""
+    result = newton_euler(mechanism, q, qd, qdd, wrench)
+    return [[*f, *mu] for f, mu in zip(result.f, result.mu, strict=True)]
+
+
+def gravity_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
+    """g(q): the torques that hold the arm still (7.39)."""
+    still = [0] * mechanism.n
+    return newton_euler(mechanism, q, still, still, friction=False).tau

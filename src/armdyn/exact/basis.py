@@ -1,0 +1,136 @@
+"""What the equations of one robot are written in: two rings and the parameters that join them.
+
+The *kinematic* ring has joint variables and geometry; the coefficients of the dynamic parameters live there,
+which keeps them small. The *full* ring has the inertial symbols too; entries are expanded into it on demand.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from armdyn.exact.mechanism import atoms_of, geometry_entries, over_ring
+from armdyn.exact.ring import Poly, Ring
+from armdyn.expression import ArmdynError, Atom, Expression, parse
+from armdyn.model.mechanism import Mechanism, lower
+from armdyn.model.parameters import extras, parameter_names, parameter_vector
+from armdyn.model.robot_model import RobotModel
+
+if TYPE_CHECKING:
+    from armdyn.exact.form import Form
+
+_SUM = re.compile(r"([cs])(\d{2,})")
+
+
+class Basis:
+    """The rings, the parameter values and the readers and printers of one robot's equations."""
+
+    def __init__(self, model: RobotModel) -> None:
+        self.model = model
+        self.exact: Mechanism = lower(model, lambda x: x)
+        self.extras = extras(model)
+        self.parameter_names = parameter_names(model)
+        self.parameters = [Expression.of(x) for x in parameter_vector(self.exact, self.extras)]
+        self.joints = tuple(link.joint for link in model.moving)
+        self._geometry = atoms_of(geometry_entries(self.exact))
+
+    @property
+    def n(self) -> int:
+        return self.exact.n
+
+    @cached_property
+    def kinematic(self) -> Ring:
+        return self._ring(*self._geometry)
+
+    @cached_property
+    def full(self) -> Ring:
+        atoms, inverted = atoms_of(self.parameters)
+        declared = {Atom("symbol", name) for name, _ in self.model.symbols}
+        return self._ring(self._geometry[0] | atoms | declared, self._geometry[1] | inverted)
+
+    @cached_property
+    def with_parameter_names(self) -> Ring:
+        """The kinematic ring with one generator per dynamic parameter."""
+        return self._ring(*self._geometry, tuple(f"[{name}]" for name in self.parameter_names))
+
+    def _ring(self, atoms: set[Atom], inverted: set[Atom], names: tuple[str, ...] = ()) -> Ring:
+        coupled = self.exact.motor_friction
+        ring = Ring(self.joints, atoms | inverted, inverted, len(coupled), names)
+        for i, friction in enumerate(coupled):
+            speed = ring.zero
+            for j, k in friction.row:
+                speed = speed + ring.gen(f"qd{j + 1}") * _in(ring, k)
+            ring.register_sign(speed, f"sgnm{i + 1}")
+        return ring
+
+    @cached_property
+    def values(self) -> list[Poly]:
+        """The parameters in the full ring."""
+        return [self.full.constant(x) for x in self.parameters]
+
+    @cached_property
+    def value_sizes(self) -> list[int]:
+        return [len(x) for x in self.values]
+
+    def mechanism(self) -> Mechanism:
+        """The robot over the kinematic ring, its dynamic parameters set to zero: for regressors."""
+        return over_ring(self.exact, self.kinematic, [0] * len(self.parameters), self.extras)
+
+    def named_mechanism(self) -> Mechanism:
+        """The robot over the ring with parameter names, each parameter a generator."""
+        ring = self.with_parameter_names
+        generators = [ring.gen(f"[{name}]") for name in self.parameter_names]
+        return over_ring(self.exact, ring, generators, self.extras)
+
+    # ---- reading ---------------------------------------------------------------------------------------
+
+    def read(self, text: str, ring: Ring | None = None) -> Poly:
+        """A text in the description's symbols, c1 s1 c12 …, q1, qd1, qdd1, sgn1 as an element (full ring)."""
+        ring = ring or self.full
+        total = ring.zero
+        for monomial, coefficient in parse(text).terms:
+            term = ring.one * coefficient
+            for atom, exponent in monomial:
+                factor = self._generator(ring, atom, exponent < 0)
+                term = term * factor ** abs(exponent)
+            total = total + term
+        return total
+
+    def _generator(self, ring: Ring, atom: Atom, inverted: bool) -> Poly:
+        name = f"1/{atom}" if inverted else str(atom)
+        if name in ring.index:
+            return ring.gen(name)
+        match = _SUM.fullmatch(name)
+        if match and self.n < 10:
+            kind, digits = match.groups()
+            joints = [int(d) - 1 for d in digits]
+            if all(0 <= j < self.n and self.joints[j] == "revolute" for j in joints):
+                return cos_sin_of_sum(ring, joints)[kind == "s"]
+        known = ", ".join(n for n in ring.names if not n.startswith("["))
+        raise ArmdynError(f"'{name}' is not in these equations; they have {known}")
+
+    # ---- printing --------------------------------------------------------------------------------------
+
+    def text(self, form: Form) -> str:
+        from armdyn.exact.printing import TEXT, Printer
+
+        return Printer(self, TEXT).entry(form)
+
+    def latex(self, form: Form) -> str:
+        from armdyn.exact.printing import LATEX, Printer
+
+        return Printer(self, LATEX).entry(form)
+
+
+def _in(ring: Ring, x: Any) -> Any:
+    return ring.constant(x) if isinstance(x, Expression) else x
+
+
+def cos_sin_of_sum(ring: Ring, joints: list[int]) -> tuple[Poly, Poly]:
+    """cos and sin of a sum of joint angles, multiplied out."""
+    c, s = ring.one, ring.zero
+    for j in joints:
+        cj, sj = ring.gen(f"c{j + 1}"), ring.gen(f"s{j + 1}")
+        c, s = c * cj - s * sj, s * cj + c * sj
+    return c, s

@@ -1,0 +1,141 @@
+"""Entries of the equations: linear forms in the dynamic parameters, with polynomials as coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from armdyn.exact.ring import Poly
+
+if TYPE_CHECKING:
+    from armdyn.exact.basis import Basis
+
+T = TypeVar("T")
+
+
+class Form:
+    """Σ_p a_p π_p: one entry of B, C, g, … with a_p in the kinematic ring, π_p the robot's parameters.
+
+    Compared by what it is worth when the parameters are written out in the description's symbols; also with
+    a text, which is read as an expression in those symbols, c1, s12, …, q1, qd1, qdd1 and sgn1.
+    """
+
+    def __init__(self, basis: Basis, coefficients: dict[int, Poly]) -> None:
+        self.basis = basis
+        self.coefficients = {p: a for p, a in coefficients.items() if a}
+
+    @cached_property
+    def expanded(self) -> Poly:
+        """The entry as one polynomial in the description's symbols."""
+        full = self.basis.full
+        total = full.context.constant(0)
+        for p, a in self.coefficients.items():
+            value = self.basis.values[p]
+            total = total + full.include(a).p * (value.p if isinstance(value, Poly) else value)
+        return Poly(full, full.reduce(total))
+
+    @property
+    def size(self) -> int:
+        """An upper bound on the terms of `expanded`, without expanding."""
+        return sum(len(a) * self.basis.value_sizes[p] for p, a in self.coefficients.items())
+
+    def map(self, function: Callable[[Poly], Poly]) -> Form:
+        return Form(self.basis, {p: function(a) for p, a in self.coefficients.items()})
+
+    def derivative(self, generator: str) -> Form:
+        return self.map(lambda a: a.derivative(generator))
+
+    def by_joint(self, i: int) -> Form:
+        """∂/∂q_i."""
+        return self.map(lambda a: a.by_joint(i))
+
+    def times_generator(self, name: str) -> Form:
+        """Times a generator that no relation binds."""
+        g = self.basis.kinematic.gen(name).p
+        return self.map(lambda a: Poly(a.ring, a.p * g))
+
+    def __add__(self, other: Any) -> Form:
+        if isinstance(other, int) and other == 0:
+            return self
+        total = dict(self.coefficients)
+        for p, a in other.coefficients.items():
+            total[p] = total[p] + a if p in total else a
+        return Form(self.basis, total)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Form:
+        return self.map(lambda a: -a)
+
+    def __sub__(self, other: Form) -> Form:
+        return self + (-other)
+
+    def __mul__(self, other: Any) -> Form:
+        """By a number or an element of the kinematic ring."""
+        return self.map(lambda a: self.basis.kinematic.zero + a * other)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Form):
+            return (self - other).is_zero if self.basis is other.basis else self.expanded == other.expanded
+        if isinstance(other, (str, int)):
+            return self.expanded == self.basis.read(str(other))
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.expanded)
+
+    @property
+    def is_zero(self) -> bool:
+        return not self.coefficients or not self.expanded
+
+    def value(self, values: dict[str, float]) -> float:
+        """Its number, given all generators by name."""
+        return self.expanded.value(values)
+
+    def __str__(self) -> str:
+        return self.basis.text(self)
+
+    __repr__ = __str__
+
+    def latex(self) -> str:
+        return self.basis.latex(self)
+
+
+class Array(Generic[T]):
+    """An exact vector or matrix: indexed like a NumPy array, printed row by row."""
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self.rows = list(rows)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        first = self.rows[0] if self.rows else None
+        return (len(self.rows), len(first)) if isinstance(first, list) else (len(self.rows),)
+
+    def __getitem__(self, index: int | tuple[int, ...]) -> Any:
+        if isinstance(index, tuple):
+            entry: Any = self.rows
+            for i in index:
+                entry = entry[i]
+            return entry
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.rows)
+
+    def __eq__(self, other: object) -> bool:
+        rows = other.rows if isinstance(other, Array) else other
+        return self.rows == rows
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return "[" + "\n ".join(str(row) for row in self.rows) + "]"
+
+    __repr__ = __str__

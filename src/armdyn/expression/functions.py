@@ -1,0 +1,31 @@
+"""The functions an algorithm may apply to a scalar, whatever the scalar is.
+
+A scalar that is not a plain number (an exact polynomial, a dual number, later a recording scalar) brings
+its own `cos`, `sin`, `sign`, … as methods; numbers and arrays take NumPy's.
+"""
+
+from typing import Any
+
+import numpy as np
+
+
+def cos(x: Any) -> Any:
+    return x.cos() if hasattr(x, "cos") else np.cos(x)
+
+
+def sin(x: Any) -> Any:
+    return x.sin() if hasattr(x, "sin") else np.sin(x)
+
+
+def sqrt(x: Any) -> Any:
+    return x.sqrt() if hasattr(x, "sqrt") else np.sqrt(x)
+
+
+def sign(x: Any) -> Any:
+    """sign(0) = 0."""
+    return x.sign() if hasattr(x, "sign") else np.sign(x)
+
+
+def half(x: Any) -> Any:
+    """x/2; an even integer stays an integer, so that exact scalars never meet a float."""
+    return x // 2 if isinstance(x, int) and x % 2 == 0 else x / 2

@@ -1,0 +1,115 @@
+"""Text -> Expression, by a walk over Python's syntax tree. Nothing is evaluated as code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection
+from fractions import Fraction
+
+from armdyn.expression.errors import ExpressionError
+from armdyn.expression.expression import Expression
+
+MAX_LENGTH = 2000
+MAX_EXPONENT = 16
+MAX_TERMS = 1000
+_FUNCTIONS = {"cos": Expression.cos, "sin": Expression.sin, "sqrt": Expression.sqrt, "abs": abs}
+_ALLOWED = "numbers, declared symbols, pi, + - * / **, cos sin sqrt abs and parentheses"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+
+
+def rational(text: str) -> Fraction:
+    """A decimal literal as an exact rational; refuses what no double could hold."""
+    plain = text.replace("_", "")
+    if not _NUMBER.fullmatch(plain) or len(plain) > 400:
+        raise ExpressionError(f"expected a finite number, found '{text[:40]}'")
+    value = Fraction(plain)
+    if value and not Fraction(1, 10**300) < abs(value) < 10**300:
+        raise ExpressionError(f"expected a number between 1e-300 and 1e300, found '{text[:40]}'")
+    return value
+
+
+def parse(text: str, known: Collection[str] | None = None) -> Expression:
+    """Read an expression such as "m1*l1**2/12" or "pi/2" in the symbols `known` (None: any name is one)."""
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(f"an expression may have {MAX_LENGTH} characters, this one has {len(text)}")
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+        return _Walker(text.strip(), known).visit(tree.body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, ExpressionError):
+            raise
+        raise ExpressionError(f"'{text[:60]}' is not an expression; allowed: {_ALLOWED}") from None
+
+
+def expression(x: object, known: Collection[str] | None = None) -> Expression:
+    """A number, a text or an expression as an `Expression`."""
+    return parse(x, known) if isinstance(x, str) else Expression.of(x)
+
+
+class _Walker:
+    def __init__(self, text: str, known: Collection[str] | None) -> None:
+        self.text, self.known = text, known
+
+    def visit(self, node: ast.expr) -> Expression:
+        result = self._node(node)
+        if len(result.terms) > MAX_TERMS:
+            raise ExpressionError(f"'{self.text[:60]}' has more than {MAX_TERMS} terms when multiplied out")
+        return result
+
+    def _node(self, node: ast.expr) -> Expression:
+        match node:
+            case ast.Constant(value=value) if isinstance(value, (int, float)) and not isinstance(value, bool):
+                return Expression.of(rational(ast.get_source_segment(self.text, node) or repr(value)))
+            case ast.Name(id="pi"):
+                return Expression.pi()
+            case ast.Name(id=name):
+                return self._name(name)
+            case ast.UnaryOp(op=ast.USub(), operand=x):
+                return -self.visit(x)
+            case ast.UnaryOp(op=ast.UAdd(), operand=x):
+                return self.visit(x)
+            case ast.BinOp(left=a, op=ast.Pow(), right=b):
+                return self._power(self.visit(a), self.visit(b))
+            case ast.BinOp(left=a, op=op, right=b):
+                return self._binary(op, self.visit(a), self.visit(b))
+            case ast.Call(func=ast.Name(id=name), args=[x], keywords=[]) if name in _FUNCTIONS:
+                return _FUNCTIONS[name](self.visit(x))
+        found = ast.get_source_segment(self.text, node) or self.text
+        raise ExpressionError(f"'{found[:60]}' is not allowed in an expression; allowed: {_ALLOWED}")
+
+    def _name(self, name: str) -> Expression:
+        if self.known is not None and name not in self.known:
+            names = ", ".join(sorted(self.known)) or "none"
+            raise ExpressionError(f"unknown symbol '{name}'; declared symbols: {names}")
+        return Expression.symbol(name)
+
+    def _binary(self, op: ast.operator, a: Expression, b: Expression) -> Expression:
+        match op:
+            case ast.Add():
+                return a + b
+            case ast.Sub():
+                return a - b
+            case ast.Mult():
+                return a * b
+            case ast.Div():
+                if b.is_zero:
+                    raise ExpressionError(f"'{self.text[:60]}' divides by zero")
+                return a / b
+            case ast.BitXor():
+                raise ExpressionError(f"'^' in '{self.text[:60]}': a power is written **")
+        raise ExpressionError(
+            f"operator {type(op).__name__} in '{self.text[:60]}' is not allowed; allowed: {_ALLOWED}"
+        )
+
+    def _power(self, a: Expression, b: Expression) -> Expression:
+        exponent = b.number
+        if exponent == Fraction(1, 2):
+            return a.sqrt()
+        if exponent is None or exponent.denominator != 1 or abs(exponent) > MAX_EXPONENT:
+            raise ExpressionError(
+                f"the exponent '{b}' in '{self.text[:60]}' is not a whole number from -{MAX_EXPONENT} to {MAX_EXPONENT}"
+            )
+        if exponent < 0 and a.is_zero:
+            raise ExpressionError(f"'{self.text[:60]}' divides by zero")
+        return a ** int(exponent)

@@ -1,0 +1,41 @@
+"""What a robot is: frozen data with exact numbers, and its form over any scalar."""
+
+from armdyn.model.inertia import (
+    Inertia,
+    box,
+    cylinder,
+    hollow_cylinder,
+    point_mass,
+    rod,
+    sphere,
+    steiner,
+)
+from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Rotor, lower
+from armdyn.model.parts import Friction, Limits, Link, Motor, Transform
+from armdyn.model.robot_model import BASE, ModelError, PhysicsWarning, RobotModel, physics_warnings
+
+__all__ = [
+    "BASE",
+    "FIXED_BASE",
+    "Body",
+    "Friction",
+    "Inertia",
+    "Limits",
+    "Link",
+    "Mechanism",
+    "ModelError",
+    "Motor",
+    "PhysicsWarning",
+    "RobotModel",
+    "Rotor",
+    "Transform",
+    "box",
+    "cylinder",
+    "hollow_cylinder",
+    "lower",
+    "physics_warnings",
+    "point_mass",
+    "rod",
+    "sphere",
+    "steiner",
+]

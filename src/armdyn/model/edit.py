@@ -1,0 +1,124 @@
+"""Robots made from robots: with a payload, with every number a symbol."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
+from armdyn.expression import Expression
+from armdyn.model.inertia import Inertia
+from armdyn.model.parts import Friction, Link, Motor, Transform
+from armdyn.model.robot_model import BASE, ModelError, RobotModel
+from armdyn.model.vector import Scalar, Vector, vector
+
+
+def with_payload(model: RobotModel, load: Inertia, link: str | None = None) -> RobotModel:
+    """The robot with a body fixed to its tip frame, or to the frame of the named link."""
+    name = model.tip if link is None else link
+    if name == BASE:
+        raise ModelError("payload: the base does not move; name a link")
+    if name not in model.index:
+        raise ModelError(f"payload: no link '{name}'; links: {', '.join(model.index)}")
+    placed = load.placed(model.tool.R, model.tool.p) if link is None else load
+    links = tuple(
+        replace(part, inertia=part.inertia + placed) if part.name == name else part for part in model.links
+    )
+    return replace(model, links=links)
+
+
+def symbolic(model: RobotModel, zeros: Literal["given", "free"] = "given") -> RobotModel:
+    """The same robot with every number of its description a symbol that has that number as its value.
+
+    Structure stays: zeros, directions, and angles that are multiples of a quarter turn. With
+    `zeros = "free"` the inertial parameters that are zero become symbols as well.
+    """
+    naming = _Naming(model, zeros == "free")
+    links = tuple(_symbolic_link(naming, i + 1, link) for i, link in enumerate(model.links))
+    gravity = vector(
+        naming.signed(x, "g" if i == _first(model.gravity) else f"g{'xyz'[i]}")
+        for i, x in enumerate(model.gravity)
+    )
+    tool = Transform(model.tool.R, naming.vector(model.tool.p, "t{axis}"))
+    return replace(
+        model, links=links, gravity=gravity, tool=tool, symbols=(*model.symbols, *naming.new.items())
+    )
+
+
+def _first(v: Vector) -> int:
+    return next((i for i, x in enumerate(v) if not Expression.of(x).is_zero), 0)
+
+
+class _Naming:
+    """Gives a number a name of its own; leaves zeros and what already has symbols alone."""
+
+    def __init__(self, model: RobotModel, inertial_zeros: bool) -> None:
+        self.taken = {name for name, _ in model.symbols}
+        self.new: dict[str, Expression | None] = {}
+        self.inertial_zeros = inertial_zeros
+
+    def __call__(self, x: Scalar, name: str, zero: bool = False) -> Expression:
+        value = Expression.of(x)
+        if value.symbols() or (value.is_zero and not zero):
+            return value
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        self.new[name] = value
+        return Expression.symbol(name)
+
+    def signed(self, x: Scalar, name: str) -> Expression:
+        """A negative number becomes minus a positive symbol: gravity prints as −g."""
+        number = Expression.of(x).number
+        return -self(-number, name) if number is not None and number < 0 else self(x, name)
+
+    def vector(self, v: Vector, pattern: str, zero: bool = False) -> Vector:
+        return vector(self(x, pattern.format(axis=a), zero) for x, a in zip(v, "xyz", strict=True))
+
+    def inertia(self, body: Inertia, i: int) -> Inertia:
+        free = self.inertial_zeros
+        mass = Expression.of(body.mass)
+        massless = mass.is_zero and all(Expression.of(h).is_zero for h in body.moment)
+        keys = ("xx", "xy", "xz", "yy", "yz", "zz")
+        com = body.moment if massless else body.com if not mass.is_zero else None
+        if com is None:  # a first moment without mass: only the linear form can say it
+            moment = self.vector(body.moment, f"mc{{axis}}{i}", free)
+            tensor = tuple(self(x, f"I{k}{i}", free) for x, k in zip(body.tensor, keys, strict=True))
+            return Inertia(self(mass, f"m{i}", free), moment, tensor)  # type: ignore[arg-type]
+        about_com = body.tensor if massless else body.tensor_at_com
+        return Inertia.at_com(
+            self(mass, f"m{i}", free),
+            self.vector(com, f"c{{axis}}{i}", free),
+            tuple(self(x, f"I{k}{i}", free) for x, k in zip(about_com, keys, strict=True)),  # type: ignore[arg-type]
+        )
+
+    def friction(self, f: Friction, suffix: str) -> Friction:
+        forward, backward = f.coulomb
+        if f.asymmetry.is_zero:
+            coulomb = self(forward, f"Fs{suffix}")
+            pair = (coulomb, -coulomb)
+        else:
+            pair = (self(forward, f"Fp{suffix}"), self(backward, f"Fn{suffix}"))
+        return Friction(self(f.viscous, f"Fv{suffix}"), pair, self(f.offset, f"F0{suffix}"))
+
+    def motor(self, motor: Motor, i: int) -> Motor:
+        return replace(
+            motor,
+            gear=self(motor.gear, f"kr{i}"),
+            axial=self(motor.axial, f"Im{i}"),
+            transverse=self(motor.transverse, f"It{i}"),
+            mass=self(motor.mass, f"mm{i}"),
+            position=self.vector(motor.position, f"pm{{axis}}{i}"),
+            coupling=tuple((name, self(k, f"k{i}_{name}")) for name, k in motor.coupling),
+            friction=self.friction(motor.friction, f"m{i}"),
+        )
+
+
+def _symbolic_link(naming: _Naming, i: int, link: Link) -> Link:
+    return replace(
+        link,
+        before=Transform(link.before.R, naming.vector(link.before.p, f"p{{axis}}{i}")),
+        after=Transform(link.after.R, naming.vector(link.after.p, f"p{{axis}}{i}")),
+        inertia=naming.inertia(link.inertia, i),
+        friction=naming.friction(link.friction, f"{i}"),
+        motor=None if link.motor is None else naming.motor(link.motor, i),
+    )

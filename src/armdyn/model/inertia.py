@@ -1,0 +1,165 @@
+"""Mass, first moment and inertia tensor of a rigid body; homogeneous solids; Steiner's theorem.
+
+The moment and the tensor are taken about the origin of the body's frame, not about the centre of mass:
+in this form inertias add, (7.60)–(7.73), and every parameter vector of (7.77) is representable. Tensor
+entries are entries of the matrix (`xy` is I[0,1] = −∫xy dm), in the order xx xy xz yy yz zz.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from armdyn.expression import Expression, expression
+from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, add, dot, multiply, scale, transpose, vector
+
+Tensor: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
+Number: TypeAlias = Expression | int | float | Fraction | str
+TENSOR_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
+ZERO6: Tensor = (0, 0, 0, 0, 0, 0)
+
+
+def tensor_matrix(t: Tensor) -> Matrix:
+    xx, xy, xz, yy, yz, zz = t
+    return ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
+
+
+def matrix_tensor(M: Matrix) -> Tensor:
+    return (M[0][0], M[0][1], M[0][2], M[1][1], M[1][2], M[2][2])
+
+
+def steiner(mass: Scalar, p: Vector) -> Tensor:
+    """m SᵀS(p) = m (pᵀp 1 − p pᵀ): what a point mass at p adds to a tensor (7.60)."""
+    x, y, z = p
+    return (
+        mass * (y * y + z * z),
+        -mass * x * y,
+        -mass * x * z,
+        mass * (x * x + z * z),
+        -mass * y * z,
+        mass * (x * x + y * y),
+    )
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """Mass [kg], first moment [kg m] and tensor [kg m²] about the origin of the frame it is given in."""
+
+    mass: Scalar = 0
+    moment: Vector = ZERO3
+    tensor: Tensor = ZERO6
+
+    @staticmethod
+    def at_com(mass: Scalar, com: Vector, tensor: Tensor) -> Inertia:
+        """From the centre of mass and the tensor about it, both in the axes of the frame (7.71)–(7.73)."""
+        return Inertia(mass, scale(mass, com), _plus(tensor, steiner(mass, com)))
+
+    def __add__(self, other: Inertia) -> Inertia:
+        return Inertia(
+            self.mass + other.mass, add(self.moment, other.moment), _plus(self.tensor, other.tensor)
+        )
+
+    def __sub__(self, other: Inertia) -> Inertia:
+        return self + Inertia(-1 * other.mass, scale(-1, other.moment), _scaled(-1, other.tensor))
+
+    @property
+    def matrix(self) -> Matrix:
+        return tensor_matrix(self.tensor)
+
+    @property
+    def com(self) -> Vector:
+        """The centre of mass; needs a mass that is not zero."""
+        return vector(h / self.mass for h in self.moment)
+
+    @property
+    def tensor_at_com(self) -> Tensor:
+        """The tensor about the centre of mass: Steiner's theorem backwards."""
+        return _plus(self.tensor, steiner(-1 * self.mass, self.com))
+
+    def rotated(self, R: Matrix) -> Inertia:
+        """The same body in a frame whose axes see the old ones through R: v_new = R v_old (7.12)."""
+        M = multiply(multiply(R, self.matrix), transpose(R))
+        return Inertia(self.mass, vector(dot(row, self.moment) for row in R), matrix_tensor(M))
+
+    def translated(self, p: Vector) -> Inertia:
+        """The same body about another origin, from which the old origin is at p."""
+        m, h = self.mass, self.moment
+        x, y, z = p
+        a, b, c = h
+        shift: Tensor = (
+            2 * (y * b + z * c),
+            -(x * b + y * a),
+            -(x * c + z * a),
+            2 * (x * a + z * c),
+            -(y * c + z * b),
+            2 * (x * a + y * b),
+        )
+        return Inertia(m, add(h, scale(m, p)), _plus(_plus(self.tensor, shift), steiner(m, p)))
+
+    def placed(self, R: Matrix, p: Vector) -> Inertia:
+        """The body in the frame in which its own frame has orientation R and origin p."""
+        return self.rotated(R).translated(p)
+
+    def principal(self) -> tuple[np.ndarray, np.ndarray]:
+        """Principal moments about the centre of mass, ascending, and the axes as columns (numbers only)."""
+        tensor = self.tensor_at_com if _float(self.mass) else self.tensor
+        M = np.array([[_float(x) for x in row] for row in tensor_matrix(tensor)])
+        moments, axes = np.linalg.eigh(M)
+        return moments, axes
+
+
+def _plus(a: Tensor, b: Tensor) -> Tensor:
+    return tuple(x + y for x, y in zip(a, b, strict=True))  # type: ignore[return-value]
+
+
+def _scaled(k: Scalar, a: Tensor) -> Tensor:
+    return tuple(k * x for x in a)  # type: ignore[return-value]
+
+
+def _float(x: Scalar) -> float:
+    return x.value() if isinstance(x, Expression) else float(x)
+
+
+# ---- homogeneous solids, centre of mass at the origin ------------------------------------------------------
+
+
+def _solid(mass: Number, xx: Expression, yy: Expression, zz: Expression) -> Inertia:
+    m = expression(mass)
+    return Inertia(m, ZERO3, (m * xx, 0, 0, m * yy, 0, m * zz))
+
+
+def box(mass: Number, size: tuple[Number, Number, Number]) -> Inertia:
+    """A parallelepiped with edges along x, y, z."""
+    x, y, z = (expression(s) ** 2 / 12 for s in size)
+    return _solid(mass, y + z, x + z, x + y)
+
+
+def cylinder(mass: Number, radius: Number, length: Number) -> Inertia:
+    """A right cylinder with its axis along z."""
+    return hollow_cylinder(mass, 0, radius, length)
+
+
+def hollow_cylinder(mass: Number, inner: Number, outer: Number, length: Number) -> Inertia:
+    """A tube with its axis along z."""
+    r2 = expression(inner) ** 2 + expression(outer) ** 2
+    across = r2 / 4 + expression(length) ** 2 / 12
+    return _solid(mass, across, across, r2 / 2)
+
+
+def sphere(mass: Number, radius: Number) -> Inertia:
+    a = expression(radius) ** 2 * Fraction(2, 5)
+    return _solid(mass, a, a, a)
+
+
+def rod(mass: Number, length: Number) -> Inertia:
+    """A thin rod along x."""
+    a = expression(length) ** 2 / 12
+    return _solid(mass, Expression.of(0), a, a)
+
+
+def point_mass(mass: Number, position: tuple[Number, Number, Number] = (0, 0, 0)) -> Inertia:
+    m, (x, y, z) = expression(mass), position
+    return Inertia.at_com(m, (expression(x), expression(y), expression(z)), ZERO6)

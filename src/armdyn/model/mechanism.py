@@ -1,0 +1,239 @@
+"""RobotModel -> Mechanism: what the algorithms of `dynamics/` work on, over any scalar.
+
+Fixed links are merged into the moving body they are welded to; motors into the link that carries them,
+rotors locked (augmented links, (7.52)–(7.73)); what is left of a rotor is its axial inertia, its axis and
+its transmission row. The three rotor models differ here and nowhere else:
+
+- exact: carrier gets the rotor's mass and tensor; the rotor keeps its axis;
+- reflected: carrier gets the rotor's mass only; the axis is zero, which leaves Kᵀ diag(Im) K;
+- none: no motor at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from armdyn.expression import Expression
+from armdyn.model.inertia import Inertia, Tensor
+from armdyn.model.parts import Link, Motor, Transform
+from armdyn.model.robot_model import BASE, RobotModel
+from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, apply, vector
+
+FIXED_BASE = -1
+
+
+@dataclass(frozen=True)
+class Body:
+    """A moving joint and the augmented link behind it. Frame of the body: that of its link."""
+
+    parent: int  # index of the parent body, FIXED_BASE for the base
+    joint: Literal["revolute", "prismatic"]
+    R_before: Matrix  # parent frame -> joint frame
+    p_before: Vector
+    axis: Vector  # in the joint frame
+    R_after: Matrix  # joint frame -> body frame
+    p_after: Vector
+    inertia: Inertia
+
+
+@dataclass(frozen=True)
+class Rotor:
+    """What a rotor adds to its augmented carrier: energy Im θ̇ (zᵀω) + ½ Im θ̇² (7.62), (7.67)."""
+
+    joint: int  # the joint whose motor this is
+    carrier: int
+    axis: Vector  # in the carrier's frame; zero in the reflected model
+    inertia: Scalar
+    row: tuple[tuple[int, Scalar], ...]  # (j, k_ij): θ_m = Σ k_ij q_j
+
+
+@dataclass(frozen=True)
+class MotorFriction:
+    """Motor-side friction of a motor with a coupled row: it cannot be referred to one joint."""
+
+    joint: int
+    row: tuple[tuple[int, Scalar], ...]
+    viscous: Scalar
+    coulomb: Scalar
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Viscous, Coulomb, Coulomb asymmetry and offset, an uncoupled motor's share included."""
+
+    viscous: Scalar = 0
+    coulomb: Scalar = 0
+    asymmetry: Scalar = 0
+    offset: Scalar = 0
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A robot over one kind of scalar."""
+
+    bodies: tuple[Body, ...]
+    rotors: tuple[Rotor, ...]
+    friction: tuple[JointFriction, ...]
+    motor_friction: tuple[MotorFriction, ...]
+    gravity: Vector
+    tip: int  # the body the tip frame is fixed to
+    R_tip: Matrix  # tip frame in that body
+    p_tip: Vector
+
+    @property
+    def n(self) -> int:
+        return len(self.bodies)
+
+
+def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | None = None) -> Mechanism:
+    """The mechanism of a model; `scalar` turns its exact numbers into the scalar wanted.
+
+    With `tip` the frame of that link (without the tool) takes the place of the tip frame.
+    """
+    convert = _Converter(scalar)
+    places = _places(model, convert)
+    motors = [(link, link.motor) for link in model.moving if link.motor and model.rotors != "none"]
+    inertias = _augmented(model, convert, places, [motor for _, motor in motors])
+    joint_of = {link.name: i for i, link in enumerate(model.moving)}
+    rows = {link.name: _row(link, motor, joint_of, convert) for link, motor in motors}
+    tip_body, T_tip = places[model.tip if tip is None else tip]
+    if tip is None:
+        T_tip = T_tip @ convert.transform(model.tool)
+    return Mechanism(
+        bodies=tuple(_body(link, i, convert, places, inertias) for i, link in enumerate(model.moving)),
+        rotors=tuple(
+            _rotor(model, motor, joint_of[link.name], rows[link.name], convert, places)
+            for link, motor in motors
+        ),
+        friction=tuple(_joint_friction(model, link, convert) for link in model.moving),
+        motor_friction=tuple(
+            MotorFriction(
+                joint_of[link.name],
+                rows[link.name],
+                convert(motor.friction.viscous),
+                convert(motor.friction.symmetric),
+            )
+            for link, motor in motors
+            if is_coupled(motor) and not motor.friction.is_zero
+        ),
+        gravity=convert.vector(model.gravity),
+        tip=tip_body,
+        R_tip=T_tip.R,
+        p_tip=T_tip.p,
+    )
+
+
+def is_coupled(motor: Motor) -> bool:
+    """Whether the motor's angle depends on more than its own joint."""
+    return any(not k.is_zero for _, k in motor.coupling)
+
+
+class _Converter:
+    """Exact entries -> scalars; 0, 1 and −1 stay plain integers so that any scalar can drop them."""
+
+    def __init__(self, scalar: Callable[[Expression], Scalar]) -> None:
+        self.scalar = scalar
+
+    def __call__(self, x: Scalar) -> Scalar:
+        exact = Expression.of(x)
+        number = exact.number
+        return int(number) if number in (0, 1, -1) else self.scalar(exact)
+
+    def vector(self, v: Vector) -> Vector:
+        return vector(self(x) for x in v)
+
+    def transform(self, T: Transform) -> Transform:
+        return Transform(vector(self.vector(row) for row in T.R), self.vector(T.p))
+
+    def inertia(self, i: Inertia) -> Inertia:
+        tensor: Tensor = tuple(self(x) for x in i.tensor)  # type: ignore[assignment]
+        return Inertia(self(i.mass), self.vector(i.moment), tensor)
+
+
+_Places = dict[str, tuple[int, Transform]]
+
+
+def _places(model: RobotModel, convert: _Converter) -> _Places:
+    """For each link, the body it belongs to and its frame in that body's frame."""
+    places: _Places = {BASE: (FIXED_BASE, Transform())}
+    moving = 0
+    for link in model.links:
+        if link.joint == "fixed":
+            body, T = places[link.parent]
+            T = T @ convert.transform(link.before) @ convert.transform(link.after)
+            places[link.name] = (body, T)
+        else:
+            places[link.name] = (moving, Transform())
+            moving += 1
+    return places
+
+
+def _augmented(model: RobotModel, convert: _Converter, places: _Places, motors: list[Motor]) -> list[Inertia]:
+    """The inertia of each augmented link about its frame's origin (7.71)."""
+    total = [Inertia() for _ in model.moving]
+    for link in model.links:
+        body, T = places[link.name]
+        if body != FIXED_BASE:
+            inertia = convert.inertia(link.inertia)
+            total[body] = total[body] + (inertia if link.joint != "fixed" else inertia.placed(T.R, T.p))
+    for motor in motors:
+        body, T = places[motor.carrier]
+        if body != FIXED_BASE:
+            rotor = locked_rotor(motor, with_tensor=model.rotors == "exact")
+            total[body] = total[body] + convert.inertia(rotor).placed(T.R, T.p)
+    return total
+
+
+def locked_rotor(motor: Motor, with_tensor: bool) -> Inertia:
+    """A rotor that does not spin, as a body in its carrier's frame; its tensor is It 1 + (Im − It) z zᵀ."""
+    x, y, z = motor.axis
+    t, d = motor.transverse, motor.axial - motor.transverse
+    tensor: Tensor = (t + d * x * x, d * x * y, d * x * z, t + d * y * y, d * y * z, t + d * z * z)
+    return Inertia.at_com(motor.mass, motor.position, tensor if with_tensor else (0, 0, 0, 0, 0, 0))
+
+
+def _body(link: Link, i: int, convert: _Converter, places: _Places, inertias: list[Inertia]) -> Body:
+    parent, T = places[link.parent]
+    before = T @ convert.transform(link.before)
+    after = convert.transform(link.after)
+    assert link.joint != "fixed"
+    return Body(
+        parent, link.joint, before.R, before.p, convert.vector(link.axis), after.R, after.p, inertias[i]
+    )
+
+
+def _row(
+    link: Link, motor: Motor, joint_of: dict[str, int], convert: _Converter
+) -> tuple[tuple[int, Scalar], ...]:
+    entries = {joint_of[link.name]: motor.gear}
+    entries.update({joint_of[name]: k for name, k in motor.coupling if not k.is_zero})
+    return tuple((j, convert(k)) for j, k in sorted(entries.items()))
+
+
+def _rotor(
+    model: RobotModel,
+    motor: Motor,
+    joint: int,
+    row: tuple[tuple[int, Scalar], ...],
+    convert: _Converter,
+    places: _Places,
+) -> Rotor:
+    carrier, T = places[motor.carrier]
+    axis = apply(T.R, convert.vector(motor.axis)) if model.rotors == "exact" else ZERO3
+    return Rotor(joint, carrier, axis, convert(motor.axial), row)
+
+
+def _joint_friction(model: RobotModel, link: Link, convert: _Converter) -> JointFriction:
+    """The joint's own friction and, referred to it by the gear, that of an uncoupled motor."""
+    own = link.friction
+    viscous, coulomb, asymmetry, offset = own.viscous, own.symmetric, own.asymmetry, own.offset
+    motor = link.motor
+    if motor is not None and model.rotors != "none" and not is_coupled(motor):
+        k, f = motor.gear, motor.friction
+        viscous = viscous + k * k * f.viscous
+        coulomb = coulomb + abs(k) * f.symmetric
+        asymmetry = asymmetry + k * f.asymmetry
+        offset = offset + k * f.offset
+    return JointFriction(convert(viscous), convert(coulomb), convert(asymmetry), convert(offset))

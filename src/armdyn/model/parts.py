@@ -1,0 +1,125 @@
+"""What a robot is made of: transforms, joints, links, motors, friction, limits. Frozen data, exact numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from armdyn.expression import ONE, ZERO, Expression
+from armdyn.model.inertia import Inertia
+from armdyn.model.vector import (
+    IDENTITY,
+    ZERO3,
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    apply,
+    multiply,
+    rotation_about,
+)
+
+JointKind: TypeAlias = Literal["revolute", "prismatic", "fixed"]
+RotorModel: TypeAlias = Literal["exact", "reflected", "none"]
+Coulomb: TypeAlias = tuple[Expression, Expression]
+
+X: Vector = (1, 0, 0)
+Y: Vector = (0, 1, 0)
+Z: Vector = (0, 0, 1)
+
+
+@dataclass(frozen=True)
+class Transform:
+    """Pose of one frame in another: v_outer = R v_inner + p."""
+
+    R: Matrix = IDENTITY
+    p: Vector = ZERO3
+
+    def __matmul__(self, other: Transform) -> Transform:
+        return Transform(multiply(self.R, other.R), add(self.p, apply(self.R, other.p)))
+
+    @staticmethod
+    def translation(x: Scalar, y: Scalar, z: Scalar) -> Transform:
+        return Transform(IDENTITY, (x, y, z))
+
+    @staticmethod
+    def rotation(axis: Vector, angle: Expression) -> Transform:
+        return Transform(rotation_about(axis, angle.cos(), angle.sin()), ZERO3)
+
+
+@dataclass(frozen=True)
+class Friction:
+    """Viscous [N m s/rad or N s/m], Coulomb (forward, backward) and offset [N m or N] friction.
+
+    The backward Coulomb value is the torque at negative speed, so it is negative as a rule.
+    """
+
+    viscous: Expression = ZERO
+    coulomb: Coulomb = (ZERO, ZERO)
+    offset: Expression = ZERO
+
+    @property
+    def symmetric(self) -> Expression:
+        """Fs: half the difference of the two Coulomb values."""
+        return (self.coulomb[0] - self.coulomb[1]) / 2
+
+    @property
+    def asymmetry(self) -> Expression:
+        """Half their sum: what is added at any speed but zero."""
+        return (self.coulomb[0] + self.coulomb[1]) / 2
+
+    @property
+    def is_zero(self) -> bool:
+        return all(x.is_zero for x in (self.viscous, *self.coulomb, self.offset))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Joint limits; None where not given."""
+
+    position: tuple[Expression, Expression] | None = None
+    velocity: Expression | None = None
+    acceleration: Expression | None = None
+    jerk: Expression | None = None
+    torque: Expression | None = None
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A rotor, where it sits and what it drives.
+
+    Its angle is θ_m = gear·q_own + Σ coupling·q_other (7.22). `position` and the unit vector `axis` are in
+    the frame of the link `carrier`. `axial` is the inertia about the axis, `transverse` about the others.
+    """
+
+    carrier: str
+    axis: Vector
+    gear: Expression
+    axial: Expression
+    transverse: Expression = ZERO
+    mass: Expression = ZERO
+    position: Vector = ZERO3
+    coupling: tuple[tuple[str, Expression], ...] = ()
+    friction: Friction = Friction()
+    torque_constant: Expression = ONE
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link, the joint that moves it, and the motor that drives the joint.
+
+    The link's frame in its parent's is `before` · joint(q) · `after`: standard DH has everything in `after`,
+    modified DH and plain frames in `before`. The joint turns about or slides along the unit vector `axis`,
+    given in the frame between the two.
+    """
+
+    name: str
+    parent: str
+    joint: JointKind
+    before: Transform = Transform()
+    axis: Vector = Z
+    after: Transform = Transform()
+    inertia: Inertia = Inertia()
+    friction: Friction = Friction()
+    limits: Limits = field(default_factory=Limits)
+    motor: Motor | None = None

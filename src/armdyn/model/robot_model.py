@@ -1,0 +1,186 @@
+"""RobotModel: a whole robot as data, and the checks that make it one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from armdyn.expression import ArmdynError, Expression, decimal_text
+from armdyn.model.inertia import Inertia
+from armdyn.model.parts import Link, RotorModel, Transform
+from armdyn.model.vector import ZERO3, Vector
+
+BASE = "base"
+
+
+class ModelError(ArmdynError):
+    """The parts do not make a robot."""
+
+
+class PhysicsWarning(UserWarning):
+    """The numbers describe no possible body, though they can be computed with."""
+
+
+@dataclass(frozen=True)
+class RobotModel:
+    """A tree of links on a base. The order of `links` is the order of the joint variables."""
+
+    name: str
+    links: tuple[Link, ...]
+    gravity: Vector = ZERO3
+    rotors: RotorModel = "exact"
+    tip: str = BASE
+    tool: Transform = Transform()
+    symbols: tuple[tuple[str, Expression | None], ...] = ()
+
+    def __post_init__(self) -> None:
+        for problem in _problems(self):
+            raise ModelError(problem)
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """The symbols that have a value."""
+        return {name: value.value() for name, value in self.symbols if value is not None}
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        return {link.name: i for i, link in enumerate(self.links)}
+
+    @cached_property
+    def moving(self) -> tuple[Link, ...]:
+        """The links with a joint that moves: link i of this tuple belongs to q_i."""
+        return tuple(link for link in self.links if link.joint != "fixed")
+
+    @property
+    def n(self) -> int:
+        return len(self.moving)
+
+    def number(self, x: object) -> float:
+        """The value of an entry of the model."""
+        return x.value(self.values) if isinstance(x, Expression) else float(x)  # type: ignore[arg-type]
+
+
+def _problems(model: RobotModel) -> Iterator[str]:
+    known = {BASE}
+    names = [link.name for link in model.links]
+    if not any(link.joint != "fixed" for link in model.links):
+        yield "the robot has no moving joint; at least one link needs joint = 'revolute' or 'prismatic'"
+    for i, link in enumerate(model.links):
+        where = f"link '{link.name}'"
+        if link.name == BASE:
+            yield f"link {i + 1}: the name 'base' is the fixed base's own; choose another"
+        if link.name in known:
+            yield f"two links are named '{link.name}'; names must differ"
+        if link.parent not in known:
+            later = (
+                " (it comes later: a parent must stand before its children)" if link.parent in names else ""
+            )
+            yield f"{where}: parent: found '{link.parent}'{later}; links so far: {', '.join(sorted(known))}"
+        known.add(link.name)
+        yield from _body_problems(model, link, where)
+    for link in model.links:
+        yield from _motor_problems(model, link, known)
+    if model.tip not in known:
+        yield f"tip: found '{model.tip}'; links: {', '.join(['base', *names])}"
+
+
+def _body_problems(model: RobotModel, link: Link, where: str) -> Iterator[str]:
+    if link.joint == "fixed" and not link.friction.is_zero:
+        yield f"{where}: friction: a fixed joint has none"
+    mass = _value(model, link.inertia.mass)
+    if mass is not None and mass < 0:
+        yield f"{where}: mass: found {mass:g}; a mass is zero or positive"
+    moments = principal_moments(model, link.inertia)
+    if moments is not None and moments[0] < -1e-9 * max(1e-12, abs(moments[2])):
+        found = ", ".join(f"{m:g}" for m in moments)
+        yield f"{where}: inertia: principal moments {found}; none may be negative"
+    for name, value in (("viscous", link.friction.viscous),):
+        x = _value(model, value)
+        if x is not None and x < 0:
+            yield f"{where}: friction.{name}: found {x:g}; zero or positive is allowed"
+
+
+def _motor_problems(model: RobotModel, link: Link, known: set[str]) -> Iterator[str]:
+    motor = link.motor
+    if motor is None:
+        return
+    where = f"link '{link.name}': motor"
+    links = ", ".join(sorted(known))
+    if link.joint == "fixed":
+        yield f"{where}: a fixed joint has no motor"
+    if motor.carrier not in known:
+        yield f"{where}.carrier: found '{motor.carrier}'; links: {links}"
+    if motor.gear.is_zero:
+        yield f"{where}.gear: found 0; any other number is allowed, with its sign"
+    moving = [other.name for other in model.moving if other.name != link.name]
+    for name, _ in motor.coupling:
+        if name not in moving:
+            yield f"{where}.coupling: found '{name}'; other moving links: {', '.join(moving) or 'none'}"
+    coupled = any(not k.is_zero for _, k in motor.coupling)
+    if coupled and not motor.friction.asymmetry.is_zero:
+        yield f"{where}.friction.coulomb: a motor with a coupling takes one value, not a pair"
+    for key, value in (("mass", motor.mass), ("inertia", motor.axial), ("inertia", motor.transverse)):
+        x = _value(model, value)
+        if x is not None and x < 0:
+            yield f"{where}.{key}: found {x:g}; zero or positive is allowed"
+    norm = sum(model.number(x) ** 2 for x in motor.axis) if _has_value(model, motor.axis) else 1.0
+    if not math.isclose(norm, 1.0, rel_tol=1e-9):
+        yield f"{where}.axis: its length is {math.sqrt(norm):g}; a direction is expected"
+
+
+def _value(model: RobotModel, x: object) -> float | None:
+    """The number, or None while a symbol in it is free."""
+    return model.number(x) if _has_value(model, (x,)) else None
+
+
+def _has_value(model: RobotModel, entries: tuple[object, ...]) -> bool:
+    return all(x.symbols() <= model.values.keys() for x in entries if isinstance(x, Expression))
+
+
+def principal_moments(model: RobotModel, inertia: Inertia) -> np.ndarray | None:
+    """Principal moments about the centre of mass, ascending; None while a symbol is free."""
+    entries = (inertia.mass, *inertia.moment, *inertia.tensor)
+    if not _has_value(model, entries):
+        return None
+    m, *rest = (model.number(x) for x in entries)
+    numbers = Inertia(m, (rest[0], rest[1], rest[2]), tuple(rest[3:]))  # type: ignore[arg-type]
+    return numbers.principal()[0]
+
+
+def physics_warnings(model: RobotModel) -> list[str]:
+    """What can be computed with but looks wrong: impossible bodies, near-quarter-turn decimals."""
+    found = []
+    for link in model.links:
+        moments = principal_moments(model, link.inertia)
+        if moments is not None and moments[2] > (moments[0] + moments[1]) * (1 + 1e-9) + 1e-15:
+            text = " ".join(f"{m:.6g}" for m in moments)
+            found.append(
+                f"link '{link.name}': principal moments {text} break the triangle inequality: "
+                "the largest may not exceed the sum of the others"
+            )
+        mass = _value(model, link.inertia.mass)
+        if mass == 0 and moments is not None and moments[2] > 0 and link.joint != "fixed":
+            found.append(f"link '{link.name}': it has inertia but no mass")
+        found += [f"link '{link.name}': {text}" for text in _near_quarter_turns(link)]
+    return found
+
+
+def _near_quarter_turns(link: Link) -> Iterator[str]:
+    """cos(1.5708) in a transform: somebody meant pi/2."""
+    entries = [x for T in (link.before, link.after) for row in T.R for x in row]
+    angles = {
+        atom.argument.number
+        for x in entries
+        if isinstance(x, Expression)
+        for atom in x.atoms()
+        if atom.kind in ("cos", "sin") and atom.argument is not None
+    }
+    for angle in sorted(a for a in angles if a is not None):
+        quarter = float(angle) / (math.pi / 2)
+        if abs(quarter - round(quarter)) < 1e-3:
+            meant = {1: "pi/2", 2: "pi", -1: "-pi/2", -2: "-pi"}.get(round(quarter), f"{round(quarter)}*pi/2")
+            yield f'the angle {decimal_text(angle)} is a decimal; if "{meant}" is meant, write that: it is exact'

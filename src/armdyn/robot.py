@@ -1,0 +1,279 @@
+"""The front door: `Robot`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from armdyn.description import from_table, load
+from armdyn.exact import Equations
+from armdyn.expression import Expression, expression
+from armdyn.kernels import BASE_INPUTS, Kernel, make_kernel
+from armdyn.model import Inertia, Mechanism, ModelError, RobotModel, edit, lower, physics_warnings
+from armdyn.model.inertia import Number, Tensor
+from armdyn.model.parameters import extras, parameter_names, parameter_vector, with_parameters
+from armdyn.model.parts import RotorModel
+
+Array = Any  # anything np.asarray takes
+
+
+@dataclass(frozen=True)
+class BaseMotion:
+    """Motion of a moving base, base axes: ω_0 [rad/s], ω̇_0 [rad/s²], p̈_0 [m/s²], each (..., 3).
+
+    Gravity is the robot's own and not part of p̈_0.
+    """
+
+    angular_velocity: Array = (0.0, 0.0, 0.0)
+    angular_acceleration: Array = (0.0, 0.0, 0.0)
+    linear_acceleration: Array = (0.0, 0.0, 0.0)
+
+
+class Robot:
+    """A manipulator and its dynamics: numbers for any number of states at once, and exact equations.
+
+    Immutable; equal and hashable by content; picklable. Positions `q`, velocities `qd`, accelerations
+    `qdd` and torques `tau` are (..., n) over the n moving joints, SI units and radians, and broadcast like
+    NumPy's gufuncs; `out=` takes the result.
+    """
+
+    def __init__(self, model: RobotModel) -> None:
+        self._model = model
+        self._kernels: dict[tuple[str, ...], Kernel] = {}
+
+    # ---- making ----------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, robot: str | Path) -> Robot:
+        """A bundled robot by name, or a robot file by path."""
+        return cls(load(robot))
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Robot:
+        """A robot from a table with the keys of the robot file; numbers may also be expressions in text."""
+        return cls(from_table(table, str(table.get("name", "robot"))))
+
+    def with_payload(
+        self,
+        mass: Number,
+        com: Sequence[Number] = (0, 0, 0),
+        inertia: Mapping[str, Number] | None = None,
+        link: str | None = None,
+    ) -> Robot:
+        """The robot carrying a body fixed to its tip frame (or to the frame of `link`).
+
+        `com` is in that frame; `inertia` has the tensor's entries xx … yz about the body's centre of mass.
+        Symbols in the arguments must be the robot's own or are added as free ones.
+        """
+        entries = dict(inertia or {})
+        keys = ("xx", "xy", "xz", "yy", "yz", "zz")
+        if unknown := set(entries) - set(keys):
+            raise ModelError(f"payload: inertia: unknown entry '{unknown.pop()}'; allowed: {', '.join(keys)}")
+        if len(com) != 3:
+            raise ModelError(f"payload: com: expected 3 numbers, found {len(com)}")
+        tensor: Tensor = tuple(expression(entries.get(k, 0)) for k in keys)  # type: ignore[assignment]
+        x, y, z = (expression(c) for c in com)
+        load = Inertia.at_com(expression(mass), (x, y, z), tensor)
+        used = (load.mass, x, y, z, *tensor)
+        return Robot(edit.with_payload(_declare(self._model, used), load, link))
+
+    def with_rotors(self, rotors: RotorModel) -> Robot:
+        """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none"."""
+        if rotors not in ("exact", "reflected", "none"):
+            raise ModelError(f"rotors: found {rotors!r}; allowed: 'exact', 'reflected', 'none'")
+        return Robot(replace(self._model, rotors=rotors))
+
+    def with_gravity(self, gravity: Sequence[Number]) -> Robot:
+        """The robot under another acceleration of gravity, base frame [m/s²]."""
+        if len(gravity) != 3:
+            raise ModelError(f"gravity: expected 3 numbers, found {len(gravity)}")
+        x, y, z = (expression(g) for g in gravity)
+        return Robot(replace(_declare(self._model, (x, y, z)), gravity=(x, y, z)))
+
+    def with_parameters(self, parameters: Sequence[Number]) -> Robot:
+        """The robot whose `parameters` are these, in the order of `parameter_names`."""
+        values = [expression(x) for x in parameters]
+        return Robot(with_parameters(_declare(self._model, tuple(values)), values))
+
+    def symbolic(self, zeros: Literal["given", "free"] = "given") -> Robot:
+        """The same robot with every number of the description a symbol.
+
+        Zeros, directions and quarter turns stay as they are; with zeros="free" inertial parameters that are
+        zero become symbols too.
+        """
+        if zeros not in ("given", "free"):
+            raise ModelError(f"zeros: found {zeros!r}; allowed: 'given', 'free'")
+        return Robot(edit.symbolic(self._model, zeros))
+
+    # ---- looking ---------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> RobotModel:
+        """The description as data."""
+        return self._model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def n(self) -> int:
+        """The number of moving joints."""
+        return self._model.n
+
+    @property
+    def warnings(self) -> list[str]:
+        """What in the description looks wrong."""
+        return physics_warnings(self._model)
+
+    @cached_property
+    def parameter_names(self) -> tuple[str, ...]:
+        return parameter_names(self._model)
+
+    @cached_property
+    def parameters(self) -> np.ndarray:
+        """The parameter vector (p,): per joint m, m·x, m·y, m·z, Ixx … Izz, Im, Fv, Fs; then extras."""
+        values = np.array([float(x) for x in parameter_vector(self._mechanism, extras(self._model))])
+        values.flags.writeable = False
+        return values
+
+    def equations(self) -> Equations:
+        """The exact equations of motion in closed form."""
+        return Equations(self._model)
+
+    # ---- numbers ---------------------------------------------------------------------------------------
+
+    def inverse_dynamics(
+        self,
+        q: Array,
+        qd: Array,
+        qdd: Array,
+        wrench: Array = None,
+        *,
+        base: BaseMotion | None = None,
+        out: Array = None,
+    ) -> Any:
+        """Torques (..., n) for a motion (7.42), by Newton–Euler (7.107)–(7.114).
+
+        `wrench` (..., 6) is h_e, force and moment the tip exerts on its surroundings, base axes.
+        """
+        if base is None:
+            return self._run("inverse_dynamics", (q, qd, qdd), out, wrench=wrench)
+        motion = (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
+        further = dict(zip(BASE_INPUTS, motion, strict=True))
+        return self._run("inverse_dynamics_on_moving_base", (q, qd, qdd), out, wrench=wrench, **further)
+
+    def forward_dynamics(
+        self, q: Array, qd: Array, tau: Array, wrench: Array = None, *, out: Array = None
+    ) -> Any:
+        """Accelerations (..., n) under torques (7.115)."""
+        return self._run("forward_dynamics", (q, qd, tau), out, wrench=wrench)
+
+    def inertia(self, q: Array, *, out: Array = None) -> Any:
+        """B(q), (..., n, n) (7.32)."""
+        return self._run("inertia", (q,), out)
+
+    def coriolis(self, q: Array, qd: Array, *, out: Array = None) -> Any:
+        """C(q, q̇), (..., n, n), Christoffel's choice (7.44)–(7.45): Ḃ − 2C is skew-symmetric."""
+        return self._run("coriolis", (q, qd), out)
+
+    def gravity(self, q: Array, *, out: Array = None) -> Any:
+        """g(q), (..., n) (7.39)."""
+        return self._run("gravity", (q,), out)
+
+    def friction(self, qd: Array, *, out: Array = None) -> Any:
+        """Friction torques (..., n) at joint velocities; sign(0) = 0."""
+        return self._run("friction", (qd,), out)
+
+    def kinetic_energy(self, q: Array, qd: Array, *, out: Array = None) -> Any:
+        """T, (...) (7.31)."""
+        return self._run("kinetic_energy", (q, qd), out)
+
+    def potential_energy(self, q: Array, *, out: Array = None) -> Any:
+        """U, (...) (7.36); a mass at the base origin has none."""
+        return self._run("potential_energy", (q,), out)
+
+    def pose(self, q: Array, link: str | None = None, *, out: Array = None) -> Any:
+        """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the base frame."""
+        return self._run("pose", (q,), out, link)
+
+    def jacobian(self, q: Array, link: str | None = None, *, out: Array = None) -> Any:
+        """Geometric Jacobian (..., 6, n) of the tip (or a link's origin): linear over angular, base axes."""
+        return self._run("jacobian", (q,), out, link)
+
+    def jacobian_dot(self, q: Array, qd: Array, link: str | None = None, *, out: Array = None) -> Any:
+        """Time derivative (..., 6, n) of the Jacobian."""
+        return self._run("jacobian_dot", (q, qd), out, link)
+
+    def joint_wrenches(
+        self, q: Array, qd: Array, qdd: Array, wrench: Array = None, *, out: Array = None
+    ) -> Any:
+        """f_i over μ_i of (7.112)–(7.113), (..., n, 6), each in its link frame's axes.
+
+        μ_i is about the point where joint i sits on its parent: frame i−1's origin in standard DH.
+        """
+        return self._run("joint_wrenches", (q, qd, qdd), out, wrench=wrench)
+
+    def regressor(self, q: Array, qd: Array, qdd: Array, *, out: Array = None) -> Any:
+        """Y, (..., n, p) with tau = Y @ parameters (7.81)."""
+        return self._run("regressor", (q, qd, qdd), out)
+
+    def inverse_dynamics_derivatives(
+        self, q: Array, qd: Array, qdd: Array, wrench: Array = None, *, out: Array = None
+    ) -> Any:
+        """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈, each (..., n, n)."""
+        return self._run("inverse_dynamics_derivatives", (q, qd, qdd), out, wrench=wrench)
+
+    def forward_dynamics_derivatives(
+        self, q: Array, qd: Array, tau: Array, wrench: Array = None, *, out: Array = None
+    ) -> Any:
+        """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, each (..., n, n)."""
+        return self._run("forward_dynamics_derivatives", (q, qd, tau), out, wrench=wrench)
+
+    # ---- inside ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _mechanism(self) -> Mechanism:
+        """The robot over floats; a symbol without a value is refused here."""
+        return lower(self._model, self._model.number)
+
+    def _run(
+        self, name: str, arguments: tuple[Array, ...], out: Array, link: str | None = None, **optional: Array
+    ) -> Any:
+        given = {key: x for key, x in optional.items() if x is not None}
+        key = (name, link or "", *given)
+        if key not in self._kernels:
+            self._kernels[key] = make_kernel(name, self._frame_of(link), extras(self._model), tuple(given))
+        return self._kernels[key](*arguments, *given.values(), out=out)
+
+    def _frame_of(self, link: str | None) -> Mechanism:
+        if link is None:
+            return self._mechanism
+        if link not in self._model.index:
+            raise ModelError(f"link: found '{link}'; links: {', '.join(self._model.index)}")
+        return lower(self._model, self._model.number, tip=link)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Robot) and self._model == other._model
+
+    def __hash__(self) -> int:
+        return hash(self._model)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Robot, (self._model,))
+
+    def __repr__(self) -> str:
+        kinds = "".join("R" if link.joint == "revolute" else "P" for link in self._model.moving)
+        return f"<Robot '{self.name}' {kinds}, rotors {self._model.rotors}>"
+
+
+def _declare(model: RobotModel, used: tuple[Expression, ...]) -> RobotModel:
+    """The model with the symbols in `used` declared, new ones as free."""
+    known = {name for name, _ in model.symbols}
+    new = sorted({name for x in used for name in x.symbols()} - known)
+    return replace(model, symbols=(*model.symbols, *((name, None) for name in new)))

@@ -1,0 +1,141 @@
+"""Layers: a module imports only its own layer and the layers before it.
+
+The modules are parsed, not imported, so an import inside a function or under `if TYPE_CHECKING` counts too.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "src" / "armdyn"
+
+LAYERS = (
+    "expression",
+    "model",
+    "description",
+    "dynamics",
+    "exact",
+    "program",
+    "kernels",
+    "robot",
+    "motion",
+    "simulation",
+    "identification",
+    "analysis",
+    "report",
+    "cli",
+    "__main__",
+)
+
+# What a layer must not import whatever the order. The algorithms run over any scalar: they know neither
+# arrays nor what their scalars are good for.
+FORBIDDEN = {"dynamics": ("numpy", "armdyn.exact", "armdyn.program", "armdyn.kernels")}
+
+
+def imported_names(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Line and full dotted name of every import in a module that lives in `package`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            base += tuple(node.module.split(".")) if node.module else ()
+            for alias in node.names:
+                yield node.lineno, ".".join(base if alias.name == "*" else (*base, alias.name))
+
+
+def is_within(name: str, module: str) -> bool:
+    return name == module or name.startswith(module + ".")
+
+
+def objection(layer: str, name: str) -> str | None:
+    """Why a module of `layer` may not import `name`; None where it may."""
+    for module in FORBIDDEN.get(layer, ()):
+        if is_within(name, module):
+            return f"{layer} must not know {module}"
+    if not is_within(name, "armdyn"):
+        return None
+    target = name.split(".")[1] if "." in name else ""
+    if target not in LAYERS:  # `import armdyn`, `from armdyn import Robot`: these import every layer
+        return None if layer in ("cli", "__main__") else "only the command line imports the package's face"
+    if LAYERS.index(target) > LAYERS.index(layer):
+        return f"{target} comes after {layer}"
+    return None
+
+
+def offences(package: Path) -> list[str]:
+    """One line `file:line: what is imported, and why not` for each import against the order of the layers."""
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package)
+        if place == Path("__init__.py"):  # the package's face may import everything
+            continue
+        shown = path.relative_to(package.parents[1]).as_posix()
+        layer = place.with_suffix("").parts[0]
+        if layer not in LAYERS:
+            found.append(f"{shown}:1: {layer} is not a layer; the layers are {', '.join(LAYERS)}")
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+        for line, name in sorted(imported_names(tree, ("armdyn", *place.parent.parts))):
+            if reason := objection(layer, name):
+                found.append(f"{shown}:{line}: imports {name}, but {reason}")
+    return found
+
+
+def test_every_module_imports_only_layers_before_its_own() -> None:
+    assert list(PACKAGE.rglob("*.py")), f"no modules found under {PACKAGE}"
+    if found := offences(PACKAGE):
+        pytest.fail("imports against the order of the layers:\n  " + "\n  ".join(found), pytrace=False)
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "complaint"),
+    [
+        ("model/link.py", "import armdyn.dynamics.energy", "1: imports armdyn.dynamics.energy, but dynamics"),
+        ("model/link.py", "\nfrom armdyn.robot import Robot", "2: imports armdyn.robot.Robot, but robot"),
+        ("model/link.py", "from armdyn import dynamics", "1: imports armdyn.dynamics, but dynamics comes"),
+        ("model/link.py", "from armdyn import Robot", "1: imports armdyn.Robot, but only the command line"),
+        ("model/link.py", "from armdyn.exact import *", "1: imports armdyn.exact, but exact comes after"),
+        ("model/link.py", "from ..exact import ring", "1: imports armdyn.exact.ring, but exact comes after"),
+        ("model/link.py", "from .. import exact", "1: imports armdyn.exact, but exact comes after model"),
+        ("model/__init__.py", "from ..exact import ring", "1: imports armdyn.exact.ring, but exact comes"),
+        ("robot.py", "from .cli import main", "1: imports armdyn.cli.main, but cli comes after robot"),
+        ("model/link.py", "def f():\n    from armdyn import cli", "2: imports armdyn.cli, but cli comes"),
+        ("dynamics/energy.py", "import numpy as np", "1: imports numpy, but dynamics must not know numpy"),
+        ("dynamics/energy.py", "from numpy.linalg import inv", "1: imports numpy.linalg.inv, but dynamics"),
+        ("dynamics/energy.py", "from armdyn import exact", "1: imports armdyn.exact, but dynamics must not"),
+        ("dynamics/energy.py", "from ..program.tape import Tape", "1: imports armdyn.program.tape.Tape, but"),
+        ("gadgets.py", "", "1: gadgets is not a layer"),
+    ],
+)
+def test_an_import_against_the_order_is_found(
+    tmp_path: Path, module: str, source: str, complaint: str
+) -> None:
+    (found,) = offences(package_with(tmp_path, module, source))
+    assert found.startswith(f"src/armdyn/{module}:{complaint}")
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("__init__.py", "from armdyn.cli import main\nfrom .robot import Robot"),
+        ("model/link.py", "import math\nimport numpy\nfrom armdyn.expression import Expression"),
+        ("model/link.py", "from . import joint\nfrom .joint import Joint\nfrom ..expression import parser"),
+        ("model/solids/box.py", "from ..joint import Joint\nfrom ...expression import parser"),
+        ("dynamics/energy.py", "import math\nfrom numpydoc import x\nfrom armdyn.model import Link"),
+        ("cli.py", "from armdyn import Robot, __version__\nfrom armdyn.robot import Robot"),
+    ],
+)
+def test_an_import_in_order_is_accepted(tmp_path: Path, module: str, source: str) -> None:
+    assert offences(package_with(tmp_path, module, source)) == []
+
+
+def package_with(root: Path, module: str, source: str) -> Path:
+    package = root / "src" / "armdyn"
+    path = package / module
+    path.parent.mkdir(parents=True)
+    path.write_text(source, encoding="utf-8")
+    return package
