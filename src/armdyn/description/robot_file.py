@@ -15,7 +15,7 @@ from armdyn.description.reader import DescriptionError, Reader
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, rational
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor
 from armdyn.model.parts import Coulomb, Friction, Limits, Link, Motor, Transform
-from armdyn.model.robot_model import BASE, PhysicsWarning, RobotModel, physics_warnings
+from armdyn.model.robot_model import BASE, PhysicsWarning, RobotModel, impossible_bodies, physics_warnings
 from armdyn.model.vector import Vector, apply
 
 _RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|base|(c|s|q|qd|qdd|sgn)\d+")
@@ -42,7 +42,8 @@ def load(robot: str | Path) -> RobotModel:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DescriptionError(
-            f"cannot read '{robot}' ({reason}); give a path to a robot file or a bundled name: {', '.join(bundled)}"
+            f"cannot read '{robot}' ({reason}); "
+            f"give a path to a robot file or a bundled name: {', '.join(bundled)}"
         ) from None
     return from_table(_toml(text, str(path)), str(path))
 
@@ -85,16 +86,19 @@ def build(table: Mapping[str, Any], source: str) -> RobotModel:
     }
     top.finish()
     try:
-        return RobotModel(links=tuple(links), symbols=tuple(symbols.items()), **arguments)
+        model = RobotModel(links=tuple(links), symbols=tuple(symbols.items()), **arguments)
     except ArmdynError as error:
         raise DescriptionError(f"{source}: {error}") from None
+    for problem in impossible_bodies(model):
+        raise DescriptionError(f"{source}: {problem}")
+    return model
 
 
 def _symbols(table: Mapping[str, Any], source: str) -> dict[str, Expression | None]:
     reader = Reader(Reader(table, source, "", ()).raw("symbols", {}), source, "symbols", ())
     found: dict[str, Expression | None] = {}
     for name in reader.table:
-        if not isinstance(name, str) or not name.isidentifier() or not name.isascii():
+        if not (str(name).isidentifier() and str(name).isascii()):
             reader.fail(str(name), "a symbol's name is a letter followed by letters, digits and _")
         if _RESERVED.fullmatch(name):
             reader.fail(
@@ -179,7 +183,7 @@ def _coulomb(reader: Reader) -> Coulomb:
     if signs[0] < 0 or signs[1] > 0:
         reader.fail(
             "coulomb",
-            f"found [{forward}, {backward}]; the pair is [torque at positive speed, torque at negative speed], "
+            f"found [{forward}, {backward}]; the pair is torque at positive and at negative speed, "
             "so the first is not negative and the second not positive",
         )
     return (forward, backward)

@@ -1,4 +1,4 @@
-"""Friction torques: viscous, Coulomb, asymmetry, offset at the joints; viscous and Coulomb at coupled motors."""
+"""Friction torques of the joints, and of the motors whose row couples several joints."""
 
 from __future__ import annotations
 

@@ -7,8 +7,9 @@ which keeps them small. The *full* ring has the inertial symbols too; entries ar
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from armdyn.exact.mechanism import atoms_of, geometry_entries, over_ring
 from armdyn.exact.ring import Poly, Ring
@@ -16,9 +17,6 @@ from armdyn.expression import ArmdynError, Atom, Expression, parse
 from armdyn.model.mechanism import Mechanism, lower
 from armdyn.model.parameters import extras, parameter_names, parameter_vector
 from armdyn.model.robot_model import RobotModel
-
-if TYPE_CHECKING:
-    from armdyn.exact.form import Form
 
 _SUM = re.compile(r"([cs])(\d{2,})")
 
@@ -45,18 +43,33 @@ class Basis:
 
     @cached_property
     def full(self) -> Ring:
-        atoms, inverted = atoms_of(self.parameters)
+        return self.extended([])
+
+    def extended(self, further: Sequence[Expression], joints: Sequence[str] | None = None) -> Ring:
+        """The full ring with what further numbers need, and perhaps other kinds of joints."""
+        atoms, inverted = atoms_of([*self.parameters, *further])
         declared = {Atom("symbol", name) for name, _ in self.model.symbols}
-        return self._ring(self._geometry[0] | atoms | declared, self._geometry[1] | inverted)
+        everything = self._geometry[0] | atoms | declared
+        return self._ring(everything, self._geometry[1] | inverted, joints=joints)
 
     @cached_property
     def with_parameter_names(self) -> Ring:
         """The kinematic ring with one generator per dynamic parameter."""
-        return self._ring(*self._geometry, tuple(f"[{name}]" for name in self.parameter_names))
+        return self.with_names([f"[{name}]" for name in self.parameter_names])
 
-    def _ring(self, atoms: set[Atom], inverted: set[Atom], names: tuple[str, ...] = ()) -> Ring:
+    def with_names(self, names: Sequence[str]) -> Ring:
+        """The kinematic ring with further generators."""
+        return self._ring(*self._geometry, tuple(names))
+
+    def _ring(
+        self,
+        atoms: set[Atom],
+        inverted: set[Atom],
+        names: tuple[str, ...] = (),
+        joints: Sequence[str] | None = None,
+    ) -> Ring:
         coupled = self.exact.motor_friction
-        ring = Ring(self.joints, atoms | inverted, inverted, len(coupled), names)
+        ring = Ring(joints or self.joints, atoms | inverted, inverted, len(coupled), names)
         for i, friction in enumerate(coupled):
             speed = ring.zero
             for j, k in friction.row:
@@ -109,18 +122,6 @@ class Basis:
                 return cos_sin_of_sum(ring, joints)[kind == "s"]
         known = ", ".join(n for n in ring.names if not n.startswith("["))
         raise ArmdynError(f"'{name}' is not in these equations; they have {known}")
-
-    # ---- printing --------------------------------------------------------------------------------------
-
-    def text(self, form: Form) -> str:
-        from armdyn.exact.printing import TEXT, Printer
-
-        return Printer(self, TEXT).entry(form)
-
-    def latex(self, form: Form) -> str:
-        from armdyn.exact.printing import LATEX, Printer
-
-        return Printer(self, LATEX).entry(form)
 
 
 def _in(ring: Ring, x: Any) -> Any:

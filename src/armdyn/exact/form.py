@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from armdyn.exact.printing import LATEX, TEXT, Printer
 from armdyn.exact.ring import Poly
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Form:
         total = full.context.constant(0)
         for p, a in self.coefficients.items():
             value = self.basis.values[p]
-            total = total + full.include(a).p * (value.p if isinstance(value, Poly) else value)
+            total = total + full.include(a).p * value.p
         return Poly(full, full.reduce(total))
 
     @property
@@ -96,12 +97,37 @@ class Form:
         return self.expanded.value(values)
 
     def __str__(self) -> str:
-        return self.basis.text(self)
+        return Printer(self.basis, TEXT).entry(self)
 
     __repr__ = __str__
 
     def latex(self) -> str:
-        return self.basis.latex(self)
+        return Printer(self.basis, LATEX).entry(self)
+
+
+class Entry:
+    """One polynomial of rewritten equations, printed and compared like a `Form`."""
+
+    def __init__(self, basis: Basis, poly: Poly) -> None:
+        self.basis, self.poly = basis, poly
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Entry):
+            return self.poly == other.poly
+        if isinstance(other, (str, int)):
+            return self.poly == self.basis.read(str(other), self.poly.ring)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.poly)
+
+    def __str__(self) -> str:
+        return Printer(self.basis, TEXT).poly(self.poly)
+
+    __repr__ = __str__
+
+    def latex(self) -> str:
+        return Printer(self.basis, LATEX).poly(self.poly)
 
 
 class Array(Generic[T]):

@@ -106,4 +106,4 @@ def over_ring(
 
 
 def _inertia(values: Sequence[Scalar]) -> Inertia:
-    return Inertia(values[0], (values[1], values[2], values[3]), tuple(values[4:10]))  # type: ignore[arg-type]
+    return Inertia(values[0], (values[1], values[2], values[3]), tuple(values[4:10]))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from time import perf_counter
 
 from armdyn import dynamics
-from armdyn.exact.equations import Equations
+from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.ring import Poly
 from armdyn.expression import ArmdynError
 
@@ -38,9 +38,9 @@ class Proof:
         return "\n".join(lines)
 
 
-def prove(equations: Equations) -> Proof:
+def prove(equations: ClosedForm) -> Proof:
     """Prove that the equations are the robot's; raises `ProofError` at the first identity that fails."""
-    checks: list[tuple[str, Callable[[Equations], int]]] = [
+    checks: list[tuple[str, Callable[[ClosedForm], int]]] = [
         ("Newton-Euler, run over the ring, equals d/dt dL/dq' - dL/dq, term by term", _newton_euler),
         ("the equations B q'' + C q' + friction + g are these torques", _terms_add_up),
         ("B' - 2C is skew-symmetric, entry by entry", _skew),
@@ -62,7 +62,7 @@ def _same(what: str, found: Poly, expected: Poly) -> int:
     return len(found)
 
 
-def _newton_euler(equations: Equations) -> int:
+def _newton_euler(equations: ClosedForm) -> int:
     """τ of (7.114), every parameter a generator, against Σ_p (d/dt ∂β_T/∂q̇ − ∂β_T/∂q + ∂β_U/∂q) π_p."""
     basis = equations.basis
     ring = basis.with_parameter_names
@@ -77,7 +77,7 @@ def _newton_euler(equations: Equations) -> int:
     return terms
 
 
-def _terms_add_up(equations: Equations) -> int:
+def _terms_add_up(equations: ClosedForm) -> int:
     """B q̈ + C q̇ + friction + g, coefficient by coefficient, against the Lagrange rows."""
     basis, n = equations.basis, equations.n
     terms = 0
@@ -94,7 +94,7 @@ def _terms_add_up(equations: Equations) -> int:
     return terms
 
 
-def _skew(equations: Equations) -> int:
+def _skew(equations: ClosedForm) -> int:
     terms = 0
     N = equations.N
     for i in range(equations.n):
@@ -104,13 +104,13 @@ def _skew(equations: Equations) -> int:
     return terms
 
 
-def _zero(what: str, polynomials: Sequence[Poly] | object) -> None:
-    for a in polynomials:  # type: ignore[attr-defined]
+def _zero(what: str, polynomials: Iterable[Poly]) -> None:
+    for a in polynomials:
         if a:
             raise ProofError(f"{what} is not zero: {str(a)[:200]}")
 
 
-def _regressor(equations: Equations) -> int:
+def _regressor(equations: ClosedForm) -> int:
     """Y from unit parameters (another algorithm than the energies) against (7.79), and its zeros."""
     basis = equations.basis
     ring = basis.kinematic

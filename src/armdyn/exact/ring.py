@@ -56,30 +56,30 @@ class Ring:
         self.zero = Poly(self, self.context.constant(0))
         self.one = Poly(self, self.context.constant(1))
         self._signs: list[tuple[Any, Any]] = []
-        self._relations = self._make_relations(revolute, squared)
+        self._relations: list[tuple[tuple[int, ...], Any]] = []
+        self._add_relations(revolute, squared)
         for i in range(n):
             self.register_sign(self.gen(f"qd{i + 1}"), f"sgn{i + 1}")
 
-    def _make_relations(self, revolute: list[int], squared: list[Atom]) -> list[tuple[tuple[int, ...], Any]]:
-        """(generators of the leading monomial, relation); a square is given by its generator twice."""
-        relations = []
+    def _add_relations(self, revolute: list[int], squared: list[Atom]) -> None:
+        """(generators of the leading monomial, relation); one generator stands for its square."""
         for i in revolute:
             s, c = self._g(f"s{i + 1}"), self._g(f"c{i + 1}")
-            relations.append(((self.index[f"s{i + 1}"],), s * s + c * c - 1))
+            self._relations.append(((self.index[f"s{i + 1}"],), s * s + c * c - 1))
         for atom in squared:
             x = self._g(str(atom))
-            assert atom.argument is not None
-            if atom.kind == "sin":
-                c = self._g(str(Atom("cos", atom.name, atom.argument)))
-                square = 1 - c * c
-            else:
-                argument = self.constant(atom.argument).p
-                square = argument if atom.kind == "sqrt" else argument * argument
-            relations.append(((self.index[str(atom)],), x * x - square))
+            self._relations.append(((self.index[str(atom)],), x * x - self._square(atom)))
         for atom in self.inverted:
             x, y = self._g(str(atom)), self._g(f"1/{atom}")
-            relations.append(((self.index[str(atom)], self.index[f"1/{atom}"]), x * y - 1))
-        return relations
+            self._relations.append(((self.index[str(atom)], self.index[f"1/{atom}"]), x * y - 1))
+
+    def _square(self, atom: Atom) -> Any:
+        assert atom.argument is not None
+        if atom.kind == "sin":
+            c = self._g(str(Atom("cos", atom.name, atom.argument)))
+            return 1 - c * c
+        argument = self.constant(atom.argument).p
+        return argument if atom.kind == "sqrt" else argument * argument
 
     def _g(self, name: str) -> Any:
         return self._gens[self.index[name]]

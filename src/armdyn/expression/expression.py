@@ -88,7 +88,7 @@ class Expression:
         if isinstance(x, Integral):
             return Expression({(): Fraction(int(x))})
         if isinstance(x, Rational):
-            return Expression({(): Fraction(x.numerator, x.denominator)})
+            return Expression({(): Fraction(int(x.numerator), int(x.denominator))})
         if not math.isfinite(x):
             raise ExpressionError(f"expected a finite number, found {x}")
         return Expression({(): Fraction(repr(float(x)) if not isinstance(x, Decimal) else x)})
@@ -289,7 +289,9 @@ def _atomic(atom: Atom) -> Expression:
 def _operand(x: object) -> Expression | None:
     if isinstance(x, Expression):
         return x
-    return Expression.of(x) if isinstance(x, (Real, Decimal)) and not isinstance(x, bool) else None
+    if isinstance(x, bool):
+        return None
+    return Expression.of(x) if isinstance(x, (Real, Decimal)) else None
 
 
 def _product(a: Monomial, b: Monomial) -> Iterator[tuple[Monomial, Fraction]]:
@@ -419,5 +421,5 @@ def _signed(term: str) -> str:
     return f" - {term[1:]}" if term.startswith("-") else f" + {term}"
 
 
-ZERO = Expression({})
-ONE = Expression.of(1)
+ZERO: Expression = Expression({})
+ONE: Expression = Expression.of(1)

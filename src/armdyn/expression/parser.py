@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from fractions import Fraction
 
 from armdyn.expression.errors import ExpressionError
@@ -13,7 +13,12 @@ from armdyn.expression.expression import Expression
 MAX_LENGTH = 2000
 MAX_EXPONENT = 16
 MAX_TERMS = 1000
-_FUNCTIONS = {"cos": Expression.cos, "sin": Expression.sin, "sqrt": Expression.sqrt, "abs": abs}
+_FUNCTIONS: dict[str, Callable[[Expression], Expression]] = {
+    "cos": Expression.cos,
+    "sin": Expression.sin,
+    "sqrt": Expression.sqrt,
+    "abs": abs,
+}
 _ALLOWED = "numbers, declared symbols, pi, + - * / **, cos sin sqrt abs and parentheses"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 
@@ -108,7 +113,8 @@ class _Walker:
             return a.sqrt()
         if exponent is None or exponent.denominator != 1 or abs(exponent) > MAX_EXPONENT:
             raise ExpressionError(
-                f"the exponent '{b}' in '{self.text[:60]}' is not a whole number from -{MAX_EXPONENT} to {MAX_EXPONENT}"
+                f"the exponent '{b}' in '{self.text[:60]}' is not a whole number "
+                f"from -{MAX_EXPONENT} to {MAX_EXPONENT}"
             )
         if exponent < 0 and a.is_zero:
             raise ExpressionError(f"'{self.text[:60]}' divides by zero")

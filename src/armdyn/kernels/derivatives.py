@@ -9,7 +9,7 @@ from armdyn.kernels.dual import Dual, seed
 
 
 def derivatives(function: Callable[..., list[Any]], inputs: int) -> Callable[..., tuple[Any, ...]]:
-    """From a vector function of several vectors, the function of its Jacobians by the first `inputs` of them."""
+    """From a function of several vectors, the function of its Jacobians by the first `inputs` of them."""
 
     def jacobians(*arguments: list[Any]) -> tuple[Any, ...]:
         sizes = [len(x) for x in arguments[:inputs]]

@@ -82,9 +82,7 @@ class Kernel:
             if array.shape != batch + shape:
                 raise ValueError(f"{self.name}: out: expected shape {batch + shape}, found {array.shape}")
             if not np.can_cast(dtype, array.dtype, "same_kind"):
-                raise TypeError(
-                    f"{self.name}: out: cannot write {np.dtype(dtype)} into {array.dtype} without losing digits"
-                )
+                raise TypeError(f"{self.name}: out: cannot write {np.dtype(dtype)} into {array.dtype}")
         return given
 
     def _evaluate(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:

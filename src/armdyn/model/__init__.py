@@ -12,7 +12,14 @@ from armdyn.model.inertia import (
 )
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Rotor, lower
 from armdyn.model.parts import Friction, Limits, Link, Motor, Transform
-from armdyn.model.robot_model import BASE, ModelError, PhysicsWarning, RobotModel, physics_warnings
+from armdyn.model.robot_model import (
+    BASE,
+    ModelError,
+    PhysicsWarning,
+    RobotModel,
+    impossible_bodies,
+    physics_warnings,
+)
 
 __all__ = [
     "BASE",
@@ -32,6 +39,7 @@ __all__ = [
     "box",
     "cylinder",
     "hollow_cylinder",
+    "impossible_bodies",
     "lower",
     "physics_warnings",
     "point_mass",

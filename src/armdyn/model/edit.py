@@ -1,9 +1,10 @@
-"""Robots made from robots: with a payload, with every number a symbol."""
+"""Robots made from robots: with a payload, with every number a symbol, with symbols replaced."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Literal, cast
 
 from armdyn.expression import Expression
 from armdyn.model.inertia import Inertia
@@ -42,6 +43,22 @@ def symbolic(model: RobotModel, zeros: Literal["given", "free"] = "given") -> Ro
     return replace(
         model, links=links, gravity=gravity, tool=tool, symbols=(*model.symbols, *naming.new.items())
     )
+
+
+def substitute(model: RobotModel, values: Mapping[str, Expression]) -> RobotModel:
+    """The robot with symbols replaced by expressions, exactly, wherever they occur."""
+    return cast(RobotModel, _mapped(model, lambda x: x.substitute(values)))
+
+
+def _mapped(part: Any, function: Callable[[Expression], Expression]) -> Any:
+    """A part of a model with a function applied to every exact number in it."""
+    if isinstance(part, Expression):
+        return function(part)
+    if isinstance(part, tuple):
+        return tuple(_mapped(x, function) for x in part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return type(part)(**{f.name: _mapped(getattr(part, f.name), function) for f in fields(part)})
+    return part
 
 
 def _first(v: Vector) -> int:

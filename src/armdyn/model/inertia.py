@@ -112,11 +112,11 @@ class Inertia:
 
 
 def _plus(a: Tensor, b: Tensor) -> Tensor:
-    return tuple(x + y for x, y in zip(a, b, strict=True))  # type: ignore[return-value]
+    return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 def _scaled(k: Scalar, a: Tensor) -> Tensor:
-    return tuple(k * x for x in a)  # type: ignore[return-value]
+    return tuple(k * x for x in a)
 
 
 def _float(x: Scalar) -> float:

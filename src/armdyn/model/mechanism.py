@@ -148,7 +148,7 @@ class _Converter:
         return Transform(vector(self.vector(row) for row in T.R), self.vector(T.p))
 
     def inertia(self, i: Inertia) -> Inertia:
-        tensor: Tensor = tuple(self(x) for x in i.tensor)  # type: ignore[assignment]
+        tensor: Tensor = tuple(self(x) for x in i.tensor)
         return Inertia(self(i.mass), self.vector(i.moment), tensor)
 
 

@@ -1,4 +1,4 @@
-"""What a robot is made of: transforms, joints, links, motors, friction, limits. Frozen data, exact numbers."""
+"""What a robot is made of: transforms, links with their joints, motors, friction, limits."""
 
 from __future__ import annotations
 

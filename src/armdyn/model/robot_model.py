@@ -81,16 +81,21 @@ def _problems(model: RobotModel) -> Iterator[str]:
             )
             yield f"{where}: parent: found '{link.parent}'{later}; links so far: {', '.join(sorted(known))}"
         known.add(link.name)
-        yield from _body_problems(model, link, where)
+        if link.joint == "fixed" and not link.friction.is_zero:
+            yield f"{where}: friction: a fixed joint has none"
     for link in model.links:
         yield from _motor_problems(model, link, known)
     if model.tip not in known:
         yield f"tip: found '{model.tip}'; links: {', '.join(['base', *names])}"
 
 
-def _body_problems(model: RobotModel, link: Link, where: str) -> Iterator[str]:
-    if link.joint == "fixed" and not link.friction.is_zero:
-        yield f"{where}: friction: a fixed joint has none"
+def impossible_bodies(model: RobotModel) -> Iterator[str]:
+    """Negative masses, moments and friction: refused in descriptions, allowed in identified parameters."""
+    for link in model.links:
+        yield from _impossible_body(model, link, f"link '{link.name}'")
+
+
+def _impossible_body(model: RobotModel, link: Link, where: str) -> Iterator[str]:
     mass = _value(model, link.inertia.mass)
     if mass is not None and mass < 0:
         yield f"{where}: mass: found {mass:g}; a mass is zero or positive"
@@ -98,10 +103,15 @@ def _body_problems(model: RobotModel, link: Link, where: str) -> Iterator[str]:
     if moments is not None and moments[0] < -1e-9 * max(1e-12, abs(moments[2])):
         found = ", ".join(f"{m:g}" for m in moments)
         yield f"{where}: inertia: principal moments {found}; none may be negative"
-    for name, value in (("viscous", link.friction.viscous),):
+    entries = [("friction.viscous", link.friction.viscous)]
+    if link.motor is not None:
+        motor = link.motor
+        entries += [("motor.mass", motor.mass), ("motor.inertia", motor.axial)]
+        entries += [("motor.inertia", motor.transverse), ("motor.friction.viscous", motor.friction.viscous)]
+    for key, value in entries:
         x = _value(model, value)
         if x is not None and x < 0:
-            yield f"{where}: friction.{name}: found {x:g}; zero or positive is allowed"
+            yield f"{where}: {key}: found {x:g}; zero or positive is allowed"
 
 
 def _motor_problems(model: RobotModel, link: Link, known: set[str]) -> Iterator[str]:
@@ -123,10 +133,6 @@ def _motor_problems(model: RobotModel, link: Link, known: set[str]) -> Iterator[
     coupled = any(not k.is_zero for _, k in motor.coupling)
     if coupled and not motor.friction.asymmetry.is_zero:
         yield f"{where}.friction.coulomb: a motor with a coupling takes one value, not a pair"
-    for key, value in (("mass", motor.mass), ("inertia", motor.axial), ("inertia", motor.transverse)):
-        x = _value(model, value)
-        if x is not None and x < 0:
-            yield f"{where}.{key}: found {x:g}; zero or positive is allowed"
     norm = sum(model.number(x) ** 2 for x in motor.axis) if _has_value(model, motor.axis) else 1.0
     if not math.isclose(norm, 1.0, rel_tol=1e-9):
         yield f"{where}.axis: its length is {math.sqrt(norm):g}; a direction is expected"
@@ -153,7 +159,7 @@ def principal_moments(model: RobotModel, inertia: Inertia) -> np.ndarray | None:
 
 def physics_warnings(model: RobotModel) -> list[str]:
     """What can be computed with but looks wrong: impossible bodies, near-quarter-turn decimals."""
-    found = []
+    found = list(impossible_bodies(model))
     for link in model.links:
         moments = principal_moments(model, link.inertia)
         if moments is not None and moments[2] > (moments[0] + moments[1]) * (1 + 1e-9) + 1e-15:
@@ -182,5 +188,5 @@ def _near_quarter_turns(link: Link) -> Iterator[str]:
     for angle in sorted(a for a in angles if a is not None):
         quarter = float(angle) / (math.pi / 2)
         if abs(quarter - round(quarter)) < 1e-3:
-            meant = {1: "pi/2", 2: "pi", -1: "-pi/2", -2: "-pi"}.get(round(quarter), f"{round(quarter)}*pi/2")
-            yield f'the angle {decimal_text(angle)} is a decimal; if "{meant}" is meant, write that: it is exact'
+            meant = {1: "pi/2", 2: "pi"}.get(round(quarter), f"{round(quarter)}*pi/2")
+            yield f'the angle {decimal_text(angle)} is a decimal; "{meant}" would be exact'

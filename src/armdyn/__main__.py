@@ -1,0 +1,5 @@
+"""python -m armdyn."""
+
+from armdyn.cli import main
+
+main()

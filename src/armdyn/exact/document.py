@@ -1,0 +1,227 @@
+"""Whole sets of equations as a document: plain text, LaTeX, Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from armdyn.exact.closed_form import ClosedForm
+from armdyn.exact.form import Form
+from armdyn.exact.printing import LATEX, LIMIT, TEXT, Printer, Style, joined, variable_latex
+from armdyn.expression import ArmdynError
+
+Notation = Literal["book", "craig"]
+_LINE = 110  # characters of a formula before it is broken, LaTeX commands counted as one
+_COMMAND = re.compile(r"\\[A-Za-z]+|[{}_^ ]")
+
+
+@dataclass(frozen=True)
+class Letters:
+    """The names of the terms of (7.42)."""
+
+    B: str
+    C: str
+    g: str
+    vector: bool  # velocity terms as one vector V(q, q̇) instead of a matrix
+
+
+_LETTERS = {"book": Letters("b", "c", "g", False), "craig": Letters("M", "V", "G", True)}
+
+
+@dataclass
+class Section:
+    """A heading, a sentence, and lines "left = terms"."""
+
+    title: str
+    text: str = ""
+    lines: list[tuple[str, list[str]]] = field(default_factory=list)
+
+
+def letters(notation: Notation) -> Letters:
+    if notation not in _LETTERS:
+        raise ArmdynError(f"notation: found {notation!r}; allowed: 'book', 'craig'")
+    return _LETTERS[notation]
+
+
+def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Section]:
+    """The equations of motion, the terms they are made of, and what was named on the way."""
+    names = letters(notation)
+    printer = Printer(equations.basis, style)
+    found = [_motion(equations, printer, names), _inertia(equations, printer, names)]
+    found.append(_velocity(equations, printer, names))
+    found.append(_vector(equations, printer, "Gravity torques", names.g, equations.g.rows))
+    found.append(_vector(equations, printer, "Friction torques", "f", equations.friction.rows))
+    definitions = [(name, [value]) for name, value in printer.definitions.items()]
+    found.append(Section("Where", "", definitions))
+    return [s for s in found if s.lines or s.text]
+
+
+def _entry_name(style: Style, letter: str, *indices: int) -> str:
+    subscript = ("" if max(indices) < 10 else ",").join(str(i) for i in indices)
+    return f"{letter}_{{{subscript}}}" if style is LATEX else letter + subscript
+
+
+def _variable(equations: ClosedForm, style: Style, joint: int, order: int) -> str:
+    if style is TEXT:
+        return f"q{'d' * order}{joint + 1}"
+    return variable_latex(equations.basis, joint, ("", r"\dot", r"\ddot")[order])
+
+
+def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
+    """Rows of (7.42) written out where they fit, as (7.82)."""
+    style, n = printer.style, equations.n
+    long = any(row.size > 50 * LIMIT or len(row.expanded) > LIMIT for row in equations.tau)
+    if long:
+        M, V, G = ("M", "V", "G") if names.vector else ("B", "C", "g")
+        qd = "" if names.vector else " q'" if style is TEXT else r"\,\dot q"
+        qdd = " q''" if style is TEXT else r"\,\ddot q"
+        tau = "tau" if style is TEXT else r"\tau"
+        row = [f"{M}(q){qdd}", f"{V}(q, q'){qd}" if style is TEXT else rf"{V}(q, \dot q){qd}", f"{G}(q)"]
+        if any(not f.is_zero for f in equations.friction):
+            row.append("f(q')" if style is TEXT else r"f(\dot q)")
+        return Section("Equations of motion", "", [(tau, row)])
+    lines = []
+    for i in range(n):
+        terms = [
+            printer.times(printer.parts(equations.B[i, j]), _variable(equations, style, j, 2))
+            for j in range(n)
+            if not equations.B[i, j].is_zero
+        ]
+        terms += list(_velocity_terms(equations, printer, i))
+        terms += printer.parts(equations.friction[i])
+        terms += printer.parts(equations.g[i])
+        lines.append((rf"\tau_{{{i + 1}}}" if style is LATEX else f"tau{i + 1}", terms))
+    return Section("Equations of motion", "", lines)
+
+
+def _velocity_terms(equations: ClosedForm, printer: Printer, i: int) -> Iterator[str]:
+    """Centrifugal and Coriolis terms of row i: Σ c_ijk q̇_j q̇_k, products once."""
+    style, n = printer.style, equations.n
+    for j in range(n):
+        for k in range(j, n):
+            symbol: Form = equations.christoffel[i][j][k]
+            if symbol.is_zero:
+                continue
+            speed_j = _variable(equations, style, j, 1)
+            if j == k:
+                yield printer.times(printer.parts(symbol), style.power(speed_j, 2))
+            else:
+                product = f"{speed_j}{style.times}{_variable(equations, style, k, 1)}"
+                yield printer.times(printer.parts(symbol * 2), product)
+
+
+def _inertia(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
+    lines = []
+    for i in range(equations.n):
+        for j in range(i, equations.n):
+            left = _entry_name(printer.style, names.B, i + 1, j + 1)
+            if i != j:
+                left += " = " + _entry_name(printer.style, names.B, j + 1, i + 1)
+            lines.append((left, printer.parts(equations.B[i, j]) or ["0"]))
+    return Section("Inertia matrix", "", lines)
+
+
+def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
+    """C by entries, a long one by its Christoffel symbols; or the vector V."""
+    style, n = printer.style, equations.n
+    if names.vector:
+        lines = [
+            (_entry_name(style, names.C, i + 1), list(_velocity_terms(equations, printer, i)) or ["0"])
+            for i in range(n)
+        ]
+        return Section("Centrifugal and Coriolis torques", "", lines)
+    lines = []
+    symbols: list[tuple[str, list[str]]] = []
+    for i in range(n):
+        for j in range(n):
+            entry = equations.C[i, j]
+            left = _entry_name(style, names.C, i + 1, j + 1)
+            if entry.size <= LIMIT:
+                lines.append((left, printer.parts(entry) or ["0"]))
+                continue
+            terms = []
+            for k in range(n):
+                symbol = equations.christoffel[i][j][k]
+                if not symbol.is_zero:
+                    name = _entry_name(style, names.C, i + 1, *sorted((j + 1, k + 1)))
+                    terms.append(f"{name}{style.times}{_variable(equations, style, k, 1)}")
+                    if k >= j:
+                        symbols.append((name, printer.parts(symbol)))
+            lines.append((left, terms or ["0"]))
+    return Section("Coriolis matrix", "", lines + symbols)
+
+
+def _vector(equations: ClosedForm, printer: Printer, title: str, letter: str, entries: list[Form]) -> Section:
+    if all(entry.is_zero for entry in entries):
+        return Section(title, "None.") if letter != "f" else Section(title)
+    lines = [
+        (_entry_name(printer.style, letter, i + 1), printer.parts(entry) or ["0"])
+        for i, entry in enumerate(entries)
+    ]
+    return Section(title, "", lines)
+
+
+# ---- rendering -------------------------------------------------------------------------------------------
+
+
+def text(title: str, parts: list[Section]) -> str:
+    blocks = [title, "=" * len(title)]
+    for section in parts:
+        blocks += ["", section.title, "-" * len(section.title)]
+        blocks += [section.text] if section.text else []
+        for left, terms in section.lines:
+            lines = list(broken(terms))
+            indent = "\n" + " " * (len(left) + 3)
+            blocks.append(f"{left} = {indent.join(lines)}")
+    return "\n".join(blocks) + "\n"
+
+
+def latex(title: str, parts: list[Section]) -> str:
+    """A fragment for a document with amsmath."""
+    blocks = [rf"\section*{{{title}}}"]
+    for section in parts:
+        blocks.append(rf"\subsection*{{{section.title}}}")
+        blocks += [section.text] if section.text else []
+        blocks += [_align(section.lines, r"\begin{align*}", r"\end{align*}")] if section.lines else []
+    return "\n".join(blocks) + "\n"
+
+
+def markdown(title: str, parts: list[Section]) -> str:
+    blocks = [f"# {title}", ""]
+    for section in parts:
+        blocks += [f"## {section.title}", ""]
+        blocks += [section.text, ""] if section.text else []
+        for line in section.lines:
+            blocks += ["$$", _align([line], r"\begin{aligned}", r"\end{aligned}"), "$$", ""]
+    return "\n".join(blocks)
+
+
+def _align(lines: list[tuple[str, list[str]]], begin: str, end: str) -> str:
+    rows = []
+    for left, terms in lines:
+        first, *rest = broken(terms)
+        rows.append(f"{left} &= {first}" + "".join(rf" \\{chr(10)}  &\quad {line}" for line in rest))
+    return begin + "\n" + " \\\\\n".join(rows) + "\n" + end
+
+
+def broken(terms: list[str]) -> Iterator[str]:
+    """A sum in lines of readable length; a line after the first starts with its sign."""
+    line: list[str] = []
+    first, used = True, 0
+    for term in terms:
+        width = len(_COMMAND.sub("", term)) + 3
+        if line and used + width > _LINE:
+            yield _line(line, first)
+            line, first, used = [], False, 0
+        line.append(term)
+        used += width
+    yield _line(line, first)
+
+
+def _line(terms: list[str], first: bool) -> str:
+    line = joined(terms)
+    if first:
+        return line
+    return f"- {line[1:]}" if line.startswith("-") else f"+ {line}"

@@ -1,0 +1,126 @@
+"""Exact equations handed over to SymPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+from sympy.printing.str import StrPrinter
+
+from armdyn.exact.closed_form import ClosedForm
+from armdyn.exact.ring import Poly, Ring
+from armdyn.expression import Atom, Expression
+
+
+@dataclass(frozen=True)
+class SympyEquations:
+    """SymPy matrices in q1 … qn, qd1 … qdn and the description's symbols."""
+
+    B: Any
+    C: Any
+    g: Any
+    friction: Any
+    q: tuple[Any, ...]
+    qd: tuple[Any, ...]
+    symbols: dict[str, Any]
+
+
+def to_sympy(equations: ClosedForm) -> SympyEquations:
+    """B, C, g and friction as SymPy matrices."""
+    ring = equations.basis.full
+    generators = [_generator(ring, name) for name in ring.names]
+
+    def matrix(rows: list[Any]) -> Any:
+        return sympy.Matrix([[_expression(x.expanded, generators) for x in row] for row in rows])
+
+    n = range(1, equations.n + 1)
+    return SympyEquations(
+        B=matrix(equations.B.rows),
+        C=matrix(equations.C.rows),
+        g=matrix([[x] for x in equations.g]),
+        friction=matrix([[x] for x in equations.friction]),
+        q=tuple(sympy.Symbol(f"q{i}", real=True) for i in n),
+        qd=tuple(sympy.Symbol(f"qd{i}", real=True) for i in n),
+        symbols={name: sympy.Symbol(name, real=True) for name, _ in equations.model.symbols},
+    )
+
+
+def sympy_source(equations: ClosedForm) -> str:
+    """A Python script that builds the SymPy matrices."""
+    handed = to_sympy(equations)
+    names = sorted({str(x) for M in (handed.B, handed.C, handed.g, handed.friction) for x in M.free_symbols})
+    lines = [
+        f'"""Equations of motion of {equations.model.name}: B*qdd + C*qd + friction + g = tau."""',
+        "from sympy import Abs, Integer, Matrix, Rational, cos, pi, sign, sin, sqrt, symbols",
+        "",
+        f'{", ".join(names)}, = symbols("{" ".join(names)}", real=True)',
+        "",
+    ]
+    for name in ("B", "C", "g", "friction"):
+        matrix = getattr(handed, name)
+        lines.append(f"{name} = Matrix([")
+        rows = [matrix.row(i) for i in range(matrix.rows)]
+        lines += [f"    [{', '.join(_code(x) for x in row)}]," for row in rows]
+        lines += ["])", ""]
+    return "\n".join(lines)
+
+
+def _code(x: Any) -> str:
+    """Python source of an expression, rationals exact."""
+    return str(_Exact().doprint(x))
+
+
+class _Exact(StrPrinter):  # type: ignore[misc]
+    """Writes 1/3 as Rational(1, 3), so that Python does not make a float of it."""
+
+    def _print_Rational(self, x: Any) -> str:
+        return f"Rational({x.p}, {x.q})"
+
+    def _print_Integer(self, x: Any) -> str:
+        return str(x.p)
+
+
+def _generator(ring: Ring, name: str) -> Any:
+    if name[0] in "cs" and name[1:].isdigit():
+        return (sympy.cos if name[0] == "c" else sympy.sin)(sympy.Symbol(f"q{name[1:]}", real=True))
+    if name.startswith("sgn") and name[3:].isdigit():
+        return sympy.sign(sympy.Symbol(f"qd{name[3:]}", real=True))
+    inverse = name.startswith("1/")
+    plain = name.removeprefix("1/") if inverse else name
+    atom = next((a for a in ring.atoms if str(a) == plain), None)
+    value = sympy.Symbol(plain, real=True) if atom is None else atom_sympy(atom)
+    return 1 / value if inverse else value
+
+
+def atom_sympy(atom: Atom) -> Any:
+    if atom.kind == "symbol":
+        return sympy.Symbol(atom.name, real=True)
+    if atom.argument is None:
+        return sympy.pi
+    x = expression_sympy(atom.argument)
+    functions = {
+        "sqrt": sympy.sqrt,
+        "cos": sympy.cos,
+        "sin": sympy.sin,
+        "abs": sympy.Abs,
+        "inverse": lambda d: 1 / d,
+    }
+    return functions[atom.kind](x)
+
+
+def expression_sympy(x: Expression) -> Any:
+    """An exact number of a description as a SymPy expression."""
+    terms = []
+    for monomial, coefficient in x.terms:
+        factors = [atom_sympy(atom) ** exponent for atom, exponent in monomial]
+        terms.append(sympy.Mul(sympy.Rational(coefficient.numerator, coefficient.denominator), *factors))
+    return sympy.Add(*terms)
+
+
+def _expression(poly: Poly, generators: list[Any]) -> Any:
+    terms = []
+    for exponents, c in poly.terms().items():
+        factors = [generators[i] ** e for i, e in enumerate(exponents) if e]
+        terms.append(sympy.Mul(sympy.Rational(c.numerator, c.denominator), *factors))
+    return sympy.Add(*terms)

@@ -1,0 +1,149 @@
+"""How generators are written: plain text and LaTeX, and the order factors come in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from armdyn.expression import Expression
+from armdyn.model.robot_model import RobotModel
+
+_GREEK = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        alpha beta gamma delta epsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi rho sigma tau
+        phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega
+        """,
+    )
+)
+_PARAMETER = re.compile(r"\[(m|m[xyz]|I[xyz]{2}|Im|Fv|Fs|Fa|Fvm|Fsm|F0|lC[xyz]|Ib[xyz]{2})(\d+)\]")
+_JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm)(\d+)")
+_SYMBOL = re.compile(r"(" + "|".join(sorted(_GREEK, key=len, reverse=True)) + r"|[A-Za-z])_?(\w*)")
+
+
+def symbol_latex(name: str) -> str:
+    """ml1 -> m_{\\ell_1}, kr1 -> k_{r1}, I2xx -> I_{2xx}, alpha1 -> \\alpha_{1}."""
+    match = _SYMBOL.fullmatch(name)
+    if not match:
+        return rf"\mathrm{{{name}}}"
+    base, rest = match.groups()
+    head = rf"\{base}" if base in _GREEK else r"\ell" if base == "l" else base
+    inner = re.fullmatch(r"([lm])_?(\d+)", rest)
+    if inner:
+        letter = inner[1].replace("l", r"\ell")
+        return f"{head}_{{{letter}_{{{inner[2]}}}}}"
+    return f"{head}_{{{rest.replace('_', ',')}}}" if rest else head
+
+
+def parameter_latex(name: str) -> str:
+    """[Ixx2] -> \\hat I_{2xx}: the augmented link's parameters of (7.77); [lCx2], [Ibzz2] as in 7.5.3."""
+    match = _PARAMETER.fullmatch(name)
+    if not match:
+        return name
+    kind, joint = match.groups()
+    if kind == "m":
+        return rf"\hat m_{{{joint}}}"
+    if kind.startswith("m"):
+        return rf"\hat h_{{{joint}{kind[1]}}}"
+    if kind.startswith("lC"):
+        return rf"\ell_{{C_{{{joint}}}{kind[2]}}}"
+    if kind.startswith("Ib"):
+        return rf"\bar I_{{{joint}{kind[2:]}}}"
+    if kind == "Im":
+        return rf"I_{{m_{{{joint}}}}}"
+    if kind.startswith("I"):
+        return rf"\hat I_{{{joint}{kind[1:]}}}"
+    return f"F_{{{kind[1:]}{joint}}}"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the symbols of a description are: it decides the order of factors and what is collected."""
+
+    gears: frozenset[str]
+    inertias: frozenset[str]
+    masses: frozenset[str]
+    gravity: frozenset[str]
+    order: dict[str, int]
+
+    @staticmethod
+    def of(model: RobotModel) -> Roles:
+        def names(*entries: object) -> frozenset[str]:
+            return frozenset().union(*(x.symbols() for x in entries if isinstance(x, Expression)))
+
+        motors = [link.motor for link in model.links if link.motor]
+        masses = names(*(link.inertia.mass for link in model.links), *(m.mass for m in motors))
+        tensors = names(*(x for link in model.links for x in link.inertia.tensor))
+        lengths = names(*(x for link in model.links for T in (link.before, link.after) for x in T.p))
+        rotor = names(*(m.axial for m in motors), *(m.transverse for m in motors))
+        moments = names(*(x for link in model.links for x in link.inertia.moment))
+        return Roles(
+            gears=names(*(m.gear for m in motors), *(k for m in motors for _, k in m.coupling)),
+            inertias=(tensors - moments - masses - lengths) | rotor,
+            masses=masses,
+            gravity=names(*model.gravity),
+            order=_order(model, names),
+        )
+
+    def rank(self, name: str) -> tuple[int, int, str]:
+        """Where a factor stands in a product: gears, inertias and masses, lengths, gravity, then motion."""
+        joint = _JOINT.fullmatch(name)
+        if joint:
+            kinds = {"q": 6, "sgn": 8, "sgnm": 8, "qd": 8, "qdd": 9}
+            return (kinds[joint[1]], int(joint[2]), name)
+        plain = name.removeprefix("1/")
+        order = self.order.get(plain, -1)
+        if plain in self.gears:
+            return (1, order, name)
+        if plain in self.inertias:
+            return (2, order, name)
+        if plain in self.masses:
+            return (3, order, name)
+        if plain in self.gravity:
+            return (5, order, name)
+        return (2 if name.startswith("[") else 4, order, name)
+
+
+def _order(model: RobotModel, names: Callable[..., frozenset[str]]) -> dict[str, int]:
+    """The order of the book's sums: link by link its inertia, its mass, its motor; then other symbols."""
+    walk: list[str] = []
+    for link in model.links:
+        mass, moment = names(link.inertia.mass), names(*link.inertia.moment)
+        motor = link.motor
+        rotor = [names(motor.axial), names(motor.transverse), names(motor.mass)] if motor else []
+        for group in (names(*link.inertia.tensor) - moment - mass, mass, *rotor):
+            walk += sorted(group)
+    walk += [name for name, _ in model.symbols]
+    return {name: i for i, name in reversed(list(enumerate(walk)))}
+
+
+def number_text(x: Fraction) -> str:
+    """Integers and small fractions as they are, decimals to 12 digits."""
+    if x.denominator == 1 and abs(x) < 10**12:
+        return str(x.numerator)
+    if x.denominator < 1000 and abs(x.numerator) < 10**6 and not _terminates(x.denominator):
+        return f"{x.numerator}/{x.denominator}"
+    if x.denominator in (2, 4) and abs(x.numerator) < 1000:
+        return f"{x.numerator}/{x.denominator}"
+    return f"{float(x):.12g}"
+
+
+def number_latex(x: Fraction) -> str:
+    text = number_text(x)
+    if "/" in text:
+        top, bottom = text.split("/")
+        return rf"\tfrac{{{top}}}{{{bottom}}}"
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
+    return text
+
+
+def _terminates(denominator: int) -> bool:
+    for p in (2, 5):
+        while denominator % p == 0:
+            denominator //= p
+    return denominator == 1

@@ -1,0 +1,182 @@
+"""Exact equations: proved for random arms, refuted for broken algorithms, and equal to the numbers."""
+
+import sys
+
+import numpy as np
+import pytest
+from arms import ROTORS, assert_same, exact_array, generator_values, generators, law, models, robots, state
+from armdyn import ArmdynError, Equations, Robot, bundled_robots
+from armdyn.exact.proof import ProofError
+from armdyn.model.vector import ZERO3, add, apply, cross, scale
+
+
+@law(models((1, 3), rotors=ROTORS), examples=10)
+def test_newton_euler_and_lagrange_of_rational_arms(model):
+    proof = Equations(model).prove()
+    assert len(proof.statements) >= 4
+    assert all(statement.terms > 0 for statement in proof.statements[:2])
+
+
+@law(robots((1, 3), plates=False, rotors=ROTORS), examples=5)
+def test_newton_euler_and_lagrange_of_arms_with_any_angle(robot):
+    """The ring then has cosines, sines and square roots of constants too."""
+    assert Equations(robot.model).prove()
+
+
+@pytest.mark.parametrize("rotors", ROTORS)
+@pytest.mark.parametrize("name", [name for name in bundled_robots() if Robot.load(name).n <= 3])
+def test_newton_euler_and_lagrange_of_small_bundled_robots(name, rotors):
+    assert Robot.load(name).with_rotors(rotors).equations().prove()
+
+
+# ---- a proof that can fail -----------------------------------------------------------------------------------
+
+
+def module(name):
+    """A module of `dynamics`, some of which have the name of the function they define."""
+    return sys.modules[f"armdyn.dynamics.{name}"]
+
+
+def no_gyroscopic_moment(patch):
+    def body_wrench(inertia, w, dw, a):
+        f = add(scale(inertia.mass, a), module("newton_euler").point_acceleration(w, dw, inertia.moment))
+        return f, add(apply(inertia.matrix, dw), cross(inertia.moment, a))
+
+    patch.setattr(module("newton_euler"), "body_wrench", body_wrench)
+
+
+def no_centripetal_acceleration(patch):
+    for name in ("newton_euler", "regressor"):
+        patch.setattr(module(name), "point_acceleration", lambda w, dw, r: cross(dw, r))
+
+
+def no_spin_of_rotors(patch):
+    real = module("newton_euler")._rotor_motion
+
+    def rotor_motion(*arguments):
+        return [(momentum, 0) for momentum, _ in real(*arguments)]
+
+    patch.setattr(module("newton_euler"), "_rotor_motion", rotor_motion)
+
+
+def no_rotor_moment_on_the_carrier(patch):
+    real = module("newton_euler")._rotor_motion
+
+    def rotor_motion(*arguments):
+        return [(ZERO3, spin) for _, spin in real(*arguments)]
+
+    patch.setattr(module("newton_euler"), "_rotor_motion", rotor_motion)
+
+
+def no_gravity_in_the_energy(patch):
+    real = module("energy").potential_regressor
+
+    def potential_regressor(mechanism, q):
+        return [[0] * len(row) for row in real(mechanism, q)]
+
+    patch.setattr("armdyn.dynamics.potential_regressor", potential_regressor)
+
+
+def half_the_kinetic_energy_of_rotors(patch):
+    real = module("energy").kinetic_regressor
+
+    def kinetic_regressor(mechanism, q, qd):
+        return [[*row[:10], row[10] / 2 if row[10] else 0] for row in real(mechanism, q, qd)]
+
+    patch.setattr("armdyn.dynamics.kinetic_regressor", kinetic_regressor)
+
+
+def no_inertia_columns_in_the_regressor(patch):
+    real = module("regressor")._unit_wrenches
+
+    def unit_wrenches(*motion):
+        return [*real(*motion)[:4], *[(ZERO3, ZERO3)] * 6]
+
+    patch.setattr(module("regressor"), "_unit_wrenches", unit_wrenches)
+
+
+FAULTS = [
+    no_gyroscopic_moment,
+    no_centripetal_acceleration,
+    no_spin_of_rotors,
+    no_rotor_moment_on_the_carrier,
+    no_gravity_in_the_energy,
+    half_the_kinetic_energy_of_rotors,
+    no_inertia_columns_in_the_regressor,
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_algorithm_and_a_failing_proof(fault, monkeypatch):
+    model = Robot.load("elbow").model
+    motors = {
+        "link": [
+            {"joint": "revolute", "a": 0, "alpha": "pi/2", "d": 0, "mass": 1, "inertia": {"xx": 1, "yy": 1}},
+            {"joint": "revolute", "a": 1, "alpha": 0, "d": 0, "mass": 1, "com": ["1/2", "1/3", 0]},
+        ]
+    }
+    for link in motors["link"]:
+        link["motor"] = {"gear": 10, "inertia": 1, "axis": [0, 0, 1]}
+        link["inertia"] = {"xx": 2, "yy": 3, "zz": 4}
+    model = Robot.from_dict({"name": "two", "convention": "dh", "gravity": [0, 0, -10], **motors}).model
+    assert Equations(model).prove()
+    fault(monkeypatch)
+    with pytest.raises(ProofError):
+        Equations(model).prove()
+
+
+def test_a_proof_error_is_an_armdyn_error():
+    assert issubclass(ProofError, ArmdynError)
+
+
+# ---- the closed form at numbers ------------------------------------------------------------------------------
+
+
+@law(models((1, 3), rotors=ROTORS), generators(), examples=10)
+def test_closed_form_and_numeric_functions(model, rng):
+    robot, equations = Robot(model), Equations(model)
+    q, qd, qdd = state(robot, rng)
+    numbers = generator_values(equations, q, qd, qdd)
+    assert_same(exact_array(equations, equations.B, q), robot.inertia(q))
+    assert_same(exact_array(equations, equations.g, q), robot.gravity(q))
+    assert_same(exact_array(equations, equations.friction, q, qd), robot.friction(qd))
+    assert_same(exact_array(equations, equations.tau, q, qd, qdd), robot.inverse_dynamics(q, qd, qdd))
+    assert_same(equations.kinetic_energy.value(numbers), robot.kinetic_energy(q, qd))
+    assert_same(equations.potential_energy.value(numbers), robot.potential_energy(q))
+    Y = [[y.value(numbers) for y in row] for row in equations.regressor]
+    assert_same(Y, robot.regressor(q, qd, qdd))
+
+
+@pytest.mark.parametrize("name", [name for name in bundled_robots() if Robot.load(name).n <= 3])
+def test_closed_form_and_numeric_functions_of_bundled_robots(name):
+    robot = Robot.load(name)
+    equations = robot.equations()
+    q, qd, qdd = state(robot, np.random.default_rng(5))
+    constants = {
+        atom_name: _atom_value(robot, equations, atom_name) for atom_name in equations.basis.full.names
+    }
+    values = constants | generator_values(equations, q, qd, qdd)
+    tau = [entry.value(values) for entry in equations.tau]
+    assert_same(tau, robot.inverse_dynamics(q, qd, qdd))
+
+
+def _atom_value(robot, equations, name):
+    """A constant generator's number: a symbol of the file, a function of one, or an inverse."""
+    inverse = name.startswith("1/")
+    for atom in (*equations.basis.full.atoms, *equations.basis.full.inverted):
+        if str(atom) == name.removeprefix("1/"):
+            x = atom.value(lambda symbol: robot.model.values[symbol])
+            return 1 / x if inverse else x
+    return np.nan  # a joint variable
+
+
+@law(models((1, 3), rotors=ROTORS), examples=8)
+def test_regressor_and_equations_exactly(model):
+    """Σ_p Y_p π_p is B q̈ + C q̇ + friction + g, as polynomials."""
+    equations = Equations(model)
+    for i in range(model.n):
+        total = equations.g[i] + equations.friction[i]
+        for j in range(model.n):
+            total = total + equations.B[i, j].times_generator(f"qdd{j + 1}")
+            total = total + equations.C[i, j].times_generator(f"qd{j + 1}")
+        assert total == equations.tau[i]

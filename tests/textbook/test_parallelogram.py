@@ -1,0 +1,148 @@
+"""The parallelogram arm: 000, section 7.3.3. The tree of links 1', 2', 3' and 1'' (joints 1, 2, 3, 4 here).
+
+The closed chain is the tree with ϑ_2' = ϑ_1'' − ϑ_1' and ϑ_3' = π − ϑ_2', put in by hand.
+"""
+
+import pytest
+
+from armdyn import Robot
+from textbook_tools import Arm
+
+LINKS = {"1p": "base", "2p": "1p", "3p": "2p", "1pp": "base"}
+# d(ϑ_1', ϑ_2', ϑ_3', ϑ_1'')/d(ϑ_1', ϑ_1'')
+CLOSING = [[1, 0], [-1, 1], [1, -1], [0, 1]]
+BAR = "(l3p - a1p)"  # centre of mass of link 3' from the axis of joint 4
+
+
+def link(name, parent):
+    return {
+        "name": name,
+        "parent": parent,
+        "joint": "revolute",
+        "a": f"a{name}",
+        "alpha": 0,
+        "d": 0,
+        "mass": f"m{name}",
+        "com": [f"l{name} - a{name}", 0, 0],
+        "inertia": {"zz": f"I{name}"},
+    }
+
+
+@pytest.fixture(scope="module")
+def tree():
+    table = {
+        "name": "parallelogram, open",
+        "convention": "dh",
+        "gravity": [0, "-g", 0],
+        "symbols": dict.fromkeys(["g", *(f"{x}{name}" for name in LINKS for x in "amlI")], "free"),
+        "tip": "3p",
+        "link": [link(name, parent) for name, parent in LINKS.items()],
+    }
+    return Arm(Robot.from_dict(table))
+
+
+def test_jacobians_of_the_tree_are_the_printed_ones(tree):
+    """(7.16), (7.18) for each branch."""
+    J_3 = [
+        [
+            "-a1p*s1 - a2p*s12 - l3p*s123",
+            "-a2p*s12 - l3p*s123",
+            "-l3p*s123",
+            0,
+        ],
+        ["a1p*c1 + a2p*c12 + l3p*c123", "a2p*c12 + l3p*c123", "l3p*c123", 0],
+        [0, 0, 0, 0],
+    ]
+    J_4 = [[0, 0, 0, "-l1pp*s4"], [0, 0, 0, "l1pp*c4"], [0, 0, 0, 0]]
+    assert tree.differences(tree.link_jacobians(2)[0], J_3) == {}
+    assert tree.differences(tree.link_jacobians(3)[0], J_4) == {}
+
+
+def test_inertia_matrix_of_the_tree_is_the_printed_one(tree):
+    """B' and b_1''1''; the branches do not touch."""
+    b11 = (
+        "I1p + m1p*l1p**2 + I2p + m2p*(a1p**2 + l2p**2 + 2*a1p*l2p*c2) + I3p"
+        " + m3p*(a1p**2 + a2p**2 + l3p**2 + 2*a1p*a2p*c2 + 2*a1p*l3p*c23 + 2*a2p*l3p*c3)"
+    )
+    b12 = (
+        "I2p + m2p*(l2p**2 + a1p*l2p*c2) + I3p"
+        " + m3p*(a2p**2 + l3p**2 + a1p*a2p*c2 + a1p*l3p*c23 + 2*a2p*l3p*c3)"
+    )
+    b13 = "I3p + m3p*(l3p**2 + a1p*l3p*c23 + a2p*l3p*c3)"
+    b22 = "I2p + m2p*l2p**2 + I3p + m3p*(a2p**2 + l3p**2 + 2*a2p*l3p*c3)"
+    b23 = "I3p + m3p*(l3p**2 + a2p*l3p*c3)"
+    b33 = "I3p + m3p*l3p**2"
+    expected = [
+        [b11, b12, b13, 0],
+        [b12, b22, b23, 0],
+        [b13, b23, b33, 0],
+        [0, 0, 0, "I1pp + m1pp*l1pp**2"],
+    ]
+    assert tree.differences(tree.eq.B, expected) == {}
+
+
+def test_gravity_of_the_tree_is_the_printed_one(tree):
+    g3 = "m3p*l3p*g*c123"
+    g2 = f"(m2p*l2p + m3p*a2p)*g*c12 + {g3}"
+    g1 = f"(m1p*l1p + m2p*a1p + m3p*a1p)*g*c1 + {g2}"
+    assert tree.differences(tree.eq.g, [g1, g2, g3, "m1pp*l1pp*g*c4"]) == {}
+
+
+def closed(tree, x):
+    """An element on the closed chain: ϑ_3' = π − ϑ_2', ϑ_1'' = ϑ_1' + ϑ_2', a_2' = a_1''."""
+    images = {"c3": "-c2", "s3": "s2", "c4": "c12", "s4": "s12", "a2p": "a1pp"}
+    total = tree.ring.zero
+    for exponents, coefficient in tree.element(x).terms().items():
+        term = tree.ring.one * coefficient
+        for name, exponent in zip(tree.ring.names, exponents, strict=True):
+            if exponent:
+                term = term * tree.read(images.get(name, name)) ** exponent
+        total = total + term
+    return total
+
+
+@pytest.fixture(scope="module")
+def B_a(tree):
+    """B_a = Υᵀ B Υ."""
+    B = [[closed(tree, x) for x in row] for row in tree.eq.B]
+    joints, active = range(4), range(2)
+    return [
+        [sum(B[i][j] * (CLOSING[i][a] * CLOSING[j][b]) for i in joints for j in joints) for b in active]
+        for a in active
+    ]
+
+
+def test_inertia_matrix_of_the_closed_chain_is_the_printed_one(tree, B_a):
+    """The first two terms of b_a22 belong to link 1'' (a misprint says 1')."""
+    b12 = "(a1p*m2p*l2p + a1pp*m3p*(a1p - l3p))*c2"  # c2 is cos(ϑ_1'' − ϑ_1')
+    expected = [
+        ["I1p + m1p*l1p**2 + m2p*a1p**2 + I3p + m3p*l3p**2 + m3p*a1p**2 - 2*a1p*m3p*l3p", b12],
+        [b12, "I1pp + m1pp*l1pp**2 + I2p + m2p*l2p**2 + m3p*a1pp**2"],
+    ]
+    assert tree.differences(B_a, expected) == {}
+
+
+def test_decoupled_inertia_matrix_is_the_printed_one(tree, B_a):
+    """With m_3' ℓ̄_3' a_1'' = m_2' l_2' a_1' the matrix is diagonal, with the printed entries.
+
+    Cleared of fractions, each entry less its printed form is a multiple of the condition. The denominator of
+    b_a22 has ℓ̄_3' (a misprint says ℓ_3').
+    """
+    bar = tree.read(BAR)
+    condition = tree.read(f"m2p*l2p*a1p - m3p*{BAR}*a1pp")
+    b_11 = f"(I1p + m1p*l1p**2 + I3p)*a1pp + m2p*a1p*(a1p*a1pp + l2p*{BAR})"
+    b_22 = f"(I1pp + m1pp*l1pp**2 + I2p)*{BAR} + m2p*l2p*(l2p*{BAR} + a1p*a1pp)"
+    assert B_a[0][1] == condition * tree.read("c2")
+    assert B_a[0][0] * tree.read("a1pp") - tree.read(b_11) == -bar * condition
+    assert B_a[1][1] * bar - tree.read(b_22) == -tree.read("a1pp") * condition
+
+
+def test_gravity_of_the_closed_chain_is_the_printed_one(tree):
+    """g_a = Υᵀ g."""
+    g = [closed(tree, x) for x in tree.eq.g]
+    found = [sum(g[i] * CLOSING[i][a] for i in range(4)) for a in range(2)]
+    expected = [
+        f"(m1p*l1p + m2p*a1p - m3p*{BAR})*g*c1",
+        "(m1pp*l1pp + m2p*l2p + m3p*a1pp)*g*c12",
+    ]
+    assert tree.differences(found, expected) == {}
