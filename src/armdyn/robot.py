@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,11 +13,12 @@ import numpy as np
 from armdyn.description import from_table, load
 from armdyn.exact import Equations
 from armdyn.expression import Expression, expression
-from armdyn.kernels import BASE_INPUTS, Kernel, make_kernel
+from armdyn.kernels import BASE_INPUTS, FUNCTIONS, Kernel, make_kernel
 from armdyn.model import Inertia, Mechanism, ModelError, RobotModel, edit, lower, physics_warnings
 from armdyn.model.inertia import Number, Tensor
 from armdyn.model.parameters import extras, parameter_names, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
+from armdyn.program import Program
 
 Array = Any  # anything np.asarray takes
 
@@ -44,7 +45,7 @@ class Robot:
 
     def __init__(self, model: RobotModel) -> None:
         self._model = model
-        self._kernels: dict[tuple[str, ...], Kernel] = {}
+        self._kernels = _Kernels(self._kernel)
 
     # ---- making ----------------------------------------------------------------------------------------
 
@@ -147,6 +148,8 @@ class Robot:
         return Equations(self._model)
 
     # ---- numbers ---------------------------------------------------------------------------------------
+    #
+    # `parameters` (..., p), where taken, replaces the robot's own parameter vector row by row.
 
     def inverse_dynamics(
         self,
@@ -156,84 +159,158 @@ class Robot:
         wrench: Array = None,
         *,
         base: BaseMotion | None = None,
+        parameters: Array = None,
         out: Array = None,
     ) -> Any:
         """Torques (..., n) for a motion (7.42), by Newton–Euler (7.107)–(7.114).
 
         `wrench` (..., 6) is h_e, force and moment the tip exerts on its surroundings, base axes.
         """
-        if base is None:
-            return self._run("inverse_dynamics", (q, qd, qdd), out, wrench=wrench)
-        motion = (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
-        further = dict(zip(BASE_INPUTS, motion, strict=True))
-        return self._run("inverse_dynamics_on_moving_base", (q, qd, qdd), out, wrench=wrench, **further)
+        if wrench is None and base is None and parameters is None:
+            return self._kernels["inverse_dynamics"](q, qd, qdd, out=out)
+        motion = (
+            ()
+            if base is None
+            else (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
+        )
+        further = dict(zip(BASE_INPUTS, motion, strict=False))
+        return self._run(
+            "inverse_dynamics", (q, qd, qdd), out, wrench=wrench, parameters=parameters, **further
+        )
 
     def forward_dynamics(
-        self, q: Array, qd: Array, tau: Array, wrench: Array = None, *, out: Array = None
+        self,
+        q: Array,
+        qd: Array,
+        tau: Array,
+        wrench: Array = None,
+        *,
+        parameters: Array = None,
+        out: Array = None,
     ) -> Any:
         """Accelerations (..., n) under torques (7.115)."""
-        return self._run("forward_dynamics", (q, qd, tau), out, wrench=wrench)
+        if wrench is None and parameters is None:
+            return self._kernels["forward_dynamics"](q, qd, tau, out=out)
+        return self._run("forward_dynamics", (q, qd, tau), out, wrench=wrench, parameters=parameters)
 
-    def inertia(self, q: Array, *, out: Array = None) -> Any:
+    def inertia(self, q: Array, *, parameters: Array = None, out: Array = None) -> Any:
         """B(q), (..., n, n) (7.32)."""
-        return self._run("inertia", (q,), out)
+        if parameters is None:
+            return self._kernels["inertia"](q, out=out)
+        return self._run("inertia", (q,), out, parameters=parameters)
 
-    def coriolis(self, q: Array, qd: Array, *, out: Array = None) -> Any:
+    def coriolis(self, q: Array, qd: Array, *, parameters: Array = None, out: Array = None) -> Any:
         """C(q, q̇), (..., n, n), Christoffel's choice (7.44)–(7.45): Ḃ − 2C is skew-symmetric."""
-        return self._run("coriolis", (q, qd), out)
+        if parameters is None:
+            return self._kernels["coriolis"](q, qd, out=out)
+        return self._run("coriolis", (q, qd), out, parameters=parameters)
 
-    def gravity(self, q: Array, *, out: Array = None) -> Any:
+    def gravity(self, q: Array, *, parameters: Array = None, out: Array = None) -> Any:
         """g(q), (..., n) (7.39)."""
-        return self._run("gravity", (q,), out)
+        if parameters is None:
+            return self._kernels["gravity"](q, out=out)
+        return self._run("gravity", (q,), out, parameters=parameters)
 
-    def friction(self, qd: Array, *, out: Array = None) -> Any:
+    def friction(self, qd: Array, *, parameters: Array = None, out: Array = None) -> Any:
         """Friction torques (..., n) at joint velocities; sign(0) = 0."""
-        return self._run("friction", (qd,), out)
+        if parameters is None:
+            return self._kernels["friction"](qd, out=out)
+        return self._run("friction", (qd,), out, parameters=parameters)
 
-    def kinetic_energy(self, q: Array, qd: Array, *, out: Array = None) -> Any:
+    def kinetic_energy(self, q: Array, qd: Array, *, parameters: Array = None, out: Array = None) -> Any:
         """T, (...) (7.31)."""
-        return self._run("kinetic_energy", (q, qd), out)
+        if parameters is None:
+            return self._kernels["kinetic_energy"](q, qd, out=out)
+        return self._run("kinetic_energy", (q, qd), out, parameters=parameters)
 
-    def potential_energy(self, q: Array, *, out: Array = None) -> Any:
+    def potential_energy(self, q: Array, *, parameters: Array = None, out: Array = None) -> Any:
         """U, (...) (7.36); a mass at the base origin has none."""
-        return self._run("potential_energy", (q,), out)
+        if parameters is None:
+            return self._kernels["potential_energy"](q, out=out)
+        return self._run("potential_energy", (q,), out, parameters=parameters)
 
     def pose(self, q: Array, link: str | None = None, *, out: Array = None) -> Any:
         """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the base frame."""
+        if link is None:
+            return self._kernels["pose"](q, out=out)
         return self._run("pose", (q,), out, link)
 
     def jacobian(self, q: Array, link: str | None = None, *, out: Array = None) -> Any:
         """Geometric Jacobian (..., 6, n) of the tip (or a link's origin): linear over angular, base axes."""
+        if link is None:
+            return self._kernels["jacobian"](q, out=out)
         return self._run("jacobian", (q,), out, link)
 
     def jacobian_dot(self, q: Array, qd: Array, link: str | None = None, *, out: Array = None) -> Any:
         """Time derivative (..., 6, n) of the Jacobian."""
+        if link is None:
+            return self._kernels["jacobian_dot"](q, qd, out=out)
         return self._run("jacobian_dot", (q, qd), out, link)
 
     def joint_wrenches(
-        self, q: Array, qd: Array, qdd: Array, wrench: Array = None, *, out: Array = None
+        self,
+        q: Array,
+        qd: Array,
+        qdd: Array,
+        wrench: Array = None,
+        *,
+        parameters: Array = None,
+        out: Array = None,
     ) -> Any:
         """f_i over μ_i of (7.112)–(7.113), (..., n, 6), each in its link frame's axes.
 
         μ_i is about the point where joint i sits on its parent: frame i−1's origin in standard DH.
         """
-        return self._run("joint_wrenches", (q, qd, qdd), out, wrench=wrench)
+        if wrench is None and parameters is None:
+            return self._kernels["joint_wrenches"](q, qd, qdd, out=out)
+        return self._run("joint_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
 
     def regressor(self, q: Array, qd: Array, qdd: Array, *, out: Array = None) -> Any:
         """Y, (..., n, p) with tau = Y @ parameters (7.81)."""
-        return self._run("regressor", (q, qd, qdd), out)
+        return self._kernels["regressor"](q, qd, qdd, out=out)
 
     def inverse_dynamics_derivatives(
-        self, q: Array, qd: Array, qdd: Array, wrench: Array = None, *, out: Array = None
+        self,
+        q: Array,
+        qd: Array,
+        qdd: Array,
+        wrench: Array = None,
+        *,
+        parameters: Array = None,
+        out: Array = None,
     ) -> Any:
         """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈, each (..., n, n)."""
-        return self._run("inverse_dynamics_derivatives", (q, qd, qdd), out, wrench=wrench)
+        if wrench is None and parameters is None:
+            return self._kernels["inverse_dynamics_derivatives"](q, qd, qdd, out=out)
+        return self._run(
+            "inverse_dynamics_derivatives", (q, qd, qdd), out, wrench=wrench, parameters=parameters
+        )
 
     def forward_dynamics_derivatives(
-        self, q: Array, qd: Array, tau: Array, wrench: Array = None, *, out: Array = None
+        self,
+        q: Array,
+        qd: Array,
+        tau: Array,
+        wrench: Array = None,
+        *,
+        parameters: Array = None,
+        out: Array = None,
     ) -> Any:
         """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, each (..., n, n)."""
-        return self._run("forward_dynamics_derivatives", (q, qd, tau), out, wrench=wrench)
+        if wrench is None and parameters is None:
+            return self._kernels["forward_dynamics_derivatives"](q, qd, tau, out=out)
+        return self._run(
+            "forward_dynamics_derivatives", (q, qd, tau), out, wrench=wrench, parameters=parameters
+        )
+
+    def program(self, function: str, optional: Sequence[str] = ()) -> Program:
+        """The straight-line program of a function, with optional inputs such as "wrench"."""
+        if function not in FUNCTIONS:
+            raise ModelError(f"function: found '{function}'; allowed: {', '.join(FUNCTIONS)}")
+        allowed = FUNCTIONS[function].optional
+        if unknown := [name for name in optional if name not in allowed]:
+            raise ModelError(f"{function}: no input '{unknown[0]}'; allowed: {', '.join(allowed) or 'none'}")
+        return self._kernel((function, "", *optional)).program
 
     # ---- inside ----------------------------------------------------------------------------------------
 
@@ -245,14 +322,16 @@ class Robot:
     def _run(
         self, name: str, arguments: tuple[Array, ...], out: Array, link: str | None = None, **optional: Array
     ) -> Any:
+        """Call the kernel of a function for a link or with optional inputs."""
         given = {key: x for key, x in optional.items() if x is not None}
-        key = (name, link or "", *given)
-        if key not in self._kernels:
-            self._kernels[key] = make_kernel(name, self._frame_of(link), extras(self._model), tuple(given))
-        return self._kernels[key](*arguments, *given.values(), out=out)
+        return self._kernels[(name, link or "", *given)](*arguments, *given.values(), out=out)
 
-    def _frame_of(self, link: str | None) -> Mechanism:
-        if link is None:
+    def _kernel(self, key: str | tuple[str, ...]) -> Kernel:
+        name, link, *optional = (key, "") if isinstance(key, str) else key
+        return make_kernel(name, self._frame_of(link), extras(self._model), optional)
+
+    def _frame_of(self, link: str) -> Mechanism:
+        if not link:
             return self._mechanism
         if link not in self._model.index:
             raise ModelError(f"link: found '{link}'; links: {', '.join(self._model.index)}")
@@ -270,6 +349,17 @@ class Robot:
     def __repr__(self) -> str:
         kinds = "".join("R" if link.joint == "revolute" else "P" for link in self._model.moving)
         return f"<Robot '{self.name}' {kinds}, rotors {self._model.rotors}>"
+
+
+class _Kernels(dict[str | tuple[str, ...], Kernel]):
+    """Kernels by function name, or by name, link and optional inputs; made when first asked for."""
+
+    def __init__(self, make: Callable[[str | tuple[str, ...]], Kernel]) -> None:
+        self._make = make
+
+    def __missing__(self, key: str | tuple[str, ...]) -> Kernel:
+        kernel = self[key] = self._make(key)
+        return kernel
 
 
 def _declare(model: RobotModel, used: tuple[Expression, ...]) -> RobotModel:

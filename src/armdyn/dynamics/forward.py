@@ -19,27 +19,37 @@ def forward_dynamics(
 ) -> list[Scalar]:
     """Joint accelerations under torques: τ' is Newton–Euler with q̈ = 0, friction and tip wrench included."""
     bias = newton_euler(mechanism, q, qd, [0] * mechanism.n, wrench).tau
-    return solve(inertia_matrix(mechanism, q), [t - b for t, b in zip(tau, bias, strict=True)])
+    (qdd,) = solve(inertia_matrix(mechanism, q), [[t - b for t, b in zip(tau, bias, strict=True)]])
+    return qdd
 
 
-def solve(B: list[list[Scalar]], b: Sequence[Scalar]) -> list[Scalar]:
-    """Solve B x = b for symmetric positive definite B by LDLᵀ, without pivoting and without branching."""
-    n = len(b)
+def solve(B: list[list[Scalar]], columns: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
+    """Solve B x = b for symmetric positive definite B and several b by LDLᵀ, without pivoting."""
+    n = len(B)
     L: list[list[Scalar]] = [[0] * n for _ in range(n)]
     D: list[Scalar] = [0] * n
-    y: list[Scalar] = list(b)
     for i in range(n):
+        LD: list[Scalar] = [0] * n  # L_ij d_j
         for j in range(i):
-            scaled = B[i][j]
+            LD[j] = B[i][j]
             for k in range(j):
-                scaled = scaled - L[i][k] * D[k] * L[j][k]
-            L[i][j] = scaled / D[j]
+                LD[j] = LD[j] - LD[k] * L[j][k]
+            L[i][j] = LD[j] * D[j]
         pivot = B[i][i]
         for k in range(i):
-            pivot = pivot - L[i][k] * L[i][k] * D[k]
-            y[i] = y[i] - L[i][k] * y[k]
-        D[i] = pivot
-    x = [y_i / d for y_i, d in zip(y, D, strict=True)]
+            pivot = pivot - L[i][k] * LD[k]
+        D[i] = 1 / pivot
+    return [_substituted(L, D, column) for column in columns]
+
+
+def _substituted(L: list[list[Scalar]], D: list[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """x with L D⁻¹ Lᵀ x = b, D holding 1/d_i."""
+    n = len(b)
+    x: list[Scalar] = list(b)
+    for i in range(n):
+        for k in range(i):
+            x[i] = x[i] - L[i][k] * x[k]
+    x = [x_i * d for x_i, d in zip(x, D, strict=True)]
     for i in reversed(range(n)):
         for k in range(i + 1, n):
             x[i] = x[i] - L[k][i] * x[k]

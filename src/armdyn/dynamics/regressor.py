@@ -9,14 +9,20 @@ from armdyn.dynamics.kinematics import JointFrame, ancestors
 from armdyn.dynamics.newton_euler import newton_euler, point_acceleration
 from armdyn.expression.functions import sign
 from armdyn.model.inertia import tensor_matrix
-from armdyn.model.mechanism import FIXED_BASE, Mechanism
-from armdyn.model.parameters import Extra
+from armdyn.model.mechanism import FIXED_BASE, Extra, Mechanism
 from armdyn.model.vector import IDENTITY, ZERO3, Scalar, Vector, add, apply, cross, dot, scale
 
 PER_JOINT = 13
 _UNIT_TENSORS = [
-    tensor_matrix(tuple(1 if i == k else 0 for i in range(6)))  # type: ignore[arg-type]
-    for k in range(6)
+    tensor_matrix(row)
+    for row in (
+        (1, 0, 0, 0, 0, 0),
+        (0, 1, 0, 0, 0, 0),
+        (0, 0, 1, 0, 0, 0),
+        (0, 0, 0, 1, 0, 0),
+        (0, 0, 0, 0, 1, 0),
+        (0, 0, 0, 0, 0, 1),
+    )
 ]
 
 

@@ -7,9 +7,7 @@ from dataclasses import replace
 
 from armdyn.exact.ring import Ring
 from armdyn.expression import Atom, Expression
-from armdyn.model.inertia import Inertia
-from armdyn.model.mechanism import JointFriction, Mechanism
-from armdyn.model.parameters import Extra
+from armdyn.model.mechanism import Extra, Mechanism, with_parameters
 from armdyn.model.vector import Matrix, Scalar, Vector, vector
 
 
@@ -57,8 +55,7 @@ def over_ring(
     def row(entries: tuple[tuple[int, Scalar], ...]) -> tuple[tuple[int, Scalar], ...]:
         return tuple((j, number(k)) for j, k in entries)
 
-    extra = {(e.kind, e.joint): x for e, x in zip(further, parameters[13 * exact.n :], strict=True)}
-    return Mechanism(
+    geometry = Mechanism(
         bodies=tuple(
             replace(
                 body,
@@ -67,43 +64,15 @@ def over_ring(
                 axis=vec(body.axis),
                 R_after=mat(body.R_after),
                 p_after=vec(body.p_after),
-                inertia=_inertia(parameters[13 * j : 13 * j + 10]),
             )
-            for j, body in enumerate(exact.bodies)
+            for body in exact.bodies
         ),
-        rotors=tuple(
-            replace(
-                rotor,
-                axis=vec(rotor.axis),
-                inertia=parameters[13 * rotor.joint + 10],
-                row=row(rotor.row),
-            )
-            for rotor in exact.rotors
-        ),
-        friction=tuple(
-            JointFriction(
-                parameters[13 * j + 11],
-                parameters[13 * j + 12],
-                extra.get(("asymmetry", j), 0),
-                extra.get(("offset", j), 0),
-            )
-            for j in range(exact.n)
-        ),
-        motor_friction=tuple(
-            replace(
-                f,
-                row=row(f.row),
-                viscous=extra["motor_viscous", f.joint],
-                coulomb=extra["motor_coulomb", f.joint],
-            )
-            for f in exact.motor_friction
-        ),
+        rotors=tuple(replace(r, axis=vec(r.axis), row=row(r.row)) for r in exact.rotors),
+        friction=exact.friction,
+        motor_friction=tuple(replace(f, row=row(f.row)) for f in exact.motor_friction),
         gravity=vec(exact.gravity),
         tip=exact.tip,
         R_tip=mat(exact.R_tip),
         p_tip=vec(exact.p_tip),
     )
-
-
-def _inertia(values: Sequence[Scalar]) -> Inertia:
-    return Inertia(values[0], (values[1], values[2], values[3]), tuple(values[4:10]))
+    return with_parameters(geometry, parameters, further)

@@ -1,25 +1,34 @@
-"""Kernels: a function of `dynamics/` as an array function. Shapes, dtypes, batching and `out=` are only here.
+"""Kernels: a program as an array function. Shapes, dtypes, batching, `out=` and threads are only here.
 
-A kernel broadcasts over leading axes like a NumPy gufunc: inputs have a fixed core shape in their last
-axes, everything before is batch. Integers compute in float64; float32 stays float32 when all inputs are.
+A kernel is a NumPy gufunc with fixed core dimensions, so broadcasting, casting and errors are NumPy's own. It
+computes in float64, or in float32 when all inputs are float32.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, cast
 
 import numpy as np
 
-Shape = tuple[int, ...]
-BLOCK = 4096  # rows evaluated at once: the columns of a block stay in the cache
+from armdyn.kernels import cache
+from armdyn.kernels.gufunc import make_gufunc
+from armdyn.kernels.loop import module_ir
+from armdyn.kernels.machine import compile_ir, load_object, toolchain, vector_bytes
+from armdyn.kernels.single import layout_is_known, make_single, single_ir
+from armdyn.kernels.threads import MINIMUM_ROWS, call_in_slices, get_threads
+from armdyn.program.program import Program, Shape
+
+_FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
+_compiling = threading.RLock()
 
 
 class Kernel:
-    """An array function with named inputs and fixed core shapes.
+    """An array function with named inputs (..., size) and outputs (..., *shape).
 
-    `function` takes one list of columns per input and returns, per output, nested lists of its core shape;
-    it is evaluated with NumPy arrays as scalars.
+    `record` makes the program when it is needed; `identity` is a text with all that the program depends on.
     """
 
     def __init__(
@@ -27,75 +36,93 @@ class Kernel:
         name: str,
         inputs: Sequence[tuple[str, int]],
         outputs: Sequence[Shape],
-        function: Callable[..., Any],
+        record: Callable[[], Program],
+        identity: str,
     ) -> None:
-        self.name, self.inputs, self.outputs, self.function = name, tuple(inputs), tuple(outputs), function
+        self.name, self.inputs, self.outputs = name, tuple(inputs), tuple(outputs)
+        self._record, self._identity = record, identity
+
+    @cached_property
+    def program(self) -> Program:
+        return self._record()
+
+    @cached_property
+    def float64(self) -> Any:
+        """The gufunc in double precision."""
+        return self._gufunc(_FLOAT64, self._double[0])
+
+    @cached_property
+    def float32(self) -> Any:
+        """The gufunc in single precision."""
+        with _compiling:
+            return self._gufunc(_FLOAT32, self._loaded("float")[0])
+
+    @cached_property
+    def single(self) -> Callable[..., Any]:
+        """The function for single calls: the result, or None for what it leaves to the gufunc."""
+        if len(self._double) == 1:
+            return lambda *_: None
+        _, function, context = self._double
+        return cast(Callable[..., Any], make_single(function, context, self.name))
+
+    @cached_property
+    def _double(self) -> list[int]:
+        with _compiling:
+            return self._loaded("double")
+
+    def _gufunc(self, dtype: np.dtype[Any], address: int) -> Any:
+        with _compiling:
+            signature = ",".join(f"({size})" for _, size in self.inputs) + "->"
+            signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in self.outputs)
+            return make_gufunc(address, self.name, signature, len(self.inputs), len(self.outputs), dtype)
+
+    def _loaded(self, scalar: str) -> list[int]:
+        """Addresses of the loop and, in double precision, of the single call and its context."""
+        key = cache.digest_of(self.name, self._identity, scalar, cache.code_digest(), toolchain())
+        name = key[:24]
+        with_single = scalar == "double" and all(self.outputs) and layout_is_known()
+        names = [f"loop_{name}"] + ([f"single_{name}", f"context_{name}"] if with_single else [])
+        code = cache.read(key)
+        if code is None:
+            width = vector_bytes() // (8 if scalar == "double" else 4)
+            single = single_ir(self.program, name) if with_single else ""
+            code = compile_ir(module_ir(self.program, scalar, width, name, single))
+            cache.write(key, code)
+        return load_object(code, names)
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """One array, or a tuple of arrays when there are several outputs."""
-        cores = [self._input(name, size, x) for (name, size), x in zip(self.inputs, arrays, strict=True)]
-        dtype = np.float32 if cores and all(x.dtype == np.float32 for x in cores) else np.float64
-        batch = self._batch(cores)
-        results = self._outputs(out, batch, dtype)
-        rows = int(np.prod(batch, dtype=np.int64))
-        flat_in = [
-            np.broadcast_to(x, (*batch, x.shape[-1])).reshape(rows, x.shape[-1]).astype(dtype, copy=False)
-            for x in cores
-        ]
-        flat_out = [np.empty((rows, *shape), dtype) for shape in self.outputs]
-        with np.errstate(all="ignore"):  # a NaN or a singular row stays in its row, silently
-            for start in range(0, rows, BLOCK):
-                block = slice(start, min(start + BLOCK, rows))
-                self._evaluate([x[block] for x in flat_in], [y[block] for y in flat_out])
-        for result, y in zip(results, flat_out, strict=True):
-            result[...] = y.reshape(result.shape)
-        finished = tuple(r[()] if out is None else r for r in results)
-        return finished[0] if len(finished) == 1 else finished
+        if out is None:
+            result = self.single(*arrays)
+            if result is not None:
+                return result
+        inputs = [np.asanyarray(x) for x in arrays]
+        single = all(x.dtype == _FLOAT32 for x in inputs)
+        gufunc = self.float32 if single else self.float64
+        batch = self._large_batch(inputs) if get_threads() > 1 else None
+        outputs = None if batch is None else self._outputs(out, batch, _FLOAT32 if single else _FLOAT64)
+        if batch is None or outputs is None:
+            return gufunc(*inputs) if out is None else gufunc(*inputs, out=out)
+        call_in_slices(gufunc, inputs, outputs, batch)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
-    def _input(self, name: str, size: int, x: Any) -> np.ndarray:
+    def _large_batch(self, inputs: Sequence[np.ndarray]) -> Shape | None:
+        """The batch shape, if it is worth several threads and NumPy will find nothing wrong with it."""
+        if any(x.ndim == 0 or x.shape[-1] != size for x, (_, size) in zip(inputs, self.inputs, strict=False)):
+            return None
         try:
-            array = np.asarray(x)
-        except ValueError as error:
-            raise ValueError(f"{self.name}: {name}: not an array of numbers ({error})") from None
-        if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
-            raise TypeError(f"{self.name}: {name}: expected real numbers, found dtype {array.dtype}")
-        if array.ndim == 0 or array.shape[-1] != size:
-            raise ValueError(f"{self.name}: {name}: expected shape (..., {size}), found {array.shape}")
-        return array
-
-    def _batch(self, cores: Sequence[np.ndarray]) -> Shape:
-        try:
-            return np.broadcast_shapes(*(x.shape[:-1] for x in cores))
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in inputs))
         except ValueError:
-            found = ", ".join(f"{name} {x.shape}" for (name, _), x in zip(self.inputs, cores, strict=True))
-            raise ValueError(f"{self.name}: leading axes do not broadcast: {found}") from None
+            return None
+        return batch if len(batch) and np.prod(batch) >= 2 * MINIMUM_ROWS else None
 
-    def _outputs(self, out: Any, batch: Shape, dtype: Any) -> list[np.ndarray]:
+    def _outputs(self, out: Any, batch: Shape, dtype: np.dtype[Any]) -> list[np.ndarray] | None:
+        """Arrays to write to; None where NumPy should decide what to do with `out`."""
         if out is None:
             return [np.empty(batch + shape, dtype) for shape in self.outputs]
         given = list(out) if isinstance(out, tuple) else [out]
-        if len(given) != len(self.outputs):
-            raise ValueError(f"{self.name}: out: expected {len(self.outputs)} arrays, found {len(given)}")
-        for array, shape in zip(given, self.outputs, strict=True):
-            if not isinstance(array, np.ndarray):
-                raise TypeError(f"{self.name}: out: expected an array, found {type(array).__name__}")
-            if array.shape != batch + shape:
-                raise ValueError(f"{self.name}: out: expected shape {batch + shape}, found {array.shape}")
-            if not np.can_cast(dtype, array.dtype, "same_kind"):
-                raise TypeError(f"{self.name}: out: cannot write {np.dtype(dtype)} into {array.dtype}")
-        return given
-
-    def _evaluate(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-        columns = [[x[:, i] for i in range(x.shape[1])] for x in inputs]
-        values = self.function(*columns)
-        for y, value in zip(outputs, values if len(outputs) > 1 else (values,), strict=True):
-            _fill(y, value)
-
-
-def _fill(y: np.ndarray, value: Any) -> None:
-    """Write nested lists of columns into an array whose first axis is the row."""
-    if isinstance(value, (list, tuple)):
-        for i, part in enumerate(value):
-            _fill(y[:, i], part)
-    else:
-        y[...] = value
+        shapes = [batch + shape for shape in self.outputs]
+        fits = len(given) == len(shapes) and all(
+            isinstance(y, np.ndarray) and y.shape == shape for y, shape in zip(given, shapes, strict=False)
+        )
+        return given if fits else None

@@ -11,8 +11,8 @@ its transmission row. The three rotor models differ here and nowhere else:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from armdyn.expression import Expression
@@ -69,6 +69,27 @@ class JointFriction:
     offset: Scalar = 0
 
 
+ExtraKind = Literal["asymmetry", "motor_viscous", "motor_coulomb", "offset"]
+_EXTRA_NAMES: dict[ExtraKind, str] = {
+    "asymmetry": "Fa",
+    "motor_viscous": "Fvm",
+    "motor_coulomb": "Fsm",
+    "offset": "F0",
+}
+
+
+@dataclass(frozen=True)
+class Extra:
+    """A parameter beyond the 13 of a joint: its kind and the joint (or the joint of the motor)."""
+
+    kind: ExtraKind
+    joint: int
+
+    @property
+    def name(self) -> str:
+        return f"{_EXTRA_NAMES[self.kind]}{self.joint + 1}"
+
+
 @dataclass(frozen=True)
 class Mechanism:
     """A robot over one kind of scalar."""
@@ -123,6 +144,39 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
         R_tip=T_tip.R,
         p_tip=T_tip.p,
     )
+
+
+def with_parameters(
+    mechanism: Mechanism, parameters: Sequence[Scalar], further: Sequence[Extra]
+) -> Mechanism:
+    """The mechanism with other dynamic parameters: 13 per joint, then the extras, in any scalar."""
+    n = mechanism.n
+    extra = {(e.kind, e.joint): x for e, x in zip(further, parameters[13 * n :], strict=True)}
+    return replace(
+        mechanism,
+        bodies=tuple(
+            replace(body, inertia=_inertia(parameters[13 * j : 13 * j + 10]))
+            for j, body in enumerate(mechanism.bodies)
+        ),
+        rotors=tuple(replace(rotor, inertia=parameters[13 * rotor.joint + 10]) for rotor in mechanism.rotors),
+        friction=tuple(
+            JointFriction(
+                parameters[13 * j + 11],
+                parameters[13 * j + 12],
+                extra.get(("asymmetry", j), 0),
+                extra.get(("offset", j), 0),
+            )
+            for j in range(n)
+        ),
+        motor_friction=tuple(
+            replace(f, viscous=extra["motor_viscous", f.joint], coulomb=extra["motor_coulomb", f.joint])
+            for f in mechanism.motor_friction
+        ),
+    )
+
+
+def _inertia(values: Sequence[Scalar]) -> Inertia:
+    return Inertia(values[0], (values[1], values[2], values[3]), tuple(values[4:10]))
 
 
 def is_coupled(motor: Motor) -> bool:

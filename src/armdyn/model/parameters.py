@@ -8,38 +8,17 @@ Coulomb asymmetry per joint, motor-side viscous and Coulomb friction of motors w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from armdyn.expression import ZERO, Expression
 from armdyn.model.inertia import Inertia
-from armdyn.model.mechanism import Mechanism, lower
+from armdyn.model.mechanism import Extra, ExtraKind, Mechanism, lower
 from armdyn.model.parts import Friction, Link
 from armdyn.model.robot_model import ModelError, RobotModel
 from armdyn.model.vector import Scalar
 
 INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 PER_JOINT = (*INERTIAL, "Im", "Fv", "Fs")
-
-ExtraKind = Literal["asymmetry", "motor_viscous", "motor_coulomb", "offset"]
-_EXTRA_NAMES: dict[ExtraKind, str] = {
-    "asymmetry": "Fa",
-    "motor_viscous": "Fvm",
-    "motor_coulomb": "Fsm",
-    "offset": "F0",
-}
-
-
-@dataclass(frozen=True)
-class Extra:
-    """A parameter beyond the 13 of a joint: its kind and the joint (or the joint of the motor)."""
-
-    kind: ExtraKind
-    joint: int
-
-    @property
-    def name(self) -> str:
-        return f"{_EXTRA_NAMES[self.kind]}{self.joint + 1}"
 
 
 def extras(model: RobotModel) -> tuple[Extra, ...]:

@@ -1,0 +1,60 @@
+"""A compiled loop as a NumPy generalized ufunc, through NumPy's C-API.
+
+NumPy keeps pointers to the name, the documentation, the type codes and the array of loops: all are kept
+alive here for the rest of the process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+_FROM_FUNC_AND_DATA_AND_SIGNATURE = 31  # its place in NumPy's ufunc API table
+_NO_IDENTITY = -1
+_TYPE_CODES = {np.dtype(np.float64): 12, np.dtype(np.float32): 11}
+_alive: list[Any] = []
+
+
+@cache
+def _constructor() -> Any:
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype = ctypes.c_void_p
+    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    table = ctypes.cast(get_pointer(_multiarray_umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    prototype = ctypes.PYFUNCTYPE(
+        ctypes.py_object,
+        *[ctypes.c_void_p] * 3,
+        *[ctypes.c_int] * 4,
+        ctypes.c_char_p,
+        ctypes.c_char_p,
+        ctypes.c_int,
+        ctypes.c_char_p,
+    )
+    return prototype(table[_FROM_FUNC_AND_DATA_AND_SIGNATURE])
+
+
+def make_gufunc(address: int, name: str, signature: str, inputs: int, outputs: int, dtype: Any) -> Any:
+    """The gufunc of a loop at an address; `signature` such as "(7),(7)->(7,7)"."""
+    loops = (ctypes.c_void_p * 1)(address)
+    data = (ctypes.c_void_p * 1)(None)
+    code = _TYPE_CODES[np.dtype(dtype)]
+    types = ctypes.create_string_buffer(bytes([code]) * (inputs + outputs))
+    texts = [name.encode(), b"compiled by armdyn", signature.encode()]
+    _alive.extend([loops, data, types, *texts])
+    return _constructor()(
+        ctypes.addressof(loops),
+        ctypes.addressof(data),
+        ctypes.addressof(types),
+        1,
+        inputs,
+        outputs,
+        _NO_IDENTITY,
+        texts[0],
+        texts[1],
+        0,
+        texts[2],
+    )

@@ -1,0 +1,72 @@
+"""LLVM IR -> machine code in this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+_lock = threading.RLock()  # LLVM's global state is not ours to share
+_engines: list[Any] = []  # engines own the code: they live as long as the process
+
+
+@cache
+def _initialized() -> bool:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return True
+
+
+@cache
+def cpu() -> tuple[str, str]:
+    """Name and features of the processor."""
+    _initialized()
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@cache
+def vector_bytes() -> int:
+    """The size of a vector register: AVX-512, AVX, else 16 (SSE2, NEON)."""
+    features = set(cpu()[1].split(","))
+    if "+avx512f" in features:
+        return 64
+    return 32 if "+avx" in features else 16
+
+
+def toolchain() -> str:
+    """What, besides the program, the machine code depends on."""
+    return f"{llvmlite.__version__} {llvm.llvm_version_info} {' '.join(cpu())} {llvm.get_process_triple()}"
+
+
+def compile_ir(ir: str) -> bytes:
+    """Object code for this processor. No IR passes: straight-line code gains nothing from them."""
+    with _lock:
+        _initialized()
+        module = llvm.parse_assembly(ir)
+        return _target_machine().emit_object(module)  # type: ignore[no-any-return]
+
+
+def _target_machine() -> Any:
+    name, features = cpu()
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(
+        cpu=name, features=features, opt=2, reloc="pic", codemodel="jitdefault", jit=True
+    )
+
+
+def load_object(code: bytes, names: Sequence[str]) -> list[int]:
+    """The addresses of functions and variables in object code, loaded for the rest of the process."""
+    with _lock:
+        _initialized()
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        addresses = [int(engine.get_global_value_address(name)) for name in names]
+        if not all(addresses):
+            raise ValueError(f"the object code lacks one of {', '.join(names)}")
+        _engines.append(engine)
+        return addresses

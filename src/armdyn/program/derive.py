@@ -1,0 +1,118 @@
+"""Derivatives of programs: forward (tangents), reverse (adjoints), Jacobians by the cheaper of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from armdyn.program.ops import OPS
+from armdyn.program.program import Program, Shape, finished, replay
+from armdyn.program.tape import Recorder, Tape
+
+
+def jacobian(program: Program, by: Sequence[str]) -> Program:
+    """The program of ∂output/∂input for one vector output and the named inputs: one (m, size) output each."""
+    rows = _by_adjoints(program, by)
+    columns = _by_tangents(program, by)
+    return rows if rows.operations <= columns.operations else columns
+
+
+def _columns_of(program: Program, by: Sequence[str]) -> list[range]:
+    """The input scalars of each named input."""
+    ranges, start = {}, 0
+    for name, size in program.inputs:
+        ranges[name] = range(start, start + size)
+        start += size
+    return [ranges[name] for name in by]
+
+
+def _outputs(program: Program, by: Sequence[str]) -> list[tuple[str, Shape]]:
+    (name, shape) = program.outputs[0]
+    sizes = dict(program.inputs)
+    return [(f"d{name}/d{x}", (prod(shape), sizes[x])) for x in by]
+
+
+def _by_adjoints(program: Program, by: Sequence[str]) -> Program:
+    """Reverse: one sweep per output."""
+    tape = Tape()
+    values = replay(program, tape)
+    ranges = _columns_of(program, by)
+    inputs = {node[1]: i for i, node in enumerate(program.nodes) if node[0] == "input"}
+    partials = _local_partials(program, values)
+    zero = tape.constant(0.0)
+    rows = []
+    for result in program.results:
+        adjoints = _adjoints(program, partials, result)
+        rows.append({k: _index(tape, adjoints.get(i, 0)) for k, i in inputs.items()})
+    results = [row.get(k, zero) for r in ranges for row in rows for k in r]
+    return finished(tape, program.inputs, _outputs(program, by), results)
+
+
+def _local_partials(program: Program, values: Sequence[Recorder]) -> list[tuple[Any, ...]]:
+    """∂node/∂argument for every node, as recording scalars or numbers."""
+    found: list[tuple[Any, ...]] = []
+    for i, node in enumerate(program.nodes):
+        if node[0] not in OPS:
+            found.append(())
+            continue
+        arguments = [values[a] for a in node[1:]]
+        found.append(tuple(p(*arguments, values[i]) for p in OPS[node[0]].partials))
+    return found
+
+
+def _adjoints(program: Program, partials: Sequence[tuple[Any, ...]], result: int) -> dict[int, Any]:
+    """∂result/∂node for every node the result depends on."""
+    adjoints: dict[int, Any] = {result: 1}
+    for i in range(result, -1, -1):
+        bar = adjoints.get(i)
+        if bar is None or program.nodes[i][0] not in OPS:
+            continue
+        for argument, partial in zip(program.nodes[i][1:], partials[i], strict=True):
+            term = _times(partial, bar)
+            if term is not None:
+                adjoints[argument] = adjoints[argument] + term if argument in adjoints else term
+    return adjoints
+
+
+def _times(a: Any, b: Any) -> Any:
+    """a·b, None for zero."""
+    if (isinstance(a, int) and a == 0) or (isinstance(b, int) and b == 0):
+        return None
+    return a * b
+
+
+def _index(tape: Tape, x: Any) -> int:
+    return x.index if isinstance(x, Recorder) else tape.constant(x)
+
+
+def _by_tangents(program: Program, by: Sequence[str]) -> Program:
+    """Forward: one sweep per input scalar."""
+    tape = Tape()
+    values = replay(program, tape)
+    partials = _local_partials(program, values)
+    ranges = _columns_of(program, by)
+    columns = {k: _tangents(program, partials, k) for r in ranges for k in r}
+    results = [
+        _index(tape, columns[k].get(result, 0)) for r in ranges for result in program.results for k in r
+    ]
+    return finished(tape, program.inputs, _outputs(program, by), results)
+
+
+def _tangents(program: Program, partials: Sequence[tuple[Any, ...]], k: int) -> dict[int, Any]:
+    """∂node/∂input_k for every node that depends on it."""
+    tangents: dict[int, Any] = {}
+    for i, node in enumerate(program.nodes):
+        if node[0] == "input" and node[1] == k:
+            tangents[i] = 1
+        if node[0] not in OPS:
+            continue
+        total: Any = None
+        for argument, partial in zip(node[1:], partials[i], strict=True):
+            if argument in tangents:
+                term = _times(partial, tangents[argument])
+                if term is not None:
+                    total = term if total is None else total + term
+        if total is not None:
+            tangents[i] = total
+    return tangents
