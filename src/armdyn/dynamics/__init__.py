@@ -1,5 +1,6 @@
 """The algorithms of the book, each once, over any scalar."""
 
+from armdyn.dynamics.articulated import articulated_is_possible, forward_dynamics_articulated
 from armdyn.dynamics.coriolis import coriolis_matrix
 from armdyn.dynamics.energy import (
     kinetic_energy,
@@ -28,8 +29,10 @@ from armdyn.dynamics.regressor import regressor
 __all__ = [
     "BaseMotion",
     "NewtonEuler",
+    "articulated_is_possible",
     "coriolis_matrix",
     "forward_dynamics",
+    "forward_dynamics_articulated",
     "friction_torques",
     "gravity_torques",
     "inertia_by_jacobians",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from armdyn import dynamics
@@ -95,6 +95,16 @@ def _recorded(row: Function, inputs: Inputs, context: Context) -> Program:
     return record(function, inputs, outputs)
 
 
+def _forward(row: Function, inputs: Inputs, context: Context) -> Program:
+    """Factorised inertia or articulated bodies, whichever has fewer operations."""
+    factorised = _recorded(row, inputs, context)
+    if not dynamics.articulated_is_possible(context.mechanism):
+        return factorised
+    other = replace(row, algorithm=dynamics.forward_dynamics_articulated)
+    articulated = _recorded(other, inputs, context)
+    return articulated if articulated.operations < factorised.operations else factorised
+
+
 def _inverse_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
     """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈ of the recorded inverse dynamics."""
     program = _recorded(FUNCTIONS["inverse_dynamics"], inputs, context)
@@ -105,7 +115,7 @@ def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Pro
     """∂q̈/∂q = −B⁻¹ ∂τ/∂q, ∂q̈/∂q̇ = −B⁻¹ ∂τ/∂q̇, ∂q̈/∂τ = B⁻¹, with τ = inverse dynamics at the q̈ found."""
     inner = [("qdd", size) if name == "tau" else (name, size) for name, size in inputs]
     slopes = jacobian(_recorded(FUNCTIONS["inverse_dynamics"], inner, context), STATE)
-    forward = _recorded(FUNCTIONS["forward_dynamics"], inputs, context)
+    forward = _forward(FUNCTIONS["forward_dynamics"], inputs, context)
     n = context.n
 
     def function(*columns: Any) -> Any:
@@ -124,7 +134,9 @@ def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Pro
 _WITH_WRENCH = ("wrench", "parameters")
 FUNCTIONS: dict[str, Function] = {
     "inverse_dynamics": Function(STATE, _vector, _inverse_dynamics, (*_WITH_WRENCH, *BASE_INPUTS)),
-    "forward_dynamics": Function(("q", "qd", "tau"), _vector, dynamics.forward_dynamics, _WITH_WRENCH),
+    "forward_dynamics": Function(
+        ("q", "qd", "tau"), _vector, dynamics.forward_dynamics, _WITH_WRENCH, _forward
+    ),
     "inertia": Function(("q",), _square, dynamics.inertia_matrix),
     "coriolis": Function(("q", "qd"), _square, dynamics.coriolis_matrix),
     "gravity": Function(("q",), _vector, dynamics.gravity_torques),
