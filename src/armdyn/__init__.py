@@ -2,12 +2,16 @@
 
 The flow, in the order of the folders: `expression` (exact numbers with symbols) → `model` (what a robot is)
 → `description` (text to model) → `dynamics` (the book's algorithms, once, over any scalar) → `exact` (closed
-form and proofs) → `kernels` (array functions) → `robot` (the front door) → `cli`.
+form and proofs) → `program` (algorithms as straight-line code) → `kernels` (compiled array functions, C) →
+`robot` (the front door) → `cli`.
 """
+
+__version__ = "0.1.0"
 
 from armdyn.description import DescriptionError, bundled_robots
 from armdyn.exact import Equations, Proof
 from armdyn.expression import ArmdynError, Expression
+from armdyn.kernels import get_threads, set_threads
 from armdyn.model import (
     Inertia,
     PhysicsWarning,
@@ -19,8 +23,6 @@ from armdyn.model import (
     sphere,
 )
 from armdyn.robot import BaseMotion, Robot
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ArmdynError",
@@ -35,8 +37,10 @@ __all__ = [
     "box",
     "bundled_robots",
     "cylinder",
+    "get_threads",
     "hollow_cylinder",
     "point_mass",
     "rod",
+    "set_threads",
     "sphere",
 ]

@@ -14,9 +14,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from armdyn import __version__
 from armdyn.description import bundled_robots
 from armdyn.exact import Equations
 from armdyn.expression import ArmdynError, Expression, parse
+from armdyn.kernels import FUNCTIONS
+from armdyn.kernels.c import c_source, identifier
 from armdyn.model import Inertia, Link
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.robot import Robot
@@ -97,6 +100,8 @@ def show(robot: RobotArgument, rotors: RotorsOption = None) -> None:
         console.print("symbols: " + ", ".join(values), highlight=False, markup=False)
     for line in _coupling_lines(loaded):
         console.print(line, highlight=False, markup=False)
+    if not any(value is None for _, value in model.symbols):
+        console.print(_operations_table(loaded))
     for text in loaded.warnings:
         console.print(f"warning: {text}", style="yellow", highlight=False, markup=False)
 
@@ -158,6 +163,19 @@ def _limits_table(links: tuple[Link, ...]) -> Table:
         position = "" if limits.position is None else " … ".join(_short(x) for x in limits.position)
         rest = (limits.velocity, limits.acceleration, limits.jerk, limits.torque)
         table.add_row(link.name, position, *("" if x is None else _short(x) for x in rest))
+    return table
+
+
+def _operations_table(robot: Robot) -> Table:
+    """Operations of each function, next to how the book's algorithms grow with n."""
+    growth = {"inverse_dynamics": "O(n), Newton-Euler 7.5", "inertia": "O(n²), composite bodies 7.6"}
+    growth["forward_dynamics"] = "O(n³) factorised or O(n) articulated"
+    table = _table("function", "operations", "sin/cos pairs", "operations/joint", "grows as")
+    for name in ("inverse_dynamics", "gravity", "inertia", "coriolis", "forward_dynamics", "regressor"):
+        program = robot.program(name)
+        pairs = max(program.counts.get("sin", 0), program.counts.get("cos", 0))
+        per_joint = f"{program.operations / robot.n:.0f}"
+        table.add_row(name, str(program.operations), str(pairs), per_joint, growth.get(name, ""))
     return table
 
 
@@ -256,6 +274,37 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, "utf-8")
     except OSError as error:
         raise ArmdynError(f"cannot write '{path}': {error.strerror}") from None
+
+
+export = typer.Typer(help="Write code for other programs.", no_args_is_help=True)
+app.add_typer(export, name="export")
+
+
+@export.command("c")
+def export_c(
+    robot: RobotArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")],
+    functions: Annotated[
+        str, typer.Option(help="Functions, separated by commas, or 'all'.")
+    ] = "inverse_dynamics",
+    single: Annotated[bool, typer.Option("--float", help="float instead of double.")] = False,
+    prefix: Annotated[str | None, typer.Option(help="Prefix of names; default: the robot's name.")] = None,
+    rotors: RotorsOption = None,
+) -> None:
+    """Write C99 that needs libm only: a header, a source and a small test program."""
+    loaded = _load(robot, rotors)
+    names = list(FUNCTIONS) if functions == "all" else [x.strip() for x in functions.split(",") if x.strip()]
+    programs = {name: loaded.program(name) for name in names}
+    joints = [f"{link.name} ({link.joint})" for link in loaded.model.moving]
+    scalar = "float" if single else "double"
+    source = c_source(loaded.name, identifier(prefix or loaded.name), programs, joints, scalar, __version__)
+    try:
+        paths = source.write(output)
+    except OSError as error:
+        raise ArmdynError(f"cannot write to '{output}': {error.strerror}") from None
+    for path in paths:
+        print(f"wrote {path}")
+    print(f"test it: cd {output} && cc -std=c99 -O2 {paths[1].name} {paths[2].name} -lm -o test && ./test")
 
 
 @app.command()

@@ -56,13 +56,13 @@ OPS: dict[str, Op] = {
         np.minimum,
         (lambda a, b, r: (b - a).select(1, 0), lambda a, b, r: (b - a).select(0, 1)),
         "min",
-        "({0} < {1} ? {0} : {1})",
+        "({0} < {1} || {0} != {0} ? {0} : {1})",
     ),
     "max": Op(
         np.maximum,
         (lambda a, b, r: (a - b).select(1, 0), lambda a, b, r: (a - b).select(0, 1)),
         "max",
-        "({0} > {1} ? {0} : {1})",
+        "({0} > {1} || {0} != {0} ? {0} : {1})",
     ),
     "select": Op(  # the second argument where the first is positive, else the third
         _select,

@@ -1,0 +1,221 @@
+"""Programs as C99: no allocation, no dependency but libm, and a small test program beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+
+from armdyn.program.evaluate import evaluate
+from armdyn.program.ops import OPS
+from armdyn.program.program import Program
+
+_WIDTH = 100
+_UNITS = {
+    "q": "joint positions [rad or m]",
+    "qd": "joint velocities [rad/s or m/s]",
+    "qdd": "joint accelerations [rad/s^2 or m/s^2]",
+    "tau": "joint torques [N m or N]",
+    "wrench": "force [N] over moment [N m] the tip exerts on its surroundings, base axes",
+    "parameters": "dynamic parameters, in the order of parameter_names",
+}
+_RESULTS = {
+    "inverse_dynamics": ("joint torques [N m or N]",),
+    "forward_dynamics": ("joint accelerations [rad/s^2 or m/s^2]",),
+    "inertia": ("inertia matrix B, row by row",),
+    "coriolis": ("Coriolis matrix C, row by row",),
+    "gravity": ("gravity torques [N m or N]",),
+    "friction": ("friction torques [N m or N]",),
+    "kinetic_energy": ("kinetic energy [J]",),
+    "potential_energy": ("potential energy [J]",),
+    "pose": ("homogeneous transform of the tip, row by row",),
+    "jacobian": ("geometric Jacobian of the tip, linear rows over angular, row by row",),
+    "jacobian_dot": ("time derivative of the Jacobian, row by row",),
+    "joint_wrenches": ("force over moment at each joint, link axes, row by row",),
+    "regressor": ("regressor Y, row by row",),
+    "inverse_dynamics_derivatives": ("d tau/d q", "d tau/d qd", "d tau/d qdd"),
+    "forward_dynamics_derivatives": ("d qdd/d q", "d qdd/d qd", "d qdd/d tau"),
+}
+
+
+@dataclass(frozen=True)
+class CSource:
+    """The files of an export: name -> text."""
+
+    header: str
+    source: str
+    test: str
+    prefix: str
+
+    def write(self, folder: Path) -> list[Path]:
+        folder.mkdir(parents=True, exist_ok=True)
+        names = {
+            f"{self.prefix}.h": self.header,
+            f"{self.prefix}.c": self.source,
+            f"test_{self.prefix}.c": self.test,
+        }
+        paths = [folder / name for name in names]
+        for path, text in zip(paths, names.values(), strict=True):
+            path.write_text(text, "utf-8")
+        return paths
+
+
+def identifier(text: str) -> str:
+    """A C identifier from any name."""
+    found = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or "robot"
+    return f"robot_{found}" if found[0].isdigit() else found
+
+
+def c_source(
+    title: str, prefix: str, programs: Mapping[str, Program], joints: Sequence[str], scalar: str, version: str
+) -> CSource:
+    """Functions `PREFIX_NAME` for programs by name, in "double" or "float"."""
+    provenance = _provenance(title, joints, scalar, version)
+    guard = f"{prefix.upper()}_H"
+    declarations = "\n".join(_documented(prefix, name, p, scalar) for name, p in programs.items())
+    header = f"{provenance}#ifndef {guard}\n#define {guard}\n\n{declarations}\n#endif\n"
+    bodies = "\n".join(_definition(prefix, name, p, scalar) for name, p in programs.items())
+    source = f'{provenance}#include "{prefix}.h"\n\n#include <math.h>\n\n{bodies}'
+    return CSource(header, source, _test_program(provenance, prefix, programs, scalar), prefix)
+
+
+def _provenance(title: str, joints: Sequence[str], scalar: str, version: str) -> str:
+    lines = [f" * {title}: made by armdyn {version}, {scalar} precision, C99, needs libm only."]
+    lines += [f" * joint {i + 1}: {joint}" for i, joint in enumerate(joints)]
+    return "/*\n" + "\n".join(line.replace("*/", "* /") for line in lines) + "\n */\n"
+
+
+def _outputs(name: str, program: Program) -> list[tuple[str, int]]:
+    labels = ["out"] if len(program.outputs) == 1 else [f"out{k + 1}" for k in range(len(program.outputs))]
+    return [(label, prod(shape)) for label, (_, shape) in zip(labels, program.outputs, strict=True)]
+
+
+def _input_names(program: Program) -> list[tuple[str, int]]:
+    return [(name.replace(".", "_"), size) for name, size in program.inputs]
+
+
+def _prototype(prefix: str, name: str, program: Program, scalar: str) -> str:
+    arguments = [f"const {scalar} {x}[{size}]" for x, size in _input_names(program)]
+    arguments += [f"{scalar} {x}[{size}]" for x, size in _outputs(name, program)]
+    return f"void {prefix}_{name}({', '.join(arguments)})"
+
+
+def _documented(prefix: str, name: str, program: Program, scalar: str) -> str:
+    """The declaration with shapes, units and operation counts."""
+    lines = []
+    for (key, size), (x, _) in zip(program.inputs, _input_names(program), strict=True):
+        lines.append(f" * {x}[{size}]: {_UNITS.get(key, key)}")
+    meanings = _RESULTS.get(name, ("",) * len(program.outputs))
+    for (x, size), (_, shape), meaning in zip(
+        _outputs(name, program), program.outputs, meanings, strict=True
+    ):
+        dimensions = "x".join(map(str, shape)) or "scalar"
+        lines.append(f" * {x}[{size}]: {meaning} ({dimensions})")
+    counts = ", ".join(f"{n} {op}" for op, n in program.counts.items())
+    lines.append(f" * operations: {counts or 'none'}")
+    return "/*\n" + "\n".join(lines) + "\n */\n" + _prototype(prefix, name, program, scalar) + ";\n"
+
+
+def _definition(prefix: str, name: str, program: Program, scalar: str) -> str:
+    lines = list(_statements(name, program, scalar))
+    return f"{_prototype(prefix, name, program, scalar)}\n{{\n" + "\n".join(lines) + "\n}\n"
+
+
+def _statements(name: str, program: Program, scalar: str) -> Iterator[str]:
+    places = [f"{x}[{k}]" for x, size in _input_names(program) for k in range(size)]
+    suffix = "f" if scalar == "float" else ""
+    values: list[str] = []
+    used = {node[1] for node in program.nodes if node[0] == "input"}
+    start = 0
+    for x, size in _input_names(program):
+        if not used & set(range(start, start + size)):
+            yield f"    (void){x};"
+        start += size
+    for i, node in enumerate(program.nodes):
+        if node[0] == "const":
+            values.append(_number(node[1], scalar))
+        elif node[0] == "input":
+            values.append(places[node[1]])
+        else:
+            expression = OPS[node[0]].c.format(*(values[a] for a in node[1:]), f=suffix)
+            yield f"    const {scalar} v{i} = {expression};"
+            values.append(f"v{i}")
+    k = 0
+    for x, size in _outputs(name, program):
+        for j in range(size):
+            yield f"    {x}[{j}] = {values[program.results[k]]};"
+            k += 1
+
+
+def _number(value: float, scalar: str) -> str:
+    text = repr(float(np.float32(value))) if scalar == "float" else repr(value)
+    if "e" not in text and "." not in text:
+        text += ".0"
+    text += "f" if scalar == "float" else ""
+    return f"({text})" if value < 0 else text
+
+
+def _test_program(provenance: str, prefix: str, programs: Mapping[str, Program], scalar: str) -> str:
+    """Compares every function with values computed by armdyn; exits with 0 when all agree."""
+    tolerance = "1e-12" if scalar == "double" else "1e-4f"
+    fabs = "fabs" if scalar == "double" else "fabsf"
+    head = dedent(f"""\
+        #include "{prefix}.h"
+
+        #include <math.h>
+        #include <stdio.h>
+
+        static int differs(const char *name, const {scalar} *found, const {scalar} *expected, int count)
+        {{
+            int bad = 0;
+            {scalar} largest = 1;
+            for (int i = 0; i < count; ++i)
+                if ({fabs}(expected[i]) > largest)
+                    largest = {fabs}(expected[i]);
+            for (int i = 0; i < count; ++i)
+                if (!({fabs}(found[i] - expected[i]) <= {tolerance} * largest))
+                    bad = 1;
+            printf("%s: %s\\n", name, bad ? "FAILED" : "ok");
+            return bad;
+        }}
+
+        int main(void)
+        {{
+            int bad = 0;
+        """)
+    blocks = [_test_block(prefix, name, program, scalar) for name, program in programs.items()]
+    return provenance + head + "".join(blocks) + "    return bad;\n}\n"
+
+
+def _test_block(prefix: str, name: str, program: Program, scalar: str) -> str:
+    rng = np.random.default_rng(7)
+    states = [rng.uniform(-1.0, 1.0, size) for _, size in program.inputs]
+    expected = [np.ravel(x) for x in evaluate(program, *states)]
+    inputs = [x for x, _ in _input_names(program)]
+    outputs = _outputs(name, program)
+    lines = ["    {"]
+    lines += [f"        {_array(scalar, x, values)}" for x, values in zip(inputs, states, strict=True)]
+    for (x, size), values in zip(outputs, expected, strict=True):
+        lines.append(f"        {_array(scalar, f'{x}_expected', values)}")
+        lines.append(f"        {scalar} {x}[{size}];")
+    arguments = ", ".join([*inputs, *(x for x, _ in outputs)])
+    lines.append(f"        {prefix}_{name}({arguments});")
+    lines += [f'        bad |= differs("{name} {x}", {x}, {x}_expected, {size});' for x, size in outputs]
+    return "\n".join([*lines, "    }", ""])
+
+
+def _array(scalar: str, name: str, values: np.ndarray) -> str:
+    numbers = [_number(float(v), scalar).strip("()") for v in values]
+    lines, line = [], ""
+    for number in numbers:
+        if len(line) + len(number) > _WIDTH:
+            lines.append(line)
+            line = ""
+        line += f"{number}, "
+    body = "\n            ".join([*lines, line.rstrip(", ")])
+    return f"static const {scalar} {name}[{len(numbers)}] = {{\n            {body}}};"
