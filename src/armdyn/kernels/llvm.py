@@ -16,14 +16,14 @@ from armdyn.kernels.sincos import sincos_ir
 from armdyn.program.ops import OPS
 from armdyn.program.program import Program
 
-SEGMENT = 1200  # operations in one function
+SEGMENT = 600  # operations in one function
 
 
 def body_ir(program: Program, lane: Lane) -> str:
     """`@body_W(in, out)` and what it needs."""
     emitter = _Emitter(program, lane)
     segments = list(emitter.segments())
-    w, slots = lane.width, max(1, len(emitter.slots))
+    w, slots = lane.width, max(1, emitter.slot_count)
     calls = "\n".join(
         f"  call void @part{k}_{w}(ptr %in, ptr %out, ptr %scratch)" for k in range(len(segments))
     )
@@ -43,6 +43,7 @@ class _Emitter:
     def __init__(self, program: Program, lane: Lane) -> None:
         self.program, self.lane = program, lane
         self.slots: dict[int, int] = {}  # nodes that later parts need -> place in scratch
+        self.slot_count = 0
         self.parts = self._cut()
 
     def _cut(self) -> list[range]:
@@ -52,12 +53,27 @@ class _Emitter:
         bounds = [operations[len(operations) * k // count] for k in range(1, count)] if operations else []
         edges = [0, *bounds, len(self.program.nodes)]
         parts = [range(a, b) for a, b in pairwise(edges)]
-        part_of = {i: k for k, part in enumerate(parts) for i in part}
-        for i in operations:
-            for a in self.program.nodes[i][1:]:
-                if part_of[a] != part_of[i] and self.program.nodes[a][0] in OPS and a not in self.slots:
-                    self.slots[a] = len(self.slots)
+        self._assign_slots(parts)
         return parts
+
+    def _assign_slots(self, parts: list[range]) -> None:
+        """A place in scratch for every value a later part needs; a place is free again after the last one."""
+        nodes = self.program.nodes
+        part_of = {i: k for k, part in enumerate(parts) for i in part}
+        last_part: dict[int, int] = {}
+        for i, node in enumerate(nodes):
+            if node[0] in OPS:
+                last_part.update({a: part_of[i] for a in node[1:] if part_of[a] < part_of[i]})
+        free: list[int] = []
+        leaving: dict[int, list[int]] = {}
+        for k, part in enumerate(parts):
+            for i in part:
+                if nodes[i][0] in OPS and i in last_part:
+                    slot = free.pop() if free else self.slot_count
+                    self.slot_count = max(self.slot_count, slot + 1)
+                    self.slots[i] = slot
+                    leaving.setdefault(last_part[i], []).append(slot)
+            free += leaving.get(k, [])
 
     def segments(self) -> Iterator[str]:
         results: dict[int, list[int]] = {}

@@ -34,10 +34,6 @@ class Program:
         """Additions, subtractions, multiplications, divisions and other arithmetic, trigonometry apart."""
         return sum(n for op, n in self.counts.items() if op not in ("sin", "cos", "neg"))
 
-    @property
-    def input_size(self) -> int:
-        return sum(size for _, size in self.inputs)
-
     def __str__(self) -> str:
         """One line a node: what is computed from what."""
         names = [f"{name}[{k}]" for name, size in self.inputs for k in range(size)]
