@@ -78,9 +78,10 @@ class Kernel:
 
     def _loaded(self, scalar: str) -> list[int]:
         """Addresses of the loop and, in double precision, of the single call and its context."""
-        key = cache.digest_of(self.name, self._identity, scalar, cache.code_digest(), toolchain())
-        name = key[:24]
         with_single = scalar == "double" and all(self.outputs) and layout_is_known()
+        parts = (self.name, self._identity, scalar, str(with_single), cache.code_digest(), toolchain())
+        key = cache.digest_of(*parts)
+        name = key[:24]
         names = [f"loop_{name}"] + ([f"single_{name}", f"context_{name}"] if with_single else [])
         code = cache.read(key)
         if code is None:
