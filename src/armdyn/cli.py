@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +21,7 @@ from armdyn.exact import Equations
 from armdyn.expression import ArmdynError, Expression, parse
 from armdyn.kernels import FUNCTIONS
 from armdyn.kernels.c import c_source, identifier
-from armdyn.model import Inertia, Link
+from armdyn.model import Inertia, Link, PhysicsWarning
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.robot import Robot
 
@@ -29,6 +30,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
 
 
@@ -49,6 +51,7 @@ RotorsOption = Annotated[Rotors | None, typer.Option(help="Rotor model; default:
 
 def main() -> None:
     """Entry point: a wrong input is one line on stderr, not a traceback."""
+    warnings.simplefilter("ignore", PhysicsWarning)  # `show` says what looks wrong
     try:
         app()
     except ArmdynError as error:

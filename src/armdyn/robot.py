@@ -14,7 +14,16 @@ from armdyn.description import from_table, load
 from armdyn.exact import Equations
 from armdyn.expression import Expression, expression
 from armdyn.kernels import BASE_INPUTS, FUNCTIONS, Kernel, make_kernel
-from armdyn.model import Inertia, Mechanism, ModelError, RobotModel, edit, lower, physics_warnings
+from armdyn.model import (
+    Inertia,
+    Mechanism,
+    ModelError,
+    RobotModel,
+    edit,
+    impossible_inertia,
+    lower,
+    physics_warnings,
+)
 from armdyn.model.inertia import Number, Tensor
 from armdyn.model.parameters import extras, parameter_names, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
@@ -57,7 +66,7 @@ class Robot:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Robot:
         """A robot from a table with the keys of the robot file; numbers may also be expressions in text."""
-        return cls(from_table(table, str(table.get("name", "robot"))))
+        return cls(from_table(table))
 
     def with_payload(
         self,
@@ -75,13 +84,16 @@ class Robot:
         keys = ("xx", "xy", "xz", "yy", "yz", "zz")
         if unknown := set(entries) - set(keys):
             raise ModelError(f"payload: inertia: unknown entry '{unknown.pop()}'; allowed: {', '.join(keys)}")
-        if len(com) != 3:
-            raise ModelError(f"payload: com: expected 3 numbers, found {len(com)}")
+        if isinstance(com, str) or len(com) != 3:
+            raise ModelError(f"payload: com: expected 3 numbers, found {com!r}")
         tensor: Tensor = tuple(expression(entries.get(k, 0)) for k in keys)  # type: ignore[assignment]
         x, y, z = (expression(c) for c in com)
         load = Inertia.at_com(expression(mass), (x, y, z), tensor)
         used = (load.mass, x, y, z, *tensor)
-        return Robot(edit.with_payload(_declare(self._model, used), load, link))
+        model = _declare(self._model, used)
+        for problem in impossible_inertia(model, load):
+            raise ModelError(f"payload: {problem}")
+        return Robot(edit.with_payload(model, load, link))
 
     def with_rotors(self, rotors: RotorModel) -> Robot:
         """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none"."""
@@ -91,13 +103,16 @@ class Robot:
 
     def with_gravity(self, gravity: Sequence[Number]) -> Robot:
         """The robot under another acceleration of gravity, base frame [m/s²]."""
-        if len(gravity) != 3:
-            raise ModelError(f"gravity: expected 3 numbers, found {len(gravity)}")
+        if isinstance(gravity, str) or len(gravity) != 3:
+            raise ModelError(f"gravity: expected 3 numbers, found {gravity!r}")
         x, y, z = (expression(g) for g in gravity)
         return Robot(replace(_declare(self._model, (x, y, z)), gravity=(x, y, z)))
 
-    def with_parameters(self, parameters: Sequence[Number]) -> Robot:
-        """The robot whose `parameters` are these, in the order of `parameter_names`."""
+    def with_parameters(self, parameters: Sequence[Number] | np.ndarray) -> Robot:
+        """The robot whose `parameters` are these, in the order of `parameter_names`.
+
+        They need not be those of possible bodies. An extra parameter set to zero is gone from the new robot.
+        """
         values = [expression(x) for x in parameters]
         return Robot(with_parameters(_declare(self._model, tuple(values)), values))
 
@@ -168,6 +183,8 @@ class Robot:
         """
         if wrench is None and base is None and parameters is None:
             return self._kernels["inverse_dynamics"](q, qd, qdd, out=out)
+        if base is not None and not isinstance(base, BaseMotion):
+            raise TypeError(f"base: expected a BaseMotion, found {type(base).__name__}")
         motion = (
             ()
             if base is None
@@ -323,6 +340,8 @@ class Robot:
         self, name: str, arguments: tuple[Array, ...], out: Array, link: str | None = None, **optional: Array
     ) -> Any:
         """Call the kernel of a function for a link or with optional inputs."""
+        if link is not None and link not in list(self._model.index):
+            raise ModelError(f"link: found {link!r}; links: {', '.join(self._model.index)}")
         given = {key: x for key, x in optional.items() if x is not None}
         return self._kernels[(name, link or "", *given)](*arguments, *given.values(), out=out)
 
@@ -333,8 +352,6 @@ class Robot:
     def _frame_of(self, link: str) -> Mechanism:
         if not link:
             return self._mechanism
-        if link not in self._model.index:
-            raise ModelError(f"link: found '{link}'; links: {', '.join(self._model.index)}")
         return lower(self._model, self._model.number, tip=link)
 
     def __eq__(self, other: object) -> bool:

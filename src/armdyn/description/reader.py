@@ -16,6 +16,10 @@ class DescriptionError(ArmdynError):
     """A robot description is wrong; the message names file, key, finding and what is allowed."""
 
 
+class BadNumber(str):
+    """A literal that is a float to TOML but no finite number: nan, inf, 1e999."""
+
+
 class Reader:
     """One table: hands out its entries as exact numbers, and complains about what was not asked for."""
 
@@ -58,6 +62,8 @@ class Reader:
         return self.expression(key, self.raw(key, default, "a number or an expression in the symbols"))
 
     def expression(self, key: str, value: object) -> Expression:
+        if isinstance(value, BadNumber):
+            self.fail(key, f"expected a number between 1e-300 and 1e300, found {value}")
         try:
             found = expression(value, self.symbols)
         except ExpressionError as error:
@@ -86,15 +92,6 @@ class Reader:
             self.fail(key, "found [0, 0, 0]; a direction is not zero")
         length = Expression.of(norm).sqrt()
         return vector(x / length for x in entries)
-
-    def positive(self, key: str) -> Expression | None:
-        """An optional number that may not be negative."""
-        if key not in self:
-            return None
-        value = self.number(key)
-        if value.number is not None and value.number < 0:
-            self.fail(key, f"found {value}; zero or positive is allowed")
-        return value
 
     def sub(self, key: str) -> Reader:
         """A sub-table; an absent one reads as empty."""

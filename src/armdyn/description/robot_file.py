@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 import warnings
 from collections.abc import Mapping
@@ -11,14 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from armdyn.description import dh
-from armdyn.description.reader import DescriptionError, Reader
+from armdyn.description.reader import BadNumber, DescriptionError, Reader
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, rational
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor
 from armdyn.model.parts import Coulomb, Friction, Limits, Link, Motor, Transform
-from armdyn.model.robot_model import BASE, PhysicsWarning, RobotModel, impossible_bodies, physics_warnings
+from armdyn.model.robot_model import (
+    BASE,
+    PhysicsWarning,
+    RobotModel,
+    impossible_bodies,
+    physics_warnings,
+    symbol_name_problem,
+)
 from armdyn.model.vector import Vector, apply
 
-_RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|base|(c|s|q|qd|qdd|sgn)\d+")
 _FORMULAS = {"dh": dh.standard, "mdh": dh.modified}
 
 
@@ -48,21 +53,33 @@ def load(robot: str | Path) -> RobotModel:
     return from_table(_toml(text, str(path)), str(path))
 
 
-def from_table(table: Mapping[str, Any], source: str = "robot") -> RobotModel:
+def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotModel:
     """A robot from a table with the keys of the robot file; impossible bodies are warned of."""
+    if source is None:
+        source = str(Reader(table, "robot", "", ()).raw("name", "robot"))
     model = build(table, source)
     for text in physics_warnings(model):
-        warnings.warn(f"{source}: {text}", PhysicsWarning, stacklevel=3)
+        warnings.warn(f"{source}: {text}", PhysicsWarning, stacklevel=4)
     return model
 
 
 def _toml(text: str, source: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text, parse_float=rational)
+        return tomllib.loads(text, parse_float=_number)
     except tomllib.TOMLDecodeError as error:
         raise DescriptionError(f"{source}: not a TOML file: {error}") from None
-    except (ExpressionError, RecursionError, ValueError) as error:
-        raise DescriptionError(f"{source}: {error}") from None
+    except RecursionError:
+        raise DescriptionError(f"{source}: not a robot file: tables or lists are nested too deeply") from None
+    except ValueError as error:
+        raise DescriptionError(f"{source}: not a TOML file: {error}") from None
+
+
+def _number(text: str) -> Any:
+    """A decimal as an exact rational; what is none is kept, so that its key can be named."""
+    try:
+        return rational(text)
+    except ExpressionError:
+        return BadNumber(text)
 
 
 def build(table: Mapping[str, Any], source: str) -> RobotModel:
@@ -98,12 +115,8 @@ def _symbols(table: Mapping[str, Any], source: str) -> dict[str, Expression | No
     reader = Reader(Reader(table, source, "", ()).raw("symbols", {}), source, "symbols", ())
     found: dict[str, Expression | None] = {}
     for name in reader.table:
-        if not (str(name).isidentifier() and str(name).isascii()):
-            reader.fail(str(name), "a symbol's name is a letter followed by letters, digits and _")
-        if _RESERVED.fullmatch(name):
-            reader.fail(
-                name, "this name is taken (pi, functions, base, and c1 s1 q1 qd1 qdd1 sgn1 … of joints)"
-            )
+        if problem := symbol_name_problem(str(name)):
+            reader.fail(str(name), problem)
         found[name] = None if reader.raw(name) == "free" else reader.number(name)
     return found
 
@@ -155,6 +168,8 @@ def _pose(reader: Reader, required: bool = False) -> Transform:
 def _inertia(reader: Reader) -> Inertia:
     mass = reader.number("mass", 0)
     com = reader.vector("com", [0, 0, 0])
+    if mass.is_zero and any(not Expression.of(x).is_zero for x in com):
+        reader.fail("com", "given, but the mass is 0 or missing")
     table = reader.sub("inertia")
     tensor: Tensor = tuple(table.number(key, 0) for key in TENSOR_KEYS)  # type: ignore[assignment]
     table.finish()
@@ -175,17 +190,8 @@ def _coulomb(reader: Reader) -> Coulomb:
     """One value, or [at positive speed, at negative speed]."""
     if not isinstance(reader.raw("coulomb", 0), (list, tuple)):
         value = reader.number("coulomb", 0)
-        if value.number is not None and value.number < 0:
-            reader.fail("coulomb", f"found {value}; zero or positive is allowed")
         return (value, -value)
     forward, backward = reader.numbers("coulomb", 2)
-    signs = [(x.number or 0) for x in (forward, backward)]
-    if signs[0] < 0 or signs[1] > 0:
-        reader.fail(
-            "coulomb",
-            f"found [{forward}, {backward}]; the pair is torque at positive and at negative speed, "
-            "so the first is not negative and the second not positive",
-        )
     return (forward, backward)
 
 
@@ -193,11 +199,10 @@ def _limits(reader: Reader) -> Limits:
     position = None
     if "position" in reader:
         low, high = reader.numbers("position", 2)
-        if low.number is not None and high.number is not None and low.number > high.number:
-            reader.fail("position", f"found [{low}, {high}]; the lower limit comes first")
         position = (low, high)
-    limits = Limits(position, *(reader.positive(k) for k in ("velocity", "acceleration", "jerk", "torque")))
-    reader.asked.update(("position", "velocity", "acceleration", "jerk", "torque"))
+    keys = ("velocity", "acceleration", "jerk", "torque")
+    limits = Limits(position, *(reader.number(key) if key in reader else None for key in keys))
+    reader.asked.update(("position", *keys))
     reader.finish()
     return limits
 

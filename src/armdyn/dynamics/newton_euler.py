@@ -67,21 +67,20 @@ def newton_euler(
     base = base or BaseMotion()
     joints = joint_frames(mechanism, q)
     w, dw, a = _forward(mechanism, joints, qd, qdd, base)
-    rotors = _rotor_motion(mechanism, w, dw, qd, qdd, base)
+    rotors = _rotor_motions(mechanism, w, dw, qd, qdd, base)
     f, n = _inertial_wrenches(mechanism, w, dw, a)
-    for rotor, (momentum_rate, _) in zip(mechanism.rotors, rotors, strict=True):
+    for rotor, motion in zip(mechanism.rotors, rotors, strict=True):
         if rotor.carrier != FIXED_BASE:
-            n[rotor.carrier] = add(n[rotor.carrier], momentum_rate)
+            n[rotor.carrier] = add(n[rotor.carrier], motion.momentum_rate)
     if wrench is not None:
         _add_tip_wrench(mechanism, joints, wrench, f, n)
     mu, tau = _backward(mechanism, joints, f, n)
-    for rotor, (_, spin_torque) in zip(mechanism.rotors, rotors, strict=True):
+    for rotor, motion in zip(mechanism.rotors, rotors, strict=True):
         for j, k in rotor.row:
-            tau[j] = tau[j] + k * spin_torque
+            tau[j] = tau[j] + k * motion.torque
     if friction:
         tau = [t + t_f for t, t_f in zip(tau, friction_torques(mechanism, qd), strict=True)]
-    dw_m = _rotor_accelerations(mechanism, w, dw, qd, qdd, base)
-    return NewtonEuler(joints, w, dw, a, dw_m, f, mu, tau)
+    return NewtonEuler(joints, w, dw, a, [motion.acceleration for motion in rotors], f, mu, tau)
 
 
 def _forward(
@@ -127,39 +126,30 @@ def _carrier_motion(
     return w[carrier], dw[carrier]
 
 
-def _rotor_motion(
+@dataclass(frozen=True)
+class RotorMotion:
+    """What a rotor's motion asks for."""
+
+    acceleration: Vector  # ω̇_m = ω̇ + θ̈ z_m + θ̇ ω × z_m (7.111)
+    momentum_rate: Vector  # d/dt (Im θ̇ z_m), the last terms of (7.113)
+    torque: Scalar  # Im ω̇_mᵀ z_m of (7.114), on the motor's side
+
+
+def _rotor_motions(
     mechanism: Mechanism,
     w: Sequence[Vector],
     dw: Sequence[Vector],
     qd: Sequence[Scalar],
     qdd: Sequence[Scalar],
     base: BaseMotion,
-) -> list[tuple[Vector, Scalar]]:
-    """Per rotor: d/dt (Im θ̇ z_m), the last terms of (7.113), and Im ω̇_mᵀ z_m of (7.114)."""
+) -> list[RotorMotion]:
     result = []
     for rotor in mechanism.rotors:
         w_c, dw_c = _carrier_motion(rotor.carrier, w, dw, base)
         speed, acceleration = rotor_speed(rotor.row, qd), rotor_speed(rotor.row, qdd)
         rate = add(scale(acceleration, rotor.axis), scale(speed, cross(w_c, rotor.axis)))
-        spin = acceleration + dot(rotor.axis, dw_c)
-        result.append((scale(rotor.inertia, rate), rotor.inertia * spin))
-    return result
-
-
-def _rotor_accelerations(
-    mechanism: Mechanism,
-    w: Sequence[Vector],
-    dw: Sequence[Vector],
-    qd: Sequence[Scalar],
-    qdd: Sequence[Scalar],
-    base: BaseMotion,
-) -> list[Vector]:
-    """ω̇_m = ω̇ + θ̈ z_m + θ̇ ω × z_m (7.111)."""
-    result = []
-    for rotor in mechanism.rotors:
-        w_c, dw_c = _carrier_motion(rotor.carrier, w, dw, base)
-        spin = scale(rotor_speed(rotor.row, qdd), rotor.axis)
-        result.append(add(dw_c, spin, scale(rotor_speed(rotor.row, qd), cross(w_c, rotor.axis))))
+        torque = rotor.inertia * (acceleration + dot(rotor.axis, dw_c))
+        result.append(RotorMotion(add(dw_c, rate), scale(rotor.inertia, rate), torque))
     return result
 
 

@@ -18,7 +18,8 @@ from armdyn.model.mechanism import Mechanism, lower
 from armdyn.model.parameters import extras, parameter_names, parameter_vector
 from armdyn.model.robot_model import RobotModel
 
-_SUM = re.compile(r"([cs])(\d{2,})")
+_SUM = re.compile(r"([cs])(\d{2,}|\d+(?:_\d+)+)")
+_MAX_TEXT = 10**6
 
 
 class Basis:
@@ -102,7 +103,7 @@ class Basis:
         """A text in the description's symbols, c1 s1 c12 …, q1, qd1, qdd1, sgn1 as an element (full ring)."""
         ring = ring or self.full
         total = ring.zero
-        for monomial, coefficient in parse(text).terms:
+        for monomial, coefficient in parse(text, max_length=_MAX_TEXT).terms:
             term = ring.one * coefficient
             for atom, exponent in monomial:
                 factor = self._generator(ring, atom, exponent < 0)
@@ -115,9 +116,9 @@ class Basis:
         if name in ring.index:
             return ring.gen(name)
         match = _SUM.fullmatch(name)
-        if match and self.n < 10:
+        if match:
             kind, digits = match.groups()
-            joints = [int(d) - 1 for d in digits]
+            joints = [int(d) - 1 for d in (digits.split("_") if "_" in digits else digits)]
             if all(0 <= j < self.n and self.joints[j] == "revolute" for j in joints):
                 return cos_sin_of_sum(ring, joints)[kind == "s"]
         known = ", ".join(n for n in ring.names if not n.startswith("["))

@@ -7,7 +7,7 @@ from typing import Literal
 
 from armdyn import dynamics
 from armdyn.exact.basis import Basis
-from armdyn.exact.form import Array, Form
+from armdyn.exact.form import Array, Entry, Form
 from armdyn.exact.ring import Poly
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.robot_model import RobotModel
@@ -148,11 +148,16 @@ class ClosedForm:
         """F_v q̇ + F_s sgn(q̇) of (7.42), the sign opaque; motor friction included."""
         columns = range(PER_JOINT * self.n, len(self.basis.parameters))
         friction = [p for p in range(PER_JOINT * self.n) if p % PER_JOINT >= INERTIAL] + list(columns)
-        return Array([self._form({p: self.regressor[i, p] for p in friction}) for i in range(self.n)])
+        return Array([self._form({p: self.Y[i, p] for p in friction}) for i in range(self.n)])
 
     @cached_property
-    def regressor(self) -> Array[Poly]:
+    def regressor(self) -> Array[Entry]:
         """Y with τ = Y π (7.79)–(7.81), n×p, from the energies: every column, also of zero parameters."""
+        return Array([[Entry(self.basis, y) for y in row] for row in self.Y])
+
+    @cached_property
+    def Y(self) -> Array[Poly]:
+        """The regressor's polynomials."""
         n, zero = self.n, self.basis.kinematic.zero
         Y = [[zero] * len(self.basis.parameters) for _ in range(n)]
         for p in sorted(self.beta_T.keys() | self.beta_U.keys()):
@@ -181,9 +186,7 @@ class ClosedForm:
     @cached_property
     def tau(self) -> Array[Form]:
         """The whole left-hand side of (7.42), Σ b_ij q̈_j + Σ c_ijk q̇_j q̇_k + friction + g_i."""
-        return Array(
-            [self._form({p: y for p, y in enumerate(self.regressor[i]) if y}) for i in range(self.n)]
-        )
+        return Array([self._form({p: y for p, y in enumerate(self.Y[i]) if y}) for i in range(self.n)])
 
 
 def _half(form: Form) -> Form:

@@ -56,7 +56,8 @@ def _pivot(
     for symbol in sorted(combination.symbols() - excluded):
         atom = Atom("symbol", symbol)
         with_it = [(m, c) for m, c in combination.terms if atom in dict(m)]
-        if len(with_it) == 1 and dict(with_it[0][0])[atom] == 1:
+        inside = any(a.argument and symbol in a.argument.symbols() for a in combination.atoms())
+        if len(with_it) == 1 and dict(with_it[0][0])[atom] == 1 and not inside:
             monomial, c = with_it[0]
             coefficient = Expression({tuple((a, e) for a, e in monomial if a != atom): c})
             if coefficient.symbols() & excluded:

@@ -120,6 +120,13 @@ def _new_ring(basis: Basis, inverse: list[list[Expression]]) -> tuple[Ring, list
                     "coordinates, or one of them scaled"
                 )
             angles[i] = _combination(inverse[i])
+    for i, angle in enumerate(angles):
+        others = [j for j in range(n) if j != i and not inverse[j][i].is_zero]
+        if angle != f"p{i + 1}" and others:
+            other = others[0]
+            raise CoordinateError(
+                f"joint {i + 1} is {angle}, so joint {other + 1} cannot be {_combination(inverse[other])}"
+            )
     for i, joint in enumerate(basis.joints):
         if joint == "prismatic" and any(
             kinds[k] == "revolute" for k in range(n) if not inverse[i][k].is_zero
@@ -156,7 +163,7 @@ class _Change:
     def _linear(self, row: list[Any], prefix: str) -> Poly:
         total = self.ring.zero
         for k, x in enumerate(row):
-            if not (isinstance(x, int) and x == 0):
+            if x != 0:
                 total = total + x * self.ring.gen(f"{prefix}{k + 1}")
         return total
 

@@ -13,7 +13,8 @@ from armdyn.exact.printing import LATEX, LIMIT, TEXT, Printer, Style, joined, va
 from armdyn.expression import ArmdynError
 
 Notation = Literal["book", "craig"]
-_LINE = 110  # characters of a formula before it is broken, LaTeX commands counted as one
+_WIDTH = {"text": 110, "latex": 78}  # visible characters of a line of formula
+_SPACING = ("left", "right", "quad")
 _COMMAND = re.compile(r"\\[A-Za-z]+|[{}_^ ]")
 
 
@@ -59,8 +60,10 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Se
 
 
 def _entry_name(style: Style, letter: str, *indices: int) -> str:
-    subscript = ("" if max(indices) < 10 else ",").join(str(i) for i in indices)
-    return f"{letter}_{{{subscript}}}" if style is LATEX else letter + subscript
+    """b_{12} in LaTeX; b[1,2] in text, where c12 is the cosine of q1 + q2."""
+    if style is TEXT:
+        return f"{letter}[{','.join(map(str, indices))}]"
+    return f"{letter}_{{{('' if max(indices) < 10 else ',').join(map(str, indices))}}}"
 
 
 def _variable(equations: ClosedForm, style: Style, joint: int, order: int) -> str:
@@ -73,43 +76,57 @@ def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
     """Rows of (7.42) written out where they fit, as (7.82)."""
     style, n = printer.style, equations.n
     long = any(row.size > 50 * LIMIT or len(row.expanded) > LIMIT for row in equations.tau)
-    if long:
-        M, V, G = ("M", "V", "G") if names.vector else ("B", "C", "g")
-        qd = "" if names.vector else " q'" if style is TEXT else r"\,\dot q"
-        qdd = " q''" if style is TEXT else r"\,\ddot q"
-        tau = "tau" if style is TEXT else r"\tau"
-        row = [f"{M}(q){qdd}", f"{V}(q, q'){qd}" if style is TEXT else rf"{V}(q, \dot q){qd}", f"{G}(q)"]
-        if any(not f.is_zero for f in equations.friction):
-            row.append("f(q')" if style is TEXT else r"f(\dot q)")
-        return Section("Equations of motion", "", [(tau, row)])
-    lines = []
-    for i in range(n):
-        terms = [
-            printer.times(printer.parts(equations.B[i, j]), _variable(equations, style, j, 2))
-            for j in range(n)
-            if not equations.B[i, j].is_zero
-        ]
-        terms += list(_velocity_terms(equations, printer, i))
-        terms += printer.parts(equations.friction[i])
-        terms += printer.parts(equations.g[i])
-        lines.append((rf"\tau_{{{i + 1}}}" if style is LATEX else f"tau{i + 1}", terms))
+    rows = [] if long else [_row(equations, printer, i) for i in range(n)]
+    if not rows or max(visible(term) for row in rows for term in row) > 2 * _WIDTH[style.name]:
+        return _compact(equations, style, names)
+    tau = r"\tau" if style is LATEX else "tau"
+    lines = [(_entry_name(style, tau, i + 1), row or ["0"]) for i, row in enumerate(rows)]
     return Section("Equations of motion", "", lines)
 
 
-def _velocity_terms(equations: ClosedForm, printer: Printer, i: int) -> Iterator[str]:
-    """Centrifugal and Coriolis terms of row i: Σ c_ijk q̇_j q̇_k, products once."""
+def _row(equations: ClosedForm, printer: Printer, i: int) -> list[str]:
+    """The terms of row i: inertia, velocities, friction, gravity."""
+    terms = [
+        printer.times(printer.parts(equations.B[i, j]), _variable(equations, printer.style, j, 2))
+        for j in range(equations.n)
+        if not equations.B[i, j].is_zero
+    ]
+    terms += list(_velocity_terms(equations, printer, i))
+    return terms + printer.parts(equations.friction[i]) + printer.parts(equations.g[i])
+
+
+def _compact(equations: ClosedForm, style: Style, names: Letters) -> Section:
+    """(7.42) in matrices."""
+    M, V, G = ("M", "V", "G") if names.vector else ("B", "C", "g")
+    text = style is TEXT
+    qd = "" if names.vector else " q'" if text else r"\,\dot q"
+    row = [f"{M}(q) q''" if text else rf"{M}(q)\,\ddot q"]
+    row += [f"{V}(q, q'){qd}" if text else rf"{V}(q, \dot q){qd}", f"{G}(q)"]
+    if any(not f.is_zero for f in equations.friction):
+        row.append("f(q')" if text else r"f(\dot q)")
+    return Section("Equations of motion", "", [("tau" if text else r"\tau", row)])
+
+
+def _velocity_terms(
+    equations: ClosedForm, printer: Printer, i: int, named: dict[str, list[str]] | None = None
+) -> Iterator[str]:
+    """Centrifugal and Coriolis terms of row i: Σ c_ijk q̇_j q̇_k, products once.
+
+    With `named`, a coefficient too long for a line gets a name there.
+    """
     style, n = printer.style, equations.n
     for j in range(n):
         for k in range(j, n):
             symbol: Form = equations.christoffel[i][j][k]
             if symbol.is_zero:
                 continue
-            speed_j = _variable(equations, style, j, 1)
-            if j == k:
-                yield printer.times(printer.parts(symbol), style.power(speed_j, 2))
-            else:
-                product = f"{speed_j}{style.times}{_variable(equations, style, k, 1)}"
-                yield printer.times(printer.parts(symbol * 2), product)
+            coefficient = printer.parts(symbol if j == k else symbol * 2)
+            if named is not None and visible(joined(coefficient)) > _WIDTH[style.name]:
+                name = _entry_name(style, "h", i + 1, j + 1, k + 1)
+                named[name], coefficient = coefficient, [name]
+            speeds = [_variable(equations, style, j, 1), _variable(equations, style, k, 1)]
+            product = style.power(speeds[0], 2) if j == k else style.times.join(speeds)
+            yield printer.times(coefficient, product)
 
 
 def _inertia(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
@@ -127,13 +144,14 @@ def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Sectio
     """C by entries, a long one by its Christoffel symbols; or the vector V."""
     style, n = printer.style, equations.n
     if names.vector:
-        lines = [
-            (_entry_name(style, names.C, i + 1), list(_velocity_terms(equations, printer, i)) or ["0"])
-            for i in range(n)
-        ]
-        return Section("Centrifugal and Coriolis torques", "", lines)
+        long: dict[str, list[str]] = {}
+        lines = []
+        for i in range(n):
+            terms = list(_velocity_terms(equations, printer, i, long))
+            lines.append((_entry_name(style, names.C, i + 1), terms or ["0"]))
+        return Section("Centrifugal and Coriolis torques", "", lines + list(long.items()))
     lines = []
-    symbols: list[tuple[str, list[str]]] = []
+    named: dict[str, Form] = {}
     for i in range(n):
         for j in range(n):
             entry = equations.C[i, j]
@@ -146,11 +164,11 @@ def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Sectio
                 symbol = equations.christoffel[i][j][k]
                 if not symbol.is_zero:
                     name = _entry_name(style, names.C, i + 1, *sorted((j + 1, k + 1)))
+                    named[name] = symbol
                     terms.append(f"{name}{style.times}{_variable(equations, style, k, 1)}")
-                    if k >= j:
-                        symbols.append((name, printer.parts(symbol)))
             lines.append((left, terms or ["0"]))
-    return Section("Coriolis matrix", "", lines + symbols)
+    lines += [(name, printer.parts(symbol)) for name, symbol in named.items()]
+    return Section("Coriolis matrix", "", lines)
 
 
 def _vector(equations: ClosedForm, printer: Printer, title: str, letter: str, entries: list[Form]) -> Section:
@@ -172,7 +190,7 @@ def text(title: str, parts: list[Section]) -> str:
         blocks += ["", section.title, "-" * len(section.title)]
         blocks += [section.text] if section.text else []
         for left, terms in section.lines:
-            lines = list(broken(terms))
+            lines = list(broken(terms, TEXT))
             indent = "\n" + " " * (len(left) + 3)
             blocks.append(f"{left} = {indent.join(lines)}")
     return "\n".join(blocks) + "\n"
@@ -180,12 +198,18 @@ def text(title: str, parts: list[Section]) -> str:
 
 def latex(title: str, parts: list[Section]) -> str:
     """A fragment for a document with amsmath."""
-    blocks = [rf"\section*{{{title}}}"]
+    blocks = [rf"\section*{{{escaped(title)}}}"]
     for section in parts:
-        blocks.append(rf"\subsection*{{{section.title}}}")
+        blocks.append(rf"\subsection*{{{escaped(section.title)}}}")
         blocks += [section.text] if section.text else []
         blocks += [_align(section.lines, r"\begin{align*}", r"\end{align*}")] if section.lines else []
     return "\n".join(blocks) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Plain text for LaTeX."""
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
 
 
 def markdown(title: str, parts: list[Section]) -> str:
@@ -201,23 +225,28 @@ def markdown(title: str, parts: list[Section]) -> str:
 def _align(lines: list[tuple[str, list[str]]], begin: str, end: str) -> str:
     rows = []
     for left, terms in lines:
-        first, *rest = broken(terms)
+        first, *rest = broken(terms, LATEX)
         rows.append(f"{left} &= {first}" + "".join(rf" \\{chr(10)}  &\quad {line}" for line in rest))
     return begin + "\n" + " \\\\\n".join(rows) + "\n" + end
 
 
-def broken(terms: list[str]) -> Iterator[str]:
+def broken(terms: list[str], style: Style) -> Iterator[str]:
     """A sum in lines of readable length; a line after the first starts with its sign."""
     line: list[str] = []
     first, used = True, 0
     for term in terms:
-        width = len(_COMMAND.sub("", term)) + 3
-        if line and used + width > _LINE:
+        width = visible(term) + 3
+        if line and used + width > _WIDTH[style.name]:
             yield _line(line, first)
             line, first, used = [], False, 0
         line.append(term)
         used += width
     yield _line(line, first)
+
+
+def visible(formula: str) -> int:
+    """About how many characters a formula shows: a command is one, braces and spaces are none."""
+    return len(_COMMAND.sub(lambda m: "x" if m[0][0] == "\\" and m[0][1:] not in _SPACING else "", formula))
 
 
 def _line(terms: list[str], first: bool) -> str:

@@ -97,12 +97,18 @@ class Form:
         return self.expanded.value(values)
 
     def __str__(self) -> str:
-        return Printer(self.basis, TEXT).entry(self)
+        printer = Printer(self.basis, TEXT)
+        lines = [printer.entry(self)]
+        lines += [f"  where {name} = {value}" for name, value in printer.definitions.items()]
+        return "\n".join(lines)
 
     __repr__ = __str__
 
     def latex(self) -> str:
-        return Printer(self.basis, LATEX).entry(self)
+        """The entry typeset; what had to be named follows it."""
+        printer = Printer(self.basis, LATEX)
+        parts = [printer.entry(self)]
+        return r",\quad ".join(parts + [f"{name} = {value}" for name, value in printer.definitions.items()])
 
 
 class Entry:
@@ -112,14 +118,18 @@ class Entry:
         self.basis, self.poly = basis, poly
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Entry):
-            return self.poly == other.poly
+        if isinstance(other, (Entry, Poly)):
+            return self.poly == (other.poly if isinstance(other, Entry) else other)
         if isinstance(other, (str, int)):
             return self.poly == self.basis.read(str(other), self.poly.ring)
         return NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.poly)
+
+    def value(self, values: dict[str, float]) -> float:
+        """Its number, given all generators by name."""
+        return self.poly.value(values)
 
     def __str__(self) -> str:
         return Printer(self.basis, TEXT).poly(self.poly)

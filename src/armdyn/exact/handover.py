@@ -29,7 +29,7 @@ class SympyEquations:
 def to_sympy(equations: ClosedForm) -> SympyEquations:
     """B, C, g and friction as SymPy matrices."""
     ring = equations.basis.full
-    generators = [_generator(ring, name) for name in ring.names]
+    generators = [_generator(equations, ring, name) for name in ring.names]
 
     def matrix(rows: list[Any]) -> Any:
         return sympy.Matrix([[_expression(x.expanded, generators) for x in row] for row in rows])
@@ -46,33 +46,42 @@ def to_sympy(equations: ClosedForm) -> SympyEquations:
     )
 
 
+_TAKEN = ("Abs", "Matrix", "Rational", "Symbol", "cos", "pi", "sign", "sin", "sqrt")
+
+
 def sympy_source(equations: ClosedForm) -> str:
-    """A Python script that builds the SymPy matrices."""
+    """A Python script that builds the SymPy matrices inertia, coriolis, gravity and friction."""
     handed = to_sympy(equations)
-    names = sorted({str(x) for M in (handed.B, handed.C, handed.g, handed.friction) for x in M.free_symbols})
+    matrices = {
+        "inertia": handed.B,
+        "coriolis": handed.C,
+        "gravity": handed.g,
+        "friction": handed.friction,
+    }
+    symbols = sorted({x.name for M in matrices.values() for x in M.free_symbols})
+    printer = _Exact({name: f"{name}_" if name in (*_TAKEN, *matrices) else name for name in symbols})
+    title = " ".join(equations.model.name.split())
     lines = [
-        f'"""Equations of motion of {equations.model.name}: B*qdd + C*qd + friction + g = tau."""',
-        "from sympy import Abs, Integer, Matrix, Rational, cos, pi, sign, sin, sqrt, symbols",
+        f"# Equations of motion of {title}: inertia*qdd + coriolis*qd + friction + gravity = tau",
+        f"from sympy import {', '.join(_TAKEN)}",
         "",
-        f'{", ".join(names)}, = symbols("{" ".join(names)}", real=True)',
+        *(f'{printer.names[name]} = Symbol("{name}", real=True)' for name in symbols),
         "",
     ]
-    for name in ("B", "C", "g", "friction"):
-        matrix = getattr(handed, name)
-        lines.append(f"{name} = Matrix([")
+    for name, matrix in matrices.items():
         rows = [matrix.row(i) for i in range(matrix.rows)]
-        lines += [f"    [{', '.join(_code(x) for x in row)}]," for row in rows]
+        lines.append(f"{name} = Matrix([")
+        lines += [f"    [{', '.join(printer.doprint(x) for x in row)}]," for row in rows]
         lines += ["])", ""]
     return "\n".join(lines)
 
 
-def _code(x: Any) -> str:
-    """Python source of an expression, rationals exact."""
-    return str(_Exact().doprint(x))
-
-
 class _Exact(StrPrinter):  # type: ignore[misc]
-    """Writes 1/3 as Rational(1, 3), so that Python does not make a float of it."""
+    """Python source: 1/3 as Rational(1, 3), and symbols under names that are free."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        super().__init__()
+        self.names = names
 
     def _print_Rational(self, x: Any) -> str:
         return f"Rational({x.p}, {x.q})"
@@ -80,12 +89,19 @@ class _Exact(StrPrinter):  # type: ignore[misc]
     def _print_Integer(self, x: Any) -> str:
         return str(x.p)
 
+    def _print_Symbol(self, x: Any) -> str:
+        return self.names[str(x.name)]
 
-def _generator(ring: Ring, name: str) -> Any:
+
+def _generator(equations: ClosedForm, ring: Ring, name: str) -> Any:
     if name[0] in "cs" and name[1:].isdigit():
         return (sympy.cos if name[0] == "c" else sympy.sin)(sympy.Symbol(f"q{name[1:]}", real=True))
     if name.startswith("sgn") and name[3:].isdigit():
         return sympy.sign(sympy.Symbol(f"qd{name[3:]}", real=True))
+    if name.startswith("sgnm") and name[4:].isdigit():
+        row = equations.basis.exact.motor_friction[int(name[4:]) - 1].row
+        speeds = [expression_sympy(Expression.of(k)) * sympy.Symbol(f"qd{j + 1}", real=True) for j, k in row]
+        return sympy.sign(sympy.Add(*speeds))
     inverse = name.startswith("1/")
     plain = name.removeprefix("1/") if inverse else name
     atom = next((a for a in ring.atoms if str(a) == plain), None)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from armdyn.expression import Expression
+from armdyn.expression import Atom, Expression
 from armdyn.model.robot_model import RobotModel
 
 _GREEK = frozenset(
@@ -36,6 +36,33 @@ def symbol_latex(name: str) -> str:
         letter = inner[1].replace("l", r"\ell")
         return f"{head}_{{{letter}_{{{inner[2]}}}}}"
     return f"{head}_{{{rest.replace('_', ',')}}}" if rest else head
+
+
+def expression_latex(x: Expression) -> str:
+    """An exact number of a description, typeset."""
+    text = ""
+    for monomial, coefficient in x.terms:
+        factors = [
+            atom_latex(atom) if exponent == 1 else f"{atom_latex(atom)}^{{{exponent}}}"
+            for atom, exponent in monomial
+        ]
+        if abs(coefficient) != 1 or not factors:
+            factors.insert(0, number_latex(abs(coefficient)))
+        sign = " - " if coefficient < 0 else " + "
+        text += (sign if text else sign.strip(" +")) + " ".join(factors)
+    return text or "0"
+
+
+def atom_latex(atom: Atom) -> str:
+    if atom.argument is None:
+        return r"\pi" if atom.kind == "pi" else symbol_latex(atom.name)
+    inner = expression_latex(atom.argument)
+    patterns = {
+        "sqrt": rf"\sqrt{{{inner}}}",
+        "abs": rf"\left|{inner}\right|",
+        "inverse": rf"\left({inner}\right)^{{-1}}",
+    }
+    return patterns.get(atom.kind, rf"\{atom.kind}({inner})")
 
 
 def parameter_latex(name: str) -> str:
@@ -124,7 +151,7 @@ def number_text(x: Fraction) -> str:
     """Integers and small fractions as they are, decimals to 12 digits."""
     if x.denominator == 1 and abs(x) < 10**12:
         return str(x.numerator)
-    if x.denominator < 1000 and abs(x.numerator) < 10**6 and not _terminates(x.denominator):
+    if x.denominator < 10**6 and abs(x.numerator) < 10**6 and not _terminates(x.denominator):
         return f"{x.numerator}/{x.denominator}"
     if x.denominator in (2, 4) and abs(x.numerator) < 1000:
         return f"{x.numerator}/{x.denominator}"

@@ -16,12 +16,14 @@ from armdyn.exact.angles import AngleSums, parallel_runs
 from armdyn.exact.collecting import Collector, Product, Term, is_motion
 from armdyn.exact.names import (
     Roles,
+    expression_latex,
     number_latex,
     number_text,
     parameter_latex,
     symbol_latex,
 )
 from armdyn.exact.ring import Poly, Ring
+from armdyn.expression import parse
 
 if TYPE_CHECKING:
     from armdyn.exact.basis import Basis
@@ -71,12 +73,7 @@ def _latex_generator(name: str, basis: Basis) -> str:
     if name.startswith("["):
         return parameter_latex(name)
     if "(" in name:
-        function, argument = name[:-1].split("(", 1)
-        if function == "sqrt":
-            return rf"\sqrt{{{argument}}}"
-        if function == "abs":
-            return rf"|{symbol_latex(argument)}|"
-        return rf"\{function}({symbol_latex(argument) if argument.isidentifier() else argument})"
+        return expression_latex(parse(name))
     return symbol_latex(name)
 
 

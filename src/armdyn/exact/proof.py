@@ -71,7 +71,7 @@ def _newton_euler(equations: ClosedForm) -> int:
     for i, torque in enumerate(torques):
         expected = ring.zero.p
         for p, name in enumerate(basis.parameter_names):
-            if y := equations.regressor[i, p]:
+            if y := equations.Y[i, p]:
                 expected = expected + ring.include(y).p * ring.gen(f"[{name}]").p
         terms += _same(f"tau_{i + 1}", ring.zero + torque, Poly(ring, expected))
     return terms
@@ -118,5 +118,5 @@ def _regressor(equations: ClosedForm) -> int:
     terms = 0
     for i in range(equations.n):
         for p, name in enumerate(basis.parameter_names):
-            terms += _same(f"Y[{i + 1}, {name}]", ring.zero + Y[i][p], equations.regressor[i, p])
+            terms += _same(f"Y[{i + 1}, {name}]", ring.zero + Y[i][p], equations.Y[i, p])
     return terms

@@ -3,10 +3,11 @@
 A generator stands for the cosine or sine of a joint angle, a prismatic coordinate, a velocity, an
 acceleration, the sign of a speed (opaque), or a constant atom of the description. Products are reduced by
 
-    s_i² = 1 − c_i²    √n² = n    sin(β)² = 1 − cos(β)²    |k|² = k²    x·x⁻¹ = 1
+    s_i² = 1 − c_i²    √p² = p    sin(β)² = 1 − cos(β)²    |k|² = k²    x·x⁻¹ = 1
 
 whose leading monomials are pairwise coprime, so they are a Gröbner basis and the normal form is canonical:
-two elements are equal exactly if their polynomials are.
+two elements are equal exactly if their polynomials are. Constants of different angles, and the inverses of
+sines, cosines and sums, count as independent: an identity proved here holds for whatever they are.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Ring:
         for atom in squared:
             x = self._g(str(atom))
             self._relations.append(((self.index[str(atom)],), x * x - self._square(atom)))
-        for atom in self.inverted:
+        for atom in (a for a in self.inverted if a.kind not in ("sin", "cos", "abs")):
             x, y = self._g(str(atom)), self._g(f"1/{atom}")
             self._relations.append(((self.index[str(atom)], self.index[f"1/{atom}"]), x * y - 1))
 
@@ -105,11 +106,10 @@ class Ring:
         """The normal form."""
         degrees = p.degrees()
         for leading, relation in self._relations:
-            if len(leading) == 1:
-                if degrees[leading[0]] >= 2:
-                    _, p = divmod(p, relation)
-            elif degrees[leading[0]] and degrees[leading[1]]:
+            square = len(leading) == 1
+            if degrees[leading[0]] >= (2 if square else 1) and (square or degrees[leading[1]]):
                 _, p = divmod(p, relation)
+                degrees = p.degrees()
         return p
 
     def constant(self, x: Expression | int | Fraction) -> Poly:
@@ -221,7 +221,8 @@ class Poly:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Poly):
-            return bool(self.ring is other.ring and self.p == other.p)
+            same = self.ring is other.ring or self.ring.names == other.ring.names
+            return bool(same and self.p == other.p)
         return bool(self.p == _number(other)) if isinstance(other, (int, Fraction)) else NotImplemented
 
     def __hash__(self) -> int:
@@ -264,7 +265,7 @@ class Poly:
             product = float(coefficient)
             for i, e in enumerate(exponents):
                 if e:
-                    product *= values[names[i]] ** e
+                    product *= float(values[names[i]]) ** int(e)
             total += product
         return total
 

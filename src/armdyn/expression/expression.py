@@ -43,7 +43,7 @@ class Atom:
 
     def __str__(self) -> str:
         if self.kind == "inverse":
-            return f"1/({self.argument})"
+            return f"inv({self.argument})"
         return f"{self.kind}({self.argument})" if self.argument is not None else self.name
 
     def value(self, lookup: Callable[[str], float]) -> float:
@@ -141,7 +141,10 @@ class Expression:
                 )
             return known[name]
 
-        return self._value(lookup)
+        try:
+            return self._value(lookup)
+        except (ZeroDivisionError, OverflowError):
+            raise ExpressionError(f"'{self}' has no finite value with the symbols' values") from None
 
     def _value(self, lookup: Callable[[str], float]) -> float:
         number = self.number
@@ -247,11 +250,11 @@ class Expression:
         number = self.number
         if number is None or number < 0:
             raise ExpressionError(f"sqrt takes a non-negative number, found '{self}'")
-        outside, inside = _square_part(number.numerator * number.denominator)
+        outside, radicals = _square_part(number.numerator * number.denominator)
         root = Expression.of(Fraction(outside, number.denominator))
-        if inside == 1 or number == 0:
-            return root
-        return root * _atomic(Atom("sqrt", str(inside), Expression.of(inside)))
+        for radical in radicals:
+            root = root * _atomic(Atom("sqrt", str(radical), Expression.of(radical)))
+        return root
 
     def __abs__(self) -> Expression:
         number = self.number
@@ -263,6 +266,8 @@ class Expression:
     # ---- comparing and printing ------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, float):  # the number a float is, not the decimal it prints as: as hash has it
+            return self.number == other
         other = _operand(other)
         return NotImplemented if other is None else self.terms == other.terms
 
@@ -352,15 +357,20 @@ def _leading_sign(x: Expression) -> tuple[int, Expression]:
     return (-1, -x) if x.terms[0][1] < 0 else (1, x)
 
 
-def _square_part(n: int) -> tuple[int, int]:
-    """(a, b) with n = a²·b and b free of small squares."""
-    a, b, p = 1, n, 2
-    while p * p <= b and p < 10_000:
-        while b % (p * p) == 0:
-            a, b = a * p, b // (p * p)
+def _square_part(n: int) -> tuple[int, list[int]]:
+    """(a, radicals) with √n = a·Π√r: the primes of n that are left over, and what has no small factor."""
+    a, b, radicals, p = 1, n, list[int](), 2
+    while b and p * p <= b and p < 10_000:
+        count = 0
+        while b % p == 0:
+            b, count = b // p, count + 1
+        a *= p ** (count // 2)
+        radicals += [p] * (count % 2)
         p += 1
     root = math.isqrt(b)
-    return (a * root, 1) if root * root == b else (a, b)
+    if root * root == b:
+        return a * root, radicals
+    return a, [*radicals, b]
 
 
 def _cos_sin(angle: Expression) -> tuple[Expression, Expression]:

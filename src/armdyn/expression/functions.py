@@ -17,10 +17,6 @@ def sin(x: Any) -> Any:
     return x.sin() if hasattr(x, "sin") else np.sin(x)
 
 
-def sqrt(x: Any) -> Any:
-    return x.sqrt() if hasattr(x, "sqrt") else np.sqrt(x)
-
-
 def sign(x: Any) -> Any:
     """sign(0) = 0."""
     return x.sign() if hasattr(x, "sign") else np.sign(x)

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Collection
 from fractions import Fraction
+from math import comb
 
 from armdyn.expression.errors import ExpressionError
 from armdyn.expression.expression import Expression
@@ -13,11 +14,13 @@ from armdyn.expression.expression import Expression
 MAX_LENGTH = 2000
 MAX_EXPONENT = 16
 MAX_TERMS = 1000
+MAX_BITS = 4096  # of a numerator or denominator
 _FUNCTIONS: dict[str, Callable[[Expression], Expression]] = {
     "cos": Expression.cos,
     "sin": Expression.sin,
     "sqrt": Expression.sqrt,
     "abs": abs,
+    "inv": lambda x: Expression.of(1) / x,
 }
 _ALLOWED = "numbers, declared symbols, pi, + - * / **, cos sin sqrt abs and parentheses"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
@@ -34,13 +37,13 @@ def rational(text: str) -> Fraction:
     return value
 
 
-def parse(text: str, known: Collection[str] | None = None) -> Expression:
+def parse(text: str, known: Collection[str] | None = None, max_length: int = MAX_LENGTH) -> Expression:
     """Read an expression such as "m1*l1**2/12" or "pi/2" in the symbols `known` (None: any name is one)."""
-    if len(text) > MAX_LENGTH:
-        raise ExpressionError(f"an expression may have {MAX_LENGTH} characters, this one has {len(text)}")
+    if len(text) > max_length:
+        raise ExpressionError(f"an expression may have {max_length} characters, this one has {len(text)}")
     try:
         tree = ast.parse(text.strip(), mode="eval")
-        return _Walker(text.strip(), known).visit(tree.body)
+        return _Walker(text.strip(), known, MAX_TERMS * max_length // MAX_LENGTH).visit(tree.body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         if isinstance(error, ExpressionError):
             raise
@@ -53,14 +56,22 @@ def expression(x: object, known: Collection[str] | None = None) -> Expression:
 
 
 class _Walker:
-    def __init__(self, text: str, known: Collection[str] | None) -> None:
-        self.text, self.known = text, known
+    def __init__(self, text: str, known: Collection[str] | None, max_terms: int) -> None:
+        self.text, self.known, self.max_terms = text, known, max_terms
 
     def visit(self, node: ast.expr) -> Expression:
         result = self._node(node)
-        if len(result.terms) > MAX_TERMS:
-            raise ExpressionError(f"'{self.text[:60]}' has more than {MAX_TERMS} terms when multiplied out")
+        self._limit(len(result.terms))
+        for _, c in result.terms:
+            if max(c.numerator.bit_length(), c.denominator.bit_length()) > MAX_BITS:
+                raise ExpressionError(f"'{self.text[:60]}' has a number with more than {MAX_BITS} bits")
         return result
+
+    def _limit(self, terms: int) -> None:
+        if terms > self.max_terms:
+            raise ExpressionError(
+                f"'{self.text[:60]}' has more than {self.max_terms} terms when multiplied out"
+            )
 
     def _node(self, node: ast.expr) -> Expression:
         match node:
@@ -96,6 +107,7 @@ class _Walker:
             case ast.Sub():
                 return a - b
             case ast.Mult():
+                self._limit(len(a.terms) * len(b.terms) // 100)
                 return a * b
             case ast.Div():
                 if b.is_zero:
@@ -118,4 +130,6 @@ class _Walker:
             )
         if exponent < 0 and a.is_zero:
             raise ExpressionError(f"'{self.text[:60]}' divides by zero")
-        return a ** int(exponent)
+        power = int(exponent)
+        self._limit(comb(len(a.terms) + abs(power) - 1, abs(power)) if a.terms else 0)
+        return a**power

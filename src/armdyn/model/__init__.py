@@ -18,6 +18,7 @@ from armdyn.model.robot_model import (
     PhysicsWarning,
     RobotModel,
     impossible_bodies,
+    impossible_inertia,
     physics_warnings,
 )
 
@@ -40,6 +41,7 @@ __all__ = [
     "cylinder",
     "hollow_cylinder",
     "impossible_bodies",
+    "impossible_inertia",
     "lower",
     "physics_warnings",
     "point_mass",

@@ -30,8 +30,9 @@ def with_payload(model: RobotModel, load: Inertia, link: str | None = None) -> R
 def symbolic(model: RobotModel, zeros: Literal["given", "free"] = "given") -> RobotModel:
     """The same robot with every number of its description a symbol that has that number as its value.
 
-    Structure stays: zeros, directions, and angles that are multiples of a quarter turn. With
-    `zeros = "free"` the inertial parameters that are zero become symbols as well.
+    Structure stays: zeros, directions, and orientations (an angle is in the equations by its cosine and sine,
+    which are exact constants already). With `zeros = "free"` the inertial parameters that are zero become
+    symbols as well.
     """
     naming = _Naming(model, zeros == "free")
     links = tuple(_symbolic_link(naming, i + 1, link) for i, link in enumerate(model.links))
@@ -72,6 +73,7 @@ class _Naming:
         self.taken = {name for name, _ in model.symbols}
         self.new: dict[str, Expression | None] = {}
         self.inertial_zeros = inertial_zeros
+        self.ordinal = {link.name: i + 1 for i, link in enumerate(model.links)}
 
     def __call__(self, x: Scalar, name: str, zero: bool = False) -> Expression:
         value = Expression.of(x)
@@ -125,7 +127,7 @@ class _Naming:
             transverse=self(motor.transverse, f"It{i}"),
             mass=self(motor.mass, f"mm{i}"),
             position=self.vector(motor.position, f"pm{{axis}}{i}"),
-            coupling=tuple((name, self(k, f"k{i}_{name}")) for name, k in motor.coupling),
+            coupling=tuple((name, self(k, f"k{i}_{self.ordinal[name]}")) for name, k in motor.coupling),
             friction=self.friction(motor.friction, f"m{i}"),
         )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,10 +13,11 @@ import numpy as np
 
 from armdyn.expression import ArmdynError, Expression, decimal_text
 from armdyn.model.inertia import Inertia
-from armdyn.model.parts import Link, RotorModel, Transform
+from armdyn.model.parts import Limits, Link, RotorModel, Transform
 from armdyn.model.vector import ZERO3, Vector
 
 BASE = "base"
+_RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|inv|base|(c|s|q|qd|qdd|sgn|sgnm)\d+(_\d+)*")
 
 
 class ModelError(ArmdynError):
@@ -64,7 +67,19 @@ class RobotModel:
         return x.value(self.values) if isinstance(x, Expression) else float(x)  # type: ignore[arg-type]
 
 
+def symbol_name_problem(name: str) -> str | None:
+    """What is wrong with a symbol's name, if anything."""
+    if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
+        return "a symbol's name is a letter followed by letters, digits and _, and not a word of Python"
+    if _RESERVED.fullmatch(name):
+        return "this name is taken (pi, functions, base, and c1 s1 q1 qd1 qdd1 sgn1 … of joints)"
+    return None
+
+
 def _problems(model: RobotModel) -> Iterator[str]:
+    for name, _ in model.symbols:
+        if problem := symbol_name_problem(name):
+            yield f"symbol '{name}': {problem}"
     known = {BASE}
     names = [link.name for link in model.links]
     if not any(link.joint != "fixed" for link in model.links):
@@ -83,6 +98,7 @@ def _problems(model: RobotModel) -> Iterator[str]:
         known.add(link.name)
         if link.joint == "fixed" and not link.friction.is_zero:
             yield f"{where}: friction: a fixed joint has none"
+        yield from _limit_problems(model, link, where)
     for link in model.links:
         yield from _motor_problems(model, link, known)
     if model.tip not in known:
@@ -95,19 +111,35 @@ def impossible_bodies(model: RobotModel) -> Iterator[str]:
         yield from _impossible_body(model, link, f"link '{link.name}'")
 
 
-def _impossible_body(model: RobotModel, link: Link, where: str) -> Iterator[str]:
-    mass = _value(model, link.inertia.mass)
+def impossible_inertia(model: RobotModel, inertia: Inertia) -> Iterator[str]:
+    """What no body has: a negative mass or a negative principal moment."""
+    mass = _value(model, inertia.mass)
     if mass is not None and mass < 0:
-        yield f"{where}: mass: found {mass:g}; a mass is zero or positive"
-    moments = principal_moments(model, link.inertia)
-    if moments is not None and moments[0] < -1e-9 * max(1e-12, abs(moments[2])):
+        yield f"mass: found {mass:g}; a mass is zero or positive"
+    moments = principal_moments(model, inertia)
+    if moments is not None and moments[0] < -_rounding(model, inertia):
         found = ", ".join(f"{m:g}" for m in moments)
-        yield f"{where}: inertia: principal moments {found}; none may be negative"
+        yield f"inertia: principal moments {found}; none may be negative"
+
+
+def _impossible_body(model: RobotModel, link: Link, where: str) -> Iterator[str]:
+    for problem in impossible_inertia(model, link.inertia):
+        yield f"{where}: {problem}"
     entries = [("friction.viscous", link.friction.viscous)]
     if link.motor is not None:
         motor = link.motor
         entries += [("motor.mass", motor.mass), ("motor.inertia", motor.axial)]
         entries += [("motor.inertia", motor.transverse), ("motor.friction.viscous", motor.friction.viscous)]
+    frictions = [("friction.coulomb", link.friction)]
+    if link.motor is not None:
+        frictions.append(("motor.friction.coulomb", link.motor.friction))
+    for key, friction in frictions:
+        forward, backward = (_value(model, x) for x in friction.coulomb)
+        if (forward or 0) < 0 or (backward or 0) > 0:
+            yield (
+                f"{where}: {key}: found {forward:g} at positive and {backward:g} at negative speed; "
+                "the first is not negative and the second not positive"
+            )
     for key, value in entries:
         x = _value(model, value)
         if x is not None and x < 0:
@@ -124,7 +156,7 @@ def _motor_problems(model: RobotModel, link: Link, known: set[str]) -> Iterator[
         yield f"{where}: a fixed joint has no motor"
     if motor.carrier not in known:
         yield f"{where}.carrier: found '{motor.carrier}'; links: {links}"
-    if motor.gear.is_zero:
+    if _value(model, motor.gear) == 0:
         yield f"{where}.gear: found 0; any other number is allowed, with its sign"
     moving = [other.name for other in model.moving if other.name != link.name]
     for name, _ in motor.coupling:
@@ -147,6 +179,20 @@ def _has_value(model: RobotModel, entries: tuple[object, ...]) -> bool:
     return all(x.symbols() <= model.values.keys() for x in entries if isinstance(x, Expression))
 
 
+def _limit_problems(model: RobotModel, link: Link, where: str) -> Iterator[str]:
+    limits = link.limits
+    if link.joint == "fixed" and limits != Limits():
+        yield f"{where}: limits: a fixed joint has none"
+    if limits.position is not None:
+        low, high = (_value(model, x) for x in limits.position)
+        if low is not None and high is not None and low > high:
+            yield f"{where}: limits.position: found [{low:g}, {high:g}]; the lower limit comes first"
+    for key in ("velocity", "acceleration", "jerk", "torque"):
+        x = _value(model, getattr(limits, key) or 0)
+        if x is not None and x < 0:
+            yield f"{where}: limits.{key}: found {x:g}; zero or positive is allowed"
+
+
 def principal_moments(model: RobotModel, inertia: Inertia) -> np.ndarray | None:
     """Principal moments about the centre of mass, ascending; None while a symbol is free."""
     entries = (inertia.mass, *inertia.moment, *inertia.tensor)
@@ -157,12 +203,18 @@ def principal_moments(model: RobotModel, inertia: Inertia) -> np.ndarray | None:
     return numbers.principal()[0]
 
 
+def _rounding(model: RobotModel, inertia: Inertia) -> float:
+    """What principal moments may be off by: Steiner's term is taken away from the tensor's entries."""
+    return 1e-9 * max(abs(model.number(x)) for x in inertia.tensor)
+
+
 def physics_warnings(model: RobotModel) -> list[str]:
     """What can be computed with but looks wrong: impossible bodies, near-quarter-turn decimals."""
     found = list(impossible_bodies(model))
     for link in model.links:
         moments = principal_moments(model, link.inertia)
-        if moments is not None and moments[2] > (moments[0] + moments[1]) * (1 + 1e-9) + 1e-15:
+        tolerance = 0.0 if moments is None else _rounding(model, link.inertia)
+        if moments is not None and moments[2] > moments[0] + moments[1] + tolerance:
             text = " ".join(f"{m:.6g}" for m in moments)
             found.append(
                 f"link '{link.name}': principal moments {text} break the triangle inequality: "
