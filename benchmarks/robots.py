@@ -1,4 +1,4 @@
-"""The arms of the benchmarks: frictionless and with reflected rotors (armature), so that every peer can have them."""
+"""The arms of the benchmarks: no friction, reflected rotors (armature), so that every peer can have them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,42 @@
+"""The functions that are timed, and what they should reach against a peer with an arm of 7 joints."""
+
+from __future__ import annotations
+
+INPUTS = {  # how many of q, q̇, q̈ (or τ) each takes
+    "inverse_dynamics": 3,
+    "forward_dynamics": 3,
+    "inertia": 1,
+    "coriolis": 2,
+    "inverse_dynamics_derivatives": 3,
+    "forward_dynamics_derivatives": 3,
+    "regressor": 3,
+    "gravity": 1,
+    "jacobian": 1,
+}
+SINGLE_AT_MOST = {  # our time over the peer's
+    ("inverse_dynamics", "Pinocchio"): 0.85,
+    ("forward_dynamics", "Pinocchio"): 0.6,
+    ("inverse_dynamics_derivatives", "Pinocchio"): 0.6,
+    ("forward_dynamics_derivatives", "Pinocchio"): 0.6,
+    ("inertia", "Pinocchio"): 1.0,
+}
+BATCH_AT_LEAST = {  # the peer's time over ours, one thread
+    ("inverse_dynamics", "Pinocchio"): 20.0,
+    ("inverse_dynamics", "CasADi"): 6.0,
+    ("forward_dynamics", "Pinocchio"): 8.0,
+    ("inertia", "Pinocchio"): 8.0,
+    ("coriolis", "Pinocchio"): 8.0,
+    ("inverse_dynamics_derivatives", "Pinocchio"): 8.0,
+    ("regressor", "Pinocchio"): 5.0,
+}
+FIRST_USE = {  # seconds, 7 joints
+    "inverse_dynamics": 0.5,
+    "inertia": 0.5,
+    "gravity": 0.5,
+    "inverse_dynamics_derivatives": 2.0,
+    "forward_dynamics_derivatives": 2.0,
+}
+FIRST_USE_30_JOINTS = {"inverse_dynamics": 3.0}
+FROM_CACHE = 0.03
+PER_JOINT_WITHIN = 1.5  # most over least time a joint, 5 to 50 joints
+TWO_THREADS = 0.9  # of the gain of pure arithmetic

@@ -1,0 +1,445 @@
+"""The kernels against other libraries, one call and many, one thread and all; first use; growth with joints.
+
+Every result is compared with the peer's before anything is timed. Arms: `robots`; peers: `peers/`.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import peers
+import robots
+from first_use import FirstUse, first_use
+from functions import (
+    BATCH_AT_LEAST,
+    FIRST_USE,
+    FIRST_USE_30_JOINTS,
+    FROM_CACHE,
+    INPUTS,
+    PER_JOINT_WITHIN,
+    SINGLE_AT_MOST,
+    TWO_THREADS,
+)
+from rich.console import Console
+from rich.table import Table
+from run import machine
+from timing import Call, race
+
+import armdyn
+from armdyn import Robot
+from armdyn.kernels import FUNCTIONS, Kernel, get_threads, set_threads
+from armdyn.program import record
+
+TITLE = "Kernels"
+AGREEMENT = 1e-9  # relative to the largest entry
+LARGEST = 2**29  # bytes of a result
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    arms: tuple[str, ...] = ("planar", "ur10", "panda", "chain30")
+    rows: int = 100_000
+    rounds: int = 9
+    chains: tuple[int, ...] = (5, 10, 20, 30, 40, 50)
+    starts: int = 3
+    many: int = 1_000_000
+
+
+QUICK = Size(("planar", "panda"), 20_000, 3, (5, 20, 50), 1, 200_000)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One comparison. The ratio of a single call is ours over the peer's, of a batch the peer's over ours."""
+
+    function: str
+    joints: int
+    mode: str  # single, batch
+    threads: int
+    rows: int
+    ours: float  # nanoseconds an evaluation
+    peer: str
+    theirs: float
+    note: str = ""
+    target: float | None = None
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.theirs if self.mode == "single" else self.theirs / self.ours
+
+    @property
+    def met(self) -> bool | None:
+        if self.target is None:
+            return None
+        return self.ratio <= self.target if self.mode == "single" else self.ratio >= self.target
+
+
+@dataclass(frozen=True)
+class Value:
+    """Anything else: a number, what it is, and the most or least it should be."""
+
+    what: str
+    value: float
+    unit: str = ""
+    at_most: float | None = None
+    at_least: float | None = None
+
+    @property
+    def met(self) -> bool | None:
+        if self.at_most is None and self.at_least is None:
+            return None
+        return (self.at_most is None or self.value <= self.at_most) and (
+            self.at_least is None or self.value >= self.at_least
+        )
+
+
+@dataclass
+class Report:
+    single: list[Figure] = field(default_factory=list)
+    batch: list[Figure] = field(default_factory=list)
+    threads: list[Value] = field(default_factory=list)
+    first: list[Value] = field(default_factory=list)
+    growth: list[Value] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+# ---- agreement ---------------------------------------------------------------------------------------------
+
+
+def comparable(robot: Robot, function: str, result: Any) -> Any:
+    """Our result as `Peer.read` gives the peer's: for the regressor the torques, as parameters differ."""
+    return result @ robot.parameters if function == "regressor" else result
+
+
+def check(peer: peers.Peer, robot: Robot, function: str, ours: Any, theirs: Any) -> None:
+    """Stop if two results differ."""
+    pairs = zip(ours, theirs, strict=True) if isinstance(ours, tuple) else [(ours, theirs)]
+    for a, b in pairs:
+        if np.shape(a) != np.shape(b):
+            raise AssertionError(f"{function} of {robot.name}: {np.shape(a)}, {peer.name} {np.shape(b)}")
+        error, size = np.abs(a - b).max(), np.abs(b).max()
+        if not error <= AGREEMENT * size:
+            raise AssertionError(f"{function} of {robot.name}: {error / size:.1e} from {peer.name}")
+
+
+# ---- ours against theirs -----------------------------------------------------------------------------------
+
+
+def peers_of(robot: Robot, notes: list[str]) -> list[peers.Peer]:
+    """The installed peers that can have the arm."""
+    result = []
+    for kind in peers.installed():
+        try:
+            result.append(kind(robot))
+        except peers.Unsuitable as reason:
+            notes.append(f"{kind.name} left out for {robot.name}: {reason}")
+    return result
+
+
+def single_calls(robot: Robot, rivals: list[peers.Peer], function: str, rounds: int) -> Iterator[Figure]:
+    """One evaluation a call, from Python."""
+    states = robots.states(robot, 20)
+    call = getattr(robot, function)
+    entered: list[tuple[peers.Peer, Call]] = []
+    for peer in rivals:
+        for k, state in enumerate(zip(*(x.copy() for x in states), strict=True)):
+            theirs = peer.single(function, state)
+            if theirs is None:
+                break
+            ours = comparable(robot, function, call(*state[: INPUTS[function]]))
+            check(peer, robot, function, ours, peer.read(function, theirs(), state))
+            if k == 0:
+                entered.append((peer, theirs))
+    first = tuple(x[0].copy() for x in states)
+    ours_ns, *theirs_ns = race([Call(call, first[: INPUTS[function]]), *(c for _, c in entered)], rounds)
+    for (peer, theirs), ns in zip(entered, theirs_ns, strict=True):
+        target = SINGLE_AT_MOST.get((function, peer.name)) if robot.n == 7 else None
+        yield Figure(function, robot.n, "single", 1, 1, ours_ns, peer.name, ns, theirs.note, target)
+
+
+def batch_rows(robot: Robot, function: str, rows: int) -> int:
+    """A fifth for long arms, and no result larger than LARGEST."""
+    shapes = FUNCTIONS[function].shapes(robot.n, len(robot.parameters))
+    row = 8 * sum(map(prod, shapes))
+    return min(rows if robot.n <= 7 else rows // 5, LARGEST // row)
+
+
+def batch_calls(robot: Robot, rivals: list[peers.Peer], function: str, size: Size) -> Iterator[Figure]:
+    """Many evaluations a call, on one thread and on all."""
+    rows = batch_rows(robot, function, size.rows)
+    states = robots.states(robot, rows)
+    given = states[: INPUTS[function]]
+    everything = _threads()
+    counts = [1, everything] if everything > 1 else [1]
+    with_threads = {count: partial(set_threads, count) for count in counts}
+    result = getattr(robot, function)(*given)
+    ours = Call(partial(getattr(robot, function), out=result), given, rows)
+    entered: list[tuple[peers.Peer, int, Call]] = []
+    for peer in rivals:
+        for count in counts:
+            theirs = peer.batch(function, states, count)
+            if theirs is None:
+                continue
+            found = peer.read_batch(function, theirs(), states)
+            if found is not None:  # else a loop of single calls, which were checked
+                check(peer, robot, function, result, found)
+            entered.append((peer, count, theirs))
+    calls = [*(ours for _ in counts), *(c for *_, c in entered)]
+    before = [*with_threads.values(), *(with_threads[count] for _, count, _ in entered)]
+    try:
+        times = race(calls, size.rounds, shortest=0.05, before=before)
+    finally:
+        set_threads(None)
+    ours_ns = dict(zip(counts, times, strict=False))
+    for (peer, count, theirs), ns in zip(entered, times[len(counts) :], strict=True):
+        aimed = robot.n == 7 and count == 1
+        target = BATCH_AT_LEAST.get((function, peer.name)) if aimed else None
+        yield Figure(
+            function, robot.n, "batch", count, rows, ours_ns[count], peer.name, ns, theirs.note, target
+        )
+    for count in counts[1:]:
+        yield Figure(
+            function, robot.n, "batch", count, rows, ours_ns[count], "armdyn", ours_ns[1], "1 thread"
+        )
+
+
+def _threads() -> int:
+    set_threads(None)
+    return get_threads()
+
+
+# ---- threads -----------------------------------------------------------------------------------------------
+
+
+def two_threads(size: Size) -> Iterator[Value]:
+    """What a second thread gives a large batch, and what it gives arithmetic that touches no memory."""
+    robot = robots.arm("panda")
+    states = robots.states(robot, size.many)
+    result = np.empty_like(states[0])
+    dynamics = Call(partial(robot.inverse_dynamics, out=result), states, size.many)
+    x = np.linspace(0.1, 0.9, 16384)[:, None]
+    work, pool = _arithmetic().float64, ThreadPoolExecutor(2)
+    one, two = (Call(_spread, (pool, work, x, 64, count), 64 * len(x)) for count in (1, 2))
+    before = [partial(set_threads, count) for count in (1, 2, 1, 1)]
+    try:
+        times = race([dynamics, dynamics, one, two], 2 * size.rounds, shortest=0.05, before=before)
+    finally:
+        set_threads(None)
+        pool.shutdown()
+    gain, bound = times[0] / times[1], times[2] / times[3]
+    yield Value(f"inverse dynamics, 7 joints, {size.many:.0e} rows: gain from a second thread", gain, "times")
+    yield Value("pure arithmetic: gain from a second thread", bound, "times")
+    yield Value("the one over the other", gain / bound, at_least=TWO_THREADS)
+
+
+def _arithmetic() -> Kernel:
+    """Eight chains of 64 multiply-adds: compiled as ours are, with next to nothing to load or store."""
+
+    def function(x: list[Any]) -> list[Any]:
+        chains = [x[0] + k for k in range(8)]
+        for step in range(64):
+            chains = [c * (0.9 + 0.001 * step) + x[0] for c in chains]
+        return [sum(chains[1:], chains[0])]
+
+    def program() -> Any:
+        return record(function, [("x", 1)], [("y", (1,))])
+
+    return Kernel("arithmetic", [("x", 1)], [(1,)], program, "benchmark: 8 chains of 64 multiply-adds")
+
+
+def _spread(pool: ThreadPoolExecutor, work: Any, x: np.ndarray, times: int, threads: int) -> None:
+    """`times` calls in all, in threads of Python; each has an output of its own."""
+
+    def part(count: int) -> None:
+        y = np.empty_like(x)
+        for _ in range(count):
+            work(x, out=y)
+
+    futures = [pool.submit(part, times // threads) for _ in range(threads - 1)]
+    part(times // threads)
+    for future in futures:
+        future.result()
+
+
+# ---- first use and growth ----------------------------------------------------------------------------------
+
+
+def first_uses(size: Size) -> Iterator[Value]:
+    for function in INPUTS:
+        yield from _first(first_use("panda", function, size.starts), FIRST_USE.get(function))
+    yield from _first(
+        first_use("chain30", "inverse_dynamics", size.starts), FIRST_USE_30_JOINTS["inverse_dynamics"]
+    )
+
+
+def _first(found: FirstUse, target: float | None) -> Iterator[Value]:
+    what = f"{found.function}, {found.joints} joints, {found.operations} operations"
+    yield Value(f"{what}: compiled", found.compiled, "s", at_most=target)
+    yield Value(f"{what}: from the cache", found.cached, "s", at_most=FROM_CACHE)
+
+
+def growth(size: Size) -> Iterator[Value]:
+    """Operations, time and first use of inverse dynamics against the number of joints."""
+    chains = {n: robots.chain(n) for n in size.chains}
+    rows = max(size.rows // 5, 10_000)
+    operations = {n: robot.program("inverse_dynamics").operations for n, robot in chains.items()}
+    calls = []
+    for robot in chains.values():
+        states = robots.states(robot, rows)
+        calls.append(Call(partial(robot.inverse_dynamics, out=np.empty_like(states[0])), states, rows))
+    try:
+        times = race(calls, size.rounds, shortest=0.05, before=[partial(set_threads, 1)] * len(calls))
+    finally:
+        set_threads(None)
+    per_joint = {n: ns / n for n, ns in zip(chains, times, strict=True)}
+    compiled = {n: first_use(f"chain{n}", "inverse_dynamics", size.starts).compiled for n in chains}
+    for n in chains:
+        yield Value(f"inverse dynamics, {n} joints: operations a joint", operations[n] / n)
+        yield Value(f"inverse dynamics, {n} joints: time a joint", per_joint[n], "ns")
+        yield Value(
+            f"inverse dynamics, {n} joints: first use per 1000 operations",
+            1e6 * compiled[n] / operations[n],
+            "ms",
+        )
+    ends = list(chains)
+    more = [(operations[b] - operations[a]) / (b - a) for a, b in pairwise(ends)]
+    yield Value("operations of a further joint, most over least", max(more) / min(more), at_most=1.01)
+    values = list(per_joint.values())
+    yield Value(
+        f"time a joint, {ends[0]} to {ends[-1]} joints, most over least",
+        max(values) / min(values),
+        at_most=PER_JOINT_WITHIN,
+    )
+    slope = _slope(compiled, operations, ends[0], ends[1]), _slope(compiled, operations, ends[-2], ends[-1])
+    yield Value("first use: seconds a further operation, long chains over short", slope[1] / slope[0])
+
+
+def _slope(seconds: dict[int, float], operations: dict[int, int], a: int, b: int) -> float:
+    return (seconds[b] - seconds[a]) / (operations[b] - operations[a])
+
+
+# ---- the run -----------------------------------------------------------------------------------------------
+
+
+def measure(size: Size, say: Callable[[str], Any]) -> Report:
+    report = Report()
+    report.notes += [f"{name} is not installed: left out" for name in peers.missing()]
+    for name in size.arms:
+        robot = robots.arm(name)
+        rivals = peers_of(robot, report.notes)
+        for function in INPUTS:
+            say(f"{name}: {function}")
+            report.single += single_calls(robot, rivals, function, 2 * size.rounds)
+            report.batch += batch_calls(robot, rivals, function, size)
+    say("two threads")
+    report.threads += two_threads(size)
+    say("first use")
+    report.first += first_uses(size)
+    say("growth with the number of joints")
+    report.growth += growth(size)
+    return report
+
+
+def run(console: Console, folder: Path, quick: bool) -> int:
+    """Measure, print, save; the number of targets missed."""
+    size = QUICK if quick else Size()
+    with console.status(TITLE) as status:
+        report = measure(size, status.update)
+    show(report, console)
+    path = save(report, folder, quick)
+    console.print(f"saved {path}", highlight=False, soft_wrap=True)
+    every = [*report.single, *report.batch, *report.threads, *report.first, *report.growth]
+    return sum(row.met is False for row in every)
+
+
+def show(report: Report, console: Console) -> None:
+    for note in report.notes:
+        console.print(note, style="yellow")
+    for title, sign, figures in (
+        (f"Single calls from Python on {machine()}: ratio is ours / peer", "≤", report.single),
+        ("Batches, time of one row: ratio is peer / ours", "≥", report.batch),
+    ):
+        table = Table(title=title)
+        for column in ("function", "joints", "rows", "threads", "ours", "peer's", "peer", "ratio", "target"):
+            table.add_column(column, justify="left" if column in ("function", "peer") else "right")
+        table.add_column("met")
+        for f in figures:
+            table.add_row(
+                f.function,
+                str(f.joints),
+                str(f.rows),
+                str(f.threads),
+                _time(f.ours),
+                _time(f.theirs),
+                f.peer + (f", {f.note}" if f.note else ""),
+                f"{f.ratio:.3g}",
+                "" if f.target is None else f"{sign} {f.target:g}",
+                _yes(f.met),
+                style=_style(f.met),
+            )
+        console.print(table)
+    for title, values in (
+        ("Two threads", report.threads),
+        ("First use in a fresh process, imports and loading of the robot not counted", report.first),
+        ("Growth with the number of joints", report.growth),
+    ):
+        table = Table("what", "measured", "target", "met", title=title)
+        for v in values:
+            bound = "" if v.at_most is None else f"≤ {v.at_most:g}"
+            bound += "" if v.at_least is None else f"≥ {v.at_least:g}"
+            table.add_row(v.what, f"{v.value:.3g} {v.unit}", bound, _yes(v.met), style=_style(v.met))
+        console.print(table)
+
+
+def _time(nanoseconds: float) -> str:
+    return f"{nanoseconds:.3g} ns" if nanoseconds < 999.5 else f"{nanoseconds / 1000:.3g} µs"
+
+
+def _yes(met: bool | None) -> str:
+    return "" if met is None else "yes" if met else "no"
+
+
+def _style(met: bool | None) -> str | None:
+    return "red" if met is False else None
+
+
+def save(report: Report, folder: Path, quick: bool) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "kernels.json"
+    record = {
+        "benchmark": TITLE,
+        "quick": quick,
+        "machine": machine(),
+        "system": platform.platform(),
+        "versions": _versions(),
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "notes": report.notes,
+        "figures": [asdict(f) | {"ratio": f.ratio, "met": f.met} for f in [*report.single, *report.batch]],
+        "values": [asdict(v) | {"met": v.met} for v in [*report.threads, *report.first, *report.growth]],
+    }
+    path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return path
+
+
+def _versions() -> dict[str, str]:
+    found = {"armdyn": armdyn.__version__, "python": platform.python_version()}
+    for name in ("numpy", "llvmlite", *(kind.package for kind in peers.installed())):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found

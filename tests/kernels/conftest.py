@@ -1,0 +1,26 @@
+"""Compiled code of these tests is kept in a folder of their own; the number of threads is put back."""
+
+import pytest
+
+from armdyn.kernels import set_threads
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ARMDYN_CACHE", str(tmp_path_factory.mktemp("objects")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    yield
+    set_threads(None)
+
+
+@pytest.fixture
+def fresh_cache(tmp_path, monkeypatch):
+    """An empty folder for compiled code: what is compiled here was not compiled before."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("ARMDYN_CACHE", str(folder))
+    return folder

@@ -1,0 +1,61 @@
+"""How many operations arms take."""
+
+import pytest
+
+from armdyn import Robot
+from armdyn.program import OPS, record
+from program.chains import chain
+
+
+def test_operations_are_counted():
+    program = record(
+        lambda x: [x[0] + x[1] * x[0], x[1] / x[0] - x[0].sin(), -x[0].cos(), abs(x[1]).sqrt()],
+        [("x", 2)],
+        [("y", (4,))],
+    )
+    assert program.counts == {
+        "abs": 1,
+        "add": 1,
+        "cos": 1,
+        "div": 1,
+        "mul": 1,
+        "neg": 1,
+        "sin": 1,
+        "sqrt": 1,
+        "sub": 1,
+    }
+    assert program.operations == 6  # without trigonometry and changes of sign
+    assert set(program.counts) <= set(OPS)
+
+
+def test_inverse_dynamics_of_the_panda():
+    program = Robot.load("panda").program("inverse_dynamics")
+    assert program.operations <= 805
+    assert (program.counts["sin"], program.counts["cos"]) == (6, 6)
+
+
+@pytest.mark.parametrize(
+    ("function", "limit"), [("gravity", 250), ("inertia", 500), ("kinetic_energy", 350), ("coriolis", 1800)]
+)
+def test_other_functions_of_the_panda(function, limit):
+    assert Robot.load("panda").program(function).operations <= limit
+
+
+def test_inverse_dynamics_is_linear_in_the_joints():
+    counts = {n: chain(n).program("inverse_dynamics").operations for n in (5, 6, 10, 20, 35, 50)}
+    per_joint = [counts[n] / n for n in counts]
+    assert max(per_joint) <= 1.2 * min(per_joint)
+    assert counts[50] - counts[35] == 15 * (counts[6] - counts[5])  # each further joint costs the same
+
+
+def test_forward_dynamics_of_long_chains_is_linear_too():
+    counts = {n: chain(n).program("forward_dynamics").operations for n in (20, 32)}
+    assert counts[32] / 32 <= 1.1 * counts[20] / 20
+
+
+def test_parameters_that_are_known_save_operations():
+    robot = Robot.load("puma560")
+    assert (
+        robot.program("inverse_dynamics").operations
+        < robot.program("inverse_dynamics", ["parameters"]).operations
+    )
