@@ -116,7 +116,7 @@ def descriptions(joints, seed):
 @law(
     st.lists(st.sampled_from(["revolute", "prismatic"]), min_size=1, max_size=5),
     st.integers(0, 2**32 - 1),
-    examples=15,
+    examples=10,
 )
 def test_standard_dh_and_modified_dh_and_frames(joints, seed):
     arms = {name: Robot.from_dict(table) for name, table in descriptions(joints, seed).items()}

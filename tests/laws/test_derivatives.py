@@ -1,8 +1,10 @@
 """Derivatives of inverse and forward dynamics, against differences of sixth order."""
 
 import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
 from arms import ROTORS, assert_same, generators, gradient, law, robots, state
-from hypothesis import assume, strategies as st
 
 
 def rotors_turn(robot, qd):

@@ -1,4 +1,4 @@
-"""Energy: kinetic with the inertia matrix, potential with gravity, power with torques, and what a motion keeps."""
+"""Energy: kinetic and inertia matrix, potential and gravity, power and torques, and what a motion keeps."""
 
 import numpy as np
 

@@ -4,10 +4,11 @@ import sys
 
 import numpy as np
 import pytest
-from arms import ROTORS, assert_same, exact_array, generator_values, generators, law, models, robots, state
+
 from armdyn import ArmdynError, Equations, Robot, bundled_robots
 from armdyn.exact.proof import ProofError
 from armdyn.model.vector import ZERO3, add, apply, cross, scale
+from arms import ROTORS, assert_same, exact_array, generator_values, generators, law, models, robots, state
 
 
 @law(models((1, 3), rotors=ROTORS), examples=10)
@@ -17,7 +18,7 @@ def test_newton_euler_and_lagrange_of_rational_arms(model):
     assert all(statement.terms > 0 for statement in proof.statements[:2])
 
 
-@law(robots((1, 3), plates=False, rotors=ROTORS), examples=5)
+@law(robots((1, 3), plates=False, rotors=ROTORS), examples=4)
 def test_newton_euler_and_lagrange_of_arms_with_any_angle(robot):
     """The ring then has cosines, sines and square roots of constants too."""
     assert Equations(robot.model).prove()
@@ -29,7 +30,7 @@ def test_newton_euler_and_lagrange_of_small_bundled_robots(name, rotors):
     assert Robot.load(name).with_rotors(rotors).equations().prove()
 
 
-# ---- a proof that can fail -----------------------------------------------------------------------------------
+# ---- a proof that can fail ---------------------------------------------------------------------------------
 
 
 def module(name):
@@ -108,7 +109,6 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_algorithm_and_a_failing_proof(fault, monkeypatch):
-    model = Robot.load("elbow").model
     motors = {
         "link": [
             {"joint": "revolute", "a": 0, "alpha": "pi/2", "d": 0, "mass": 1, "inertia": {"xx": 1, "yy": 1}},
@@ -116,7 +116,7 @@ def test_a_broken_algorithm_and_a_failing_proof(fault, monkeypatch):
         ]
     }
     for link in motors["link"]:
-        link["motor"] = {"gear": 10, "inertia": 1, "axis": [0, 0, 1]}
+        link["motor"] = {"gear": 10, "inertia": 1, "axis": [0, "3/5", "4/5"]}
         link["inertia"] = {"xx": 2, "yy": 3, "zz": 4}
     model = Robot.from_dict({"name": "two", "convention": "dh", "gravity": [0, 0, -10], **motors}).model
     assert Equations(model).prove()
@@ -129,7 +129,7 @@ def test_a_proof_error_is_an_armdyn_error():
     assert issubclass(ProofError, ArmdynError)
 
 
-# ---- the closed form at numbers ------------------------------------------------------------------------------
+# ---- the closed form at numbers ----------------------------------------------------------------------------
 
 
 @law(models((1, 3), rotors=ROTORS), generators(), examples=10)

@@ -1,9 +1,12 @@
-"""Thirty joints: the numeric functions run, in reasonable time, and obey the equations of motion."""
+"""Thirty joints, and plates on plates: numbers come in reasonable time and obey the equations of motion."""
+
+import time
 
 import numpy as np
 import pytest
-from arms import Part, Plan, assert_same, state, table_of
+
 from armdyn import Robot
+from arms import Part, Plan, assert_same, state, table_of
 
 
 @pytest.fixture(scope="module")
@@ -35,3 +38,18 @@ def test_forward_dynamics_of_inverse_dynamics_of_thirty_joints(robot):
 def test_regressor_times_parameters_of_thirty_joints(robot):
     q, qd, qdd = state(robot, np.random.default_rng(5))
     assert_same(robot.regressor(q, qd, qdd) @ robot.parameters, robot.inverse_dynamics(q, qd, qdd))
+
+
+def test_plates_on_plates_and_the_time_they_take():
+    """Numbers must not wait for exact products of rotations by any angle."""
+    body = {"mass": 1, "com": [0.1, 0.2, 0.3], "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1, "xy": 0.01}}
+    arm = {"name": "arm", "joint": "revolute", "origin": {"xyz": [0, 0, 1]}, "axis": [0, 0, 1], **body}
+    plates = [
+        {"joint": "fixed", "origin": {"xyz": [0.1, 0.2, 0.3], "rpy": [0.1 + i, 0.2 + i, 0.3 + i]}, **body}
+        for i in range(3)
+    ]
+    table = {"name": "plates", "convention": "frames", "gravity": [0, 0, -9.81], "link": [arm, *plates]}
+    robot = Robot.from_dict(table)
+    start = time.perf_counter()
+    assert np.isfinite(robot.gravity([0.3])).all()
+    assert time.perf_counter() - start < 2

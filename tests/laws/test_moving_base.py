@@ -74,6 +74,11 @@ def test_moving_base_and_one_revolute_joint(robot, rng):
     check_base_and_joints(robot, "r", rng)
 
 
+@law(robots((1, 4), motors="base"), generators(), examples=10)
+def test_moving_base_with_motors_on_it_and_one_revolute_joint(robot, rng):
+    check_base_and_joints(robot, "r", rng)
+
+
 @law(robots((1, 3), rotors=ROTORS), generators(), examples=10)
 def test_moving_base_and_six_joints(robot, rng):
     check_base_and_joints(robot, "ppprrr", rng)

@@ -1,8 +1,8 @@
 """Rotors: exact ones against separate spinning bodies, the simpler models against robots without motors.
 
-`separate_bodies` shares nothing with armdyn but the description: every link and every rotor is a body of its own
-with its own frame, the rotor's turned by θ_m = K q about its axis. Frames are truncated Taylor series in time
-along q + q̇t + ½q̈t², and torques come from virtual power.
+`separate_bodies` shares nothing with armdyn but the description: every link and every rotor is a body of its
+own with its own frame, the rotor's turned by θ_m = K q about its axis. Frames are truncated Taylor series in
+time along q + q̇t + ½q̈t², and torques come from virtual power.
 """
 
 from dataclasses import replace

@@ -1,0 +1,429 @@
+"""The command line: every verb and option, what is written, and what is refused."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sympy
+from typer.testing import CliRunner
+
+from armdyn import Robot, bundled_robots
+from armdyn.cli import app, main
+
+PLANAR_TAU2 = "tau2 = (Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2)*qdd1 + (Il2 + ml2*l2**2 + kr2**2*Im2)*qdd2"
+FREE = """
+name = "free"
+convention = "dh"
+gravity = [0, "-g", 0]
+[symbols]
+g = 9.81
+m = "free"
+[[link]]
+joint = "revolute"
+a = 1
+alpha = 0
+d = 0
+mass = "m"
+"""
+ELBOW = {
+    "pi1": "I1yy + I2yy + I3yy + a2**2*m3 + kr1**2*Im1",
+    "pi2": "m2*lc2 + a2*m3",
+    "pi3": "I2xx - I2yy - a2**2*m3",
+    "pi4": "I2zz + kr2**2*Im2 + a2**2*m3",
+    "pi5": "I3xx - I3yy",
+    "pi6": "m3*lc3",
+    "pi7": "I3zz",
+    "pi8": "Im2",
+    "pi9": "Im3",
+}
+
+
+def run(*arguments):
+    """What a command that succeeds prints."""
+    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return result.stdout
+
+
+def refused(monkeypatch, capsys, *arguments):
+    """The one line on stderr with which `armdyn …` stops, exit code 2."""
+    monkeypatch.setattr(sys, "argv", ["armdyn", *(str(a) for a in arguments)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    assert len(lines) == 1, captured.err
+    assert lines[0].startswith("error: ")
+    return lines[0]
+
+
+def rows(text):
+    """The rows of the tables in an output, as lists of cells."""
+    lines = [line for line in text.splitlines() if line.startswith("│")]
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+
+
+# ---- help, robots ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("verb", [[], ["robots"], ["show"], ["derive"], ["torque"]])
+def test_every_verb_has_help(verb):
+    assert " ".join(["Usage:", "root", *verb]) in run(*verb, "--help")
+
+
+def test_without_a_verb_the_verbs_are_listed():
+    output = CliRunner().invoke(app, []).output
+    assert all(verb in output for verb in ("robots", "show", "derive", "torque"))
+
+
+def test_robots_lists_every_bundled_robot_with_its_joints():
+    table = {row[0]: row[1:] for row in rows(run("robots"))}
+    assert sorted(table) == bundled_robots()
+    assert table["puma560"] == ["PUMA 560", "RRRRRR", "exact"]
+    assert table["scara"][1] == "RRPR"
+    assert table["panda"][1:] == ["RRRRRRR", "no motors"]
+
+
+def test_module_runs_as_a_program():
+    command = [sys.executable, "-m", "armdyn", "robots"]
+    output = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    assert "two-link planar arm" in output
+
+
+def test_a_reader_that_stops_early_is_no_error():
+    """armdyn derive puma560 | head -1"""
+    writer = subprocess.Popen(
+        [sys.executable, "-m", "armdyn", "derive", "puma560"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert writer.stdout.readline() == b"PUMA 560\n"
+    writer.stdout.close()
+    assert b"Traceback" not in writer.stderr.read()
+    writer.stderr.close()
+    writer.wait()
+
+
+# ---- show --------------------------------------------------------------------------------------------------
+
+
+def test_show_gives_links_motors_limits_and_symbols():
+    output = run("show", "planar")
+    assert "two-link planar arm: 2 moving joints, rotors exact, tip on 'link 2'" in output
+    assert "gravity (0, -g, 0) m/s² in the base frame" in output
+    table = rows(output)
+    assert ["link 2", "link 1", "revolute", "ml2", "-a2 + l2, 0, 0", "zz Il2", ""] in table
+    assert ["link 2", "link 1", "kr2", "Im2", "0", "mm2", "0, 0, 1", "", ""] in table
+    assert ["link 1", "", "", "", "", "3000"] in table
+    assert "ml1 = 50" in output
+
+
+def test_show_says_where_the_diagonal_rotor_model_is_exact():
+    """The elbow arm: z_m·ω of motors 2 and 3 is ϑ̇_1 and s_2 ϑ̇_1, as in section 7 of its source."""
+    lines = run("show", "elbow").splitlines()
+    assert "motor of 'shoulder' on 'base': z_m·ω = 0, the diagonal rotor model is exact" in lines
+    assert "motor of 'upper arm' on 'shoulder': z_m·ω = qd1, the diagonal rotor model is not exact" in lines
+    assert "motor of 'forearm' on 'upper arm': z_m·ω = s2*qd1, the diagonal rotor model is not exact" in lines
+
+
+def test_show_of_the_puma_finds_two_motors_with_an_exact_diagonal():
+    output = run("show", "puma560")
+    exact = re.findall(r"motor of '([\w ]+)' on '[\w ]+': z_m·ω = 0,", output)
+    assert exact == ["waist", "upper arm"]
+    assert "motor of 'wrist 1' on 'forearm': z_m·ω = c23*qd1, the diagonal rotor model is not exact" in output
+
+
+@pytest.mark.parametrize("rotors", ["reflected", "none"])
+def test_show_says_nothing_of_coupling_where_there_is_none(rotors):
+    output = run("show", "elbow", "--rotors", rotors)
+    assert f"rotors {rotors}" in output
+    assert "z_m" not in output
+
+
+def test_show_warns_of_what_looks_wrong():
+    output = " ".join(run("show", "puma560").split())
+    assert "warning: link 'waist': principal moments 0 0 0.35 break the triangle inequality" in output
+    assert "warning: link 'waist': it has inertia but no mass" in output
+    assert "warning: link 'forearm': principal moments 0.0125 0.066 0.086 break" in output
+    assert "warning" not in run("show", "ur10")
+
+
+def test_show_gives_friction_of_joints_and_motors():
+    table = rows(run("show", "pendulum"))
+    assert ["rod", "base", "revolute", "m", "0, 0, 0", "zz Il", "viscous F"] in table
+    assert ["rod", "base", "kr", "Im", "0", "0", "0, 0, 1", "", "viscous Fm"] in table
+
+
+def test_show_reads_a_file(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(FREE, "utf-8")
+    assert "m = free" in run("show", path)
+
+
+# ---- derive ------------------------------------------------------------------------------------------------
+
+
+def test_derive_prints_what_the_library_prints():
+    assert run("derive", "planar") == Robot.load("planar").equations().text()
+
+
+def test_derive_prints_the_equations_of_the_book():
+    """(7.82), second row."""
+    assert f"{PLANAR_TAU2} + ml2*a1*l2*s2*qd1**2\n       + ml2*l2*g*c12\n" in run("derive", "planar")
+
+
+def test_derive_proves():
+    output = run("derive", "planar", "--prove")
+    assert output.startswith(run("derive", "planar"))
+    assert "Proved for 'two-link planar arm'" in output
+    assert "B' - 2C is skew-symmetric" in output
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown"])
+def test_derive_typesets(form):
+    equations = Robot.load("planar").equations()
+    assert run("derive", "planar", f"--{form}") == ending_in_newline(getattr(equations, form)())
+    assert run("derive", "planar", "--steps", f"--{form}") == ending_in_newline(equations.steps(form))
+
+
+def ending_in_newline(text):
+    return text if text.endswith("\n") else text + "\n"
+
+
+def test_proof_is_a_comment_in_latex_and_in_the_script():
+    latex = run("derive", "planar", "--latex", "--prove").splitlines()
+    assert latex[-5].startswith("% Proved for")
+    script = run("derive", "planar", "--sympy", "--prove").splitlines()
+    assert script[-5].startswith("# Proved for")
+
+
+def test_derive_in_craigs_notation():
+    output = run("derive", "rmit2r", "--notation", "craig")
+    assert "M22 = m2*L2**2" in output
+    assert "V1 = -2*m2*L1*L2*s2*qd1*qd2 - m2*L1*L2*s2*qd2**2" in output
+    assert "G2 = m2*L2*g*c12" in output
+    assert "b11" not in output
+
+
+def test_derive_writes_the_recursion_of_the_planar_arm():
+    """Section 7.5.3."""
+    output = run("derive", "planar", "--steps")
+    assert "pdd1 = [g*s1 - a1*qd1**2, g*c1 + a1*qdd1, 0]" in output
+    assert "wdm2 = [0, 0, qdd1 + kr2*qdd2]" in output
+    order = [
+        output.index(text)
+        for text in ("Initial", "link 1 (", "link 2 (", "Backward recursion: link 2", "Where")
+    ]
+    assert order == sorted(order)
+
+
+def test_derive_writes_the_recursion_in_the_links_own_symbols_where_no_motor_adds_to_them():
+    output = run("derive", "rmit2r", "--steps")
+    assert "tau2 = m2*L2*g*c12 + m2*L1*L2*s2*qd1**2 + m2*L2**2*(qdd1 + qdd2) + m2*L1*L2*c2*qdd1" in output
+    assert "Where" not in output
+
+
+def test_derive_combines_parameters():
+    """The nine parameters of the elbow arm: nothing else is left but gears, a2 and g."""
+    options = [x for name, value in ELBOW.items() for x in ("--combine", f"{name} = {value}")]
+    output = run("derive", "elbow", *options)
+    assert "b11 = pi1 + pi3*s2**2 + pi5*s23**2 + 2*a2*pi6*c2*c23" in output
+    assert "b13 = b31 = kr3*pi9*s2" in output
+    left = set(re.findall(r"[A-Za-z]\w*", output.split("Inertia matrix")[1])) & set(
+        Robot.load("elbow").model.values
+    )
+    assert left == {"a2", "kr2", "kr3", "g"}
+
+
+def test_derive_with_every_number_a_symbol():
+    output = run("derive", "ur10", "--symbolic")
+    assert "b66 = Izz6" in output
+    assert "0.0055125" not in output
+
+
+@pytest.mark.parametrize(
+    ("rotors", "b22"), [("reflected", "Il2 + ml2*l2**2 + kr2**2*Im2"), ("none", "Il2 + ml2*l2**2")]
+)
+def test_derive_with_another_rotor_model(rotors, b22):
+    output = run("derive", "planar", "--rotors", rotors)
+    assert "b12 = b21 = Il2 + ml2*(l2**2 + a1*l2*c2)\n" in output
+    assert f"b22 = {b22}\n" in output
+
+
+@pytest.mark.parametrize("robot", ["planar", "pendulum", "elbow", "scara", "cartesian45"])
+def test_sympy_script_builds_the_matrices_that_the_library_hands_over(robot):
+    namespace = {}
+    exec(run("derive", robot, "--sympy"), namespace)
+    expected = Robot.load(robot).equations().sympy()
+    for name in ("B", "C", "g", "friction"):
+        assert namespace[name] == getattr(expected, name), name
+
+
+def test_sympy_script_and_numbers_agree():
+    robot = Robot.load("pendulum")
+    namespace = {}
+    exec(run("derive", "pendulum", "--sympy"), namespace)
+    values = {sympy.Symbol(name, real=True): x for name, x in robot.model.values.items()}
+    values[sympy.Symbol("q1", real=True)] = 0.3
+    assert np.isclose(float(namespace["g"][0].subs(values)), robot.gravity([0.3])[0])
+
+
+@pytest.mark.parametrize("option", ["-o", "--output"])
+@pytest.mark.parametrize("form", [[], ["--latex"], ["--markdown"], ["--sympy"], ["--steps"]])
+def test_derive_writes_to_a_file_what_it_would_print(tmp_path, form, option):
+    path = tmp_path / "new folder" / "equations.txt"
+    assert run("derive", "planar", *form, option, path) == f"wrote {path}\n"
+    assert ending_in_newline(path.read_text("utf-8")) == run("derive", "planar", *form)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--latex", "--markdown"], "choose one of"),
+        (["--sympy", "--latex"], "choose one of"),
+        (["--sympy", "--steps"], "no SymPy form"),
+        (["--notation", "newton"], "--notation"),
+        (["--rotors", "some"], "--rotors"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options, message):
+    result = CliRunner().invoke(app, ["derive", "planar", *options])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+
+
+# ---- torque ------------------------------------------------------------------------------------------------
+
+
+def test_torque_gives_the_torques_of_the_book():
+    """Example 7.2 just after the start."""
+    a = "8*pi"  # 4 (π/2) / 0.5²
+    table = rows(run("torque", "planar", "--q", "-1.470628906, 2.941257811", "--qdd", f"{a}, {a}"))
+    torques = [float(row[2]) for row in table]
+    np.testing.assert_allclose(torques, [3873.1675, 3078.1531], atol=1e-3)
+
+
+def test_torque_shows_parts_that_add_up_to_the_inverse_dynamics():
+    state = ("--q", "0.1 0.2 -0.3 0.4 0.5 -0.6", "--qd", "1, -1, 0.5, 1, 1, 1", "--qdd", "0,0,1,1;1;1")
+    output = run("torque", "puma560", *state, "--wrench", "1, 2, 3, 0.1, 0.2, 0.3")
+    table = rows(output)
+    headings = output.splitlines()[1]
+    assert all(word in headings for word in ("inertia", "velocity", "gravity", "friction", "tip wrench"))
+    expected = Robot.load("puma560").inverse_dynamics(
+        [0.1, 0.2, -0.3, 0.4, 0.5, -0.6], [1, -1, 0.5, 1, 1, 1], [0, 0, 1, 1, 1, 1], [1, 2, 3, 0.1, 0.2, 0.3]
+    )
+    for row, tau in zip(table, expected, strict=True):
+        assert np.isclose(float(row[2]), tau, rtol=1e-7)
+        assert np.isclose(sum(float(x) for x in row[3:]), tau, rtol=1e-4, atol=1e-4)
+
+
+def test_torque_knows_units_expressions_and_rotor_models():
+    table = rows(run("torque", "pr", "--q", "0.1, pi/2", "--qdd", "1, 0"))
+    assert [row[1] for row in table] == ["N", "N m"]
+    by_rotors = [
+        float(rows(run("torque", "planar", "--q", "0, 0", "--qdd", "0, sqrt(2)", "--rotors", r))[0][2])
+        for r in ("exact", "reflected")
+    ]
+    assert np.isclose(by_rotors[0] - by_rotors[1], 2**0.5 * 100 * 0.01, rtol=1e-4)  # kr2 Im2 q̈_2
+
+
+# ---- what is refused ---------------------------------------------------------------------------------------
+
+
+def test_unknown_robot_is_refused_with_the_known_ones(monkeypatch, capsys):
+    for verb in (["show"], ["derive"], ["torque", "--q", "1"]):
+        line = refused(monkeypatch, capsys, verb[0], "nosuch", *verb[1:])
+        assert "'nosuch' (No such file or directory)" in line
+        assert "puma560" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name = ", r"not a TOML file"),
+        ('name = "x"', r"convention: missing"),
+        (FREE.replace("a = 1", 'a = "b"'), r"link 'link1'\.a: unknown symbol 'b'; declared symbols: g, m"),
+        (FREE.replace("a = 1", "length = 1"), r"link 'link1'\.a: missing"),
+        (FREE.replace('mass = "m"', "mass = -1"), r"link 'link1': mass: found -1"),
+        (
+            FREE.replace('mass = "m"', "weight = 1"),
+            r"link 'link1'\.weight: unknown key; allowed here: .*mass",
+        ),
+        (FREE.replace('"dh"', '"ddh"'), r"convention: found 'ddh'; allowed: \"dh\", \"mdh\", \"frames\""),
+    ],
+)
+def test_bad_file_is_refused_with_file_and_key(monkeypatch, capsys, tmp_path, text, message):
+    path = tmp_path / "arm.toml"
+    path.write_text(text, "utf-8")
+    line = refused(monkeypatch, capsys, "show", path)
+    assert str(path) in line
+    assert re.search(message, line), line
+
+
+def test_file_that_is_no_text_is_refused(monkeypatch, capsys, tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    assert "not a text file" in refused(monkeypatch, capsys, "show", path)
+    assert "Is a directory" in refused(monkeypatch, capsys, "show", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--q", "1"], "--q: expected 2 numbers separated by commas, found 1: '1'"),
+        (["--q", "1, 2, 3"], "--q: expected 2 numbers"),
+        (["--q", ""], "--q: expected 2 numbers"),
+        (["--q", "1, 2", "--qd", "1"], "--qd: expected 2 numbers"),
+        (["--q", "1, 2", "--qdd", "1 2 3"], "--qdd: expected 2 numbers"),
+        (["--q", "1, 2", "--wrench", "1, 2"], "--wrench: expected 6 numbers"),
+        (["--q", "1, x"], "--q: unknown symbol 'x'"),
+        (["--q", "1, 2)"], "--q: ' 2)' is not an expression"),
+        (["--q", "1, 1/0"], "--q: "),
+        (["--q", "1, __import__('os')"], "--q: "),
+    ],
+)
+def test_wrong_numbers_are_refused(monkeypatch, capsys, options, message):
+    assert message in refused(monkeypatch, capsys, "torque", "planar", *options)
+
+
+@pytest.mark.parametrize(
+    ("combination", "message"),
+    [
+        ("pi6", "--combine: found 'pi6'; expected 'name = combination'"),
+        ("= m3", "--combine: found '= m3'"),
+        ("pi6 = m3*nope", "unknown symbol 'nope'"),
+        ("pi6 = m3 +", "is not an expression"),
+        ("a2 = m3*lc3", "'a2' is not a new name"),
+        ("x = a2", "it cannot be solved"),
+    ],
+)
+def test_wrong_combinations_are_refused(monkeypatch, capsys, combination, message):
+    assert message in refused(monkeypatch, capsys, "derive", "elbow", "--combine", combination)
+
+
+def test_output_that_cannot_be_written_is_refused(monkeypatch, capsys, tmp_path):
+    assert f"cannot write '{tmp_path}'" in refused(monkeypatch, capsys, "derive", "planar", "-o", tmp_path)
+    (tmp_path / "file").write_text("")
+    below = tmp_path / "file" / "equations.txt"
+    assert f"cannot write '{below}'" in refused(monkeypatch, capsys, "derive", "planar", "-o", below)
+
+
+def test_free_symbol_is_refused_where_a_number_is_needed(monkeypatch, capsys, tmp_path):
+    path = tmp_path / "free.toml"
+    path.write_text(FREE, "utf-8")
+    assert "g1 = m*g*c1" in run("derive", path)
+    line = refused(monkeypatch, capsys, "torque", path, "--q", "1")
+    assert "'m'" in line
+
+
+def test_installed_program_stops_with_one_line():
+    """The same through the real entry point."""
+    command = [sys.executable, "-m", "armdyn", "show", "nosuch"]
+    result = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("error: cannot read 'nosuch'")

@@ -1,0 +1,61 @@
+"""Every example runs, warnings being errors, and prints what it is there to show."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+EXPECTED = {
+    "batches": ["inverse dynamics (2000, 6)", "kinetic energies (3, 2000)", "the terms add up: True"],
+    "coordinates": ["b12 = kr2*pi8", "b33 = kr3**2*pi9 + pi7", "remote drive, motor 2: m2*l2*g*c12"],
+    "demo": [
+        "tau2 = (Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2)*qdd1",
+        "Proved for 'two-link planar arm'",
+        "3873.1675   3078.1531",
+        "3841.1728   3017.6622",
+        "planar.md",
+    ],
+    "equations": ["b12 = Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2", "True False", "b66 = Izz6 + kr6**2*Im6"],
+    "own_arm": ["<Robot 'shoulder and elbow' RR", "the same robot: True", "unknown symbol 'm3'"],
+    "parameters": ["tau = Y @ pi: True", "11 independent combinations", "payload of nothing: True"],
+    "rotors": ["motor of upper arm, on shoulder: qd1", "b13 = kr3*Im3*s2", "the diagonal leaves out"],
+}
+
+
+def test_every_example_is_expected_to_show_something():
+    assert sorted(EXPECTED) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_example_runs_and_shows_what_it_is_there_for(name, tmp_path):
+    folder = [str(tmp_path)] if name == "demo" else []
+    run = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py"), *folder],
+        check=False,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+        cwd=tmp_path,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
+    for text in EXPECTED[name]:
+        assert text in run.stdout
+
+
+def test_page_of_the_demo_has_formulas_proof_and_numbers(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import demo
+
+    path = demo.main(tmp_path / "new")
+    page = path.read_text("utf-8")
+    assert str(path) in capsys.readouterr().out
+    assert page.startswith("# two-link planar arm\n")
+    assert page.count("$$") == 2 * (2 + 3 + 4 + 2)  # tau, b, c, g
+    assert "B' - 2C is skew-symmetric" in page
+    assert "| 0.0 | -1.470629 | 2.941258 | 0.000000 | 3873.1675 | 3078.1531 |" in page
+    assert "| 0.1 | -1.344965 | 3.066922 | 2.513274 | 3841.1728 | 3017.6622 |" in page

@@ -1,0 +1,290 @@
+"""Other generalized coordinates and other parameters.
+
+Siciliano, Sciavicco, Villani, Oriolo, "Robotics: Modelling, Planning and Control", problem 7.6; Asada and
+Slotine, "Robot Analysis and Control", example 5-3 and section 5.2.4; De Luca, "Robotics 2", the pendulum.
+"""
+
+import numpy as np
+import pytest
+
+from armdyn import ArmdynError, Robot
+from armdyn.exact.combinations import CombinationError
+from armdyn.exact.coordinates import CoordinateError
+
+STATES = [np.random.default_rng(seed).uniform(-1.4, 1.4, 4) for seed in range(5)]
+
+
+def link(i, **further):
+    return {
+        "name": f"link {i}",
+        "joint": "revolute",
+        "a": f"l{i}",
+        "alpha": 0,
+        "d": 0,
+        "mass": f"m{i}",
+        "com": [f"lc{i} - l{i}", 0, 0],
+        "inertia": {"zz": f"I{i}"},
+        **further,
+    }
+
+
+def planar(links, **symbols):
+    names = dict.fromkeys(["g", *(f"{x}{i}" for i in (1, 2) for x in ("l", "lc", "m", "I"))], "free")
+    return Robot.from_dict(
+        {
+            "name": "two d.o.f. planar manipulator",
+            "convention": "dh",
+            "gravity": [0, "-g", 0],
+            "symbols": {**names, **symbols},
+            "link": links,
+        }
+    )
+
+
+# ---- absolute angles ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def absolute():
+    """p1 = ϑ1, p2 = ϑ1 + ϑ2 for the arm of section 7.3.2: its c1, s1, qd1 … are those of p."""
+    return Robot.load("planar").equations().in_coordinates([[1, 0], [1, 1]])
+
+
+def test_inertia_matrix_in_absolute_angles_is_the_one_derived_by_hand(absolute):
+    """Problem 7.6.
+
+    With the angles to the base, 2T = (Il1 + ml1 ℓ1² + mm2 a1²) ṗ1² + Il2 ṗ2² + ml2 |a1 ṗ1 u1 + ℓ2 ṗ2 u2|²
+    + Im1 (kr1 ṗ1)² + Im2 (ṗ1 + kr2 (ṗ2 − ṗ1))², where u1 · u2 = cos(p1 − p2).
+    """
+    b11 = "Il1 + ml1*l1**2 + mm2*a1**2 + ml2*a1**2 + kr1**2*Im1 + (1 - kr2)**2*Im2"
+    b12 = "ml2*a1*l2*(c1*c2 + s1*s2) + kr2*(1 - kr2)*Im2"
+    expected = [[b11, b12], [b12, "Il2 + ml2*l2**2 + kr2**2*Im2"]]
+    assert list(absolute.B) == expected
+
+
+def test_coriolis_matrix_in_absolute_angles_has_no_coriolis_term(absolute):
+    """Problem 7.6: from T only ∓ml2 a1 ℓ2 sin(p1 − p2) ṗ² remain, so no product ṗ1 ṗ2 in C ṗ."""
+    k = "ml2*a1*l2*(s1*c2 - c1*s2)"
+    expected = [[0, f"{k}*qd2"], [f"-{k}*qd1", 0]]
+    assert list(absolute.C) == expected
+    for i, j in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        other = f"qd{2 - j}"
+        assert other not in str(absolute.C[i, j]), f"times qd{j + 1} that is a product of speeds"
+
+
+def test_gravity_in_absolute_angles_is_decoupled(absolute):
+    """Problem 7.6: U = (ml1 ℓ1 + mm2 a1 + ml2 a1) g sin p1 + ml2 ℓ2 g sin p2."""
+    assert absolute.g == ["(ml1*l1 + mm2*a1 + ml2*a1)*g*c1", "ml2*l2*g*c2"]
+
+
+def test_absolute_angles_need_no_denominator(absolute):
+    assert absolute.determinant == 1
+    assert absolute.angles == ("p1", "p2")
+
+
+def test_absolute_angles_and_joint_angles_give_the_same_torques(absolute):
+    """τ = Jᵀ Q_p with Q_p = B_p p̈ + C_p ṗ + g_p."""
+    robot = Robot.load("planar")
+    J = np.array([[1, 0], [1, 1]])
+    for q1, q2, qd1, qd2 in STATES:
+        q, qd, qdd = np.array([q1, q2]), np.array([qd1, qd2]), np.array([0.7, -0.4])
+        values = robot_values(robot, J @ q, J @ qd)
+        B, C, g = (number(x, values) for x in (absolute.B, absolute.C, absolute.g))
+        forces = B @ (J @ qdd) + C @ (J @ qd) + g
+        np.testing.assert_allclose(J.T @ forces, robot.inverse_dynamics(q, qd, qdd), rtol=1e-12)
+
+
+def robot_values(robot, q, qd):
+    """The numbers of all generators: symbols, their inverses, cosines, sines and speeds."""
+    values = {**robot.model.values, **{f"1/{name}": 1 / x for name, x in robot.model.values.items() if x}}
+    for i, (x, v) in enumerate(zip(q, qd, strict=True), start=1):
+        values |= {f"c{i}": np.cos(x), f"s{i}": np.sin(x), f"qd{i}": v, f"qdd{i}": 0.0, f"sgn{i}": np.sign(v)}
+    return values
+
+
+def number(array, values):
+    rows = [row if isinstance(row, list) else [row] for row in array]
+    return np.array([[evaluate(x, values) for x in row] for row in rows]).squeeze()
+
+
+def evaluate(entry, values):
+    names = entry.poly.ring.names
+    return sum(
+        float(c) * np.prod([values[name] ** int(e) for name, e in zip(names, exponents, strict=True) if e])
+        for exponents, c in entry.poly.terms().items()
+    )
+
+
+def test_absolute_angles_and_back_are_the_joint_angles(absolute):
+    """J⁻¹ = [[1, 0], [−1, 1]] undoes the change."""
+    joint = Robot.load("planar").equations()
+    same = joint.in_coordinates([[1, 0], [0, 1]])
+    assert all(str(same.B[i, j]) == str(joint.B[i, j]) for i in range(2) for j in range(2))
+    assert [str(x) for x in same.g] == [str(x) for x in joint.g]
+
+
+# ---- motor angles ------------------------------------------------------------------------------------------
+
+
+def test_pendulum_at_its_motor_is_the_link_side_model_divided_by_the_gear():
+    """De Luca: I/n_r² θ̈_m + (m/n_r) g d sin(θ_m/n_r) = τ_m − …, with I = Il + m l² + Im kr²."""
+    motor = Robot.load("pendulum").equations().in_motor_coordinates()
+    assert motor.B == [["(Il + m*l**2)/kr**2 + Im"]]
+    assert motor.C == [[0]]
+    assert motor.g == ["m*l*g*s1/kr"]  # s1 is the sine of the angle below
+    assert motor.angles == ("(kr**-1)*p1",)
+
+
+def test_torque_of_the_pendulums_motor_carries_its_friction_unreduced():
+    """De Luca: the motor feels (b_l/n_r² + b_m) θ̇_m: at speed θ̇ = θ̇_m/n_r that is F/kr + Fm kr."""
+    (torque,) = Robot.load("pendulum").equations().motor_torques()
+    assert torque == "(Il + m*l**2)/kr*qdd1 + Im*kr*qdd1 + (F/kr + Fm*kr)*qd1 + m*l*g*s1/kr"
+
+
+def test_planar_arm_at_its_motors_has_the_rotors_unreduced():
+    """K⁻ᵀ B K⁻¹ of (7.82): on the diagonal Im_i stand as they are."""
+    motor = Robot.load("planar").equations().in_motor_coordinates()
+    b11 = "Il1 + ml1*l1**2 + Il2 + ml2*(a1**2 + l2**2 + 2*a1*l2*c2) + Im2 + mm2*a1**2"
+    b12 = "(Il2 + ml2*(l2**2 + a1*l2*c2))/(kr1*kr2) + Im2/kr1"
+    expected = [[f"({b11})/kr1**2 + Im1", b12], [b12, "(Il2 + ml2*l2**2)/kr2**2 + Im2"]]
+    assert list(motor.B) == expected
+
+
+@pytest.fixture(scope="module")
+def remote():
+    """Example 5-3: actuator 2 on the base drives joint 2 by a chain, so it turns by θ1 + θ2."""
+    at_joint = {"gear": 1, "inertia": "J1"}
+    on_base = {"gear": 1, "inertia": "J2", "carrier": "base", "axis": [0, 0, 1], "coupling": {"link 1": 1}}
+    return planar([link(1, motor=at_joint), link(2, motor=on_base)], J1="free", J2="free").equations()
+
+
+def test_remote_actuators_give_the_difference_and_the_second_torque(remote):
+    """(5-48) the other way round: τ1* = Q1 − Q2, τ2* = Q2."""
+    Q1, Q2 = (str(x) for x in remote.tau)
+    assert remote.motor_torques() == [f"({Q1}) - ({Q2})", Q2]
+
+
+def test_remote_drive_in_motor_coordinates_is_the_arm_in_absolute_angles(remote):
+    """Example 5-3: the actuators turn by θ1 and θ1 + θ2, so link 2 turns with its own actuator alone."""
+    motor = remote.in_motor_coordinates()
+    b12 = "m2*l1*lc2*(c1*c2 + s1*s2)"
+    expected = [["m1*lc1**2 + I1 + m2*l1**2 + J1", b12], [b12, "m2*lc2**2 + I2 + J2"]]
+    assert list(motor.B) == expected
+    assert motor.g == ["(m1*lc1 + m2*l1)*g*c1", "m2*lc2*g*c2"]
+
+
+def test_motor_coordinates_need_a_motor_on_every_joint():
+    half = planar([link(1, motor={"gear": 2, "inertia": 1}), link(2)]).equations()
+    with pytest.raises(CoordinateError, match=r"a motor on every joint; none on: link 2"):
+        half.in_motor_coordinates()
+    with pytest.raises(CoordinateError, match=r"none on: link 2"):
+        half.motor_torques()
+
+
+# ---- coordinates of the tip --------------------------------------------------------------------------------
+
+TIP = [["-a1*s1 - a2*s12", "-a2*s12"], ["a1*c1 + a2*c12", "a2*c12"]]
+
+
+@pytest.fixture(scope="module")
+def cartesian():
+    return Robot.load("planar").equations().in_coordinates(TIP)
+
+
+def test_determinant_of_the_tip_coordinates_is_that_of_the_jacobian(cartesian):
+    """Section 5.2.4: the coordinates are good where det J = a1 a2 sin θ2 is not zero."""
+    assert cartesian.determinant == "a1*a2*s2"
+    assert cartesian.angles == ("q1", "q2")
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_terms_in_tip_coordinates_are_the_transformed_ones(cartesian, state):
+    """Section 5.2.4: B_p = J⁻ᵀ B J⁻¹, C_p = J⁻ᵀ (C J⁻¹ + B d/dt J⁻¹), g_p = J⁻ᵀ g, over powers of det J."""
+    robot = Robot.load("planar")
+    q, qd = state[:2], state[2:]
+    values = robot_values(robot, q, qd)
+    J, J_dot = robot.jacobian(q)[:2], robot.jacobian_dot(q, qd)[:2]
+    inverse = np.linalg.inv(J)
+    inverse_dot = -inverse @ J_dot @ inverse
+    det = np.linalg.det(J)
+    B, C = robot.inertia(q), robot.coriolis(q, qd)
+    assert np.isclose(evaluate(cartesian.determinant, values), det)
+    same(number(cartesian.B, values) / det**2, inverse.T @ B @ inverse)
+    same(number(cartesian.C, values) / det**3, inverse.T @ (C @ inverse + B @ inverse_dot))
+    same(number(cartesian.g, values) / det, inverse.T @ robot.gravity(q))
+
+
+def same(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * abs(expected).max())
+
+
+@pytest.mark.parametrize("state", STATES[:2])
+def test_forces_at_the_tip_do_the_work_of_the_joints(cartesian, state):
+    """(5-49): τ = Jᵀ F with F = B_p p̈ + C_p ṗ + g_p and p̈ = J q̈ + J̇ q̇."""
+    robot = Robot.load("planar")
+    q, qd, qdd = state[:2], state[2:], np.array([0.3, -1.1])
+    values = robot_values(robot, q, qd)
+    J, det = robot.jacobian(q)[:2], evaluate(cartesian.determinant, values)
+    pd, pdd = J @ qd, J @ qdd + robot.jacobian_dot(q, qd)[:2] @ qd
+    F = number(cartesian.B, values) / det**2 @ pdd + number(cartesian.C, values) / det**3 @ pd
+    F = F + number(cartesian.g, values) / det
+    same(J.T @ F, robot.inverse_dynamics(q, qd, qdd))
+
+
+# ---- what is refused ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("J", "message"),
+    [
+        ([[1, 0]], r"expected 2×2, found 1 rows"),
+        ([[1, 0, 0], [0, 1, 0]], r"expected 2×2"),
+        ([[1, 2], [2, 4]], r"J is singular"),
+        ([["c1", "c1"], ["s1", "s1"]], r"singular everywhere"),
+        ([[1, 1], [1, -1]], r"angles can be whole sums"),
+    ],
+)
+def test_coordinates_that_do_not_fit_are_refused(J, message):
+    with pytest.raises(CoordinateError, match=message):
+        Robot.load("planar").equations().in_coordinates(J)
+
+
+def test_unknown_name_in_the_coordinates_is_refused_with_the_known_ones():
+    with pytest.raises(ArmdynError, match=r"'x' is not in these equations; they have .*ml1"):
+        Robot.load("planar").equations().in_coordinates([[1, "x"], [0, 1]])
+
+
+def test_a_sliding_coordinate_cannot_become_an_angles():
+    with pytest.raises(CoordinateError, match=r"joint 1 slides"):
+        Robot.load("pr").equations().in_coordinates([[1, 1], [0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("combinations", "message"),
+    [
+        ({"a1": "ml1*l1"}, r"'a1' is not a new name"),
+        ({"two words": "ml1"}, r"'two words' is not a new name"),
+        ({"x": "a1"}, r"x = a1: it cannot be solved"),
+        ({"x": "ml1**2"}, r"it cannot be solved"),
+        ({"x": "3"}, r"it cannot be solved"),
+        ({"x": "Il1", "y": "2*Il1"}, r"y = .*it cannot be solved"),
+    ],
+)
+def test_combinations_that_cannot_be_solved_are_refused(combinations, message):
+    with pytest.raises(CombinationError, match=message):
+        Robot.load("planar").equations().in_terms_of(combinations)
+
+
+def test_unknown_symbol_in_a_combination_is_refused_with_the_known_ones():
+    with pytest.raises(ArmdynError, match=r"unknown symbol 'nope'; declared symbols: .*ml1"):
+        Robot.load("planar").equations().in_terms_of({"x": "nope*2"})
+
+
+def test_equations_in_combinations_keep_their_value():
+    """A combination has the value of what it stands for, so numbers stay the same."""
+    equations = Robot.load("planar").equations()
+    combined = equations.in_terms_of({"h2": "ml2*l2", "J2": "Il2 + ml2*l2**2"})
+    assert combined.g[1] == "h2*g*c12"
+    assert combined.B[1, 1] == "J2 + kr2**2*Im2"
+    assert combined.model.values["J2"] == 10 + 50 * 0.25
+    assert combined.prove().statements
