@@ -1,4 +1,4 @@
-"""CasADi: our algorithms on its symbols, as its generated C, compiled, in a C loop over the rows."""
+"""CasADi: our algorithms on its symbols, its generated C compiled with FLAGS, in a C loop over the rows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class CasADi(Peer):
             pointers = (ctypes.c_void_p * takes)(*(x[a:].ctypes.data for x in states[:takes]))
             parts.append((pointers, result[a:].ctypes.data, b - a))
         pool = ThreadPoolExecutor(threads) if threads > 1 else None
-        return Call(_run, (call, parts, pool, result), rows=rows, note=f"C, {' '.join(FLAGS)}")
+        return Call(_run, (call, parts, pool, result), rows=rows, note="generated C")
 
     def read_batch(self, function: str, result: Any, states: State) -> Any:
         n = self.robot.n

@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 from armdyn.description import DescriptionError, bundled_robots
 from armdyn.exact import Equations, Proof
 from armdyn.expression import ArmdynError, Expression
-from armdyn.kernels import get_threads, set_threads
+from armdyn.kernels import get_threads, set_backend, set_threads
 from armdyn.model import (
     Inertia,
     PhysicsWarning,
@@ -41,6 +41,7 @@ __all__ = [
     "hollow_cylinder",
     "point_mass",
     "rod",
+    "set_backend",
     "set_threads",
     "sphere",
 ]

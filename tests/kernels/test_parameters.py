@@ -98,7 +98,7 @@ def test_extras_are_parameters_too():
         "d": 0,
         "theta": 0,
         "mass": 2,
-        "inertia": {"zz": 0.1},
+        "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1},
         "friction": {"viscous": 0.3, "coulomb": [0.4, -0.6], "offset": 0.05},
     }
     motor = {"gear": 10, "inertia": 0.01, "mass": 0.5, "friction": {"viscous": 0.01, "coulomb": 0.02}}

@@ -3,6 +3,7 @@
 from itertools import count
 
 import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
 
 from armdyn import Robot
 from armdyn.kernels import FUNCTIONS, Kernel
@@ -67,3 +68,16 @@ def error(found, expected):
     assert np.isfinite(found).all()
     scale = np.abs(expected).max(initial=0.0)
     return np.abs(found - expected).max(initial=0.0) / max(scale, 1e-12)
+
+
+def over(*strategies, examples):
+    """A test over random draws, without shrinking: every draw is compiled."""
+    quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
+    run = settings(
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        phases=(Phase.generate,),
+        suppress_health_check=quiet,
+    )
+    return lambda check: run(given(*strategies)(check))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -19,10 +19,20 @@ from armdyn.kernels.loop import module_ir
 from armdyn.kernels.machine import compile_ir, load_object, toolchain, vector_bytes
 from armdyn.kernels.single import layout_is_known, make_single, single_ir
 from armdyn.kernels.threads import MINIMUM_ROWS, call_in_slices, get_threads
+from armdyn.program.evaluate import evaluate
 from armdyn.program.program import Program, Shape
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 _compiling = threading.RLock()
+Backend = Literal["compiled", "evaluator"]
+_settings: dict[str, Backend] = {"backend": "compiled"}
+
+
+def set_backend(backend: Backend) -> None:
+    """ "compiled" (the default), or "evaluator": slower, but without compiling, for robots used a few times."""
+    if backend not in ("compiled", "evaluator"):
+        raise ValueError(f"backend: found {backend!r}; allowed: 'compiled', 'evaluator'")
+    _settings["backend"] = backend
 
 
 class Kernel:
@@ -93,6 +103,8 @@ class Kernel:
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """One array, or a tuple of arrays when there are several outputs."""
+        if _settings["backend"] == "evaluator":
+            return self._evaluated(arrays, out)
         if out is None:
             result = self.single(*arrays)
             if result is not None:
@@ -103,9 +115,28 @@ class Kernel:
         batch = self._large_batch(inputs) if get_threads() > 1 else None
         outputs = None if batch is None else self._outputs(out, batch, _FLOAT32 if single else _FLOAT64)
         if batch is None or outputs is None:
-            return gufunc(*inputs) if out is None else gufunc(*inputs, out=out)
+            return self._called(gufunc, inputs, out)
         call_in_slices(gufunc, inputs, outputs, batch)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _called(self, gufunc: Any, inputs: Sequence[np.ndarray], out: Any) -> Any:
+        """NumPy's own result or error, the error with a note of what the function takes."""
+        try:
+            return gufunc(*inputs) if out is None else gufunc(*inputs, out=out)
+        except (TypeError, ValueError) as error:
+            takes = ", ".join(f"{name} (..., {size})" for name, size in self.inputs)
+            error.add_note(f"{self.name} takes {takes}")
+            raise
+
+    def _evaluated(self, arrays: Sequence[Any], out: Any) -> Any:
+        """By the evaluator that defines what a program means: nothing is compiled."""
+        results = evaluate(self.program, *arrays)
+        if out is not None:
+            given = out if isinstance(out, tuple) else (out,)
+            for target, result in zip(given, results, strict=True):
+                target[...] = result
+            results = given
+        return tuple(results) if len(results) > 1 else results[0][()]
 
     def _large_batch(self, inputs: Sequence[np.ndarray]) -> Shape | None:
         """The batch shape, if it is worth several threads and NumPy will find nothing wrong with it."""

@@ -1,0 +1,156 @@
+"""Forward dynamics: factorised inertia and articulated bodies agree; the cheaper one is taken."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from armdyn import Robot, dynamics
+from armdyn.kernels.functions import FUNCTIONS, Context, _recorded
+from armdyn.model.parameters import extras
+from arms import generators, law, robots, state
+from program.chains import chain
+
+
+def tolerance(robot, q):
+    """1e-15·n·cond(B), with a floor for well-conditioned arms."""
+    B = np.array(dynamics.inertia_matrix(robot._mechanism, q.tolist()), float)
+    return 1e-15 * robot.n * np.linalg.cond(B)
+
+
+def both(robot, q, qd, tau, wrench=None):
+    """q̈ by either way, on floats."""
+    arguments = [x.tolist() for x in (q, qd, tau)]
+    given = None if wrench is None else wrench.tolist()
+    return [
+        np.array(way(robot._mechanism, *arguments, given), float)
+        for way in (dynamics.forward_dynamics, dynamics.forward_dynamics_articulated)
+    ]
+
+
+def assert_agree(x, y, limit):
+    assert np.abs(x - y).max() <= limit * max(np.abs(x).max(), np.abs(y).max())
+
+
+@law(
+    robots((1, 5), motors="parent", couplings=False, rotors=("exact", "reflected", "none")),
+    generators(),
+    examples=25,
+)
+def test_articulated_is_factorised(robot, rng):
+    """Chains and trees, revolute and prismatic, motors on the parents, friction, tip wrench."""
+    assert dynamics.articulated_is_possible(robot._mechanism)
+    q, qd, tau = state(robot, rng)
+    for wrench in (None, rng.uniform(-5, 5, 6)):
+        factorised, articulated = both(robot, q, qd, tau, wrench)
+        assert_agree(articulated, factorised, max(1e-13, 100 * tolerance(robot, q)))
+
+
+@law(
+    robots((2, 4), motors="parent", couplings=False, joints=("prismatic", "revolute")),
+    generators(),
+    examples=10,
+)
+def test_articulated_undoes_inverse_dynamics(robot, rng):
+    q, qd, qdd = state(robot, rng)
+    wrench = rng.uniform(-5, 5, 6)
+    tau = dynamics.inverse_dynamics(robot._mechanism, q.tolist(), qd.tolist(), qdd.tolist(), wrench.tolist())
+    _, found = both(robot, q, qd, np.array(tau, float), wrench)
+    assert_agree(found, qdd, max(1e-12, 100 * tolerance(robot, q)))
+
+
+@pytest.mark.parametrize("rotors", ["exact", "reflected"])
+def test_bundled_robots_with_motors_on_their_parents(rotors):
+    tried = 0
+    for name in ("planar", "puma560", "manutec_r3", "rp", "pr", "scara", "stanford"):
+        robot = Robot.load(name).with_rotors(rotors)
+        if not dynamics.articulated_is_possible(robot._mechanism):
+            continue
+        tried += 1
+        q, qd, tau = state(robot, np.random.default_rng(1))
+        factorised, articulated = both(robot, q, qd, tau)
+        assert_agree(articulated, factorised, max(1e-13, 100 * tolerance(robot, q)))
+    assert tried
+
+
+LINK = {"joint": "revolute", "a": 0.4, "alpha": 1, "d": 0.1, "theta": 0, "mass": 2, "com": [0.1, 0.02, 0.03]}
+INERTIA = {"xx": 0.1, "yy": 0.1, "zz": 0.1}
+MOTOR = {"gear": 20, "inertia": 0.001, "mass": 0.5}
+
+
+def arm(*motors):
+    links = [
+        LINK
+        | {"name": f"link {i + 1}", "inertia": INERTIA}
+        | ({"motor": MOTOR | motor} if motor is not None else {})
+        for i, motor in enumerate(motors)
+    ]
+    return Robot.from_dict({"name": "arm", "convention": "dh", "gravity": [0, 0, -9.81], "link": links})
+
+
+def test_where_the_recursion_is_possible():
+    def possible(*motors):
+        return dynamics.articulated_is_possible(arm(*motors)._mechanism)
+
+    assert possible(None, None)
+    assert possible({}, {}, {})
+    assert possible({}, None, {})
+    assert not possible({}, {"coupling": {"link 1": 2.0}})
+    assert not possible({}, {}, {"carrier": "base", "axis": [0, 0, 1]})
+    assert not possible({}, {"carrier": "link 2", "axis": [0, 0, 1]})
+    assert possible({}, {"coupling": {"link 1": 0.0}})
+
+
+@pytest.mark.parametrize(
+    "motors",
+    [({}, {"coupling": {"link 1": 2.0}}), ({}, {}, {"carrier": "base", "axis": [0, 0, 1]})],
+    ids=["coupled row", "another carrier"],
+)
+def test_where_it_is_not_the_inertia_is_factorised(motors):
+    robot = arm(*motors)
+    assert str(robot.program("forward_dynamics")) == str(recorded(robot, dynamics.forward_dynamics))
+    q, qd, qdd = state(robot, np.random.default_rng(3), (9,))
+    found = robot.forward_dynamics(q, qd, robot.inverse_dynamics(q, qd, qdd))
+    condition = np.linalg.cond(robot.inertia(q)).max()
+    assert_agree(found, qdd, 1e-14 * robot.n * condition)
+
+
+def recorded(robot, algorithm):
+    row = replace(FUNCTIONS["forward_dynamics"], algorithm=algorithm)
+    inputs = [(name, robot.n) for name in row.inputs]
+    return _recorded(row, inputs, Context("forward_dynamics", robot._mechanism, tuple(extras(robot.model))))
+
+
+@pytest.mark.parametrize(
+    ("n", "way"), [(7, dynamics.forward_dynamics), (30, dynamics.forward_dynamics_articulated)]
+)
+def test_the_cheaper_way_is_taken(n, way):
+    robot = chain(n)
+    assert str(robot.program("forward_dynamics")) == str(recorded(robot, way))
+
+
+def test_the_panda_is_factorised():
+    robot = Robot.load("panda")
+    assert str(robot.program("forward_dynamics")) == str(recorded(robot, dynamics.forward_dynamics))
+
+
+@pytest.mark.slow
+def test_thirty_joints_compiled():
+    robot = chain(30)
+    q, qd, qdd = state(robot, np.random.default_rng(3), (11,))
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    condition = np.linalg.cond(robot.inertia(q)).max()
+    assert_agree(robot.forward_dynamics(q, qd, tau), qdd, 1e-15 * 30 * condition)
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur10", "panda"])
+def test_forward_of_inverse_compiled(name):
+    robot = Robot.load(name)
+    q, qd, qdd = state(robot, np.random.default_rng(3), (21,))
+    wrench = np.random.default_rng(4).uniform(-5, 5, (21, 6))
+    condition = np.linalg.cond(robot.inertia(q)).max()
+    for given in (None, wrench):
+        tau = robot.inverse_dynamics(q, qd, qdd, given)
+        scale = np.abs(tau).max() / np.abs(robot.inertia(q)).max()  # gravity may be most of τ
+        limit = 1e-15 * robot.n * condition * max(1, scale)
+        assert_agree(robot.forward_dynamics(q, qd, tau, given), qdd, limit)

@@ -1,0 +1,274 @@
+"""Large batches over threads, and threads of the caller."""
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from armdyn import Robot
+from armdyn.kernels import get_threads, set_threads
+from kernels.tools import arguments, as_tuple, integers, rotated, rotated_sum
+
+ROWS = 50_000
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return Robot.load("rp")
+
+
+# ---- how many ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 2.0, np.int64(3)])
+def test_setting(count):
+    set_threads(count)
+    assert get_threads() == count
+    assert type(get_threads()) is int
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, False, "2", "two", float("nan"), b"2"])
+def test_bad_numbers_are_refused(bad):
+    set_threads(3)
+    with pytest.raises(ValueError, match=r"whole number|convert|invalid"):
+        set_threads(bad)
+    assert get_threads() == 3
+
+
+@pytest.mark.parametrize("bad", [[2], {}, 2j, object()])
+def test_what_is_no_number_is_refused(bad):
+    with pytest.raises((TypeError, ValueError)):
+        set_threads(bad)
+
+
+@pytest.mark.xfail(reason="int(inf) raises OverflowError", strict=True, raises=OverflowError)
+def test_infinitely_many_are_refused():
+    with pytest.raises(ValueError, match="whole number"):
+        set_threads(float("inf"))
+
+
+def test_environment(monkeypatch):
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    monkeypatch.delenv("ARMDYN_THREADS", raising=False)
+    set_threads(None)
+    assert get_threads() == available
+    monkeypatch.setenv("ARMDYN_THREADS", "5")
+    assert get_threads() == 5
+    set_threads(2)
+    assert get_threads() == 2  # what is set counts more
+    set_threads(None)
+    assert get_threads() == 5
+    for nonsense in ("", "0", "-3", "many", "2.5"):
+        monkeypatch.setenv("ARMDYN_THREADS", nonsense)
+        assert get_threads() == available
+
+
+@pytest.mark.xfail(reason="'²'.isdigit() is true, int('²') raises", strict=True)
+def test_environment_with_odd_digits(monkeypatch):
+    monkeypatch.setenv("ARMDYN_THREADS", "²")
+    set_threads(None)
+    assert get_threads() >= 1
+
+
+# ---- the same results --------------------------------------------------------------------------------------
+
+
+def on_threads(count, function, *inputs, **options):
+    set_threads(count)
+    return as_tuple(function(*inputs, **options))
+
+
+@pytest.mark.parametrize(
+    "function", ["inverse_dynamics", "inertia", "kinetic_energy", "forward_dynamics_derivatives"]
+)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_results_do_not_depend_on_the_threads(robot, function, dtype):
+    inputs = [x.astype(dtype) for x in arguments(robot, function, (ROWS,))]
+    one = on_threads(1, getattr(robot, function), *inputs)
+    for count in (2, 3):
+        several = on_threads(count, getattr(robot, function), *inputs)
+        for x, y in zip(several, one, strict=True):
+            assert x.dtype == dtype
+            np.testing.assert_allclose(x, y, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-12)
+
+
+def broadcasts():
+    """Shapes of q, q̇, q̈ whose batch is large."""
+    return {
+        "one state for all": [(ROWS, 2), (2,), (1, 2)],
+        "a grid": [(250, 1, 2), (1, 200, 2), (200, 2)],
+        "long second axis": [(3, 20_000, 2), (3, 1, 2), (2,)],
+        "long first axis": [(20_000, 3, 2), (3, 2), (20_000, 1, 2)],
+        "three axes": [(2, 3, 10_000, 2), (1, 3, 1, 2), (10_000, 2)],
+        "all but one": [(1, 2), (2,), (ROWS, 2)],
+    }
+
+
+@pytest.mark.parametrize("name", broadcasts())
+@pytest.mark.parametrize("count", [2, 3])
+def test_broadcast_inputs(robot, name, count):
+    rng = np.random.default_rng(2)
+    inputs = [rng.uniform(0.2, 2, shape) for shape in broadcasts()[name]]
+    (one,) = on_threads(1, robot.inverse_dynamics, *inputs)
+    (several,) = on_threads(count, robot.inverse_dynamics, *inputs)
+    np.testing.assert_allclose(several, one, rtol=1e-13)
+    out = np.full(one.shape, np.nan)
+    assert on_threads(count, robot.inverse_dynamics, *inputs, out=out)[0] is out
+    np.testing.assert_array_equal(out, several)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_strided_inputs_and_outputs(count):
+    kernel = rotated_sum(3)
+    set_threads(count)
+    x = integers((3, 2 * ROWS)).T[::-2]
+    out = np.full((3, ROWS), np.nan).T
+    assert kernel(x, out=out) is out
+    np.testing.assert_array_equal(out, rotated(x))
+    np.testing.assert_array_equal(kernel(np.broadcast_to(x[0], (ROWS, 3))), np.tile(rotated(x[0]), (ROWS, 1)))
+
+
+@pytest.mark.parametrize("rows", [16_383, 16_384, 16_385, 24_577, 100_003])
+def test_batches_that_divide_badly(rows):
+    kernel = rotated_sum(3)
+    x = integers((rows, 3))
+    for count in (2, 3, 5):
+        set_threads(count)
+        np.testing.assert_array_equal(kernel(x), rotated(x))
+
+
+def test_several_outputs_into_out(robot):
+    inputs = arguments(robot, "inverse_dynamics_derivatives", (ROWS,))
+    one = on_threads(1, robot.inverse_dynamics_derivatives, *inputs)
+    out = tuple(np.full((ROWS, 2, 2), np.nan) for _ in range(3))
+    found = on_threads(2, robot.inverse_dynamics_derivatives, *inputs, out=out)
+    assert all(x is y for x, y in zip(found, out, strict=True))
+    for x, y in zip(out, one, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-12)
+    some = on_threads(2, robot.inverse_dynamics_derivatives, *inputs, out=(None, out[1], None))
+    assert some[1] is out[1]
+
+
+def test_integers_and_mixed_precision():
+    kernel = rotated_sum(3)
+    set_threads(2)
+    x = integers((ROWS, 3))
+    for dtype in (int, np.int8, np.float16):
+        found = kernel(x.astype(dtype))
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, rotated(x))
+
+
+# ---- memory shared by input and output ---------------------------------------------------------------------
+
+
+def test_out_may_be_the_input():
+    kernel = rotated_sum(3)
+    set_threads(2)
+    x = integers((ROWS, 3))
+    expected = rotated(x)
+    kernel(x, out=x)
+    np.testing.assert_array_equal(x, expected)
+
+
+@pytest.mark.parametrize("name", ["reversed", "shifted", "broadcast"])
+def test_out_may_overlap_the_input(name):
+    """As with one thread: the result is that of inputs as they were before the call."""
+    kernel = rotated_sum(3)
+    set_threads(2)
+    for seed in range(5):
+        buffer = integers((4 * ROWS, 3), seed)
+        views = {
+            "reversed": (buffer[::-1], buffer),
+            "shifted": (buffer[: 3 * ROWS], buffer[ROWS:]),
+            "broadcast": (np.broadcast_to(buffer[2], buffer.shape), buffer),
+        }
+        x, out = views[name]
+        expected = rotated(x.copy())
+        kernel(x, out=out)
+        np.testing.assert_array_equal(out, expected)
+
+
+# ---- errors and warnings -----------------------------------------------------------------------------------
+
+
+def test_errors_are_numpys(robot):
+    set_threads(2)
+    q = np.zeros((ROWS, 2))
+    with pytest.raises(ValueError, match="core dimension"):
+        robot.gravity(np.zeros((ROWS, 3)))
+    with pytest.raises(ValueError, match="broadcast"):
+        robot.inverse_dynamics(q, q[1:], q)
+    with pytest.raises(TypeError, match="not supported"):
+        robot.gravity(q.astype(complex))
+    with pytest.raises(TypeError, match="cast"):
+        robot.gravity(q, out=np.empty((ROWS, 2), int))
+    with pytest.raises(ValueError, match="dimension"):
+        robot.gravity(q, out=np.empty((ROWS, 3)))
+    fixed = np.empty((ROWS, 2))
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        robot.gravity(q, out=fixed)
+
+
+@pytest.mark.parametrize("row", [0, ROWS // 2 + 1, ROWS - 1])
+def test_nan_stays_in_its_row_and_raises_no_warning(robot, row):
+    set_threads(2)
+    q, qd, qdd = arguments(robot, "inverse_dynamics", (ROWS,))
+    expected = robot.inverse_dynamics(q, qd, qdd)
+    q[row] = np.nan
+    found = robot.inverse_dynamics(q, qd, qdd)
+    assert np.isnan(found[row]).any()
+    np.testing.assert_allclose(np.delete(found, row, 0), np.delete(expected, row, 0), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("row", [0, ROWS - 1])
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_callers_errstate_holds(robot, row, count):
+    """np.errstate is the caller's, whichever thread meets the infinity."""
+    set_threads(count)
+    q = np.zeros((ROWS, 2))
+    q[row] = np.inf
+    with np.errstate(all="ignore"):
+        assert not np.isfinite(robot.gravity(q)[row]).all()
+
+
+# ---- threads of the caller ---------------------------------------------------------------------------------
+
+
+def test_first_use_by_many_threads_at_once(fresh_cache):
+    robot = Robot.load("scara")
+    together = threading.Barrier(8)
+    inputs = arguments(robot, "inverse_dynamics", (8,))
+
+    def call(i):
+        together.wait()
+        return (
+            robot.inverse_dynamics(*(x[i] for x in inputs)),
+            robot.inertia(inputs[0]),
+            robot.inertia(inputs[0].astype(np.float32)),
+        )
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(call, range(8)))
+    expected = Robot.load("scara").inverse_dynamics(*inputs)
+    B = Robot.load("scara").inertia(inputs[0])
+    for i, (tau, inertia, narrow) in enumerate(found):
+        np.testing.assert_allclose(tau, expected[i], rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(inertia, B)
+        np.testing.assert_allclose(narrow, B, rtol=1e-5, atol=1e-5)
+
+
+def test_many_threads_with_large_batches(robot):
+    """Each call spreads over the same pool."""
+    set_threads(2)
+    inputs = [arguments(robot, "inverse_dynamics", (20_000,), seed) for seed in range(6)]
+    expected = [robot.inverse_dynamics(*x) for x in inputs]
+    with ThreadPoolExecutor(6) as pool:
+        for x, y in zip(pool.map(lambda a: robot.inverse_dynamics(*a), inputs), expected, strict=True):
+            np.testing.assert_array_equal(x, y)
+        singles = pool.map(lambda a: robot.inverse_dynamics(*(x[0] for x in a)), inputs * 50)
+        for i, x in enumerate(singles):
+            np.testing.assert_allclose(x, expected[i % 6][0], rtol=1e-12, atol=1e-12)
