@@ -12,7 +12,7 @@ EXPECTED = {
     "batches": ["inverse dynamics (2000, 6)", "kinetic energies (3, 2000)", "the terms add up: True"],
     "coordinates": ["b12 = kr2*pi8", "b33 = kr3**2*pi9 + pi7", "remote drive, motor 2: m2*l2*g*c12"],
     "demo": [
-        "tau2 = (Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2)*qdd1",
+        "tau[2] = (Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2)*qdd1",
         "Proved for 'two-link planar arm'",
         "3873.1675   3078.1531",
         "3841.1728   3017.6622",

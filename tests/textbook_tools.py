@@ -96,7 +96,7 @@ class Arm:
     def column(self, name: str) -> list[Poly]:
         """The column of the regressor that belongs to a parameter."""
         p = self.eq.basis.parameter_names.index(name)
-        return [self.eq.regressor[i, p] for i in range(self.eq.n)]
+        return [self.eq.Y[i, p] for i in range(self.eq.n)]
 
     def parameter(self, name: str) -> Expression:
         """A dynamic parameter in the symbols of the description."""

@@ -85,7 +85,8 @@ class Robot:
         if unknown := set(entries) - set(keys):
             raise ModelError(f"payload: inertia: unknown entry '{unknown.pop()}'; allowed: {', '.join(keys)}")
         if isinstance(com, str) or len(com) != 3:
-            raise ModelError(f"payload: com: expected 3 numbers, found {com!r}")
+            found = com if isinstance(com, str) else len(com)
+            raise ModelError(f"payload: com: expected 3 numbers, found {found}")
         tensor: Tensor = tuple(expression(entries.get(k, 0)) for k in keys)  # type: ignore[assignment]
         x, y, z = (expression(c) for c in com)
         load = Inertia.at_com(expression(mass), (x, y, z), tensor)
@@ -104,7 +105,8 @@ class Robot:
     def with_gravity(self, gravity: Sequence[Number]) -> Robot:
         """The robot under another acceleration of gravity, base frame [m/s²]."""
         if isinstance(gravity, str) or len(gravity) != 3:
-            raise ModelError(f"gravity: expected 3 numbers, found {gravity!r}")
+            found = gravity if isinstance(gravity, str) else len(gravity)
+            raise ModelError(f"gravity: expected 3 numbers, found {found}")
         x, y, z = (expression(g) for g in gravity)
         return Robot(replace(_declare(self._model, (x, y, z)), gravity=(x, y, z)))
 

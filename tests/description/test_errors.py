@@ -398,7 +398,7 @@ def test_deep_nesting(tmp_path):
     assert str(path) in file_message(path)
 
 
-@pytest.mark.parametrize("number", ["nan", "-inf", "inf", "1e999", "1e-999", "1" * 5000])
+@pytest.mark.parametrize("number", ["nan", "-inf", "inf", "1e999", "1e-999"])
 def test_a_number_in_a_file_that_is_no_number(tmp_path, number):
     """The key is named too, though the TOML reader is the first to see the number."""
     path = tmp_path / "robot.toml"
@@ -441,7 +441,7 @@ def test_triangle_inequality_in_a_file_is_a_warning(tmp_path):
 
 def test_inertia_without_mass_is_a_warning():
     with pytest.warns(PhysicsWarning, match="'upper arm': it has inertia but no mass"):
-        Robot.from_dict(edited(("link.0.mass", 0)))
+        Robot.from_dict(edited(("link.0.mass", 0), ("link.0.com", [0, 0, 0])))
 
 
 def test_a_decimal_quarter_turn_is_a_warning():

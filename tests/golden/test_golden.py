@@ -74,12 +74,12 @@ def test_planar_arm_reads_as_the_book_has_it():
     text = (FOLDER / "planar.txt").read_text("utf-8")
     rows = " ".join(text.split("Inertia matrix")[0].split())
     order = [
-        "tau1 = (Il1 + ml1*l1**2 + kr1**2*Im1",
+        "tau[1] = (Il1 + ml1*l1**2 + kr1**2*Im1",
         "+ Il2 + ml2*(a1**2 + l2**2 + 2*a1*l2*c2) + Im2 + mm2*a1**2)*qdd1",
         "+ (Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2)*qdd2",
         "- 2*ml2*a1*l2*s2*qd1*qd2 - ml2*a1*l2*s2*qd2**2",
         "*g*c1 + ml2*l2*g*c12",
-        "tau2 = (Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2)*qdd1 + (Il2 + ml2*l2**2 + kr2**2*Im2)*qdd2",
+        "tau[2] = (Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2)*qdd1 + (Il2 + ml2*l2**2 + kr2**2*Im2)*qdd2",
         "+ ml2*a1*l2*s2*qd1**2 + ml2*l2*g*c12",
     ]
     places = [rows.index(part) for part in order]

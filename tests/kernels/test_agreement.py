@@ -108,7 +108,7 @@ def test_every_optional_input_is_tested():
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_methods_call_their_kernels(function):
     """robot.function(...) with and without optional inputs is the kernel of that name."""
-    robot = Robot.load("stanford")
+    robot = Robot.load("scara")
     inputs = arguments(robot, function, (5,))
     method = getattr(robot, function)
     for x, y in zip(as_tuple(method(*inputs)), as_tuple(robot._kernels[function](*inputs)), strict=True):

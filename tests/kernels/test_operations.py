@@ -70,16 +70,16 @@ def test_every_operation_at_every_register_width(register, monkeypatch, fresh_ca
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("rows", [1, 7, 16, 21])
 @pytest.mark.parametrize("op", OPS)
-def test_nan_raises_no_warning(op, rows, dtype):
-    x = points(OPS[op].arity, dtype)[:rows]
-    if op == "sqrt":
-        x = np.abs(x)
-    x[rows // 2] = np.nan
+def test_nan_raises_no_warning(op, dtype):
     kernel = kernel_with(op)
-    expected = evaluate(kernel.program, x)[0]
-    np.testing.assert_array_equal(np.isnan(kernel(x)), np.isnan(expected))
+    for rows in (1, 7, 16, 21):
+        x = points(OPS[op].arity, dtype)[:rows]
+        if op == "sqrt":
+            x = np.abs(x)
+        x[rows // 2] = np.nan
+        expected = evaluate(kernel.program, x)[0]
+        np.testing.assert_array_equal(np.isnan(kernel(x)), np.isnan(expected))
 
 
 def test_outputs_that_are_inputs_and_constants():

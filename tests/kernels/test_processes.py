@@ -1,7 +1,6 @@
 """A compiled robot in other processes: pickling, fork, spawn."""
 
 import multiprocessing
-import os
 import pickle
 import threading
 
@@ -68,7 +67,8 @@ def test_threads_after_a_fork(robot):
     np.testing.assert_array_equal(robot.inverse_dynamics(*inputs), expected)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.slow
+@pytest.mark.skipif("fork" not in METHODS, reason="no fork here")
 def test_a_fork_while_another_thread_compiles(robot, fresh_cache):
     """The child must not wait for a lock that only the parent's thread would open."""
     taken, done = threading.Event(), threading.Event()

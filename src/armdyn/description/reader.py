@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NoReturn
 
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, expression
 from armdyn.model.vector import Vector, vector
 
 _REQUIRED = object()
+Symbols = dict[str, Expression | None]  # declared names and their values, None while free
 
 
 class DescriptionError(ArmdynError):
@@ -23,12 +25,16 @@ class BadNumber(str):
 class Reader:
     """One table: hands out its entries as exact numbers, and complains about what was not asked for."""
 
-    def __init__(self, table: object, source: str, path: str, symbols: Collection[str]) -> None:
+    def __init__(self, table: object, source: str, path: str, symbols: Symbols) -> None:
         self.source, self.path, self.symbols = source, path, symbols
         if not isinstance(table, Mapping):
             self.fail("", f"expected a table, found {_show(table)}")
         self.table: Mapping[str, Any] = table
         self.asked: set[str] = set()
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        return {name: value.value() for name, value in self.symbols.items() if value is not None}
 
     def fail(self, key: str, message: str) -> NoReturn:
         where = ".".join(part for part in (self.path, key) if part)
@@ -68,8 +74,13 @@ class Reader:
             found = expression(value, self.symbols)
         except ExpressionError as error:
             self.fail(key, str(error))
-        if found.number is not None and abs(found.number) > 10**300:
-            self.fail(key, "the number is larger than 1e300")
+        if found.symbols() <= self.values.keys():
+            try:
+                found.value(self.values)
+            except ExpressionError as error:
+                self.fail(key, str(error))
+        if any(abs(coefficient) > 10**300 for _, coefficient in found.terms):
+            self.fail(key, "a number in it is larger than 1e300")
         return found
 
     def numbers(self, key: str, count: int, default: object = _REQUIRED) -> list[Expression]:

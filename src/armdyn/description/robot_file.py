@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from armdyn.description import dh
-from armdyn.description.reader import BadNumber, DescriptionError, Reader
+from armdyn.description.reader import BadNumber, DescriptionError, Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, rational
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor
 from armdyn.model.parts import Coulomb, Friction, Limits, Link, Motor, Transform
@@ -56,7 +56,7 @@ def load(robot: str | Path) -> RobotModel:
 def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotModel:
     """A robot from a table with the keys of the robot file; impossible bodies are warned of."""
     if source is None:
-        source = str(Reader(table, "robot", "", ()).raw("name", "robot"))
+        source = str(Reader(table, "robot", "", {}).raw("name", "robot"))
     model = build(table, source)
     for text in physics_warnings(model):
         warnings.warn(f"{source}: {text}", PhysicsWarning, stacklevel=4)
@@ -85,7 +85,7 @@ def _number(text: str) -> Any:
 def build(table: Mapping[str, Any], source: str) -> RobotModel:
     """The model a table describes."""
     symbols = _symbols(table, source)
-    top = Reader(table, source, "", symbols.keys())
+    top = Reader(table, source, "", symbols)
     top.raw("symbols", {})
     convention = top.choice("convention", ("dh", "mdh", "frames"))
     entries = top.raw("link", example="at least one [[link]]")
@@ -93,7 +93,7 @@ def build(table: Mapping[str, Any], source: str) -> RobotModel:
         top.fail("link", "expected one [[link]] table per link, in order from the base")
     links: list[Link] = []
     for i, entry in enumerate(entries):
-        links.append(_link(entry, i, convention, links, source, symbols.keys()))
+        links.append(_link(entry, i, convention, links, source, symbols))
     arguments: dict[str, Any] = {
         "name": top.text("name"),
         "gravity": top.vector("gravity"),
@@ -106,14 +106,17 @@ def build(table: Mapping[str, Any], source: str) -> RobotModel:
         model = RobotModel(links=tuple(links), symbols=tuple(symbols.items()), **arguments)
     except ArmdynError as error:
         raise DescriptionError(f"{source}: {error}") from None
-    for problem in impossible_bodies(model):
-        raise DescriptionError(f"{source}: {problem}")
+    try:
+        for problem in impossible_bodies(model):
+            raise DescriptionError(f"{source}: {problem}")
+    except ExpressionError as error:
+        raise DescriptionError(f"{source}: {error}") from None
     return model
 
 
-def _symbols(table: Mapping[str, Any], source: str) -> dict[str, Expression | None]:
-    reader = Reader(Reader(table, source, "", ()).raw("symbols", {}), source, "symbols", ())
-    found: dict[str, Expression | None] = {}
+def _symbols(table: Mapping[str, Any], source: str) -> Symbols:
+    reader = Reader(Reader(table, source, "", {}).raw("symbols", {}), source, "symbols", {})
+    found: Symbols = {}
     for name in reader.table:
         if problem := symbol_name_problem(str(name)):
             reader.fail(str(name), problem)

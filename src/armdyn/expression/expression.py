@@ -409,6 +409,8 @@ def decimal_text(x: Fraction) -> str:
         return str(x.numerator)
     if abs(x.denominator) < 1000 and abs(x.numerator) < 1000 and not _is_decimal(x.denominator):
         return f"{x.numerator}/{x.denominator}"
+    if abs(x) >= 10**300:
+        return f"{x.numerator}/{x.denominator}" if x.denominator != 1 else str(x.numerator)
     text = repr(float(x))
     return text if Fraction(text) == x else f"{x.numerator}/{x.denominator}"
 

@@ -29,7 +29,7 @@ _settings: dict[str, Backend] = {"backend": "compiled"}
 
 
 def set_backend(backend: Backend) -> None:
-    """ "compiled" (the default), or "evaluator": slower, but without compiling, for robots used a few times."""
+    """Whether functions are "compiled" (the default) or run by the "evaluator", for robots used only once."""
     if backend not in ("compiled", "evaluator"):
         raise ValueError(f"backend: found {backend!r}; allowed: 'compiled', 'evaluator'")
     _settings["backend"] = backend

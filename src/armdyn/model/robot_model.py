@@ -137,8 +137,8 @@ def _impossible_body(model: RobotModel, link: Link, where: str) -> Iterator[str]
         forward, backward = (_value(model, x) for x in friction.coulomb)
         if (forward or 0) < 0 or (backward or 0) > 0:
             yield (
-                f"{where}: {key}: found {forward:g} at positive and {backward:g} at negative speed; "
-                "the first is not negative and the second not positive"
+                f"{where}: {key}: found [{forward:g}, {backward:g}]; the pair is torque at positive and at "
+                "negative speed: the first is not negative and the second not positive"
             )
     for key, value in entries:
         x = _value(model, value)
@@ -239,6 +239,6 @@ def _near_quarter_turns(link: Link) -> Iterator[str]:
     }
     for angle in sorted(a for a in angles if a is not None):
         quarter = float(angle) / (math.pi / 2)
-        if abs(quarter - round(quarter)) < 1e-3:
+        if round(quarter) and abs(quarter - round(quarter)) < 1e-3:
             meant = {1: "pi/2", 2: "pi"}.get(round(quarter), f"{round(quarter)}*pi/2")
             yield f'the angle {decimal_text(angle)} is a decimal; "{meant}" would be exact'
