@@ -74,13 +74,13 @@ class Reader:
             found = expression(value, self.symbols)
         except ExpressionError as error:
             self.fail(key, str(error))
+        if any(abs(coefficient) > 10**300 for _, coefficient in found.terms):
+            self.fail(key, "a number in it is larger than 1e300")
         if found.symbols() <= self.values.keys():
             try:
                 found.value(self.values)
             except ExpressionError as error:
                 self.fail(key, str(error))
-        if any(abs(coefficient) > 10**300 for _, coefficient in found.terms):
-            self.fail(key, "a number in it is larger than 1e300")
         return found
 
     def numbers(self, key: str, count: int, default: object = _REQUIRED) -> list[Expression]:

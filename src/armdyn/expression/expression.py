@@ -143,8 +143,10 @@ class Expression:
 
         try:
             return self._value(lookup)
-        except (ZeroDivisionError, OverflowError):
-            raise ExpressionError(f"'{self}' has no finite value with the symbols' values") from None
+        except ZeroDivisionError:
+            raise ExpressionError(f"'{self}' divides by zero with the symbols' values") from None
+        except OverflowError:
+            raise ExpressionError("its value is larger than 1e300") from None
 
     def _value(self, lookup: Callable[[str], float]) -> float:
         number = self.number
