@@ -220,7 +220,6 @@ def test_too_few_arguments_are_refused(robot, rows):
             kernel(*arrays)
 
 
-@pytest.mark.xfail(reason="a further positional argument is taken for `out` and overwritten", strict=True)
 def test_too_many_arguments_are_refused(robot):
     x, y = np.zeros(4), np.ones(4)
     with pytest.raises(TypeError):

@@ -40,18 +40,15 @@ def test_the_same_results(function, request):
 NOT_YET = "the evaluator's backend is laxer than NumPy about dtypes and out="
 
 
-@pytest.mark.xfail(reason=NOT_YET, strict=True)
 def test_out_is_returned(evaluator):
     out = np.empty((3, 2))
     assert Robot.load("rp").gravity(np.zeros((3, 2)), out=out) is out
 
 
-@pytest.mark.xfail(reason=NOT_YET, strict=True)
 def test_single_precision_stays(evaluator):
     assert Robot.load("rp").gravity(np.zeros((3, 2), np.float32)).dtype == np.float32
 
 
-@pytest.mark.xfail(reason=NOT_YET, strict=True)
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 @pytest.mark.parametrize("bad", [np.zeros(2, complex), np.zeros(2, object), ["1", "2"]], ids=str)
 def test_what_are_no_numbers_is_refused(evaluator, bad):
@@ -59,7 +56,6 @@ def test_what_are_no_numbers_is_refused(evaluator, bad):
         Robot.load("rp").gravity(bad)
 
 
-@pytest.mark.xfail(reason=NOT_YET, strict=True)
 def test_out_of_whole_numbers_is_refused(evaluator):
     with pytest.raises(TypeError):
         Robot.load("rp").gravity(np.full(2, 0.5), out=np.zeros(2, int))

@@ -201,7 +201,6 @@ def test_the_default_folder(monkeypatch, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where the folder is on Linux")
-@pytest.mark.xfail(reason="Path.home() raises RuntimeError for a user without a home", strict=True)
 def test_a_user_without_a_home(monkeypatch):
     monkeypatch.delenv("ARMDYN_CACHE")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)

@@ -107,7 +107,6 @@ def test_single_precision_constants_are_rounded():
     np.testing.assert_array_equal(y[:, 1], 3)
 
 
-@pytest.mark.xfail(reason="a constant beyond float32's range raises OverflowError", strict=True)
 def test_single_precision_constants_beyond_its_range():
     kernel = kernel_of(lambda x: [x[0] * 1e39], [1], [(1,)])
     with np.errstate(all="ignore"):

@@ -1,6 +1,7 @@
 """Exact equations: proved for random arms, refuted for broken algorithms, and equal to the numbers."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,21 +53,21 @@ def no_centripetal_acceleration(patch):
 
 
 def no_spin_of_rotors(patch):
-    real = module("newton_euler")._rotor_motion
+    real = module("newton_euler")._rotor_motions
 
     def rotor_motion(*arguments):
-        return [(momentum, 0) for momentum, _ in real(*arguments)]
+        return [replace(motion, torque=0) for motion in real(*arguments)]
 
-    patch.setattr(module("newton_euler"), "_rotor_motion", rotor_motion)
+    patch.setattr(module("newton_euler"), "_rotor_motions", rotor_motion)
 
 
 def no_rotor_moment_on_the_carrier(patch):
-    real = module("newton_euler")._rotor_motion
+    real = module("newton_euler")._rotor_motions
 
     def rotor_motion(*arguments):
-        return [(ZERO3, spin) for _, spin in real(*arguments)]
+        return [replace(motion, momentum_rate=ZERO3) for motion in real(*arguments)]
 
-    patch.setattr(module("newton_euler"), "_rotor_motion", rotor_motion)
+    patch.setattr(module("newton_euler"), "_rotor_motions", rotor_motion)
 
 
 def no_gravity_in_the_energy(patch):

@@ -53,7 +53,7 @@ def read(key: str) -> bytes | None:
     """The object code kept under a key, or None."""
     try:
         content = _path(key).read_bytes()
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: a user without a home
         return None
     head = len(_MAGIC) + 32
     if not content.startswith(_MAGIC) or len(content) <= head:
@@ -64,8 +64,8 @@ def read(key: str) -> bytes | None:
 
 def write(key: str, code: bytes) -> None:
     """Keep object code under a key, if the folder lets us."""
-    path = _path(key)
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, RuntimeError):
+        path = _path(key)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new")
         try:

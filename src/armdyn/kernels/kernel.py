@@ -6,7 +6,6 @@ computes in float64, or in float32 when all inputs are float32.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Literal, cast
@@ -16,14 +15,13 @@ import numpy as np
 from armdyn.kernels import cache
 from armdyn.kernels.gufunc import make_gufunc
 from armdyn.kernels.loop import module_ir
-from armdyn.kernels.machine import compile_ir, load_object, toolchain, vector_bytes
+from armdyn.kernels.machine import compile_ir, load_object, lock, toolchain, vector_bytes
 from armdyn.kernels.single import layout_is_known, make_single, single_ir
 from armdyn.kernels.threads import MINIMUM_ROWS, call_in_slices, get_threads
 from armdyn.program.evaluate import evaluate
 from armdyn.program.program import Program, Shape
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
-_compiling = threading.RLock()
 Backend = Literal["compiled", "evaluator"]
 _settings: dict[str, Backend] = {"backend": "compiled"}
 
@@ -33,6 +31,12 @@ def set_backend(backend: Backend) -> None:
     if backend not in ("compiled", "evaluator"):
         raise ValueError(f"backend: found {backend!r}; allowed: 'compiled', 'evaluator'")
     _settings["backend"] = backend
+
+
+def _overlap(inputs: Sequence[np.ndarray], out: Any) -> bool:
+    """Whether a result would be written where another slice still reads."""
+    given = out if isinstance(out, tuple) else (out,)
+    return any(isinstance(y, np.ndarray) and np.may_share_memory(x, y) for x in inputs for y in given)
 
 
 class Kernel:
@@ -64,7 +68,7 @@ class Kernel:
     @cached_property
     def float32(self) -> Any:
         """The gufunc in single precision."""
-        with _compiling:
+        with lock():
             return self._gufunc(_FLOAT32, self._loaded("float")[0])
 
     @cached_property
@@ -77,11 +81,11 @@ class Kernel:
 
     @cached_property
     def _double(self) -> list[int]:
-        with _compiling:
+        with lock():
             return self._loaded("double")
 
     def _gufunc(self, dtype: np.dtype[Any], address: int) -> Any:
-        with _compiling:
+        with lock():
             signature = ",".join(f"({size})" for _, size in self.inputs) + "->"
             signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in self.outputs)
             return make_gufunc(address, self.name, signature, len(self.inputs), len(self.outputs), dtype)
@@ -103,16 +107,19 @@ class Kernel:
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """One array, or a tuple of arrays when there are several outputs."""
-        if _settings["backend"] == "evaluator":
-            return self._evaluated(arrays, out)
-        if out is None:
+        if out is None and _settings["backend"] == "compiled":
             result = self.single(*arrays)
             if result is not None:
                 return result
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(name for name, _ in self.inputs)
+            raise TypeError(f"{self.name} takes {names}; found {len(arrays)} arguments")
         inputs = [np.asanyarray(x) for x in arrays]
         single = all(x.dtype == _FLOAT32 for x in inputs)
+        if _settings["backend"] == "evaluator":
+            return self._evaluated(inputs, out, _FLOAT32 if single else _FLOAT64)
         gufunc = self.float32 if single else self.float64
-        batch = self._large_batch(inputs) if get_threads() > 1 else None
+        batch = self._large_batch(inputs) if get_threads() > 1 and not _overlap(inputs, out) else None
         outputs = None if batch is None else self._outputs(out, batch, _FLOAT32 if single else _FLOAT64)
         if batch is None or outputs is None:
             return self._called(gufunc, inputs, out)
@@ -128,14 +135,18 @@ class Kernel:
             error.add_note(f"{self.name} takes {takes}")
             raise
 
-    def _evaluated(self, arrays: Sequence[Any], out: Any) -> Any:
+    def _evaluated(self, inputs: Sequence[np.ndarray], out: Any, dtype: np.dtype[Any]) -> Any:
         """By the evaluator that defines what a program means: nothing is compiled."""
-        results = evaluate(self.program, *arrays)
+        for x, (name, _) in zip(inputs, self.inputs, strict=True):
+            if x.dtype.kind not in "biuf":
+                raise TypeError(f"{self.name}: {name}: expected real numbers, found dtype {x.dtype}")
+        results = [y.astype(dtype) for y in evaluate(self.program, *inputs)]
         if out is not None:
             given = out if isinstance(out, tuple) else (out,)
             for target, result in zip(given, results, strict=True):
-                target[...] = result
-            results = given
+                np.copyto(target, result, casting="same_kind")
+            results = list(given)
+            return tuple(results) if len(results) > 1 else results[0]
         return tuple(results) if len(results) > 1 else results[0][()]
 
     def _large_batch(self, inputs: Sequence[np.ndarray]) -> Shape | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Lane:
@@ -53,7 +55,8 @@ class Lane:
 def _double_bits(value: float, single: bool) -> int:
     """LLVM writes a float as the double it is."""
     if single:
-        (value,) = struct.unpack("<f", struct.pack("<f", value))
+        with np.errstate(over="ignore"):
+            value = float(np.float32(value))
     return int(struct.unpack("<Q", struct.pack("<d", value))[0])
 
 

@@ -1,8 +1,9 @@
 """The loop around a program's body, as NumPy calls it: loop(char **args, intp *dims, intp *steps, void *).
 
 Rows come with any strides. Whole registers are loaded and transposed where the entries of a row lie side by
-side; otherwise entries are fetched one by one. What is left over after full registers, and single calls, take
-the scalar body.
+side; otherwise entries are fetched one by one. What is left over after full registers takes the scalar body.
+The floating-point flags are left as they were found: a NaN or a singular row shows in its row, not as a
+warning.
 """
 
 from __future__ import annotations
@@ -192,6 +193,8 @@ def _loop_ir(name: str, lane: Lane, shapes: Sequence[Shape], inputs: int) -> str
         "entry:",
         f"  %in = alloca [{max(1, columns_in)} x {lane.type}], align 64",
         f"  %out = alloca [{max(1, columns_out)} x {lane.type}], align 64",
+        "  %environment = alloca [128 x i8], align 16",
+        "  %saved = call i32 @fegetenv(ptr %environment)",
         "  %rows = load i64, ptr %dims",
     ]
     for operand in operands:
@@ -211,8 +214,9 @@ def _loop_ir(name: str, lane: Lane, shapes: Sequence[Shape], inputs: int) -> str
     lines += ["  %s_next = add i64 %s, 1", "  %left = icmp ult i64 %s, %rows"]
     lines += ["  br i1 %left, label %single, label %end", "single:", "  br label %single_0"]
     lines += _pass_ir(operands, "single", "%s", 1, lane.scalar)
-    lines += ["single_done:", "  br label %single_test", "end:", "  ret void", "}"]
-    return "\n".join(lines) + "\n"
+    lines += ["single_done:", "  br label %single_test", "end:"]
+    lines += ["  %restored = call i32 @fesetenv(ptr %environment)", "  ret void", "}"]
+    return "declare i32 @fegetenv(ptr)\ndeclare i32 @fesetenv(ptr)\n" + "\n".join(lines) + "\n"
 
 
 class _Operand:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -10,8 +11,17 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-_lock = threading.RLock()  # LLVM's global state is not ours to share
+_locks = {"llvm": threading.RLock()}  # LLVM's global state is not ours to share
 _engines: list[Any] = []  # engines own the code: they live as long as the process
+
+
+def lock() -> threading.RLock:
+    """Held while compiling; a process forked meanwhile gets a free one."""
+    return _locks["llvm"]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _locks.update(llvm=threading.RLock()))
 
 
 @cache
@@ -44,7 +54,7 @@ def toolchain() -> str:
 
 def compile_ir(ir: str) -> bytes:
     """Object code for this processor. No IR passes: straight-line code gains nothing from them."""
-    with _lock:
+    with lock():
         _initialized()
         module = llvm.parse_assembly(ir)
         return _target_machine().emit_object(module)  # type: ignore[no-any-return]
@@ -60,7 +70,7 @@ def _target_machine() -> Any:
 
 def load_object(code: bytes, names: Sequence[str]) -> list[int]:
     """The addresses of functions and variables in object code, loaded for the rest of the process."""
-    with _lock:
+    with lock():
         _initialized()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))

@@ -93,6 +93,8 @@ def sincos_ir(lane: Lane) -> str:
     r, tail = _reduced(code, lane, form, x, k)
     s, c = _kernels(code, lane, form, r, tail)
     s, c = _quadrants(code, lane, shifted, s, c)
+    zero = code("fcmp oeq", x, lane.constant(0.0))
+    s = code.raw(f"select {lane.mask} {zero}, {T} {x}, {T} {s}")  # sin(−0) = −0
     return _function(lane, form, code, inside, s, c)
 
 

@@ -20,7 +20,7 @@ def set_threads(count: int | None) -> None:
     """How many threads large batches may use; None: $ARMDYN_THREADS or one per processor."""
     if count is None:
         _settings.pop("threads", None)
-    elif isinstance(count, bool) or int(count) != count or count < 1:
+    elif isinstance(count, bool) or count not in range(1, 10_000):
         raise ValueError(f"threads: found {count!r}; a whole number from 1, or None, is allowed")
     else:
         _settings["threads"] = int(count)
@@ -31,7 +31,7 @@ def get_threads() -> int:
     if "threads" in _settings:
         return _settings["threads"]
     given = os.environ.get("ARMDYN_THREADS", "")
-    if given.isdigit() and int(given) > 0:
+    if given.isdecimal() and int(given) > 0:
         return int(given)
     available = getattr(os, "sched_getaffinity", None)
     return len(available(0)) if available else os.cpu_count() or 1

@@ -128,7 +128,7 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
             _rotor(model, motor, joint_of[link.name], rows[link.name], convert, places)
             for link, motor in motors
         ),
-        friction=tuple(_joint_friction(model, link, convert) for link in model.moving),
+        friction=tuple(_converted(joint_friction(model, link), convert) for link in model.moving),
         motor_friction=tuple(
             MotorFriction(
                 joint_of[link.name],
@@ -137,7 +137,7 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
                 convert(motor.friction.symmetric),
             )
             for link, motor in motors
-            if is_coupled(motor) and not motor.friction.is_zero
+            if has_motor_friction(model, link)
         ),
         gravity=convert.vector(model.gravity),
         tip=tip_body,
@@ -279,8 +279,8 @@ def _rotor(
     return Rotor(joint, carrier, axis, convert(motor.axial), row)
 
 
-def _joint_friction(model: RobotModel, link: Link, convert: _Converter) -> JointFriction:
-    """The joint's own friction and, referred to it by the gear, that of an uncoupled motor."""
+def joint_friction(model: RobotModel, link: Link) -> JointFriction:
+    """The joint's own friction and, referred to it by the gear, that of an uncoupled motor; exact."""
     own = link.friction
     viscous, coulomb, asymmetry, offset = own.viscous, own.symmetric, own.asymmetry, own.offset
     motor = link.motor
@@ -290,4 +290,15 @@ def _joint_friction(model: RobotModel, link: Link, convert: _Converter) -> Joint
         coulomb = coulomb + abs(k) * f.symmetric
         asymmetry = asymmetry + k * f.asymmetry
         offset = offset + k * f.offset
-    return JointFriction(convert(viscous), convert(coulomb), convert(asymmetry), convert(offset))
+    return JointFriction(viscous, coulomb, asymmetry, offset)
+
+
+def has_motor_friction(model: RobotModel, link: Link) -> bool:
+    """Whether the link's motor has friction that cannot be referred to one joint."""
+    motor = link.motor
+    present = motor is not None and model.rotors != "none"
+    return present and motor is not None and is_coupled(motor) and not motor.friction.is_zero
+
+
+def _converted(friction: JointFriction, convert: _Converter) -> JointFriction:
+    return JointFriction(*(convert(x) for x in vars(friction).values()))

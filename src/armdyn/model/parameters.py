@@ -12,7 +12,14 @@ from dataclasses import replace
 
 from armdyn.expression import ZERO, Expression
 from armdyn.model.inertia import Inertia
-from armdyn.model.mechanism import Extra, ExtraKind, Mechanism, lower
+from armdyn.model.mechanism import (
+    Extra,
+    ExtraKind,
+    Mechanism,
+    has_motor_friction,
+    joint_friction,
+    lower,
+)
 from armdyn.model.parts import Friction, Link
 from armdyn.model.robot_model import ModelError, RobotModel
 from armdyn.model.vector import Scalar
@@ -23,12 +30,12 @@ PER_JOINT = (*INERTIAL, "Im", "Fv", "Fs")
 
 def extras(model: RobotModel) -> tuple[Extra, ...]:
     """The extra parameters this robot has, in the order of the vector."""
-    exact = lower(model, lambda x: x)
-    found = [Extra("asymmetry", j) for j, f in enumerate(exact.friction) if f.asymmetry != 0]
-    found += [
-        Extra(kind, f.joint) for f in exact.motor_friction for kind in ("motor_viscous", "motor_coulomb")
-    ]
-    found += [Extra("offset", j) for j, f in enumerate(exact.friction) if f.offset != 0]
+    frictions = [joint_friction(model, link) for link in model.moving]
+    found = [Extra("asymmetry", j) for j, f in enumerate(frictions) if not f.asymmetry.is_zero]
+    for j, link in enumerate(model.moving):
+        if has_motor_friction(model, link):
+            found += [Extra("motor_viscous", j), Extra("motor_coulomb", j)]
+    found += [Extra("offset", j) for j, f in enumerate(frictions) if not f.offset.is_zero]
     return tuple(found)
 
 

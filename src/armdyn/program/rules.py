@@ -108,7 +108,7 @@ def multiply_constants(t: Tape, a: int, b: int) -> int | None:
 def divide_constant(t: Tape, a: int, b: int) -> int | None:
     """x / c = x·(1/c), 0 / x = 0."""
     value = t.value(b)
-    if value is not None and value != 0.0:
+    if value is not None and abs(value) > 1e-300:
         return t.apply("mul", a, t.constant(1.0 / value))
     return t.constant(0.0) if t.is_constant(a, 0.0) else None
 

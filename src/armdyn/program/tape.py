@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from armdyn.program.ops import OPS
 from armdyn.program.rules import RULES
 
@@ -49,7 +51,8 @@ class Tape:
         """The node of an operation, by the rules where one applies; commutative arguments in tape order."""
         nodes = self.nodes
         if all(nodes[a][0] == "const" for a in args):
-            return self.constant(float(OPS[op].value(*(nodes[a][1] for a in args))))
+            with np.errstate(all="ignore"):
+                return self.constant(float(OPS[op].value(*(nodes[a][1] for a in args))))
         for rule in RULES.get(op, ()):
             replaced = rule(self, *args)
             if replaced is not None:
