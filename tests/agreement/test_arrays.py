@@ -204,31 +204,32 @@ def test_out_of_a_strided_view_and_of_float32():
 
 
 @pytest.mark.parametrize(
-    ("out", "error", "text"),
+    ("out", "error"),
     [
-        (np.zeros((3, 5)), ValueError, r"out: expected shape \(3, 6\), found \(3, 5\)"),
-        (np.zeros((1, 3, 6)), ValueError, r"out: expected shape"),
-        (np.zeros((3, 6), int), TypeError, "out: .*int64"),
-        ([[0.0] * 6] * 3, TypeError, "out: expected an array, found list"),
-        ((np.zeros((3, 6)), np.zeros((3, 6))), ValueError, "out: expected 1 arrays, found 2"),
+        (np.zeros((3, 5)), ValueError),
+        (np.zeros((2, 6)), ValueError),
+        (np.zeros((3, 6), int), TypeError),
+        ([[0.0] * 6] * 3, TypeError),
+        ((np.zeros((3, 6)), np.zeros((3, 6))), ValueError),
     ],
 )
-def test_wrong_out(out, error, text):
+def test_wrong_out_and_numpys_error(out, error):
     robot = ROBOTS["puma560"]
-    with pytest.raises(error, match=text):
+    with pytest.raises(error):
         robot.gravity(np.zeros((3, 6)), out=out)
 
 
 @every_method
-def test_wrong_shapes_name_the_argument(method):
+def test_wrong_shapes_and_numpys_error_with_a_note(method):
     robot = ROBOTS["puma560"]
     names = METHODS[method][0]
     right = arguments(robot, method)
     for i, name in enumerate(names):
         for wrong in (np.zeros(5), np.zeros((6, 1)), 1.0, [], np.zeros((2, 7))):
             inputs = [*right[:i], wrong, *right[i + 1 :]]
-            with pytest.raises(ValueError, match=rf"{method}: {name}: expected shape \(\.\.\., 6\), found"):
+            with pytest.raises(ValueError, match=method) as caught:
                 getattr(robot, method)(*inputs)
+            assert f"{name} (..., 6)" in "".join(caught.value.__notes__)
 
 
 @every_method
@@ -237,37 +238,36 @@ def test_wrong_shapes_name_the_argument(method):
     ["123456", ["a"] * 6, [None] * 6, [1j] * 6, np.array(["2020-01-01"] * 6, "M8[D]"), {"q": 1}, object()],
     ids=["text", "texts", "None", "complex", "dates", "dict", "object"],
 )
-def test_wrong_dtypes_name_the_argument(method, wrong):
+def test_wrong_dtypes_and_numpys_error(method, wrong):
     robot = ROBOTS["puma560"]
     right = arguments(robot, method)
-    for i, name in enumerate(METHODS[method][0]):
-        with pytest.raises((TypeError, ValueError), match=rf"{method}: {name}: "):
+    for i in range(len(METHODS[method][0])):
+        with pytest.raises((TypeError, ValueError)):
             getattr(robot, method)(*right[:i], wrong, *right[i + 1 :])
 
 
 @every_method
-def test_ragged_lists_name_the_argument(method):
+def test_ragged_lists_and_numpys_error(method):
     robot = ROBOTS["puma560"]
     right = arguments(robot, method)
-    for i, name in enumerate(METHODS[method][0]):
-        with pytest.raises(ValueError, match=rf"{method}: {name}: not an array"):
+    for i in range(len(METHODS[method][0])):
+        with pytest.raises(ValueError, match="inhomogeneous"):
             getattr(robot, method)(*right[:i], [[0] * 6, [0] * 5], *right[i + 1 :])
 
 
-def test_wrong_wrench_and_wrong_base_name_the_argument():
+def test_wrong_wrench_and_wrong_base_are_noted():
     robot = ROBOTS["puma560"]
     right = arguments(robot, "inverse_dynamics")
-    with pytest.raises(ValueError, match=r"wrench: expected shape \(\.\.\., 6\), found \(3,\)"):
+    with pytest.raises(ValueError, match="size 3 is different from 6"):
         robot.inverse_dynamics(*right, np.zeros(3))
-    with pytest.raises(
-        ValueError, match=r"base\.angular_velocity: expected shape \(\.\.\., 3\), found \(6,\)"
-    ):
+    with pytest.raises(ValueError, match="size 6 is different from 3") as caught:
         robot.inverse_dynamics(*right, base=BaseMotion(np.zeros(6)))
+    assert "base.angular_velocity (..., 3)" in "".join(caught.value.__notes__)
 
 
-def test_batches_that_do_not_broadcast_name_the_arguments():
+def test_batches_that_do_not_broadcast():
     robot = ROBOTS["puma560"]
-    with pytest.raises(ValueError, match=r"do not broadcast: q \(2, 6\), qd \(3, 6\)"):
+    with pytest.raises(ValueError, match=r"could not be broadcast together"):
         robot.coriolis(np.zeros((2, 6)), np.zeros((3, 6)))
 
 
