@@ -32,7 +32,7 @@ format: $(VENV)/installed-dev  ## let ruff fix and format the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/installed-dev  ## run the benchmarks
+bench: $(VENV)/installed-bench  ## run the benchmarks against other libraries
 	$(BIN)/python benchmarks/run.py
 
 clean:  ## remove what was built and cached; .venv stays
@@ -51,6 +51,11 @@ $(VENV)/created:
 $(VENV)/installed: pyproject.toml | $(VENV)/created
 	@echo "Installing armdyn into $(VENV)"
 	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/installed-bench: $(VENV)/installed-dev
+	@echo "Installing the libraries armdyn is measured against into $(VENV)"
+	@$(PIP) --editable ".[bench]" || echo "Not all could be installed; the benchmarks say which are missing"
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/created

@@ -95,6 +95,8 @@ class Reader:
     def direction(self, key: str) -> Vector:
         """Three numbers, made a unit vector exactly."""
         entries = self.numbers(key, 3)
+        if any(x.number and not Fraction(1, 10**100) < abs(x.number) < 10**100 for x in entries):
+            self.fail(key, "a direction is three numbers between 1e-100 and 1e100, or zero")
         squares = sum((x * x for x in entries), ZERO)
         norm = squares.number
         if norm is None:

@@ -120,7 +120,8 @@ def _symbols(table: Mapping[str, Any], source: str) -> Symbols:
     for name in reader.table:
         if problem := symbol_name_problem(str(name)):
             reader.fail(str(name), problem)
-        found[name] = None if reader.raw(name) == "free" else reader.number(name)
+        value = reader.raw(name)
+        found[name] = None if isinstance(value, str) and value == "free" else reader.number(name)
     return found
 
 
