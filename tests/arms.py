@@ -33,10 +33,10 @@ KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
 
 
 def law(*strategies: st.SearchStrategy, examples: int = 20, thorough: int | None = None) -> Callable:
-    """A test over random draws: some examples in the quick suite, ten times as many in the slow one."""
+    """A test over random draws: some examples in the quick suite, more in the slow one."""
 
     def decorate(check: Callable[..., None]) -> Callable[..., None]:
-        many = pytest.param(thorough or 10 * examples, marks=pytest.mark.slow)
+        many = pytest.param(thorough or 5 * examples, marks=pytest.mark.slow)
 
         @pytest.mark.parametrize("examples", [examples, many])
         def test(examples: int) -> None:
