@@ -19,7 +19,7 @@ def test_newton_euler_and_lagrange_of_rational_arms(model):
     assert all(statement.terms > 0 for statement in proof.statements[:2])
 
 
-@law(robots((1, 3), plates=False, rotors=ROTORS), examples=4)
+@law(robots((1, 3), plates=False, rotors=ROTORS), examples=3, thorough=10)
 def test_newton_euler_and_lagrange_of_arms_with_any_angle(robot):
     """The ring then has cosines, sines and square roots of constants too."""
     assert Equations(robot.model).prove()
