@@ -77,7 +77,8 @@ def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
     style, n = printer.style, equations.n
     long = any(row.size > 50 * LIMIT or len(row.expanded) > LIMIT for row in equations.tau)
     rows = [] if long else [_row(equations, printer, i) for i in range(n)]
-    if not rows or max(visible(term) for row in rows for term in row) > 2 * _WIDTH[style.name]:
+    widest = max((visible(term) for row in rows for term in row), default=0)
+    if not rows or widest > 2 * _WIDTH[style.name]:
         return _compact(equations, style, names)
     tau = r"\tau" if style is LATEX else "tau"
     lines = [(_entry_name(style, tau, i + 1), row or ["0"]) for i, row in enumerate(rows)]
