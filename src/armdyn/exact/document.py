@@ -14,6 +14,7 @@ from armdyn.expression import ArmdynError
 
 Notation = Literal["book", "craig"]
 _WIDTH = {"text": 110, "latex": 78}  # visible characters of a line of formula
+_TERMS_ALIGNED = 100
 _SPACING = ("left", "right", "quad")
 _COMMAND = re.compile(r"\\[A-Za-z]+|[{}_^ ]")
 
@@ -203,8 +204,20 @@ def latex(title: str, parts: list[Section]) -> str:
     for section in parts:
         blocks.append(rf"\subsection*{{{escaped(section.title)}}}")
         blocks += [section.text] if section.text else []
-        blocks += [_align(section.lines, r"\begin{align*}", r"\end{align*}")] if section.lines else []
+        blocks += [_align(lines, r"\begin{align*}", r"\end{align*}") for lines in _chunks(section.lines)]
     return "\n".join(blocks) + "\n"
+
+
+def _chunks(lines: list[tuple[str, list[str]]]) -> Iterator[list[tuple[str, list[str]]]]:
+    """Lines in portions that TeX can align at once."""
+    chunk: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if chunk and sum(len(terms) for _, terms in chunk) + len(line[1]) > _TERMS_ALIGNED:
+            yield chunk
+            chunk = []
+        chunk.append(line)
+    if chunk:
+        yield chunk
 
 
 def escaped(text: str) -> str:
