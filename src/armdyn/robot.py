@@ -24,7 +24,7 @@ from armdyn.model import (
     lower,
     physics_warnings,
 )
-from armdyn.model.inertia import Number, Tensor
+from armdyn.model.inertia import TENSOR_KEYS, Number, tensor
 from armdyn.model.parameters import extras, parameter_names, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
 from armdyn.program import Program
@@ -81,16 +81,16 @@ class Robot:
         Symbols in the arguments must be the robot's own or are added as free ones.
         """
         entries = dict(inertia or {})
-        keys = ("xx", "xy", "xz", "yy", "yz", "zz")
+        keys = TENSOR_KEYS
         if unknown := set(entries) - set(keys):
             raise ModelError(f"payload: inertia: unknown entry '{unknown.pop()}'; allowed: {', '.join(keys)}")
         if isinstance(com, str) or len(com) != 3:
             found = com if isinstance(com, str) else len(com)
             raise ModelError(f"payload: com: expected 3 numbers, found {found}")
-        tensor: Tensor = tuple(expression(entries.get(k, 0)) for k in keys)  # type: ignore[assignment]
+        moments = tensor(expression(entries.get(k, 0)) for k in keys)
         x, y, z = (expression(c) for c in com)
-        load = Inertia.at_com(expression(mass), (x, y, z), tensor)
-        used = (load.mass, x, y, z, *tensor)
+        load = Inertia.at_com(expression(mass), (x, y, z), moments)
+        used = (load.mass, x, y, z, *moments)
         model = _declare(self._model, used)
         for problem in impossible_inertia(model, load):
             raise ModelError(f"payload: {problem}")

@@ -12,7 +12,7 @@ from typing import Any
 from armdyn.description import dh
 from armdyn.description.reader import BadNumber, DescriptionError, Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, rational
-from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor
+from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Coulomb, Friction, Limits, Link, Motor, Transform
 from armdyn.model.robot_model import (
     BASE,
@@ -175,9 +175,9 @@ def _inertia(reader: Reader) -> Inertia:
     if mass.is_zero and any(not Expression.of(x).is_zero for x in com):
         reader.fail("com", "given, but the mass is 0 or missing")
     table = reader.sub("inertia")
-    tensor: Tensor = tuple(table.number(key, 0) for key in TENSOR_KEYS)  # type: ignore[assignment]
+    entries = tensor(table.number(key, 0) for key in TENSOR_KEYS)
     table.finish()
-    return Inertia.at_com(mass, com, tensor)
+    return Inertia.at_com(mass, com, entries)
 
 
 def _friction(reader: Reader, offset: bool) -> Friction:

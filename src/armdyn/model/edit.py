@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, cast
 
 from armdyn.expression import Expression
-from armdyn.model.inertia import Inertia
+from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Friction, Link, Motor, Transform
 from armdyn.model.robot_model import BASE, ModelError, RobotModel
 from armdyn.model.vector import Scalar, Vector, vector
@@ -97,17 +97,17 @@ class _Naming:
         free = self.inertial_zeros
         mass = Expression.of(body.mass)
         massless = mass.is_zero and all(Expression.of(h).is_zero for h in body.moment)
-        keys = ("xx", "xy", "xz", "yy", "yz", "zz")
+        keys = TENSOR_KEYS
         com = body.moment if massless else body.com if not mass.is_zero else None
         if com is None:  # a first moment without mass: only the linear form can say it
             moment = self.vector(body.moment, f"mc{{axis}}{i}", free)
-            tensor = tuple(self(x, f"I{k}{i}", free) for x, k in zip(body.tensor, keys, strict=True))
-            return Inertia(self(mass, f"m{i}", free), moment, tensor)  # type: ignore[arg-type]
+            entries = tensor(self(x, f"I{k}{i}", free) for x, k in zip(body.tensor, keys, strict=True))
+            return Inertia(self(mass, f"m{i}", free), moment, entries)
         about_com = body.tensor if massless else body.tensor_at_com
         return Inertia.at_com(
             self(mass, f"m{i}", free),
             self.vector(com, f"c{{axis}}{i}", free),
-            tuple(self(x, f"I{k}{i}", free) for x, k in zip(about_com, keys, strict=True)),  # type: ignore[arg-type]
+            tensor(self(x, f"I{k}{i}", free) for x, k in zip(about_com, keys, strict=True)),
         )
 
     def friction(self, f: Friction, suffix: str) -> Friction:

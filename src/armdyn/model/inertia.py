@@ -7,6 +7,7 @@ entries are entries of the matrix (`xy` is I[0,1] = −∫xy dm), in the order x
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -20,6 +21,12 @@ Tensor: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Number: TypeAlias = Expression | int | float | Fraction | str
 TENSOR_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
 ZERO6: Tensor = (0, 0, 0, 0, 0, 0)
+
+
+def tensor(entries: Iterable[Scalar]) -> Tensor:
+    """Six entries in the order xx xy xz yy yz zz."""
+    xx, xy, xz, yy, yz, zz = entries
+    return (xx, xy, xz, yy, yz, zz)
 
 
 def tensor_matrix(t: Tensor) -> Matrix:
@@ -105,18 +112,18 @@ class Inertia:
 
     def principal(self) -> tuple[np.ndarray, np.ndarray]:
         """Principal moments about the centre of mass, ascending, and the axes as columns (numbers only)."""
-        tensor = self.tensor_at_com if _float(self.mass) else self.tensor
-        M = np.array([[_float(x) for x in row] for row in tensor_matrix(tensor)])
+        about = self.tensor_at_com if _float(self.mass) else self.tensor
+        M = np.array([[_float(x) for x in row] for row in tensor_matrix(about)])
         moments, axes = np.linalg.eigh(M)
         return moments, axes
 
 
 def _plus(a: Tensor, b: Tensor) -> Tensor:
-    return tuple(x + y for x, y in zip(a, b, strict=True))
+    return tensor(x + y for x, y in zip(a, b, strict=True))
 
 
 def _scaled(k: Scalar, a: Tensor) -> Tensor:
-    return tuple(k * x for x in a)
+    return tensor(k * x for x in a)
 
 
 def _float(x: Scalar) -> float:

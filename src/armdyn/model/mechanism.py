@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from armdyn.expression import Expression
-from armdyn.model.inertia import Inertia, Tensor
+from armdyn.model.inertia import Inertia, Tensor, tensor
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import BASE, RobotModel
 from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, apply, vector
@@ -176,7 +176,7 @@ def with_parameters(
 
 
 def _inertia(values: Sequence[Scalar]) -> Inertia:
-    return Inertia(values[0], (values[1], values[2], values[3]), tuple(values[4:10]))
+    return Inertia(values[0], (values[1], values[2], values[3]), tensor(values[4:10]))
 
 
 def is_coupled(motor: Motor) -> bool:
@@ -202,8 +202,7 @@ class _Converter:
         return Transform(vector(self.vector(row) for row in T.R), self.vector(T.p))
 
     def inertia(self, i: Inertia) -> Inertia:
-        tensor: Tensor = tuple(self(x) for x in i.tensor)
-        return Inertia(self(i.mass), self.vector(i.moment), tensor)
+        return Inertia(self(i.mass), self.vector(i.moment), tensor(self(x) for x in i.tensor))
 
 
 _Places = dict[str, tuple[int, Transform]]

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from armdyn.expression import ZERO, Expression
-from armdyn.model.inertia import Inertia
+from armdyn.model.inertia import Inertia, tensor
 from armdyn.model.mechanism import (
     Extra,
     ExtraKind,
@@ -78,7 +78,7 @@ def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotMod
     rest = lower(bare, lambda x: x)
     for j, link in enumerate(model.moving):
         own = values[13 * j : 13 * j + 13]
-        target = Inertia(own[0], (own[1], own[2], own[3]), tuple(own[4:10]))  # type: ignore[arg-type]
+        target = Inertia(own[0], (own[1], own[2], own[3]), tensor(own[4:10]))
         friction = Friction(
             viscous=own[11] - rest.friction[j].viscous,
             coulomb=_pair(

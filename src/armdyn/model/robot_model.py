@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from armdyn.expression import ArmdynError, Expression, decimal_text
-from armdyn.model.inertia import Inertia
+from armdyn.model.inertia import Inertia, tensor
 from armdyn.model.parts import Limits, Link, RotorModel, Transform
 from armdyn.model.vector import ZERO3, Vector
 
@@ -199,7 +199,7 @@ def principal_moments(model: RobotModel, inertia: Inertia) -> np.ndarray | None:
     if not _has_value(model, entries):
         return None
     m, *rest = (model.number(x) for x in entries)
-    numbers = Inertia(m, (rest[0], rest[1], rest[2]), tuple(rest[3:]))  # type: ignore[arg-type]
+    numbers = Inertia(m, (rest[0], rest[1], rest[2]), tensor(rest[3:]))
     return numbers.principal()[0]
 
 
