@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.kernels import kernel as kernel_module
-from armdyn.kernels import set_threads
+from armdyn.kernels import machine, set_threads
 from kernels.tools import arguments
 
 METHODS = [m for m in ("fork", "spawn", "forkserver") if m in multiprocessing.get_all_start_methods()]
@@ -74,7 +73,7 @@ def test_a_fork_while_another_thread_compiles(robot, fresh_cache):
     taken, done = threading.Event(), threading.Event()
 
     def compile_for_long():
-        with kernel_module._compiling:
+        with machine.lock():
             taken.set()
             done.wait(LIMIT)
 
