@@ -297,6 +297,8 @@ def export_c(
     """Write C99 that needs libm only: a header, a source and a small test program."""
     loaded = _load(robot, rotors)
     names = list(FUNCTIONS) if functions == "all" else [x.strip() for x in functions.split(",") if x.strip()]
+    if not names:
+        raise ArmdynError(f"--functions: none given; allowed: {', '.join(FUNCTIONS)}")
     programs = {name: loaded.program(name) for name in names}
     joints = [f"{link.name} ({link.joint})" for link in loaded.model.moving]
     scalar = "float" if single else "double"

@@ -327,6 +327,11 @@ class Robot:
         if function not in FUNCTIONS:
             raise ModelError(f"function: found '{function}'; allowed: {', '.join(FUNCTIONS)}")
         allowed = FUNCTIONS[function].optional
+        if isinstance(optional, str) or len(set(optional)) != len(optional):
+            raise ModelError(f"optional: found {optional!r}; a list of different names is expected")
+        base = [name for name in optional if name in BASE_INPUTS]
+        if base and len(base) != len(BASE_INPUTS):
+            raise ModelError(f"optional: a moving base takes all of {', '.join(BASE_INPUTS)}")
         if unknown := [name for name in optional if name not in allowed]:
             raise ModelError(f"{function}: no input '{unknown[0]}'; allowed: {', '.join(allowed) or 'none'}")
         return self._kernel((function, "", *optional)).program

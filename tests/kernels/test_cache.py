@@ -16,6 +16,12 @@ from kernels.tools import kernel_of
 Q = np.array([0.3, -0.7])
 
 
+@pytest.fixture(autouse=True)
+def only_the_disk(monkeypatch):
+    """What this process has loaded already is not remembered: every robot goes to the folder."""
+    monkeypatch.setattr(kernel_module, "loaded", lambda names: None)
+
+
 class Compiled(AssertionError):
     """Something was compiled that need not be."""
 

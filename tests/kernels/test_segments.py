@@ -23,7 +23,7 @@ def test_parts_give_the_same_results(monkeypatch, fresh_cache, segment, function
     robot = Robot.load("elbow")
     program = robot.program(function)
     operations = sum(program.counts.values())
-    assert len(parts(program)) == -(-operations // segment)
+    assert len(parts(program)) >= -(-operations // segment)
     for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):
         inputs = [x.astype(dtype) for x in arguments(robot, function, (19,))]
         found = as_tuple(getattr(robot, function)(*inputs))

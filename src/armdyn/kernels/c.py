@@ -16,6 +16,7 @@ from armdyn.program.ops import OPS
 from armdyn.program.program import Program
 
 _WIDTH = 100
+_TAKEN = frozenset(("math", "stdio", "stdlib", "string", "float", "double", "int", "void", "main", "test"))
 _UNITS = {
     "q": "joint positions [rad or m]",
     "qd": "joint velocities [rad/s or m/s]",
@@ -68,7 +69,7 @@ class CSource:
 def identifier(text: str) -> str:
     """A C identifier from any name."""
     found = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or "robot"
-    return f"robot_{found}" if found[0].isdigit() else found
+    return f"robot_{found}" if found[0].isdigit() or found in _TAKEN else found
 
 
 def c_source(
@@ -87,10 +88,10 @@ def c_source(
 def _provenance(title: str, joints: Sequence[str], scalar: str, version: str) -> str:
     lines = [f" * {title}: made by armdyn {version}, {scalar} precision, C99, needs libm only."]
     lines += [f" * joint {i + 1}: {joint}" for i, joint in enumerate(joints)]
-    return "/*\n" + "\n".join(line.replace("*/", "* /") for line in lines) + "\n */\n"
+    return "/*\n" + "\n".join(line.replace("*/", "* /").replace("/*", "/ *") for line in lines) + "\n */\n"
 
 
-def _outputs(name: str, program: Program) -> list[tuple[str, int]]:
+def _outputs(program: Program) -> list[tuple[str, int]]:
     labels = ["out"] if len(program.outputs) == 1 else [f"out{k + 1}" for k in range(len(program.outputs))]
     return [(label, prod(shape)) for label, (_, shape) in zip(labels, program.outputs, strict=True)]
 
@@ -101,7 +102,7 @@ def _input_names(program: Program) -> list[tuple[str, int]]:
 
 def _prototype(prefix: str, name: str, program: Program, scalar: str) -> str:
     arguments = [f"const {scalar} {x}[{size}]" for x, size in _input_names(program)]
-    arguments += [f"{scalar} {x}[{size}]" for x, size in _outputs(name, program)]
+    arguments += [f"{scalar} {x}[{size}]" for x, size in _outputs(program)]
     return f"void {prefix}_{name}({', '.join(arguments)})"
 
 
@@ -111,9 +112,7 @@ def _documented(prefix: str, name: str, program: Program, scalar: str) -> str:
     for (key, size), (x, _) in zip(program.inputs, _input_names(program), strict=True):
         lines.append(f" * {x}[{size}]: {_UNITS.get(key, key)}")
     meanings = _RESULTS.get(name, ("",) * len(program.outputs))
-    for (x, size), (_, shape), meaning in zip(
-        _outputs(name, program), program.outputs, meanings, strict=True
-    ):
+    for (x, size), (_, shape), meaning in zip(_outputs(program), program.outputs, meanings, strict=True):
         dimensions = "x".join(map(str, shape)) or "scalar"
         lines.append(f" * {x}[{size}]: {meaning} ({dimensions})")
     counts = ", ".join(f"{n} {op}" for op, n in program.counts.items())
@@ -122,11 +121,11 @@ def _documented(prefix: str, name: str, program: Program, scalar: str) -> str:
 
 
 def _definition(prefix: str, name: str, program: Program, scalar: str) -> str:
-    lines = list(_statements(name, program, scalar))
+    lines = list(_statements(program, scalar))
     return f"{_prototype(prefix, name, program, scalar)}\n{{\n" + "\n".join(lines) + "\n}\n"
 
 
-def _statements(name: str, program: Program, scalar: str) -> Iterator[str]:
+def _statements(program: Program, scalar: str) -> Iterator[str]:
     places = [f"{x}[{k}]" for x, size in _input_names(program) for k in range(size)]
     suffix = "f" if scalar == "float" else ""
     values: list[str] = []
@@ -146,7 +145,7 @@ def _statements(name: str, program: Program, scalar: str) -> Iterator[str]:
             yield f"    const {scalar} v{i} = {expression};"
             values.append(f"v{i}")
     k = 0
-    for x, size in _outputs(name, program):
+    for x, size in _outputs(program):
         for j in range(size):
             yield f"    {x}[{j}] = {values[program.results[k]]};"
             k += 1
@@ -197,7 +196,7 @@ def _test_block(prefix: str, name: str, program: Program, scalar: str) -> str:
     states = [rng.uniform(-1.0, 1.0, size) for _, size in program.inputs]
     expected = [np.ravel(x) for x in evaluate(program, *states)]
     inputs = [x for x, _ in _input_names(program)]
-    outputs = _outputs(name, program)
+    outputs = _outputs(program)
     lines = ["    {"]
     lines += [f"        {_array(scalar, x, values)}" for x, values in zip(inputs, states, strict=True)]
     for (x, size), values in zip(outputs, expected, strict=True):

@@ -21,7 +21,7 @@ _MAGIC = b"armdyn object 1\n"
 def cache_folder() -> Path:
     """$ARMDYN_CACHE, or the user's cache folder."""
     if given := os.environ.get("ARMDYN_CACHE"):
-        return Path(given)
+        return Path(given).expanduser()
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", Path.home())) / "armdyn" / "cache"
     if sys.platform == "darwin":

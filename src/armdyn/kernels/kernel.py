@@ -7,7 +7,6 @@ computes in float64, or in float32 when all inputs are float32.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from armdyn.kernels import cache
 from armdyn.kernels.gufunc import make_gufunc
 from armdyn.kernels.loop import module_ir
-from armdyn.kernels.machine import compile_ir, load_object, lock, toolchain, vector_bytes
+from armdyn.kernels.machine import compile_ir, is_full, load_object, loaded, lock, toolchain, vector_bytes
 from armdyn.kernels.single import layout_is_known, make_single, single_ir
 from armdyn.kernels.threads import MINIMUM_ROWS, call_in_slices, get_threads
 from armdyn.program.evaluate import evaluate
@@ -55,40 +54,46 @@ class Kernel:
     ) -> None:
         self.name, self.inputs, self.outputs = name, tuple(inputs), tuple(outputs)
         self._record, self._identity = record, identity
+        self._made: dict[str, Any] = {}
 
-    @cached_property
+    # What follows is made once, without functools.cached_property: its lock would be shared by all kernels.
+
+    @property
     def program(self) -> Program:
-        return self._record()
+        return cast(Program, self._once("program", self._record))
 
-    @cached_property
+    @property
     def float64(self) -> Any:
         """The gufunc in double precision."""
-        return self._gufunc(_FLOAT64, self._double[0])
+        return self._once("float64", lambda: self._gufunc(_FLOAT64, self._loaded("double")[0]))
 
-    @cached_property
+    @property
     def float32(self) -> Any:
         """The gufunc in single precision."""
-        with lock():
-            return self._gufunc(_FLOAT32, self._loaded("float")[0])
+        return self._once("float32", lambda: self._gufunc(_FLOAT32, self._loaded("float")[0]))
 
-    @cached_property
+    @property
     def single(self) -> Callable[..., Any]:
         """The function for single calls: the result, or None for what it leaves to the gufunc."""
-        if len(self._double) == 1:
-            return lambda *_: None
-        _, function, context = self._double
-        return cast(Callable[..., Any], make_single(function, context, self.name))
+        return cast(Callable[..., Any], self._once("single", self._make_single))
 
-    @cached_property
-    def _double(self) -> list[int]:
-        with lock():
-            return self._loaded("double")
+    def _make_single(self) -> Callable[..., Any]:
+        addresses = self._loaded("double")
+        if len(addresses) == 1:
+            return lambda *_: None
+        return cast(Callable[..., Any], make_single(addresses[1], addresses[2], self.name))
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        if name not in self._made:
+            with lock():
+                if name not in self._made:
+                    self._made[name] = make()
+        return self._made[name]
 
     def _gufunc(self, dtype: np.dtype[Any], address: int) -> Any:
-        with lock():
-            signature = ",".join(f"({size})" for _, size in self.inputs) + "->"
-            signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in self.outputs)
-            return make_gufunc(address, self.name, signature, len(self.inputs), len(self.outputs), dtype)
+        signature = ",".join(f"({size})" for _, size in self.inputs) + "->"
+        signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in self.outputs)
+        return make_gufunc(address, self.name, signature, len(self.inputs), len(self.outputs), dtype)
 
     def _loaded(self, scalar: str) -> list[int]:
         """Addresses of the loop and, in double precision, of the single call and its context."""
@@ -97,6 +102,8 @@ class Kernel:
         key = cache.digest_of(*parts)
         name = key[:24]
         names = [f"loop_{name}"] + ([f"single_{name}", f"context_{name}"] if with_single else [])
+        if addresses := loaded(names):
+            return addresses
         code = cache.read(key)
         if code is None:
             width = vector_bytes() // (8 if scalar == "double" else 4)
@@ -107,20 +114,20 @@ class Kernel:
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """One array, or a tuple of arrays when there are several outputs."""
-        if out is None and _settings["backend"] == "compiled":
-            result = self.single(*arrays)
+        single = self._made.get("single")
+        if single is None or _settings["backend"] == "evaluator":
+            if _settings["backend"] == "evaluator" or is_full():
+                return self._evaluated(arrays, out)
+            single = self.single
+        if out is None:
+            result = single(*arrays)
             if result is not None:
                 return result
-        if len(arrays) != len(self.inputs):
-            names = ", ".join(name for name, _ in self.inputs)
-            raise TypeError(f"{self.name} takes {names}; found {len(arrays)} arguments")
-        inputs = [np.asanyarray(x) for x in arrays]
-        single = all(x.dtype == _FLOAT32 for x in inputs)
-        if _settings["backend"] == "evaluator":
-            return self._evaluated(inputs, out, _FLOAT32 if single else _FLOAT64)
-        gufunc = self.float32 if single else self.float64
+        inputs = self._arrays(arrays)
+        float32 = all(x.dtype == _FLOAT32 for x in inputs)
+        gufunc = self.float32 if float32 else self.float64
         batch = self._large_batch(inputs) if get_threads() > 1 and not _overlap(inputs, out) else None
-        outputs = None if batch is None else self._outputs(out, batch, _FLOAT32 if single else _FLOAT64)
+        outputs = None if batch is None else self._outputs(out, batch, _FLOAT32 if float32 else _FLOAT64)
         if batch is None or outputs is None:
             return self._called(gufunc, inputs, out)
         call_in_slices(gufunc, inputs, outputs, batch)
@@ -135,8 +142,16 @@ class Kernel:
             error.add_note(f"{self.name} takes {takes}")
             raise
 
-    def _evaluated(self, inputs: Sequence[np.ndarray], out: Any, dtype: np.dtype[Any]) -> Any:
+    def _arrays(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(name for name, _ in self.inputs)
+            raise TypeError(f"{self.name} takes {names}; found {len(arrays)} arguments")
+        return [np.asanyarray(x) for x in arrays]
+
+    def _evaluated(self, arrays: Sequence[Any], out: Any) -> Any:
         """By the evaluator that defines what a program means: nothing is compiled."""
+        inputs = self._arrays(arrays)
+        dtype = _FLOAT32 if all(x.dtype == _FLOAT32 for x in inputs) else _FLOAT64
         for x, (name, _) in zip(inputs, self.inputs, strict=True):
             if x.dtype.kind not in "biuf":
                 raise TypeError(f"{self.name}: {name}: expected real numbers, found dtype {x.dtype}")
@@ -151,7 +166,10 @@ class Kernel:
 
     def _large_batch(self, inputs: Sequence[np.ndarray]) -> Shape | None:
         """The batch shape, if it is worth several threads and NumPy will find nothing wrong with it."""
-        if any(x.ndim == 0 or x.shape[-1] != size for x, (_, size) in zip(inputs, self.inputs, strict=False)):
+        if any(
+            type(x) is not np.ndarray or x.ndim == 0 or x.shape[-1] != size
+            for x, (_, size) in zip(inputs, self.inputs, strict=False)
+        ):
             return None
         try:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in inputs))

@@ -20,21 +20,25 @@ SEGMENT = 600  # operations in one function
 
 
 def body_ir(program: Program, lane: Lane) -> str:
-    """`@body_W(in, out)` and what it needs."""
+    """`@body_W(in, out, scratch)` and what it needs."""
     emitter = _Emitter(program, lane)
     segments = list(emitter.segments())
-    w, slots = lane.width, max(1, emitter.slot_count)
+    w = lane.width
     calls = "\n".join(
         f"  call void @part{k}_{w}(ptr %in, ptr %out, ptr %scratch)" for k in range(len(segments))
     )
     main = f"""
-define internal void @body_{w}(ptr noalias %in, ptr noalias %out) {{
-  %scratch = alloca [{slots} x {lane.type}], align {lane.align}
+define internal void @body_{w}(ptr noalias %in, ptr noalias %out, ptr noalias %scratch) {{
 {calls}
   ret void
 }}
 """
     return "\n".join([*segments, main, routines_ir(lane, {node[0] for node in program.nodes})])
+
+
+def scratch_slots(program: Program, lane: Lane) -> int:
+    """How many registers the parts of a program hand on through scratch."""
+    return _Emitter(program, lane).slot_count
 
 
 class _Emitter:
@@ -79,10 +83,12 @@ class _Emitter:
         results: dict[int, list[int]] = {}
         for k, r in enumerate(self.program.results):
             results.setdefault(r, []).append(k)
-        for k, part in enumerate(self.parts):
-            lines = list(self._part(part, results))
-            if k == len(self.parts) - 1:
-                lines += self._plain_results(results)
+        blocks = [list(self._part(part, results)) for part in self.parts]
+        plain = [
+            (i, k) for i, places in results.items() if self.program.nodes[i][0] not in OPS for k in places
+        ]
+        blocks += [list(self._plain(plain[j : j + SEGMENT])) for j in range(0, len(plain), SEGMENT)]
+        for k, lines in enumerate(blocks):
             yield (
                 f"define internal void @part{k}_{self.lane.width}"
                 "(ptr noalias %in, ptr noalias %out, ptr noalias %scratch) {\n"
@@ -122,23 +128,13 @@ class _Emitter:
         yield f"  %{name} = getelementptr {self.lane.type}, ptr %{target}, i64 {k}"
         yield f"  store {self.lane.type} {value}, ptr %{name}, align {self.lane.align}"
 
-    def _plain_results(self, results: dict[int, list[int]]) -> Iterator[str]:
+    def _plain(self, entries: list[tuple[int, int]]) -> Iterator[str]:
         """Outputs that are constants or inputs as they are."""
-        for i, places in results.items():
-            if self.program.nodes[i][0] in OPS:
-                continue
-            for k in places:
-                here: dict[int, str] = {}
-                lines = list(self._fetch(i, here))
-                value = here[i]
-                for line in lines:
-                    yield (
-                        line.replace(f"%p{i} ", f"%p{i}o{k} ")
-                        .replace(f"%p{i},", f"%p{i}o{k},")
-                        .replace(f"%v{i} ", f"%v{i}o{k} ")
-                    )
-                renamed = f"%v{i}o{k}" if lines else value
-                yield from self._store("out", k, renamed, f"o{k}")
+        here: dict[int, str] = {}
+        for i, k in entries:
+            if i not in here:
+                yield from self._fetch(i, here)
+            yield from self._store("out", k, here[i], f"o{k}")
 
     def _operation(self, i: int, op: str, args: list[str], first: int, pairs: set[int]) -> Iterator[str]:
         spelling = OPS[op].llvm

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from math import prod
 
 from armdyn.kernels.lane import Lane
-from armdyn.kernels.llvm import body_ir
+from armdyn.kernels.llvm import body_ir, scratch_slots
 from armdyn.program.program import Program, Shape
 
 
@@ -31,7 +31,7 @@ def module_ir(program: Program, scalar: str, width: int, name: str, further: str
             _strided_ir(scalar, "gather"),
             _strided_ir(scalar, "scatter"),
             _masked_declarations(wide),
-            _loop_ir(f"loop_{name}", wide, shapes, len(program.inputs)),
+            _loop_ir(f"loop_{name}", wide, shapes, len(program.inputs), scratch_slots(program, wide)),
             further,
         ]
     )
@@ -181,18 +181,18 @@ def _strided_ir(scalar: str, direction: str) -> str:
     )
 
 
-def _loop_ir(name: str, lane: Lane, shapes: Sequence[Shape], inputs: int) -> str:
+def _loop_ir(name: str, lane: Lane, shapes: Sequence[Shape], inputs: int, slots: int) -> str:
     """The loop itself: full registers, then the rest one by one."""
     operands = [_Operand(i, shape, i < inputs, lane) for i, shape in enumerate(shapes)]
     columns_in = sum(o.size for o in operands if o.is_input)
     columns_out = sum(o.size for o in operands if not o.is_input)
+    workspace, release = workspace_ir(lane, columns_in, columns_out, slots)
     start_in = start_out = 0
     core = len(shapes)
     lines = [
         f"define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data) {{",
         "entry:",
-        f"  %in = alloca [{max(1, columns_in)} x {lane.type}], align 64",
-        f"  %out = alloca [{max(1, columns_out)} x {lane.type}], align 64",
+        *workspace,
         "  %environment = alloca [128 x i8], align 16",
         "  %saved = call i32 @fegetenv(ptr %environment)",
         "  %rows = load i64, ptr %dims",
@@ -215,8 +215,37 @@ def _loop_ir(name: str, lane: Lane, shapes: Sequence[Shape], inputs: int) -> str
     lines += ["  br i1 %left, label %single, label %end", "single:", "  br label %single_0"]
     lines += _pass_ir(operands, "single", "%s", 1, lane.scalar)
     lines += ["single_done:", "  br label %single_test", "end:"]
-    lines += ["  %restored = call i32 @fesetenv(ptr %environment)", "  ret void", "}"]
-    return "declare i32 @fegetenv(ptr)\ndeclare i32 @fesetenv(ptr)\n" + "\n".join(lines) + "\n"
+    lines += ["  %restored = call i32 @fesetenv(ptr %environment)", *release]
+    lines += ["  ret void", "}"]
+    return (
+        "declare i32 @fegetenv(ptr)\ndeclare i32 @fesetenv(ptr)\n"
+        + WORKSPACE_DECLARATIONS
+        + "\n".join(lines)
+        + "\n"
+    )
+
+
+WORKSPACE_DECLARATIONS = "declare ptr @malloc(i64)\ndeclare void @free(ptr)\n"
+
+
+ON_THE_STACK = 16 * 1024  # bytes; more might not fit the stack of a thread
+
+
+def workspace_ir(lane: Lane, columns_in: int, columns_out: int, slots: int) -> tuple[list[str], list[str]]:
+    """%in, %out and %scratch in one aligned block, and what gives it back."""
+    size = (columns_in + columns_out + slots) * lane.bytes + 64
+    small = size <= ON_THE_STACK
+    block = f"alloca [{size} x i8], align 64" if small else f"call ptr @malloc(i64 {size})"
+    lines = [
+        f"  %block = {block}",
+        "  %address = ptrtoint ptr %block to i64",
+        "  %beyond = add i64 %address, 63",
+        "  %aligned = and i64 %beyond, -64",
+        "  %in = inttoptr i64 %aligned to ptr",
+        f"  %out = getelementptr i8, ptr %in, i64 {columns_in * lane.bytes}",
+        f"  %scratch = getelementptr i8, ptr %out, i64 {columns_out * lane.bytes}",
+    ]
+    return lines, [] if small else ["  call void @free(ptr %block)"]
 
 
 class _Operand:
@@ -287,7 +316,11 @@ def _pass_ir(operands: Sequence[_Operand], tag: str, row: str, w: int, scalar: s
     for k, operand in enumerate(inputs):
         lines += [f"{tag}_{k}:", *operand.move(tag, row, w, f"{tag}_{k + 1}")]
     body = len(inputs)
-    lines += [f"{tag}_{body}:", f"  call void @body_{w}(ptr %in, ptr %out)", f"  br label %{tag}_{body + 1}"]
+    lines += [
+        f"{tag}_{body}:",
+        f"  call void @body_{w}(ptr %in, ptr %out, ptr %scratch)",
+        f"  br label %{tag}_{body + 1}",
+    ]
     for k, operand in enumerate(outputs):
         last = k == len(outputs) - 1
         done = f"{tag}_done" if last else f"{tag}_{body + 2 + k}"

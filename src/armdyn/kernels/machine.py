@@ -13,15 +13,21 @@ import llvmlite.binding as llvm
 
 _locks = {"llvm": threading.RLock()}  # LLVM's global state is not ours to share
 _engines: list[Any] = []  # engines own the code: they live as long as the process
+_loaded: dict[tuple[str, ...], list[int]] = {}
+MOST_LOADED = 10_000  # each takes some of the memory maps a process may have
 
 
 def lock() -> threading.RLock:
-    """Held while compiling; a process forked meanwhile gets a free one."""
+    """Held while compiling or loading."""
     return _locks["llvm"]
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _locks.update(llvm=threading.RLock()))
+if hasattr(os, "register_at_fork"):  # a fork waits for a compilation under way: the child finds no lock taken
+    os.register_at_fork(
+        before=lambda: lock().acquire(),
+        after_in_parent=lambda: lock().release(),
+        after_in_child=lambda: lock().release(),
+    )
 
 
 @cache
@@ -68,6 +74,11 @@ def _target_machine() -> Any:
     )
 
 
+def loaded(names: Sequence[str]) -> list[int] | None:
+    """The addresses of what has been loaded already."""
+    return _loaded.get(tuple(names))
+
+
 def load_object(code: bytes, names: Sequence[str]) -> list[int]:
     """The addresses of functions and variables in object code, loaded for the rest of the process."""
     with lock():
@@ -79,4 +90,10 @@ def load_object(code: bytes, names: Sequence[str]) -> list[int]:
         if not all(addresses):
             raise ValueError(f"the object code lacks one of {', '.join(names)}")
         _engines.append(engine)
+        _loaded[tuple(names)] = addresses
         return addresses
+
+
+def is_full() -> bool:
+    """Whether so much code is loaded that no more should be."""
+    return len(_engines) >= MOST_LOADED

@@ -16,6 +16,9 @@ from typing import Any
 import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
+from armdyn.kernels.lane import Lane
+from armdyn.kernels.llvm import scratch_slots
+from armdyn.kernels.loop import WORKSPACE_DECLARATIONS, workspace_ir
 from armdyn.program.program import Program
 
 _TYPE, _DATA, _NDIM, _DIMS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64  # bytes from the start of an array object
@@ -94,8 +97,6 @@ def single_ir(program: Program, name: str) -> str:
     lines = [
         f"define ptr @single_{name}(ptr %self, ptr %args, i64 %nargs) {{",
         "entry:",
-        f"  %in = alloca [{sum(sizes)} x double], align 16",
-        f"  %out = alloca [{sum(map(prod, shapes))} x double], align 16",
         *(f"  %cp{k} = getelementptr ptr, ptr @context_{name}, i64 {k}" for k in range(8)),
         *(f"  %ctx{k} = load ptr, ptr %cp{k}" for k in range(8)),
         f"  %count = icmp eq i64 %nargs, {len(sizes)}",
@@ -103,7 +104,11 @@ def single_ir(program: Program, name: str) -> str:
     ]
     for k, size in enumerate(sizes):
         lines += _checked(k, size)
+    single = Lane("double", 1)
     lines += [f"check{len(sizes)}:"]
+    slots = scratch_slots(program, single)
+    workspace, release = workspace_ir(single, sum(sizes), sum(map(prod, shapes)), slots)
+    lines += workspace
     start = 0
     for k, size in enumerate(sizes):
         lines += [
@@ -112,9 +117,9 @@ def single_ir(program: Program, name: str) -> str:
             _copy(f"%target{k}", f"%source{k}", size),
         ]
         start += size
-    lines += ["  call void @body_1(ptr %in, ptr %out)", *_results(shapes, name)]
+    lines += ["  call void @body_1(ptr %in, ptr %out, ptr %scratch)", *_results(shapes, name, release)]
     lines += ["no:", "  call void %ctx3(ptr %ctx4)", "  ret ptr %ctx4", "}"]
-    declare = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+    declare = WORKSPACE_DECLARATIONS + "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
     return "\n".join([declare, *constants, *lines]) + "\n"
 
 
@@ -157,7 +162,7 @@ def _checked(k: int, size: int) -> list[str]:
     ]
 
 
-def _results(shapes: list[tuple[int, ...]], name: str) -> list[str]:
+def _results(shapes: list[tuple[int, ...]], name: str, release: list[str]) -> list[str]:
     """New arrays with the outputs; several in a tuple."""
     several = len(shapes) > 1
     lines = []
@@ -184,10 +189,10 @@ def _results(shapes: list[tuple[int, ...]], name: str) -> list[str]:
         start += prod(shape)
         if several:
             lines.append(f"  %set{k} = call i32 %ctx6(ptr %tuple, i64 {k}, ptr %new{k})")
-    lines.append(f"  ret ptr {'%tuple' if several else '%new0'}")
+    lines += [*release, f"  ret ptr {'%tuple' if several else '%new0'}"]
     if several:
         lines += ["drop:", "  call void %ctx7(ptr %tuple)", "  br label %fail"]
-    return [*lines, "fail:", "  ret ptr null"]
+    return [*lines, "fail:", *release, "  ret ptr null"]
 
 
 def make_single(function: int, context: int, name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from typing import Any
 
@@ -60,8 +60,16 @@ def call_in_slices(
         outs = tuple(y[(slice(None),) * axis + (slice(a, b),)] for y in outputs)
         function(*ins, out=outs)
 
-    futures = [_pool(threads).submit(part, a, b) for a, b in pairwise(edges[1:])]
-    part(edges[0], edges[1])
+    futures = []
+    for a, b in pairwise(edges[1:]):
+        try:
+            futures.append(_pool(threads).submit(part, a, b))
+        except RuntimeError:  # the interpreter is shutting down: no new work for threads
+            part(a, b)
+    try:
+        part(edges[0], edges[1])
+    finally:
+        wait(futures)
     for future in futures:
         future.result()
 
