@@ -95,5 +95,5 @@ def load_object(code: bytes, names: Sequence[str]) -> list[int]:
 
 
 def is_full() -> bool:
-    """Whether so much code is loaded that no more should be."""
+    """Whether so much code is loaded that no more should be: kernels then use the evaluator."""
     return len(_engines) >= MOST_LOADED

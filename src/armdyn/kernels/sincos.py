@@ -1,4 +1,4 @@
-"""Sine and cosine of a register as LLVM IR, to 2 ulp for |x| ≤ 1e5 in double precision.
+"""Sine and cosine of a register as LLVM IR: to 2 ulp for |x| ≤ 1e5 in double precision, to 2⁻²⁴ in single.
 
 The argument is reduced by multiples of π/2 held in three parts (Cody and Waite; the first two short enough
 for exact products, their difference kept with its rounding error), then fdlibm's kernel polynomials are used.
