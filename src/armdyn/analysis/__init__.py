@@ -1,0 +1,1 @@
+"""What a robot's model tells about a state: parts of torques, operational space, manipulability, rotors."""

@@ -1,0 +1,61 @@
+"""A robot's friction taken apart: what grows with speed, what only knows its sign, what is always there.
+
+friction(q̇) = viscous · q̇ + Σ_e a_e f_e(sign(a_e · q̇)) + offset
+
+A surface e is where dry friction acts: a joint (a_e a unit vector), or a motor whose transmission couples
+several joints (a_e its row, so that a_e · q̇ is the motor's speed).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from armdyn.model import lower
+from armdyn.robot import Robot
+
+
+@dataclass(frozen=True)
+class FrictionParts:
+    """Friction as arrays, for n joints and E surfaces with dry friction."""
+
+    viscous: np.ndarray  # (n, n), symmetric [N m s/rad]
+    rows: np.ndarray  # (E, n): speed of a surface = rows @ qd
+    forward: np.ndarray  # (E,) torque on the surface at positive speed [N m]
+    backward: np.ndarray  # (E,) torque at negative speed, negative as a rule
+    offset: np.ndarray  # (n,) torque at any speed
+
+    def dry(self, direction: np.ndarray) -> np.ndarray:
+        """Coulomb friction (..., n) for velocities with the signs of `direction` (..., n); sign(0) = 0."""
+        speed = direction @ self.rows.T
+        levels: np.ndarray = np.where(speed > 0, self.forward, np.where(speed < 0, self.backward, 0.0))
+        return np.asarray(levels @ self.rows)
+
+
+def friction_parts(robot: Robot) -> FrictionParts:
+    """The friction of a robot, joints first, then motors with a coupled row."""
+    mechanism, n = lower(robot.model, robot.model.number), robot.n
+    viscous = np.diag([float(f.viscous) for f in mechanism.friction])
+    rows, forward, backward = [], [], []
+    for i, f in enumerate(mechanism.friction):
+        levels = f.coulomb + f.asymmetry, f.asymmetry - f.coulomb
+        if any(levels):
+            rows.append(np.eye(n)[i])
+            forward.append(levels[0])
+            backward.append(levels[1])
+    for m in mechanism.motor_friction:
+        row = np.zeros(n)
+        row[[j for j, _ in m.row]] = [k for _, k in m.row]
+        viscous = viscous + m.viscous * np.outer(row, row)
+        if m.coulomb:
+            rows.append(row)
+            forward.append(m.coulomb)
+            backward.append(-m.coulomb)
+    return FrictionParts(
+        viscous,
+        np.array(rows).reshape(-1, n),
+        np.array(forward, float),
+        np.array(backward, float),
+        np.array([float(f.offset) for f in mechanism.friction]),
+    )

@@ -1,0 +1,123 @@
+"""`Trajectory`: joint positions, velocities and accelerations over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from armdyn.motion.errors import MotionError
+from armdyn.motion.motion import Motion, Side, States
+
+STEP = 1e-3  # s
+
+
+@dataclass(frozen=True)
+class Samples:
+    """States at instants; an instant at which the acceleration jumps may stand twice, before and after."""
+
+    t: np.ndarray  # (N,), not decreasing
+    q: np.ndarray  # (N, n)
+    qd: np.ndarray
+    qdd: np.ndarray
+
+
+class Trajectory:
+    """A motion of n joints from time 0 to `duration`, known at every instant.
+
+    `trajectory(t)` is (q, qd, qdd), each (..., n) for t of shape (...). Outside of [0, duration] the arm
+    rests at the nearer end. `t`, `q`, `qd`, `qdd` are samples `step` apart, both ends included. At the
+    instants `jumps`, where the acceleration jumps, it is the one just after the instant (at the end, the one
+    just before); `trajectory(t, side="before")` is the other.
+    """
+
+    def __init__(self, motion: Motion, step: float = STEP) -> None:
+        if not (np.isfinite(step) and step > 0):
+            raise MotionError(f"step: found {step:g} s; a positive time is expected")
+        self.motion = motion
+        self.step = float(step)
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+        return self.motion.duration
+
+    @property
+    def jumps(self) -> np.ndarray:
+        """The instants between 0 and `duration` at which the acceleration jumps [s]."""
+        return self.motion.jumps
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return self.motion.n
+
+    def __call__(self, t: Any, side: Side = "after") -> States:
+        """Position, velocity and acceleration at times t (...), each (..., n)."""
+        if side not in ("before", "after"):
+            raise MotionError(f"side: found {side!r}; allowed: 'before', 'after'")
+        times = np.asarray(t, float)
+        flat = times.ravel()
+        if not np.isfinite(flat).all():
+            raise MotionError("t: times must be finite numbers")
+        q, qd, qdd = (
+            x.reshape(*times.shape, self.n) for x in self.motion.evaluate(flat.clip(0.0, self.duration), side)
+        )
+        rests = (times < 0) | (times > self.duration)
+        if rests.any():
+            qd, qdd = (np.where(rests[..., None], 0.0, x) for x in (qd, qdd))
+        return q, qd, qdd
+
+    # ---- samples ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def t(self) -> np.ndarray:
+        """The instants of the samples (N,) [s]."""
+        return sample_times(self.duration, self.step)
+
+    @cached_property
+    def _states(self) -> States:
+        return self(self.t)
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions (N, n) at `t` [rad or m]."""
+        return self._states[0]
+
+    @property
+    def qd(self) -> np.ndarray:
+        """Velocities (N, n) at `t`."""
+        return self._states[1]
+
+    @property
+    def qdd(self) -> np.ndarray:
+        """Accelerations (N, n) at `t`."""
+        return self._states[2]
+
+    def samples(self, step: float | None = None) -> Samples:
+        """Samples `step` apart with both sides of every jump: each instant in `jumps` stands twice."""
+        regular = self.t if step is None else sample_times(self.duration, step)
+        near = np.abs(regular[:, None] - self.jumps).min(1, initial=np.inf) <= 1e-9 * self.duration
+        t = np.concatenate([regular[~near], self.jumps, self.jumps])
+        before = np.concatenate([np.zeros((~near).sum(), bool), np.ones(len(self.jumps), bool)])
+        before = np.concatenate([before, np.zeros(len(self.jumps), bool)])
+        order = np.lexsort((~before, t))
+        t, before = t[order], before[order]
+        left, right = self(t, "before"), self(t, "after")
+        q, qd, qdd = (np.where(before[:, None], x, y) for x, y in zip(left, right, strict=True))
+        return Samples(t, q, qd, qdd)
+
+    def with_step(self, step: float) -> Trajectory:
+        """The same motion with samples `step` apart."""
+        return Trajectory(self.motion, step)
+
+    def __repr__(self) -> str:
+        return f"<Trajectory {self.motion.label}, {self.n} joints, {self.duration:g} s>"
+
+
+def sample_times(duration: float, step: float) -> np.ndarray:
+    """0, step, 2 step, … and the end."""
+    count = int(np.ceil(duration / step * (1 - 1e-12)))
+    return np.append(np.arange(count) * step, duration)
