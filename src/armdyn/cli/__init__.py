@@ -1,0 +1,40 @@
+"""The command line: one verb, one call. Each module holds the verbs of one kind of work."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import typer
+
+from armdyn.cli.derive import derive
+from armdyn.cli.describe import robots, show
+from armdyn.cli.export import export_c
+from armdyn.cli.torque import torque
+from armdyn.expression import ArmdynError
+from armdyn.model import PhysicsWarning
+
+app = typer.Typer(
+    help="The dynamics of robot manipulators: exact equations, proofs and numbers.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for verb in (robots, show, derive, torque):
+    app.command()(verb)
+export = typer.Typer(help="Write code for other programs.", no_args_is_help=True)
+export.command("c")(export_c)
+app.add_typer(export, name="export")
+
+
+def main() -> None:
+    """Entry point: a wrong input is one line on stderr, not a traceback."""
+    warnings.simplefilter("ignore", PhysicsWarning)  # `show` says what looks wrong
+    try:
+        app()
+    except ArmdynError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except BrokenPipeError:
+        raise SystemExit(0) from None

@@ -1,0 +1,64 @@
+"""What the verbs share: arguments, reading of numbers, tables, files."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from armdyn.expression import ArmdynError, parse
+from armdyn.robot import Robot
+
+
+class Rotors(StrEnum):
+    exact = "exact"
+    reflected = "reflected"
+    none = "none"
+
+
+RobotArgument = Annotated[str, typer.Argument(help="A bundled robot's name or a path to a robot file.")]
+RotorsOption = Annotated[Rotors | None, typer.Option(help="Rotor model; default: what the file says.")]
+
+
+def load_robot(robot: str, rotors: Rotors | None) -> Robot:
+    loaded = Robot.load(robot)
+    return loaded if rotors is None else loaded.with_rotors(rotors.value)
+
+
+def terminal() -> Console:
+    console = Console()
+    return console if console.is_terminal else Console(width=max(console.width, 140))
+
+
+def table_of(*headings: str) -> Table:
+    return Table(*(escape(heading) for heading in headings))
+
+
+def write_text(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise ArmdynError(f"cannot write '{path}': {error.strerror}") from None
+
+
+def numbers(text: str | None, option: str, count: int) -> np.ndarray:
+    if text is None:
+        return np.zeros(count)
+    entries = [x for x in text.replace(";", ",").split(",") if x.strip()]
+    if len(entries) == 1 and count > 1:
+        entries = text.split()
+    if len(entries) != count:
+        raise ArmdynError(
+            f"{option}: expected {count} numbers separated by commas, found {len(entries)}: '{text}'"
+        )
+    try:
+        return np.array([parse(x, ()).value() for x in entries])
+    except ArmdynError as error:
+        raise ArmdynError(f"{option}: {error}") from None

@@ -1,0 +1,81 @@
+"""The verb derive: exact equations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from armdyn.cli.common import RobotArgument, RotorsOption, load_robot, write_text
+from armdyn.exact import Equations
+from armdyn.expression import ArmdynError
+
+
+class Notation(StrEnum):
+    book = "book"
+    craig = "craig"
+
+
+def derive(
+    robot: RobotArgument,
+    latex: Annotated[bool, typer.Option("--latex", help="LaTeX (amsmath).")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown with formulas.")] = False,
+    sympy: Annotated[bool, typer.Option("--sympy", help="A Python script with SymPy matrices.")] = False,
+    steps: Annotated[bool, typer.Option("--steps", help="The Newton-Euler recursion, link by link.")] = False,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Prove the equations and say what was proved.")
+    ] = False,
+    symbolic: Annotated[bool, typer.Option("--symbolic", help="Every number a symbol.")] = False,
+    notation: Annotated[
+        Notation, typer.Option(help="B, C, g of the book or Craig's M, V, G.")
+    ] = Notation.book,
+    combine: Annotated[
+        list[str] | None,
+        typer.Option(help='A combination to write the equations in, "pi6 = m3*lc3"; may be repeated.'),
+    ] = None,
+    rotors: RotorsOption = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+) -> None:
+    """Derive the exact equations of motion."""
+    if latex + markdown + sympy > 1:
+        raise typer.BadParameter("choose one of --latex, --markdown, --sympy")
+    if sympy and steps:
+        raise typer.BadParameter("--steps has no SymPy form; use --latex, --markdown or neither")
+    loaded = load_robot(robot, rotors)
+    equations = (loaded.symbolic() if symbolic else loaded).equations()
+    if combine:
+        equations = equations.in_terms_of(dict(_assignment(text) for text in combine))
+    form = "latex" if latex else "markdown" if markdown else "text"
+    text = _derivation(equations, form, steps, sympy, notation.value)
+    if prove:
+        proof = str(equations.prove())
+        comment = {"latex": "% ", "markdown": ""}.get(form, "") if not sympy else "# "
+        text += "\n" + "\n".join(comment + line for line in proof.splitlines()) + "\n"
+    if output is None:
+        print(text, end="" if text.endswith("\n") else "\n")
+    else:
+        write_text(output, text)
+        print(f"wrote {output}")
+
+
+def _derivation(equations: Equations, form: Any, steps: bool, sympy: bool, notation: Any) -> str:
+    if sympy:
+        return equations.sympy_source()
+    if steps:
+        return equations.steps(form)
+    write: dict[str, Callable[[Any], str]] = {
+        "text": equations.text,
+        "latex": equations.latex,
+        "markdown": equations.markdown,
+    }
+    return write[form](notation)
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise ArmdynError(f"--combine: found '{text}'; expected 'name = combination'")
+    return name.strip(), value.strip()
