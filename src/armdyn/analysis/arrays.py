@@ -1,0 +1,52 @@
+"""What the functions of this folder take: arrays over the moving joints, checked once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from armdyn.expression import ArmdynError
+from armdyn.robot import Robot
+
+
+class AnalysisError(ArmdynError):
+    """Something given to an analysis is wrong, or the robot lacks what it needs."""
+
+
+def numbers(name: str, value: Any, size: int, of: str) -> np.ndarray:
+    """`value` as finite floats (..., size)."""
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise AnalysisError(f"{name}: found {value!r}; numbers (..., {size}) are expected") from None
+    if array.ndim == 0 or array.shape[-1] != size:
+        raise AnalysisError(
+            f"{name}: found shape {array.shape}; (..., {size}) is expected, one number per {of}"
+        )
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise AnalysisError(f"{name}: found {array[where]} at {where}; finite numbers are expected")
+    return array
+
+
+def joint_arrays(robot: Robot, **values: Any) -> tuple[np.ndarray, ...]:
+    """Arrays by name, each (..., n), broadcast against each other."""
+    arrays = [numbers(name, value, robot.n, "joint") for name, value in values.items()]
+    try:
+        return tuple(np.broadcast_arrays(*arrays))
+    except ValueError:
+        shapes = ", ".join(f"{name} {a.shape}" for name, a in zip(values, arrays, strict=True))
+        raise AnalysisError(f"shapes do not fit together: {shapes}") from None
+
+
+def with_wrench(wrench: Any, *states: np.ndarray) -> tuple[np.ndarray, ...]:
+    """h_e (..., 6), zero where none is given, then the states (..., n), broadcast against each other."""
+    h = np.zeros(6) if wrench is None else numbers("wrench", wrench, 6, "component: force, then moment")
+    try:
+        lead = np.broadcast_shapes(h.shape[:-1], *(x.shape[:-1] for x in states))
+    except ValueError:
+        raise AnalysisError(
+            f"wrench: found shape {h.shape}; it does not fit states of shape {states[0].shape}"
+        ) from None
+    return tuple(np.broadcast_to(x, (*lead, x.shape[-1])) for x in (h, *states))

@@ -1,0 +1,148 @@
+"""The torques of a motion taken apart, as in figures 7.6, 7.8 and 7.11.
+
+τ_i = Σ_j b_ij q̈_j + Σ_j c_ijj q̇_j² + Σ_{j<k} 2 c_ijk q̇_j q̇_k + g_i
+      + friction_i + rotor coupling_i + (Jᵀ h_e)_i
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from armdyn.analysis.arrays import AnalysisError, joint_arrays, with_wrench
+from armdyn.analysis.friction import friction_parts
+from armdyn.robot import Robot
+
+RotorPart = Literal["separate", "within"]
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """Torques by what causes them, for n joints and any leading axes [N m, or N for a prismatic joint].
+
+    `rotors` says where the coupling of rotors and links is: "separate", in `rotor_coupling` alone, or
+    "within", in `inertia`, `centrifugal` and `coriolis_pairs`, which then are those of `robot.inertia` and
+    `robot.coriolis`. In both cases the parts add up to `total`.
+    """
+
+    inertia: np.ndarray  # (..., n, n): at joint i by the acceleration of joint j, b_ij q̈_j
+    centrifugal: np.ndarray  # (..., n, n): at joint i by the speed of joint j, c_ijj q̇_j²
+    coriolis_pairs: np.ndarray  # (..., n, n, n): at joint i by joints j < k, 2 c_ijk q̇_j q̇_k; else zero
+    gravity: np.ndarray  # (..., n)
+    viscous: np.ndarray  # (..., n): friction that grows with speed
+    dry: np.ndarray  # (..., n): Coulomb friction and offset
+    rotor_coupling: np.ndarray  # (..., n): exact rotors over reflected ones
+    tip_wrench: np.ndarray  # (..., n): Jᵀ h_e
+    rotors: RotorPart
+
+    @property
+    def coriolis(self) -> np.ndarray:
+        """(..., n): the sum over pairs of joints."""
+        return np.asarray(self.coriolis_pairs.sum((-2, -1)))
+
+    @property
+    def friction(self) -> np.ndarray:
+        """(..., n): viscous and dry."""
+        return np.asarray(self.viscous + self.dry)
+
+    @property
+    def parts(self) -> dict[str, np.ndarray]:
+        """Name -> torque (..., n), in a fixed order; their sum is `total`."""
+        return {
+            "inertia": self.inertia.sum(-1),
+            "centrifugal": self.centrifugal.sum(-1),
+            "Coriolis": self.coriolis,
+            "gravity": self.gravity,
+            "viscous friction": self.viscous,
+            "dry friction": self.dry,
+            "rotor coupling": self.rotor_coupling,
+            "tip wrench": self.tip_wrench,
+        }
+
+    @property
+    def total(self) -> np.ndarray:
+        """(..., n): the torques of `robot.inverse_dynamics`."""
+        return np.asarray(sum(self.parts.values()))
+
+    def at(self, joint: int) -> Iterator[tuple[str, np.ndarray]]:
+        """The curves of one joint (counted from 0), name and torque (...), those that are zero left out.
+
+        Inertia and centrifugal torques one by one as in figure 7.6, Coriolis by pairs of joints.
+        """
+        n, i = self.gravity.shape[-1], joint
+        if not 0 <= i < n:
+            raise AnalysisError(f"joint: found {joint}; allowed: 0 to {n - 1}")
+        joints = range(n)
+        curves = [(f"inertia, joint {j + 1}", self.inertia[..., i, j]) for j in joints]
+        curves += [(f"centrifugal, joint {j + 1}", self.centrifugal[..., i, j]) for j in joints]
+        curves += [
+            (f"Coriolis, joints {j + 1} and {k + 1}", self.coriolis_pairs[..., i, j, k])
+            for j in joints
+            for k in range(j + 1, n)
+        ]
+        curves += [(name, part[..., i]) for name, part in list(self.parts.items())[3:]]
+        return ((name, curve) for name, curve in curves if curve.any())
+
+
+def contributions(
+    robot: Robot,
+    q: Any,
+    qd: Any,
+    qdd: Any,
+    wrench: Any = None,
+    *,
+    rotors: RotorPart = "separate",
+) -> Contributions:
+    """The named parts of the torque (7.42) at states (..., n); they add up to `robot.inverse_dynamics`.
+
+    `wrench` (..., 6) is h_e, what the tip exerts on its surroundings, base axes. With rotors="separate",
+    inertia, centrifugal and Coriolis torques are those of the diagonal rotor model (k_r² I_m at the joint,
+    the rotor's mass on its carrier), and what the exact model adds is the part `rotor_coupling`. With
+    rotors="within" they are those of the full matrices B and C, as the book draws them (its b_12 has
+    k_r2 I_m2), and `rotor_coupling` is zero. The two differ only for a robot whose rotors are "exact".
+    """
+    if rotors not in ("separate", "within"):
+        raise AnalysisError(f"rotors: found {rotors!r}; allowed: 'separate', 'within'")
+    q, qd, qdd = joint_arrays(robot, q=q, qd=qd, qdd=qdd)
+    h, q, qd, qdd = with_wrench(wrench, q, qd, qdd)
+    plain, coupling = robot, np.zeros(q.shape)
+    if rotors == "separate" and robot.model.rotors == "exact":
+        plain = robot.with_rotors("reflected")
+        coupling = _rotor_coupling(robot, plain, q, qd, qdd)
+    symbols = christoffel(plain, q)
+    products = symbols * (qd[..., None, :, None] * qd[..., None, None, :])
+    friction = friction_parts(robot)
+    return Contributions(
+        inertia=np.asarray(plain.inertia(q)) * qdd[..., None, :],
+        centrifugal=np.einsum("...ijj->...ij", products).copy(),
+        coriolis_pairs=2 * np.triu(products, 1),
+        gravity=np.asarray(robot.gravity(q)),
+        viscous=qd @ friction.viscous,
+        dry=friction.dry(qd) + friction.offset,
+        rotor_coupling=coupling,
+        tip_wrench=np.einsum("...ij,...i->...j", robot.jacobian(q), h),
+        rotors=rotors,
+    )
+
+
+def christoffel(robot: Robot, q: Any) -> np.ndarray:
+    """c_ijk of (7.45), (..., n, n, n), symmetric in j and k.
+
+    C is linear in q̇, so its values at the n unit velocities are the symbols: c_ij = Σ_k c_ijk q̇_k (7.44).
+    """
+    (q,) = joint_arrays(robot, q=q)
+    unit = np.asarray(robot.coriolis(q[..., None, :], np.eye(robot.n)))  # (..., k, i, j)
+    symbols = np.moveaxis(unit, -3, -1)
+    return np.asarray((symbols + symbols.swapaxes(-1, -2)) / 2)
+
+
+def _rotor_coupling(
+    exact: Robot, reflected: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
+) -> np.ndarray:
+    """(B − B_r) q̈ + (C − C_r) q̇; gravity and friction are the same in both models."""
+    B = np.asarray(exact.inertia(q)) - reflected.inertia(q)
+    C = np.asarray(exact.coriolis(q, qd)) - reflected.coriolis(q, qd)
+    return np.asarray((B @ qdd[..., None] + C @ qd[..., None])[..., 0])

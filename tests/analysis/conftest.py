@@ -1,0 +1,14 @@
+"""Random arms are used once: they are evaluated, not compiled. Bundled ones are few."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import armdyn
+
+
+@pytest.fixture(autouse=True)
+def evaluator() -> Iterator[None]:
+    armdyn.set_backend("evaluator")
+    yield
+    armdyn.set_backend("compiled")
