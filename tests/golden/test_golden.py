@@ -44,6 +44,8 @@ WRITTEN = {
     "planar.txt": lambda: equations("planar").text(),  # (7.82) of Siciliano et al.
     "planar.tex": lambda: equations("planar").latex(),
     "planar.md": lambda: equations("planar").markdown(),
+    "planar_mathml.html": lambda: equations("planar").mathml(),
+    "pr_mathml.html": lambda: equations("pr").mathml("craig"),  # a prismatic joint, V and G
     "rmit2r_craig.txt": lambda: equations("rmit2r").text("craig"),  # Craig, chapter 6, with his M, V, G
     "planar_steps.txt": lambda: equations("planar").steps(),  # 7.5.3 of Siciliano et al.
     "planar_steps.tex": lambda: equations("planar").steps("latex"),
@@ -65,7 +67,7 @@ def test_what_is_written_is_the_golden_file(name):
 
 
 def test_every_golden_file_is_compared():
-    files = {path.name for path in FOLDER.iterdir() if path.suffix in (".txt", ".tex", ".md")}
+    files = {path.name for path in FOLDER.iterdir() if path.suffix in (".txt", ".tex", ".md", ".html")}
     assert files == set(WRITTEN)
 
 

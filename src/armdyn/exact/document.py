@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.form import Form
-from armdyn.exact.printing import LATEX, LIMIT, TEXT, Printer, Style, joined, variable_latex
+from armdyn.exact.printing import LIMIT, Printer
+from armdyn.exact.styles import LATEX, TEXT, Style
 from armdyn.expression import ArmdynError
 
 Notation = Literal["book", "craig"]
-_WIDTH = {"text": 110, "latex": 78}  # visible characters of a line of formula
 _TERMS_ALIGNED = 100
-_SPACING = ("left", "right", "quad")
-_COMMAND = re.compile(r"\\[A-Za-z]+|[{}_^ ]")
 
 
 @dataclass(frozen=True)
@@ -55,22 +52,12 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Se
     found.append(_velocity(equations, printer, names))
     found.append(_vector(equations, printer, "Gravity torques", names.g, equations.g.rows))
     found.append(_vector(equations, printer, "Friction torques", "f", equations.friction.rows))
-    definitions = [(name, [value]) for name, value in printer.definitions.items()]
-    found.append(Section("Where", "", definitions))
+    found.append(Section("Where", "", list(printer.definitions.items())))
     return [s for s in found if s.lines or s.text]
 
 
-def _entry_name(style: Style, letter: str, *indices: int) -> str:
-    """b_{12} in LaTeX; b[1,2] in text, where c12 is the cosine of q1 + q2."""
-    if style is TEXT:
-        return f"{letter}[{','.join(map(str, indices))}]"
-    return f"{letter}_{{{('' if max(indices) < 10 else ',').join(map(str, indices))}}}"
-
-
 def _variable(equations: ClosedForm, style: Style, joint: int, order: int) -> str:
-    if style is TEXT:
-        return f"q{'d' * order}{joint + 1}"
-    return variable_latex(equations.basis, joint, ("", r"\dot", r"\ddot")[order])
+    return style.generator(f"q{'d' * order}{joint + 1}", equations.basis)
 
 
 def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
@@ -78,11 +65,10 @@ def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
     style, n = printer.style, equations.n
     long = any(row.size > 50 * LIMIT or len(row.expanded) > LIMIT for row in equations.tau)
     rows = [] if long else [_row(equations, printer, i) for i in range(n)]
-    widest = max((visible(term) for row in rows for term in row), default=0)
-    if not rows or widest > 2 * _WIDTH[style.name]:
+    widest = max((style.visible(term) for row in rows for term in row), default=0)
+    if not rows or widest > 2 * style.width:
         return _compact(equations, style, names)
-    tau = r"\tau" if style is LATEX else "tau"
-    lines = [(_entry_name(style, tau, i + 1), row or ["0"]) for i, row in enumerate(rows)]
+    lines = [(style.entry("tau", (i + 1,)), row or [style.zero]) for i, row in enumerate(rows)]
     return Section("Equations of motion", "", lines)
 
 
@@ -100,13 +86,13 @@ def _row(equations: ClosedForm, printer: Printer, i: int) -> list[str]:
 def _compact(equations: ClosedForm, style: Style, names: Letters) -> Section:
     """(7.42) in matrices."""
     M, V, G = ("M", "V", "G") if names.vector else ("B", "C", "g")
-    text = style is TEXT
-    qd = "" if names.vector else " q'" if text else r"\,\dot q"
-    row = [f"{M}(q) q''" if text else rf"{M}(q)\,\ddot q"]
-    row += [f"{V}(q, q'){qd}" if text else rf"{V}(q, \dot q){qd}", f"{G}(q)"]
+    q, qd, qdd = style.vectors
+    velocity = style.applied(V, (q, qd))
+    row = [f"{style.applied(M, (q,))}{style.acting}{qdd}"]
+    row += [velocity if names.vector else f"{velocity}{style.acting}{qd}", style.applied(G, (q,))]
     if any(not f.is_zero for f in equations.friction):
-        row.append("f(q')" if text else r"f(\dot q)")
-    return Section("Equations of motion", "", [("tau" if text else r"\tau", row)])
+        row.append(style.applied("f", (qd,)))
+    return Section("Equations of motion", "", [(style.entry("tau", ()), row)])
 
 
 def _velocity_terms(
@@ -123,8 +109,8 @@ def _velocity_terms(
             if symbol.is_zero:
                 continue
             coefficient = printer.parts(symbol if j == k else symbol * 2)
-            if named is not None and visible(joined(coefficient)) > _WIDTH[style.name]:
-                name = _entry_name(style, "h", i + 1, j + 1, k + 1)
+            if named is not None and style.visible(style.sum(coefficient)) > style.width:
+                name = style.entry("h", (i + 1, j + 1, k + 1))
                 named[name], coefficient = coefficient, [name]
             speeds = [_variable(equations, style, j, 1), _variable(equations, style, k, 1)]
             product = style.power(speeds[0], 2) if j == k else style.times.join(speeds)
@@ -132,13 +118,13 @@ def _velocity_terms(
 
 
 def _inertia(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
-    lines = []
+    style, lines = printer.style, []
     for i in range(equations.n):
         for j in range(i, equations.n):
-            left = _entry_name(printer.style, names.B, i + 1, j + 1)
+            left = style.entry(names.B, (i + 1, j + 1))
             if i != j:
-                left += " = " + _entry_name(printer.style, names.B, j + 1, i + 1)
-            lines.append((left, printer.parts(equations.B[i, j]) or ["0"]))
+                left += style.equals + style.entry(names.B, (j + 1, i + 1))
+            lines.append((left, printer.parts(equations.B[i, j]) or [style.zero]))
     return Section("Inertia matrix", "", lines)
 
 
@@ -150,25 +136,25 @@ def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Sectio
         lines = []
         for i in range(n):
             terms = list(_velocity_terms(equations, printer, i, long))
-            lines.append((_entry_name(style, names.C, i + 1), terms or ["0"]))
+            lines.append((style.entry(names.C, (i + 1,)), terms or [style.zero]))
         return Section("Centrifugal and Coriolis torques", "", lines + list(long.items()))
     lines = []
     named: dict[str, Form] = {}
     for i in range(n):
         for j in range(n):
             entry = equations.C[i, j]
-            left = _entry_name(style, names.C, i + 1, j + 1)
+            left = style.entry(names.C, (i + 1, j + 1))
             if entry.size <= LIMIT:
-                lines.append((left, printer.parts(entry) or ["0"]))
+                lines.append((left, printer.parts(entry) or [style.zero]))
                 continue
             terms = []
             for k in range(n):
                 symbol = equations.christoffel[i][j][k]
                 if not symbol.is_zero:
-                    name = _entry_name(style, names.C, i + 1, *sorted((j + 1, k + 1)))
+                    name = style.entry(names.C, (i + 1, *sorted((j + 1, k + 1))))
                     named[name] = symbol
                     terms.append(f"{name}{style.times}{_variable(equations, style, k, 1)}")
-            lines.append((left, terms or ["0"]))
+            lines.append((left, terms or [style.zero]))
     lines += [(name, printer.parts(symbol)) for name, symbol in named.items()]
     return Section("Coriolis matrix", "", lines)
 
@@ -176,8 +162,9 @@ def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Sectio
 def _vector(equations: ClosedForm, printer: Printer, title: str, letter: str, entries: list[Form]) -> Section:
     if all(entry.is_zero for entry in entries):
         return Section(title, "None.") if letter != "f" else Section(title)
+    style = printer.style
     lines = [
-        (_entry_name(printer.style, letter, i + 1), printer.parts(entry) or ["0"])
+        (style.entry(letter, (i + 1,)), printer.parts(entry) or [style.zero])
         for i, entry in enumerate(entries)
     ]
     return Section(title, "", lines)
@@ -249,22 +236,10 @@ def broken(terms: list[str], style: Style) -> Iterator[str]:
     line: list[str] = []
     first, used = True, 0
     for term in terms:
-        width = visible(term) + 3
-        if line and used + width > _WIDTH[style.name]:
-            yield _line(line, first)
+        width = style.visible(term) + 3
+        if line and used + width > style.width:
+            yield style.sum(line, continued=not first)
             line, first, used = [], False, 0
         line.append(term)
         used += width
-    yield _line(line, first)
-
-
-def visible(formula: str) -> int:
-    """About how many characters a formula shows: a command is one, braces and spaces are none."""
-    return len(_COMMAND.sub(lambda m: "x" if m[0][0] == "\\" and m[0][1:] not in _SPACING else "", formula))
-
-
-def _line(terms: list[str], first: bool) -> str:
-    line = joined(terms)
-    if first:
-        return line
-    return f"- {line[1:]}" if line.startswith("-") else f"+ {line}"
+    yield style.sum(line, continued=not first)

@@ -12,9 +12,10 @@ from armdyn.exact.coordinates import InCoordinates, in_coordinates, motor_rows, 
 from armdyn.exact.document import Notation
 from armdyn.exact.form import Array, Entry
 from armdyn.exact.handover import SympyEquations, sympy_source, to_sympy
-from armdyn.exact.printing import LATEX, TEXT
+from armdyn.exact.mathml import MATHML, mathml
 from armdyn.exact.proof import Proof, prove
 from armdyn.exact.rotors import RotorCoupling, rotor_couplings
+from armdyn.exact.styles import LATEX, TEXT
 from armdyn.expression import ArmdynError
 
 
@@ -32,6 +33,10 @@ class Equations(ClosedForm):
     def markdown(self, notation: Notation = "book") -> str:
         """All terms as a Markdown document with formulas between $$."""
         return document.markdown(self.model.name, document.sections(self, LATEX, notation))
+
+    def mathml(self, notation: Notation = "book") -> str:
+        """All terms as a fragment of HTML, formulas in MathML, which browsers typeset by themselves."""
+        return mathml(self.model.name, document.sections(self, MATHML, notation))
 
     def text(self, notation: Notation = "book") -> str:
         """All terms as plain text; also `str(equations)`."""

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from armdyn.exact.printing import LATEX, TEXT, Printer
+from armdyn.exact.printing import Printer
 from armdyn.exact.ring import Poly
+from armdyn.exact.styles import LATEX, TEXT
 
 if TYPE_CHECKING:
     from armdyn.exact.basis import Basis
@@ -99,7 +100,7 @@ class Form:
     def __str__(self) -> str:
         printer = Printer(self.basis, TEXT)
         lines = [printer.entry(self)]
-        lines += [f"  where {name} = {value}" for name, value in printer.definitions.items()]
+        lines += [f"  where {name} = {TEXT.sum(parts)}" for name, parts in printer.definitions.items()]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -107,8 +108,9 @@ class Form:
     def latex(self) -> str:
         """The entry typeset; what had to be named follows it."""
         printer = Printer(self.basis, LATEX)
-        parts = [printer.entry(self)]
-        return r",\quad ".join(parts + [f"{name} = {value}" for name, value in printer.definitions.items()])
+        entry = printer.entry(self)
+        where = [f"{name} = {LATEX.sum(parts)}" for name, parts in printer.definitions.items()]
+        return r",\quad ".join([entry, *where])
 
 
 class Entry:

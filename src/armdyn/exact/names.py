@@ -1,4 +1,4 @@
-"""How generators are written: plain text and LaTeX, and the order factors come in."""
+"""What generators are called: letters with accents and subscripts, and the order factors come in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from armdyn.expression import Atom, Expression
+from armdyn.expression import Expression
 from armdyn.model.robot_model import RobotModel
 
 _GREEK = frozenset(
@@ -24,66 +24,51 @@ _JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm)(\d+)")
 _SYMBOL = re.compile(r"(" + "|".join(sorted(_GREEK, key=len, reverse=True)) + r"|[A-Za-z])_?(\w*)")
 
 
-def symbol_latex(name: str) -> str:
-    """ml1 -> m_{\\ell_1}, kr1 -> k_{r1}, I2xx -> I_{2xx}, alpha1 -> \\alpha_{1}."""
+@dataclass(frozen=True)
+class Glyph:
+    """A letter with its accent and its subscript, before it is spelled in any style."""
+
+    head: str  # a letter, the name of a Greek one, "ell"; any longer word stands upright
+    sub: tuple[str | Glyph, ...] = ()
+    accent: str = ""  # "dot", "ddot", "hat", "bar"
+
+
+def is_greek(head: str) -> bool:
+    return head in _GREEK
+
+
+def symbol_glyph(name: str) -> Glyph:
+    """ml1 -> m with subscript ℓ_1, kr1 -> k with r1, I2xx -> I with 2xx, alpha1 -> α with 1."""
     match = _SYMBOL.fullmatch(name)
     if not match:
-        return rf"\mathrm{{{name}}}"
+        return Glyph(name)
     base, rest = match.groups()
-    head = rf"\{base}" if base in _GREEK else r"\ell" if base == "l" else base
+    head = "ell" if base == "l" else base
     inner = re.fullmatch(r"([lm])_?(\d+)", rest)
     if inner:
-        letter = inner[1].replace("l", r"\ell")
-        return f"{head}_{{{letter}_{{{inner[2]}}}}}"
-    return f"{head}_{{{rest.replace('_', ',')}}}" if rest else head
+        return Glyph(head, (Glyph(inner[1].replace("l", "ell"), (inner[2],)),))
+    return Glyph(head, (rest.replace("_", ","),) if rest else ())
 
 
-def expression_latex(x: Expression) -> str:
-    """An exact number of a description, typeset."""
-    text = ""
-    for monomial, coefficient in x.terms:
-        factors = [
-            atom_latex(atom) if exponent == 1 else f"{atom_latex(atom)}^{{{exponent}}}"
-            for atom, exponent in monomial
-        ]
-        if abs(coefficient) != 1 or not factors:
-            factors.insert(0, number_latex(abs(coefficient)))
-        sign = " - " if coefficient < 0 else " + "
-        text += (sign if text else sign.strip(" +")) + " ".join(factors)
-    return text or "0"
-
-
-def atom_latex(atom: Atom) -> str:
-    if atom.argument is None:
-        return r"\pi" if atom.kind == "pi" else symbol_latex(atom.name)
-    inner = expression_latex(atom.argument)
-    patterns = {
-        "sqrt": rf"\sqrt{{{inner}}}",
-        "abs": rf"\left|{inner}\right|",
-        "inverse": rf"\left({inner}\right)^{{-1}}",
-    }
-    return patterns.get(atom.kind, rf"\{atom.kind}({inner})")
-
-
-def parameter_latex(name: str) -> str:
-    """[Ixx2] -> \\hat I_{2xx}: the augmented link's parameters of (7.77); [lCx2], [Ibzz2] as in 7.5.3."""
+def parameter_glyph(name: str) -> Glyph | None:
+    """[Ixx2] -> Î with 2xx: the augmented link's parameters of (7.77); [lCx2], [Ibzz2] as in 7.5.3."""
     match = _PARAMETER.fullmatch(name)
     if not match:
-        return name
+        return None
     kind, joint = match.groups()
     if kind == "m":
-        return rf"\hat m_{{{joint}}}"
+        return Glyph("m", (joint,), "hat")
     if kind.startswith("m"):
-        return rf"\hat h_{{{joint}{kind[1]}}}"
+        return Glyph("h", (joint + kind[1],), "hat")
     if kind.startswith("lC"):
-        return rf"\ell_{{C_{{{joint}}}{kind[2]}}}"
+        return Glyph("ell", (Glyph("C", (joint,)), kind[2]))
     if kind.startswith("Ib"):
-        return rf"\bar I_{{{joint}{kind[2:]}}}"
+        return Glyph("I", (joint + kind[2:],), "bar")
     if kind == "Im":
-        return rf"I_{{m_{{{joint}}}}}"
+        return Glyph("I", (Glyph("m", (joint,)),))
     if kind.startswith("I"):
-        return rf"\hat I_{{{joint}{kind[1:]}}}"
-    return f"F_{{{kind[1:]}{joint}}}"
+        return Glyph("I", (joint + kind[1:],), "hat")
+    return Glyph("F", (kind[1:] + joint,))
 
 
 @dataclass(frozen=True)
@@ -156,17 +141,6 @@ def number_text(x: Fraction) -> str:
     if x.denominator in (2, 4) and abs(x.numerator) < 1000:
         return f"{x.numerator}/{x.denominator}"
     return f"{float(x):.12g}"
-
-
-def number_latex(x: Fraction) -> str:
-    text = number_text(x)
-    if "/" in text:
-        top, bottom = text.split("/")
-        return rf"\tfrac{{{top}}}{{{bottom}}}"
-    if "e" in text:
-        mantissa, exponent = text.split("e")
-        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
-    return text
 
 
 def _terminates(denominator: int) -> bool:

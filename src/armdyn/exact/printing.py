@@ -1,4 +1,4 @@
-"""Entries of the equations as text and LaTeX, in the notation of the book.
+"""Entries of the equations in a style (text, LaTeX, MathML), in the notation of the book.
 
 An entry is multiplied out in the description's symbols and collected. An entry past `LIMIT` terms is written
 in the augmented links' parameters, past that in named sub-expressions; `definitions` lists what was named.
@@ -6,7 +6,6 @@ in the augmented links' parameters, past that in named sub-expressions; `definit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -14,16 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from armdyn.exact.angles import AngleSums, parallel_runs
 from armdyn.exact.collecting import Collector, Product, Term, is_motion
-from armdyn.exact.names import (
-    Roles,
-    expression_latex,
-    number_latex,
-    number_text,
-    parameter_latex,
-    symbol_latex,
-)
+from armdyn.exact.names import Roles
 from armdyn.exact.ring import Poly, Ring
-from armdyn.expression import parse
+from armdyn.exact.styles import Style
 
 if TYPE_CHECKING:
     from armdyn.exact.basis import Basis
@@ -33,87 +25,13 @@ LIMIT = 200  # terms of an entry before parts of it get names
 INLINE = 3  # terms of a coefficient that is not worth a name
 
 
-@dataclass(frozen=True)
-class Style:
-    """How to spell things."""
-
-    name: str
-    number: Callable[[Fraction], str]
-    times: str
-    power: Callable[[str, int], str]
-    parentheses: Callable[[str], str]
-    generator: Callable[[str, Basis], str]
-    trig: Callable[[str, str], str]
-    sub_expression: Callable[[int], str]
-
-
-def _text_power(base: str, e: int) -> str:
-    return base if e == 1 else f"{base}**{e}"
-
-
-def _latex_power(base: str, e: int) -> str:
-    return base if e == 1 else f"{base}^{{{e}}}"
-
-
-def _text_generator(name: str, basis: Basis) -> str:
-    return name
-
-
-def _latex_generator(name: str, basis: Basis) -> str:
-    for prefix, accent in (("qdd", r"\ddot"), ("qd", r"\dot"), ("q", "")):
-        digits = name.removeprefix(prefix)
-        if name.startswith(prefix) and digits.isdigit():
-            return variable_latex(basis, int(digits) - 1, accent)
-    if name.startswith("sgnm") and name[4:].isdigit():
-        joint = basis.exact.motor_friction[int(name[4:]) - 1].joint + 1
-        return rf"\operatorname{{sgn}}(\dot\vartheta_{{m_{{{joint}}}}})"
-    if name.startswith("sgn") and name[3:].isdigit():
-        speed = variable_latex(basis, int(name[3:]) - 1, r"\dot")
-        return rf"\operatorname{{sgn}}({speed})"
-    if name.startswith("["):
-        return parameter_latex(name)
-    if "(" in name:
-        return expression_latex(parse(name))
-    return symbol_latex(name)
-
-
-def variable_latex(basis: Basis, joint: int, accent: str = "") -> str:
-    r"""\vartheta_i for a revolute joint, d_i for a prismatic one (q_i where a length has that name)."""
-    letter = r"\vartheta"
-    if basis.joints[joint] == "prismatic":
-        letter = "q" if f"d{joint + 1}" in dict(basis.model.symbols) else "d"
-    return rf"{accent}{{{letter}}}_{{{joint + 1}}}" if accent else rf"{letter}_{{{joint + 1}}}"
-
-
-TEXT = Style(
-    name="text",
-    number=number_text,
-    times="*",
-    power=_text_power,
-    parentheses=lambda x: f"({x})",
-    generator=_text_generator,
-    trig=lambda kind, joints: kind + joints.replace(",", "_"),
-    sub_expression=lambda k: f"x{k}",
-)
-LATEX = Style(
-    name="latex",
-    number=number_latex,
-    times=" ",
-    power=_latex_power,
-    parentheses=lambda x: rf"\left({x}\right)",
-    generator=_latex_generator,
-    trig=lambda kind, joints: f"{kind}_{{{joints}}}",
-    sub_expression=lambda k: f"x_{{{k}}}",
-)
-
-
 @dataclass
 class Printer:
     """Prints the entries of one robot's equations in one style, collecting the names it gives."""
 
     basis: Basis
     style: Style
-    definitions: dict[str, str] = field(default_factory=dict)
+    definitions: dict[str, list[str]] = field(default_factory=dict)
     _named: dict[Poly, str] = field(default_factory=dict)
 
     @cached_property
@@ -137,7 +55,7 @@ class Printer:
 
     def entry(self, form: Form) -> str:
         """An entry, as short as it can be said."""
-        return joined(self.parts(form))
+        return self.style.sum(self.parts(form))
 
     def parts(self, form: Form) -> list[str]:
         """The signed terms of an entry's sum."""
@@ -151,16 +69,17 @@ class Printer:
 
     def poly(self, poly: Poly) -> str:
         """A polynomial, collected; one that is too long in named parts."""
-        return joined(self.poly_parts(poly))
+        return self.style.sum(self.poly_parts(poly))
 
     def poly_parts(self, poly: Poly) -> list[str]:
         return self._sum(self._split(poly) if len(poly) > LIMIT else self._terms(poly))
 
     def times(self, parts: list[str], factor: str) -> str:
         """A sum times a factor, as one signed term."""
-        if parts in (["1"], ["-1"]):
-            return factor if parts == ["1"] else f"-{factor}"
-        text = parts[0] if len(parts) == 1 else self.style.parentheses(joined(parts))
+        one = self.style.number(Fraction(1))
+        if parts in ([one], [f"-{one}"]):
+            return factor if parts == [one] else f"-{factor}"
+        text = parts[0] if len(parts) == 1 else self.style.parentheses(self.style.sum(parts))
         return f"{text}{self.style.times}{factor}"
 
     # ---- terms -----------------------------------------------------------------------------------------
@@ -192,7 +111,7 @@ class Printer:
         name = f"[{self.basis.parameter_names[p]}]"
         label = self.style.generator(name, self.basis)
         if label not in self.definitions:
-            self.definitions[label] = self.poly(self.basis.values[p])
+            self.definitions[label] = self.poly_parts(self.basis.values[p])
         return name
 
     def _name(self, a: Poly) -> tuple[str, int]:
@@ -200,10 +119,10 @@ class Printer:
         for candidate, sign in ((a, 1), (-a, -1)):
             if candidate in self._named:
                 return self._named[candidate], sign
-        text = self.poly(a)
+        parts = self.poly_parts(a)
         name = f"#{len(self._named) + 1}"
         self._named[a] = name
-        self.definitions[self.style.sub_expression(len(self._named))] = text
+        self.definitions[self.style.sub_expression(len(self._named))] = parts
         return name, 1
 
     def _split(self, poly: Poly) -> list[Term]:
@@ -253,7 +172,7 @@ class Printer:
         return ("-" if term.coefficient < 0 else "") + style.times.join(factors)
 
     def _bracket(self, products: tuple[Product, ...]) -> str:
-        return self.style.parentheses(joined(self._product(p) for p in products))
+        return self.style.parentheses(self.style.sum(self._product(p) for p in products))
 
     def _motion(self, product: Product) -> str:
         if len(product.motion) == 1:
@@ -285,14 +204,3 @@ def _collected(poly: Poly, indices: list[int]) -> dict[tuple[int, ...], Poly]:
             outer[i], inner[i] = monomial[i], 0
         parts.setdefault(tuple(outer), {})[tuple(inner)] = c
     return {outer: Poly(poly.ring, poly.ring.context.from_dict(inner)) for outer, inner in parts.items()}
-
-
-def joined(parts: Iterable[str]) -> str:
-    """Terms with their signs between them."""
-    text = ""
-    for part in parts:
-        if not text:
-            text = part
-        else:
-            text += f" - {part[1:]}" if part.startswith("-") else f" + {part}"
-    return text or "0"

@@ -14,10 +14,11 @@ from armdyn import dynamics
 from armdyn.dynamics.newton_euler import point_acceleration
 from armdyn.exact.basis import Basis
 from armdyn.exact.closed_form import ClosedForm
-from armdyn.exact.document import Section, visible
+from armdyn.exact.document import Section
 from armdyn.exact.mechanism import over_ring
-from armdyn.exact.printing import LATEX, TEXT, Printer, Style, joined
+from armdyn.exact.printing import Printer
 from armdyn.exact.ring import Poly, Ring
+from armdyn.exact.styles import LATEX, TEXT, Style
 from armdyn.expression import Expression
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
@@ -169,7 +170,7 @@ def sections(equations: ClosedForm, style: Style) -> list[Section]:
         name, value = printer.poly(left), printer.poly(right)
         if name.strip("[]") != value:
             where.lines.append((name, [value]))
-    where.lines += [(name, [text]) for name, text in printer.definitions.items()]
+    where.lines += list(printer.definitions.items())
     return [*found, where] if where.lines else found
 
 
@@ -215,9 +216,9 @@ def _backward(recursion: Recursion, printer: Printer, i: int) -> Section:
 def _vector_lines(printer: Printer, ring: Ring, name: str, v: Sequence[Any]) -> list[tuple[str, list[str]]]:
     """A vector on one line, or, where its entries are long, each on its own."""
     parts = [printer.poly_parts(ring.zero + x) or ["0"] for x in v]
-    entries = [joined(p) for p in parts]
+    entries = [printer.style.sum(p) for p in parts]
     text = printer.style is TEXT
-    if max(visible(x) for x in entries) <= _SHORT:
+    if max(printer.style.visible(x) for x in entries) <= _SHORT:
         column = r" \\ ".join(entries)
         row = f"[{', '.join(entries)}]" if text else rf"\begin{{bmatrix}} {column} \end{{bmatrix}}"
         return [(name, [row])]
