@@ -14,6 +14,8 @@ Side: TypeAlias = Literal["before", "after"]
 States: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 Evaluate: TypeAlias = Callable[[np.ndarray, Side], States]
 
+STEP = 1e-3  # s, between samples where nothing else is said
+
 
 @dataclass(frozen=True)
 class Motion:
@@ -21,7 +23,8 @@ class Motion:
 
     `evaluate(t, side)` takes t (N,) within [0, duration] and gives three arrays (N, n); where the
     acceleration jumps, `side` says whether the value just before or just after the instant is meant (at 0
-    and at the end there is only one).
+    and at the end there is only one). `knots` are the instants at which some derivative jumps, those of the
+    acceleration included; between them the motion is smooth.
     """
 
     n: int
@@ -29,10 +32,18 @@ class Motion:
     evaluate: Evaluate = field(repr=False)
     jumps: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
     label: str = "motion"
+    knots: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.duration) and self.duration > 0):
             raise MotionError(f"duration: found {self.duration:g} s; a motion takes a positive time")
-        inner = np.unique(np.asarray(self.jumps, float))
-        object.__setattr__(self, "jumps", inner[(inner > 0) & (inner < self.duration)])
         object.__setattr__(self, "duration", float(self.duration))
+        object.__setattr__(self, "jumps", self._inner(self.jumps))
+        object.__setattr__(self, "knots", self._inner(np.append(self.knots, self.jumps)))
+
+    def _inner(self, instants: np.ndarray) -> np.ndarray:
+        """Sorted, each once, without the ends; read-only."""
+        found = np.unique(np.asarray(instants, float))
+        found = found[(found > 0) & (found < self.duration)]
+        found.flags.writeable = False
+        return found

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.motion import joint_motions, profiles
 from armdyn.motion.errors import MotionError
-from armdyn.motion.motion import Motion, Side, States
-
-STEP = 1e-3  # s
+from armdyn.motion.motion import STEP, Motion, Side, States
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,90 @@ class Trajectory:
             raise MotionError(f"step: found {step:g} s; a positive time is expected")
         self.motion = motion
         self.step = float(step)
+
+    # ---- making: joint by joint ------------------------------------------------------------------------
+    #
+    # Postures are (n,); durations, times and limits are numbers, or one per joint. A joint that arrives
+    # early rests.
+
+    @classmethod
+    def triangular(cls, q0: Any, q1: Any, duration: Any, *, step: float = STEP) -> Trajectory:
+        """Constant acceleration for half of the duration, then the opposite one."""
+        return cls(joint_motions.each("triangular", profiles.triangular, q0, q1, duration=duration), step)
+
+    @classmethod
+    def trapezoidal(
+        cls,
+        q0: Any,
+        q1: Any,
+        *,
+        acceleration_time: Any = None,
+        max_velocity: Any = None,
+        max_acceleration: Any = None,
+        duration: Any = None,
+        synchronised: bool = False,
+        step: float = STEP,
+    ) -> Trajectory:
+        """Trapezoidal velocities, from two of the four data; triangular where the top speed is not reached.
+
+        `synchronised`: all joints take the time of the slowest, on a straight line in joint space.
+        """
+        motion = joint_motions.trapezoidal(
+            q0,
+            q1,
+            together=synchronised,
+            acceleration_time=acceleration_time,
+            max_velocity=max_velocity,
+            max_acceleration=max_acceleration,
+            duration=duration,
+        )
+        return cls(motion, step)
+
+    @classmethod
+    def cubic(
+        cls, q0: Any, q1: Any, duration: Any, qd0: Any = None, qd1: Any = None, *, step: float = STEP
+    ) -> Trajectory:
+        """Polynomials of third degree with velocities qd0 and qd1 at the ends, zero where not given."""
+        data = {"duration": duration, "qd0": qd0, "qd1": qd1}
+        return cls(joint_motions.each("cubic", profiles.cubic, q0, q1, **data), step)
+
+    @classmethod
+    def quintic(
+        cls,
+        q0: Any,
+        q1: Any,
+        duration: Any,
+        qd0: Any = None,
+        qd1: Any = None,
+        qdd0: Any = None,
+        qdd1: Any = None,
+        *,
+        step: float = STEP,
+    ) -> Trajectory:
+        """Polynomials of fifth degree with velocities and accelerations at the ends, zero where not given."""
+        data = {"duration": duration, "qd0": qd0, "qd1": qd1, "qdd0": qdd0, "qdd1": qdd1}
+        return cls(joint_motions.each("quintic", profiles.quintic, q0, q1, **data), step)
+
+    @classmethod
+    def jerk_limited(
+        cls,
+        q0: Any,
+        q1: Any,
+        max_velocity: Any,
+        max_acceleration: Any,
+        max_jerk: Any,
+        *,
+        synchronised: bool = True,
+        step: float = STEP,
+    ) -> Trajectory:
+        """The fastest motion under limits of velocity, acceleration and jerk, of up to seven pieces.
+
+        `synchronised`: all joints take the time of the slowest, on a straight line in joint space.
+        """
+        limits = {"max_velocity": max_velocity, "max_acceleration": max_acceleration, "max_jerk": max_jerk}
+        return cls(joint_motions.jerk_limited(q0, q1, together=synchronised, **limits), step)
+
+    # ---- looking ---------------------------------------------------------------------------------------
 
     @property
     def duration(self) -> float:
@@ -75,11 +158,12 @@ class Trajectory:
     @cached_property
     def t(self) -> np.ndarray:
         """The instants of the samples (N,) [s]."""
-        return sample_times(self.duration, self.step)
+        return _read_only(sample_times(self.duration, self.step))
 
     @cached_property
     def _states(self) -> States:
-        return self(self.t)
+        q, qd, qdd = (_read_only(x) for x in self(self.t))
+        return q, qd, qdd
 
     @property
     def q(self) -> np.ndarray:
@@ -121,3 +205,8 @@ def sample_times(duration: float, step: float) -> np.ndarray:
     """0, step, 2 step, … and the end."""
     count = int(np.ceil(duration / step * (1 - 1e-12)))
     return np.append(np.arange(count) * step, duration)
+
+
+def _read_only(x: np.ndarray) -> np.ndarray:
+    x.flags.writeable = False
+    return x
