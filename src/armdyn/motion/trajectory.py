@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from armdyn.motion import joint_motions, profiles
+from armdyn.motion import csv_files, joint_motions, profiles
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import STEP, Motion, Side, States
+from armdyn.motion.sampled import through_samples
+from armdyn.motion.via_points import Kind, via_points
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,62 @@ class Trajectory:
         limits = {"max_velocity": max_velocity, "max_acceleration": max_acceleration, "max_jerk": max_jerk}
         return cls(joint_motions.jerk_limited(q0, q1, together=synchronised, **limits), step)
 
+    # ---- making: through points and samples ------------------------------------------------------------
+
+    @classmethod
+    def through(
+        cls,
+        points: Any,
+        times: Any = None,
+        *,
+        kind: Kind = "cubic",
+        qd0: Any = None,
+        qd1: Any = None,
+        max_velocity: Any = None,
+        max_acceleration: Any = None,
+        blend_time: float | None = None,
+        step: float = STEP,
+    ) -> Trajectory:
+        """Via points (K, n) at `times` (K,), by a "cubic" or "quintic" spline, or past them with a "blend".
+
+        Without times, the motion is as long as the limits of velocity and acceleration need.
+        """
+        motion = via_points(
+            points,
+            times,
+            kind=kind,
+            qd0=qd0,
+            qd1=qd1,
+            max_velocity=max_velocity,
+            max_acceleration=max_acceleration,
+            blend_time=blend_time,
+        )
+        return cls(motion, step)
+
+    @classmethod
+    def from_samples(
+        cls, t: Any, q: Any, qd: Any = None, qdd: Any = None, *, step: float = STEP
+    ) -> Trajectory:
+        """States q, qd, qdd (N, n) at instants t (N,), quintics between them; qdd, or both, may be left out.
+
+        Time counts from the first instant. An instant that stands twice is a jump of the acceleration.
+        """
+        return cls(through_samples(t, q, qd, qdd), step)
+
+    @classmethod
+    def from_csv(cls, path: str | Path, *, step: float = STEP) -> Trajectory:
+        """A file with columns t, q1 … qn and, if there, qd1 … qdn, qdd1 … qddn; others are ignored."""
+        return cls(csv_files.read(path), step)
+
+    def to_csv(self, path: str | Path, step: float | None = None) -> None:
+        """Write t, q, qd, qdd to a file: samples `step` apart and every instant where a derivative jumps.
+
+        Where it is the acceleration that jumps the instant stands twice. Reading the file gives back the
+        same motion where that is polynomials up to the fifth degree.
+        """
+        found = self.samples(step, knots=True)
+        csv_files.write(path, found.t, (found.q, found.qd, found.qdd))
+
     # ---- looking ---------------------------------------------------------------------------------------
 
     @property
@@ -180,15 +239,20 @@ class Trajectory:
         """Accelerations (N, n) at `t`."""
         return self._states[2]
 
-    def samples(self, step: float | None = None) -> Samples:
-        """Samples `step` apart with both sides of every jump: each instant in `jumps` stands twice."""
+    def samples(self, step: float | None = None, *, knots: bool = False) -> Samples:
+        """Samples `step` apart with both sides of every jump: each instant in `jumps` stands twice.
+
+        `knots`: the instants at which higher derivatives jump are added, once each.
+        """
         regular = self.t if step is None else sample_times(self.duration, step)
-        near = np.abs(regular[:, None] - self.jumps).min(1, initial=np.inf) <= 1e-9 * self.duration
-        t = np.concatenate([regular[~near], self.jumps, self.jumps])
-        before = np.concatenate([np.zeros((~near).sum(), bool), np.ones(len(self.jumps), bool)])
-        before = np.concatenate([before, np.zeros(len(self.jumps), bool)])
-        order = np.lexsort((~before, t))
-        t, before = t[order], before[order]
+        inner = self.motion.knots if knots else self.jumps
+        # Rows to be read back must not be too near each other, or rounding becomes acceleration.
+        same = 1e-3 * (self.step if step is None else step) if knots else 1e-9 * self.duration
+        near = _near(regular, inner, same)
+        near[[0, -1]] = False
+        t = np.concatenate([regular[~near], inner, self.jumps])
+        t.sort()
+        before = np.append(np.diff(t) == 0, False)
         left, right = self(t, "before"), self(t, "after")
         q, qd, qdd = (np.where(before[:, None], x, y) for x, y in zip(left, right, strict=True))
         return Samples(t, q, qd, qdd)
@@ -205,6 +269,15 @@ def sample_times(duration: float, step: float) -> np.ndarray:
     """0, step, 2 step, … and the end."""
     count = int(np.ceil(duration / step * (1 - 1e-12)))
     return np.append(np.arange(count) * step, duration)
+
+
+def _near(t: np.ndarray, instants: np.ndarray, tolerance: float) -> np.ndarray:
+    """Whether each of t (N,) is one of the sorted instants, up to a tolerance."""
+    if not len(instants):
+        return np.zeros(len(t), bool)
+    after = np.searchsorted(instants, t).clip(1, max(len(instants) - 1, 1))
+    neighbours = np.stack([instants[after - 1], instants[after.clip(max=len(instants) - 1)]])
+    return np.asarray(np.abs(neighbours - t).min(0) <= tolerance)
 
 
 def _read_only(x: np.ndarray) -> np.ndarray:

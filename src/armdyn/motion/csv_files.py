@@ -1,0 +1,110 @@
+"""Trajectories as CSV files: columns t, q1 … qn, qd1 … qdn, qdd1 … qddn [s, rad or m]."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armdyn.motion.errors import MotionError
+from armdyn.motion.motion import Motion
+from armdyn.motion.sampled import through_samples
+
+PREFIXES = ("q", "qd", "qdd")
+
+
+def write(path: str | Path, t: np.ndarray, states: tuple[np.ndarray, ...]) -> None:
+    """One row per instant, numbers so that reading gives the same ones."""
+    n = states[0].shape[1]
+    header = ["t", *(f"{prefix}{i + 1}" for prefix in PREFIXES for i in range(n))]
+    rows = np.column_stack([t, *states]).tolist()
+    lines = [",".join(header), *(",".join(map(repr, row)) for row in rows)]
+    try:
+        Path(path).write_text("\n".join(lines) + "\n", "utf-8")
+    except OSError as problem:
+        raise MotionError(f"{path}: cannot be written: {problem.strerror}") from None
+
+
+def read(path: str | Path) -> Motion:
+    """The motion through the rows of a file; only t and q1 … qn are needed, other columns are ignored.
+
+    Lines that begin with # are comments. An instant that stands twice is one at which the acceleration jumps.
+    """
+    rows = _rows(Path(path))
+    if not rows:
+        raise MotionError(f"{path}: the file is empty; a line of column names is expected")
+    line, header = rows[0]
+    try:
+        columns = _columns(header)
+    except MotionError as problem:
+        raise MotionError(f"{path}: line {line}: {problem}") from None
+    lines = [line for line, _ in rows[1:]]
+    table = np.array([_numbers(path, line, cells, header, columns) for line, cells in rows[1:]])
+    if len(table) < 2:
+        raise MotionError(f"{path}: {len(table)} rows of numbers; a motion has two or more")
+    n = sum(name.startswith("q") and name[1:].isdigit() for name in columns)
+    states = {prefix: table[:, 1 + k * n : 1 + k * n + n] for k, prefix in enumerate(PREFIXES)}
+    given: dict[str, Any] = {prefix: x for prefix, x in states.items() if x.size}
+    try:
+        return through_samples(table[:, 0], **given, where=lambda i: f"line {lines[i]}")
+    except MotionError as problem:
+        raise MotionError(f"{path}: {problem}") from None
+
+
+def _rows(path: Path) -> list[tuple[int, list[str]]]:
+    """Line numbers and cells, blank lines and comments left out."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except OSError as problem:
+        raise MotionError(f"{path}: cannot be read: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise MotionError(f"{path}: this is not a text file in UTF-8") from None
+    lines = [(i + 1, line) for i, line in enumerate(text.splitlines())]
+    kept = [(i, line) for i, line in lines if line.strip() and not line.lstrip().startswith("#")]
+    return [(i, [cell.strip() for cell in next(csv.reader([line]))]) for i, line in kept]
+
+
+def _columns(header: list[str]) -> list[str]:
+    """The names of the columns to read: t, then positions and, where there are any, velocities and so on."""
+    found = ", ".join(header)
+    if len(set(header)) != len(header):
+        name = next(x for x in header if header.count(x) > 1)
+        raise MotionError(f"column '{name}' stands twice")
+    n = len([name for name in header if re.fullmatch(r"q\d+", name)])
+    if "t" not in header or n == 0:
+        raise MotionError(f"columns t, q1 … qn are expected, found {found}")
+    wanted = ["t"]
+    for prefix in PREFIXES:
+        names = [f"{prefix}{i + 1}" for i in range(n)]
+        given = [name for name in header if re.fullmatch(rf"{prefix}\d+", name)]
+        if not given:
+            break
+        if missing := sorted(set(names) - set(given)):
+            raise MotionError(f"column {missing[0]} is missing for {n} joints, found {found}")
+        if further := sorted(set(given) - set(names)):
+            raise MotionError(f"column {further[0]} belongs to none of the {n} joints")
+        wanted += names
+    return wanted
+
+
+def _numbers(
+    path: str | Path, line: int, cells: list[str], header: list[str], columns: list[str]
+) -> list[float]:
+    if len(cells) != len(header):
+        raise MotionError(f"{path}: line {line}: {len(header)} columns are expected, found {len(cells)}")
+    row = dict(zip(header, cells, strict=True))
+    values = []
+    for name in columns:
+        try:
+            value = float(row[name])
+        except ValueError:
+            value = np.nan
+        if not np.isfinite(value):
+            raise MotionError(
+                f"{path}: line {line}: column {name}: found '{row[name]}'; a number is expected"
+            )
+        values.append(value)
+    return values

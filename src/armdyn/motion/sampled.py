@@ -1,0 +1,104 @@
+"""Motions through samples: states at instants, joined by polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from armdyn.motion.checks import numbers
+from armdyn.motion.errors import MotionError
+from armdyn.motion.motion import Motion
+from armdyn.motion.piecewise import as_motion, hermite
+
+Where = Callable[[int], str]  # how a message calls a sample
+
+
+def _sample(i: int) -> str:
+    return f"sample {i}"
+
+
+def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Where = _sample) -> Motion:
+    """The motion with states q, qd, qdd (N, n) at instants t (N,), which are counted from the first.
+
+    Between samples it is the quintic that has the states at both ends. Without accelerations these are the
+    slopes of a cubic spline through the velocities; without velocities either, the motion is a cubic spline
+    through the positions. An instant that stands twice is one at which the acceleration jumps.
+    """
+    times = numbers("t", t)
+    if times.ndim != 1 or len(times) < 2:
+        raise MotionError(f"t: a list of two instants or more is expected, found shape {times.shape}")
+    states = [None if x is None else _states(name, x, len(times)) for name, x in _names(q, qd, qdd)]
+    position, velocity, acceleration = states
+    assert position is not None
+    twice = _check_instants(times, where)
+    if twice.any() and (velocity is None or acceleration is None):
+        i = int(twice.argmax())
+        raise MotionError(
+            f"{where(i + 1)}: t = {times[i]:.9g} s stands twice; where the acceleration jumps, qd and "
+            "qdd are needed too"
+        )
+    if velocity is None:
+        spline = CubicSpline(times, position)
+        velocity, acceleration = spline(times, 1), spline(times, 2)
+    elif acceleration is None:
+        acceleration = CubicSpline(times, velocity)(times, 1)
+    assert acceleration is not None
+    _check_jumps(times, twice, position, velocity, where)
+    here, there = np.flatnonzero(~twice), np.flatnonzero(~twice) + 1
+    data = (position, velocity, acceleration)
+    first, last = (tuple(x[rows] for x in data) for rows in (here, there))
+    instants = np.append(times[here], times[-1]) - times[0]
+    return as_motion(hermite(instants, first, last), "samples")  # type: ignore[arg-type]
+
+
+def _names(q: Any, qd: Any, qdd: Any) -> list[tuple[str, Any]]:
+    if qd is None and qdd is not None:
+        raise MotionError("qdd: accelerations without velocities; give qd too")
+    return [("q", q), ("qd", qd), ("qdd", qdd)]
+
+
+def _states(name: str, x: Any, rows: int) -> np.ndarray:
+    found = numbers(name, x)
+    found = found[:, None] if found.ndim == 1 else found
+    if found.ndim != 2 or len(found) != rows or not found.shape[1]:
+        raise MotionError(
+            f"{name}: {rows} rows are expected, as many as instants, found an array of shape {found.shape}"
+        )
+    return found
+
+
+def _check_instants(t: np.ndarray, where: Where) -> np.ndarray:
+    """Whether each instant but the last is the same as the next (N − 1,)."""
+    gaps = np.diff(t)
+    if (gaps < 0).any():
+        i = int((gaps < 0).argmax())
+        raise MotionError(
+            f"{where(i + 1)}: t = {t[i + 1]:.9g} s comes after {t[i]:.9g} s; times must not go back"
+        )
+    twice: np.ndarray = gaps == 0
+    often = twice[1:] & twice[:-1]
+    if often.any():
+        i = int(often.argmax()) + 2
+        raise MotionError(f"{where(i)}: t = {t[i]:.9g} s stands more than twice")
+    if twice[0] or twice[-1]:
+        i = 1 if twice[0] else len(t) - 1
+        raise MotionError(f"{where(i)}: t = {t[i]:.9g} s, an end of the motion, stands twice")
+    return twice
+
+
+def _check_jumps(t: np.ndarray, twice: np.ndarray, q: np.ndarray, qd: np.ndarray, where: Where) -> None:
+    """Where the acceleration jumps, position and velocity may not."""
+    for name, x in (("position", q), ("velocity", qd)):
+        if name == "position" and x.shape != qd.shape:
+            raise MotionError(f"qd: as many columns as q are expected, {q.shape[1]}, found {qd.shape[1]}")
+        jump = np.abs(np.diff(x, axis=0))[twice]
+        bad = np.argwhere(jump > 1e-9 * max(np.abs(x).max(), 1e-3))
+        if len(bad):
+            i, joint = np.flatnonzero(twice)[bad[0][0]], bad[0][1]
+            raise MotionError(
+                f"{where(i + 1)}: the {name} of joint {joint + 1} jumps at t = {t[i]:.9g} s, from "
+                f"{x[i, joint]:.9g} to {x[i + 1, joint]:.9g}; only the acceleration may"
+            )
