@@ -2,5 +2,13 @@
 
 from armdyn.analysis.arrays import AnalysisError
 from armdyn.analysis.contributions import Contributions, contributions
+from armdyn.analysis.operational import Operational, OperationalWarning, operational
 
-__all__ = ["AnalysisError", "Contributions", "contributions"]
+__all__ = [
+    "AnalysisError",
+    "Contributions",
+    "Operational",
+    "OperationalWarning",
+    "contributions",
+    "operational",
+]

@@ -1,0 +1,262 @@
+"""The dynamic model in operational space, section 7.8.
+
+B_A ẍ + C_A ẋ + g_A + friction_A = γ_A − h_A (7.133), for arms with or without redundant joints. The book
+leaves friction out; here it is a term of its own, so that this model and `robot.forward_dynamics` agree.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from armdyn.analysis.arrays import AnalysisError, joint_arrays, numbers, with_wrench
+from armdyn.analysis.task import (
+    SINGULAR,
+    SINGULAR_WHERE,
+    Representation,
+    Task,
+    TaskMotion,
+    apply,
+    inertia_root,
+    make_task,
+    task_motion,
+)
+from armdyn.robot import Robot
+
+DAMPING = 0.01
+
+
+class OperationalWarning(UserWarning):
+    """An answer in operational space is damped because the posture is near a singularity."""
+
+
+@dataclass(frozen=True)
+class Operational:
+    """An arm at states (..., n), seen from the m rows of its task; leading axes are those of the states.
+
+    Where `damped`, the state is nearer to a singularity than `threshold` allows: singular directions of B_A,
+    C_A ẋ, g_A and the consistent inverse are then damped, and torques for ẍ do not quite give that ẍ.
+    `acceleration` inverts nothing and is exact everywhere but at a singularity of the angles.
+    """
+
+    task: Task
+    x: np.ndarray  # (..., m); nan for angular rows in "geometric"
+    xd: np.ndarray  # (..., m)
+    J_A: np.ndarray  # (..., m, n), analytical Jacobian
+    Jdot_A: np.ndarray  # (..., m, n)
+    B_A: np.ndarray  # (..., m, m) (7.130)
+    C_A_xd: np.ndarray  # (..., m): C_A ẋ (7.131)
+    g_A: np.ndarray  # (..., m) (7.132)
+    friction_A: np.ndarray  # (..., m): joint friction at the tip
+    h_A: np.ndarray  # (..., m): tip wrench in the task's rows (7.128)
+    consistent_inverse: np.ndarray  # (..., n, m): J̄_A = B⁻¹ J_Aᵀ B_A (7.138)
+    null_space: np.ndarray  # (..., n, n): I − J_Aᵀ J̄_Aᵀ, torques that do not move the tip (7.141)
+    singular_values: (
+        np.ndarray
+    )  # (..., m), descending: of J_A B^(-1/2), rows scaled to 1 at ordinary postures
+    angle_margin: np.ndarray  # (...): smallest singular value of T_A, 1 where no angles are used
+    threshold: float
+    joint: JointTerms = field(repr=False)
+
+    @property
+    def C_A(self) -> np.ndarray:
+        """C_A (..., m, m) of an arm without redundant joints, Christoffel's choice: Ḃ_A − 2 C_A is skew.
+
+        J_A⁻ᵀ C J_A⁻¹ − B_A J̇_A J_A⁻¹ (problem 7.10).
+        """
+        m, n = self.J_A.shape[-2:]
+        if m != n:
+            raise AnalysisError(
+                f"C_A: the arm has {n} joints and the task {m} rows; with redundant joints C_A xd depends on "
+                "the joint velocities and is given as C_A_xd only"
+            )
+        inverse = self.consistent_inverse
+        return np.asarray(
+            inverse.swapaxes(-1, -2) @ self.joint.coriolis @ inverse - self.B_A @ self.Jdot_A @ inverse
+        )
+
+    @property
+    def margin(self) -> np.ndarray:
+        """(...): the smallest relative singular value, of the arm or of the angles; 0 at a singularity."""
+        return np.asarray(np.minimum(self.singular_values[..., -1], self.angle_margin))
+
+    @property
+    def damped(self) -> np.ndarray:
+        """(...) bool: where the answers are damped."""
+        return np.asarray(self.margin < self.threshold)
+
+    @property
+    def damping(self) -> np.ndarray:
+        """(...): λ with σ² + λ² in place of the smallest σ²; 0 where nothing is damped."""
+        return np.sqrt(np.maximum(self.threshold**2 - self.margin**2, 0.0))
+
+    @property
+    def condition(self) -> np.ndarray:
+        """(...): largest over smallest singular value of the scaled J_A B^(-1/2); infinite if singular."""
+        s = self.singular_values
+        with np.errstate(divide="ignore"):
+            return np.asarray(s[..., 0] / np.where(s[..., -1] > SINGULAR * s[..., 0], s[..., -1], 0.0))
+
+    @property
+    def rank(self) -> np.ndarray:
+        """(...): how many rows the tip can move independently here."""
+        return np.asarray((self.singular_values > 1e-9).sum(-1))
+
+    def forces(self, xdd: Any, h_A: Any = None) -> np.ndarray:
+        """γ_A (..., m) for tip accelerations ẍ (..., m) (7.133), joint friction included."""
+        xdd = numbers("xdd", xdd, self.task.m, "row of the task")
+        h = self.h_A if h_A is None else numbers("h_A", h_A, self.task.m, "row of the task")
+        return np.asarray(apply(self.B_A, xdd) + self.C_A_xd + self.g_A + self.friction_A + h)
+
+    def torques(self, xdd: Any, tau0: Any = None, h_A: Any = None) -> np.ndarray:
+        """τ (..., n) for tip accelerations ẍ (7.141): J_Aᵀ γ_A + (I − J_Aᵀ J̄_Aᵀ) τ_0.
+
+        τ_0 (..., n) moves redundant joints without moving the tip; without it they are left to Coriolis,
+        gravity and friction. `h_A` (..., m) replaces that of the wrench given to `operational`. Joint
+        friction is included: `robot.forward_dynamics` under these torques gives back ẍ.
+        """
+        tau = apply(self.J_A.swapaxes(-1, -2), self.forces(xdd, h_A))
+        if tau0 is None:
+            return tau
+        return np.asarray(tau + apply(self.null_space, numbers("tau0", tau0, self.J_A.shape[-1], "joint")))
+
+    def acceleration(self, tau: Any, h_A: Any = None) -> np.ndarray:
+        """Tip accelerations ẍ (..., m) under torques (..., n): direct dynamics (7.129), friction included."""
+        tau = numbers("tau", tau, self.J_A.shape[-1], "joint")
+        if h_A is None:
+            contact = self.joint.wrench
+        else:
+            contact = apply(self.J_A.swapaxes(-1, -2), numbers("h_A", h_A, self.task.m, "row of the task"))
+        rest = self.joint.velocity + self.joint.gravity + self.joint.friction + contact
+        return np.asarray(apply(self.joint.mobility.swapaxes(-1, -2), tau - rest) + self.joint.drift)
+
+
+@dataclass(frozen=True)
+class JointTerms:
+    """What the model is made of, in joint space."""
+
+    coriolis: np.ndarray  # (..., n, n): C
+    velocity: np.ndarray  # (..., n): C q̇
+    gravity: np.ndarray  # (..., n)
+    friction: np.ndarray  # (..., n)
+    wrench: np.ndarray  # (..., n): Jᵀ h_e
+    mobility: np.ndarray  # (..., n, m): B⁻¹ J_Aᵀ
+    drift: np.ndarray  # (..., m): J̇_A q̇
+
+
+def operational(
+    robot: Robot,
+    q: Any,
+    qd: Any,
+    *,
+    representation: Representation = "rpy",
+    rows: Sequence[int] | None = None,
+    wrench: Any = None,
+    damping: float | None = None,
+) -> Operational:
+    """The operational space model (7.130)–(7.138) at states (..., n).
+
+    `representation`: "rpy" (roll, pitch, yaw as in the robot file), "zyz", "position" (no orientation) or
+    "geometric" (angular velocity in place of angles' rates). `rows` picks among x, y, z (0, 1, 2) and the
+    three rows of orientation (3, 4, 5); by default those the arm can move independently, the earlier ones
+    preferred: x, y of the two-link planar arm, x, y, yaw of the three-link one, x, y, z and yaw of a SCARA,
+    all six of an arm with six or seven joints. `wrench` (..., 6) is h_e, what the tip exerts on its
+    surroundings.
+
+    Nearer to a singularity of the arm or of the angles than `damping` (a singular value, relative to that at
+    ordinary postures; default 0.01) the answer is damped, says so and warns. With damping=0 nothing is damped
+    and a singular posture is refused.
+    """
+    threshold = _threshold(damping)
+    q, qd = joint_arrays(robot, q=q, qd=qd)
+    h, q, qd = with_wrench(wrench, q, qd)
+    task = make_task(robot, representation, rows)
+    motion = task_motion(robot, task, q, qd, threshold)
+    model = _model(robot, task, motion, q, qd, h, threshold)
+    _report(model)
+    return model
+
+
+def _threshold(damping: Any) -> float:
+    if damping is None:
+        return DAMPING
+    if not isinstance(damping, (int, float, np.number)) or not 0 <= damping < 1:
+        raise AnalysisError(f"damping: found {damping!r}; a number from 0 up to 1 is expected")
+    return float(damping)
+
+
+def _model(
+    robot: Robot,
+    task: Task,
+    motion: TaskMotion,
+    q: np.ndarray,
+    qd: np.ndarray,
+    h: np.ndarray,
+    threshold: float,
+) -> Operational:
+    J = motion.J
+    L, D = inertia_root(robot, q), np.array(task.scale)
+    A = np.linalg.solve(L, J.swapaxes(-1, -2)).swapaxes(-1, -2)  # A Aᵀ = J_A B⁻¹ J_Aᵀ
+    U, s, _ = np.linalg.svd(A / D[:, None], full_matrices=False)
+    W = U / D[:, None] / np.maximum(s, max(threshold, SINGULAR))[..., None, :]
+    B_A = W @ W.swapaxes(-1, -2)
+    mobility = np.linalg.solve(L.swapaxes(-1, -2), A.swapaxes(-1, -2))
+    inverse = mobility @ B_A
+    back = inverse.swapaxes(-1, -2)
+    C, gravity = np.asarray(robot.coriolis(q, qd)), np.asarray(robot.gravity(q))
+    joint = JointTerms(
+        coriolis=C,
+        velocity=apply(C, qd),
+        gravity=gravity,
+        friction=np.asarray(robot.friction(qd)),
+        wrench=np.einsum("...ij,...i->...j", robot.jacobian(q), h),
+        mobility=mobility,
+        drift=apply(motion.Jdot, qd),
+    )
+    return Operational(
+        task=task,
+        x=motion.x,
+        xd=motion.xd,
+        J_A=J,
+        Jdot_A=motion.Jdot,
+        B_A=B_A,
+        C_A_xd=apply(back, joint.velocity) - apply(B_A, joint.drift),
+        g_A=apply(back, gravity),
+        friction_A=apply(back, joint.friction),
+        h_A=apply(back, joint.wrench),
+        consistent_inverse=inverse,
+        null_space=np.eye(robot.n) - J.swapaxes(-1, -2) @ back,
+        singular_values=s,
+        angle_margin=motion.margin,
+        threshold=threshold,
+        joint=joint,
+    )
+
+
+def _report(model: Operational) -> None:
+    """Say where answers are damped; refuse singular states where damping is switched off."""
+    near = np.argwhere(model.margin < max(model.threshold, SINGULAR))
+    if not len(near):
+        return
+    where = tuple(int(i) for i in near[0])
+    arm, angles = model.singular_values[where][-1], model.angle_margin[where]
+    representation = model.task.representation
+    kind = (
+        f"the arm's, in {', '.join(model.task.names)}"
+        if arm <= angles
+        else f"that of the {representation} angles, {SINGULAR_WHERE.get(representation)}"
+    )
+    sample = f"sample {where}" if where else "the state"
+    text = f"{sample} is at a relative singular value of {min(arm, angles):.2g} from a singularity ({kind})"
+    if model.threshold == 0:
+        raise AnalysisError(f"q: {text}; with damping=0 states must not be singular")
+    warnings.warn(
+        f"{text}; {len(near)} of {model.margin.size} states are nearer than {model.threshold:g}, where "
+        "answers are damped",
+        OperationalWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,223 @@
+"""Operational space where the answer is known, at singularities, in batches, and on bad input."""
+
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+from armdyn import Robot
+from armdyn.analysis import AnalysisError, Operational, OperationalWarning, operational
+from arms import assert_same, cloud, fraction, point
+
+X, Y, Z = [1, 0, 0], [0, 1, 0], [0, 0, 1]
+QUIET = pytest.mark.filterwarnings("ignore::armdyn.analysis.OperationalWarning")
+
+
+def gantry(*wrist):
+    """Three slides along x, y, z and a wrist whose three axes meet at the tip: x = q is its own task."""
+    rng = random.Random(11)
+    axes = [X, Y, Z, *wrist]
+    links = [
+        {
+            "joint": "prismatic" if i < 3 else "revolute",
+            "axis": axis,
+            "origin": {"xyz": [0, 0, 0], "rpy": [0, 0, 0]},
+            "friction": {"viscous": fraction(rng, 0, 3), "coulomb": fraction(rng, 0, 2)},
+            **cloud(rng),
+            "motor": {"gear": 30, "inertia": "0.0002", "mass": 1, "position": point(rng), "axis": X},
+        }
+        for i, axis in enumerate(axes)
+    ]
+    return Robot.from_dict(
+        {"name": "gantry", "convention": "frames", "gravity": [0, 0, "-9.81"], "link": links}
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrist", "representation", "order"),
+    [((Z, Y, Z), "zyz", [0, 1, 2, 3, 4, 5]), ((Z, Y, X), "rpy", [0, 1, 2, 5, 4, 3])],
+    ids=["zyz", "rpy"],
+)
+def test_arm_whose_joints_are_the_task(wrist, representation, order):
+    """x is q up to order, so B_A, C_A and g_A are B, C and g."""
+    robot = gantry(*wrist)
+    q, qd = np.array([0.3, -0.2, 0.5, 0.7, 0.9, -0.4]), np.array([1.0, 0.5, -2.0, 1.2, -0.7, 0.8])
+    found = operational(robot, q, qd, representation=representation)
+    assert found.task.rows == (0, 1, 2, 3, 4, 5)
+    assert_same(found.x, q[order])
+    assert_same(found.xd, qd[order])
+    assert_same(found.J_A, np.eye(6)[order])
+    assert_same(found.Jdot_A, np.zeros((6, 6)))
+    assert_same(found.B_A, robot.inertia(q)[np.ix_(order, order)])
+    assert_same(found.C_A, robot.coriolis(q, qd)[np.ix_(order, order)])
+    assert_same(found.g_A, robot.gravity(q)[order])
+    assert_same(found.friction_A, robot.friction(qd)[order])
+
+
+def test_two_link_arm_in_closed_form():
+    """J_A of the planar arm, and B_A from it."""
+    robot = Robot.load("planar")
+    found = operational(robot, [0.4, 1.1], [0.5, -0.3])
+    s, c = np.sin([0.4, 1.5]), np.cos([0.4, 1.5])
+    J = np.array([[-s.sum(), -s[1]], [c.sum(), c[1]]])
+    assert found.task.names == ("x", "y")
+    assert_same(found.x, [c.sum(), s.sum()])
+    assert_same(found.J_A, J)
+    assert_same(found.B_A, np.linalg.inv(J).T @ robot.inertia([0.4, 1.1]) @ np.linalg.inv(J))
+
+
+@pytest.mark.parametrize(
+    ("name", "names"),
+    [
+        ("planar", "x y"),
+        ("planar3", "x y yaw"),
+        ("cartesian", "x z"),
+        ("scara", "x y z yaw"),
+        ("elbow", "x y z"),
+        ("puma560", "x y z roll pitch yaw"),
+        ("panda", "x y z roll pitch yaw"),
+    ],
+)
+def test_default_rows_are_what_the_arm_can_move(name, names):
+    robot = Robot.load(name)
+    state = np.linspace(0.3, 0.9, robot.n)
+    assert " ".join(operational(robot, state, state).task.names) == names
+
+
+def test_batches_are_their_samples():
+    robot = Robot.load("panda")
+    rng = np.random.default_rng(0)
+    q, qd = rng.uniform(-1, 1, (4, 3, 7)), rng.normal(size=(3, 7))
+    wrench, tau0, xdd = rng.normal(size=(4, 1, 6)), rng.normal(size=7), rng.normal(size=(4, 3, 6))
+    found = operational(robot, q, qd, wrench=wrench)
+    torques = found.torques(xdd, tau0)
+    assert torques.shape == (4, 3, 7)
+    for i, j in np.ndindex(4, 3):
+        one = operational(robot, q[i, j], qd[j], wrench=wrench[i, 0])
+        for name in (
+            "x",
+            "J_A",
+            "Jdot_A",
+            "B_A",
+            "C_A_xd",
+            "g_A",
+            "h_A",
+            "null_space",
+            "margin",
+            "condition",
+        ):
+            assert_same(getattr(found, name)[i, j], getattr(one, name), 1e-10)
+        assert_same(torques[i, j], one.torques(xdd[i, j], tau0), 1e-10)
+
+
+# ---- singularities -----------------------------------------------------------------------------------------
+
+
+def test_stretched_arm_warns_and_says_what_is_damped():
+    with pytest.warns(OperationalWarning, match="the arm's, in x, y.*1 of 3 states") as caught:
+        found = operational(Robot.load("planar"), [[0, 1], [0.3, 0], [0, 2]], [0, 0])
+    assert len(caught) == 1
+    assert "sample (1,)" in str(caught[0].message)
+    assert found.damped.tolist() == [False, True, False]
+    assert found.damping[1] == pytest.approx(found.threshold)
+    assert found.damping[[0, 2]].tolist() == [0, 0]
+    assert found.rank.tolist() == [2, 1, 2]
+    assert np.isinf(found.condition[1])
+    assert all(np.isfinite(x).all() for x in vars(found).values() if isinstance(x, np.ndarray))
+
+
+@QUIET
+def test_direction_that_is_left_at_a_singularity_stays_exact():
+    """The arm stretched along x still moves its tip along y as asked, and along x not at all."""
+    robot = Robot.load("planar")
+    found = operational(robot, [0, 0], [0, 0])
+    tau = found.torques([5.0, 2.0])
+    tip = robot.jacobian([0, 0])[:2] @ robot.forward_dynamics([0, 0], [0, 0], tau)
+    assert_same(tip, [0, 2])
+    assert_same(found.acceleration(tau), [0, 2])
+
+
+@QUIET
+def test_damped_answers_join_the_others_without_a_step():
+    robot = Robot.load("planar")
+    bend = np.linspace(1e-4, 0.1, 4001)
+    found = operational(robot, np.stack([0 * bend + 0.3, bend], -1), [0.4, 0.2])
+    assert 0.02 < found.damped.mean() < 0.8
+    first = int(np.argmin(found.damped))
+    for values in (found.B_A, found.C_A_xd, found.torques([1.0, 1.0]), found.consistent_inverse):
+        steps = np.abs(np.diff(values, axis=0)).reshape(4000, -1).max(-1)
+        assert steps[first - 1] <= 3 * np.median(steps[max(0, first - 10) : first + 10])
+    largest = np.linalg.norm(found.consistent_inverse, axis=(-2, -1))
+    assert np.argmax(largest) in range(first - 2, first + 2)
+
+
+@pytest.mark.parametrize(("representation", "wrist"), [("zyz", (Z, Y, Z)), ("rpy", (Z, Y, X))])
+def test_singular_angles_are_named(representation, wrist):
+    bend = 0.0 if representation == "zyz" else np.pi / 2
+    robot, q = gantry(*wrist), np.array([0.1, 0.2, 0.3, 0.4, bend, 0.5])
+    where = "sin theta = 0" if representation == "zyz" else "cos pitch = 0"
+    with pytest.warns(OperationalWarning, match=f"{representation} angles, {where}"):
+        found = operational(robot, q, 0 * q, representation=representation)
+    assert found.damped
+    assert found.angle_margin < 1e-6
+    assert np.isfinite(found.B_A).all()
+    with pytest.raises(AnalysisError, match="damping=0"):
+        operational(robot, q, 0 * q, representation=representation, damping=0)
+    by_position = operational(robot, q, 0 * q, representation="position")
+    assert not by_position.damped
+
+
+def test_without_damping_a_singular_posture_is_refused_and_a_near_one_exact():
+    robot = Robot.load("planar")
+    with pytest.raises(AnalysisError, match=r"sample \(2,\) is at a relative singular value"):
+        operational(robot, [[0, 1], [0, 2], [0, 0]], [0, 0], damping=0)
+    found = operational(robot, [0.3, 1e-3], [0.1, 0.1], damping=0)
+    assert not found.damped
+    assert_same(
+        found.B_A @ found.J_A @ np.linalg.inv(robot.inertia([0.3, 1e-3])) @ found.J_A.T, np.eye(2), 1e-8
+    )
+
+
+def test_regular_states_do_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert isinstance(operational(Robot.load("planar"), [0, 1], [0, 0]), Operational)
+
+
+# ---- bad input ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("choices", "words"),
+    [
+        ({"representation": "quaternion"}, "allowed: 'position', 'rpy', 'zyz', 'geometric'"),
+        ({"rows": (0, 0)}, "rows: found (0, 0); allowed: some of 0 (x), 1 (y)"),
+        ({"rows": (7,)}, "rows: found (7,)"),
+        ({"rows": ()}, "rows: found ()"),
+        ({"rows": ("x",)}, "rows: found ('x',)"),
+        ({"rows": 3}, "rows: found 3"),
+        ({"rows": (0, 2)}, "cannot move these independently at any posture; independent are: x, y"),
+        ({"rows": (0, 1, 5)}, "independent are: x, y"),
+        ({"rows": (5,), "representation": "zyz"}, "independent are: x, y"),
+        ({"damping": -1}, "damping: found -1"),
+        ({"damping": "much"}, "damping: found 'much'"),
+        ({"wrench": [1, 2]}, "wrench: found shape (2,)"),
+    ],
+)
+def test_bad_choices_are_named(choices, words):
+    with pytest.raises(AnalysisError) as caught:
+        operational(Robot.load("planar"), [0, 1], [0, 0], **choices)
+    assert words in str(caught.value)
+
+
+def test_bad_accelerations_and_torques_are_named():
+    found = operational(Robot.load("planar3"), [0.1, 0.5, 0.7], [0, 0, 0], rows=(0, 1))
+    with pytest.raises(AnalysisError, match="xdd: found shape"):
+        found.torques([1, 2, 3])
+    with pytest.raises(AnalysisError, match="tau0: found shape"):
+        found.torques([1, 2], [1, 2])
+    with pytest.raises(AnalysisError, match="tau: found shape"):
+        found.acceleration([1, 2])
+    with pytest.raises(AnalysisError, match="3 joints and the task 2 rows"):
+        _ = found.C_A
