@@ -1,0 +1,68 @@
+"""The largest rate at which parabolas stay within their limits: |A k² + B k + C| ≤ limit for all of them.
+
+The k that one of them allows may form two intervals. The largest common one is found from above: where some
+row is beyond its limit at k, the next smaller root of that row is the next k that can do. So nothing is
+passed over, and as a row is left through each of its roots at most once, it ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+ROUNDING = 1e-13  # of a limit: what rounding may add to a row that just meets it
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The largest rate, 0 where there is none and infinite where nothing bounds it.
+
+    `row` is the row that bounds it, or that nothing below `tried` satisfies; None where it is the one asked.
+    """
+
+    value: float
+    row: int | None
+    tried: float
+
+
+def largest_rate(A: np.ndarray, B: np.ndarray, C: np.ndarray, limit: np.ndarray, most: float) -> Rate:
+    """The largest k in (0, most] with |A k² + B k + C| ≤ limit, rows (m,) each; `most` may be infinite."""
+    kept = np.flatnonzero(np.isfinite(limit))
+    A, B, C, limit = (x[kept] for x in (A, B, C, limit))
+    slack = ROUNDING * (limit + np.abs(C))
+    k, row = most, None
+    if not np.isfinite(k):
+        tops = _outermost(A, B, C, limit)
+        if not tops.size or not np.isfinite(tops.min()):
+            return Rate(np.inf, None, k)
+        row, k = int(tops.argmin()), float(tops.min())
+    while k > 0:
+        value = k * (k * A + B) + C
+        over = np.abs(value) - limit
+        bad = np.flatnonzero(over > slack)
+        if not bad.size:
+            return Rate(k, None if row is None else int(kept[row]), k)
+        sign = np.sign(value[bad])
+        lower = _root_below(sign * A[bad], sign * B[bad], sign * C[bad] - limit[bad], k)
+        first = int(lower.argmin())
+        row, tried, k = int(bad[first]), k, float(lower[first])
+        if k <= 0:
+            return Rate(0.0, int(kept[row]), tried)
+    return Rate(0.0, None if row is None else int(kept[row]), k)
+
+
+def _outermost(A: np.ndarray, B: np.ndarray, C: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    """The rate above which a row is beyond its limit for good; infinite where that is never."""
+    rises = np.where(A != 0, np.sign(A), np.sign(B))
+    roots = _root_below(rises * A, rises * B, rises * C - limit, np.inf)
+    return np.where(rises == 0, np.inf, roots)
+
+
+def _root_below(A: np.ndarray, B: np.ndarray, C: np.ndarray, k: float) -> np.ndarray:
+    """The largest root of A x² + B x + C in (0, k); 0 where there is none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sum_ = -0.5 * (B + np.copysign(np.sqrt(B * B - 4 * A * C), B))  # no cancellation in either root
+        roots = np.stack([sum_ / A, C / sum_])
+        inside = np.isfinite(roots) & (roots > 0) & (roots < k)
+    return np.where(inside, roots, 0.0).max(0, initial=0.0)

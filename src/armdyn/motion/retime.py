@@ -1,0 +1,117 @@
+"""Another timing law for the same path (7.119): its torques from those of the given motion (7.126)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from armdyn.motion.errors import MotionError
+from armdyn.motion.motion import Motion, Side, States
+from armdyn.motion.speed_parts import SpeedParts, check_robot, snapped, speed_parts, tip_wrench
+from armdyn.motion.timing import Law, Timing, timing_law
+from armdyn.motion.trajectory import Samples, Trajectory
+from armdyn.robot import Robot
+
+
+@dataclass(frozen=True)
+class MotionParts:
+    """What (7.126) needs of a motion at N of its instants: computed once, good for any number of laws."""
+
+    robot: Robot
+    trajectory: Trajectory
+    samples: Samples
+    speed: SpeedParts
+    push: np.ndarray  # (N, n): B q̇, what a changing rate costs
+    wrench: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Retimed:
+    """A motion along the same path by another timing law.
+
+    `t` are the instants at which the law reaches the samples of the given motion, and those at which r̈
+    jumps; where an acceleration jumps, the instant stands twice, before and after.
+    """
+
+    trajectory: Trajectory
+    t: np.ndarray = field(repr=False)  # (N,) [s]
+    torque: np.ndarray = field(repr=False)  # (N, n) torques at t [N m or N]
+
+
+def motion_parts(robot: Robot, trajectory: Trajectory, *, wrench: Any = None) -> MotionParts:
+    """The parts at the trajectory's `samples()`; `wrench` (6,) is what the tip exerts all along."""
+    check_robot(robot, trajectory)
+    return _parts_at(robot, trajectory, trajectory.samples(), tip_wrench(wrench))
+
+
+def retime(
+    robot: Robot,
+    trajectory: Trajectory,
+    law: Trajectory | Law,
+    duration: float | None = None,
+    *,
+    wrench: Any = None,
+    parts: MotionParts | None = None,
+) -> Retimed:
+    """The motion q(t) = q̄(r(t)), r strictly increasing from 0 to the given motion's duration.
+
+    The law r(t) is a `Trajectory` of one joint, or a function that takes times (N,) and gives r, ṙ, r̈, with
+    its own `duration`. Torques are ṙ² τ̄_s(r) + r̈ B q̄' (7.126), with friction also ṙ F_v q̄' + dry + static,
+    from parts computed at the given motion's samples: inverse dynamics is not run along the new motion.
+    `parts`, from `motion_parts`, spares computing them for each of several laws.
+    """
+    check_robot(robot, trajectory)
+    timing = timing_law(law, duration, trajectory.duration)
+    if parts is None:
+        parts = motion_parts(robot, trajectory, wrench=wrench)
+    elif wrench is not None or (parts.robot, parts.trajectory) != (robot, trajectory):
+        raise MotionError("parts: they are those of another robot, trajectory or wrench than the one given")
+    t, torque = _torques(parts, timing)
+    at_jumps = timing.jumps
+    if at_jumps.size:  # both sides of each: few states, seldom among the samples
+        r = timing(at_jumps)[0]
+        few = _parts_at(robot, trajectory, Samples(r, *trajectory(r)), parts.wrench)
+        further = [_torques(few, timing, at_jumps, side)[1] for side in ("before", "after")]
+        t = np.concatenate([t, at_jumps, at_jumps])
+        order = np.argsort(t, kind="stable")
+        t, torque = t[order], np.concatenate([torque, *further])[order]
+    return Retimed(Trajectory(_composed(trajectory.motion, timing), trajectory.step), t, torque)
+
+
+def _parts_at(robot: Robot, trajectory: Trajectory, at: Samples, wrench: np.ndarray | None) -> MotionParts:
+    speed = speed_parts(robot, at.q, at.qd, at.qdd, wrench)
+    push = np.einsum("kij,kj->ki", robot.inertia(at.q), at.qd)
+    return MotionParts(robot, trajectory, at, speed, push, wrench)
+
+
+def _torques(
+    parts: MotionParts, timing: Timing, t: np.ndarray | None = None, side: Side = "after"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Instants and torques (7.126) at the states of `parts`."""
+    if t is None:
+        t = timing.inverse(parts.samples.t)
+    _, rate, change = (x[:, None] for x in timing(t, side))
+    return t, parts.speed.torque(rate) + change * parts.push
+
+
+def _composed(motion: Motion, timing: Timing) -> Motion:
+    """q̄(r(t)) with (7.120), (7.121)."""
+    knots, jumps = timing.inverse(motion.knots), timing.inverse(motion.jumps)
+
+    def evaluate(t: np.ndarray, side: Side) -> States:
+        r, rate, change = timing(t, side)
+        q, qd, qdd = motion.evaluate(snapped(t, knots, motion.knots, r).clip(0.0, motion.duration), side)
+        rate, change = rate[:, None], change[:, None]
+        return q, rate * qd, rate**2 * qdd + change * qd
+
+    own = snapped(timing.jumps, jumps, jumps, timing.jumps)  # one instant, not two a rounding error apart
+    return Motion(
+        motion.n,
+        timing.duration,
+        evaluate,
+        np.append(jumps, own),
+        f"{motion.label}, retimed",
+        np.append(knots, own),
+    )

@@ -1,0 +1,111 @@
+"""Timing laws r(t): checked, evaluated on either side of a jump, and inverted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from armdyn.motion.errors import MotionError
+from armdyn.motion.motion import Side
+from armdyn.motion.trajectory import Trajectory
+
+Law: TypeAlias = Callable[[np.ndarray], tuple[Any, Any, Any]]
+CHECKED = 1000  # intervals on whose ends a law is looked at
+MEETS = 1e-9  # of the duration: how nearly a law must begin and end where it should
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A law r(t) from r(0) = 0 to r(duration) = `end`, strictly increasing between."""
+
+    evaluate: Callable[[np.ndarray, Side], tuple[np.ndarray, np.ndarray, np.ndarray]]
+    duration: float  # s
+    end: float  # s of the motion it times
+    jumps: np.ndarray  # where r̈ jumps [s]
+
+    def __call__(self, t: np.ndarray, side: Side = "after") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """r, ṙ, r̈ at times (N,)."""
+        r, rate, change = self.evaluate(t, side)
+        return r.clip(0.0, self.end), rate, change
+
+    def inverse(self, r: np.ndarray) -> np.ndarray:
+        """The times (N,) at which the law has the values r (N,): Newton's method within a bracket."""
+        grid = np.linspace(0.0, self.duration, CHECKED + 1)
+        values = self(grid)[0]
+        cell = np.searchsorted(values, r, side="right").clip(1, CHECKED)
+        low, high = grid[cell - 1], grid[cell]
+        t = np.interp(r, values, grid)
+        for _ in range(100):
+            value, rate, _ = self(t)
+            low, high = np.where(value <= r, t, low), np.where(value >= r, t, high)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                newton = t - (value - r) / rate
+            inside = (newton >= low) & (newton <= high)
+            following = np.where(inside, newton, (low + high) / 2)
+            moved, t = np.abs(following - t).max(initial=0.0), following
+            if moved <= 1e-15 * self.duration:
+                break
+        return np.where(r <= 0, 0.0, np.where(r >= self.end, self.duration, t))
+
+
+def timing_law(law: Trajectory | Law, duration: float | None, end: float) -> Timing:
+    """A law as it may be given, checked: `end` is the duration of the motion it times."""
+    if isinstance(law, Trajectory):
+        if law.n != 1 or duration is not None:
+            raise MotionError("law: a trajectory of one joint, which has its own duration, is expected")
+        motion = law.motion
+
+        def of_joint(t: np.ndarray, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            r, rate, change = (x[:, 0] for x in motion.evaluate(t, side))
+            return r, rate, change
+
+        timing = Timing(of_joint, motion.duration, end, motion.jumps)
+    elif callable(law):
+        if duration is None or not (np.isfinite(duration) and duration > 0):
+            raise MotionError(f"duration: found {duration}; a law that is a function needs a positive one")
+        timing = Timing(_function(law), float(duration), end, np.zeros(0))
+    else:
+        raise MotionError(
+            f"law: expected a Trajectory of one joint or a function, found {type(law).__name__}"
+        )
+    _check(timing)
+    return timing
+
+
+def _function(law: Law) -> Callable[[np.ndarray, Side], tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """A user's function as arrays of the right shape."""
+
+    def evaluate(t: np.ndarray, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        found = law(t)
+        if not isinstance(found, (tuple, list)) or len(found) != 3:
+            raise MotionError("law: the function must give three arrays: r, its rate and the rate's change")
+        try:
+            r, rate, change = (np.broadcast_to(np.asarray(x, float), t.shape) for x in found)
+        except ValueError:
+            shapes = ", ".join(str(np.shape(x)) for x in found)
+            raise MotionError(
+                f"law: for times of shape {t.shape} the function gave shapes {shapes}"
+            ) from None
+        return r, rate, change
+
+    return evaluate
+
+
+def _check(timing: Timing) -> None:
+    """Refuse a law that does not begin, end or increase as it must."""
+    t = np.linspace(0.0, timing.duration, CHECKED + 1)
+    r, rate, change = timing.evaluate(t, "after")
+    for name, values in (("r", r), ("its rate", rate), ("the rate's change", change)):
+        if not np.isfinite(values).all():
+            raise MotionError(f"law: {name} is not finite at t = {t[~np.isfinite(values)][0]:.6g} s")
+    for found, expected, where in ((r[0], 0.0, "begin"), (r[-1], timing.end, "end")):
+        if abs(found - expected) > MEETS * timing.end:
+            raise MotionError(f"law: r must {where} with {expected:.9g} s, found {found:.9g} s")
+    falling = np.flatnonzero(np.diff(r) <= 0)
+    still = np.flatnonzero(rate[1:-1] <= 0) + 1
+    where = np.concatenate([falling, still])
+    if where.size:
+        raise MotionError(f"law: r must increase strictly, but does not at t = {t[where.min()]:.6g} s")
