@@ -49,15 +49,34 @@ def write_text(path: Path, text: str) -> None:
 
 
 def numbers(text: str | None, option: str, count: int) -> np.ndarray:
+    """`count` numbers of an option, zeros where it is not given."""
     if text is None:
         return np.zeros(count)
-    entries = [x for x in text.replace(";", ",").split(",") if x.strip()]
-    if len(entries) == 1 and count > 1:
-        entries = text.split()
+    entries = _entries_of(text, count)
     if len(entries) != count:
         raise ArmdynError(
             f"{option}: expected {count} numbers separated by commas, found {len(entries)}: '{text}'"
         )
+    return _values(entries, option)
+
+
+def number_list(text: str | None, option: str) -> float | np.ndarray | None:
+    """One number, or an array of several, of an option; None where it is not given."""
+    if text is None:
+        return None
+    entries = _entries_of(text, 2)
+    if not entries:
+        raise ArmdynError(f"{option}: expected a number, or several separated by commas, found '{text}'")
+    values = _values(entries, option)
+    return float(values[0]) if len(values) == 1 else values
+
+
+def _entries_of(text: str, count: int) -> list[str]:
+    entries = [x for x in text.replace(";", ",").split(",") if x.strip()]
+    return text.split() if len(entries) == 1 and count > 1 else entries
+
+
+def _values(entries: list[str], option: str) -> np.ndarray:
     try:
         return np.array([parse(x, ()).value() for x in entries])
     except ArmdynError as error:

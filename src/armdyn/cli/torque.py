@@ -1,43 +1,83 @@
-"""The verb torque."""
+"""The verb torque: for a state, or along a motion."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
+from rich.table import Table
 
+from armdyn.analysis import contributions
+from armdyn.analysis.limits import torque_unit
 from armdyn.cli.common import RobotArgument, RotorsOption, load_robot, numbers, table_of, terminal
+from armdyn.expression import ArmdynError
+from armdyn.motion import Trajectory
+from armdyn.motion.csv_files import write
+from armdyn.robot import Robot
 
 
 def torque(
     robot: RobotArgument,
-    q: Annotated[str, typer.Option(help='Positions, e.g. "0, pi/4, 0.3" [rad, m].')],
+    q: Annotated[str | None, typer.Option(help='Positions, e.g. "0, pi/4, 0.3" [rad, m].')] = None,
     qd: Annotated[str | None, typer.Option(help="Velocities; default zero.")] = None,
     qdd: Annotated[str | None, typer.Option(help="Accelerations; default zero.")] = None,
+    trajectory: Annotated[
+        Path | None, typer.Option(help="Instead of --q: a motion, as `armdyn trajectory` writes it.")
+    ] = None,
     wrench: Annotated[
         str | None,
         typer.Option(help="Force and moment of the tip on its surroundings, base axes, 6 numbers."),
     ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="With --trajectory: CSV file of motion and torques.")
+    ] = None,
     rotors: RotorsOption = None,
 ) -> None:
-    """Compute joint torques for a state, and what they are made of."""
+    """Compute joint torques for a state or along a motion, and what they are made of."""
+    if (q is None) == (trajectory is None):
+        raise ArmdynError("give either --q, a posture, or --trajectory, a file with a motion")
     loaded = load_robot(robot, rotors)
-    n = loaded.n
-    x, v, a = (numbers(text, name, n) for text, name in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd")))
-    parts = {
-        "inertia": loaded.inertia(x) @ a,
-        "velocity": loaded.coriolis(x, v) @ v,
-        "gravity": loaded.gravity(x),
-        "friction": loaded.friction(v),
-    }
-    h = None
-    if wrench is not None:
-        h = numbers(wrench, "--wrench", 6)
-        parts["tip wrench"] = loaded.jacobian(x).T @ h
-    tau = loaded.inverse_dynamics(x, v, a, h)
-    table = table_of("joint", "", "torque", *parts)
-    for i, link in enumerate(loaded.model.moving):
-        unit = "N m" if link.joint == "revolute" else "N"
-        columns = [f"{part[i]:.6g}" for part in parts.values()]
-        table.add_row(link.name, unit, f"[bold]{tau[i]:.8g}[/bold]", *columns)
+    h = None if wrench is None else numbers(wrench, "--wrench", 6)
+    if trajectory is not None:
+        if qd is not None or qdd is not None:
+            raise ArmdynError("--qd and --qdd belong to --q; a motion has its own")
+        _along(loaded, trajectory, h, output)
+        return
+    if output is not None:
+        raise ArmdynError("--output belongs to --trajectory")
+    x, v, a = (numbers(text, name, loaded.n) for text, name in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd")))
+    parts = contributions(loaded, x, v, a, h).parts
+    _print_parts(loaded, loaded.inverse_dynamics(x, v, a, h), parts, "torque")
+
+
+def _along(robot: Robot, path: Path, wrench: np.ndarray | None, output: Path | None) -> None:
+    """The largest torque of each joint along a motion, what it is made of at that instant; all of it as CSV."""
+    motion = Trajectory.from_csv(path)
+    if motion.n != robot.n:
+        raise ArmdynError(f"{path}: it moves {motion.n} joints, but {robot.name} has {robot.n}")
+    found = motion.samples()
+    tau = robot.inverse_dynamics(found.q, found.qd, found.qdd, wrench)
+    parts = contributions(robot, found.q, found.qd, found.qdd, wrench).parts
+    worst = np.abs(tau).argmax(0)
+    joints = np.arange(robot.n)
+    at_worst = {name: part[worst, joints] for name, part in parts.items()}
+    _print_parts(robot, tau[worst, joints], at_worst, "largest torque", found.t[worst])
+    if output is not None:
+        write(output, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd, "tau": tau})
+        print(f"wrote {output}")
+
+
+def _print_parts(
+    robot: Robot, tau: np.ndarray, parts: dict[str, np.ndarray], heading: str, at: np.ndarray | None = None
+) -> None:
+    """A row for each joint; parts that are zero at all joints are left out."""
+    shown = {name: part for name, part in parts.items() if np.any(part)}
+    when = [] if at is None else ["at [s]"]
+    table: Table = table_of("joint", "", heading, *when, *shown)
+    for i, link in enumerate(robot.model.moving):
+        instant = [] if at is None else [f"{at[i]:.6g}"]
+        columns = [f"{part[i]:.6g}" for part in shown.values()]
+        table.add_row(link.name, torque_unit(robot, i), f"[bold]{tau[i]:.8g}[/bold]", *instant, *columns)
     terminal().print(table)

@@ -16,11 +16,16 @@ from armdyn.motion.sampled import through_samples
 PREFIXES = ("q", "qd", "qdd")
 
 
-def write(path: str | Path, t: np.ndarray, states: tuple[np.ndarray, ...]) -> None:
-    """One row per instant, numbers so that reading gives the same ones."""
-    n = states[0].shape[1]
-    header = ["t", *(f"{prefix}{i + 1}" for prefix in PREFIXES for i in range(n))]
-    rows = np.column_stack([t, *states]).tolist()
+def write(path: str | Path, t: np.ndarray, columns: dict[str, np.ndarray]) -> None:
+    """One row per instant, numbers so that reading gives the same ones.
+
+    Columns are t and, for each name and array (N, n), name1 … namen; for (N,), just the name.
+    """
+    header, blocks = ["t"], [t]
+    for name, values in columns.items():
+        header += [name] if values.ndim == 1 else [f"{name}{i + 1}" for i in range(values.shape[1])]
+        blocks.append(values)
+    rows = np.column_stack(blocks).tolist()
     lines = [",".join(header), *(",".join(map(repr, row)) for row in rows)]
     try:
         Path(path).write_text("\n".join(lines) + "\n", "utf-8")

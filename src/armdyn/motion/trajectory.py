@@ -177,7 +177,7 @@ class Trajectory:
         same motion where that is polynomials up to the fifth degree.
         """
         found = self.samples(step, knots=True)
-        csv_files.write(path, found.t, (found.q, found.qd, found.qdd))
+        csv_files.write(path, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd})
 
     # ---- looking ---------------------------------------------------------------------------------------
 
