@@ -313,14 +313,14 @@ def test_torque_shows_parts_that_add_up_to_the_inverse_dynamics():
     output = run("torque", "puma560", *state, "--wrench", "1, 2, 3, 0.1, 0.2, 0.3")
     table = rows(output)
     headings = " ".join(output.splitlines()[:4])
-    words = ("inertia", "centrifugal", "Coriolis", "gravity", "viscous", "dry", "rotor", "tip wrench")
+    words = ("inertia", "centrifugal", "Coriolis", "gravity", "friction", "rotor", "tip wrench")
     assert all(word in headings for word in words)
     expected = Robot.load("puma560").inverse_dynamics(
         [0.1, 0.2, -0.3, 0.4, 0.5, -0.6], [1, -1, 0.5, 1, 1, 1], [0, 0, 1, 1, 1, 1], [1, 2, 3, 0.1, 0.2, 0.3]
     )
     for row, tau in zip(table, expected, strict=True):
         assert np.isclose(float(row[2]), tau, rtol=1e-7)
-        assert np.isclose(sum(float(x) for x in row[3:]), tau, rtol=1e-4, atol=1e-4)
+        assert np.isclose(sum(float(x) for x in row[3:]), tau, rtol=1e-4, atol=1e-3)
 
 
 def test_torque_knows_units_expressions_and_rotor_models():

@@ -37,7 +37,11 @@ def terminal() -> Console:
 
 
 def table_of(*headings: str) -> Table:
-    return Table(*(escape(heading) for heading in headings))
+    """A table whose cells are folded in a narrow terminal, never cut."""
+    table = Table()
+    for heading in headings:
+        table.add_column(escape(heading), overflow="fold")
+    return table
 
 
 def write_text(path: Path, text: str) -> None:

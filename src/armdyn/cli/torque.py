@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from armdyn.analysis import contributions
+from armdyn.analysis import Contributions, contributions
 from armdyn.analysis.limits import torque_unit
 from armdyn.cli.common import RobotArgument, RotorsOption, load_robot, numbers, table_of, terminal
 from armdyn.expression import ArmdynError
@@ -48,18 +48,18 @@ def torque(
     if output is not None:
         raise ArmdynError("--output belongs to --trajectory")
     x, v, a = (numbers(text, name, loaded.n) for text, name in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd")))
-    parts = contributions(loaded, x, v, a, h).parts
+    parts = _named_parts(contributions(loaded, x, v, a, h))
     _print_parts(loaded, loaded.inverse_dynamics(x, v, a, h), parts, "torque")
 
 
 def _along(robot: Robot, path: Path, wrench: np.ndarray | None, output: Path | None) -> None:
-    """The largest torque of each joint along a motion, what it is made of at that instant; all of it as CSV."""
+    """The largest torque of each joint along a motion and what it is made of then; all of it as CSV."""
     motion = Trajectory.from_csv(path)
     if motion.n != robot.n:
         raise ArmdynError(f"{path}: it moves {motion.n} joints, but {robot.name} has {robot.n}")
     found = motion.samples()
     tau = robot.inverse_dynamics(found.q, found.qd, found.qdd, wrench)
-    parts = contributions(robot, found.q, found.qd, found.qdd, wrench).parts
+    parts = _named_parts(contributions(robot, found.q, found.qd, found.qdd, wrench))
     worst = np.abs(tau).argmax(0)
     joints = np.arange(robot.n)
     at_worst = {name: part[worst, joints] for name, part in parts.items()}
@@ -67,6 +67,12 @@ def _along(robot: Robot, path: Path, wrench: np.ndarray | None, output: Path | N
     if output is not None:
         write(output, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd, "tau": tau})
         print(f"wrote {output}")
+
+
+def _named_parts(found: Contributions) -> dict[str, np.ndarray]:
+    """The parts with both kinds of friction in one column."""
+    parts = {name: part for name, part in found.parts.items() if not name.endswith("friction")}
+    return {**parts, "friction": found.friction}
 
 
 def _print_parts(
@@ -78,6 +84,11 @@ def _print_parts(
     table: Table = table_of("joint", "", heading, *when, *shown)
     for i, link in enumerate(robot.model.moving):
         instant = [] if at is None else [f"{at[i]:.6g}"]
-        columns = [f"{part[i]:.6g}" for part in shown.values()]
+        columns = [_figure(part[i], max(abs(part[i]) for part in shown.values())) for part in shown.values()]
         table.add_row(link.name, torque_unit(robot, i), f"[bold]{tau[i]:.8g}[/bold]", *instant, *columns)
     terminal().print(table)
+
+
+def _figure(x: float, largest: float) -> str:
+    """To five digits; what is rounding error next to the joint's largest part is zero."""
+    return "0" if abs(x) < 1e-14 * largest else f"{x:.5g}"
