@@ -2,13 +2,29 @@
 
 from armdyn.analysis.arrays import AnalysisError
 from armdyn.analysis.contributions import Contributions, contributions
+from armdyn.analysis.ellipsoid import Ellipsoid
+from armdyn.analysis.manipulability import (
+    dynamic_manipulability,
+    force_ellipsoid,
+    manipulability,
+    velocity_ellipsoid,
+)
 from armdyn.analysis.operational import Operational, OperationalWarning, operational
+from armdyn.analysis.rotor_error import RotorError, RotorErrorRow, rotor_error
 
 __all__ = [
     "AnalysisError",
     "Contributions",
+    "Ellipsoid",
     "Operational",
     "OperationalWarning",
+    "RotorError",
+    "RotorErrorRow",
     "contributions",
+    "dynamic_manipulability",
+    "force_ellipsoid",
+    "manipulability",
     "operational",
+    "rotor_error",
+    "velocity_ellipsoid",
 ]

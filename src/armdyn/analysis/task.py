@@ -82,6 +82,11 @@ def make_task(robot: Robot, representation: Representation, rows: Sequence[int] 
         raise AnalysisError(f"representation: found {representation!r}; allowed: {allowed}")
     if rows is None:
         return _default_task(robot, representation)
+    return _task(robot, representation, checked_rows(representation, rows))
+
+
+def checked_rows(representation: Representation, rows: Any) -> tuple[int, ...]:
+    """Some rows of a representation, each once."""
     names = ROW_NAMES[representation]
     try:
         chosen = tuple(int(i) for i in rows if int(i) == i)
@@ -91,7 +96,20 @@ def make_task(robot: Robot, representation: Representation, rows: Sequence[int] 
     if not good:
         listing = ", ".join(f"{i} ({name})" for i, name in enumerate(names))
         raise AnalysisError(f"rows: found {rows!r}; allowed: some of {listing}, each once")
-    return _task(robot, representation, chosen)
+    return chosen
+
+
+@lru_cache(maxsize=64)
+def moving_rows(robot: Robot) -> tuple[int, ...]:
+    """The directions x, y, z (0, 1, 2) along which the tip can move at all."""
+    J, _ = _generic_rows(robot, "position")
+    size = np.linalg.norm(J, axis=-1).max(0)
+    rows = tuple(int(i) for i in np.flatnonzero(size > INDEPENDENT * max(1.0, size.max())))
+    if not rows:
+        raise AnalysisError(
+            f"robot: the tip of '{robot.name}' does not change its position; choose rows 3, 4, 5"
+        )
+    return rows
 
 
 @lru_cache(maxsize=64)

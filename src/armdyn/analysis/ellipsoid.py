@@ -1,0 +1,81 @@
+"""An ellipsoid with a centre, for any leading axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from armdyn.analysis.arrays import AnalysisError, numbers
+
+
+@dataclass(frozen=True)
+class Ellipsoid:
+    """What the tip can do, in m rows of its velocity, acceleration or force, if the joints do one unit.
+
+    `kind` names the set and `description` says it in words. A length is 0 across a direction the tip cannot
+    take, and infinite along a force the structure bears by itself.
+    """
+
+    kind: str
+    description: str
+    names: tuple[str, ...]  # the rows, such as x, y
+    centre: np.ndarray  # (..., m)
+    axes: np.ndarray  # (..., m, m): unit vectors in columns
+    lengths: np.ndarray  # (..., m): semi-axes, the longest first
+    to_joints: np.ndarray  # (..., n, m): what the joints do for a point, measured from the centre
+
+    @property
+    def m(self) -> int:
+        return len(self.names)
+
+    @property
+    def measure(self) -> np.ndarray:
+        """(...): the product of the semi-axes; the volume but for a constant."""
+        return np.asarray(self.lengths.prod(-1))
+
+    def points(self, directions: Any) -> np.ndarray:
+        """Surface points (..., k, m) for unit vectors (k, m) of the sphere the ellipsoid is made from."""
+        directions = numbers("directions", directions, self.m, "row")
+        if not np.isfinite(self.lengths).all():
+            raise AnalysisError(
+                f"{self.kind}: the ellipsoid is not bounded at {_first(~np.isfinite(self.lengths))}; "
+                "its surface cannot be drawn there"
+            )
+        scaled = self.axes * self.lengths[..., None, :]
+        return np.asarray(self.centre[..., None, :] + directions @ scaled.swapaxes(-1, -2))
+
+    def boundary(self, k: int = 200) -> np.ndarray:
+        """k points of the surface (..., k, m): around an ellipse (the first one is the last one again), or
+        spread over an ellipsoid."""
+        if k < 2:
+            raise AnalysisError(f"k: found {k}; at least 2 points are expected")
+        return self.points(_sphere(self.m, k))
+
+    def joints(self, points: Any) -> np.ndarray:
+        """What the joints do (..., k, n) for points (..., k, m): velocities or torques of one unit on the
+        surface, less inside."""
+        points = numbers("points", points, self.m, "row")
+        return np.asarray((points - self.centre[..., None, :]) @ self.to_joints.swapaxes(-1, -2))
+
+
+def _first(mask: np.ndarray) -> str:
+    where = tuple(int(i) for i in np.argwhere(mask)[0][:-1])
+    return f"sample {where}" if where else "this posture"
+
+
+def _sphere(m: int, k: int) -> np.ndarray:
+    """k unit vectors (k, m)."""
+    if m == 1:
+        return np.linspace(1.0, -1.0, k).round()[:, None]
+    if m == 2:
+        angle = np.linspace(0, 2 * np.pi, k)
+        return np.stack([np.cos(angle), np.sin(angle)], -1)
+    if m == 3:  # equal steps along the axis, golden angle around it
+        height = 1 - (2 * np.arange(k) + 1) / k
+        angle = np.pi * (3 - np.sqrt(5)) * np.arange(k)
+        radius = np.sqrt(1 - height**2)
+        return np.stack([radius * np.cos(angle), radius * np.sin(angle), height], -1)
+    found = np.random.default_rng(0).normal(size=(k, m))
+    return np.asarray(found / np.linalg.norm(found, axis=-1, keepdims=True))

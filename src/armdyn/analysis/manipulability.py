@@ -1,0 +1,156 @@
+"""What the tip can do with joints of unit strength: ellipsoids of acceleration (7.9), velocity and force.
+
+The measure of problem 7.12: for an arm with as many joints as rows the semi-axes of the dynamic ellipsoid
+multiply to w_d = w / |det B|, with w = |det J| the manipulability measure (3.56).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from armdyn.analysis.arrays import AnalysisError, joint_arrays
+from armdyn.analysis.ellipsoid import Ellipsoid
+from armdyn.analysis.limits import joint_limits, joint_name
+from armdyn.analysis.task import ROW_NAMES, apply, checked_rows, moving_rows
+from armdyn.robot import Robot
+
+Kind = Literal["minimum_norm", "reachable"]
+
+RANK = 1e-10  # a singular value this small beside the largest is zero
+KINDS = {
+    "minimum_norm": "tip accelerations at rest by joint accelerations of least norm (7.148), {torques}",
+    "reachable": "every tip acceleration at rest that joint torques can bring about, {torques}",
+}
+
+
+def dynamic_manipulability(
+    robot: Robot,
+    q: Any,
+    *,
+    rows: Sequence[int] | None = None,
+    gravity: bool = True,
+    weights: Any = None,
+    kind: Kind = "minimum_norm",
+) -> Ellipsoid:
+    """The dynamic manipulability ellipsoid (7.148) at postures (..., n) [m/s², rad/s²].
+
+    Tip accelerations of an arm at rest for torques with ‖τ‖ = 1; gravity shifts the centre to −J B⁻¹ g.
+    `rows` picks among x, y, z (0, 1, 2) and angular acceleration about them (3, 4, 5); by default the linear
+    ones the tip can take. `weights` w: ‖τ_i / w_i‖ = 1, a number, one per joint [N m or N], or
+    "torque_limits" for the robot's own.
+
+    `kind`: "minimum_norm" is (7.148), which gives redundant joints accelerations of least norm and leaves
+    out what gravity does inside the arm: a point v̇ stands for q̈ = J⁺(v̇ + J B⁻¹ g) − B⁻¹ g. "reachable" is
+    the set of all J q̈ that the torques reach. Without redundant joints they are the same.
+    """
+    if kind not in KINDS:
+        raise AnalysisError(f"kind: found {kind!r}; allowed: {', '.join(repr(k) for k in KINDS)}")
+    (q,) = joint_arrays(robot, q=q)
+    J, names = _jacobian(robot, q, rows)
+    w, unit = _weights(robot, weights, "torque", "torques")
+    B = np.asarray(robot.inertia(q))
+    B_inverse_g = np.linalg.solve(B, np.asarray(robot.gravity(q))[..., None])[..., 0]
+    centre = -apply(J, B_inverse_g) if gravity else np.zeros(J.shape[:-1])
+    description = KINDS[kind].format(torques=unit)
+    if kind == "reachable":
+        shape = np.linalg.solve(B, J.swapaxes(-1, -2)).swapaxes(-1, -2) * w  # J B⁻¹ W, B symmetric
+        return _image(kind, description, names, centre, shape, w)
+    to_torques = B @ np.linalg.pinv(J, rcond=RANK)
+    axes, lengths = _preimage(to_torques / w[:, None], J, 0.0)
+    return Ellipsoid(kind, description, names, centre, axes, lengths, to_torques)
+
+
+def velocity_ellipsoid(
+    robot: Robot, q: Any, *, rows: Sequence[int] | None = None, weights: Any = None
+) -> Ellipsoid:
+    """Tip velocities for joint velocities with ‖q̇‖ = 1 [m/s, rad/s]; `weights` also "velocity_limits"."""
+    (q,) = joint_arrays(robot, q=q)
+    J, names = _jacobian(robot, q, rows)
+    w, unit = _weights(robot, weights, "velocity", "velocities")
+    return _image("velocity", f"tip velocities, {unit}", names, np.zeros(J.shape[:-1]), J * w, w)
+
+
+def force_ellipsoid(
+    robot: Robot, q: Any, *, rows: Sequence[int] | None = None, weights: Any = None
+) -> Ellipsoid:
+    """Tip forces that joint torques with ‖τ‖ = ‖Jᵀ γ‖ = 1 hold at rest, gravity apart [N, N m].
+
+    `weights` also "torque_limits". At a singularity the structure bears forces without torques: a length is
+    infinite.
+    """
+    (q,) = joint_arrays(robot, q=q)
+    J, names = _jacobian(robot, q, rows)
+    w, unit = _weights(robot, weights, "torque", "torques")
+    to_torques = J.swapaxes(-1, -2)
+    axes, lengths = _preimage(to_torques / w[:, None], J, np.inf)
+    return Ellipsoid(
+        "force", f"tip forces at rest, {unit}", names, np.zeros(J.shape[:-1]), axes, lengths, to_torques
+    )
+
+
+def manipulability(robot: Robot, q: Any, *, rows: Sequence[int] | None = None) -> np.ndarray:
+    """The manipulability measure w = √det(J Jᵀ) (3.56) at postures (..., n), (...); 0 at a singularity."""
+    return velocity_ellipsoid(robot, q, rows=rows).measure
+
+
+def _jacobian(robot: Robot, q: np.ndarray, rows: Any) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The rows of J that are asked for, and their names."""
+    chosen = moving_rows(robot) if rows is None else checked_rows("geometric", rows)
+    J = np.asarray(robot.jacobian(q))[..., list(chosen), :]
+    return J, tuple(ROW_NAMES["geometric"][i] for i in chosen)
+
+
+def _weights(
+    robot: Robot, weights: Any, quantity: Literal["torque", "velocity"], plural: str
+) -> tuple[np.ndarray, str]:
+    """One weight per joint, and how the unit of the joints' strength is called."""
+    if weights is None:
+        return np.ones(robot.n), f"{plural} of unit norm"
+    limits = f"{quantity}_limits"
+    if isinstance(weights, str):
+        if weights != limits:
+            raise AnalysisError(f"weights: found {weights!r}; allowed: {limits!r}, a number, one per joint")
+        values = getattr(joint_limits(robot), quantity)
+        if missing := [joint_name(robot, int(i)) for i in np.flatnonzero(~np.isfinite(values))]:
+            raise AnalysisError(f"weights: no {quantity} limit is given for {', '.join(missing)}")
+        return values, f"{plural} of unit norm when divided by their limits"
+    try:
+        values = np.broadcast_to(np.asarray(weights, float), (robot.n,))
+    except (TypeError, ValueError):
+        values = np.zeros(robot.n)
+    if not (np.isfinite(values) & (values > 0)).all():
+        raise AnalysisError(
+            f"weights: found {weights!r}; a positive number, {robot.n} of them, or {limits!r} is expected"
+        )
+    return values, f"{plural} of unit norm when divided by {np.asarray(weights).tolist()}"
+
+
+def _image(
+    kind: str, description: str, names: tuple[str, ...], centre: np.ndarray, shape: np.ndarray, w: np.ndarray
+) -> Ellipsoid:
+    """The set of all shape · u (m rows, n columns) with ‖u‖ ≤ 1; the joints do w · u."""
+    U, s, _ = np.linalg.svd(shape, full_matrices=shape.shape[-2] > shape.shape[-1])
+    s = np.where(s > RANK * s[..., :1], s, 0.0)
+    lengths = np.concatenate([s, np.zeros((*s.shape[:-1], U.shape[-1] - s.shape[-1]))], -1)
+    to_joints = w[:, None] * np.linalg.pinv(shape, rcond=RANK)
+    return Ellipsoid(kind, description, names, centre, U, lengths, to_joints)
+
+
+def _preimage(M: np.ndarray, J: np.ndarray, beyond: float) -> tuple[np.ndarray, np.ndarray]:
+    """Axes and lengths, longest first, of the e with ‖M e‖ = 1, M (..., n, m).
+
+    M loses rank where J does; along those directions the length is `beyond`.
+    """
+    m = J.shape[-2]
+    _, s, Vt = np.linalg.svd(M, full_matrices=m > J.shape[-1])
+    s = np.concatenate([s, np.zeros((*s.shape[:-1], m - s.shape[-1]))], -1)
+    of_J = np.linalg.svd(J, compute_uv=False)
+    rank = (of_J > RANK * of_J[..., :1]).sum(-1)
+    inside = np.arange(m) < rank[..., None]
+    lengths = np.where(inside, 1 / np.where(inside, s, 1.0), beyond)
+    order = np.argsort(-lengths, axis=-1, kind="stable")
+    axes = np.take_along_axis(Vt.swapaxes(-1, -2), order[..., None, :], -1)
+    return axes, np.take_along_axis(lengths, order, -1)
