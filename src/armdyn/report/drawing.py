@@ -1,0 +1,209 @@
+"""What all figures share: sheets of paper, line styles that survive a black-and-white copy, labels, SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from io import BytesIO
+from typing import Any, ParamSpec, TypeAlias
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+P = ParamSpec("P")
+Dash: TypeAlias = Any  # what matplotlib takes for a line style
+
+WIDTH = 7.2  # inches, of every figure: at 96 pixels an inch, the width of a column of text
+INK = "#1a1a1a"
+GREY = "#6b6b6b"
+PALE = "#d8d8d8"
+
+# Colours differ in lightness too, and no two lines of a panel share a dash.
+COLOURS = ("#1a1a1a", "#1668a8", "#c1440e", "#5d7f13", "#7d3f98", "#008577", "#8c6d1f", "#6b6b6b")
+DASHES: tuple[Dash, ...] = (
+    "-",
+    (0, (6, 2)),
+    (0, (1.2, 1.4)),
+    (0, (7, 2, 1.2, 2)),
+    (0, (3, 1.6)),
+    (0, (7, 1.6, 1.2, 1.6, 1.2, 1.6)),
+    (0, (10, 3)),
+    (0, (2.5, 1.4, 1.2, 1.4)),
+)
+
+# A sum, behind its parts.
+TOTAL: dict[str, Any] = {"color": "#c4c4c4", "linestyle": "-", "lw": 4.0, "zorder": 1.5}
+LABEL: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8.5, "zorder": 90}
+
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "mathtext.fontset": "dejavusans",
+    "font.size": 9.0,
+    "axes.titlesize": 9.5,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "normal",
+    "axes.labelsize": 9.0,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GREY,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.formatter.useoffset": False,
+    "axes.formatter.limits": (-4, 5),
+    "text.color": INK,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 8.5,
+    "ytick.labelsize": 8.5,
+    "xtick.major.width": 0.7,
+    "ytick.major.width": 0.7,
+    "axes.grid": True,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.5,
+    "lines.dash_capstyle": "butt",
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "legend.handlelength": 3.2,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "figure.dpi": 96.0,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "armdyn",
+}
+
+
+def styled(plot: Callable[P, Figure]) -> Callable[P, Figure]:
+    """A plotting function whose figure looks the same whatever the user's matplotlib settings."""
+
+    @wraps(plot)
+    def with_style(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        with mpl.rc_context():
+            mpl.rcdefaults()
+            mpl.rcParams.update(STYLE)
+            return plot(*args, **kwargs)
+
+    return with_style
+
+
+def sheet(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, np.ndarray]:
+    """A figure of the common width and its panels (rows, columns), without pyplot."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    FigureCanvasSVG(figure)
+    panels = figure.subplots(rows, columns, squeeze=False, **options)
+    return figure, panels
+
+
+def svg(figure: Figure) -> str:
+    """The figure as an SVG element: the same figure gives the same bytes, nothing refers outside."""
+    stream = BytesIO()
+    with mpl.rc_context(rc=STYLE):
+        figure.savefig(
+            stream, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
+        )
+    text = stream.getvalue().decode()
+    return text[text.index("<svg") :]  # without the XML declaration and the address of a DTD
+
+
+def colour(k: int) -> str:
+    return COLOURS[k % len(COLOURS)]
+
+
+def dash(k: int) -> Dash:
+    return DASHES[k % len(DASHES)]
+
+
+def curve(panel: Axes, t: np.ndarray, y: np.ndarray, k: int, label: str = "", **options: Any) -> Line2D:
+    """Curve number k: its own colour and dash."""
+    shown = {"color": colour(k), "linestyle": dash(k), **options}
+    (line,) = panel.plot(t, y, label=label, **shown)
+    return line
+
+
+def note(panel: Axes, text: str, place: np.ndarray, offset: np.ndarray, **options: Any) -> None:
+    """A text at a place of the drawing, moved by an offset in points."""
+    panel.annotate(
+        text,
+        (float(place[0]), float(place[1])),
+        xytext=(float(offset[0]), float(offset[1])),
+        textcoords="offset points",
+        **{**LABEL, **options},
+    )
+
+
+def arrow(panel: Axes, start: np.ndarray, end: np.ndarray, zorder: float, **options: Any) -> None:
+    properties = {"color": GREY, "lw": 1.0, "shrinkA": 0, "shrinkB": 0, **options}
+    properties["arrowstyle"] = "-|>,head_length=0.35,head_width=0.16"
+    panel.annotate(
+        "",
+        (float(end[0]), float(end[1])),
+        xytext=(float(start[0]), float(start[1])),
+        zorder=zorder,
+        arrowprops=properties,
+    )
+
+
+def end_labels(panel: Axes, lines: Sequence[Line2D], gap: float = 10.0) -> None:
+    """Write each line's label at its right end, in its colour; labels that would touch are moved apart.
+
+    `gap` is the least distance of two labels in points. The panel's limits must be final.
+    """
+    height = panel.figure.get_size_inches()[1] * 72 * panel.get_position().height  # type: ignore[union-attr]
+    low, high = panel.get_ylim()
+    per_point = (high - low) / height
+    ends = [float(np.asarray(line.get_ydata())[-1]) for line in lines]
+    places = spread(np.array(ends) / per_point, gap, low / per_point, high / per_point) * per_point
+    for line, end, place in zip(lines, ends, places, strict=True):
+        pale = line.get_color() == TOTAL["color"]
+        panel.annotate(
+            str(line.get_label()),
+            xy=(1.0, end),
+            xycoords=("axes fraction", "data"),
+            xytext=(1.025, place),
+            textcoords=("axes fraction", "data"),
+            color=GREY if pale else line.get_color(),
+            va="center",
+            fontsize=8.5,
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": line.get_color(), "lw": 0.5, "shrinkA": 0, "shrinkB": 0},
+        )
+
+
+def spread(positions: np.ndarray, gap: float, low: float = -np.inf, high: float = np.inf) -> np.ndarray:
+    """The positions nearest to these, in the same order, at least `gap` apart and between low and high.
+
+    Pool adjacent violators: labels that would touch share their mean. Where there is no room between the
+    two bounds, the lower one holds.
+    """
+    order = np.argsort(positions, kind="stable")
+    groups: list[tuple[float, int]] = []  # mean of (position − rank · gap), count
+    for rank, index in enumerate(order):
+        mean, count = float(positions[index]) - rank * gap, 1
+        while groups and groups[-1][0] > mean:
+            other, size = groups.pop()
+            mean, count = (other * size + mean * count) / (size + count), size + count
+        groups.append((mean, count))
+    placed = np.concatenate([np.full(count, mean) for mean, count in groups] or [np.zeros(0)])
+    result = np.empty(len(positions))
+    placed = np.maximum(np.minimum(placed, high - gap * (len(positions) - 1)), low)
+    result[order] = placed + gap * np.arange(len(positions))
+    return result
+
+
+def padded(panel: Axes, share: float = 0.06) -> None:
+    """Some air above and below the curves; a panel of constants gets a height too."""
+    low, high = panel.dataLim.y0, panel.dataLim.y1
+    if not np.isfinite([low, high]).all():
+        low, high = 0.0, 0.0
+    size = high - low
+    if size <= 1e-9 * max(abs(low), abs(high), 1e-9):
+        size = max(abs(high), 1.0)
+    panel.set_ylim(low - share * size, high + share * size)

@@ -1,0 +1,65 @@
+"""Joints by kind, and the names and units of what is drawn about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from armdyn.motion.trajectory import Samples, Trajectory
+from armdyn.robot import Robot
+
+POINTS = 400  # samples of a curve on paper
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The joints of one kind and their units."""
+
+    name: str
+    joints: tuple[int, ...]
+    position: str
+    torque: str
+    effort: str  # what a torque is called here
+
+    @property
+    def units(self) -> tuple[str, str, str, str]:
+        """Of position, velocity, acceleration, torque."""
+        return self.position, f"{self.position}/s", f"{self.position}/s²", self.torque
+
+
+def joint_kinds(robot: Robot) -> list[Kind]:
+    """The kinds of joints a robot has, revolute first."""
+    of = {
+        kind: tuple(i for i, link in enumerate(robot.model.moving) if link.joint == kind)
+        for kind in ("revolute", "prismatic")
+    }
+    kinds = [
+        Kind("revolute", of["revolute"], "rad", "N m", "torque"),
+        Kind("prismatic", of["prismatic"], "m", "N", "force"),
+    ]
+    return [kind for kind in kinds if kind.joints]
+
+
+def effort_label(robot: Robot, joint: int) -> str:
+    """ "torque [N m]" or "force [N]"."""
+    revolute = robot.model.moving[joint].joint == "revolute"
+    return "torque [N m]" if revolute else "force [N]"
+
+
+def joint_label(robot: Robot, joint: int) -> str:
+    return f"joint {joint + 1}" if robot.n <= 3 else str(joint + 1)
+
+
+def on_paper(trajectory: Trajectory, points: int = POINTS) -> Samples:
+    """Samples for drawing: about `points` of them, and both sides of every jump."""
+    return trajectory.samples(trajectory.duration / points)
+
+
+def tip_motion(robot: Robot, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Position, velocity and acceleration (N, 3) of the tip: J q̇ and J q̈ + J̇ q̇."""
+    J = np.asarray(robot.jacobian(samples.q))[:, :3]
+    J_dot = np.asarray(robot.jacobian_dot(samples.q, samples.qd))[:, :3]
+    velocity = np.einsum("tij,tj->ti", J, samples.qd)
+    acceleration = np.einsum("tij,tj->ti", J, samples.qdd) + np.einsum("tij,tj->ti", J_dot, samples.qd)
+    return np.asarray(robot.pose(samples.q))[:, :3, 3], velocity, acceleration

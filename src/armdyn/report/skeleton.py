@@ -1,0 +1,150 @@
+"""A robot in a posture as points and lines: what is drawn of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from armdyn.dynamics.kinematics import BaseFrame, base_frames, joint_frames
+from armdyn.model import Mechanism, lower
+from armdyn.model.mechanism import FIXED_BASE
+from armdyn.robot import Robot
+
+_SMALL = 1e-9
+
+
+@dataclass(frozen=True)
+class JointPlace:
+    """A joint in the base frame: a point on its axis, the axis, what it does.
+
+    A prismatic joint's slider has moved to `slider` along the axis.
+    """
+
+    point: np.ndarray
+    axis: np.ndarray
+    revolute: bool
+    slider: np.ndarray
+
+
+@dataclass(frozen=True)
+class MotorPlace:
+    """A motor in the base frame; `joint` is the one it drives, counted from 0."""
+
+    point: np.ndarray
+    axis: np.ndarray
+    joint: int
+    carrier: str
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """Joints, lines of the links (body -> polylines), motors and the tip frame, base frame [m]."""
+
+    joints: tuple[JointPlace, ...]
+    lines: tuple[tuple[np.ndarray, ...], ...]  # of body i, the base last
+    motors: tuple[MotorPlace, ...]
+    tip: np.ndarray  # (3,)
+    tip_axes: np.ndarray  # (3, 3), columns
+
+    @property
+    def points(self) -> np.ndarray:
+        """(N, 3): everything that is drawn."""
+        lines = [line for body in self.lines for line in body]
+        motors = [motor.point for motor in self.motors]
+        return np.vstack([np.zeros(3), *lines, *(joint.point for joint in self.joints), *motors, self.tip])
+
+    @property
+    def size(self) -> float:
+        """How far the drawing reaches [m]."""
+        extent = float(np.ptp(self.points, axis=0).max())
+        return extent if extent > _SMALL else 1.0
+
+
+def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
+    """The robot's skeleton at a posture q (n,)."""
+    mechanism = lower(robot.model, robot.model.number)
+    frames = base_frames(mechanism, joint_frames(mechanism, [float(x) for x in q]))
+    joints = tuple(_joint(f, body.joint) for body, f in zip(mechanism.bodies, frames, strict=True))
+    R, p = _body_pose(frames, mechanism.tip)
+    tip = p + R @ np.array(mechanism.p_tip, float)
+    return Skeleton(
+        joints,
+        _links(mechanism, frames, joints, tip),
+        _motors(robot, frames),
+        tip,
+        R @ np.array(mechanism.R_tip, float),
+    )
+
+
+def _joint(frame: BaseFrame, kind: str) -> JointPlace:
+    point, axis = np.array(frame.c, float), np.array(frame.z, float)
+    slider = point + axis * float(axis @ (np.array(frame.p, float) - point))
+    return JointPlace(point, axis, kind == "revolute", slider)
+
+
+def _body_pose(frames: Sequence[BaseFrame], body: int) -> tuple[np.ndarray, np.ndarray]:
+    if body == FIXED_BASE:
+        return np.eye(3), np.zeros(3)
+    return np.array(frames[body].R, float), np.array(frames[body].p, float)
+
+
+def _links(
+    mechanism: Mechanism, frames: Sequence[BaseFrame], joints: Sequence[JointPlace], tip: np.ndarray
+) -> tuple[tuple[np.ndarray, ...], ...]:
+    """From each body's joint to the joints of its children, and to the tip; the base's lines last."""
+    bodies = [*range(mechanism.n), FIXED_BASE]
+    found = []
+    for body in bodies:
+        if body == FIXED_BASE:
+            start, axis, leaf = np.zeros(3), None, False
+        else:
+            start, axis = joints[body].point, joints[body].axis
+            leaf = all(other.parent != body for other in mechanism.bodies)
+        ends = [(joints[i].point, joints[i].axis) for i, b in enumerate(mechanism.bodies) if b.parent == body]
+        lines = [_dog_leg(start, axis, end, z) for end, z in ends]
+        if mechanism.tip == body:
+            lines.append(_dog_leg(start, axis, tip, None))
+        elif leaf:  # a side branch of a tree
+            lines.append(_dog_leg(start, axis, np.array(frames[body].p, float), None))
+        found.append(tuple(line for line in lines if len(line) > 1))
+    return tuple(found)
+
+
+def _dog_leg(
+    start: np.ndarray, axis: np.ndarray | None, end: np.ndarray, last: np.ndarray | None
+) -> np.ndarray:
+    """From a joint to the next: along the first axis, across, along the last, as DH tables measure."""
+    points = [start]
+    if axis is not None:
+        points.append(start + axis * float(axis @ (end - start)))
+    if last is not None:
+        points.append(end - last * float(last @ (end - points[-1])))
+    points.append(end)
+    size = max(float(np.abs(end - start).max()), _SMALL)
+    kept = [points[0]]
+    for point in points[1:]:
+        if np.abs(point - kept[-1]).max() > 1e-6 * size:
+            kept.append(point)
+    return np.array(kept)
+
+
+def _motors(robot: Robot, frames: Sequence[BaseFrame]) -> tuple[MotorPlace, ...]:
+    model = robot.model
+    if model.rotors == "none":
+        return ()
+    found = []
+    for i, link in enumerate(model.moving):
+        if link.motor is None:
+            continue
+        if link.motor.carrier in model.index:
+            place = lower(model, model.number, tip=link.motor.carrier)
+            R, p = _body_pose(frames, place.tip)
+            p, R = p + R @ np.array(place.p_tip, float), R @ np.array(place.R_tip, float)
+        else:
+            R, p = np.eye(3), np.zeros(3)
+        position = np.array([model.number(x) for x in link.motor.position])
+        axis = np.array([model.number(x) for x in link.motor.axis])
+        found.append(MotorPlace(p + R @ position, R @ axis, i, link.motor.carrier))
+    return tuple(found)

@@ -1,0 +1,140 @@
+"""The tables of a robot's description: what `armdyn show` prints and the report sets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from armdyn.expression import Expression
+from armdyn.model import Inertia, RobotModel
+from armdyn.model.inertia import TENSOR_KEYS
+from armdyn.model.parts import Friction
+from armdyn.robot import Robot
+
+OPERATIONS = ("inverse_dynamics", "gravity", "inertia", "coriolis", "forward_dynamics", "regressor")
+_GROWTH = {
+    "inverse_dynamics": "O(n), Newton-Euler 7.5",
+    "inertia": "O(n²), composite bodies 7.6",
+    "forward_dynamics": "O(n³) factorised or O(n) articulated",
+}
+
+
+@dataclass(frozen=True)
+class Values:
+    """Several numbers in a cell, each with a name or without."""
+
+    items: tuple[tuple[str, Expression], ...]
+    separator: str = " "
+
+    def __str__(self) -> str:
+        return self.separator.join(f"{name} {short(x)}" if name else short(x) for name, x in self.items)
+
+
+Cell: TypeAlias = str | Expression | Values
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: headings and rows of cells."""
+
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+def short(x: object) -> str:
+    """A number to 6 digits, an expression as it is."""
+    exact = Expression.of(x)
+    return str(exact) if exact.symbols() else f"{exact.value():.6g}"
+
+
+def cell_text(cell: Cell) -> str:
+    return short(cell) if isinstance(cell, Expression) else str(cell)
+
+
+def links_grid(model: RobotModel) -> Grid:
+    headings = ("link", "parent", "joint", "mass [kg]", "com [m]", "tensor about the com [kg m²]", "friction")
+    rows = tuple(
+        (link.name, link.parent, link.joint, *_body_cells(link.inertia), _friction(link.friction))
+        for link in model.links
+    )
+    return Grid(headings, rows)
+
+
+def _body_cells(inertia: Inertia) -> tuple[Cell, Cell, Cell]:
+    """Mass, centre of mass and tensor about it; of a body without mass, the tensor about its origin."""
+    massless = Expression.of(inertia.mass).is_zero
+    com: Cell = "" if massless else _list(inertia.com)
+    tensor = inertia.tensor if massless else inertia.tensor_at_com
+    entries = {key: Expression.of(x) for key, x in zip(TENSOR_KEYS, tensor, strict=True)}
+    return Expression.of(inertia.mass), com, _present(entries)
+
+
+def _friction(friction: Friction) -> Values:
+    forward, backward = friction.coulomb
+    return _present(
+        {
+            "viscous": friction.viscous,
+            "coulomb+": forward,
+            "coulomb-": backward,
+            "offset": friction.offset,
+        }
+    )
+
+
+def motors_grid(model: RobotModel) -> Grid:
+    """Without rows where the robot has no motors."""
+    headings = (
+        "motor of",
+        "carrier",
+        "gear",
+        "Im [kg m²]",
+        "It",
+        "mass [kg]",
+        "axis",
+        "coupling",
+        "friction",
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for link in model.links:
+        motor = link.motor
+        if motor:
+            friction = {"viscous": motor.friction.viscous, "coulomb": motor.friction.symmetric}
+            numbers = (motor.gear, motor.axial, motor.transverse, motor.mass)
+            rest = (_list(motor.axis), _present(dict(motor.coupling)), _present(friction))
+            rows.append((link.name, motor.carrier, *numbers, *rest))
+    return Grid(headings, tuple(rows))
+
+
+def limits_grid(model: RobotModel) -> Grid:
+    """Without rows where the description limits no position, velocity or torque."""
+    headings = ("limits of", "position", "velocity", "acceleration", "jerk", "torque")
+    if not any(link.limits.position or link.limits.velocity or link.limits.torque for link in model.links):
+        return Grid(headings, ())
+    rows: list[tuple[Cell, ...]] = []
+    for link in model.links:
+        limits = link.limits
+        position: Cell = "" if limits.position is None else _list(limits.position, " … ")
+        others = (limits.velocity, limits.acceleration, limits.jerk, limits.torque)
+        rows.append((link.name, position, *("" if x is None else x for x in others)))
+    return Grid(headings, tuple(rows))
+
+
+def operations_grid(robot: Robot) -> Grid:
+    """Operations of each function, next to how the book's algorithms grow with n."""
+    rows: list[tuple[Cell, ...]] = []
+    for name in OPERATIONS:
+        program = robot.program(name)
+        pairs = max(program.counts.get("sin", 0), program.counts.get("cos", 0))
+        per_joint = f"{program.operations / robot.n:.0f}"
+        rows.append((name, str(program.operations), str(pairs), per_joint, _GROWTH.get(name, "")))
+    headings = ("function", "operations", "sin/cos pairs", "operations/joint", "grows as")
+    return Grid(headings, tuple(rows))
+
+
+def _list(entries: Iterable[object], separator: str = ", ") -> Values:
+    return Values(tuple(("", Expression.of(x)) for x in entries), separator)
+
+
+def _present(values: dict[str, Expression]) -> Values:
+    return Values(tuple((key, x) for key, x in values.items() if not x.is_zero))
