@@ -65,4 +65,4 @@ def _root_below(A: np.ndarray, B: np.ndarray, C: np.ndarray, k: float) -> np.nda
         sum_ = -0.5 * (B + np.copysign(np.sqrt(B * B - 4 * A * C), B))  # no cancellation in either root
         roots = np.stack([sum_ / A, C / sum_])
         inside = np.isfinite(roots) & (roots > 0) & (roots < k)
-    return np.where(inside, roots, 0.0).max(0, initial=0.0)
+    return np.asarray(np.where(inside, roots, 0.0).max(0, initial=0.0))

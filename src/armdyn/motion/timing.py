@@ -12,7 +12,7 @@ from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Side
 from armdyn.motion.trajectory import Trajectory
 
-Law: TypeAlias = Callable[[np.ndarray], tuple[Any, Any, Any]]
+Law: TypeAlias = Callable[[np.ndarray], Any]  # times (N,) -> r, ṙ, r̈
 CHECKED = 1000  # intervals on whose ends a law is looked at
 MEETS = 1e-9  # of the duration: how nearly a law must begin and end where it should
 
@@ -106,6 +106,6 @@ def _check(timing: Timing) -> None:
             raise MotionError(f"law: r must {where} with {expected:.9g} s, found {found:.9g} s")
     falling = np.flatnonzero(np.diff(r) <= 0)
     still = np.flatnonzero(rate[1:-1] <= 0) + 1
-    where = np.concatenate([falling, still])
-    if where.size:
-        raise MotionError(f"law: r must increase strictly, but does not at t = {t[where.min()]:.6g} s")
+    wrong = np.concatenate([falling, still])
+    if wrong.size:
+        raise MotionError(f"law: r must increase strictly, but does not at t = {t[wrong.min()]:.6g} s")

@@ -1,0 +1,101 @@
+"""The motion along a path whose acceleration s̈ is constant on each interval of its grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from armdyn.motion.motion import Motion, Side, States
+from armdyn.motion.time_optimal_path import NEAR, POINTS, WHOLE, PathGrid
+from armdyn.motion.time_optimal_pieces import speed_of
+
+
+@dataclass(frozen=True)
+class TimedPath:
+    """A path with x = ṡ² at the N + 1 ends of its intervals, linear in s between."""
+
+    grid: PathGrid
+    x: np.ndarray  # (N + 1,)
+
+    @cached_property
+    def times(self) -> np.ndarray:
+        """When the ends of the intervals are reached (N + 1,) [s]."""
+        y = np.sqrt(self.x)
+        return np.append(0.0, np.cumsum(2 * np.diff(self.grid.nodes) / (y[1:] + y[:-1])))
+
+    @property
+    def u(self) -> np.ndarray:
+        """s̈ on the intervals (N,) [1/s²]."""
+        return np.diff(self.x) / (2 * np.diff(self.grid.nodes))
+
+    @property
+    def at_points(self) -> np.ndarray:
+        """x at the three points of the intervals (N, 3)."""
+        ahead = 2 * (self.grid.s - self.grid.s[:, :1])
+        found = self.x[:-1, None] + ahead * self.u[:, None]
+        found[:, 2] = self.x[1:]
+        return np.maximum(found, 0.0)
+
+    def motion(self, label: str) -> Motion:
+        jumps = self.times[1:-1]
+        return Motion(self.grid.q.shape[-1], float(self.times[-1]), self.evaluate, jumps, label)
+
+    def evaluate(self, t: np.ndarray, side: Side) -> States:
+        """Positions, velocities, accelerations (N, n) at times (N,)."""
+        times, nodes = self.times, self.grid.nodes
+        i = np.searchsorted(times[1:-1], t, side="right" if side == "after" else "left")
+        late, speed, u = t - times[i], np.sqrt(self.x[i]), self.u[i]
+        s = (nodes[i] + late * (speed + u * late / 2)).clip(nodes[i], nodes[i + 1])
+        s = np.where(t == times[i + 1], nodes[i + 1], s)
+        rate = np.maximum(speed + u * late, 0.0)
+        q, dq, ddq = self._path(i, s, side)
+        rate, u = rate[:, None], u[:, None]
+        return q, rate * dq, rate**2 * ddq + u * dq
+
+    def _path(self, i: np.ndarray, s: np.ndarray, side: Side) -> States:
+        """q, q', q'' at s (N,) on intervals i."""
+        grid = self.grid
+        r = instants(grid, i, s)
+        width = grid.t[i, 2] - grid.t[i, 0]
+        rests = grid.speed[i][:, [0, 2]] < 1e-3 * grid.speed.max()
+        # Beside a point of rest the direction is taken a little inside the interval, as it is on the grid.
+        inside = np.where(rests[:, 0], np.maximum(r, grid.t[i, 0] + NEAR * width), r)
+        inside = np.where(rests[:, 1], np.minimum(inside, grid.t[i, 2] - NEAR * width), inside)
+        q, qd, qdd = grid.trajectory(r, side)
+        if rests.any():
+            _, qd, qdd = grid.trajectory(inside, side)
+        rate = speed_of(qd, grid.weights)[:, None] / grid.length
+        along = np.sum(grid.weights**2 * qd * qdd, -1, keepdims=True) / (rate * grid.length) ** 2
+        return q, qd / rate, (qdd - along * qd) / rate**2
+
+
+def instants(grid: PathGrid, i: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """The instants of the given motion (N,) at which it is at s (N,), on intervals i (N,)."""
+    half = (s > grid.s[i, 1]).astype(int)
+    start, end = grid.t[i, half], grid.t[i, half + 1]
+    ahead, whole = s - grid.s[i, half], grid.s[i, half + 1] - grid.s[i, half]
+    first, last = grid.speed[i, half], grid.speed[i, half + 1]
+    # A first guess from a speed that is linear in time and covers the right distance.
+    scale = 2 * whole / ((end - start) * (first + last))
+    a, change = scale * first, scale * (last - first) / (end - start)
+    root = np.sqrt(np.maximum(a * a + 2 * change * ahead, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r = start + np.where(ahead > 0, 2 * ahead / (a + root), 0.0)
+    r = r.clip(start, end)
+    active = np.flatnonzero((ahead > 0) & (ahead < whole))
+    r[ahead >= whole] = end[ahead >= whole]
+    for _ in range(30):
+        if not active.size:
+            break
+        begin, now = start[active], r[active]
+        t = begin[:, None] + (now - begin)[:, None] / 2 * (POINTS + 1)
+        speed = speed_of(grid.trajectory(t)[1], grid.weights) / grid.length
+        covered = (now - begin) / 2 * (speed @ WHOLE)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            move = (covered - ahead[active]) / speed[:, 4]
+        move = np.where(np.isfinite(move), move, 0.0)
+        r[active] = (now - move).clip(begin, end[active])
+        active = active[np.abs(move) > 1e-13 * grid.trajectory.duration]
+    return r

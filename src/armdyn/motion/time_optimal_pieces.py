@@ -1,0 +1,104 @@
+"""Where a motion moves: pieces between its rests, and where friction changes its direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from armdyn.motion.motion import States
+from armdyn.motion.trajectory import Trajectory
+
+REST = 1e-6  # of the top speed: slower is at rest
+SIGN = 1e-9  # of a surface's top speed: slower has no direction
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A motion between two rests, at M instants."""
+
+    t: np.ndarray  # (M,) [s]
+    speed: np.ndarray  # (M,) of the weighted joints
+    turning: np.ndarray  # (M,) rate at which the direction of the path changes [rad/s]
+    whole: float  # length of the whole path, all pieces
+
+
+def speed_of(qd: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The weighted norm (...) of velocities (..., n)."""
+    return np.sqrt(np.sum((weights * qd) ** 2, -1))
+
+
+def moving_pieces(trajectory: Trajectory, t: np.ndarray, states: States, weights: np.ndarray) -> list[Piece]:
+    """The pieces of a motion known at instants t; rests may be points or last."""
+    t, states = _with_slowest(trajectory, t, states, weights)
+    speed = speed_of(states[1], weights)
+    least = REST * speed.max()
+    if least == 0:
+        return []
+    moves = speed > least
+    runs = np.flatnonzero(np.diff(np.concatenate([[False], moves, [False]]).astype(int)))
+    whole = float(np.sum(np.diff(t) * (speed[1:] + speed[:-1]) / 2))
+    pieces = []
+    for a, b in runs.reshape(-1, 2):
+        # A run of moving instants, with the resting ones on either side: there the motion starts and ends.
+        span = slice(max(a - 1, 0), min(b + 1, len(t)))
+        turning = _turning(states[1][span], states[2][span], weights)
+        pieces.append(Piece(t[span], speed[span], turning, whole))
+    return pieces
+
+
+def _turning(qd: np.ndarray, qdd: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    speed = speed_of(qd, weights)
+    along = np.sum(weights**2 * qd * qdd, -1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        across = np.sqrt(np.maximum(speed_of(qdd, weights) ** 2 - (along / speed) ** 2, 0.0)) / speed
+    return np.where(speed > 1e-3 * speed.max(), across, 0.0)
+
+
+def _with_slowest(
+    trajectory: Trajectory, t: np.ndarray, states: States, weights: np.ndarray
+) -> tuple[np.ndarray, States]:
+    """The table with those instants added at which the speed is least between two of its instants.
+
+    There d(speed²)/dt = 2 q̇ᵀW²q̈ goes from negative to positive; a rest in passing is such an instant.
+    """
+    falls = np.sum(weights**2 * states[1] * states[2], -1)
+    before = np.sum(weights**2 * states[1] * trajectory(t, "before")[2], -1) if trajectory.jumps.size else falls
+    speed = speed_of(states[1], weights)
+    low = np.minimum(speed[:-1], speed[1:]) < 0.05 * speed.max()
+    cells = np.flatnonzero((falls[:-1] < 0) & (before[1:] > 0) & low)
+    if not cells.size:
+        return t, states
+    a, b = t[cells], t[cells + 1]
+    for _ in range(60):
+        middle = (a + b) / 2
+        _, qd, qdd = trajectory(middle)
+        falling = np.sum(weights**2 * qd * qdd, -1) < 0
+        a, b = np.where(falling, middle, a), np.where(falling, b, middle)
+    t = np.unique(np.concatenate([t, a]))
+    return t, trajectory(t)
+
+
+def crossings(
+    trajectory: Trajectory, t: np.ndarray, states: States, weights: np.ndarray, surfaces: np.ndarray
+) -> np.ndarray:
+    """The instants at which a friction surface (E, n) starts, stops or turns while other joints move."""
+    if not len(surfaces):
+        return np.zeros(0)
+    speed = states[1] @ surfaces.T
+    least = SIGN * np.abs(speed).max(0)
+
+    def direction(speed: np.ndarray, least: np.ndarray) -> np.ndarray:
+        return np.sign(speed) * (np.abs(speed) > least)
+
+    signs = direction(speed, least)
+    path = speed_of(states[1], weights)
+    moves = path > REST * path.max()
+    cells, surface = np.nonzero((signs[1:] != signs[:-1]) & (moves[1:] & moves[:-1])[:, None])
+    a, b, sign = t[cells], t[cells + 1], signs[cells, surface]
+    for _ in range(50 if cells.size else 0):
+        middle = (a + b) / 2
+        now = np.sum(trajectory(middle)[1] * surfaces[surface], -1)
+        same = direction(now, least[surface]) == sign
+        a, b = np.where(same, middle, a), np.where(same, b, middle)
+    return np.asarray((a + b) / 2)
