@@ -47,3 +47,11 @@ class Motion:
         found = found[(found > 0) & (found < self.duration)]
         found.flags.writeable = False
         return found
+
+
+def sample_times(duration: float, step: float) -> np.ndarray:
+    """0, step, 2 step, … and the end."""
+    if not (np.isfinite(step) and step > 0):
+        raise MotionError(f"step: found {step:g} s; a positive time is expected")
+    count = int(np.ceil(duration / step * (1 - 1e-12)))
+    return np.append(np.arange(count) * step, duration)

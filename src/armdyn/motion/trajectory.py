@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.motion import csv_files, joint_motions, profiles
+from armdyn.motion import csv_files, joint_motions, profiles, tip_motions
 from armdyn.motion.errors import MotionError
-from armdyn.motion.motion import STEP, Motion, Side, States
+from armdyn.motion.motion import STEP, Motion, Side, States, sample_times
 from armdyn.motion.sampled import through_samples
 from armdyn.motion.via_points import Kind, via_points
+from armdyn.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -179,6 +180,83 @@ class Trajectory:
         found = self.samples(step, knots=True)
         csv_files.write(path, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd})
 
+    # ---- making: of the tip ----------------------------------------------------------------------------
+    #
+    # The tip starts where it is at q0. Its speed follows a profile: "trapezoidal" from two of
+    # acceleration_time, max_velocity, max_acceleration and duration; "triangular", "cubic", "quintic" with a
+    # duration; "jerk_limited" with max_velocity, max_acceleration and max_jerk, all in metres (of a mere
+    # rotation, radians). A sample that is out of reach, singular or beyond a joint's limits is an error.
+
+    @classmethod
+    def line(
+        cls,
+        robot: Robot,
+        q0: Any,
+        end: Any = None,
+        *,
+        displacement: Any = None,
+        orientation: Any = "auto",
+        profile: str = "trapezoidal",
+        acceleration_time: float | None = None,
+        max_velocity: float | None = None,
+        max_acceleration: float | None = None,
+        max_jerk: float | None = None,
+        duration: float | None = None,
+        check_limits: bool = True,
+        step: float = STEP,
+    ) -> Trajectory:
+        """The tip straight to the point (3,) or pose (4, 4) `end`, or by a `displacement` (3,), base axes.
+
+        `orientation`: "keep" it, leave it "free", or turn steadily to a rotation (3, 3), as to that of a
+        pose; "auto" keeps it where the arm can do so in all directions. A redundant arm moves with the least
+        joint speed.
+        """
+        law = {
+            "profile": profile,
+            "acceleration_time": acceleration_time,
+            "max_velocity": max_velocity,
+            "max_acceleration": max_acceleration,
+            "max_jerk": max_jerk,
+            "duration": duration,
+        }
+        return cls(
+            tip_motions.line(robot, q0, end, displacement, orientation, step, check_limits, **law), step
+        )
+
+    @classmethod
+    def circle(
+        cls,
+        robot: Robot,
+        q0: Any,
+        centre: Any,
+        axis: Any,
+        angle: float,
+        *,
+        orientation: Any = "auto",
+        profile: str = "trapezoidal",
+        acceleration_time: float | None = None,
+        max_velocity: float | None = None,
+        max_acceleration: float | None = None,
+        max_jerk: float | None = None,
+        duration: float | None = None,
+        check_limits: bool = True,
+        step: float = STEP,
+    ) -> Trajectory:
+        """The tip by an `angle` [rad] around the `axis` (3,) through `centre` (3,), base axes.
+
+        `orientation` as for `line`; "follow": the tip turns with the circle.
+        """
+        law = {
+            "profile": profile,
+            "acceleration_time": acceleration_time,
+            "max_velocity": max_velocity,
+            "max_acceleration": max_acceleration,
+            "max_jerk": max_jerk,
+            "duration": duration,
+        }
+        motion = tip_motions.circle(robot, q0, centre, axis, angle, orientation, step, check_limits, **law)
+        return cls(motion, step)
+
     # ---- looking ---------------------------------------------------------------------------------------
 
     @property
@@ -263,12 +341,6 @@ class Trajectory:
 
     def __repr__(self) -> str:
         return f"<Trajectory {self.motion.label}, {self.n} joints, {self.duration:g} s>"
-
-
-def sample_times(duration: float, step: float) -> np.ndarray:
-    """0, step, 2 step, … and the end."""
-    count = int(np.ceil(duration / step * (1 - 1e-12)))
-    return np.append(np.arange(count) * step, duration)
 
 
 def _near(t: np.ndarray, instants: np.ndarray, tolerance: float) -> np.ndarray:

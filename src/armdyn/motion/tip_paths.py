@@ -1,0 +1,109 @@
+"""Paths of the tip: straight lines and arcs, with a rotation on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from armdyn.motion.checks import numbers, point, rotation
+from armdyn.motion.errors import MotionError
+from armdyn.motion.inverse_kinematics import as_pose
+
+
+@dataclass(frozen=True)
+class TipPath:
+    """Poses of the tip over a parameter s from 0 to `size`: metres of way or, without a way, radians.
+
+    The tip goes `straight` per s and, with `bend` (rad per s about `centre` and `axis`), around; it turns by
+    `spin` per s, base axes.
+    """
+
+    start: np.ndarray  # (4, 4)
+    size: float
+    straight: np.ndarray  # (3,)
+    spin: np.ndarray  # (3,)
+    centre: np.ndarray  # (3,)
+    bend: np.ndarray  # (3,)
+
+    def poses(self, s: np.ndarray) -> np.ndarray:
+        """(N, 4, 4) at s (N,)."""
+        found = np.zeros((len(s), 4, 4))
+        found[:, 3, 3] = 1.0
+        found[:, :3, :3] = Rotation.from_rotvec(s[:, None] * self.spin).as_matrix() @ self.start[:3, :3]
+        found[:, :3, 3] = self.centre + self._arm(s) + s[:, None] * self.straight
+        return found
+
+    def slopes(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """First and second derivatives by s of the tip's position over its orientation, each (N, 6)."""
+        first, second = np.zeros((len(s), 6)), np.zeros((len(s), 6))
+        around = np.cross(self.bend, self._arm(s))
+        first[:, :3] = around + self.straight
+        first[:, 3:] = self.spin
+        second[:, :3] = np.cross(self.bend, around)
+        return first, second
+
+    def _arm(self, s: np.ndarray) -> np.ndarray:
+        """From the centre to the tip, turned by the bend."""
+        out = self.start[:3, 3] - self.centre
+        return np.asarray(Rotation.from_rotvec(s[:, None] * self.bend).apply(out))
+
+
+def line(start: np.ndarray, end: Any, displacement: Any, final: np.ndarray | None) -> TipPath:
+    """From the pose `start` to a point or pose, or by a displacement, turning to the rotation `final`."""
+    if (end is None) == (displacement is None):
+        raise MotionError("line: either an end or a displacement is expected")
+    if end is None:
+        way = point("displacement", displacement)
+    else:
+        found = numbers("end", end)
+        way = (found if found.shape == (3,) else as_pose("end", end)[:3, 3]) - start[:3, 3]
+    turn = np.zeros(3) if final is None else Rotation.from_matrix(final @ start[:3, :3].T).as_rotvec()
+    length = float(np.linalg.norm(way))
+    # A way of less than this is rounding of the point where the tip already is.
+    if length <= 1e-12 * max(1.0, float(np.abs(start[:3, 3]).max())):
+        way, length = np.zeros(3), 0.0
+    angle = float(np.linalg.norm(turn))
+    if angle <= 1e-12:
+        turn, angle = np.zeros(3), 0.0
+    size = length or angle
+    zero = np.zeros(3)
+    return TipPath(start, size, way / (size or 1.0), turn / (size or 1.0), start[:3, 3], zero)
+
+
+def arc(start: np.ndarray, centre: Any, axis: Any, angle: float, follow: bool) -> TipPath:
+    """From the pose `start` around an axis through a centre by an angle; `follow`: the tip turns with it."""
+    middle, direction = point("centre", centre), point("axis", axis)
+    length = float(np.linalg.norm(direction))
+    if length == 0:
+        raise MotionError("axis: found a vector of no length; a direction is expected")
+    if not np.isfinite(angle):
+        raise MotionError(f"angle: found {angle}; a finite number of radians is expected")
+    direction = direction / length
+    out = start[:3, 3] - middle
+    radius = float(np.linalg.norm(out - (out @ direction) * direction))
+    if radius <= 1e-12 * max(1.0, float(np.abs(start[:3, 3]).max())):
+        raise MotionError("circle: the tip is on the axis; a circle has a radius")
+    bend = direction * np.sign(angle) / radius
+    return TipPath(start, radius * abs(angle), np.zeros(3), bend if follow else np.zeros(3), middle, bend)
+
+
+def final_rotation(end: Any, orientation: Any, start: np.ndarray) -> tuple[np.ndarray | None, bool | None]:
+    """Where a line turns to, and whether orientation counts: None where the arm decides.
+
+    `orientation`: "auto", "keep", "free" (or None), or a rotation (3, 3); a pose as `end` has its own.
+    """
+    given = None if end is None or np.shape(end) != (4, 4) else as_pose("end", end)[:3, :3]
+    if isinstance(orientation, str) or orientation is None:
+        if orientation not in ("auto", "keep", "free", None):
+            raise MotionError(
+                f"orientation: found {orientation!r}; allowed: 'auto', 'keep', 'free' or a rotation (3, 3)"
+            )
+        if orientation in ("free", None):
+            return None, False
+        if orientation == "keep":
+            return start[:3, :3], True
+        return given, None if given is None else True
+    return rotation("orientation", orientation), True

@@ -1,0 +1,101 @@
+"""What the tip is asked to do: its position, or its pose; errors and Jacobians of that, many at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from armdyn.robot import Robot
+
+SINGULAR = 1e-5  # smallest singular value of the task's Jacobian over its largest one
+
+
+@dataclass(frozen=True)
+class TipTask:
+    """Position of the tip (3 rows) or its pose (6 rows) as a task for a robot's joints.
+
+    Angular rows are multiplied by `length`, which is of the order of the arm's, so that all rows are metres.
+    `rank` is that of the task's Jacobian in postures that are not singular: of a planar arm's position 2.
+    """
+
+    robot: Robot
+    orientation: bool
+    length: float
+    rank: int
+    active: np.ndarray  # (n,) whether a joint moves the tip at all
+
+    @property
+    def revolute(self) -> np.ndarray:
+        """(n,)"""
+        return np.array([link.joint == "revolute" for link in self.robot.model.moving])
+
+    @property
+    def weights(self) -> np.ndarray:
+        """What makes joint positions comparable (n,): of a prismatic joint a length becomes one radian."""
+        return np.where(self.revolute, 1.0, 1 / self.length)
+
+    @property
+    def redundant(self) -> bool:
+        """Whether the tip's task leaves the arm a motion of its own."""
+        return self.rank < int(self.active.sum())
+
+    def jacobian(self, q: np.ndarray) -> np.ndarray:
+        """(..., 3 or 6, n)"""
+        return self._rows(self.robot.jacobian(q))
+
+    def jacobian_dot(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return self._rows(self.robot.jacobian_dot(q, qd))
+
+    def rows(self, velocity: np.ndarray) -> np.ndarray:
+        """The task's part (..., 3 or 6) of a tip's velocity or acceleration (..., 6)."""
+        return self._rows(velocity[..., None])[..., 0]
+
+    def _rows(self, J: np.ndarray) -> np.ndarray:
+        if not self.orientation:
+            return np.asarray(J[..., :3, :])
+        return np.concatenate([J[..., :3, :], self.length * J[..., 3:, :]], axis=-2)
+
+    def error(self, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """What is missing (N, 3 or 6) from the tip's pose at q (N, n) to targets (N, 4, 4) [m]."""
+        pose = self.robot.pose(q)
+        missing = target[:, :3, 3] - pose[:, :3, 3]
+        if not self.orientation:
+            return np.asarray(missing)
+        turn = Rotation.from_matrix(target[:, :3, :3] @ pose[:, :3, :3].swapaxes(1, 2)).as_rotvec()
+        return np.concatenate([missing, self.length * turn], axis=1)
+
+    def inverse(self, J: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """J⁺ (N, n, rows) at the task's rank, and how far from singular J is (N,)."""
+        U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
+        r = self.rank
+        largest = np.maximum(sigma[..., 0], np.finfo(float).tiny)
+        ratio = sigma[..., r - 1] / largest
+        kept = np.maximum(sigma[..., :r], 1e-12 * largest[..., None])  # singular: large, not infinite
+        V = Vt[..., :r, :].swapaxes(-1, -2)
+        return np.asarray((V / kept[..., None, :]) @ U[..., :r].swapaxes(-1, -2)), ratio
+
+
+@lru_cache(maxsize=64)
+def tip_task(robot: Robot, orientation: bool) -> TipTask:
+    """The task of a robot's tip, its rank and length found in some postures."""
+    rng = np.random.default_rng(7)
+    revolute = np.array([link.joint == "revolute" for link in robot.model.moving])
+    q = rng.uniform(-1, 1, (16, robot.n)) * np.where(revolute, np.pi, 1.0)
+    J = robot.jacobian(q)
+    columns = np.linalg.norm(J[:, :3], axis=1).max(0)
+    length = float(columns[revolute].max(initial=0.0)) or 1.0
+    task = TipTask(robot, orientation, length, 0, np.abs(J).max((0, 1)) > 0)
+    sigma = np.linalg.svd(task.jacobian(q), compute_uv=False)
+    rank = int((sigma > 1e-8 * sigma[:, :1]).sum(1).max())
+    return TipTask(robot, orientation, length, rank, task.active)
+
+
+def can_keep_orientation(robot: Robot) -> bool:
+    """Whether the tip can move in all its directions without turning: a planar arm of three joints can."""
+    angular = tip_task(robot, True).jacobian(np.random.default_rng(8).uniform(-1, 1, (16, robot.n)))[:, 3:]
+    sigma = np.linalg.svd(angular, compute_uv=False)
+    turns = int((sigma > 1e-8 * np.maximum(sigma[:, :1], 1e-300)).sum(1).max())
+    return tip_task(robot, True).rank == tip_task(robot, False).rank + turns
