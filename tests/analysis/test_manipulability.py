@@ -30,6 +30,13 @@ def test_stretched_arm_cannot_accelerate_along_itself(kind):
         assert_same(found.lengths[0], 1 / np.linalg.norm(B @ J / (J @ J)))
 
 
+@pytest.mark.parametrize("kind", ["minimum_norm", "reachable"])
+@pytest.mark.parametrize("q", [[0.7, 0], [-2.1, 0], [0.7, np.pi], [1.3, -np.pi]])
+def test_singular_but_for_rounding_is_singular(kind, q):
+    assert dynamic_manipulability(Robot.load("planar"), q, kind=kind).lengths[1] == 0
+    assert manipulability(Robot.load("planar"), q) == 0
+
+
 def test_stretched_arm_bears_forces_along_itself():
     robot = Robot.load("planar")
     found = force_ellipsoid(robot, [0, 0])
