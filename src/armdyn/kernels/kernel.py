@@ -32,6 +32,10 @@ def set_backend(backend: Backend) -> None:
     _settings["backend"] = backend
 
 
+def get_backend() -> Backend:
+    return _settings["backend"]
+
+
 def _overlap(inputs: Sequence[np.ndarray], out: Any) -> bool:
     """Whether a result would be written where another slice still reads."""
     given = out if isinstance(out, tuple) else (out,)

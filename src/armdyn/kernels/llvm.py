@@ -21,19 +21,26 @@ SEGMENT = 600  # operations in one function
 
 def body_ir(program: Program, lane: Lane) -> str:
     """`@body_W(in, out, scratch)` and what it needs."""
-    emitter = _Emitter(program, lane)
+    return (
+        named_body_ir(program, lane, "body") + "\n" + routines_ir(lane, {node[0] for node in program.nodes})
+    )
+
+
+def named_body_ir(program: Program, lane: Lane, name: str) -> str:
+    """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs."""
+    emitter = _Emitter(program, lane, name)
     segments = list(emitter.segments())
     w = lane.width
     calls = "\n".join(
-        f"  call void @part{k}_{w}(ptr %in, ptr %out, ptr %scratch)" for k in range(len(segments))
+        f"  call void @{name}_part{k}_{w}(ptr %in, ptr %out, ptr %scratch)" for k in range(len(segments))
     )
     main = f"""
-define internal void @body_{w}(ptr noalias %in, ptr noalias %out, ptr noalias %scratch) {{
+define internal void @{name}_{w}(ptr noalias %in, ptr noalias %out, ptr noalias %scratch) {{
 {calls}
   ret void
 }}
 """
-    return "\n".join([*segments, main, routines_ir(lane, {node[0] for node in program.nodes})])
+    return "\n".join([*segments, main])
 
 
 def scratch_slots(program: Program, lane: Lane) -> int:
@@ -44,8 +51,8 @@ def scratch_slots(program: Program, lane: Lane) -> int:
 class _Emitter:
     """Writes the nodes of a program as instructions, part by part."""
 
-    def __init__(self, program: Program, lane: Lane) -> None:
-        self.program, self.lane = program, lane
+    def __init__(self, program: Program, lane: Lane, name: str = "body") -> None:
+        self.program, self.lane, self.name = program, lane, name
         self.slots: dict[int, int] = {}  # nodes that later parts need -> place in scratch
         self.slot_count = 0
         self.parts = self._cut()
@@ -90,7 +97,7 @@ class _Emitter:
         blocks += [list(self._plain(plain[j : j + SEGMENT])) for j in range(0, len(plain), SEGMENT)]
         for k, lines in enumerate(blocks):
             yield (
-                f"define internal void @part{k}_{self.lane.width}"
+                f"define internal void @{self.name}_part{k}_{self.lane.width}"
                 "(ptr noalias %in, ptr noalias %out, ptr noalias %scratch) {\n"
                 + "\n".join(lines)
                 + "\n  ret void\n}\n"

@@ -21,30 +21,30 @@ def module_ir(program: Program, scalar: str, width: int, name: str, further: str
     wide, single = Lane(scalar, width), Lane(scalar, 1)
     sizes = [size for _, size in program.inputs] + [prod(shape) for _, shape in program.outputs]
     bodies = body_ir(program, single) + body_ir(program, wide)
-    moves = [_move_ir(wide, size, "load") for size in sorted(set(sizes[: len(program.inputs)]))]
-    moves += [_move_ir(wide, size, "store") for size in sorted(set(sizes[len(program.inputs) :]))]
+    moves = [move_ir(wide, size, "load") for size in sorted(set(sizes[: len(program.inputs)]))]
+    moves += [move_ir(wide, size, "store") for size in sorted(set(sizes[len(program.inputs) :]))]
     shapes = [(size,) for _, size in program.inputs] + [shape for _, shape in program.outputs]
-    return _declared_once(
+    return declared_once(
         [
             bodies,
             *moves,
-            _strided_ir(scalar, "gather"),
-            _strided_ir(scalar, "scatter"),
-            _masked_declarations(wide),
+            strided_ir(scalar, "gather"),
+            strided_ir(scalar, "scatter"),
+            masked_declarations(wide),
             _loop_ir(f"loop_{name}", wide, shapes, len(program.inputs), scratch_slots(program, wide)),
             further,
         ]
     )
 
 
-def _declared_once(parts: Sequence[str]) -> str:
+def declared_once(parts: Sequence[str]) -> str:
     """The parts of a module, each external function declared once."""
     lines = "\n".join(parts).splitlines()
     declarations = dict.fromkeys(line for line in lines if line.startswith("declare"))
     return "\n".join([*declarations, *(line for line in lines if not line.startswith("declare"))]) + "\n"
 
 
-def _masked_declarations(lane: Lane) -> str:
+def masked_declarations(lane: Lane) -> str:
     V = f"<{lane.width} x {lane.scalar}>"
     M = f"<{lane.width} x i1>"
     name = f"v{lane.width}f{lane.bits}.p0"
@@ -76,7 +76,7 @@ def _transposed(lane: Lane, rows: Sequence[str], lines: list[str], tag: str) -> 
     return values
 
 
-def _move_ir(lane: Lane, size: int, direction: str) -> str:
+def move_ir(lane: Lane, size: int, direction: str) -> str:
     """`@load_L(cols, rows, stride)` or `@store_L`: W rows of L adjacent entries to or from L registers."""
     w, b = lane.width, lane.bits // 8
     full, rest = divmod(size, w)
@@ -126,7 +126,7 @@ def _block(lane: Lane, direction: str, lines: list[str], byte: str, col: str, co
         ]
 
 
-def _strided_ir(scalar: str, direction: str) -> str:
+def strided_ir(scalar: str, direction: str) -> str:
     """`@gather(cols, rows, w, stride, n1, s1, n2, s2)`: entries one by one; `@scatter` back."""
     element = f"  %e = getelementptr {scalar}, ptr %cols, i64 %slot"
     move = (

@@ -60,6 +60,12 @@ def call_in_slices(
         outs = tuple(y[(slice(None),) * axis + (slice(a, b),)] for y in outputs)
         function(*ins, out=outs)
 
+    call_on_ranges(part, edges)
+
+
+def call_on_ranges(part: Callable[[int, int], None], edges: Sequence[int]) -> None:
+    """part(edges[k], edges[k + 1]) for every k, each on a thread of its own, the first on this one."""
+    threads = len(edges) - 1
     futures = []
     for a, b in pairwise(edges[1:]):
         try:

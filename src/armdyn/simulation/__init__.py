@@ -1,0 +1,21 @@
+"""Direct dynamics over time: `simulate`, controllers, and what a run gives."""
+
+from armdyn.simulation.controllers import ComputedTorque, Controller, OperationalControl, PDGravity
+from armdyn.simulation.errors import SimulationError, SimulationWarning
+from armdyn.simulation.run import Event, Run
+from armdyn.simulation.simulate import simulate
+from armdyn.simulation.targets import TipLine, TipPoint
+
+__all__ = [
+    "ComputedTorque",
+    "Controller",
+    "Event",
+    "OperationalControl",
+    "PDGravity",
+    "Run",
+    "SimulationError",
+    "SimulationWarning",
+    "TipLine",
+    "TipPoint",
+    "simulate",
+]

@@ -1,0 +1,268 @@
+"""Adaptive integration of high order (SciPy's DOP853), piece by piece between changes of friction mode.
+
+Within a piece every surface keeps its mode, so the equations are smooth. A piece ends where a sliding surface
+comes to rest or a sticking one needs more friction than there is; the instant is found on the dense output,
+and the step is taken again to end there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.integrate import DOP853
+from scipy.optimize import brentq
+
+from armdyn.robot import Robot
+from armdyn.simulation.actuation import Actuation
+from armdyn.simulation.plant import Plant
+from armdyn.simulation.progress import Update
+from armdyn.simulation.run import Event, Kind
+from armdyn.simulation.trace import SPEED_LIMIT, Grid, Stop, Trace
+
+LOOKS = 4  # at how many instants of a step changes of mode are looked for
+MOST_AT_ONCE = 50  # changes of mode at one instant before it counts as a failure
+WORKS = ("torque", "wrench", "friction")
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    relative: float
+    absolute: float
+
+
+def integrate_adaptive(
+    robot: Robot,
+    q0: np.ndarray,
+    qd0: np.ndarray,
+    grid: Grid,
+    actuation: Actuation,
+    tolerance: Tolerance,
+    update: Update,
+) -> Trace:
+    """Arms (arms, n), one after another."""
+    plant, arms, n = Plant(robot), len(q0), robot.n
+    rows = np.full((grid.samples + 1, arms, 2 * n + 3), np.nan)
+    trace = Trace(
+        rows[..., :n],
+        rows[..., n : 2 * n],
+        {name: rows[..., 2 * n + k] for k, name in enumerate(WORKS)},
+    )
+    for k in range(arms):
+        place = tuple(int(i) for i in np.unravel_index(k, actuation.batch)) if actuation.batch else ()
+
+        def report(part: float, k: int = k) -> None:
+            update((k + part) / arms)
+
+        motion = _Motion(plant, actuation.of_arm(k), grid, tolerance, rows[:, k], report)
+        stop = motion.run(q0[k], qd0[k])
+        trace.events += [event._replace(arm=place) for event in motion.events]
+        if stop is not None:
+            trace.stops.append(Stop(k, motion.t, motion.y[:n], motion.y[n : 2 * n], stop))
+    return trace
+
+
+class _Motion:
+    """One arm on its way: time, state (q, q̇, works) and modes."""
+
+    def __init__(
+        self,
+        plant: Plant,
+        actuation: Actuation,
+        grid: Grid,
+        tolerance: Tolerance,
+        rows: np.ndarray,
+        update: Update,
+    ) -> None:
+        self.plant, self.actuation, self.grid = plant, actuation, grid
+        self.n, self.times, self.rows, self.update = plant.n, grid.t, rows, update
+        self.kept = 0  # rows written
+        self.events: list[Event] = []
+        self.t, self.end = 0.0, grid.duration
+        self.modes = np.zeros(len(plant.rows), int)
+        self.y = np.zeros(2 * plant.n + 3)
+        works = np.full(3, 1e300)  # the works follow; they do not steer the step
+        self.rtol = tolerance.relative
+        self.atol = np.concatenate([np.full(2 * plant.n, tolerance.absolute), works])
+
+    def run(self, q: np.ndarray, qd: np.ndarray) -> str | None:
+        """To the end; the reason where it is not reached."""
+        n = self.n
+        self.y[:n], self.y[n : 2 * n] = q, qd
+        self._keep_at_start()
+        rest = self.plant.at_rest(qd)
+        self.modes = np.where(rest, 0, np.sign(self.plant.speeds(qd))).astype(int)
+        for end in (*self.actuation.breaks, self.grid.duration):
+            self.end = float(end)
+            # At a break torques may jump: what rests is looked at again, for the torques after it.
+            self._choose(self.plant.at_rest(self.y[n : 2 * n]))
+            at_once, instant = 0, -1.0
+            while self.t < self.end:
+                reason = self._piece()
+                if reason is not None:
+                    return reason
+                at_once = at_once + 1 if self.t == instant else 0
+                instant = self.t
+                if at_once > MOST_AT_ONCE:
+                    return "the modes of dry friction do not settle"
+        return None
+
+    # ---- equations -------------------------------------------------------------------------------------
+
+    def _given(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+        """q, q̇, τ and the wrench at an instant before the piece's end."""
+        q, qd = y[: self.n], y[self.n : 2 * self.n]
+        t = min(t, np.nextafter(self.end, 0.0))
+        tau = self.actuation.torques(t, q[None], qd[None])[0]
+        tip = self.actuation.wrench
+        return q, qd, tau, None if tip.is_absent else self.actuation.wrenches(t, q[None], qd[None])[0]
+
+    def rate(self, t: float, y: np.ndarray) -> np.ndarray:
+        """dy/dt in the present modes."""
+        q, qd, tau, wrench = self._given(t, y)
+        out = np.empty_like(y)
+        n = self.n
+        out[:n] = qd
+        out[n : 2 * n] = self.plant.acceleration(q, qd, tau, wrench, self.modes)
+        out[2 * n] = qd @ tau
+        out[2 * n + 1] = 0.0 if wrench is None else -wrench @ (self.plant.robot.jacobian(q) @ qd)
+        out[2 * n + 2] = qd @ self.plant.friction(qd, self.modes) if self.plant.rubs else 0.0
+        return out
+
+    def _choose(self, rest: np.ndarray) -> None:
+        """Modes for the surfaces that rest."""
+        if rest.any():
+            q, qd, tau, wrench = self._given(self.t, self.y)
+            self.modes = self.plant.decide(q, qd, tau, wrench, self.modes, rest)
+
+    # ---- a piece ---------------------------------------------------------------------------------------
+
+    def _piece(self) -> str | None:
+        """On from the present state in the present modes, to the next change or the end."""
+        solver = self._solver(self.t, self.y, self.end)
+        while solver.status == "running":
+            with np.errstate(all="ignore"):
+                solver.step()
+            if solver.status == "failed":
+                return "the step became too small"
+            if not np.abs(solver.y[self.n : 2 * self.n]).max() <= SPEED_LIMIT:
+                return "it diverged"
+            dense = _Lazy(solver)
+            found = self._first_change(solver, dense)
+            if found is not None:
+                self._change(solver, dense, *found)
+                return None
+            self._keep(dense, solver.t)
+            self.t, self.y = float(solver.t), solver.y
+        return None
+
+    def _solver(self, t: float, y: np.ndarray, end: float, first: float | None = None) -> DOP853:
+        return DOP853(self.rate, t, y, end, rtol=self.rtol, atol=self.atol, first_step=first)
+
+    def _keep_at_start(self) -> None:
+        self.rows[0], self.kept = self.y, 1
+
+    def _keep(self, dense: _Lazy, t: float) -> None:
+        """The grid's instants up to t."""
+        until = int(np.searchsorted(self.times, t, side="right"))
+        if until > self.kept:
+            self.rows[self.kept : until] = dense(self.times[self.kept : until]).T
+            self.kept = until
+            self.update(t / self.grid.duration)
+
+    # ---- changes of mode -------------------------------------------------------------------------------
+
+    def _margins(self, t: float, y: np.ndarray) -> np.ndarray:
+        """How far each surface is from a change: its speed along its mode, or its friction from a level."""
+        plant, sticks = self.plant, self.modes == 0
+        margins = self.modes * plant.speeds(y[self.n : 2 * self.n])
+        if sticks.any():
+            q, qd, tau, wrench = self._given(t, y)
+            margins[sticks] = plant.held(q, qd, tau, wrench, self.modes)[1]
+        return np.asarray(margins)
+
+    def _first_change(self, solver: DOP853, dense: _Lazy) -> tuple[float, int] | None:
+        """The first instant of a step at which a surface changes, and which."""
+        if not len(self.modes):
+            return None
+        before = solver.t_old
+        for t in np.linspace(solver.t_old, solver.t, LOOKS + 1)[1:]:
+            margins = self._margins(t, solver.y if t == solver.t else dense(t))
+            crossed = np.flatnonzero(margins < 0)
+            if crossed.size:
+                roots = [self._crossing(dense, before, t, int(e)) for e in crossed]
+                return min(zip(roots, (int(e) for e in crossed), strict=True))
+            before = t
+        return None
+
+    def _crossing(self, dense: _Lazy, a: float, b: float, e: int) -> float:
+        def margin(t: float) -> float:
+            return float(self._margins(t, dense(t))[e])
+
+        if margin(a) <= 0:  # just released, at zero speed, and going the wrong way
+            return a
+        return float(brentq(margin, a, b, xtol=1e-15 + 1e-15 * b, rtol=8.9e-16))
+
+    def _change(self, solver: DOP853, dense: _Lazy, t: float, e: int) -> None:
+        """End the piece at the change of surface e, and take the modes that follow."""
+        n, start, before = self.n, solver.t_old, self.modes
+        self._keep(dense, np.nextafter(t, 0.0))
+        y = self._state_at(start, t)
+        t, y = self._polished(t, y, dense, e, solver.t - start)
+        self.t, self.y = t, y
+        sticks, direction = before[e] == 0, before[e]
+        if sticks:
+            q, qd, tau, wrench = self._given(t, y)
+            f, _ = self.plant.held(q, qd, tau, wrench, before)
+            k = int(np.count_nonzero(before[:e] == 0))
+            middle = (self.plant.forward[e] + self.plant.backward[e]) / 2
+            direction = 1 if f[k] > middle else -1
+        rest = self.plant.at_rest(y[n : 2 * n]) | (before == 0)
+        rest[e] = True
+        y[n : 2 * n] = self.plant.stopped(y[:n], y[n : 2 * n], rest)
+        self._choose(rest)
+        if sticks and self.modes[e] == 0:  # at its level, neither here nor there: it is on its way out
+            self.modes[e] = direction
+        if not sticks and t == start and self.modes[e] == before[e]:  # released in vain
+            self.modes[e] = 0
+        self._note(before)
+
+    def _state_at(self, start: float, t: float) -> np.ndarray:
+        """The state at t by steps of its own: more accurate than dense output."""
+        if t <= start:
+            return self.y.copy()
+        solver = self._solver(start, self.y, t, t - start)
+        while solver.status == "running":
+            solver.step()
+        return np.array(solver.y)
+
+    def _polished(
+        self, t: float, y: np.ndarray, dense: _Lazy, e: int, step: float
+    ) -> tuple[float, np.ndarray]:
+        """Newton's correction of the instant for what dense output was wrong by."""
+        margin, h = float(self._margins(t, y)[e]), 1e-4 * step
+        back = max(t - h, self.t)
+        slope = (margin - float(self._margins(back, dense(back))[e])) / (t - back) if t > back else 0.0
+        correction = -margin / slope if slope < 0 else 0.0
+        if not abs(correction) <= h or t + correction > self.end:
+            return t, y
+        return t + correction, y + correction * self.rate(t, y)
+
+    def _note(self, before: np.ndarray) -> None:
+        for e in np.flatnonzero(before != self.modes):
+            kind: Kind = "stick" if self.modes[e] == 0 else "slip" if before[e] == 0 else "reverse"
+            self.events.append(Event(self.t, self.plant.names[e], kind))
+
+
+class _Lazy:
+    """The dense output of a solver's last step, made when first asked for."""
+
+    def __init__(self, solver: DOP853) -> None:
+        self._solver = solver
+        self._made: Any = None
+
+    def __call__(self, t: float | np.ndarray) -> np.ndarray:
+        if self._made is None:
+            self._made = self._solver.dense_output()
+        return np.asarray(self._made(t))

@@ -1,0 +1,11 @@
+"""What is wrong with a simulation."""
+
+from armdyn.expression import ArmdynError
+
+
+class SimulationError(ArmdynError):
+    """A simulation that cannot be set up; the message says what was found and what is allowed."""
+
+
+class SimulationWarning(UserWarning):
+    """A simulation that stopped early; the message says when and in which state."""

@@ -1,0 +1,161 @@
+"""The control laws over scalars: numbers, or recording scalars on their way to machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from armdyn.dynamics import inertia_matrix, inverse_dynamics, jacobian, jacobian_dot, pose
+from armdyn.dynamics.forward import solve
+from armdyn.expression.functions import sign
+from armdyn.model.mechanism import Mechanism
+from armdyn.model.vector import Vector, add, cross, vector
+
+Scalars: TypeAlias = list[Any]
+Given: TypeAlias = Mapping[str, Scalars]
+
+
+def clipped(x: Any, most: float) -> Any:
+    """x within ±most."""
+    if np.isinf(most):
+        return x
+    if hasattr(x, "minimum"):
+        return x.minimum(most).maximum(-most)
+    return np.clip(x, -most, most)
+
+
+def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
+    total: Any = 0
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total
+
+
+def feedback(q: Scalars, qd: Scalars, given: Given) -> Scalars:
+    """K_P (q_d − q) + K_D (q̇_d − q̇); a target without a velocity rests."""
+    still = [0] * len(q)
+    terms = zip(
+        given["stiffness"], given["target"], q, given["damping"], given.get("target_velocity", still), qd,
+        strict=True,
+    )  # fmt: skip
+    return [kp * (r - x) + kd * (rd - xd) for kp, r, x, kd, rd, xd in terms]
+
+
+def computed_torque(
+    mechanism: Mechanism, full: Mechanism | None, q: Scalars, qd: Scalars, given: Given
+) -> Scalars:
+    """Inverse dynamics of the acceleration asked for; `full` has the dry friction to compensate."""
+    still = [0] * len(q)
+    ahead = given.get("target_acceleration", still)
+    asked = [a + f for a, f in zip(ahead, feedback(q, qd, given), strict=True)]
+    tau = inverse_dynamics(mechanism, q, qd, asked)
+    if full is None or "target_velocity" not in given:
+        return tau
+    target = given["target_velocity"]
+    for j, f in enumerate(full.friction):
+        s = sign(target[j])
+        tau[j] = tau[j] + f.coulomb * s + f.asymmetry * (s * s)
+    for m in full.motor_friction:
+        s = sign(dot([k for _, k in m.row], [target[j] for j, _ in m.row]))
+        for j, k in m.row:
+            tau[j] = tau[j] + k * m.coulomb * s
+    return tau
+
+
+def operational(
+    mechanism: Mechanism,
+    q: Scalars,
+    qd: Scalars,
+    given: Given,
+    rows: Sequence[int],
+    damped: float,
+    threshold: float,
+) -> Scalars:
+    """Jᵀ Λ (ẍ_c − J̇ q̇) + C q̇ + F_v q̇ + g, and in the null space B times a braking acceleration a.
+
+    `rows` are the directions controlled, of x y z and the turns about them. With J̄ = B⁻¹ Jᵀ Λ the null-space
+    torque is (1 − Jᵀ J̄ᵀ) B a = B a − Jᵀ Λ J a.
+    """
+    J_full, Jd_full = jacobian(mechanism, q), jacobian_dot(mechanism, q, qd)
+    J, Jd = [J_full[k] for k in rows], [Jd_full[k] for k in rows]
+    B = inertia_matrix(mechanism, q)
+    spread = solve(B, J)  # the columns of B⁻¹ Jᵀ
+    M = [[dot(row, column) for column in spread] for row in J]
+    braking = _braking(q, qd, given)
+    asked = _tip_acceleration(mechanism, q, [dot(row, qd) for row in J], given, rows)
+    wanted = [a - dot(row, qd) - dot(j, braking) for a, row, j in zip(asked, Jd, J, strict=True)]
+    extra = damping(M, rows, damped, threshold)
+    m = len(rows)
+    (force,) = solve([[M[i][j] + (extra[i] if i == j else 0) for j in range(m)] for i in range(m)], [wanted])
+    bias = inverse_dynamics(mechanism, q, qd, [0] * mechanism.n)
+    return [
+        dot([J[k][i] for k in range(m)], force) + bias[i] + dot(B[i], braking) for i in range(mechanism.n)
+    ]
+
+
+def _tip_acceleration(
+    mechanism: Mechanism, q: Scalars, speed: Scalars, given: Given, rows: Sequence[int]
+) -> Scalars:
+    """ẍ_d + K_D (ẋ_d − ẋ) + K_P e in the directions of `rows`."""
+    T = pose(mechanism, q)
+    error = [x - T[i][3] for i, x in enumerate(given["position"])]
+    error += _turn(T, given["rotation"]) if "rotation" in given else [0] * 3
+    ahead = [*given["position_acceleration"], 0, 0, 0]
+    target_speed = [*given["position_velocity"], 0, 0, 0]
+    gains = zip(rows, speed, given["stiffness"], given["damping"], strict=True)
+    return [ahead[k] + kd * (target_speed[k] - x) + kp * error[k] for k, x, kp, kd in gains]
+
+
+def _turn(T: Sequence[Sequence[Any]], R: Scalars) -> Scalars:
+    """½ Σ axis × target axis: the turn that is missing, for small ones."""
+    total: Vector = (0, 0, 0)
+    for k in range(3):
+        axis = vector(T[i][k] for i in range(3))
+        total = add(total, cross(axis, vector(R[3 * i + k] for i in range(3))))
+    return [x / 2 for x in total]
+
+
+def _braking(q: Scalars, qd: Scalars, given: Given) -> Scalars:
+    """The acceleration wanted where the tip does not care."""
+    braking = [-(k * x) for k, x in zip(given["null_damping"], qd, strict=True)]
+    if "posture" not in given:
+        return braking
+    drawn = zip(braking, given["null_stiffness"], given["posture"], q, strict=True)
+    return [b + k * (r - x) for b, k, r, x in drawn]
+
+
+def damping(M: Sequence[Sequence[Any]], rows: Sequence[int], damped: float, threshold: float) -> Scalars:
+    """What is added to the diagonal of M near a singularity: mean · damped · lack², lack = 1 − v/threshold^m.
+
+    The means of M's diagonal are of displacements and of turns apart, as their units differ. v, det(M) over
+    the product of the means, is 1 for a ball and 0 where a direction is lost. The damping fades in without
+    a jump.
+    """
+    groups = [[i for i, k in enumerate(rows) if (k < 3) == linear] for linear in (True, False)]
+    means: Scalars = [0] * len(rows)
+    for group in groups:
+        for i in group:
+            means[i] = sum((M[j][j] for j in group[1:]), M[group[0]][group[0]]) / len(group)
+    v: Any = 1
+    for d, mean in zip(_pivots(M), means, strict=True):
+        v = v * (d / mean)
+    lack = 1 - v / threshold ** len(rows)
+    lack = lack.maximum(0) if hasattr(lack, "maximum") else np.maximum(lack, 0.0)
+    return [mean * damped * (lack * lack) for mean in means]
+
+
+def _pivots(M: Sequence[Sequence[Any]]) -> Scalars:
+    """The pivots of Gauss's elimination; their product is the determinant. A pivot of zero is no error."""
+    m = len(M)
+    A = [list(row) for row in M]
+    pivots: Scalars = []
+    for k in range(m):
+        pivots.append(A[k][k])
+        inverse = 1 / (A[k][k] + 1e-30)
+        for i in range(k + 1, m):
+            factor = A[i][k] * inverse
+            for j in range(k + 1, m):
+                A[i][j] = A[i][j] - factor * A[k][j]
+    return pivots

@@ -1,0 +1,47 @@
+"""A progress bar for what takes longer than a second."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TypeAlias
+
+from rich.console import Console
+from rich.progress import Progress
+
+Update: TypeAlias = Callable[[float], None]  # takes the part that is done, 0 to 1
+AFTER = 1.0  # s
+
+
+@contextmanager
+def progress_bar(label: str, shown: bool | None) -> Iterator[Update]:
+    """A function to report progress to; the bar appears on stderr after a second.
+
+    `shown` None: only on a terminal.
+    """
+    wanted = sys.stderr.isatty() if shown is None else shown
+    if not wanted:
+        yield _nothing
+        return
+    start, bars = monotonic(), list[Progress]()
+
+    def update(part: float) -> None:
+        if not bars and monotonic() - start > AFTER:
+            bar = Progress(console=Console(stderr=True), transient=True)
+            bar.add_task(label, total=1.0)
+            bar.start()
+            bars.append(bar)
+        for bar in bars:
+            bar.update(bar.task_ids[0], completed=part)
+
+    try:
+        yield update
+    finally:
+        for bar in bars:
+            bar.stop()
+
+
+def _nothing(part: float) -> None:
+    pass

@@ -1,0 +1,84 @@
+"""`Run`: what a simulation gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from armdyn.motion import csv_files
+from armdyn.robot import Robot
+from armdyn.simulation.errors import SimulationError
+
+Kind: TypeAlias = Literal["stick", "slip", "reverse"]
+
+
+class Event(NamedTuple):
+    """A joint (or a coupled motor) that begins to stick or to slip, or turns round without resting."""
+
+    time: float  # s
+    surface: str
+    kind: Kind
+    arm: tuple[int, ...] = ()  # which of a batch
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A simulated motion: N instants, any batch of arms.
+
+    `t` (N,) [s]; `q`, `qd`, `tau` (N, ..., n): positions, velocities and the torques applied. `torque_work`,
+    `wrench_work` and `dissipated` (N, ...) [J] are the work of the torques, of the surroundings at the tip,
+    and what friction has taken. An arm that diverged has NaN from there on; instants that no arm reached are
+    left out, `completed` is False and `message` says when and where.
+    """
+
+    robot: Robot = field(repr=False)
+    t: np.ndarray = field(repr=False)
+    q: np.ndarray = field(repr=False)
+    qd: np.ndarray = field(repr=False)
+    tau: np.ndarray = field(repr=False)
+    torque_work: np.ndarray = field(repr=False)
+    wrench_work: np.ndarray = field(repr=False)
+    dissipated: np.ndarray = field(repr=False)
+    events: tuple[Event, ...] = field(default=(), repr=False)
+    completed: bool = True
+    message: str = ""
+
+    @cached_property
+    def kinetic(self) -> np.ndarray:
+        """Kinetic energy (N, ...) [J]."""
+        return np.asarray(self.robot.kinetic_energy(self.q, self.qd))
+
+    @cached_property
+    def potential(self) -> np.ndarray:
+        """Potential energy (N, ...) [J]."""
+        return np.asarray(self.robot.potential_energy(self.q))
+
+    @cached_property
+    def energy(self) -> np.ndarray:
+        """Total energy (N, ...) [J]."""
+        return np.asarray(self.kinetic + self.potential)
+
+    @cached_property
+    def balance(self) -> np.ndarray:
+        """E(t) − E(0) − work of torques − work at the tip + dissipated (N, ...) [J]: zero if all is exact."""
+        gained = self.energy - self.energy[:1]
+        return np.asarray(gained - self.torque_work - self.wrench_work + self.dissipated)
+
+    def to_csv(self, path: str | Path, arm: Any = None) -> None:
+        """Columns t, q1…, qd1…, tau1…, energy; of a batch, those of one `arm` (its index)."""
+        batch = self.q.shape[1:-1]
+        index = () if arm is None else tuple(np.atleast_1d(arm).tolist())
+        if len(index) != len(batch) or any(not -s <= i < s for i, s in zip(index, batch, strict=True)):
+            raise SimulationError(f"arm: found {arm!r}; one index into the batch {batch} is expected")
+        at = (slice(None), *index)
+        columns = {"q": self.q[at], "qd": self.qd[at], "tau": self.tau[at], "energy": self.energy[at]}
+        csv_files.write(path, self.t, columns)
+
+    def __repr__(self) -> str:
+        arms = f", arms {self.q.shape[1:-1]}" if self.q.ndim > 2 else ""
+        state = "completed" if self.completed else self.message
+        return f"<Run of '{self.robot.name}', {self.t[-1]:g} s, {len(self.t)} instants{arms}: {state}>"

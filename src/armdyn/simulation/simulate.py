@@ -1,0 +1,167 @@
+"""`simulate`: direct dynamics over time (section 7.6)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from armdyn.robot import Array, Robot
+from armdyn.simulation.actuation import Actuation, actuation
+from armdyn.simulation.adaptive import Tolerance, integrate_adaptive
+from armdyn.simulation.errors import SimulationError, SimulationWarning
+from armdyn.simulation.fixed import integrate_fixed
+from armdyn.simulation.progress import progress_bar
+from armdyn.simulation.run import Run
+from armdyn.simulation.trace import Grid, Stop, Trace
+
+Method: TypeAlias = Literal["adaptive", "rk4"]
+MOST_STEPS = 2**40
+
+
+def simulate(
+    robot: Robot,
+    q0: Array,
+    qd0: Array,
+    duration: float,
+    torque: Any = None,
+    *,
+    wrench: Any = None,
+    method: Method = "adaptive",
+    step: float = 1e-3,
+    output: float | None = None,
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    progress: bool | None = None,
+) -> Run:
+    """The motion of a robot from q0, qd0 (..., n) for `duration` seconds.
+
+    `torque` is None, torques (..., n), torques over time (T, ..., n) (evenly spaced from 0 to `duration`,
+    linear in between: an array with one axis more than the states), a function of (t, q, qd) or a controller.
+    `wrench` (..., 6), or a function, is what the tip exerts on its surroundings, base axes.
+
+    Methods: "adaptive", of order 8 to `rtol` and `atol`, arm by arm; "rk4", fixed steps of at most `step`,
+    compiled, all arms at once. States are kept every `output` seconds (default: `step`).
+
+    Dry friction sticks: a joint at rest stays there until the torque on it exceeds the friction's level.
+    A motion that diverges stops with a SimulationWarning; what was computed is kept.
+    """
+    if not isinstance(robot, Robot):
+        raise SimulationError(f"robot: expected a Robot, found {type(robot).__name__}")
+    if method not in ("adaptive", "rk4"):
+        raise SimulationError(f"method: found {method!r}; allowed: 'adaptive', 'rk4'")
+    q, qd = _states(robot, q0, qd0)
+    batch, n = q.shape[:-1], robot.n
+    grid = _grid(duration, step, step if output is None else output, method)
+    driven = actuation(robot, batch, grid.duration, torque, wrench)
+    tolerance = Tolerance(_positive("rtol", rtol), _positive("atol", atol))
+    starts = q.reshape(-1, n), qd.reshape(-1, n)
+    with progress_bar(f"simulating {robot.name}", progress) as update:
+        if method == "rk4":
+            trace = integrate_fixed(robot, *starts, grid, driven, update)
+        else:
+            trace = integrate_adaptive(robot, *starts, grid, driven, tolerance, update)
+    run = _run(robot, grid, driven, trace)
+    if not run.completed:
+        warnings.warn(SimulationWarning(run.message), stacklevel=2)
+    return run
+
+
+def _states(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
+    arrays = []
+    for name, given in (("q0", q0), ("qd0", qd0)):
+        try:
+            x = np.asarray(given, float)
+        except (TypeError, ValueError) as error:
+            raise SimulationError(f"{name}: expected numbers, found {given!r}") from error
+        if x.shape[-1:] != (robot.n,):
+            raise SimulationError(f"{name}: expected shape (..., {robot.n}), found {x.shape}")
+        if not np.isfinite(x).all():
+            raise SimulationError(f"{name}: all numbers must be finite")
+        arrays.append(x)
+    try:
+        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+    except ValueError:
+        raise SimulationError(f"q0, qd0: shapes {arrays[0].shape} and {arrays[1].shape} differ") from None
+    if 0 in shape:
+        raise SimulationError(f"q0, qd0: found shape {shape}; at least one arm is expected")
+    q, qd = (np.array(np.broadcast_to(x, shape)) for x in arrays)
+    return q, qd
+
+
+def _positive(name: str, x: Any) -> float:
+    try:
+        number = float(x)
+    except (TypeError, ValueError):
+        raise SimulationError(f"{name}: expected a number, found {x!r}") from None
+    if not (np.isfinite(number) and number > 0):
+        raise SimulationError(f"{name}: found {number:g}; a positive number is expected")
+    return number
+
+
+def _grid(duration: Any, step: Any, output: Any, method: Method) -> Grid:
+    """Equal intervals of at most `output`, each of equal steps of at most `step`."""
+    total, most, kept = _positive("duration", duration), _positive("step", step), _positive("output", output)
+    kept = min(kept, total)
+    samples = int(np.ceil(total / kept * (1 - 1e-12)))
+    every = int(np.ceil(total / samples / most * (1 - 1e-12))) if method == "rk4" else 1
+    if samples * every > MOST_STEPS:
+        raise SimulationError(f"step: {total:g} s in steps of {most:g} s are too many")
+    return Grid(total, samples, every)
+
+
+def _run(robot: Robot, grid: Grid, driven: Actuation, trace: Trace) -> Run:
+    """The trace in the shape of the batch, without instants that no arm reached."""
+    reached = np.isfinite(trace.q).all(axis=-1).any(axis=-1)
+    count = int(np.flatnonzero(reached)[-1]) + 1
+    t, batch = grid.t[:count], driven.batch
+    q, qd = trace.q[:count], trace.qd[:count]
+    nothing = np.where(np.isnan(q[..., 0]), np.nan, 0.0)
+    works = {name: trace.works.get(name, nothing)[:count] for name in ("torque", "wrench", "friction")}
+    tau = _applied(driven, t, q, qd)
+    message = _message(trace.stops, driven.batch)
+    shape = (count, *batch)
+    return Run(
+        robot,
+        t,
+        q.reshape(*shape, robot.n),
+        qd.reshape(*shape, robot.n),
+        tau.reshape(*shape, robot.n),
+        works["torque"].reshape(shape),
+        works["wrench"].reshape(shape),
+        works["friction"].reshape(shape),
+        tuple(sorted(trace.events, key=lambda event: event.time)),
+        not trace.stops,
+        message,
+    )
+
+
+def _applied(driven: Actuation, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """The torques at the instants kept."""
+    source = driven.torque
+    if source.is_absent:
+        return np.where(np.isnan(q), np.nan, 0.0)
+    if source.controller is not None:
+        tau = source.controller.evaluate(source.gains, t[:, None], q, qd)
+    else:
+        tau = np.stack([driven.torques(float(s), x, xd) for s, x, xd in zip(t, q, qd, strict=True)])
+    return np.where(np.isnan(q), np.nan, tau)
+
+
+def _message(stops: list[Stop], batch: tuple[int, ...]) -> str:
+    """When, where and why arms stopped; of many, the first few."""
+    shown = []
+    for stop in stops[:3]:
+        index = tuple(int(i) for i in np.unravel_index(stop.arm, batch)) if batch else ()
+        arm = f"arm {index}: " if batch else ""
+        shown.append(
+            f"{arm}{stop.reason} at t = {stop.time:.6g} s, q = {_text(stop.q)}, qd = {_text(stop.qd)}"
+        )
+    if len(stops) > len(shown):
+        shown.append(f"and {len(stops) - len(shown)} more arms")
+    return "; ".join(shown)
+
+
+def _text(x: np.ndarray) -> str:
+    return "[" + ", ".join(f"{v:.6g}" for v in x) + "]"
