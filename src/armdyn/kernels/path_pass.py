@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.kernels import cache as objects
-from armdyn.kernels.kernel import _settings
+from armdyn.kernels.kernel import get_backend
 from armdyn.kernels.machine import compile_ir, is_full, load_object, loaded, lock, toolchain
 from armdyn.kernels.path_pass_ir import path_pass_ir
 
@@ -39,8 +39,8 @@ class PathRows:
 class PathPass:
     """x at the N + 1 ends of intervals and u on them, if `failed` is negative.
 
-    Otherwise going back found no x at interval `failed`, where the rows `upper` and `lower` exclude each other
-    (M stands for the row that says which x can reach the end).
+    Otherwise going back found no x at interval `failed`, where the rows `upper` and `lower` exclude each
+    other (M stands for the row that says which x can reach the end).
     """
 
     x: np.ndarray  # (N + 1,)
@@ -53,13 +53,14 @@ class PathPass:
 
 def path_pass(rows: PathRows) -> PathPass:
     """The passes, compiled; by `path_pass_reference` where functions are evaluated instead."""
-    if _settings["backend"] == "evaluator" or is_full():
+    if get_backend() == "evaluator" or is_full():
         return path_pass_reference(rows)
     count, m = rows.slope.shape
     x, u, reach = np.zeros(count + 1), np.zeros(count), np.zeros((count + 1, 2))
     where = np.full(2, -1, np.int64)
     given = [
-        np.ascontiguousarray(array, float) for array in (rows.step, rows.slope, rows.low, rows.high, rows.most)
+        np.ascontiguousarray(array, float)
+        for array in (rows.step, rows.slope, rows.low, rows.high, rows.most)
     ]
     expected = [(count,), *[(count, m)] * 3, (count + 1,)]
     if [array.shape for array in given] != expected:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 # The smallest upper and the largest lower line at x, and their rows.
 _LINES = """
-define internal {double, double, i64, i64} @lines(i64 %m, ptr %slope, ptr %low, ptr %high, ptr %last, double %x) {
+%gap = type {double, double, i64, i64}
+define internal %gap @lines(i64 %m, ptr %slope, ptr %low, ptr %high, ptr %last, double %x) {
 entry:
   %lowp0 = getelementptr double, ptr %last, i64 1
   %highp0 = getelementptr double, ptr %last, i64 2
@@ -46,11 +47,11 @@ row:
   %next = add i64 %i, 1
   br label %head
 done:
-  %r0 = insertvalue {double, double, i64, i64} undef, double %upper, 0
-  %r1 = insertvalue {double, double, i64, i64} %r0, double %lower, 1
-  %r2 = insertvalue {double, double, i64, i64} %r1, i64 %j, 2
-  %r3 = insertvalue {double, double, i64, i64} %r2, i64 %k, 3
-  ret {double, double, i64, i64} %r3
+  %r0 = insertvalue %gap undef, double %upper, 0
+  %r1 = insertvalue %gap %r0, double %lower, 1
+  %r2 = insertvalue %gap %r1, i64 %j, 2
+  %r3 = insertvalue %gap %r2, i64 %k, 3
+  ret %gap %r3
 }
 """
 
@@ -66,7 +67,7 @@ define internal double @entry_of(i64 %m, ptr %column, ptr %last, i64 %of_last, i
 }
 """
 
-# Newton's method on the gap. `%from` is where it starts, `%end` the last x of interest, `%sign` its direction:
+# Newton's method on the gap. `%from` is where it starts, `%end` the last x of interest, `%sign` the way.
 # −1 is `_down`, whose failure (−1) leaves the two rows in `%where`; +1 is `_up`, which ends at `%end`.
 _SEARCH = """
 define internal double @search(i64 %m, ptr %slope, ptr %low, ptr %high, ptr %last, double %from, double %end,
@@ -75,11 +76,11 @@ entry:
   br label %again
 again:
   %x = phi double [%from, %entry], [%meet, %further]
-  %found = call {double, double, i64, i64} @lines(i64 %m, ptr %slope, ptr %low, ptr %high, ptr %last, double %x)
-  %upper = extractvalue {double, double, i64, i64} %found, 0
-  %lower = extractvalue {double, double, i64, i64} %found, 1
-  %j = extractvalue {double, double, i64, i64} %found, 2
-  %k = extractvalue {double, double, i64, i64} %found, 3
+  %found = call %gap @lines(i64 %m, ptr %slope, ptr %low, ptr %high, ptr %last, double %x)
+  %upper = extractvalue %gap %found, 0
+  %lower = extractvalue %gap %found, 1
+  %j = extractvalue %gap %found, 2
+  %k = extractvalue %gap %found, 3
   %open = fcmp oge double %upper, %lower
   br i1 %open, label %here, label %excluded
 excluded:
@@ -173,8 +174,8 @@ interval:
   %none = fcmp olt double %top, 0.0
   br i1 %none, label %fail, label %kept
 kept:
-  %bottom = call double @search(i64 %m, ptr %slopei, ptr %lowi, ptr %highi, ptr %last, double 0.0, double %top,
-                                double 1.0, ptr %where)
+  %bottom = call double @search(i64 %m, ptr %slopei, ptr %lowi, ptr %highi, ptr %last, double 0.0,
+                                double %top, double 1.0, ptr %where)
   %here2 = mul i64 %i, 2
   %bottomp = getelementptr double, ptr %reach, i64 %here2
   %topp = getelementptr double, ptr %bottomp, i64 1
@@ -208,8 +209,8 @@ forward:
                                double -1.0, ptr %where)
   %lost = fcmp olt double %taken, 0.0
   %xhere = select i1 %lost, double %xf, double %taken
-  %lines = call {double, double, i64, i64} @lines(i64 %m, ptr %slopef, ptr %lowf, ptr %highf, ptr %last, double %xhere)
-  %uf = extractvalue {double, double, i64, i64} %lines, 0
+  %lines = call %gap @lines(i64 %m, ptr %slopef, ptr %lowf, ptr %highf, ptr %last, double %xhere)
+  %uf = extractvalue %gap %lines, 0
   %up = getelementptr double, ptr %u, i64 %f
   store double %uf, ptr %up
   %gain = fmul double %stepf, %uf

@@ -8,8 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from armdyn.motion.motion import Motion, Side, States
-from armdyn.motion.time_optimal_path import NEAR, POINTS, WHOLE, PathGrid
+from armdyn.motion.time_optimal_path import NEAR, POINTS, RESTING, WHOLE, PathGrid, by_length
 from armdyn.motion.time_optimal_pieces import speed_of
+
+INSIDE = 1e-9  # of an interval: how far inside of it derivatives at its ends are taken
 
 
 @dataclass(frozen=True)
@@ -28,15 +30,15 @@ class TimedPath:
     @property
     def u(self) -> np.ndarray:
         """s̈ on the intervals (N,) [1/s²]."""
-        return np.diff(self.x) / (2 * np.diff(self.grid.nodes))
+        return np.asarray(np.diff(self.x) / (2 * np.diff(self.grid.nodes)))
 
     @property
     def at_points(self) -> np.ndarray:
-        """x at the three points of the intervals (N, 3)."""
+        """x at the points of the intervals (N, 5)."""
         ahead = 2 * (self.grid.s - self.grid.s[:, :1])
         found = self.x[:-1, None] + ahead * self.u[:, None]
-        found[:, 2] = self.x[1:]
-        return np.maximum(found, 0.0)
+        found[:, 4] = self.x[1:]
+        return np.asarray(np.maximum(found, 0.0))
 
     def motion(self, label: str) -> Motion:
         jumps = self.times[1:-1]
@@ -50,33 +52,33 @@ class TimedPath:
         s = (nodes[i] + late * (speed + u * late / 2)).clip(nodes[i], nodes[i + 1])
         s = np.where(t == times[i + 1], nodes[i + 1], s)
         rate = np.maximum(speed + u * late, 0.0)
-        q, dq, ddq = self._path(i, s, side)
+        q, dq, ddq = self._path(i, s)
         rate, u = rate[:, None], u[:, None]
         return q, rate * dq, rate**2 * ddq + u * dq
 
-    def _path(self, i: np.ndarray, s: np.ndarray, side: Side) -> States:
-        """q, q', q'' at s (N,) on intervals i."""
+    def _path(self, i: np.ndarray, s: np.ndarray) -> States:
+        """q, q', q'' at s (N,) on intervals i, derivatives from the inside of the interval.
+
+        So they are those of its side where the path jumps, and a joint that turns around has the direction it
+        has on the interval. Beside a point of rest they are taken where the grid takes them.
+        """
         grid = self.grid
         r = instants(grid, i, s)
-        width = grid.t[i, 2] - grid.t[i, 0]
-        rests = grid.speed[i][:, [0, 2]] < 1e-3 * grid.speed.max()
-        # Beside a point of rest the direction is taken a little inside the interval, as it is on the grid.
-        inside = np.where(rests[:, 0], np.maximum(r, grid.t[i, 0] + NEAR * width), r)
-        inside = np.where(rests[:, 1], np.minimum(inside, grid.t[i, 2] - NEAR * width), inside)
-        q, qd, qdd = grid.trajectory(r, side)
-        if rests.any():
-            _, qd, qdd = grid.trajectory(inside, side)
-        rate = speed_of(qd, grid.weights)[:, None] / grid.length
-        along = np.sum(grid.weights**2 * qd * qdd, -1, keepdims=True) / (rate * grid.length) ** 2
-        return q, qd / rate, (qdd - along * qd) / rate**2
+        start, end = grid.t[i, 0], grid.t[i, 4]
+        rests = grid.speed[i][:, [0, 4]] < RESTING * grid.speed.max()
+        first, last = (np.where(rest, NEAR, INSIDE) * (end - start) for rest in rests.T)
+        q = grid.trajectory(r)[0]
+        _, qd, qdd = grid.trajectory(r.clip(start + first, end - last))
+        dq, ddq, _ = by_length(qd, qdd, grid.weights, grid.length)
+        return q, dq, ddq
 
 
 def instants(grid: PathGrid, i: np.ndarray, s: np.ndarray) -> np.ndarray:
     """The instants of the given motion (N,) at which it is at s (N,), on intervals i (N,)."""
-    half = (s > grid.s[i, 1]).astype(int)
-    start, end = grid.t[i, half], grid.t[i, half + 1]
-    ahead, whole = s - grid.s[i, half], grid.s[i, half + 1] - grid.s[i, half]
-    first, last = grid.speed[i, half], grid.speed[i, half + 1]
+    part = np.sum(s[:, None] > grid.s[i, 1:4], -1)
+    start, end = grid.t[i, part], grid.t[i, part + 1]
+    ahead, whole = s - grid.s[i, part], grid.s[i, part + 1] - grid.s[i, part]
+    first, last = grid.speed[i, part], grid.speed[i, part + 1]
     # A first guess from a speed that is linear in time and covers the right distance.
     scale = 2 * whole / ((end - start) * (first + last))
     a, change = scale * first, scale * (last - first) / (end - start)
@@ -98,4 +100,4 @@ def instants(grid: PathGrid, i: np.ndarray, s: np.ndarray) -> np.ndarray:
         move = np.where(np.isfinite(move), move, 0.0)
         r[active] = (now - move).clip(begin, end[active])
         active = active[np.abs(move) > 1e-13 * grid.trajectory.duration]
-    return r
+    return np.asarray(r)

@@ -16,37 +16,52 @@ from armdyn.motion.motion import States
 from armdyn.motion.time_optimal_pieces import Piece, crossings, moving_pieces, speed_of
 from armdyn.motion.trajectory import Trajectory
 
-# Lobatto's five points of an interval, its ends and its middle among them: what is known of an interval. From
-# the speeds there follow its length and that of its first half.
+# Lobatto's five points of an interval, its ends and its middle among them: there it is known. From the speeds
+# follow its length, and the lengths from its start to each of them.
 _INNER = np.sqrt(3 / 7)
 POINTS = np.array([-1.0, -_INNER, 0.0, _INNER, 1.0])
 WHOLE = np.array([1 / 10, 49 / 90, 32 / 45, 49 / 90, 1 / 10])
-_POWERS = np.vander(POINTS, increasing=True)
-HALF = np.linalg.solve(_POWERS.T, [1.0, -1 / 2, 1 / 3, -1 / 4, 1 / 5])
+_POWER = np.arange(1, 6)[:, None]
+PARTS = np.linalg.solve(np.vander(POINTS, increasing=True).T, (POINTS**_POWER - (-1.0) ** _POWER) / _POWER)
+CLOSER = np.array(
+    [1 / 64, 1 / 16, 1 / 4]
+)  # of an interval in s: further points next to where the path stands
+RESTING = 1e-3  # of the top speed: slower ends of pieces are taken for points of rest
 NEAR = 0.02  # of an interval: how near to a point of rest the tangent is taken there
 TURN = 2 * np.pi  # rad of turning that deserve as many points as the whole length
-STRAIGHT = 1e-7  # rad: a path that turns by less at a point of rest need not stop there
+STRAIGHT = 1e-6  # rad: a path that turns by less at a point of rest need not stop there
 
 
 @dataclass(frozen=True)
 class PathGrid:
-    """A path on N intervals: each known at its start, its middle and its end, so jumps have two sides."""
+    """A path on N intervals, each known at five points from its start to its end: jumps have two sides."""
 
     trajectory: Trajectory
     weights: np.ndarray  # (n,) of the joints in the arc length
-    length: float  # of the path: ds/dt = speed / length
-    t: np.ndarray  # (N, 3) instants of the given motion [s]
-    s: np.ndarray  # (N, 3), from 0 to 1
-    q: np.ndarray  # (N, 3, n)
-    dq: np.ndarray  # (N, 3, n) dq/ds
-    ddq: np.ndarray  # (N, 3, n) d²q/ds²
-    speed: np.ndarray  # (N, 3) ds/dt of the given motion [1/s]
+    length: float  # of the path
+    first: np.ndarray  # the intervals that begin a piece of the path, and N
+    t: np.ndarray  # (N, 5) instants of the given motion [s]
+    s: np.ndarray  # (N, 5), from 0 to 1
+    q: np.ndarray  # (N, 5, n)
+    dq: np.ndarray  # (N, 5, n) dq/ds
+    ddq: np.ndarray  # (N, 5, n) d²q/ds²
+    speed: np.ndarray  # (N, 5) ds/dt of the given motion [1/s]
+    change: np.ndarray  # (N, 5) d²s/dt² of the given motion [1/s²]
     stops: np.ndarray  # (N + 1,) bool: where the path has to be at rest
 
     @property
     def nodes(self) -> np.ndarray:
         """The ends of the intervals (N + 1,), in s."""
         return np.append(self.s[:, 0], 1.0)
+
+    def split(self, which: np.ndarray) -> PathGrid:
+        """The path with the intervals that are True in `which` (N,) cut in two."""
+        repeats = 1 + which.astype(int)
+        start, end = (np.repeat(self.t[:, k], repeats) for k in (0, 4))
+        left = np.cumsum(repeats)[which] - 2
+        end[left] = start[left + 1] = self.t[which, 2]
+        first = np.append(0, np.cumsum(repeats))[self.first]
+        return _on_intervals(self.trajectory, self.weights, start, end, first)
 
 
 def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathGrid:
@@ -103,7 +118,16 @@ def _instants(piece: Piece, density: np.ndarray, count: int, breaks: np.ndarray)
         places = np.interp(inside, piece.t, density)
         spoilt = np.abs(regular[1:-1, None] - places).min(1) < density[-1] / count / 2
         t = np.unique(np.concatenate([t[:1], t[1:-1][~spoilt], inside, t[-1:]]))
-    return np.asarray(t)
+    return _closer_at_ends(t, piece)
+
+
+def _closer_at_ends(t: np.ndarray, piece: Piece) -> np.ndarray:
+    """Shorter intervals at both ends, where the path stands: there x begins with zero."""
+    moves = piece.speed[[0, -1]] > RESTING * piece.speed.max()
+    first, last = (CLOSER if moving else np.sqrt(CLOSER) for moving in moves)
+    return np.concatenate(
+        [t[:1], t[0] + (t[1] - t[0]) * first, t[1:-1], t[-1] - (t[-1] - t[-2]) * last[::-1], t[-1:]]
+    )
 
 
 def _on_intervals(
@@ -113,55 +137,49 @@ def _on_intervals(
     half = (end - start) / 2
     t = start[:, None] + half[:, None] * (POINTS + 1)
     t[:, 4] = end
-    states = _at(trajectory, t)
-    speed = speed_of(states[1], weights)
-    lengths = half * (speed @ WHOLE)
-    length = float(lengths.sum())
-    ends = np.cumsum(lengths) / length
+    q, qd, qdd = _at(trajectory, t)
+    speed = speed_of(qd, weights)
+    covered = half[:, None] * (speed @ PARTS)
+    length = float(covered[:, 4].sum())
+    ends = np.cumsum(covered[:, 4]) / length
     ends[-1] = 1.0
-    begins = np.append(0.0, ends[:-1])
-    middles = begins + half * (speed @ HALF) / length
-    q, qd, qdd = (x[:, ::2].copy() for x in states)
-    resting = _beside_rest(trajectory, t, speed, first)
-    for intervals, column, (_, beside_qd, beside_qdd) in resting:
-        qd[intervals, column], qdd[intervals, column] = beside_qd, beside_qdd
-    rate = speed_of(qd, weights)[..., None]
-    along = np.sum(weights**2 * qd * qdd, -1, keepdims=True) / rate**2
-    dq = qd * (length / rate)
-    ddq = (qdd - along * qd) * (length / rate) ** 2
-    return PathGrid(
-        trajectory,
-        weights,
-        length,
-        t[:, ::2],
-        np.stack([begins, middles, ends], 1),
-        q,
-        dq,
-        ddq,
-        speed[:, ::2] / length,
-        _stops(dq * weights, first),
-    )
+    s = np.append(0.0, ends[:-1])[:, None] + covered / length
+    s[:, 4] = ends
+    _beside_rest(trajectory, t, speed, first, qd, qdd)
+    dq, ddq, change = by_length(qd, qdd, weights, length)
+    stops = _stops(dq * weights, first)
+    return PathGrid(trajectory, weights, length, first, t, s, q, dq, ddq, speed / length, change, stops)
+
+
+def by_length(qd: np.ndarray, qdd: np.ndarray, weights: np.ndarray, length: float) -> States:
+    """dq/ds, d²q/ds² and d²s/dt² from derivatives by time (..., n)."""
+    rate = speed_of(qd, weights)[..., None] / length
+    change = np.sum(weights**2 * qd * qdd, -1, keepdims=True) / (rate * length**2)
+    dq = qd / rate
+    return dq, (qdd - change * dq) / rate**2, change[..., 0]
 
 
 def _at(trajectory: Trajectory, t: np.ndarray) -> States:
-    """States at instants (N, 5) of intervals: those of the interval's own side at its ends."""
-    q, qd, qdd = trajectory(t[:, :4])
-    last = trajectory(t[:, 4:], "before")
-    return tuple(np.concatenate([x, y], 1) for x, y in zip((q, qd, qdd), last, strict=True))  # type: ignore[return-value]
+    """States at the points (N, 5) of intervals; at their ends, those on the interval's own side."""
+    inner, last = trajectory(t[:, :4]), trajectory(t[:, 4:], "before")
+    q, qd, qdd = (np.concatenate([x, y], 1) for x, y in zip(inner, last, strict=True))
+    return q, qd, qdd
 
 
 def _beside_rest(
-    trajectory: Trajectory, t: np.ndarray, speed: np.ndarray, first: np.ndarray
-) -> list[tuple[np.ndarray, int, States]]:
-    """At ends of pieces where the motion rests, the states a little inside, where it has a direction."""
-    result = []
-    for intervals, column, sign in ((first[:-1], 0, 1.0), (first[1:] - 1, 2, -1.0)):
-        at = speed[intervals, 2 * column]
-        resting = intervals[at < 1e-3 * speed.max()]
-        width = t[resting, 4] - t[resting, 0]
-        states = trajectory(t[resting, 2 * column] + sign * NEAR * width)
-        result.append((resting, column, states))
-    return result
+    trajectory: Trajectory,
+    t: np.ndarray,
+    speed: np.ndarray,
+    first: np.ndarray,
+    qd: np.ndarray,
+    qdd: np.ndarray,
+) -> None:
+    """At ends of pieces where the motion rests, its derivatives a little inside, where it has a direction."""
+    for intervals, column, sign in ((first[:-1], 0, 1.0), (first[1:] - 1, 4, -1.0)):
+        rests = intervals[speed[intervals, column] < RESTING * speed.max()]
+        if rests.size:
+            width = t[rests, 4] - t[rests, 0]
+            _, qd[rests, column], qdd[rests, column] = trajectory(t[rests, column] + sign * NEAR * width)
 
 
 def _stops(tangent: np.ndarray, first: np.ndarray) -> np.ndarray:
@@ -170,7 +188,7 @@ def _stops(tangent: np.ndarray, first: np.ndarray) -> np.ndarray:
     stops[[0, -1]] = True
     inner = first[1:-1]
     if inner.size:
-        before, after = tangent[inner - 1, 2], tangent[inner, 0]
+        before, after = tangent[inner - 1, 4], tangent[inner, 0]
         unit = [x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (before, after)]
         stops[inner] = np.linalg.norm(unit[1] - unit[0], axis=-1) > STRAIGHT
     return stops

@@ -25,7 +25,7 @@ class Piece:
 
 def speed_of(qd: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The weighted norm (...) of velocities (..., n)."""
-    return np.sqrt(np.sum((weights * qd) ** 2, -1))
+    return np.asarray(np.sqrt(np.sum((weights * qd) ** 2, -1)))
 
 
 def moving_pieces(trajectory: Trajectory, t: np.ndarray, states: States, weights: np.ndarray) -> list[Piece]:
@@ -63,7 +63,9 @@ def _with_slowest(
     There d(speed²)/dt = 2 q̇ᵀW²q̈ goes from negative to positive; a rest in passing is such an instant.
     """
     falls = np.sum(weights**2 * states[1] * states[2], -1)
-    before = np.sum(weights**2 * states[1] * trajectory(t, "before")[2], -1) if trajectory.jumps.size else falls
+    before = (
+        np.sum(weights**2 * states[1] * trajectory(t, "before")[2], -1) if trajectory.jumps.size else falls
+    )
     speed = speed_of(states[1], weights)
     low = np.minimum(speed[:-1], speed[1:]) < 0.05 * speed.max()
     cells = np.flatnonzero((falls[:-1] < 0) & (before[1:] > 0) & low)
@@ -89,7 +91,7 @@ def crossings(
     least = SIGN * np.abs(speed).max(0)
 
     def direction(speed: np.ndarray, least: np.ndarray) -> np.ndarray:
-        return np.sign(speed) * (np.abs(speed) > least)
+        return np.asarray(np.sign(speed) * (np.abs(speed) > least))
 
     signs = direction(speed, least)
     path = speed_of(states[1], weights)

@@ -1,0 +1,41 @@
+"""Why a path cannot be followed: the joint and the place on the path."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from armdyn.analysis.limits import JointLimits, joint_name, torque_unit
+from armdyn.kernels.path_pass import PathPass
+from armdyn.motion.time_optimal_path import PathGrid
+from armdyn.motion.time_optimal_rows import PathTorques
+from armdyn.robot import Robot
+
+
+def why_not(robot: Robot, grid: PathGrid, torques: PathTorques, limits: JointLimits, found: PathPass) -> str:
+    """One sentence about the interval at which a pass found no speed."""
+    i = found.failed
+    place = f"at {100 * grid.s[i, 0]:.4g} % of the path (t = {grid.t[i, 0]:.6g} s of the given motion)"
+    share = np.abs(torques.c[i]) / limits.torque
+    point, joint = (int(k) for k in np.unravel_index(np.argmax(share), share.shape))
+    if share[point, joint] > 1:
+        unit = torque_unit(robot, joint)
+        return (
+            f"{joint_name(robot, joint)} {place}: gravity and dry friction alone need "
+            f"{torques.c[i, point, joint]:.6g} {unit}, the limit is {limits.torque[joint]:.6g} {unit}"
+        )
+    kind, joint = culprit(limits, found)
+    return (
+        f"{joint_name(robot, joint)} {place}: its limit of {kind} cannot be kept at any speed from "
+        f"which the rest of the path could be followed"
+    )
+
+
+def culprit(limits: JointLimits, found: PathPass) -> tuple[str, int]:
+    """The kind of limit and the joint of the rows that exclude each other."""
+    torque, acceleration = (np.flatnonzero(np.isfinite(x)) for x in (limits.torque, limits.acceleration))
+    m = len(torque) + len(acceleration)
+    rows = [row % m for row in (found.lower, found.upper) if 0 <= row < 5 * m]
+    row = min(rows, default=0)
+    if row < len(torque):
+        return "torque", int(torque[row])
+    return "acceleration", int(acceleration[row - len(torque)])
