@@ -25,7 +25,7 @@ def write(path: str | Path, t: np.ndarray, columns: dict[str, np.ndarray]) -> No
     for name, values in columns.items():
         header += [name] if values.ndim == 1 else [f"{name}{i + 1}" for i in range(values.shape[1])]
         blocks.append(values)
-    rows = np.column_stack(blocks).tolist()
+    rows = (np.column_stack(blocks) + 0.0).tolist()  # no "-0.0"
     lines = [",".join(header), *(",".join(map(repr, row)) for row in rows)]
     try:
         Path(path).write_text("\n".join(lines) + "\n", "utf-8")

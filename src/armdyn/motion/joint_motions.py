@@ -22,9 +22,16 @@ def each(label: str, law: Law, q0: Any, q1: Any, **data: Any) -> Motion:
     The law's own defaults stand for what is None.
     """
     start, end, rows = _per_joint(q0, q1, data)
-    return together(
-        [_named(i, law, a, b, row) for i, (a, b, row) in enumerate(zip(start, end, rows, strict=True))], label
-    )
+    found = [_named(i, law, *x) for i, x in enumerate(zip(start, end, rows, strict=True))]
+    duration = max(profile.duration for profile in found)
+    for i, profile in enumerate(found):
+        speed = profile.evaluate(profile.breaks[-1:])[1][0]
+        if speed and profile.duration < duration:
+            raise MotionError(
+                f"joint {i + 1}: it arrives at {profile.duration:g} s with a velocity of {speed:g}, and "
+                f"cannot rest until the others do at {duration:g} s"
+            )
+    return together(found, label)
 
 
 def synchronised(label: str, law: Law, q0: Any, q1: Any, limits: dict[str, Any], **times: Any) -> Motion:

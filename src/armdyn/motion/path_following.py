@@ -23,7 +23,7 @@ from armdyn.motion.piecewise import Profile, hermite
 from armdyn.motion.tip_paths import TipPath
 from armdyn.motion.tip_task import SINGULAR, TipTask
 
-STEPS = 64  # of the first pass along the path; halved where the posture changes fast
+STEPS = 16  # of the first pass along the path; halved where the posture changes fast
 NEAR = 0.02  # rad: a posture this near to the one expected is its continuation
 MOST_CALLS = 50_000  # of the slope of a redundant arm's posture; a path takes some hundreds
 INTERPOLATION = 1e-11  # rad: between the nodes of a redundant arm's posture
@@ -61,10 +61,10 @@ def corrected(task: TipTask, targets: np.ndarray, q: np.ndarray, steps: int = 5)
     """Newton's method from postures (N, n) near the targets (N, 4, 4)."""
     for _ in range(steps):
         error = task.error(q, targets)
-        if np.abs(error).max(initial=0.0) <= 4e-15 * task.length:
-            break
         inverse, _ = task.inverse(task.jacobian(q))
         q = q + (inverse @ error[..., None])[..., 0]
+        if np.abs(error).max(initial=0.0) <= 1e-9 * task.length:
+            break  # the step just made squares it
     return q
 
 
@@ -179,7 +179,7 @@ def _integrated(task: TipTask, path: TipPath, q0: np.ndarray) -> Profile:
     )  # fmt: skip
     if not run.success:
         raise LostPath(float(run.t[-1]), "the posture changes too fast to be followed")
-    for count in STEPS * 2 ** np.arange(8):
+    for count in STEPS * 2 ** np.arange(10):
         s = np.linspace(0.0, path.size, int(count) + 1)
         q = corrected(task, path.poses(s), run.sol(s).T)
         q[0] = q0

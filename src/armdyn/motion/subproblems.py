@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import acos, atan2, hypot, sqrt
 from typing import TypeAlias
 
@@ -31,6 +32,11 @@ class Axis:
     c: np.ndarray  # (3,), a point on the axis
     revolute: bool
 
+    @cached_property
+    def cross(self) -> np.ndarray:
+        """The matrix (3, 3) of z × …"""
+        return np.cross(self.z, np.eye(3)).T
+
     def move(self, q: float, p: np.ndarray) -> np.ndarray:
         """A point or points (..., 3), after the joint has moved by q."""
         if self.revolute:
@@ -42,7 +48,7 @@ class Axis:
         if not self.revolute:
             return v
         along = (v @ self.z)[..., None] * self.z
-        return np.asarray(along + np.cos(q) * (v - along) + np.sin(q) * np.cross(self.z, v))
+        return np.asarray(along + np.cos(q) * (v - along) + np.sin(q) * (v @ self.cross.T))
 
     def reached(self, p: np.ndarray, g: np.ndarray) -> float:
         """The position of the joint that brings p nearest to g."""
@@ -53,7 +59,7 @@ class Axis:
     def angle(self, v: np.ndarray, w: np.ndarray) -> float:
         """The angle about the axis from the direction v to the direction w; 0 where v or w is along it."""
         across = v - (v @ self.z) * self.z
-        sine, cosine = self.z @ np.cross(across, w), across @ w
+        sine, cosine = w @ self.cross @ across, w @ across
         size = np.linalg.norm(v) * np.linalg.norm(w)
         return atan2(sine, cosine) if hypot(sine, cosine) > DEGENERATE * size else 0.0
 
@@ -127,7 +133,7 @@ def coordinate(axis: Axis, p: np.ndarray, u: np.ndarray, origin: np.ndarray) -> 
         return Of(np.array([u @ (p - origin), u @ axis.z], complex), False)
     v = p - axis.c
     along = (v @ axis.z) * axis.z
-    a, b = u @ (v - along), u @ np.cross(axis.z, v)
+    a, b = u @ (v - along), u @ axis.cross @ v
     return Of(np.array([(a + 1j * b) / 2, u @ (axis.c + along - origin), (a - 1j * b) / 2]), True)
 
 

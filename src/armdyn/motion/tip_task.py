@@ -93,6 +93,7 @@ def tip_task(robot: Robot, orientation: bool) -> TipTask:
     return TipTask(robot, orientation, length, rank, task.active)
 
 
+@lru_cache(maxsize=64)
 def can_keep_orientation(robot: Robot) -> bool:
     """Whether the tip can move in all its directions without turning: a planar arm of three joints can."""
     angular = tip_task(robot, True).jacobian(np.random.default_rng(8).uniform(-1, 1, (16, robot.n)))[:, 3:]
