@@ -10,26 +10,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from armdyn.report.arm import plot_arm as plot_arm
-    from armdyn.report.arm import plot_strobe as plot_strobe
-    from armdyn.report.motion_figures import plot_contributions as plot_contributions
-    from armdyn.report.motion_figures import plot_tip as plot_tip
-    from armdyn.report.motion_figures import plot_trajectory as plot_trajectory
+    from armdyn.report.arm import plot_arm, plot_strobe
+    from armdyn.report.comparison_figures import (
+        plot_energy,
+        plot_path_speed,
+        plot_rotor_error,
+        plot_scaling,
+    )
+    from armdyn.report.ellipsoid_figures import plot_dynamic_ellipsoid, plot_ellipsoids
+    from armdyn.report.example_motion import default_motion
+    from armdyn.report.motion_figures import plot_contributions, plot_tip, plot_trajectory
+    from armdyn.report.report import ReportError, write_report
 
 _HOMES = {
+    "ReportError": "report",
+    "default_motion": "example_motion",
     "plot_arm": "arm",
-    "plot_strobe": "arm",
     "plot_contributions": "motion_figures",
+    "plot_dynamic_ellipsoid": "ellipsoid_figures",
+    "plot_ellipsoids": "ellipsoid_figures",
+    "plot_energy": "comparison_figures",
+    "plot_path_speed": "comparison_figures",
+    "plot_rotor_error": "comparison_figures",
+    "plot_scaling": "comparison_figures",
+    "plot_strobe": "arm",
     "plot_tip": "motion_figures",
     "plot_trajectory": "motion_figures",
+    "write_report": "report",
 }
 
 __all__ = [
+    "ReportError",
+    "default_motion",
     "plot_arm",
     "plot_contributions",
+    "plot_dynamic_ellipsoid",
+    "plot_ellipsoids",
+    "plot_energy",
+    "plot_path_speed",
+    "plot_rotor_error",
+    "plot_scaling",
     "plot_strobe",
     "plot_tip",
     "plot_trajectory",
+    "write_report",
 ]
 
 

@@ -12,7 +12,14 @@ from matplotlib.lines import Line2D
 from armdyn.analysis.contributions import contributions
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report.drawing import TOTAL, colour, curve, dash, end_labels, padded, sheet, styled
-from armdyn.report.quantities import effort_label, joint_kinds, joint_label, on_paper, tip_motion
+from armdyn.report.quantities import (
+    effort_label,
+    joint_kinds,
+    joint_label,
+    joint_title,
+    on_paper,
+    tip_motion,
+)
 from armdyn.report.skeleton import skeleton
 from armdyn.report.views import plane_normal
 from armdyn.robot import Robot
@@ -83,7 +90,7 @@ def plot_contributions(robot: Robot, trajectory: Trajectory, wrench: Any = None)
             shown = [("total", total[:, i]), *parts.at(i)]
             lines = [curve(panel, samples.t, y, k - 1, name) for k, (name, y) in enumerate(shown)]
             lines[0].set(**TOTAL)
-            _finish(panel, lines, effort_label(robot, i), _joint_title(robot, i))
+            _finish(panel, lines, effort_label(robot, i), joint_title(robot, i))
         panels[-1, 0].set_xlabel("time [s]")
         return figure
     present = {name: part for name, part in parts.parts.items() if part.any()}
@@ -102,7 +109,7 @@ def _grid_of_joints(robot: Robot, t: np.ndarray, parts: dict[str, np.ndarray], t
         for k, (name, part) in enumerate(parts.items()):
             if part[:, i].any():
                 curve(panel, t, part[:, i], k, name, lw=1.3)
-        _finish(panel, [], effort_label(robot, i), _joint_title(robot, i))
+        _finish(panel, [], effort_label(robot, i), joint_title(robot, i))
         if i >= robot.n - 2:
             panel.set_xlabel("time [s]")
             panel.tick_params(labelbottom=True)
@@ -112,10 +119,6 @@ def _grid_of_joints(robot: Robot, t: np.ndarray, parts: dict[str, np.ndarray], t
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 5))
     return figure
-
-
-def _joint_title(robot: Robot, i: int) -> str:
-    return f"joint {i + 1}, {robot.model.moving[i].name}"
 
 
 def _finish(panel: Axes, lines: list[Line2D], label: str, title: str = "") -> None:

@@ -63,3 +63,11 @@ def tip_motion(robot: Robot, samples: Samples) -> tuple[np.ndarray, np.ndarray, 
     velocity = np.einsum("tij,tj->ti", J, samples.qd)
     acceleration = np.einsum("tij,tj->ti", J, samples.qdd) + np.einsum("tij,tj->ti", J_dot, samples.qd)
     return np.asarray(robot.pose(samples.q))[:, :3, 3], velocity, acceleration
+
+
+def joint_title(robot: Robot, joint: int) -> str:
+    """The joint's number and, where the figures' font has its letters, its link."""
+    name = robot.model.moving[joint].name
+    drawable = name.isprintable() and all(ord(c) < 0x250 for c in name)
+    shown = name if len(name) <= 32 else name[:31] + "…"
+    return f"joint {joint + 1}, {shown}" if drawable else f"joint {joint + 1}"

@@ -1,0 +1,82 @@
+"""`write_report`: everything armdyn can say about a robot, in one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from armdyn.expression import ArmdynError
+from armdyn.motion.trajectory import Trajectory
+from armdyn.report.about_section import add_description, add_robot, free_symbols, subtitle
+from armdyn.report.equation_section import add_equations
+from armdyn.report.example_motion import default_motion
+from armdyn.report.motion_section import add_motion, add_torques
+from armdyn.report.page import Page, grid, paragraph
+from armdyn.report.scaling_section import add_scaling
+from armdyn.report.strength_section import add_ellipsoids, add_fall, add_rotors
+from armdyn.report.tables import operations_grid
+from armdyn.robot import Robot
+
+
+class ReportError(ArmdynError):
+    """A report that cannot be written."""
+
+
+def write_report(
+    robot: Robot, path: str | Path, trajectory: Trajectory | None = None, *, wrench: Any = None
+) -> Path:
+    """Write a report about a robot and return its path: one HTML file that needs nothing else.
+
+    The robot drawn, its tables, its equations typeset and proved, a motion with its torques and their parts,
+    scaling to the limits, ellipsoids, the cost of the diagonal rotor model, a simulation. Without a
+    `trajectory` a motion is chosen. `wrench` (6,) is what the tip exerts on its surroundings all along. A
+    robot with symbols that have no value gets the parts that need none. The same input gives the same bytes.
+    """
+    target = Path(path)
+    text = report(robot, trajectory, wrench=wrench)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, "utf-8", newline="\n")
+    except OSError as error:
+        raise ReportError(f"cannot write '{target}': {error.strerror}") from None
+    return target
+
+
+def report(robot: Robot, trajectory: Trajectory | None = None, *, wrench: Any = None) -> str:
+    """The report as text; see `write_report`."""
+    if trajectory is not None and trajectory.n != robot.n:
+        raise ReportError(f"trajectory: found {trajectory.n} joints; '{robot.name}' has {robot.n}")
+    page = Page(robot.name, subtitle(robot))
+    if free_symbols(robot):
+        add_robot(page, robot, None, "")
+        add_description(page, robot)
+        add_equations(page, robot)
+        return page.html()
+    if trajectory is None:
+        chosen = default_motion(robot)
+        trajectory, text = chosen.trajectory, chosen.text
+    else:
+        text = f"The motion given: {trajectory.motion.label}, {trajectory.duration:g} s."
+    middle = trajectory(trajectory.duration / 2)[0]
+    add_robot(page, robot, middle, "half-way along the motion of section 4")
+    add_description(page, robot)
+    add_equations(page, robot)
+    add_motion(page, robot, trajectory, text, wrench)
+    add_torques(page, robot, trajectory, wrench)
+    add_scaling(page, robot, trajectory, wrench)
+    add_ellipsoids(page, robot, trajectory)
+    add_rotors(page, robot, trajectory)
+    add_fall(page, robot, trajectory)
+    _add_operations(page, robot)
+    return page.html()
+
+
+def _add_operations(page: Page, robot: Robot) -> None:
+    section = page.section("operations", "Cost of computing")
+    section.add(
+        paragraph(
+            "Additions, multiplications and so on in the straight-line programs that are compiled for this "
+            "robot, common parts shared and constants folded."
+        ),
+        grid(operations_grid(robot)),
+    )
