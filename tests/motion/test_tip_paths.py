@@ -197,6 +197,26 @@ def test_the_least_speed_of_a_redundant_arm() -> None:
     assert_same(trajectory.qd, least[..., 0], 1e-10)
 
 
+def test_joints_that_do_not_move_the_tip_rest() -> None:
+    """A tree: the tip is on the branch of links 1, 2 and 4; link 3 hangs on link 1 too."""
+    links = [
+        {"name": f"link {i}", "parent": parent, "joint": "revolute", "axis": [0, 0, 1], "mass": 1}
+        | {"origin": {"xyz": [1, 0, 0] if i > 1 else [0, 0, 0], "rpy": [0, 0, 0]}}
+        for i, parent in ((1, "base"), (2, "link 1"), (3, "link 1"), (4, "link 2"))
+    ]
+    table = {"name": "tree", "convention": "frames", "gravity": [0, 0, 0], "link": links}
+    robot = Robot.from_dict(table | {"tip": "link 4", "tool": {"xyz": [0.5, 0, 0], "rpy": [0, 0, 0]}})
+    q0 = np.array([0.2, 0.9, 0.4, 0.7])
+    for orientation in ("keep", "free"):
+        trajectory = Trajectory.line(
+            robot, q0, displacement=[-0.4, 0.3, 0], orientation=orientation, duration=1, profile="quintic"
+        )
+        assert (trajectory.q[:, 2] == 0.4).all()
+        assert not np.any([trajectory.qd[:, 2], trajectory.qdd[:, 2]])
+        assert_same(robot.pose(trajectory.q[-1])[:3, 3], robot.pose(q0)[:3, 3] + [-0.4, 0.3, 0], 1e-12)
+        assert_fits(robot, trajectory)
+
+
 # ---- what is refused ---------------------------------------------------------------------------------------
 
 LAW = {"acceleration_time": 0.15, "max_velocity": 5.0}
