@@ -11,6 +11,8 @@ from armdyn.analysis.arrays import AnalysisError, joint_arrays
 from armdyn.analysis.limits import joint_name, torque_unit
 from armdyn.robot import Robot
 
+ROUNDING = 1e-14  # of the largest torque of all joints: a smaller error is none
+
 
 @dataclass(frozen=True)
 class RotorErrorRow:
@@ -92,6 +94,7 @@ def rotor_error(robot: Robot, q: Any, qd: Any, qdd: Any) -> RotorError:
         np.asarray(robot.with_rotors(kind).inverse_dynamics(q, qd, qdd)) for kind in ("exact", "reflected")
     )
     error = exact - reflected
+    error[np.abs(error) < ROUNDING * np.abs(exact).max()] = 0.0
     note = ""
     if all(link.motor is None for link in robot.model.moving):
         note = f"'{robot.name}' has no motors in its description: both models are the same"
