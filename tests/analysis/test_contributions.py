@@ -111,6 +111,7 @@ def test_parts_have_a_fixed_order():
         (([1, 2, 3], [1, 2], [1, 2]), "q: found shape (3,); (..., 2) is expected"),
         (([1, 2], [1, np.nan], [1, 2]), "qd: found nan at (1,)"),
         (([1, 2], [1, 2], "fast"), "qdd: found 'fast'"),
+        (([1, 2], np.array([1, 2j]), [1, 2]), "qd: found array([1.+0.j, 0.+2.j])"),
         ((np.zeros((3, 2)), np.zeros((4, 2)), [1, 2]), "shapes do not fit together: q (3, 2), qd (4, 2)"),
         (([1, 2], [1, 2], [1, 2], [1, 2, 3]), "wrench: found shape (3,); (..., 6)"),
         ((np.zeros((3, 2)), [1, 2], [1, 2], np.zeros((2, 6))), "wrench: found shape (2, 6); it does not fit"),
@@ -126,5 +127,6 @@ def test_unknown_choices_are_named():
     robot = Robot.load("planar")
     with pytest.raises(AnalysisError, match="allowed: 'separate', 'within'"):
         contributions(robot, [0, 0], [0, 0], [0, 0], rotors="some")
-    with pytest.raises(AnalysisError, match="allowed: 0 to 1"):
-        contributions(robot, [0, 0], [0, 0], [0, 0]).at(2)
+    for joint in (2, -1, 0.5, "first"):
+        with pytest.raises(AnalysisError, match="allowed: 0 to 1"):
+            contributions(robot, [0, 0], [0, 0], [0, 0]).at(joint)

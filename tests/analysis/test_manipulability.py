@@ -82,6 +82,46 @@ def test_rows_of_angular_acceleration():
     assert found.lengths.shape == (3,)
 
 
+def test_one_row_has_two_surface_points():
+    found = dynamic_manipulability(Robot.load("planar"), [0.2, 0.9], rows=(1,))
+    for k in (2, 3, 8, 51):
+        points = found.boundary(k)
+        assert_same(np.abs(points - found.centre), np.full((k, 1), found.lengths[0]))
+        assert np.unique(points.round(9)).size == 2
+
+
+def test_one_direction_is_a_row_of_one():
+    q = np.random.default_rng(5).uniform(-2, 2, (3, 2))
+    found = dynamic_manipulability(Robot.load("planar"), q)
+    assert_same(found.points([0, 1]), found.points([[0, 1]]))
+    assert_same(found.points([0, 1]), (found.centre + found.axes[..., 1] * found.lengths[:, 1:])[:, None])
+    assert_same(found.joints([3, 1]), found.joints([[3, 1]]))
+
+
+def test_shapes_that_do_not_fit_are_named():
+    found = velocity_ellipsoid(Robot.load("planar"), np.full((3, 2), 0.5))
+    with pytest.raises(AnalysisError, match=r"shapes do not fit together: points \(5, 4, 2\)"):
+        found.joints(np.zeros((5, 4, 2)))
+    with pytest.raises(AnalysisError, match=r"shapes do not fit together: directions \(5, 4, 2\)"):
+        found.points(np.zeros((5, 4, 2)))
+
+
+def test_arm_with_a_link_without_mass():
+    """Velocities and forces need no inertia; accelerations do."""
+    place = {"xyz": [1, 0, 0], "rpy": [0, 0, 0]}
+    joint = {"joint": "revolute", "axis": [0, 0, 1], "origin": place}
+    table = {"name": "bare", "convention": "frames", "gravity": [0, "-9.81", 0], "tool": place}
+    robot = Robot.from_dict(
+        table | {"link": [{**joint, "mass": 1, "inertia": {"xx": 1, "yy": 1, "zz": 1}}, joint]}
+    )
+    assert_same(manipulability(robot, [0.3, 0.8]), np.sin(0.8))
+    assert_same(force_ellipsoid(robot, [0.3, 0.8]).measure, 1 / np.sin(0.8))
+    for kind in ("minimum_norm", "reachable"):
+        for rows in (None, (0, 1)):
+            with pytest.raises(AnalysisError, match="inertia matrix of 'bare' is not positive definite"):
+                dynamic_manipulability(robot, [0.3, 0.8], rows=rows, kind=kind)
+
+
 def test_ellipse_is_closed():
     points = velocity_ellipsoid(Robot.load("planar"), [0, 1]).boundary(50)
     assert_same(points[0], points[-1])
@@ -90,6 +130,8 @@ def test_ellipse_is_closed():
 @pytest.mark.parametrize(
     ("choices", "words"),
     [
+        ({"kind": ["reachable"]}, "kind: found ['reachable']; allowed"),
+        ({"rows": (np.inf,)}, "rows: found (inf,)"),
         ({"kind": "all"}, "kind: found 'all'; allowed: 'minimum_norm', 'reachable'"),
         ({"rows": (0, 9)}, "rows: found (0, 9)"),
         ({"weights": "velocity_limits"}, "weights: found 'velocity_limits'; allowed: 'torque_limits'"),

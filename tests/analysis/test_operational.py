@@ -191,6 +191,8 @@ def test_regular_states_do_not_warn():
 @pytest.mark.parametrize(
     ("choices", "words"),
     [
+        ({"representation": ["rpy"]}, "representation: found ['rpy']; allowed"),
+        ({"rows": (0, np.inf)}, "rows: found (0, inf)"),
         ({"representation": "quaternion"}, "allowed: 'position', 'rpy', 'zyz', 'geometric'"),
         ({"rows": (0, 0)}, "rows: found (0, 0); allowed: some of 0 (x), 1 (y)"),
         ({"rows": (7,)}, "rows: found (7,)"),
@@ -221,3 +223,34 @@ def test_bad_accelerations_and_torques_are_named():
         found.acceleration([1, 2])
     with pytest.raises(AnalysisError, match="3 joints and the task 2 rows"):
         _ = found.C_A
+
+
+def test_shapes_that_do_not_fit_are_named():
+    found = operational(Robot.load("planar"), np.full((3, 2), 0.5), [0, 0])
+    five, four = np.zeros((5, 2)), np.zeros((4, 3, 2))
+    for call in (
+        lambda: found.torques(five),
+        lambda: found.torques([1, 2], five),
+        lambda: found.torques([1, 2], h_A=five),
+        lambda: found.torques(np.zeros((2, 3, 2)), h_A=four),
+        lambda: found.torques(four, np.zeros((2, 1, 2))),
+        lambda: found.acceleration(five),
+        lambda: found.acceleration([1, 2], five),
+        lambda: found.acceleration(np.zeros((2, 3, 2)), four),
+    ):
+        with pytest.raises(AnalysisError, match="shapes do not fit together"):
+            call()
+    assert found.torques(four, np.zeros((4, 1, 2)), [1, 2]).shape == (4, 3, 2)
+
+
+def test_very_unequal_masses_still_have_a_scale():
+    """A light slide along x + y that carries a very heavy one along y: J is regular, J B^(-1/2) hardly."""
+    links = [
+        {"joint": "prismatic", "axis": axis, "mass": mass, "origin": {"xyz": [0, 0, 0], "rpy": [0, 0, 0]}}
+        for axis, mass in (([1, 1, 0], 1), (Y, 10**14))
+    ]
+    links.reverse()
+    robot = Robot.from_dict({"name": "slides", "convention": "frames", "gravity": [0, 0, 0], "link": links})
+    found = operational(robot, [0, 0], [0, 0], damping=0)
+    assert np.isfinite(found.task.scale).all()
+    assert np.isfinite(found.B_A).all()

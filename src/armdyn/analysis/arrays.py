@@ -17,6 +17,8 @@ class AnalysisError(ArmdynError):
 def numbers(name: str, value: Any, size: int, of: str) -> np.ndarray:
     """`value` as finite floats (..., size)."""
     try:
+        if np.iscomplexobj(value):  # NumPy would drop the imaginary part
+            raise TypeError
         array = np.asarray(value, float)
     except (TypeError, ValueError):
         raise AnalysisError(f"{name}: found {value!r}; numbers (..., {size}) are expected") from None
@@ -38,6 +40,17 @@ def joint_arrays(robot: Robot, **values: Any) -> tuple[np.ndarray, ...]:
     except ValueError:
         shapes = ", ".join(f"{name} {a.shape}" for name, a in zip(values, arrays, strict=True))
         raise AnalysisError(f"shapes do not fit together: {shapes}") from None
+
+
+def fit_together(lead: tuple[int, ...], **arrays: np.ndarray) -> None:
+    """Refuse arrays (..., k) whose leading axes do not broadcast against `lead` and each other."""
+    try:
+        np.broadcast_shapes(lead, *(x.shape[:-1] for x in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
+        raise AnalysisError(
+            f"shapes do not fit together: {shapes}, with leading axes {lead} before"
+        ) from None
 
 
 def with_wrench(wrench: Any, *states: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -72,10 +72,10 @@ class Contributions:
 
         Inertia and centrifugal torques one by one as in figure 7.6, Coriolis by pairs of joints.
         """
-        n, i = self.gravity.shape[-1], joint
-        if not 0 <= i < n:
-            raise AnalysisError(f"joint: found {joint}; allowed: 0 to {n - 1}")
-        joints = range(n)
+        n = self.gravity.shape[-1]
+        if joint not in range(n):
+            raise AnalysisError(f"joint: found {joint!r}; allowed: 0 to {n - 1}")
+        i, joints = int(joint), range(n)
         curves = [(f"inertia, joint {j + 1}", self.inertia[..., i, j]) for j in joints]
         curves += [(f"centrifugal, joint {j + 1}", self.centrifugal[..., i, j]) for j in joints]
         curves += [

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import AnalysisError, numbers
+from armdyn.analysis.arrays import AnalysisError, fit_together, numbers
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Ellipsoid:
 
     def points(self, directions: Any) -> np.ndarray:
         """Surface points (..., k, m) for unit vectors (k, m) of the sphere the ellipsoid is made from."""
-        directions = numbers("directions", directions, self.m, "row")
+        directions = self._rows("directions", directions)
         if not np.isfinite(self.lengths).all():
             raise AnalysisError(
                 f"{self.kind}: the ellipsoid is not bounded at {_first(~np.isfinite(self.lengths))}; "
@@ -56,8 +56,14 @@ class Ellipsoid:
     def joints(self, points: Any) -> np.ndarray:
         """What the joints do (..., k, n) for points (..., k, m): velocities or torques of one unit on the
         surface, less inside."""
-        points = numbers("points", points, self.m, "row")
+        points = self._rows("points", points)
         return np.asarray((points - self.centre[..., None, :]) @ self.to_joints.swapaxes(-1, -2))
+
+    def _rows(self, name: str, value: Any) -> np.ndarray:
+        """`value` as (..., k, m) that fits the ellipsoids; (m,) is one row."""
+        rows = np.atleast_2d(numbers(name, value, self.m, "row"))
+        fit_together((*self.centre.shape[:-1], 1), **{name: rows})
+        return rows
 
 
 def _first(mask: np.ndarray) -> str:
@@ -68,7 +74,7 @@ def _first(mask: np.ndarray) -> str:
 def _sphere(m: int, k: int) -> np.ndarray:
     """k unit vectors (k, m)."""
     if m == 1:
-        return np.linspace(1.0, -1.0, k).round()[:, None]
+        return np.where(np.arange(k) < (k + 1) // 2, 1.0, -1.0)[:, None]
     if m == 2:
         angle = np.linspace(0, 2 * np.pi, k)
         return np.stack([np.cos(angle), np.sin(angle)], -1)

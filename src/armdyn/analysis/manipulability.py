@@ -14,7 +14,15 @@ import numpy as np
 from armdyn.analysis.arrays import AnalysisError, joint_arrays
 from armdyn.analysis.ellipsoid import Ellipsoid
 from armdyn.analysis.limits import joint_limits, joint_name
-from armdyn.analysis.task import ROW_NAMES, apply, checked_rows, moving_rows
+from armdyn.analysis.task import (
+    ROW_NAMES,
+    apply,
+    checked_rows,
+    inertia_root,
+    mobility,
+    moving_rows,
+    whitened,
+)
 from armdyn.robot import Robot
 
 Kind = Literal["minimum_norm", "reachable"]
@@ -37,7 +45,8 @@ def dynamic_manipulability(
 ) -> Ellipsoid:
     """The dynamic manipulability ellipsoid (7.148) at postures (..., n) [m/s², rad/s²].
 
-    Tip accelerations of an arm at rest for torques with ‖τ‖ = 1; gravity shifts the centre to −J B⁻¹ g.
+    Tip accelerations of an arm at rest for torques with ‖τ‖ = 1, friction left out; gravity shifts the centre
+    to −J B⁻¹ g.
     `rows` picks among x, y, z (0, 1, 2) and angular acceleration about them (3, 4, 5); by default the linear
     ones the tip can take. `weights` w: ‖τ_i / w_i‖ = 1, a number, one per joint [N m or N], or
     "torque_limits" for the robot's own.
@@ -46,19 +55,18 @@ def dynamic_manipulability(
     out what gravity does inside the arm: a point v̇ stands for q̈ = J⁺(v̇ + J B⁻¹ g) − B⁻¹ g. "reachable" is
     the set of all J q̈ that the torques reach. Without redundant joints they are the same.
     """
-    if kind not in KINDS:
+    if kind not in tuple(KINDS):
         raise AnalysisError(f"kind: found {kind!r}; allowed: {', '.join(repr(k) for k in KINDS)}")
     (q,) = joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "torque", "torques")
-    B = np.asarray(robot.inertia(q))
-    B_inverse_g = np.linalg.solve(B, np.asarray(robot.gravity(q))[..., None])[..., 0]
-    centre = -apply(J, B_inverse_g) if gravity else np.zeros(J.shape[:-1])
+    L = inertia_root(robot, q)
+    to_tip = mobility(L, whitened(L, J)).swapaxes(-1, -2)  # J B⁻¹
+    centre = -apply(to_tip, robot.gravity(q)) if gravity else np.zeros(J.shape[:-1])
     description = KINDS[kind].format(torques=unit)
     if kind == "reachable":
-        shape = np.linalg.solve(B, J.swapaxes(-1, -2)).swapaxes(-1, -2) * w  # J B⁻¹ W, B symmetric
-        return _image(kind, description, names, centre, shape, w)
-    to_torques = B @ np.linalg.pinv(J, rcond=RANK)
+        return _image(kind, description, names, centre, to_tip * w, w)
+    to_torques = np.asarray(robot.inertia(q)) @ np.linalg.pinv(J, rcond=RANK)
     axes, lengths = _preimage(to_torques / w[:, None], J, 0.0)
     return Ellipsoid(kind, description, names, centre, axes, lengths, to_torques)
 

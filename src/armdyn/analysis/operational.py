@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import AnalysisError, joint_arrays, numbers, with_wrench
+from armdyn.analysis.arrays import AnalysisError, fit_together, joint_arrays, numbers, with_wrench
 from armdyn.analysis.task import (
     SINGULAR,
     SINGULAR_WHERE,
@@ -23,7 +23,9 @@ from armdyn.analysis.task import (
     apply,
     inertia_root,
     make_task,
+    mobility,
     task_motion,
+    whitened,
 )
 from armdyn.robot import Robot
 
@@ -55,9 +57,7 @@ class Operational:
     h_A: np.ndarray  # (..., m): tip wrench in the task's rows (7.128)
     consistent_inverse: np.ndarray  # (..., n, m): J̄_A = B⁻¹ J_Aᵀ B_A (7.138)
     null_space: np.ndarray  # (..., n, n): I − J_Aᵀ J̄_Aᵀ, torques that do not move the tip (7.141)
-    singular_values: (
-        np.ndarray
-    )  # (..., m), descending: of J_A B^(-1/2), rows scaled to 1 at ordinary postures
+    singular_values: np.ndarray  # (..., m), descending: of J_A B^(-1/2), about 1 at ordinary postures
     angle_margin: np.ndarray  # (...): smallest singular value of T_A, 1 where no angles are used
     threshold: float
     joint: JointTerms = field(repr=False)
@@ -110,6 +110,7 @@ class Operational:
         """γ_A (..., m) for tip accelerations ẍ (..., m) (7.133), joint friction included."""
         xdd = numbers("xdd", xdd, self.task.m, "row of the task")
         h = self.h_A if h_A is None else numbers("h_A", h_A, self.task.m, "row of the task")
+        fit_together(self.x.shape[:-1], xdd=xdd, h_A=h)
         return np.asarray(apply(self.B_A, xdd) + self.C_A_xd + self.g_A + self.friction_A + h)
 
     def torques(self, xdd: Any, tau0: Any = None, h_A: Any = None) -> np.ndarray:
@@ -122,7 +123,9 @@ class Operational:
         tau = apply(self.J_A.swapaxes(-1, -2), self.forces(xdd, h_A))
         if tau0 is None:
             return tau
-        return np.asarray(tau + apply(self.null_space, numbers("tau0", tau0, self.J_A.shape[-1], "joint")))
+        tau0 = numbers("tau0", tau0, self.J_A.shape[-1], "joint")
+        fit_together(tau.shape[:-1], tau0=tau0)
+        return np.asarray(tau + apply(self.null_space, tau0))
 
     def acceleration(self, tau: Any, h_A: Any = None) -> np.ndarray:
         """Tip accelerations ẍ (..., m) under torques (..., n): direct dynamics (7.129), friction included."""
@@ -130,7 +133,10 @@ class Operational:
         if h_A is None:
             contact = self.joint.wrench
         else:
-            contact = apply(self.J_A.swapaxes(-1, -2), numbers("h_A", h_A, self.task.m, "row of the task"))
+            h_A = numbers("h_A", h_A, self.task.m, "row of the task")
+            fit_together(self.x.shape[:-1], h_A=h_A)
+            contact = apply(self.J_A.swapaxes(-1, -2), h_A)
+        fit_together(contact.shape[:-1], tau=tau)
         rest = self.joint.velocity + self.joint.gravity + self.joint.friction + contact
         return np.asarray(apply(self.joint.mobility.swapaxes(-1, -2), tau - rest) + self.joint.drift)
 
@@ -200,12 +206,12 @@ def _model(
 ) -> Operational:
     J = motion.J
     L, D = inertia_root(robot, q), np.array(task.scale)
-    A = np.linalg.solve(L, J.swapaxes(-1, -2)).swapaxes(-1, -2)  # A Aᵀ = J_A B⁻¹ J_Aᵀ
+    A = whitened(L, J)
     U, s, _ = np.linalg.svd(A / D[:, None], full_matrices=False)
     W = U / D[:, None] / np.maximum(s, max(threshold, SINGULAR))[..., None, :]
     B_A = W @ W.swapaxes(-1, -2)
-    mobility = np.linalg.solve(L.swapaxes(-1, -2), A.swapaxes(-1, -2))
-    inverse = mobility @ B_A
+    to_joints = mobility(L, A)
+    inverse = to_joints @ B_A
     back = inverse.swapaxes(-1, -2)
     C, gravity = np.asarray(robot.coriolis(q, qd)), np.asarray(robot.gravity(q))
     joint = JointTerms(
@@ -214,7 +220,7 @@ def _model(
         gravity=gravity,
         friction=np.asarray(robot.friction(qd)),
         wrench=np.einsum("...ij,...i->...j", robot.jacobian(q), h),
-        mobility=mobility,
+        mobility=to_joints,
         drift=apply(motion.Jdot, qd),
     )
     return Operational(

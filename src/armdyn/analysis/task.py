@@ -77,7 +77,7 @@ class TaskMotion:
 
 def make_task(robot: Robot, representation: Representation, rows: Sequence[int] | None) -> Task:
     """The task with these rows, or by default with all that the arm can move, the earlier rows preferred."""
-    if representation not in ROW_NAMES:
+    if representation not in tuple(ROW_NAMES):
         allowed = ", ".join(repr(name) for name in ROW_NAMES)
         raise AnalysisError(f"representation: found {representation!r}; allowed: {allowed}")
     if rows is None:
@@ -91,7 +91,7 @@ def checked_rows(representation: Representation, rows: Any) -> tuple[int, ...]:
     try:
         chosen = tuple(int(i) for i in rows if int(i) == i)
         good = len(set(chosen)) == len(list(rows)) > 0 and all(0 <= i < len(names) for i in chosen)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         good = False
     if not good:
         listing = ", ".join(f"{i} ({name})" for i, name in enumerate(names))
@@ -102,7 +102,7 @@ def checked_rows(representation: Representation, rows: Any) -> tuple[int, ...]:
 @lru_cache(maxsize=64)
 def moving_rows(robot: Robot) -> tuple[int, ...]:
     """The directions x, y, z (0, 1, 2) along which the tip can move at all."""
-    J, _ = _generic_rows(robot, "position")
+    _, J = _generic_rows(robot, "position")
     size = np.linalg.norm(J, axis=-1).max(0)
     rows = tuple(int(i) for i in np.flatnonzero(size > INDEPENDENT * max(1.0, size.max())))
     if not rows:
@@ -114,7 +114,7 @@ def moving_rows(robot: Robot) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def _default_task(robot: Robot, representation: Representation) -> Task:
-    J, _ = _generic_rows(robot, representation)
+    _, J = _generic_rows(robot, representation)
     chosen: tuple[int, ...] = ()
     for i in range(J.shape[-2]):
         if _independent(J[:, [*chosen, i]]):
@@ -126,7 +126,8 @@ def _default_task(robot: Robot, representation: Representation) -> Task:
 
 @lru_cache(maxsize=64)
 def _task(robot: Robot, representation: Representation, rows: tuple[int, ...]) -> Task:
-    J, A = (x[:, list(rows)] for x in _generic_rows(robot, representation))
+    q, J = _generic_rows(robot, representation)
+    J = J[:, list(rows)]
     if not _independent(J):
         found = ", ".join(Task(representation, rows, ()).names)
         possible = ", ".join(_default_task(robot, representation).names)
@@ -134,22 +135,23 @@ def _task(robot: Robot, representation: Representation, rows: tuple[int, ...]) -
             f"rows: found {rows} ({found}); the tip of '{robot.name}' cannot move these independently at any "
             f"posture; independent are: {possible}"
         )
+    A = whitened(inertia_root(robot, q), J)
     size = np.linalg.norm(A, axis=-1)
     size = np.median(size[size.min(-1) > 0], axis=0)
     least = np.linalg.svd(A / size[:, None], compute_uv=False)[:, -1]
-    scale = size * np.median(least[least > INDEPENDENT])
+    scale = size * np.median(least[least > INDEPENDENT * least.max()])
     return Task(representation, rows, tuple(float(x) for x in scale))
 
 
 def _generic_rows(robot: Robot, representation: Representation) -> tuple[np.ndarray, np.ndarray]:
-    """J_A and J_A B^(-1/2) at ordinary postures, (k, 6 or 3, n); zero where the representation fails."""
+    """Ordinary postures (k, n) and J_A there, (k, 6 or 3, n), zero where the representation fails."""
     q = np.random.default_rng(7).uniform(-1.2, 1.2, (GENERIC_POSTURES, robot.n))
     every = Task(representation, tuple(range(len(ROW_NAMES[representation]))), ())
     motion = task_motion(robot, every, q, np.zeros_like(q), INDEPENDENT)
     J = motion.J.copy()
     if every.has_angles:
         J[motion.margin < INDEPENDENT, 3:] = 0.0
-    return J, whitened(robot, q, J)
+    return q, J
 
 
 def _independent(J: np.ndarray) -> bool:
@@ -161,11 +163,6 @@ def _independent(J: np.ndarray) -> bool:
     return bool(np.linalg.svd(unit, compute_uv=False)[:, -1].max() > INDEPENDENT)
 
 
-def whitened(robot: Robot, q: np.ndarray, J: np.ndarray) -> np.ndarray:
-    """A = J L⁻ᵀ (..., m, n) with B = L Lᵀ, so that A Aᵀ = J B⁻¹ Jᵀ."""
-    return np.asarray(np.linalg.solve(inertia_root(robot, q), J.swapaxes(-1, -2)).swapaxes(-1, -2))
-
-
 def inertia_root(robot: Robot, q: np.ndarray) -> np.ndarray:
     """L (..., n, n) with B = L Lᵀ."""
     try:
@@ -174,6 +171,16 @@ def inertia_root(robot: Robot, q: np.ndarray) -> np.ndarray:
         raise AnalysisError(
             f"robot: the inertia matrix of '{robot.name}' is not positive definite; see robot.warnings"
         ) from None
+
+
+def whitened(L: np.ndarray, J: np.ndarray) -> np.ndarray:
+    """A = J L⁻ᵀ (..., m, n) with B = L Lᵀ, so that A Aᵀ = J B⁻¹ Jᵀ."""
+    return np.asarray(np.linalg.solve(L, J.swapaxes(-1, -2)).swapaxes(-1, -2))
+
+
+def mobility(L: np.ndarray, A: np.ndarray) -> np.ndarray:
+    """B⁻¹ Jᵀ (..., n, m) from A = J L⁻ᵀ."""
+    return np.linalg.solve(L.swapaxes(-1, -2), A.swapaxes(-1, -2))
 
 
 def task_motion(robot: Robot, task: Task, q: np.ndarray, qd: np.ndarray, threshold: float) -> TaskMotion:
