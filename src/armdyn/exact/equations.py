@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from armdyn.exact import document, steps
 from armdyn.exact.closed_form import ClosedForm
@@ -11,12 +11,14 @@ from armdyn.exact.combinations import in_terms_of
 from armdyn.exact.coordinates import InCoordinates, in_coordinates, motor_rows, motor_torques
 from armdyn.exact.document import Notation
 from armdyn.exact.form import Array, Entry
-from armdyn.exact.handover import SympyEquations, sympy_source, to_sympy
 from armdyn.exact.mathml import MATHML, mathml
 from armdyn.exact.proof import Proof, prove
 from armdyn.exact.rotors import RotorCoupling, rotor_couplings
 from armdyn.exact.styles import LATEX, TEXT
 from armdyn.expression import ArmdynError
+
+if TYPE_CHECKING:
+    from armdyn.exact.handover import SympyEquations
 
 
 class Equations(ClosedForm):
@@ -55,10 +57,14 @@ class Equations(ClosedForm):
 
     def sympy(self) -> SympyEquations:
         """SymPy matrices .B .C .g .friction in q1 … qn, qd1 … qdn and the description's symbols."""
+        from armdyn.exact.handover import to_sympy  # SymPy takes a while to load: only when asked for
+
         return to_sympy(self)
 
     def sympy_source(self) -> str:
         """A Python script that builds the same SymPy matrices."""
+        from armdyn.exact.handover import sympy_source
+
         return sympy_source(self)
 
     def in_coordinates(self, J: Sequence[Sequence[Any]]) -> InCoordinates:
