@@ -62,6 +62,7 @@ class Page:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_page_works_as_its_reader_works_through_it(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    Path("figures").mkdir()
     Page(path).run()
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text("utf-8"))
     assert [name for name in pictures if not (path.parent / name).exists()] == []

@@ -3,10 +3,14 @@
 The flow, in the order of the folders: `expression` (exact numbers with symbols) → `model` (what a robot is)
 → `description` (text to model) → `dynamics` (the book's algorithms, once, over any scalar) → `exact` (closed
 form and proofs) → `program` (algorithms as straight-line code) → `kernels` (compiled array functions, C) →
-`robot` (the front door) → `cli`.
+`robot` (the front door) → `analysis` (what the model tells about a state) → `motion` (trajectories and their
+timing) → `simulation` → `report` (pictures, and all of it on one page) → `cli`.
 """
 
 __version__ = "0.1.0"
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
 
 from armdyn.description import DescriptionError, bundled_robots
 from armdyn.exact import Equations, Proof
@@ -24,24 +28,95 @@ from armdyn.model import (
 )
 from armdyn.robot import BaseMotion, Robot
 
+if TYPE_CHECKING:
+    from armdyn.analysis.contributions import contributions
+    from armdyn.analysis.limits import joint_limits
+    from armdyn.analysis.manipulability import (
+        dynamic_manipulability,
+        force_ellipsoid,
+        manipulability,
+        velocity_ellipsoid,
+    )
+    from armdyn.analysis.operational import operational
+    from armdyn.analysis.rotor_error import rotor_error
+    from armdyn.motion.errors import MotionError
+    from armdyn.motion.inverse_kinematics import inverse_kinematics
+    from armdyn.motion.retime import retime
+    from armdyn.motion.scaling import scale_to_limits
+    from armdyn.motion.time_optimal import time_optimal
+    from armdyn.motion.trajectory import Trajectory
+    from armdyn.simulation import ComputedTorque, OperationalControl, PDGravity, SimulationWarning, simulate
+
+# Found when first used: a program that needs only the model does not wait for SciPy.
+_HOMES = {
+    "contributions": "analysis",
+    "dynamic_manipulability": "analysis",
+    "force_ellipsoid": "analysis",
+    "joint_limits": "analysis",
+    "manipulability": "analysis",
+    "operational": "analysis",
+    "rotor_error": "analysis",
+    "velocity_ellipsoid": "analysis",
+    "MotionError": "motion",
+    "Trajectory": "motion",
+    "inverse_kinematics": "motion",
+    "retime": "motion",
+    "scale_to_limits": "motion",
+    "time_optimal": "motion",
+    "ComputedTorque": "simulation",
+    "OperationalControl": "simulation",
+    "PDGravity": "simulation",
+    "SimulationWarning": "simulation",
+    "simulate": "simulation",
+}
+
 __all__ = [
     "ArmdynError",
     "BaseMotion",
+    "ComputedTorque",
     "DescriptionError",
     "Equations",
     "Expression",
     "Inertia",
+    "MotionError",
+    "OperationalControl",
+    "PDGravity",
     "PhysicsWarning",
     "Proof",
     "Robot",
+    "SimulationWarning",
+    "Trajectory",
     "box",
     "bundled_robots",
+    "contributions",
     "cylinder",
+    "dynamic_manipulability",
+    "force_ellipsoid",
     "get_threads",
     "hollow_cylinder",
+    "inverse_kinematics",
+    "joint_limits",
+    "manipulability",
+    "operational",
     "point_mass",
+    "retime",
     "rod",
+    "rotor_error",
+    "scale_to_limits",
     "set_backend",
     "set_threads",
+    "simulate",
     "sphere",
+    "time_optimal",
+    "velocity_ellipsoid",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'armdyn' has no attribute '{name}'")
+    return getattr(_import_module(f"armdyn.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -3,6 +3,7 @@
 from armdyn.analysis.arrays import AnalysisError
 from armdyn.analysis.contributions import Contributions, contributions
 from armdyn.analysis.ellipsoid import Ellipsoid
+from armdyn.analysis.limits import JointLimits, joint_limits
 from armdyn.analysis.manipulability import (
     dynamic_manipulability,
     force_ellipsoid,
@@ -16,6 +17,7 @@ __all__ = [
     "AnalysisError",
     "Contributions",
     "Ellipsoid",
+    "JointLimits",
     "Operational",
     "OperationalWarning",
     "RotorError",
@@ -23,6 +25,7 @@ __all__ = [
     "contributions",
     "dynamic_manipulability",
     "force_ellipsoid",
+    "joint_limits",
     "manipulability",
     "operational",
     "rotor_error",

@@ -10,18 +10,21 @@ import typer
 from armdyn.cli.derive import derive
 from armdyn.cli.describe import robots, show
 from armdyn.cli.export import export_c
+from armdyn.cli.motion import scale, trajectory
+from armdyn.cli.report import report
+from armdyn.cli.simulate import simulate
 from armdyn.cli.torque import torque
 from armdyn.expression import ArmdynError
 from armdyn.model import PhysicsWarning
 
 app = typer.Typer(
-    help="The dynamics of robot manipulators: exact equations, proofs and numbers.",
+    help="The dynamics of robot manipulators: exact equations and proofs, motions, simulation, reports.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (robots, show, derive, torque):
+for verb in (robots, show, derive, trajectory, torque, scale, simulate, report):
     app.command()(verb)
 export = typer.Typer(help="Write code for other programs.", no_args_is_help=True)
 export.command("c")(export_c)

@@ -2,6 +2,21 @@
 
 from armdyn.motion.errors import MotionError
 from armdyn.motion.inverse_kinematics import inverse_kinematics
-from armdyn.motion.trajectory import Trajectory
+from armdyn.motion.retime import Retimed, motion_parts, retime
+from armdyn.motion.scaling import Scaled, scale_to_limits
+from armdyn.motion.time_optimal import TimeOptimal, time_optimal
+from armdyn.motion.trajectory import Samples, Trajectory
 
-__all__ = ["MotionError", "Trajectory", "inverse_kinematics"]
+__all__ = [
+    "MotionError",
+    "Retimed",
+    "Samples",
+    "Scaled",
+    "TimeOptimal",
+    "Trajectory",
+    "inverse_kinematics",
+    "motion_parts",
+    "retime",
+    "scale_to_limits",
+    "time_optimal",
+]

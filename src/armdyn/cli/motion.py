@@ -1,0 +1,172 @@
+"""Verbs of motion: trajectory, scale."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from armdyn.analysis.limits import joint_name, torque_unit
+from armdyn.cli.common import (
+    RobotArgument,
+    RotorsOption,
+    load_robot,
+    number_list,
+    numbers,
+    table_of,
+    terminal,
+)
+from armdyn.expression import ArmdynError
+from armdyn.motion import Trajectory, scale_to_limits, time_optimal
+from armdyn.robot import Robot
+
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
+LimitOption = Annotated[str | None, typer.Option(help="One number, or one for each joint, comma-separated.")]
+
+
+class Profile(StrEnum):
+    triangular = "triangular"
+    trapezoidal = "trapezoidal"
+    cubic = "cubic"
+    quintic = "quintic"
+    jerk_limited = "jerk-limited"
+
+
+# What a timing law is made from, by the names of the options.
+DATA = {
+    Profile.triangular: ("duration",),
+    Profile.trapezoidal: ("duration", "acceleration_time", "max_velocity", "max_acceleration"),
+    Profile.cubic: ("duration",),
+    Profile.quintic: ("duration",),
+    Profile.jerk_limited: ("max_velocity", "max_acceleration", "max_jerk"),
+}
+
+
+def trajectory(
+    robot: RobotArgument,
+    output: OutputOption,
+    start: Annotated[str | None, typer.Option("--from", help="Positions at the start; default zero.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Positions at the end [rad, m].")] = None,
+    line: Annotated[
+        str | None, typer.Option(help="Instead of --to: the tip moves straight, by these x, y, z [m].")
+    ] = None,
+    profile: Annotated[Profile, typer.Option(help="Timing law.")] = Profile.trapezoidal,
+    duration: Annotated[float | None, typer.Option(help="[s]")] = None,
+    acceleration_time: Annotated[float | None, typer.Option(help="Of the trapezoid [s].")] = None,
+    max_velocity: LimitOption = None,
+    max_acceleration: LimitOption = None,
+    max_jerk: LimitOption = None,
+    synchronised: Annotated[
+        bool, typer.Option("--synchronised", help="All joints take the time of the slowest.")
+    ] = False,
+    step: Annotated[float, typer.Option(help="Time between samples [s].")] = 1e-3,
+) -> None:
+    """Make a motion and write it: t, q1 ..., qd1 ..., qdd1 ... in a CSV file."""
+    if (end is None) == (line is None):
+        raise ArmdynError("give either --to, a posture, or --line, a displacement of the tip")
+    loaded = Robot.load(robot)
+    given = {
+        "duration": duration,
+        "acceleration_time": acceleration_time,
+        "max_velocity": number_list(max_velocity, "--max-velocity"),
+        "max_acceleration": number_list(max_acceleration, "--max-acceleration"),
+        "max_jerk": number_list(max_jerk, "--max-jerk"),
+    }
+    data = _law_data(profile, given)
+    q0 = numbers(start, "--from", loaded.n)
+    if line is not None:
+        made = Trajectory.line(
+            loaded, q0, displacement=numbers(line, "--line", 3), profile=profile.value, step=step, **data
+        )
+    else:
+        made = _joint_motion(profile, q0, numbers(end, "--to", loaded.n), data, synchronised, step)
+    made.to_csv(output)
+    _print_motion(loaded, made)
+    print(f"wrote {output}")
+
+
+def _law_data(profile: Profile, given: dict[str, Any]) -> dict[str, Any]:
+    """The data of a law among the options; one it does not take is refused."""
+    found = {name: x for name, x in given.items() if x is not None}
+    allowed = DATA[profile]
+    for name in found:
+        if name not in allowed:
+            options = ", ".join(f"--{x.replace('_', '-')}" for x in allowed)
+            raise ArmdynError(f"--{name.replace('_', '-')}: {profile.value} takes {options}")
+    required = () if profile is Profile.trapezoidal else allowed
+    if missing := [f"--{x.replace('_', '-')}" for x in required if x not in found]:
+        raise ArmdynError(f"{profile.value} needs {', '.join(missing)}")
+    return found
+
+
+def _joint_motion(
+    profile: Profile, q0: np.ndarray, q1: np.ndarray, data: dict[str, Any], synchronised: bool, step: float
+) -> Trajectory:
+    make: dict[Profile, Any] = {
+        Profile.triangular: Trajectory.triangular,
+        Profile.trapezoidal: Trajectory.trapezoidal,
+        Profile.cubic: Trajectory.cubic,
+        Profile.quintic: Trajectory.quintic,
+        Profile.jerk_limited: Trajectory.jerk_limited,
+    }
+    if profile in (Profile.trapezoidal, Profile.jerk_limited):
+        data = {**data, "synchronised": synchronised}
+    return make[profile](q0, q1, step=step, **data)  # type: ignore[no-any-return]
+
+
+def _print_motion(robot: Robot, motion: Trajectory) -> None:
+    """Per joint: ends and largest speed and acceleration."""
+    found = motion.samples()
+    table = table_of("joint", "from", "to", "largest speed", "largest acceleration", "")
+    for i, link in enumerate(robot.model.moving):
+        unit = "rad" if link.joint == "revolute" else "m"
+        figures = (found.q[0, i], found.q[-1, i], abs(found.qd[:, i]).max(), abs(found.qdd[:, i]).max())
+        table.add_row(link.name, *(f"{x:.6g}" for x in figures), f"{unit}, {unit}/s, {unit}/s²")
+    terminal().print(table)
+    print(f"{motion.duration:.6g} s, {len(motion.t)} samples")
+
+
+def scale(
+    robot: RobotArgument,
+    motion: Annotated[Path, typer.Argument(help="A motion, as `armdyn trajectory` writes it.")],
+    output: OutputOption,
+    optimal: Annotated[
+        bool, typer.Option("--time-optimal", help="The fastest timing on the same path, not only one factor.")
+    ] = False,
+    faster: Annotated[
+        bool, typer.Option("--faster", help="The factor may also speed the motion up.")
+    ] = False,
+    torque: LimitOption = None,
+    velocity: LimitOption = None,
+    acceleration: LimitOption = None,
+    rotors: RotorsOption = None,
+) -> None:
+    """Time a motion anew so that it meets the limits; those not given are the robot's own."""
+    loaded = load_robot(robot, rotors)
+    given = Trajectory.from_csv(motion)
+    limits: dict[str, Any] = {
+        "torque": number_list(torque, "--torque"),
+        "velocity": number_list(velocity, "--velocity"),
+        "acceleration": number_list(acceleration, "--acceleration"),
+    }
+    if optimal:
+        fast = time_optimal(loaded, given, **limits)
+        made, torques, bounds = fast.trajectory, fast.torque, fast.limits
+        print(f"{given.duration:.6g} s -> {made.duration:.6g} s, the least time on this path")
+    else:
+        slow = scale_to_limits(loaded, given, faster=faster, **limits)
+        made, torques, bounds = slow.trajectory, slow.torque, slow.limits
+        factor = slow.factor
+        print(f"{given.duration:.6g} s -> {made.duration:.6g} s, c = {factor:.6g}, c² = {factor**2:.6g}")
+        if slow.joint is not None:
+            print(f"bound by the {slow.kind} of {joint_name(loaded, slow.joint)} at {slow.instant:.6g} s")
+    table = table_of("joint", "largest torque", "limit", "")
+    for i, link in enumerate(loaded.model.moving):
+        limit = f"{bounds.torque[i]:.6g}" if np.isfinite(bounds.torque[i]) else ""
+        table.add_row(link.name, f"{abs(torques[:, i]).max():.6g}", limit, torque_unit(loaded, i))
+    terminal().print(table)
+    made.to_csv(output)
+    print(f"wrote {output}")

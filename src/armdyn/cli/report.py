@@ -1,0 +1,27 @@
+"""The verb report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from armdyn.cli.common import RobotArgument, RotorsOption, load_robot
+from armdyn.motion import Trajectory
+
+
+def report(
+    robot: RobotArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    trajectory: Annotated[
+        Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one of our own.")
+    ] = None,
+    rotors: RotorsOption = None,
+) -> None:
+    """Write all about a robot on one HTML page: pictures, tables, equations, proof, torques, limits."""
+    from armdyn.report import write_report  # brings matplotlib: only when asked for
+
+    loaded = load_robot(robot, rotors)
+    motion = None if trajectory is None else Trajectory.from_csv(trajectory)
+    print(f"wrote {write_report(loaded, output, motion)}")

@@ -1,0 +1,154 @@
+"""The verb simulate."""
+
+from __future__ import annotations
+
+import warnings
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from armdyn.cli.common import (
+    RobotArgument,
+    RotorsOption,
+    load_robot,
+    number_list,
+    numbers,
+    table_of,
+    terminal,
+)
+from armdyn.expression import ArmdynError
+from armdyn.motion import Trajectory
+from armdyn.robot import Robot
+from armdyn.simulation import ComputedTorque, PDGravity, Run, SimulationWarning
+from armdyn.simulation import simulate as run_simulation
+
+
+class ControllerKind(StrEnum):
+    pd = "pd"
+    computed_torque = "computed-torque"
+
+
+class Method(StrEnum):
+    adaptive = "adaptive"
+    rk4 = "rk4"
+
+
+def simulate(
+    robot: RobotArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
+    duration: Annotated[float | None, typer.Option(help="[s]; default with --trajectory: its own.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", help="Positions at the start; default zero, or the motion's.")
+    ] = None,
+    velocity: Annotated[
+        str | None, typer.Option("--qd", help="Velocities at the start; default zero.")
+    ] = None,
+    torque: Annotated[str | None, typer.Option(help="Constant torques; default none.")] = None,
+    controller: Annotated[ControllerKind | None, typer.Option(help="Instead of --torque.")] = None,
+    trajectory: Annotated[
+        Path | None, typer.Option(help="What the controller follows: a motion in a file.")
+    ] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Or a posture it goes to.")] = None,
+    stiffness: Annotated[str | None, typer.Option(help="K_P, one number or one for each joint.")] = None,
+    damping: Annotated[str | None, typer.Option(help="K_D, one number or one for each joint.")] = None,
+    saturated: Annotated[
+        bool, typer.Option("--saturated", help="The controller keeps to the robot's torque limits.")
+    ] = False,
+    wrench: Annotated[
+        str | None,
+        typer.Option(help="Force and moment of the tip on its surroundings, base axes, 6 numbers."),
+    ] = None,
+    method: Annotated[Method, typer.Option(help="Adaptive steps, or compiled fixed ones.")] = Method.adaptive,
+    step: Annotated[float, typer.Option(help="Time between samples; of rk4, also its step [s].")] = 1e-3,
+    rotors: RotorsOption = None,
+) -> None:
+    """Simulate the arm under nothing, torques or a controller, and write states, torques and energy."""
+    loaded = load_robot(robot, rotors)
+    target = _target(loaded, trajectory, end)
+    followed = target if isinstance(target, Trajectory) else None
+    if duration is None:
+        if followed is None:
+            raise ArmdynError("--duration: missing; how long to simulate, in seconds")
+        duration = followed.duration
+    gains = {
+        "stiffness": number_list(stiffness, "--stiffness"),
+        "damping": number_list(damping, "--damping"),
+    }
+    drive = _controller(loaded, controller, target, gains, saturated)
+    if torque is not None:
+        if drive is not None:
+            raise ArmdynError("give either --torque or --controller")
+        drive = numbers(torque, "--torque", loaded.n)
+    q0 = followed.q[0] if followed and start is None else numbers(start, "--from", loaded.n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SimulationWarning)  # the summary says it
+        run = run_simulation(
+            loaded,
+            q0,
+            numbers(velocity, "--qd", loaded.n),
+            duration,
+            drive,
+            wrench=None if wrench is None else numbers(wrench, "--wrench", 6),
+            method=method.value,
+            step=step,
+        )
+    run.to_csv(output)
+    _print_run(loaded, run, target)
+    print(f"wrote {output}")
+
+
+def _target(robot: Robot, trajectory: Path | None, end: str | None) -> Trajectory | np.ndarray | None:
+    if trajectory is not None and end is not None:
+        raise ArmdynError("give either --trajectory or --to")
+    if trajectory is None:
+        return None if end is None else numbers(end, "--to", robot.n)
+    motion = Trajectory.from_csv(trajectory)
+    if motion.n != robot.n:
+        raise ArmdynError(f"{trajectory}: it moves {motion.n} joints, but {robot.name} has {robot.n}")
+    return motion
+
+
+def _controller(
+    robot: Robot, kind: ControllerKind | None, target: Any, gains: dict[str, Any], saturated: bool
+) -> Any:
+    """The controller asked for, None where none is."""
+    given = {name: x for name, x in gains.items() if x is not None}
+    if (kind is None) != (target is None):
+        raise ArmdynError("--controller goes with --trajectory or --to, which say where to")
+    if kind is None:
+        if given or saturated:
+            raise ArmdynError("--stiffness, --damping and --saturated belong to --controller")
+        return None
+    if kind is ControllerKind.computed_torque:
+        return ComputedTorque(robot, target, saturated=saturated, **given)
+    if missing := [f"--{name}" for name in gains if name not in given]:
+        raise ArmdynError(f"--controller pd needs {' and '.join(missing)}")
+    return PDGravity(robot, target, saturated=saturated, **given)
+
+
+def _print_run(robot: Robot, run: Run, target: Any) -> None:
+    """Per joint: where it ended and how far off; then the energies."""
+    wanted = None
+    if target is not None:
+        wanted = target(run.t)[0] if isinstance(target, Trajectory) else np.broadcast_to(target, run.q.shape)
+    headings = ["joint", "at the end", "largest speed", "largest torque"]
+    table = table_of(*headings, *(["error at the end", "largest error"] if wanted is not None else []))
+    for i, link in enumerate(robot.model.moving):
+        figures = [run.q[-1, i], abs(run.qd[:, i]).max(), abs(run.tau[:, i]).max()]
+        if wanted is not None:
+            error = abs(run.q - wanted)[:, i]
+            figures += [error[-1], error.max()]
+        table.add_row(link.name, *(f"{x:.6g}" for x in figures))
+    terminal().print(table)
+    print(
+        f"{run.t[-1]:.6g} s; energy {run.energy[0]:.6g} J -> {run.energy[-1]:.6g} J, work of the torques "
+        f"{run.torque_work[-1]:.6g} J, friction took {run.dissipated[-1]:.6g} J; "
+        f"balance to {abs(run.balance).max():.2g} J"
+    )
+    if run.events:
+        print(f"{len(run.events)} times a joint began to stick or to slip")
+    if not run.completed:
+        print(f"stopped early: {run.message}")
