@@ -67,7 +67,7 @@ def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
     rows = [] if long else [_row(equations, printer, i) for i in range(n)]
     widest = max((style.visible(term) for row in rows for term in row), default=0)
     if not rows or widest > 2 * style.width:
-        return _compact(equations, style, names)
+        return in_matrices(equations, style, names)
     lines = [(style.entry("tau", (i + 1,)), row or [style.zero]) for i, row in enumerate(rows)]
     return Section("Equations of motion", "", lines)
 
@@ -83,8 +83,8 @@ def _row(equations: ClosedForm, printer: Printer, i: int) -> list[str]:
     return terms + printer.parts(equations.friction[i]) + printer.parts(equations.g[i])
 
 
-def _compact(equations: ClosedForm, style: Style, names: Letters) -> Section:
-    """(7.42) in matrices."""
+def in_matrices(equations: ClosedForm, style: Style, names: Letters) -> Section:
+    """(7.42) in matrices: one line, however long the entries are."""
     M, V, G = ("M", "V", "G") if names.vector else ("B", "C", "g")
     q, qd, qdd = style.vectors
     velocity = style.applied(V, (q, qd))

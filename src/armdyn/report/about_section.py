@@ -41,11 +41,9 @@ def add_robot(page: Page, robot: Robot, posture: np.ndarray | None, where: str) 
     section = page.section("robot", "The robot")
     section.add(_facts(robot))
     if posture is not None:
-        section.add(
-            page.figure(
-                plot_arm(robot, posture), f"{robot.name} drawn in a posture", *_caption(robot, posture, where)
-            )
-        )
+        picture = plot_arm(robot, posture)
+        caption = _caption(robot, posture, where)
+        section.add(page.figure(picture, f"{robot.name} drawn in a posture", *caption, drawing=True))
     else:
         section.add(
             tag(
@@ -68,18 +66,20 @@ def _symbol(name: str) -> Markup:
 def _facts(robot: Robot) -> Markup:
     model = robot.model
     gravity = join((expression(Expression.of(x)) for x in model.gravity), ", ")
+    motors = sum(link.motor is not None for link in model.links)
     facts = [
         ("moving joints", Markup(str(robot.n))),
         ("gravity, base frame", join(["(", gravity, ") m/s²"])),
-        ("motors", Markup(str(sum(link.motor is not None for link in model.links)))),
-        ("rotor model", Markup(_ROTORS[model.rotors])),
+        ("motors", Markup(str(motors) if motors else "none described")),
         ("dynamic parameters", Markup(str(len(robot.parameter_names)))),
         ("tip frame on", join([model.tip])),
     ]
+    if motors:
+        facts.insert(3, ("rotor model", Markup(_ROTORS[model.rotors])))
     if not free_symbols(robot):
         mass = sum(model.number(link.inertia.mass) for link in model.links)
         mass += sum(model.number(link.motor.mass) for link in model.links if link.motor)
-        facts.insert(1, ("mass with motors", join([number(mass), " kg"])))
+        facts.insert(1, ("mass, motors included", join([number(mass), " kg"])))
     return tag(
         "dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts), class_="facts"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from armdyn.exact import Equations
 from armdyn.exact.document import Section as Lines
-from armdyn.exact.document import sections
+from armdyn.exact.document import in_matrices, letters, sections
 from armdyn.exact.form import Form
 from armdyn.exact.mathml import MATHML, aligned, inline
 from armdyn.exact.printing import Printer
@@ -79,13 +79,10 @@ def _block(part: Lines) -> Markup:
 def _outline(equations: Equations, size: int) -> list[Markup]:
     """What can be said of equations too long to read: their form, their sizes, their shortest entries."""
     n = equations.n
-    whole = sections(equations, MATHML, "book")[0] if size <= _PROVED else None
     counts = [[str(equations.B[i, j].size) for j in range(n)] for i in range(n)]
-    rows = [
-        (f"row {i + 1}", *counts[i], str(equations.g[i].size), str(equations.tau[i].size)) for i in range(n)
-    ]
-    headings = ("", *(f"b, column {j + 1}" for j in range(n)), "g", "whole torque")
-    found = [_block(whole)] if whole is not None else []
+    rows = [(str(i + 1), *counts[i], str(equations.g[i].size), str(equations.tau[i].size)) for i in range(n)]
+    headings = ("row", *(f"B, {j + 1}" for j in range(n)), "g", "torque")
+    found = [_block(in_matrices(equations, MATHML, letters("book")))]
     found += [
         paragraph(
             f"Multiplied out, the torques of this robot have up to {size:,} terms".replace(",", "\u202f"),

@@ -84,16 +84,17 @@ def plot_contributions(robot: Robot, trajectory: Trajectory, wrench: Any = None)
     samples = on_paper(trajectory)
     parts = contributions(robot, samples.q, samples.qd, samples.qdd, wrench)
     total = parts.total
+    least = 1e-9 * np.abs(total).max()  # smaller curves are rounding
     if robot.n <= _DETAILED:
         figure, panels = sheet(0.45 + 2.25 * robot.n, robot.n, 1, sharex=True)
         for i, panel in enumerate(panels[:, 0]):
-            shown = [("total", total[:, i]), *parts.at(i)]
+            shown = [("total", total[:, i]), *((n, y) for n, y in parts.at(i) if np.abs(y).max() > least)]
             lines = [curve(panel, samples.t, y, k - 1, name) for k, (name, y) in enumerate(shown)]
             lines[0].set(**TOTAL)
             _finish(panel, lines, effort_label(robot, i), joint_title(robot, i))
         panels[-1, 0].set_xlabel("time [s]")
         return figure
-    present = {name: part for name, part in parts.parts.items() if part.any()}
+    present = {name: part for name, part in parts.parts.items() if np.abs(part).max() > least}
     return _grid_of_joints(robot, samples.t, present, total)
 
 

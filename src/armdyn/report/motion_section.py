@@ -32,6 +32,7 @@ def add_motion(page: Page, robot: Robot, trajectory: Trajectory, text: str, wren
             "is the path of the tip, ",
             number(path, 3),
             " m long.",
+            drawing=True,
         ),
         page.figure(
             plot_trajectory(robot, trajectory, wrench),
@@ -125,10 +126,14 @@ def _contributions_caption(robot: Robot, parts: Contributions) -> list[str]:
 
 
 def _parts_table(robot: Robot, parts: Contributions) -> str:
-    present = {name: part for name, part in parts.parts.items() if np.abs(part).max() > 0}
+    """What is there but for rounding."""
+    whole = np.abs(parts.total).max()
+    largest = {name: np.abs(part).max(0) for name, part in parts.parts.items()}
+    largest = {
+        name: np.where(x > 1e-9 * whole, x, 0.0) for name, x in largest.items() if x.max() > 1e-9 * whole
+    }
     rows = []
     for i, link in enumerate(robot.model.moving):
-        unit = "N m" if link.joint == "revolute" else "N"
-        values = [number(float(np.abs(part[:, i]).max()), 3) for part in present.values()]
-        rows.append((f"{i + 1}, {link.name}", unit, *values))
-    return table(("joint", "", *present), rows)
+        values = [number(float(x[i]), 3) for x in largest.values()]
+        rows.append((f"{i + 1}, {link.name}", torque_unit(robot, i), *values))
+    return table(("joint", "unit", *largest), rows)

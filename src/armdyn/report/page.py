@@ -33,8 +33,13 @@ def tag(name: str, /, *children: str, **attributes: str) -> Markup:
 
 
 def join(children: Iterable[str], separator: str = "") -> Markup:
-    found = (child if isinstance(child, Markup) else escape(child) for child in children)
+    found = (child if isinstance(child, Markup) else _text(child) for child in children)
     return Markup(separator.join(found))
+
+
+def _text(text: str) -> str:
+    """Plain text; a percent sign stays with its number."""
+    return escape(text).replace(" %", "\u00a0%")
 
 
 def paragraph(*children: str) -> Markup:
@@ -129,8 +134,12 @@ class Page:
         self.sections.append(Section(key, title))
         return self.sections[-1]
 
-    def figure(self, figure: Figure, alternative: str, *caption: str) -> Markup:
-        """A picture inside the page, with its number and what is to be seen in it."""
+    def figure(self, figure: Figure, alternative: str, *caption: str, drawing: bool = False) -> Markup:
+        """A picture inside the page, with its number and what is to be seen in it.
+
+        On a narrow screen a `drawing` shrinks to fit; curves keep a size at which they can be read and are
+        scrolled.
+        """
         self.figures += 1
         data = b64encode(svg(figure).encode()).decode()
         width, height = (round(96 * x) for x in figure.get_size_inches())
@@ -142,7 +151,7 @@ class Page:
             height=str(height),
         )
         label = tag("strong", f"Figure {self.figures}.")
-        frame = tag("div", image, class_="picture scroll", tabindex="0")
+        frame = tag("div", image, class_="drawing picture" if drawing else "picture scroll")
         return tag("figure", frame, tag("figcaption", label, " ", *caption), id=f"figure-{self.figures}")
 
     def html(self) -> str:
@@ -162,7 +171,7 @@ class Page:
         )
         header = tag("header", tag("h1", self.title), tag("p", self.subtitle, class_="subtitle"))
         nav = tag("nav", tag("p", "Contents"), contents, aria_label="Contents")
-        page = tag("body", tag("div", nav, tag("main", header, join(body, "\n")), class_="page"))
+        page = tag("body", tag("div", header, nav, tag("main", join(body, "\n")), class_="page"))
         return f'<!doctype html>\n<html lang="en">\n{head}\n{page}\n</html>\n'
 
 

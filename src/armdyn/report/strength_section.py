@@ -31,7 +31,7 @@ def add_ellipsoids(page: Page, robot: Robot, trajectory: Trajectory) -> None:
     redundant = robot.n > shifted.m
     if redundant:
         reach = dynamic_manipulability(robot, q, weights=weights, kind="reachable")
-        found = {"acceleration [m/s²], all that is reached": reach, **found}
+        found = {"reachable acceleration [m/s²]": reach, **found}
     section.add(
         paragraph(
             "Half-way along the motion, at rest: the accelerations that the joints can give the tip, and its "
@@ -42,11 +42,13 @@ def add_ellipsoids(page: Page, robot: Robot, trajectory: Trajectory) -> None:
             plot_dynamic_ellipsoid(robot, q, weights),
             "the dynamic manipulability ellipsoid at the tip",
             *_dynamic_caption(shifted, strength, redundant),
+            drawing=True,
         ),
         page.figure(
             plot_ellipsoids(robot, q),
             "velocity and force ellipsoids at the tip",
             *_kinematic_caption(velocity, force),
+            drawing=True,
         ),
         _axes_table(found),
     )
@@ -76,8 +78,8 @@ def _dynamic_caption(shifted: Ellipsoid, strength: str, redundant: bool) -> list
         caption.append("Gravity does not shift it in this posture.")
     if redundant:
         caption.append(
-            " The arm is redundant: the solid ellipsoid (7.148) holds for joint accelerations of least norm, "
-            "the dashed one for everything the torques reach."
+            " There are more joints than directions of the tip: the solid ellipsoid (7.148) holds for joint "
+            "accelerations of least norm, the dashed one for everything the torques reach."
         )
     return caption
 
