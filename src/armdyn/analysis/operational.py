@@ -41,7 +41,8 @@ class Operational:
     """An arm at states (..., n), seen from the m rows of its task; leading axes are those of the states.
 
     Where `damped`, the state is nearer to a singularity than `threshold` allows: singular directions of B_A,
-    C_A ẋ, g_A and the consistent inverse are then damped, and torques for ẍ do not quite give that ẍ.
+    C_A ẋ, g_A and the consistent inverse are then damped, torques for ẍ do not quite give that ẍ, and those
+    of the null space move the tip a little.
     `acceleration` inverts nothing and is exact everywhere but at a singularity of the angles.
     """
 

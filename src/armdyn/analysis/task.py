@@ -169,7 +169,8 @@ def inertia_root(robot: Robot, q: np.ndarray) -> np.ndarray:
         return np.linalg.cholesky(np.asarray(robot.inertia(q)))
     except np.linalg.LinAlgError:
         raise AnalysisError(
-            f"robot: the inertia matrix of '{robot.name}' is not positive definite; see robot.warnings"
+            f"robot: the inertia matrix of '{robot.name}' is not positive definite: its joints can move in a "
+            "way that has no inertia; see that links have mass, and robot.warnings"
         ) from None
 
 
