@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armdyn.model import lower
 from armdyn.robot import Robot
 
 
@@ -35,7 +34,7 @@ class FrictionParts:
 
 def friction_parts(robot: Robot) -> FrictionParts:
     """The friction of a robot, joints first, then motors with a coupled row."""
-    mechanism, n = lower(robot.model, robot.model.number), robot.n
+    mechanism, n = robot._mechanism, robot.n
     viscous = np.diag([float(f.viscous) for f in mechanism.friction])
     rows, forward, backward = [], [], []
     for i, f in enumerate(mechanism.friction):

@@ -10,19 +10,23 @@ import numpy as np
 from armdyn.analysis.friction import FrictionParts, friction_parts
 from armdyn.analysis.limits import JointLimits
 from armdyn.motion.errors import MotionError
-from armdyn.motion.scaling import scale_to_limits
-from armdyn.motion.speed_parts import check_robot, limits_for, tip_wrench
+from armdyn.motion.scaling import rate_within, scale_to_limits
+from armdyn.motion.speed_parts import check_robot, limits_for, speed_parts, tip_wrench
 from armdyn.motion.time_optimal_motion import TimedPath
 from armdyn.motion.time_optimal_path import PathGrid, path_grid
 from armdyn.motion.time_optimal_reasons import why_not
 from armdyn.motion.time_optimal_rows import PathLimits, PathTorques, path_limits, path_torques
-from armdyn.motion.time_optimal_solve import NoWay, best_profile, scaled_profile
-from armdyn.motion.trajectory import Trajectory
+from armdyn.motion.time_optimal_solve import NoWay, best_profile
+from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
 
 GRID = 500
 EXCESS = 2e-4  # of a limit: intervals that go beyond one by more between their points are cut in two
-ROUNDS = 6
+CHANGE = 2e-3  # of a limit: intervals on which viscous friction changes by more are cut too
+PARTS = 8  # at most, in one of so many rounds
+ROUNDS = 4
+ENDLESS = 1e15  # x that no limit has bounded [1/s²]
+SOME = 5  # every which interval is looked at for a first comparison with linear scaling
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,16 @@ class _Task:
         torques = path_torques(self.robot, self.friction, grid, self.wrench)
         return torques, path_limits(grid, torques, self.limits)
 
+    def excess(self, timed: TimedPath) -> np.ndarray:
+        """By how much of a limit each interval goes beyond one between its points (N,); ≤ 0: none."""
+        ahead, (q, dq, ddq) = timed.grid.between()
+        x = np.maximum(timed.x[:-1, None] + 2 * ahead * timed.u[:, None], 0.0)[..., None]
+        qd, qdd = np.sqrt(x) * dq, x * ddq + timed.u[:, None, None] * dq
+        torque = self.robot.inverse_dynamics(q, qd, qdd, self.wrench)
+        limits = ((torque, self.limits.torque), (qd, self.limits.velocity), (qdd, self.limits.acceleration))
+        share = [np.abs(value).max(1) / limit for value, limit in limits]
+        return np.asarray(np.max(share, axis=(0, 2)) - 1)
+
 
 def time_optimal(
     robot: Robot,
@@ -79,11 +93,12 @@ def time_optimal(
     number of intervals; where the path demands it, some are cut further.
     """
     check_robot(robot, trajectory)
-    if not isinstance(grid, int) or grid < 10:
+    count: object = grid
+    if not isinstance(count, int) or count < 10:
         raise MotionError(f"grid: found {grid!r}; a number of intervals, at least 10, is expected")
     limits = limits_for(robot, torque, velocity, acceleration)
     task = _Task(robot, friction_parts(robot), limits, tip_wrench(wrench))
-    first = path_grid(trajectory, int(grid), task.friction.rows)
+    first = path_grid(trajectory, grid, task.friction.rows)
     try:
         path, torques, x = _solved(task, first)
     except NoWay as problem:
@@ -91,6 +106,11 @@ def time_optimal(
         if scaled is None:
             raise MotionError(why_not(robot, first, task.on(first)[0], limits, problem.found)) from None
         return scaled
+    if x.max() > ENDLESS:
+        raise MotionError(
+            f"{robot.name}: no limit bounds the speed at {100 * path.nodes[x.argmax()]:.4g} % of the path; "
+            "give torque=, velocity= or acceleration="
+        )
     timed = TimedPath(path, x)
     result = TimeOptimal(
         Trajectory(timed.motion(f"{trajectory.motion.label}, in least time"), trajectory.step),
@@ -107,38 +127,46 @@ def time_optimal(
 def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
     """The given motion scaled linearly, where that takes less than the `least` time; else None.
 
-    It cannot but by what the grid costs: the given motion may be the fastest there is.
+    Where the given motion has the fastest shape there is, it may win by what the grid costs.
     """
-    given = grid.trajectory
-    _, rate = scaled_profile(grid, task.on(grid)[1])
-    starts_and_ends = np.abs(given([0.0, given.duration])[1]).max() <= 1e-9 * np.abs(given.qd).max()
-    if not starts_and_ends or not rate or given.duration / rate > 1.01 * least:
+    given, limits = grid.trajectory, task.limits
+    if np.abs(given([0.0, given.duration])[1] * grid.weights).max() > 1e-9:
+        return None  # it begins or ends at a speed that the result must not have
+    t = grid.t[::SOME, 2]
+    some = Samples(t, *given(t))  # these alone mostly say that it takes longer
+    rate = rate_within(limits, speed_parts(task.robot, some.q, some.qd, some.qdd, task.wrench), some, np.inf)
+    if rate.value <= 0 or given.duration >= least * rate.value:
         return None
-    given_limits = {name: getattr(task.limits, name) for name in ("torque", "velocity", "acceleration")}
     try:
-        scaled = scale_to_limits(task.robot, given, wrench=task.wrench, faster=True, **given_limits)
+        scaled = scale_to_limits(
+            task.robot,
+            given,
+            torque=limits.torque,
+            velocity=limits.velocity,
+            acceleration=limits.acceleration,
+            wrench=task.wrench,
+            faster=True,
+        )
     except MotionError:
         return None
     if scaled.trajectory.duration >= least:
         return None
     speed = np.append(grid.speed[:, 0], grid.speed[-1, 4]) / scaled.factor
     acceleration = grid.change[:, 2] / scaled.factor**2
-    return TimeOptimal(
-        scaled.trajectory, scaled.t, scaled.torque, grid.nodes, speed, acceleration, task.limits
-    )
+    return TimeOptimal(scaled.trajectory, scaled.t, scaled.torque, grid.nodes, speed, acceleration, limits)
 
 
 def _solved(task: _Task, grid: PathGrid) -> tuple[PathGrid, PathTorques, np.ndarray]:
     """The fastest x, on a grid fine enough to keep the limits between its points too."""
-    for _ in range(ROUNDS):
+    count = len(grid.s)
+    for rounds_left in range(ROUNDS, -1, -1):
         torques, limits = task.on(grid)
         x = best_profile(grid, limits)
-        finer = grid.split(np.ones(len(grid.s), bool))
-        _, between = task.on(finer)
-        at = np.interp(finer.s, grid.nodes, x)
-        u = np.repeat(TimedPath(grid, x).u, 2)
-        beyond = between.excess(at, u).reshape(-1, 2).max(1) > EXCESS
-        if not beyond.any():
+        beyond = task.excess(TimedPath(grid, x)) > EXCESS
+        change = limits.friction_change(x)
+        enough = max(CHANGE, change.sum() / (2 * count))  # not more than twice as many again
+        parts = np.maximum(1 + beyond, np.ceil(change / enough).clip(1, PARTS)).astype(int)
+        if parts.max() == 1 or not rounds_left:
             break
-        grid = grid.split(beyond)
+        grid = grid.cut(parts)
     return grid, torques, x

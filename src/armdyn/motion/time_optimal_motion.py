@@ -25,18 +25,17 @@ class TimedPath:
     def times(self) -> np.ndarray:
         """When the ends of the intervals are reached (N + 1,) [s]."""
         y = np.sqrt(self.x)
-        return np.append(0.0, np.cumsum(2 * np.diff(self.grid.nodes) / (y[1:] + y[:-1])))
+        return np.append(0.0, np.cumsum(2 * self.grid.ahead[:, 4] / (y[1:] + y[:-1])))
 
     @property
     def u(self) -> np.ndarray:
         """s̈ on the intervals (N,) [1/s²]."""
-        return np.asarray(np.diff(self.x) / (2 * np.diff(self.grid.nodes)))
+        return np.asarray(np.diff(self.x) / (2 * self.grid.ahead[:, 4]))
 
     @property
     def at_points(self) -> np.ndarray:
         """x at the points of the intervals (N, 5)."""
-        ahead = 2 * (self.grid.s - self.grid.s[:, :1])
-        found = self.x[:-1, None] + ahead * self.u[:, None]
+        found = self.x[:-1, None] + 2 * self.grid.ahead * self.u[:, None]
         found[:, 4] = self.x[1:]
         return np.asarray(np.maximum(found, 0.0))
 
@@ -46,24 +45,25 @@ class TimedPath:
 
     def evaluate(self, t: np.ndarray, side: Side) -> States:
         """Positions, velocities, accelerations (N, n) at times (N,)."""
-        times, nodes = self.times, self.grid.nodes
+        times, length = self.times, self.grid.ahead[:, 4]
         i = np.searchsorted(times[1:-1], t, side="right" if side == "after" else "left")
         late, speed, u = t - times[i], np.sqrt(self.x[i]), self.u[i]
-        s = (nodes[i] + late * (speed + u * late / 2)).clip(nodes[i], nodes[i + 1])
-        s = np.where(t == times[i + 1], nodes[i + 1], s)
-        rate = np.maximum(speed + u * late, 0.0)
-        q, dq, ddq = self._path(i, s)
+        ahead = (late * (speed + u * late / 2)).clip(0.0, length[i])
+        ends = t == times[i + 1]  # exactly: at the end the arm rests
+        ahead = np.where(ends, length[i], ahead)
+        rate = np.where(ends, np.sqrt(self.x[i + 1]), np.maximum(speed + u * late, 0.0))
+        q, dq, ddq = self._path(i, ahead)
         rate, u = rate[:, None], u[:, None]
         return q, rate * dq, rate**2 * ddq + u * dq
 
-    def _path(self, i: np.ndarray, s: np.ndarray) -> States:
-        """q, q', q'' at s (N,) on intervals i, derivatives from the inside of the interval.
+    def _path(self, i: np.ndarray, ahead: np.ndarray) -> States:
+        """q, q', q'' on intervals i (N,), `ahead` (N,) of their starts, derivatives from their inside.
 
         So they are those of its side where the path jumps, and a joint that turns around has the direction it
         has on the interval. Beside a point of rest they are taken where the grid takes them.
         """
         grid = self.grid
-        r = instants(grid, i, s)
+        r = instants(grid, i, ahead)
         start, end = grid.t[i, 0], grid.t[i, 4]
         rests = grid.speed[i][:, [0, 4]] < RESTING * grid.speed.max()
         first, last = (np.where(rest, NEAR, INSIDE) * (end - start) for rest in rests.T)
@@ -73,11 +73,12 @@ class TimedPath:
         return q, dq, ddq
 
 
-def instants(grid: PathGrid, i: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """The instants of the given motion (N,) at which it is at s (N,), on intervals i (N,)."""
-    part = np.sum(s[:, None] > grid.s[i, 1:4], -1)
+def instants(grid: PathGrid, i: np.ndarray, ahead: np.ndarray) -> np.ndarray:
+    """The instants of the given motion (N,) at which it is `ahead` (N,) of the starts of intervals i (N,)."""
+    part = np.sum(ahead[:, None] > grid.ahead[i, 1:4], -1)
     start, end = grid.t[i, part], grid.t[i, part + 1]
-    ahead, whole = s - grid.s[i, part], grid.s[i, part + 1] - grid.s[i, part]
+    whole = grid.ahead[i, part + 1] - grid.ahead[i, part]
+    ahead = ahead - grid.ahead[i, part]
     first, last = grid.speed[i, part], grid.speed[i, part + 1]
     # A first guess from a speed that is linear in time and covers the right distance.
     scale = 2 * whole / ((end - start) * (first + last))

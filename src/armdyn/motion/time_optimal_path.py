@@ -22,10 +22,14 @@ _INNER = np.sqrt(3 / 7)
 POINTS = np.array([-1.0, -_INNER, 0.0, _INNER, 1.0])
 WHOLE = np.array([1 / 10, 49 / 90, 32 / 45, 49 / 90, 1 / 10])
 _POWER = np.arange(1, 6)[:, None]
-PARTS = np.linalg.solve(np.vander(POINTS, increasing=True).T, (POINTS**_POWER - (-1.0) ** _POWER) / _POWER)
+_FROM_VALUES = np.linalg.inv(np.vander(POINTS, increasing=True).T)
+PARTS = _FROM_VALUES @ ((POINTS**_POWER - (-1.0) ** _POWER) / _POWER)
+BETWEEN = (POINTS[1:] + POINTS[:-1]) / 2
+_PARTS_BETWEEN = _FROM_VALUES @ ((BETWEEN**_POWER - (-1.0) ** _POWER) / _POWER)
 CLOSER = np.array(
-    [1 / 64, 1 / 16, 1 / 4]
-)  # of an interval in s: further points next to where the path stands
+    [1 / 16, 1 / 4]
+)  # of the first and last interval: further points next to where a piece ends
+ENDS = 0.5  # the points due to each end of a piece, where those due to its length are one
 RESTING = 1e-3  # of the top speed: slower ends of pieces are taken for points of rest
 NEAR = 0.02  # of an interval: how near to a point of rest the tangent is taken there
 TURN = 2 * np.pi  # rad of turning that deserve as many points as the whole length
@@ -42,6 +46,7 @@ class PathGrid:
     first: np.ndarray  # the intervals that begin a piece of the path, and N
     t: np.ndarray  # (N, 5) instants of the given motion [s]
     s: np.ndarray  # (N, 5), from 0 to 1
+    ahead: np.ndarray  # (N, 5) s from the interval's start, to its own accuracy however short the interval is
     q: np.ndarray  # (N, 5, n)
     dq: np.ndarray  # (N, 5, n) dq/ds
     ddq: np.ndarray  # (N, 5, n) d²q/ds²
@@ -54,14 +59,23 @@ class PathGrid:
         """The ends of the intervals (N + 1,), in s."""
         return np.append(self.s[:, 0], 1.0)
 
-    def split(self, which: np.ndarray) -> PathGrid:
-        """The path with the intervals that are True in `which` (N,) cut in two."""
-        repeats = 1 + which.astype(int)
-        start, end = (np.repeat(self.t[:, k], repeats) for k in (0, 4))
-        left = np.cumsum(repeats)[which] - 2
-        end[left] = start[left + 1] = self.t[which, 2]
-        first = np.append(0, np.cumsum(repeats))[self.first]
-        return _on_intervals(self.trajectory, self.weights, start, end, first)
+    def between(self) -> tuple[np.ndarray, States]:
+        """s from the start (N, 4) and q, q', q'' (N, 4, n) half-way between the five points."""
+        half = (self.t[:, 4:] - self.t[:, :1]) / 2
+        q, qd, qdd = self.trajectory(self.t[:, :1] + half * (BETWEEN + 1))
+        dq, ddq, _ = by_length(qd, qdd, self.weights, self.length)
+        return half * (self.speed @ _PARTS_BETWEEN), (q, dq, ddq)
+
+    def cut(self, parts: np.ndarray) -> PathGrid:
+        """The path with each interval cut into so many (N,) parts of equal duration."""
+        start, end = (np.repeat(self.t[:, k], parts) for k in (0, 4))
+        starts = np.append(0, np.cumsum(parts))
+        place = np.arange(starts[-1]) - np.repeat(starts[:-1], parts)
+        width, count = end - start, np.repeat(parts, parts)
+        last = place == count - 1
+        start = start + width * (place / count)
+        end = np.where(last, end, np.append(start[1:], end[-1]))
+        return _on_intervals(self.trajectory, self.weights, start, end, starts[self.first])
 
 
 def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathGrid:
@@ -76,9 +90,9 @@ def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathG
         raise MotionError("trajectory: it does not move, so there is no path to follow")
     breaks = np.concatenate([trajectory.jumps, crossings(trajectory, *table, weights, surfaces)])
     density = [_density(piece) for piece in pieces]
-    total = sum(d[-1] for d in density)
+    total = sum(d[-1] for _, d in density)
     instants = [
-        _instants(piece, d, max(8, round(count * d[-1] / total)), breaks)
+        _instants(piece, d, max(8, round(count * d[1][-1] / total)), breaks)
         for piece, d in zip(pieces, density, strict=True)
     ]
     start = np.concatenate([t[:-1] for t in instants])
@@ -97,37 +111,58 @@ def _rough(trajectory: Trajectory, count: int) -> tuple[tuple[np.ndarray, States
     return (t, states), weights
 
 
-def _density(piece: Piece) -> np.ndarray:
-    """The share of grid points due up to each instant of a piece: by its length and by its turns."""
-    along = (piece.speed[1:] + piece.speed[:-1]) / 2
-    turn = (piece.turning[1:] + piece.turning[:-1]) / 2
-    share = np.diff(piece.t) * (along / piece.whole + turn / TURN)
-    return np.concatenate([[0.0], np.cumsum(share)])
+def _density(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
+    """Instants of a piece, and the share of grid points due up to each: by length, by turns, and by its ends.
+
+    From a standing start speed grows with the square root of the distance, so points are due by that too.
+    """
+    distance, turn = (
+        np.append(0.0, np.cumsum(np.diff(piece.t) * (rate[1:] + rate[:-1]) / 2))
+        for rate in (piece.speed, piece.turning)
+    )
+    t, along = _closer(piece, distance / distance[-1])
+    ends = np.sqrt(along) + 1 - np.sqrt(np.maximum(1 - along, 0.0))
+    share = distance[-1] / piece.whole * (along + ENDS * ends) + np.interp(t, piece.t, turn) / TURN
+    return t, share
 
 
-def _instants(piece: Piece, density: np.ndarray, count: int, breaks: np.ndarray) -> np.ndarray:
+def _closer(piece: Piece, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Further instants in the first and last step, where the distance grows with the time or its square."""
+    power = np.where(piece.speed[[0, -1]] > RESTING * piece.speed.max(), 1, 2)
+    part = (np.arange(1, 16) / 16) ** 2
+    t, first, last = piece.t, piece.t[1] - piece.t[0], piece.t[-1] - piece.t[-2]
+    return (
+        np.concatenate([t[:1], t[0] + first * part, t[1:-1], (t[-1] - last * part)[::-1], t[-1:]]),
+        np.concatenate(
+            [
+                along[:1],
+                along[1] * part ** power[0],
+                along[1:-1],
+                (1 - (1 - along[-2]) * part ** power[1])[::-1],
+                along[-1:],
+            ]
+        ),
+    )
+
+
+def _instants(
+    piece: Piece, table: tuple[np.ndarray, np.ndarray], count: int, breaks: np.ndarray
+) -> np.ndarray:
     """The instants of the ends of the intervals of a piece; breaks replace the regular ones next to them."""
+    known, density = table
     regular = np.linspace(0.0, density[-1], count + 1)
     inside = np.unique(breaks[(breaks > piece.t[0]) & (breaks < piece.t[-1])])
     near = 1e-6 * (piece.t[-1] - piece.t[0])
     inside = inside[(inside - piece.t[0] > near) & (piece.t[-1] - inside > near)]
     inside = inside[np.diff(inside, prepend=-np.inf) > near]
-    t = np.interp(regular, density, piece.t)
+    t = np.interp(regular, density, known)
     t[0], t[-1] = piece.t[0], piece.t[-1]
     if inside.size:
-        places = np.interp(inside, piece.t, density)
+        places = np.interp(inside, known, density)
         spoilt = np.abs(regular[1:-1, None] - places).min(1) < density[-1] / count / 2
         t = np.unique(np.concatenate([t[:1], t[1:-1][~spoilt], inside, t[-1:]]))
-    return _closer_at_ends(t, piece)
-
-
-def _closer_at_ends(t: np.ndarray, piece: Piece) -> np.ndarray:
-    """Shorter intervals at both ends, where the path stands: there x begins with zero."""
-    moves = piece.speed[[0, -1]] > RESTING * piece.speed.max()
-    first, last = (CLOSER if moving else np.sqrt(CLOSER) for moving in moves)
-    return np.concatenate(
-        [t[:1], t[0] + (t[1] - t[0]) * first, t[1:-1], t[-1] - (t[-1] - t[-2]) * last[::-1], t[-1:]]
-    )
+    first, last = ((t[k] - t[j]) * CLOSER for j, k in ((0, 1), (-1, -2)))
+    return np.concatenate([t[:1], t[0] + first, t[1:-1], t[-1] + last[::-1], t[-1:]])
 
 
 def _on_intervals(
@@ -143,12 +178,15 @@ def _on_intervals(
     length = float(covered[:, 4].sum())
     ends = np.cumsum(covered[:, 4]) / length
     ends[-1] = 1.0
-    s = np.append(0.0, ends[:-1])[:, None] + covered / length
+    ahead = covered / length
+    s = np.append(0.0, ends[:-1])[:, None] + ahead
     s[:, 4] = ends
     _beside_rest(trajectory, t, speed, first, qd, qdd)
     dq, ddq, change = by_length(qd, qdd, weights, length)
     stops = _stops(dq * weights, first)
-    return PathGrid(trajectory, weights, length, first, t, s, q, dq, ddq, speed / length, change, stops)
+    return PathGrid(
+        trajectory, weights, length, first, t, s, ahead, q, dq, ddq, speed / length, change, stops
+    )
 
 
 def by_length(qd: np.ndarray, qdd: np.ndarray, weights: np.ndarray, length: float) -> States:

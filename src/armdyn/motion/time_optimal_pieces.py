@@ -10,6 +10,7 @@ from armdyn.motion.motion import States
 from armdyn.motion.trajectory import Trajectory
 
 REST = 1e-6  # of the top speed: slower is at rest
+FEW = 9  # instants that a piece is known at, at least
 SIGN = 1e-9  # of a surface's top speed: slower has no direction
 
 
@@ -42,8 +43,11 @@ def moving_pieces(trajectory: Trajectory, t: np.ndarray, states: States, weights
     for a, b in runs.reshape(-1, 2):
         # A run of moving instants, with the resting ones on either side: there the motion starts and ends.
         span = slice(max(a - 1, 0), min(b + 1, len(t)))
-        turning = _turning(states[1][span], states[2][span], weights)
-        pieces.append(Piece(t[span], speed[span], turning, whole))
+        instants, (_, qd, qdd) = t[span], (x[span] for x in states)
+        if len(instants) < FEW:
+            instants = np.linspace(instants[0], instants[-1], FEW)
+            _, qd, qdd = trajectory(instants)
+        pieces.append(Piece(instants, speed_of(qd, weights), _turning(qd, qdd, weights), whole))
     return pieces
 
 

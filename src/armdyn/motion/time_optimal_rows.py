@@ -71,13 +71,14 @@ class PathLimits:
     def has_viscous(self) -> bool:
         return bool(self.v.any())
 
+    def friction_change(self, x: np.ndarray) -> np.ndarray:
+        """By how much of a limit viscous friction changes along the intervals (N,), for x (N + 1,)."""
+        return np.asarray(np.abs(self.v).max((1, 2), initial=0.0) * np.abs(np.diff(np.sqrt(x))))
+
     def excess(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         """By how much of a limit each interval goes beyond one (N,), for x (N, 5) and u (N,); ≤ 0: none."""
         value = value_of(self, x, u)
-        beyond = np.maximum(value - self.high, self.low - value).max((1, 2), initial=-1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            speed = np.where(self.inner < MOST, np.sqrt(x / self.inner), 0.0).max(1)
-        return np.asarray(np.maximum(beyond, speed - 1))
+        return np.asarray(np.maximum(value - self.high, self.low - value).max((1, 2), initial=-1.0))
 
 
 def value_of(of: PathTorques | PathLimits, x: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -88,36 +89,30 @@ def value_of(of: PathTorques | PathLimits, x: np.ndarray, u: np.ndarray) -> np.n
 
 def path_limits(grid: PathGrid, torques: PathTorques, limits: JointLimits) -> PathLimits:
     """The limits that are finite, as rows."""
-    torque, acceleration = np.isfinite(limits.torque), np.isfinite(limits.acceleration)
-    none = np.zeros((*grid.s.shape, acceleration.sum()))
+    kept = [np.flatnonzero(np.isfinite(x)) for x in (limits.torque, limits.acceleration)]
+    per = [1 / limits.torque[kept[0]], 1 / limits.acceleration[kept[1]]]
+    first, shape = len(kept[0]), (*grid.s.shape, len(kept[0]) + len(kept[1]))
 
     def rows(of_torque: np.ndarray, of_acceleration: np.ndarray | None = None) -> np.ndarray:
-        first = of_torque[..., torque] / limits.torque[torque]
-        if of_acceleration is None:
-            return np.concatenate([first, none], -1)
-        return np.concatenate(
-            [first, of_acceleration[..., acceleration] / limits.acceleration[acceleration]], -1
-        )
+        result = np.zeros(shape)
+        np.multiply(of_torque[..., kept[0]], per[0], out=result[..., :first])
+        if of_acceleration is not None:
+            np.multiply(of_acceleration[..., kept[1]], per[1], out=result[..., first:])
+        return result
 
-    resting = np.zeros((*grid.s.shape, 1))
-    resting[:, 0, 0], resting[:, 4, 0] = grid.stops[:-1], grid.stops[1:]
-    dry = rows(torques.dry * resting)
+    low, high = np.full(shape, -1.0), np.full(shape, 1.0)
+    for stops, column in ((grid.stops[:-1], 0), (grid.stops[1:], 4)):
+        dry = torques.dry[stops, 0][:, kept[0]] * per[0]
+        low[stops, column, :first] += np.maximum(dry, 0.0)
+        high[stops, column, :first] += np.minimum(dry, 0.0)
     with np.errstate(divide="ignore"):
         speed = np.minimum(np.min(limits.velocity / np.abs(grid.dq), -1) ** 2, MOST)
     most = np.append(speed[:, 0], MOST)
     most[1:] = np.minimum(most[1:], speed[:, 4])
     most[grid.stops] = 0.0
-    return PathLimits(
-        a=rows(torques.a, grid.dq),
-        b=rows(torques.b, grid.ddq),
-        v=rows(torques.v),
-        c=rows(torques.c),
-        low=np.maximum(dry, 0.0) - 1,
-        high=np.minimum(dry, 0.0) + 1,
-        ahead=2 * (grid.s - grid.s[:, :1]),
-        most=most,
-        inner=speed,
-    )
+    a, b = rows(torques.a, grid.dq), rows(torques.b, grid.ddq)
+    ahead = 2 * grid.ahead
+    return PathLimits(a, b, rows(torques.v), rows(torques.c), low, high, ahead, most, speed)
 
 
 def linear_rows(limits: PathLimits, x: np.ndarray | None = None) -> PathRows:
@@ -125,24 +120,23 @@ def linear_rows(limits: PathLimits, x: np.ndarray | None = None) -> PathRows:
 
     A tangent lies above √x, so a limit that friction works against is nowhere exceeded by it.
     """
-    a, b, c = limits.a, limits.b, limits.c
+    b, c = limits.b, limits.c
     if x is not None:
         root = np.sqrt(np.maximum(x, 1e-12 * max(float(x.max()), 1e-300)))[..., None]
         v = np.where(x[..., None] > 0, limits.v, 0.0)  # at rest there is none
         b = b + v / (2 * root)
         c = c + v * (root / 2)
-    a = a + limits.ahead[..., None] * b
-    count = len(a)
-    a, b, low, high = (y.reshape(count, -1) for y in (a, b, limits.low - c, limits.high - c))
-    least = ZERO * np.abs(a).max(initial=1e-300)
+    a = limits.a + limits.ahead[..., None] * b
+    count, m = len(a), a.shape[1] * a.shape[2]
+    a, b, one, other = (y.reshape(count, m) for y in (a, b, limits.low - c, limits.high - c))
+    least = ZERO * max(np.abs(a).max(initial=0.0), 1e-300)
     per = 1 / np.where(np.abs(a) < least, np.copysign(least, a), a)
-    low, high = low * per, high * per
+    one, other = one * per, other * per
+    slope, low, high = (np.empty((count, m + 3)) for _ in range(3))
+    np.multiply(b, -per, out=slope[:, :m])
+    np.minimum(one, other, out=low[:, :m])
+    np.maximum(one, other, out=high[:, :m])
     # At inner points speed is bounded by rows that have no lower side.
     ahead = limits.ahead[:, 1:4]
-    return PathRows(
-        step=limits.ahead[:, 4],
-        slope=np.concatenate([-b * per, -1 / ahead], 1),
-        low=np.concatenate([np.minimum(low, high), np.full_like(ahead, -MOST)], 1),
-        high=np.concatenate([np.maximum(low, high), limits.inner[:, 1:4] / ahead], 1),
-        most=limits.most,
-    )
+    slope[:, m:], low[:, m:], high[:, m:] = -1 / ahead, -MOST, limits.inner[:, 1:4] / ahead
+    return PathRows(limits.ahead[:, 4], slope, low, high, limits.most)
