@@ -10,8 +10,10 @@ import sympy
 from typer.testing import CliRunner
 
 from armdyn import Robot, bundled_robots
-from armdyn.cli import app, main
+from armdyn.cli import app
+from commands import refused, rows, run
 
+VERBS = ("robots", "show", "derive", "trajectory", "torque", "scale", "simulate", "report")
 PLANAR_TAU2 = "tau[2] = (Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2)*qdd1 + (Il2 + ml2*l2**2 + kr2**2*Im2)*qdd2"
 FREE = """
 name = "free"
@@ -40,38 +42,10 @@ ELBOW = {
 }
 
 
-def run(*arguments):
-    """What a command that succeeds prints."""
-    result = CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
-    assert result.stderr == ""
-    return result.stdout
-
-
-def refused(monkeypatch, capsys, *arguments):
-    """The one line on stderr with which `armdyn …` stops, exit code 2."""
-    monkeypatch.setattr(sys, "argv", ["armdyn", *(str(a) for a in arguments)])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    assert stopped.value.code == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    lines = captured.err.splitlines()
-    assert len(lines) == 1, captured.err
-    assert lines[0].startswith("error: ")
-    return lines[0]
-
-
-def rows(text):
-    """The rows of the tables in an output, as lists of cells."""
-    lines = [line for line in text.splitlines() if line.startswith("│")]
-    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
-
-
 # ---- help, robots ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("verb", [[], ["robots"], ["show"], ["derive"], ["torque"]])
+@pytest.mark.parametrize("verb", [[], *([verb] for verb in VERBS)])
 def test_every_verb_has_help(verb):
     assert " ".join(["Usage:", "root", *verb]) in run(*verb, "--help")
 

@@ -1,0 +1,165 @@
+"""The verbs of motion: files that fit together, and what is refused."""
+
+import numpy as np
+import pytest
+
+from armdyn import Robot, Trajectory
+from commands import refused, rows, run
+
+START = "-1.4706289056333368, 2.9412578112666736"  # tip at (0.2, 0), elbow below
+
+
+def columns(path):
+    """The columns of a CSV file by name."""
+    names = path.read_text("utf-8").splitlines()[0].split(",")
+    return dict(zip(names, np.loadtxt(path, delimiter=",", skiprows=1, unpack=True), strict=True))
+
+
+def triangular(path):
+    end = "0.10016742116155979, 4.51205413806157"  # π/2 further
+    return run(
+        *("trajectory", "planar", "--profile", "triangular", "--from", START, "--to", end),
+        *("--duration", "0.5", "-o", path),
+    )
+
+
+def test_files_of_the_verbs_fit_together(tmp_path):
+    """Problem 7.9, from a motion to its scaling and a simulation of it."""
+    motion, torques, slow, fast, simulated = (
+        tmp_path / f"{x}.csv" for x in ("motion", "tau", "slow", "fast", "run")
+    )
+    assert "0.5 s, 501 samples" in triangular(motion)
+    found = rows(run("torque", "planar", "--trajectory", motion, "-o", torques))
+    assert [float(row[2]) for row in found] == pytest.approx([6044.757, -3980.084], abs=1e-2)
+    assert abs(columns(torques)["tau1"]).max() == pytest.approx(6044.757, abs=1e-2)
+
+    printed = run("scale", "planar", motion, "-o", slow)
+    assert "c² = 2.1549" in printed.replace("2.15490", "2.1549")
+    assert "bound by the torque of joint 1 ('link 1')" in printed
+    assert Trajectory.from_csv(slow).duration == pytest.approx(0.73398, abs=1e-5)
+    tau = columns_of_torques(slow, tmp_path)
+    assert abs(tau).max() == pytest.approx(3000, abs=1e-6)
+
+    assert "the least time on this path" in run("scale", "planar", motion, "--time-optimal", "-o", fast)
+    assert Trajectory.from_csv(fast).duration < 0.6
+
+    printed = run(
+        *("simulate", "planar", "--controller", "computed-torque", "--trajectory", slow, "-o", simulated)
+    )
+    assert "balance to" in printed
+    end = Trajectory.from_csv(slow).q[-1]
+    final = columns(simulated)
+    assert [final["q1"][-1], final["q2"][-1]] == pytest.approx(end, abs=1e-6)
+    again = Trajectory.from_csv(simulated)  # a run is a motion too
+    assert again.duration == pytest.approx(0.73398, abs=1e-5)
+
+
+def columns_of_torques(path, folder):
+    run("torque", "planar", "--trajectory", path, "-o", folder / "again.csv")
+    found = columns(folder / "again.csv")
+    return np.array([found["tau1"], found["tau2"]])
+
+
+def test_line_of_the_tip(tmp_path):
+    path = tmp_path / "line.csv"
+    run(
+        *("trajectory", "planar", "--from", START, "--line", "1.6, 0, 0"),
+        *("--acceleration-time", "0.15", "--max-velocity", "5", "-o", path),
+    )
+    tip = Robot.load("planar").pose(Trajectory.from_csv(path).q)[:, :3, 3]
+    assert tip[0] == pytest.approx([0.2, 0, 0], abs=1e-9)
+    assert tip[-1] == pytest.approx([1.8, 0, 0], abs=1e-9)
+    assert abs(tip[:, 1:]).max() < 1e-9
+
+
+def test_limits_of_each_joint_and_synchronised_joints(tmp_path):
+    path = tmp_path / "motion.csv"
+    law = (
+        "--profile",
+        "jerk-limited",
+        "--max-velocity",
+        "1, 2",
+        "--max-acceleration",
+        "4",
+        "--max-jerk",
+        "40",
+    )
+    run("trajectory", "planar", "--to", "pi/2, pi/4", *law, "--synchronised", "-o", path)
+    motion = Trajectory.from_csv(path)
+    assert motion.q[-1] == pytest.approx([np.pi / 2, np.pi / 4])
+    assert abs(motion.qd[:, 0]).max() == pytest.approx(1)
+    assert motion.qd[:, 1] == pytest.approx(motion.qd[:, 0] / 2)
+
+
+def test_free_fall_of_an_arm_keeps_its_energy(tmp_path):
+    path = tmp_path / "run.csv"
+    run("simulate", "planar", "--from", "0.3, 0.5", "--duration", "1", "--step", "0.01", "-o", path)
+    found = columns(path)
+    assert len(found["t"]) == 101
+    assert np.ptp(found["energy"]) < 1e-6 * abs(found["energy"][0])
+    run(
+        *("simulate", "planar", "--from", "0.3, 0.5", "--duration", "1", "--method", "rk4"),
+        *("--step", "0.001", "-o", tmp_path / "rk4.csv"),
+    )
+    assert columns(tmp_path / "rk4.csv")["q1"][-1] == pytest.approx(found["q1"][-1], abs=1e-8)
+
+
+def test_report_is_written_for_a_motion(tmp_path):
+    motion, page = tmp_path / "motion.csv", tmp_path / "report.html"
+    triangular(motion)
+    assert f"wrote {page}" in run("report", "planar", "--trajectory", motion, "-o", page)
+    assert "<title>two-link planar arm" in page.read_text("utf-8")
+
+
+TO = ("--to", "1, 1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give either --to, a posture, or --line"),
+        ((*TO, "--line", "1, 0, 0"), "give either --to, a posture, or --line"),
+        (TO, "takes two of acceleration_time, max_velocity"),
+        (("--to", "1", "--duration", "1"), "--to: expected 2 numbers"),
+        ((*TO, "--profile", "cubic"), "cubic needs --duration"),
+        ((*TO, "--profile", "cubic", "--duration", "0"), "duration"),
+        ((*TO, "--profile", "cubic", "--duration", "1", "--max-jerk", "1"), "--max-jerk: cubic takes"),
+        ((*TO, "--profile", "jerk-limited", "--max-velocity", "1"), "needs --max-acceleration, --max-jerk"),
+        ((*TO, "--duration", "1", "--max-velocity", "x"), "--max-velocity: unknown symbol 'x'"),
+        (("--line", "9, 0, 0", "--duration", "1", "--acceleration-time", "0.2"), "sample"),
+    ],
+)
+def test_motions_that_cannot_be_made_are_refused(monkeypatch, capsys, tmp_path, arguments, message):
+    path = tmp_path / "motion.csv"
+    assert message in refused(monkeypatch, capsys, "trajectory", "planar", *arguments, "-o", path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("torque", "planar"), "give either --q, a posture, or --trajectory"),
+        (("torque", "planar", "--q", "0, 0", "-o", "x.csv"), "--output belongs to --trajectory"),
+        (("torque", "planar", "--trajectory", "nosuch.csv"), "nosuch.csv: cannot be read"),
+        (("torque", "puma560", "--trajectory", "{motion}"), "it moves 2 joints, but PUMA 560 has 6"),
+        (("scale", "puma560", "{motion}", "-o", "x.csv"), "it moves 2 joints, but PUMA 560 has 6"),
+        (("scale", "planar", "{motion}", "--torque", "1", "-o", "x.csv"), "gravity and dry friction alone"),
+        (("scale", "planar", "{motion}", "--torque", "1, 2, 3", "-o", "x.csv"), "torque"),
+        (("simulate", "planar", "-o", "x.csv"), "--duration: missing"),
+        (("simulate", "planar", "--duration", "1", *TO, "-o", "x.csv"), "--controller goes with"),
+        (("simulate", "planar", "--duration", "1", "--controller", "pd", "-o", "x.csv"), "--controller goes"),
+        (
+            ("simulate", "planar", "--duration", "1", "--controller", "pd", *TO, "-o", "x.csv"),
+            "--controller pd needs --stiffness and --damping",
+        ),
+        (("simulate", "planar", "--duration", "-1", "-o", "x.csv"), "duration"),
+        (("report", "puma560", "--trajectory", "{motion}", "-o", "x.html"), "2 joints"),
+    ],
+)
+def test_what_does_not_fit_is_refused(monkeypatch, capsys, tmp_path, arguments, message):
+    motion = tmp_path / "motion.csv"
+    triangular(motion)
+    monkeypatch.chdir(tmp_path)
+    given = [str(a).replace("{motion}", str(motion)) for a in arguments]
+    assert message in refused(monkeypatch, capsys, *given)
+    assert not (tmp_path / "x.csv").exists()
