@@ -26,7 +26,7 @@ from rich.table import Table
 
 import armdyn
 
-MODULES = ("exact", "kernels")
+MODULES = ("exact", "kernels", "simulation")
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 
 

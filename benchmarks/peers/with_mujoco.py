@@ -21,7 +21,8 @@ class MuJoCo(Peer):
 
     def __init__(self, robot: Robot) -> None:
         try:
-            self.model = mujoco.MjModel.from_xml_string(mjcf(tree_of(robot)))
+            self.text = mjcf(tree_of(robot))
+            self.model = mujoco.MjModel.from_xml_string(self.text)
         except ValueError as error:
             raise Unsuitable(str(error).strip()) from error
         self.data = mujoco.MjData(self.model)
@@ -92,6 +93,16 @@ class MuJoCo(Peer):
         arguments = (pool, self.model, data, first, tau[:, None, :].copy(), last, sensors)
         return Call(_step, arguments, rows=rows, note="rollout, one step")
 
+    def simulation(self, q: np.ndarray, qd: np.ndarray, step: float, steps: int) -> list[Call]:
+        """Its own Runge–Kutta, stepped from Python and in one call; each gives the last state."""
+        model = mujoco.MjModel.from_xml_string(self.text)
+        model.opt.timestep, model.opt.integrator = step, mujoco.mjtIntegrator.mjINT_RK4
+        data, first = mujoco.MjData(model), np.hstack([0.0, q, qd])[None]
+        return [
+            Call(_stepped, (model, data, q, qd, steps), rows=steps, note="loop of mj_step"),
+            Call(_rolled_out, (model, data, first, steps), rows=steps, note="rollout, one call"),
+        ]
+
     def read(self, function: str, result: Any, state: State) -> Any:
         return np.vstack(result) if function == "jacobian" else np.array(result)
 
@@ -102,6 +113,20 @@ class MuJoCo(Peer):
 def _step(pool: Any, model: Any, data: Any, first: Any, tau: Any, last: Any, sensors: Any) -> np.ndarray:
     pool.rollout(model, data, first, tau, control_spec=_QFRC, state=last, sensordata=sensors)
     return last
+
+
+def _stepped(model: Any, data: Any, q: np.ndarray, qd: np.ndarray, steps: int) -> Any:
+    mujoco.mj_resetData(model, data)
+    data.qpos[:], data.qvel[:] = q, qd
+    for _ in range(steps):
+        mujoco.mj_step(model, data)
+    return data.qpos.copy(), data.qvel.copy()
+
+
+def _rolled_out(model: Any, data: Any, first: np.ndarray, steps: int) -> Any:
+    states, _ = rollout.rollout(model, data, first, nstep=steps)
+    n = (first.shape[1] - 1) // 2
+    return states[0, -1, 1 : 1 + n], states[0, -1, 1 + n :]
 
 
 def _full(model: Any, data: Any, B: np.ndarray) -> None:

@@ -65,6 +65,12 @@ class Pinocchio(Peer):
         calls = [self.single(function, (q, qd, x)) for q, qd, x in rows]
         return looped([call for call in calls if call], "loop of single calls")
 
+    def simulation(self, q: np.ndarray, qd: np.ndarray) -> Call:
+        """A step of Runge–Kutta for every row, of which only the four calls of `aba` are counted."""
+        tau = np.zeros(q.shape[-1])
+        rows = [(self.model, self.data, *state, tau) for state in zip(q, qd, strict=True)]
+        return Call(_four_calls, (pin.aba, rows), rows=len(rows), note="loop of 4 aba a step")
+
     def read(self, function: str, result: Any, state: State) -> Any:
         if function == "regressor":  # its columns are about joint frames: compare the torques
             return result @ self.parameters + self.model.armature * state[2]
@@ -77,6 +83,12 @@ class Pinocchio(Peer):
 def _returning(call: Any, arguments: tuple[Any, ...], result: np.ndarray) -> np.ndarray:
     call(*arguments)
     return result
+
+
+def _four_calls(aba: Any, rows: list[tuple[Any, ...]]) -> None:
+    for _ in range(4):
+        for arguments in rows:
+            aba(*arguments)
 
 
 def _joint(axis: np.ndarray) -> Any:

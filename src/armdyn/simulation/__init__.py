@@ -3,7 +3,7 @@
 from armdyn.simulation.controllers import ComputedTorque, Controller, OperationalControl, PDGravity
 from armdyn.simulation.errors import SimulationError, SimulationWarning
 from armdyn.simulation.run import Event, Run
-from armdyn.simulation.simulate import simulate
+from armdyn.simulation.simulation import simulate
 from armdyn.simulation.targets import TipLine, TipPoint
 
 __all__ = [

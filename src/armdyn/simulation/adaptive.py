@@ -22,6 +22,7 @@ from armdyn.simulation.run import Event, Kind
 from armdyn.simulation.trace import SPEED_LIMIT, Grid, Stop, Trace
 
 LOOKS = 4  # at how many instants of a step changes of mode are looked for
+BEYOND = 1e-11  # of half the distance of the levels: friction exactly at its level still holds
 MOST_AT_ONCE = 50  # changes of mode at one instant before it counts as a failure
 WORKS = ("torque", "wrench", "friction")
 
@@ -140,6 +141,8 @@ class _Motion:
 
     def _piece(self) -> str | None:
         """On from the present state in the present modes, to the next change or the end."""
+        if not np.isfinite(self.rate(self.t, self.y)).all():
+            return "the acceleration is not a finite number"
         solver = self._solver(self.t, self.y, self.end)
         while solver.status == "running":
             with np.errstate(all="ignore"):
@@ -179,7 +182,7 @@ class _Motion:
         margins = self.modes * plant.speeds(y[self.n : 2 * self.n])
         if sticks.any():
             q, qd, tau, wrench = self._given(t, y)
-            margins[sticks] = plant.held(q, qd, tau, wrench, self.modes)[1]
+            margins[sticks] = plant.held(q, qd, tau, wrench, self.modes)[1] + BEYOND
         return np.asarray(margins)
 
     def _first_change(self, solver: DOP853, dense: _Lazy) -> tuple[float, int] | None:
@@ -202,6 +205,8 @@ class _Motion:
 
         if margin(a) <= 0:  # just released, at zero speed, and going the wrong way
             return a
+        if margin(b) >= 0:  # dense output and step differ by rounding
+            return b
         return float(brentq(margin, a, b, xtol=1e-15 + 1e-15 * b, rtol=8.9e-16))
 
     def _change(self, solver: DOP853, dense: _Lazy, t: float, e: int) -> None:
@@ -211,22 +216,26 @@ class _Motion:
         y = self._state_at(start, t)
         t, y = self._polished(t, y, dense, e, solver.t - start)
         self.t, self.y = t, y
-        sticks, direction = before[e] == 0, before[e]
-        if sticks:
-            q, qd, tau, wrench = self._given(t, y)
-            f, _ = self.plant.held(q, qd, tau, wrench, before)
-            k = int(np.count_nonzero(before[:e] == 0))
-            middle = (self.plant.forward[e] + self.plant.backward[e]) / 2
-            direction = 1 if f[k] > middle else -1
         rest = self.plant.at_rest(y[n : 2 * n]) | (before == 0)
         rest[e] = True
         y[n : 2 * n] = self.plant.stopped(y[:n], y[n : 2 * n], rest)
         self._choose(rest)
-        if sticks and self.modes[e] == 0:  # at its level, neither here nor there: it is on its way out
-            self.modes[e] = direction
-        if not sticks and t == start and self.modes[e] == before[e]:  # released in vain
+        if before[e] == 0 and (self.modes == before).all():
+            self._let_go(rest, solver.t - start)
+        elif before[e] != 0 and t == start and self.modes[e] == before[e]:  # released in vain
             self.modes[e] = 0
         self._note(before)
+
+    def _let_go(self, rest: np.ndarray, step: float) -> None:
+        """Modes after a break-away: friction is exactly at its level, so they show only a little later."""
+        ahead = self.rate(self.t, self.y)
+        for part in (1e-7, 1e-5, 1e-3, 1e-1):
+            t = min(self.t + part * step, self.end)
+            q, qd, tau, wrench = self._given(t, self.y + (t - self.t) * ahead)
+            modes = self.plant.decide(q, qd, tau, wrench, self.modes, rest)
+            if (modes != self.modes).any():
+                self.modes = modes
+                return
 
     def _state_at(self, start: float, t: float) -> np.ndarray:
         """The state at t by steps of its own: more accurate than dense output."""
@@ -247,7 +256,7 @@ class _Motion:
         correction = -margin / slope if slope < 0 else 0.0
         if not abs(correction) <= h or t + correction > self.end:
             return t, y
-        return t + correction, y + correction * self.rate(t, y)
+        return float(t + correction), y + correction * self.rate(t, y)
 
     def _note(self, before: np.ndarray) -> None:
         for e in np.flatnonzero(before != self.modes):

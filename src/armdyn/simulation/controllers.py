@@ -191,10 +191,10 @@ class OperationalControl(Controller):
     posture: Array = None
     null_stiffness: Array = 0.0
     null_damping: Array = 10.0
-    damped: float = 0.01
+    damped: float = 2e-3
     saturated: bool = False
 
-    threshold: ClassVar[float] = 0.05  # see laws.damping
+    threshold: ClassVar[float] = 2e-3  # see laws.damping
 
     def __post_init__(self) -> None:
         if not isinstance(self.target, TipTarget):

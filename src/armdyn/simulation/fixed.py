@@ -80,6 +80,9 @@ def _compiled(
         signals = Signals(constants, part, halves)
         integrator.advance(state, signals, saved[start + 1 : stop + 1], grid.every, grid.h, SPEED_LIMIT)
         update(stop / grid.samples)
+        if not state[:, integrator.layout.saved].any():
+            saved[stop + 1 :] = np.nan
+            return
 
 
 def _signal(actuation: Actuation, grid: Grid) -> tuple[np.ndarray, bool]:
@@ -116,6 +119,9 @@ def _by_python(
             integrator.bodies, integrator.layout, state, at, saved[k + 1 : k + 2], grid.every, h, SPEED_LIMIT
         )
         update((k + 1) / grid.samples)
+        if not state[:, integrator.layout.saved].any():
+            saved[k + 2 :] = np.nan
+            return
 
 
 def _events(

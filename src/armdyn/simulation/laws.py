@@ -127,35 +127,20 @@ def _braking(q: Scalars, qd: Scalars, given: Given) -> Scalars:
 
 
 def damping(M: Sequence[Sequence[Any]], rows: Sequence[int], damped: float, threshold: float) -> Scalars:
-    """What is added to the diagonal of M near a singularity: mean · damped · lack², lack = 1 − v/threshold^m.
+    """What is added to the diagonal of M near a singularity: mean · damped · (1 − v/threshold)² if v is less.
 
-    The means of M's diagonal are of displacements and of turns apart, as their units differ. v, det(M) over
-    the product of the means, is 1 for a ball and 0 where a direction is lost. The damping fades in without
-    a jump.
+    The means of M's diagonal are of displacements and of turns apart, as their units differ. v = 1/trace(M⁻¹)
+    with M divided by them lies between the least eigenvalue and an m-th of it. The damping fades in without a
+    jump.
     """
-    groups = [[i for i, k in enumerate(rows) if (k < 3) == linear] for linear in (True, False)]
-    means: Scalars = [0] * len(rows)
-    for group in groups:
+    m = len(rows)
+    means: Scalars = [0] * m
+    for linear in (True, False):
+        group = [i for i, k in enumerate(rows) if (k < 3) == linear]
         for i in group:
             means[i] = sum((M[j][j] for j in group[1:]), M[group[0]][group[0]]) / len(group)
-    v: Any = 1
-    for d, mean in zip(_pivots(M), means, strict=True):
-        v = v * (d / mean)
-    lack = 1 - v / threshold ** len(rows)
+    lifted = [[M[i][j] + (1e-9 * means[i] if i == j else 0) for j in range(m)] for i in range(m)]
+    inverse = solve(lifted, [[1 if i == j else 0 for i in range(m)] for j in range(m)])
+    lack = 1 - 1 / (threshold * dot([inverse[i][i] for i in range(m)], means))
     lack = lack.maximum(0) if hasattr(lack, "maximum") else np.maximum(lack, 0.0)
     return [mean * damped * (lack * lack) for mean in means]
-
-
-def _pivots(M: Sequence[Sequence[Any]]) -> Scalars:
-    """The pivots of Gauss's elimination; their product is the determinant. A pivot of zero is no error."""
-    m = len(M)
-    A = [list(row) for row in M]
-    pivots: Scalars = []
-    for k in range(m):
-        pivots.append(A[k][k])
-        inverse = 1 / (A[k][k] + 1e-30)
-        for i in range(k + 1, m):
-            factor = A[i][k] * inverse
-            for j in range(k + 1, m):
-                A[i][j] = A[i][j] - factor * A[k][j]
-    return pivots

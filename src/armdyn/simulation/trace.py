@@ -8,7 +8,7 @@ import numpy as np
 
 from armdyn.simulation.run import Event
 
-SPEED_LIMIT = 1e6  # rad/s or m/s: an arm this fast has diverged
+SPEED_LIMIT = 1e4  # rad/s or m/s: an arm this fast has diverged
 
 
 @dataclass(frozen=True)
