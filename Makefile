@@ -9,12 +9,12 @@ PYTEST := $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format bench clean
+.PHONY: help demo test test-all lint format figures bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-demo: $(VENV)/installed  ## derive, prove and evaluate the planar arm; writes build/demo/planar.md
+demo: $(VENV)/installed  ## derive, prove, move and scale the planar arm; writes the report build/demo/planar.html
 	$(BIN)/python examples/demo.py
 
 test: lint  ## lint, then every test but the slow ones
@@ -31,6 +31,9 @@ lint: $(VENV)/installed-dev  ## ruff (rules and format) and mypy, changing nothi
 format: $(VENV)/installed-dev  ## let ruff fix and format the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+figures: $(VENV)/installed  ## draw the figures of docs/ again
+	$(BIN)/python docs/draw.py
 
 bench: $(VENV)/installed-bench  ## run the benchmarks against other libraries
 	$(BIN)/python benchmarks/run.py
