@@ -30,6 +30,7 @@ CLOSER = np.array(
     [1 / 16, 1 / 4]
 )  # of the first and last interval: further points next to where a piece ends
 ENDS = 0.5  # the points due to each end of a piece, where those due to its length are one
+NOTHING = 1e-12  # rad or m: joints that move less do not move
 RESTING = 1e-3  # of the top speed: slower ends of pieces are taken for points of rest
 NEAR = 0.02  # of an interval: how near to a point of rest the tangent is taken there
 TURN = 2 * np.pi  # rad of turning that deserve as many points as the whole length
@@ -86,8 +87,6 @@ def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathG
     """
     table, weights = _rough(trajectory, count)
     pieces = moving_pieces(trajectory, *table, weights)
-    if not pieces:
-        raise MotionError("trajectory: it does not move, so there is no path to follow")
     breaks = np.concatenate([trajectory.jumps, crossings(trajectory, *table, weights, surfaces)])
     density = [_density(piece) for piece in pieces]
     total = sum(d[-1] for _, d in density)
@@ -107,7 +106,9 @@ def _rough(trajectory: Trajectory, count: int) -> tuple[tuple[np.ndarray, States
     t = np.unique(np.concatenate([regular, trajectory.motion.knots]))
     states = trajectory(t)
     top = np.abs(states[1]).max(0)
-    weights = 1 / np.maximum(top, max(0.01 * top.max(), 1e-300))  # a joint that hardly moves hardly counts
+    if top.max() * trajectory.duration < NOTHING:
+        raise MotionError("trajectory: it does not move, so there is no path to follow")
+    weights = 1 / np.maximum(top, 0.01 * top.max())  # a joint that hardly moves hardly counts
     return (t, states), weights
 
 

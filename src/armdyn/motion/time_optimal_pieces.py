@@ -11,6 +11,7 @@ from armdyn.motion.trajectory import Trajectory
 
 REST = 1e-6  # of the top speed: slower is at rest
 FEW = 9  # instants that a piece is known at, at least
+STILL = 1e-9  # of the speed one step on: slower is not moving yet
 SIGN = 1e-9  # of a surface's top speed: slower has no direction
 
 
@@ -33,22 +34,34 @@ def moving_pieces(trajectory: Trajectory, t: np.ndarray, states: States, weights
     """The pieces of a motion known at instants t; rests may be points or last."""
     t, states = _with_slowest(trajectory, t, states, weights)
     speed = speed_of(states[1], weights)
-    least = REST * speed.max()
-    if least == 0:
-        return []
-    moves = speed > least
+    moves = speed > REST * speed.max()
     runs = np.flatnonzero(np.diff(np.concatenate([[False], moves, [False]]).astype(int)))
     whole = float(np.sum(np.diff(t) * (speed[1:] + speed[:-1]) / 2))
     pieces = []
     for a, b in runs.reshape(-1, 2):
-        # A run of moving instants, with the resting ones on either side: there the motion starts and ends.
-        span = slice(max(a - 1, 0), min(b + 1, len(t)))
-        instants, (_, qd, qdd) = t[span], (x[span] for x in states)
+        start = t[a] if a == 0 else _boundary(trajectory, t[a - 1], t[a], weights)
+        end = t[b - 1] if b == len(t) else _boundary(trajectory, t[b], t[b - 1], weights)
+        instants = np.unique(np.concatenate([[start], t[a:b], [end]]))
         if len(instants) < FEW:
-            instants = np.linspace(instants[0], instants[-1], FEW)
-            _, qd, qdd = trajectory(instants)
+            instants = np.linspace(start, end, FEW)
+        _, qd, qdd = trajectory(instants)
         pieces.append(Piece(instants, speed_of(qd, weights), _turning(qd, qdd, weights), whole))
     return pieces
+
+
+def _boundary(trajectory: Trajectory, rest: float, moving: float, weights: np.ndarray) -> float:
+    """Where the motion starts that rests at one instant, perhaps for longer, and moves at another."""
+
+    def rests(t: float) -> bool:
+        return float(speed_of(trajectory(t)[1], weights)) <= least
+
+    least = STILL * float(speed_of(trajectory(moving)[1], weights))
+    if not rests(rest + 0.01 * (moving - rest)):
+        return rest
+    for _ in range(60):
+        middle = (rest + moving) / 2
+        rest, moving = (middle, moving) if rests(middle) else (rest, middle)
+    return moving
 
 
 def _turning(qd: np.ndarray, qdd: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -102,9 +115,10 @@ def crossings(
     moves = path > REST * path.max()
     cells, surface = np.nonzero((signs[1:] != signs[:-1]) & (moves[1:] & moves[:-1])[:, None])
     a, b, sign = t[cells], t[cells + 1], signs[cells, surface]
+    least = np.where(sign * signs[cells + 1, surface] < 0, 0.0, least[surface])  # a change of sign is sharp
     for _ in range(50 if cells.size else 0):
         middle = (a + b) / 2
         now = np.sum(trajectory(middle)[1] * surfaces[surface], -1)
-        same = direction(now, least[surface]) == sign
+        same = direction(now, least) == sign
         a, b = np.where(same, middle, a), np.where(same, b, middle)
     return np.asarray((a + b) / 2)

@@ -1,0 +1,161 @@
+"""Linear scaling: the book's problem, friction against a search over c, what is impossible."""
+
+from math import acos, pi
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import armdyn
+from armdyn import Robot
+from armdyn.motion.errors import MotionError
+from armdyn.motion.scaling import scale_to_limits
+from armdyn.motion.trajectory import Trajectory
+from arms import law, robots
+from one_joint import along, one_joint
+
+
+def example(step: float = 1e-3) -> tuple[Robot, Trajectory]:
+    """Example 7.2: both joints by π/2 in 0.5 s, from the lower elbow with the tip at (0.2, 0) m."""
+    q0 = np.array([-acos(0.1), 2 * acos(0.1)])
+    return Robot.load("planar"), Trajectory.triangular(q0, q0 + pi / 2, 0.5, step=step)
+
+
+def needed(robot: Robot, trajectory: Trajectory, c: float) -> np.ndarray:
+    """Torques of the motion made c times as long, by inverse dynamics."""
+    at = trajectory.samples()
+    return np.asarray(robot.inverse_dynamics(at.q, at.qd / c, at.qdd / c**2))
+
+
+def test_problem_7_9() -> None:
+    robot, trajectory = example()
+    slow = scale_to_limits(robot, trajectory)
+    assert slow.factor**2 == pytest.approx(2.1549, abs=5e-5)
+    assert slow.trajectory.duration == pytest.approx(0.73398, abs=5e-6)
+    assert np.abs(slow.torque).max() == pytest.approx(3000, rel=1e-12)
+    assert (slow.kind, slow.joint) == ("torque", 0)
+    assert slow.instant == pytest.approx(slow.trajectory.duration / 2)
+    # If the acceleration just before the switching instant is missed, the factor is too small.
+    q, qd, qdd = trajectory.q, trajectory.qd, trajectory.qdd
+    g = robot.gravity(q)
+    scaled = robot.inverse_dynamics(q, qd, qdd) - g
+    missed = (np.abs(scaled) / (3000 - np.sign(scaled) * g)).max()
+    assert missed == pytest.approx(2.1394, abs=5e-5)
+    assert 0.5 * missed**0.5 == pytest.approx(0.73133, abs=5e-6)
+
+
+def test_scaled_motion_and_inverse_dynamics() -> None:
+    robot, trajectory = example()
+    slow = scale_to_limits(robot, trajectory)
+    np.testing.assert_allclose(needed(robot, trajectory, slow.factor), slow.torque, rtol=1e-12, atol=1e-9)
+    at = slow.trajectory.samples()
+    assert slow.trajectory.step == trajectory.step
+    assert np.abs(robot.inverse_dynamics(at.q, at.qd, at.qdd)).max() <= 3000 * (1 + 1e-12)
+    np.testing.assert_allclose(slow.trajectory.jumps, slow.factor * trajectory.jumps, rtol=1e-15)
+    for side in ("before", "after"):
+        scaled, given = slow.trajectory(slow.trajectory.jumps, side), trajectory(trajectory.jumps, side)
+        np.testing.assert_array_equal(scaled[0], given[0])
+        np.testing.assert_allclose(scaled[2], given[2] / slow.factor**2, rtol=1e-14)
+
+
+def test_within_limits_nothing_changes_unless_faster() -> None:
+    robot, trajectory = example()
+    same = scale_to_limits(robot, trajectory, torque=1e5)
+    assert (same.factor, same.kind, same.joint, same.instant) == (1.0, None, None, None)
+    fast = scale_to_limits(robot, trajectory, torque=1e5, faster=True)
+    assert fast.factor < 1
+    assert np.abs(fast.torque).max() == pytest.approx(1e5, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["velocity", "acceleration"])
+def test_limits_of_velocity_and_acceleration(kind: str) -> None:
+    robot, trajectory = example()
+    largest = {"velocity": np.abs(trajectory.qd).max(0), "acceleration": np.abs(trajectory.qdd).max(0)}[kind]
+    slow = scale_to_limits(robot, trajectory, torque=np.inf, **{kind: [largest[0], largest[1] / 2]})
+    assert slow.factor == pytest.approx(2.0 if kind == "velocity" else 2**0.5, rel=1e-12)
+    assert (slow.kind, slow.joint) == (kind, 1)
+
+
+@law(robots((1, 4), rotors=("exact", "reflected")), st.integers(0, 2**32 - 1), examples=12)
+def test_least_factor_and_search(robot: Robot, seed: int) -> None:
+    """With viscous and Coulomb friction, offsets and coupled motors: nothing below c does, c does."""
+    armdyn.set_backend("evaluator")
+    try:
+        rng = np.random.default_rng(seed)
+        start, end = rng.uniform(-1.5, 1.5, (2, robot.n))
+        trajectory = Trajectory.trapezoidal(start, end, max_velocity=3.0, acceleration_time=0.1, step=0.02)
+        limit = np.abs(needed(robot, trajectory, 1e9)).max(0) * rng.uniform(1.01, 1.5, robot.n) + 0.1
+        slow = scale_to_limits(robot, trajectory, torque=limit)
+        excess = (np.abs(needed(robot, trajectory, slow.factor)) / limit).max()
+        assert excess <= 1 + 1e-9
+        if slow.kind is None:
+            assert slow.factor == 1
+            return
+        assert excess == pytest.approx(1, abs=1e-9)
+        for c in np.linspace(1, slow.factor, 40)[:-1]:
+            assert (np.abs(needed(robot, trajectory, c)) / limit).max() > 1
+    finally:
+        armdyn.set_backend("compiled")
+
+
+def test_admissible_factors_in_two_pieces() -> None:
+    """Braking against gravity with friction: possible fast, impossible at medium speed, possible slowly."""
+    robot = one_joint(inertia=2.0, torque=10.0, offset=9.0, viscous=6.0)
+    # One sample that counts: q̇ = 1, q̈ = −4, so the torque is 9 + 6k − 8k² for the rate k.
+    trajectory = along(1, 0.1, lambda t: ([t - 2 * t**2], [1 - 4 * t], [-4 + 0 * t])).with_step(0.1)
+    torque = [needed(robot, trajectory, 1 / k)[0, 0] for k in (1.0, 0.375, 0.05)]
+    assert torque[0] < 10 < torque[1]
+    assert torque[2] < 10
+    assert scale_to_limits(robot, trajectory).factor == 1.0
+    slower = scale_to_limits(robot, trajectory, velocity=0.9)  # the piece that is too fast is now closed
+    assert slower.factor == pytest.approx(1 / 0.9, rel=1e-12)
+    slower = scale_to_limits(robot, trajectory, velocity=0.4)
+    assert slower.torque[0, 0] == pytest.approx(10, rel=1e-12)
+    assert 1 / slower.factor == pytest.approx((6 - (36 - 32) ** 0.5) / 16, rel=1e-9)
+
+
+def test_a_constant_wrench_counts() -> None:
+    robot, trajectory = example()
+    h = np.array([500, 500, 0, 0, 0, 0.0])
+    slow = scale_to_limits(robot, trajectory, wrench=h)
+    at = slow.trajectory.samples()
+    assert np.abs(robot.inverse_dynamics(at.q, at.qd, at.qdd, h)).max() == pytest.approx(3000, rel=1e-9)
+    assert slow.factor != scale_to_limits(robot, trajectory).factor
+
+
+def test_impossible_by_gravity_names_joint_and_instant() -> None:
+    robot, trajectory = example()
+    with pytest.raises(
+        MotionError, match=r"joint 1 \('link 1'\) at t = .* s of the given motion: gravity and"
+    ):
+        scale_to_limits(robot, trajectory, torque=[50, 3000])
+    with pytest.raises(MotionError, match="no speed of this motion is possible"):
+        scale_to_limits(robot, trajectory, torque=[50, 3000])
+
+
+def test_impossible_slowly_but_not_fast_says_so() -> None:
+    robot = one_joint(inertia=2.0, torque=10.0, offset=12.0, viscous=0.0)
+    trajectory = along(1, 0.1, lambda t: ([t - t**2], [1 - 2 * t], [-2 + 0 * t])).with_step(0.1)
+    assert scale_to_limits(robot, trajectory).factor == 1.0  # 12 − 4 N m
+    with pytest.raises(
+        MotionError, match=r"slowing down does not help, there it could only pass at speed, at most 2\.345"
+    ):
+        scale_to_limits(robot, trajectory, acceleration=0.8)
+
+
+def test_wrong_input_is_refused() -> None:
+    robot, trajectory = example()
+    for problem, arguments in {
+        "torque: one number, or 2": {"torque": [1, 2, 3]},
+        "the limit of joint 2 .* is -1; positive": {"torque": [1, -1]},
+        "velocity: the limit of joint 1 .* is nan": {"velocity": np.nan},
+        "wrench: found shape": {"wrench": np.zeros(5)},
+        "wrench: found shape .*six numbers": {"wrench": np.zeros((3, 6))},
+        "no limit bounds": {"torque": np.inf, "faster": True},
+    }.items():
+        with pytest.raises(armdyn.ArmdynError, match=problem):
+            scale_to_limits(robot, trajectory, **arguments)
+    with pytest.raises(MotionError, match=r"it moves 1 joints, but two-link planar arm has 2"):
+        scale_to_limits(robot, Trajectory.cubic([0], [1], 1.0))
+    with pytest.raises(MotionError, match="expected a Trajectory, found ndarray"):
+        scale_to_limits(robot, np.zeros(3))  # type: ignore[arg-type]
