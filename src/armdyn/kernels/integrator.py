@@ -11,7 +11,6 @@ import ctypes
 import struct
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -164,15 +163,7 @@ def signals_at(signals: Signals) -> At:
 
 def _body(name: str, program: Program) -> Body:
     """A program as a function of all its input columns that gives all its output columns."""
-    sizes = [size for _, size in program.inputs]
-    shapes = [shape for _, shape in program.outputs]
-    kernel = Kernel(name, program.inputs, shapes, lambda: program, cache.digest_of(str(program)))
-    edges = np.cumsum(sizes)[:-1]
-
-    def body(columns: np.ndarray) -> np.ndarray:
-        results = kernel(*np.split(columns, edges, axis=-1))
-        flat = results if isinstance(results, tuple) else (results,)
-        rows = columns.shape[:-1]
-        return np.concatenate([y.reshape(*rows, prod(s)) for y, s in zip(flat, shapes, strict=True)], axis=-1)
-
-    return body
+    columns = (("columns", sum(size for _, size in program.inputs)),)
+    results = (("columns", (len(program.results),)),)
+    flat = Program(columns, results, program.nodes, program.results)
+    return Kernel(name, columns, [shape for _, shape in results], lambda: flat, cache.digest_of(str(flat)))

@@ -31,12 +31,6 @@ class Plant:
     def __init__(self, robot: Robot) -> None:
         self.robot, self.n = robot, robot.n
         parts = friction_parts(robot)
-        if (wrong := np.flatnonzero(parts.forward < parts.backward)).size:
-            e = int(wrong[0])
-            raise SimulationError(
-                f"friction of {_surface_name(robot, parts.rows[e])}: found {parts.forward[e]:g} forward and "
-                f"{parts.backward[e]:g} backward; the first must not be less than the second"
-            )
         dry = parts.forward > parts.backward
         even = ~dry  # the same both ways: an offset
         self.rows, self.forward, self.backward = parts.rows[dry], parts.forward[dry], parts.backward[dry]
@@ -172,6 +166,17 @@ class Plant:
         found[(f <= low + margin) & (rate < -threshold)] = -1
         new[rest] = found
         return new
+
+
+def check_friction(robot: Robot) -> None:
+    """Refuse dry friction that would push."""
+    parts = friction_parts(robot)
+    if (wrong := np.flatnonzero(parts.forward < parts.backward)).size:
+        e = int(wrong[0])
+        raise SimulationError(
+            f"friction of {_surface_name(robot, parts.rows[e])}: found {parts.forward[e]:g} forward and "
+            f"{parts.backward[e]:g} backward; the first must not be less than the second"
+        )
 
 
 def _most_inside(

@@ -29,7 +29,8 @@ def progress_bar(label: str, shown: bool | None) -> Iterator[Update]:
 
     def update(part: float) -> None:
         if not bars and monotonic() - start > AFTER:
-            bar = Progress(console=Console(stderr=True), transient=True)
+            console = Console(stderr=True)
+            bar = Progress(console=console, transient=console.is_terminal)
             bar.add_task(label, total=1.0)
             bar.start()
             bars.append(bar)

@@ -12,6 +12,7 @@ from armdyn.simulation.actuation import Actuation, actuation
 from armdyn.simulation.adaptive import Tolerance, integrate_adaptive
 from armdyn.simulation.errors import SimulationError, SimulationWarning
 from armdyn.simulation.fixed import integrate_fixed
+from armdyn.simulation.plant import check_friction
 from armdyn.simulation.progress import progress_bar
 from armdyn.simulation.run import Run
 from armdyn.simulation.trace import Grid, Stop, Trace
@@ -51,6 +52,7 @@ def simulate(
         raise SimulationError(f"robot: expected a Robot, found {type(robot).__name__}")
     if method not in ("adaptive", "rk4"):
         raise SimulationError(f"method: found {method!r}; allowed: 'adaptive', 'rk4'")
+    check_friction(robot)
     q, qd = _states(robot, q0, qd0)
     batch, n = q.shape[:-1], robot.n
     grid = _grid(duration, step, step if output is None else output, method)
