@@ -64,7 +64,7 @@ def with_toppra(robot: Robot, points: np.ndarray, limits: JointLimits, grid: int
     return float(instance.compute_trajectory(0, 0).duration)
 
 
-# Arm, limits other than its own, dry friction, TOPP-RA's grid: the same, but where its own error at that is 0.9 %.
+# Arm, limits other than its own, dry friction, TOPP-RA's grid: ours, or a finer one where its error is 0.9 %.
 CASES: dict[str, tuple[str, dict[str, Any], bool, int]] = {
     "planar": ("planar", {}, False, GRID),
     "planar, slow and gentle": ("planar", {"velocity": 3.0, "acceleration": 20.0}, False, GRID),

@@ -1,0 +1,75 @@
+"""Scaling of motions: least time along a path against TOPP-RA, and linear scaling.
+
+Durations are compared before anything is timed. TOPP-RA knows no viscous friction; the Panda has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from timing import Call, race
+
+from armdyn import Robot
+from armdyn.motion import Trajectory, scale_to_limits, time_optimal
+from armdyn.motion.motion import Motion
+
+TITLE = "Motions: wall time, all set-up included"
+GRID = 500
+ROUNDS = 30
+AGREEMENT = 5e-3  # of the duration
+
+Row = tuple[str, float, float | None]
+
+
+def points(robot: Robot) -> np.ndarray:
+    """Waypoints within the joints' ranges."""
+    rng = np.random.default_rng(1)
+    middle = np.array([0, 0, 0, -1.6, 0, 1.6, 0]) if robot.name == "Panda" else np.zeros(robot.n)
+    return np.asarray(rng.uniform(-1, 1, (6, robot.n)) + middle)
+
+
+def path(waypoints: np.ndarray) -> Trajectory:
+    """The spline through waypoints that TOPP-RA has too."""
+    spline = CubicSpline(np.linspace(0, 1, len(waypoints)), waypoints)
+    derivatives = [spline, spline.derivative(1), spline.derivative(2)]
+
+    def evaluate(t: np.ndarray, side: str) -> Any:
+        return tuple(f(t) for f in derivatives)
+
+    return Trajectory(Motion(waypoints.shape[1], 1.0, evaluate))
+
+
+def measure() -> Iterator[Row]:
+    """Ours with TOPP-RA's time as the target, where it is installed."""
+    panda, puma = Robot.load("panda"), Robot.load("puma560")
+    waypoints = points(panda)
+
+    def least_time(robot: Robot, through: np.ndarray) -> Any:
+        return time_optimal(robot, path(through), grid=GRID)
+
+    given = Trajectory.quintic(waypoints[0], waypoints[1], 1.0)
+    calls = [
+        Call(least_time, (panda, waypoints)),
+        Call(least_time, (puma, points(puma))),
+        Call(scale_to_limits, (panda, given)),
+    ]
+    if find_spec("toppra"):
+        from peers.with_toppra import least_time as theirs
+
+        fast = time_optimal(panda, path(waypoints), grid=GRID)
+        peer = theirs(panda.inverse_dynamics, waypoints, fast.limits, GRID)
+        apart = abs(fast.duration / peer().duration - 1)
+        if not apart <= AGREEMENT:
+            raise AssertionError(f"durations differ by {100 * apart:.2g} %")
+        calls.append(Call(peer, ()))
+    seconds = [1e-9 * ns for ns in race(calls, ROUNDS, shortest=0.03)]
+    other = seconds[3] if len(seconds) > 3 else None
+    yield f"least time, Panda, 7 joints, {GRID} intervals: armdyn", seconds[0], other
+    if other is not None:
+        yield "the same: TOPP-RA, seidel, interpolation scheme", other, None
+    yield f"least time, PUMA 560 with viscous and dry friction, {GRID} intervals: armdyn", seconds[1], None
+    yield "linear scaling, Panda, 1 s in steps of 1 ms: armdyn", seconds[2], None
