@@ -47,13 +47,11 @@ def _notation(robot: Robot) -> Markup:
     if "revolute" in kinds:
         variables.append("ϑᵢ is the angle of revolute joint i")
     if "prismatic" in kinds:
-        variables.append("dᵢ (or qᵢ) the displacement of prismatic joint i")
-    text = f"{', '.join(variables)}; on the right-hand sides"
+        variables.append("dᵢ (qᵢ where a length is called dᵢ) is the displacement of prismatic joint i")
     return paragraph(
-        text[0].upper() + text[1:] if not text.startswith("ϑ") else text,
-        " cᵢ and sᵢ are cosine and sine of an angle, with several indices of the sum of those angles. The "
-        "equations are exact: they come from the energies by Lagrange's equations and hold for every posture "
-        "and motion.",
+        f"In these equations {', '.join(variables)}; cᵢ and sᵢ on the right-hand sides are cosine and sine "
+        "of an angle, with several indices of the sum of those angles. They are exact: they come from the "
+        "energies by Lagrange's equations and hold for every posture and motion."
     )
 
 

@@ -16,6 +16,8 @@ from armdyn.expression import Expression
 from armdyn.report.drawing import svg
 from armdyn.report.tables import Cell, Grid, Values
 
+# A browser asks for nothing outside of the page, and runs nothing in it.
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _VOID = frozenset({"img", "meta", "br"})
 
 
@@ -52,6 +54,10 @@ def code(text: str) -> Markup:
 
 def items(entries: Iterable[str]) -> Markup:
     return tag("ul", *(tag("li", entry) for entry in entries))
+
+
+def warning(*children: str) -> Markup:
+    return tag("div", paragraph(*children), class_="warning")
 
 
 def scrolling(*children: str) -> Markup:
@@ -164,6 +170,7 @@ class Page:
         head = tag(
             "head",
             tag("meta", charset="utf-8"),
+            tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
             tag("meta", name="color-scheme", content="light dark"),
             tag("title", self.title),

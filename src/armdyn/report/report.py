@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from armdyn.report.about_section import add_description, add_robot, free_symbols
 from armdyn.report.equation_section import add_equations
 from armdyn.report.example_motion import default_motion
 from armdyn.report.motion_section import add_motion, add_torques
-from armdyn.report.page import Page, grid, paragraph
+from armdyn.report.page import Page, grid, paragraph, warning
 from armdyn.report.scaling_section import add_scaling
 from armdyn.report.strength_section import add_ellipsoids, add_fall, add_rotors
 from armdyn.report.tables import operations_grid
@@ -61,14 +62,23 @@ def report(robot: Robot, trajectory: Trajectory | None = None, *, wrench: Any = 
     add_robot(page, robot, middle, "half-way along the motion of section 4")
     add_description(page, robot)
     add_equations(page, robot)
-    add_motion(page, robot, trajectory, text, wrench)
-    add_torques(page, robot, trajectory, wrench)
-    add_scaling(page, robot, trajectory, wrench)
-    add_ellipsoids(page, robot, trajectory)
-    add_rotors(page, robot, trajectory)
-    add_fall(page, robot, trajectory)
+    _attempt(add_motion, page, robot, trajectory, text, wrench)
+    _attempt(add_torques, page, robot, trajectory, wrench)
+    _attempt(add_scaling, page, robot, trajectory, wrench)
+    for add in (add_ellipsoids, add_rotors, add_fall):
+        _attempt(add, page, robot, trajectory)
     _add_operations(page, robot)
     return page.html()
+
+
+def _attempt(add: Callable[..., None], page: Page, *arguments: Any) -> None:
+    """Add a section; where the robot makes it impossible, the section says why."""
+    try:
+        add(page, *arguments)
+    except ArmdynError as problem:
+        page.sections[-1].add(warning(f"This is not possible here: {problem}."))
+    except ZeroDivisionError:  # forward dynamics of an arm without inertia
+        page.sections[-1].add(warning("This is not possible here: the inertia matrix cannot be inverted."))
 
 
 def _add_operations(page: Page, robot: Robot) -> None:

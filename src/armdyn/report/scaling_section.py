@@ -12,7 +12,7 @@ from armdyn.motion.scaling import Scaled, scale_to_limits
 from armdyn.motion.time_optimal import TimeOptimal, time_optimal
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report.comparison_figures import plot_path_speed, plot_scaling
-from armdyn.report.page import Markup, Page, Section, number, paragraph, tag
+from armdyn.report.page import Markup, Page, Section, number, paragraph, warning
 from armdyn.robot import Robot
 
 
@@ -70,7 +70,7 @@ def _attempt(section: Section, what: str, work: Any, *arguments: Any) -> Any:
     try:
         return work(*arguments)
     except ArmdynError as problem:
-        section.add(tag("div", paragraph(f"{what} is not possible: {problem}."), class_="warning"))
+        section.add(warning(f"{what} is not possible: {problem}."))
         return None
 
 

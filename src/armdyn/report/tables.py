@@ -124,7 +124,11 @@ def operations_grid(robot: Robot) -> Grid:
     """Operations of each function, next to how the book's algorithms grow with n."""
     rows: list[tuple[Cell, ...]] = []
     for name in OPERATIONS:
-        program = robot.program(name)
+        try:
+            program = robot.program(name)
+        except ZeroDivisionError:  # forward dynamics of an arm without inertia
+            rows.append((name, "", "", "", "the inertia matrix cannot be inverted"))
+            continue
         pairs = max(program.counts.get("sin", 0), program.counts.get("cos", 0))
         per_joint = f"{program.operations / robot.n:.0f}"
         rows.append((name, str(program.operations), str(pairs), per_joint, _GROWTH.get(name, "")))

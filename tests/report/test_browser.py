@@ -1,0 +1,90 @@
+"""The report in a real browser: no messages, nothing asked of the network, every picture there."""
+
+import json
+import re
+import shutil
+import subprocess
+from html import escape
+
+import pytest
+
+from armdyn import Robot
+from armdyn.report import write_report
+from armdyn.report.page import POLICY
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--enable-logging=stderr",
+    "--v=0",
+    "--virtual-time-budget=10000",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # the browser's own wishes stay unheard
+]
+INLINE = "'unsafe-inline'"
+COUNT = """<script>
+const pictures = [...document.images].filter(x => x.complete && x.naturalWidth > 100).length;
+const formula = document.querySelector('math[display=block]').getBoundingClientRect();
+const table = document.querySelector('mtable mtr').children;
+document.title = JSON.stringify({
+  pictures, width: formula.width, height: formula.height,
+  aligned: table[0].getBoundingClientRect().right <= table[1].getBoundingClientRect().left + 1,
+  overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+});
+</script>"""
+
+
+def browse(page, folder, *options):
+    """What a browser makes of a page: its DOM, its messages, the addresses it asked for."""
+    log = folder / "net.json"
+    arguments = [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"--log-net-log={log}", *options]
+    run = subprocess.run(
+        [*arguments, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert run.returncode == 0, run.stderr[-2000:]
+    messages = [line for line in run.stderr.splitlines() if ":CONSOLE" in line]
+    events = [event.get("params", {}) for event in json.loads(log.read_text())["events"]]
+    pages = [x for x in events if x.get("initiator", "not an origin") != "not an origin"]  # not the browser's
+    asked = {x["url"] for x in pages if not x["url"].startswith(("file:", "data:"))}
+    return run.stdout, messages, asked
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine")
+@pytest.mark.parametrize("width", [1200, 500])
+@pytest.mark.parametrize("name", ["planar", "puma560"])
+def test_report_opens_without_messages_requests_or_missing_pictures(name, width, tmp_path):
+    page = write_report(Robot.load(name), tmp_path / "report.html")
+    text = page.read_text("utf-8")
+    allowed = text.replace(escape(POLICY), f"{escape(POLICY)}; script-src {escape(INLINE)}")
+    assert allowed != text
+    page.write_text(allowed.replace("</body>", f"{COUNT}</body>"), "utf-8")
+    dom, messages, asked = browse(page, tmp_path, f"--window-size={width},900")
+    assert messages == []
+    assert asked == set()
+    found = json.loads(re.search(r"<title>(.*?)</title>", dom)[1])
+    assert found["pictures"] == text.count("<img ") > 8
+    assert found["width"] > 100
+    assert found["height"] > 20
+    assert found["aligned"]
+    assert found["overflow"] <= 0, "the page is wider than the window"
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine")
+def test_this_test_would_see_a_message_a_request_and_a_missing_picture(tmp_path):
+    page = tmp_path / "bad.html"
+    formula = "<math display='block'><mtable><mtr><mtd>a</mtd><mtd>b</mtd></mtr></mtable></math>"
+    picture = "<img src='http://127.0.0.1:9/x.png'>"
+    script = "<script>console.error('no')</script>"
+    page.write_text(f"<!doctype html><body>{picture}{formula}{script}{COUNT}</body>")
+    dom, messages, asked = browse(page, tmp_path)
+    assert len(messages) >= 1
+    assert any("127.0.0.1:9" in address for address in asked)
+    assert json.loads(re.search(r"<title>(.*?)</title>", dom)[1])["pictures"] == 0

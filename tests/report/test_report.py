@@ -1,0 +1,171 @@
+"""Reports: whole, self-contained, escaped, the same every time, for every robot."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, bundled_robots
+from armdyn.report import write_report
+from armdyn.report.equation_section import add_equations
+from armdyn.report.page import Page
+from report.pages import check_page
+
+NUMERIC = ["robot", "description", "equations", "motion", "torques", "scaling", "ellipsoids", "rotors"]
+NUMERIC += ["simulation", "operations"]
+QUICK = ("rp",)  # and the planar arm, below
+
+
+def written(robot, folder, *arguments, **options):
+    path = write_report(robot, folder / "report.html", *arguments, **options)
+    return path.read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def planar_page(tmp_path_factory):
+    return written(Robot.load("planar"), tmp_path_factory.mktemp("report"))
+
+
+def arm(*links, **top):
+    zeros = {"a": 0, "alpha": 0, "d": 0, "theta": 0}
+    table = {"name": "arm", "convention": "dh", "gravity": [0, -9.81, 0], **top}
+    return {**table, "link": [{**zeros, **link} for link in links]}
+
+
+LINK = {
+    "name": "rod",
+    "joint": "revolute",
+    "a": 1,
+    "mass": 2,
+    "com": [-0.5, 0, 0],
+    "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1},
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in bundled_robots()]
+)
+def test_every_report_is_whole_and_needs_nothing_else(name, tmp_path):
+    robot = Robot.load(name)
+    check_whole(robot, written(robot, tmp_path))
+
+
+def check_whole(robot, text):
+    page = check_page(text)
+    assert [x for x in page.ids if not x.startswith("figure-")] == NUMERIC
+    assert len(text) < 3_000_000
+    assert len(page.all("img")) >= 7
+    assert robot.name in page.words
+    assert "This is not possible here" not in page.words
+    assert "nan" not in page.words.lower().split()
+
+
+def test_report_of_the_planar_arm_gives_the_numbers_of_the_book(planar_page):
+    check_whole(Robot.load("planar"), planar_page)
+    page = check_page(planar_page)
+    assert "c² = 2.1549" in page.words  # problem 7.9
+    assert "0.734 s instead of 0.5 s" in page.words
+    assert "terms compared" in page.words
+    assert len(page.all("math")) > 20
+
+
+def test_two_reports_are_the_same_bytes(planar_page, tmp_path):
+    assert written(Robot.load("planar"), tmp_path) == planar_page
+
+
+SCRIPT = """
+import sys
+from armdyn import Robot
+from armdyn.report.report import report
+sys.stdout.buffer.write(report(Robot.load("planar")).encode())
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_write_the_same_bytes(planar_page):
+    """Whatever the order in which they hash."""
+    for seed in ("0", "12345"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, check=True, env=environment)
+        assert run.stdout.decode() == planar_page
+
+
+def test_names_are_escaped(tmp_path):
+    nasty = '<script>alert("1")</script> & $a_1$ 臂'
+    first = {**LINK, "name": nasty}
+    second = {**LINK, "name": "<b>bold</b>", "motor": {"gear": 50, "inertia": 0.001}}
+    text = written(Robot.from_dict(arm(first, second, name=f"robot {nasty}", tip="<b>bold</b>")), tmp_path)
+    page = check_page(text)
+    assert nasty in page.words
+    assert "<b>bold</b>" in page.words
+    assert not page.all("b")
+
+
+def test_robots_with_free_symbols_get_equations_and_a_word_about_numbers(tmp_path):
+    robot = Robot.from_dict(
+        arm({**LINK, "mass": "m1"}, symbols={"m1": "free", "g": 9.81}, gravity=[0, "-g", 0])
+    )
+    page = check_page(written(robot, tmp_path))
+    assert page.ids == ["robot", "description", "equations"]
+    assert "Without a value" in page.words
+    assert not page.all("img")
+    assert len(page.all("math")) > 5
+
+
+def test_impossible_torques_are_said_and_the_rest_is_there(tmp_path):
+    robot = Robot.from_dict(arm({**LINK, "limits": {"torque": 1}}))
+    page = check_page(written(robot, tmp_path))
+    assert "Scaling the motion linearly is not possible: joint 1 ('rod')" in page.words
+    assert [x for x in page.ids if not x.startswith("figure-")] == NUMERIC
+
+
+@pytest.mark.parametrize(
+    "link", [{"name": "point", "joint": "revolute"}, {"name": "s", "joint": "prismatic"}]
+)
+def test_degenerate_robots_get_a_report_that_says_what_is_impossible(link, tmp_path):
+    page = check_page(written(Robot.from_dict(arm(link)), tmp_path))
+    assert "This is not possible here" in page.words
+    assert [x for x in page.ids if not x.startswith("figure-")] == NUMERIC
+
+
+def test_warnings_about_the_description_are_shown(tmp_path):
+    with pytest.warns(PhysicsWarning):
+        robot = Robot.from_dict(arm({**LINK, "inertia": {"zz": 1}}))
+    page = check_page(written(robot, tmp_path))
+    assert "What looks wrong in the description" in page.words
+    assert robot.warnings[0] in page.words
+
+
+def test_a_given_motion_is_the_one_reported(tmp_path):
+    robot = Robot.load("pendulum")
+    motion = Trajectory.quintic([0.1], [0.45], 2.5)
+    page = check_page(written(robot, tmp_path, motion, wrench=[10, 0, 0, 0, 0, 0]))
+    assert "The motion given: quintic, 2.5 s." in page.words
+    assert "The tip presses on its surroundings all along." in page.words
+    assert "tip wrench" in page.words
+    assert "at q = (0.275) rad" in page.words
+
+
+def test_a_motion_of_another_robot_is_refused(tmp_path):
+    motion = Trajectory.quintic(np.zeros(3), np.ones(3), 1.0)
+    with pytest.raises(ArmdynError, match="found 3 joints; 'two-link planar arm' has 2"):
+        write_report(Robot.load("planar"), tmp_path / "report.html", motion)
+
+
+def test_a_path_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ArmdynError, match="cannot write"):
+        write_report(Robot.load("pendulum"), tmp_path / "file" / "report.html")
+
+
+def test_long_equations_are_outlined():
+    """Seven joints: sizes, the shortest entries, and where to find the rest."""
+    page = Page("panda", "")
+    add_equations(page, Robot.load("panda"))
+    found = check_page(page.html())
+    assert "armdyn derive" in found.words
+    assert "terms, too many to read here" in found.words
+    assert "skew-symmetric" in found.words
+    assert len(page.html()) < 100_000

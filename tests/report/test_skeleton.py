@@ -1,0 +1,117 @@
+"""What is drawn of an arm is where the arm is."""
+
+import numpy as np
+import pytest
+
+import armdyn
+from armdyn import Robot, bundled_robots
+from armdyn.report import plot_arm
+from armdyn.report.drawing import svg
+from armdyn.report.example_motion import default_motion
+from armdyn.report.skeleton import skeleton
+from armdyn.report.views import plane_normal, view_of
+from arms import assert_same, generators, law, robots, state
+
+PLANAR = {"pendulum", "planar", "planar3", "pr", "rp", "rmit2r", "cartesian", "cartesian45"}
+
+
+@pytest.mark.parametrize("name", bundled_robots())
+def test_tip_joints_and_links_hang_together(name):
+    robot = Robot.load(name)
+    q = np.random.default_rng(1).uniform(0.1, 0.9, robot.n)
+    drawn = skeleton(robot, q)
+    pose = robot.pose(q)
+    assert np.allclose(drawn.tip, pose[:3, 3])
+    assert np.allclose(drawn.tip_axes, pose[:3, :3])
+    assert len(drawn.joints) == robot.n
+    ends = [line[k] for body in drawn.lines for line in body for k in (0, -1)]
+    known = [np.zeros(3), drawn.tip, *(joint.point for joint in drawn.joints)]
+    for end in ends:
+        assert min(np.abs(end - point).max() for point in known) < 1e-9
+
+
+@pytest.mark.parametrize("name", bundled_robots())
+def test_a_joint_moves_the_tip_about_its_drawn_axis(name):
+    robot = Robot.load(name)
+    q = np.random.default_rng(2).uniform(0.1, 0.9, robot.n)
+    drawn, J = skeleton(robot, q), robot.jacobian(q)
+    for i, joint in enumerate(drawn.joints):
+        by_joint = np.cross(joint.axis, drawn.tip - joint.point) if joint.revolute else joint.axis
+        assert np.allclose(J[:3, i], by_joint)
+
+
+@pytest.mark.parametrize("name", bundled_robots())
+def test_planar_arms_are_seen_at_right_angles_and_upright(name):
+    robot = Robot.load(name)
+    drawn = skeleton(robot, np.full(robot.n, 0.5))
+    view = view_of(robot, drawn)
+    axes = np.array([view.right, view.up, view.towards])
+    assert np.allclose(axes @ axes.T, np.eye(3))
+    assert np.linalg.det(axes) == pytest.approx(1)
+    assert view.planar == (name in PLANAR)
+    gravity = np.array([robot.model.number(x) for x in robot.model.gravity])
+    if np.abs(view.matrix @ gravity).max() > 1e-9:
+        assert view.flat(gravity)[1] < 0  # things fall down on paper
+        assert abs(view.flat(gravity)[0]) < 1e-9
+
+
+def test_motors_sit_on_their_carriers():
+    robot = Robot.load("planar")
+    drawn = skeleton(robot, [0.4, 0.7])
+    first, second = drawn.motors
+    assert np.allclose(first.point, 0)
+    assert np.allclose(second.point, robot.pose([0.4, 0.7], "link 1")[:3, 3])
+    assert [motor.joint for motor in drawn.motors] == [0, 1]
+    assert skeleton(robot.with_rotors("none"), [0.4, 0.7]).motors == ()
+
+
+@pytest.fixture
+def evaluated():
+    """Random arms are used once: they are evaluated, not compiled."""
+    armdyn.set_backend("evaluator")
+    yield
+    armdyn.set_backend("compiled")
+
+
+@pytest.mark.usefixtures("evaluated")
+@law(robots(), generators(), examples=10)
+def test_random_arms_are_drawn_where_they_are(robot, rng):
+    q, _, _ = state(robot, rng)
+    drawn, J = skeleton(robot, q), robot.jacobian(q)
+    assert_same(drawn.tip, robot.pose(q)[:3, 3])
+    for i, joint in enumerate(drawn.joints):
+        if J[:, i].any():  # a joint on the way to the tip
+            by_joint = np.cross(joint.axis, drawn.tip - joint.point) if joint.revolute else joint.axis
+            assert_same(J[:3, i], by_joint, 1e-9)
+    svg(plot_arm(robot, q))
+
+
+@pytest.mark.parametrize("name", bundled_robots())
+def test_default_motion_keeps_to_the_limits(name):
+    robot = Robot.load(name)
+    motion = default_motion(robot).trajectory
+    for i, link in enumerate(robot.model.moving):
+        limits = link.limits
+        if limits.position is not None:
+            low, high = (robot.model.number(x) for x in limits.position)
+            assert low <= motion.q[:, i].min()
+            assert motion.q[:, i].max() <= high
+        if limits.velocity is not None:
+            assert np.abs(motion.qd[:, i]).max() <= 0.8001 * robot.model.number(limits.velocity)
+        if limits.acceleration is not None:
+            assert np.abs(motion.qdd[:, i]).max() <= 0.8001 * robot.model.number(limits.acceleration)
+
+
+def test_default_motion_of_the_planar_arm_is_that_of_figure_7_5():
+    robot = Robot.load("planar")
+    motion = default_motion(robot).trajectory
+    assert motion.duration == 0.5
+    assert np.allclose(robot.pose(motion.q[0])[:3, 3], [0.2, 0, 0])
+    assert np.allclose(motion.q[-1] - motion.q[0], np.pi / 2)
+    assert robot.pose(motion.q[0], "link 1")[1, 3] < 0  # elbow down
+    assert np.abs(motion.qd).max() == pytest.approx(2 * np.pi / 2 / 0.5)
+
+
+def test_plane_of_an_arm_is_found_only_where_there_is_one():
+    assert np.allclose(plane_normal(skeleton(Robot.load("planar"), [0.1, 0.2])), [0, 0, 1])
+    assert plane_normal(skeleton(Robot.load("scara"), [0.1, 0.2, 0.1, 0.3])) is None
