@@ -17,7 +17,8 @@ from armdyn import Robot
 from armdyn.motion import Trajectory, scale_to_limits, time_optimal
 from armdyn.motion.motion import Motion
 
-TITLE = "Motions: wall time, all set-up included"
+TITLE = "Motions, all set-up included"
+CLOCK = "wall time"
 GRID = 500
 ROUNDS = 30
 AGREEMENT = 5e-3  # of the duration

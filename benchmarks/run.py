@@ -108,7 +108,6 @@ def main(arguments: list[str]) -> int:
     if unknown:
         print(f"unknown benchmark '{unknown[0]}'; there are: {', '.join(MODULES)}", file=sys.stderr)
         return 2
-    on = f"processor time of one thread on {machine()}"
     console = Console() if sys.stdout.isatty() else Console(width=120)
     for name in names or MODULES:
         module = importlib.import_module(name)
@@ -117,6 +116,7 @@ def main(arguments: list[str]) -> int:
             if missed:
                 console.print(f"{missed} of the targets missed", style="red")
             continue
+        on = f"{getattr(module, 'CLOCK', 'processor time of one thread')} on {machine()}"
         figures = [Figure(*row) for row in module.measure()]
         show(f"{module.TITLE}\n{on}", figures, console)
         console.print(f"saved {save(name, module.TITLE, figures, on)}", highlight=False, soft_wrap=True)

@@ -158,15 +158,16 @@ def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
 
 def _solved(task: _Task, grid: PathGrid) -> tuple[PathGrid, PathTorques, np.ndarray]:
     """The fastest x, on a grid fine enough to keep the limits between its points too."""
-    count = len(grid.s)
+    count, known = len(grid.s), None
     for rounds_left in range(ROUNDS, -1, -1):
         torques, limits = task.on(grid)
-        x = best_profile(grid, limits)
+        x = best_profile(grid, limits, known)
         beyond = task.excess(TimedPath(grid, x)) > EXCESS
         change = limits.friction_change(x)
         enough = max(CHANGE, change.sum() / (2 * count))  # not more than twice as many again
         parts = np.maximum(1 + beyond, np.ceil(change / enough).clip(1, PARTS)).astype(int)
         if parts.max() == 1 or not rounds_left:
             break
-        grid = grid.cut(parts)
+        nodes, grid = grid.nodes, grid.cut(parts)
+        known = np.interp(grid.s, nodes, x)
     return grid, torques, x

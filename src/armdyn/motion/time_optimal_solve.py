@@ -34,10 +34,20 @@ class NoWay(Exception):
         self.found = found
 
 
-def best_profile(grid: PathGrid, limits: PathLimits) -> np.ndarray:
-    """x at the ends of the intervals (N + 1,)."""
+def best_profile(grid: PathGrid, limits: PathLimits, known: np.ndarray | None = None) -> np.ndarray:
+    """x at the ends of the intervals (N + 1,); `known` (N, 5) is the best one, from another grid."""
     if not limits.has_viscous:
         return _passed(limits, None)
+    if known is not None:
+        try:
+            return _converged(limits, known)
+        except NoWay:
+            pass
+    return _searched(grid, limits)
+
+
+def _searched(grid: PathGrid, limits: PathLimits) -> np.ndarray:
+    """The best profile of those that the beginnings lead to."""
     profiles: list[np.ndarray] = []
     failure: NoWay | None = None
     for begin in (_from_scaled, _from_relaxed):
