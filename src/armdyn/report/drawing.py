@@ -22,7 +22,7 @@ INK = "#1a1a1a"
 GREY = "#6b6b6b"
 PALE = "#d8d8d8"
 
-# Colours differ in lightness too, and no two lines of a panel share a dash.
+# Colours differ in lightness too. There is one more dash than colours: 72 curves before two look the same.
 COLOURS = ("#1a1a1a", "#1668a8", "#c1440e", "#5d7f13", "#7d3f98", "#008577", "#8c6d1f", "#6b6b6b")
 DASHES: tuple[Dash, ...] = (
     "-",
@@ -33,6 +33,7 @@ DASHES: tuple[Dash, ...] = (
     (0, (7, 1.6, 1.2, 1.6, 1.2, 1.6)),
     (0, (10, 3)),
     (0, (2.5, 1.4, 1.2, 1.4)),
+    (0, (12, 2, 3, 2)),
 )
 
 # A sum, behind its parts.

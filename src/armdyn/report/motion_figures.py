@@ -78,7 +78,8 @@ def plot_contributions(robot: Robot, trajectory: Trajectory, wrench: Any = None)
     """The torques of a motion by what causes them, a panel for each joint, as in figures 7.6, 7.8 and 7.11.
 
     Up to three joints every cause has its own curve (inertia and centrifugal torques of each joint, Coriolis
-    torques of each pair); above that the curves of a kind are added. The pale line is the whole torque.
+    torques of each pair) and looks the same in all panels; above that the curves of a kind are added. The
+    pale line is the whole torque.
     Rotor coupling is what exact rotors add to the diagonal model.
     """
     samples = on_paper(trajectory)
@@ -87,10 +88,11 @@ def plot_contributions(robot: Robot, trajectory: Trajectory, wrench: Any = None)
     least = 1e-9 * np.abs(total).max()  # smaller curves are rounding
     if robot.n <= _DETAILED:
         figure, panels = sheet(0.45 + 2.25 * robot.n, robot.n, 1, sharex=True)
+        shown = [{n: y for n, y in parts.at(i) if np.abs(y).max() > least} for i in range(robot.n)]
+        look = {name: k for k, name in enumerate(dict.fromkeys(name for curves in shown for name in curves))}
         for i, panel in enumerate(panels[:, 0]):
-            shown = [("total", total[:, i]), *((n, y) for n, y in parts.at(i) if np.abs(y).max() > least)]
-            lines = [curve(panel, samples.t, y, k - 1, name) for k, (name, y) in enumerate(shown)]
-            lines[0].set(**TOTAL)
+            lines = [curve(panel, samples.t, total[:, i], 0, "total", **TOTAL)]
+            lines += [curve(panel, samples.t, y, look[name], name) for name, y in shown[i].items()]
             _finish(panel, lines, effort_label(robot, i), joint_title(robot, i))
         panels[-1, 0].set_xlabel("time [s]")
         return figure
