@@ -5,7 +5,7 @@ import pytest
 
 import armdyn
 from armdyn.kernels.integrator import Integrator, Signals
-from armdyn.kernels.integrator_ir import Layout, Programs
+from armdyn.kernels.integrator_layout import Layout, Programs
 from armdyn.program import record
 
 NOTHING = Signals(np.zeros((1, 0)), np.zeros((1, 1, 0)))

@@ -23,8 +23,14 @@ def forward_dynamics(
     return qdd
 
 
-def solve(B: list[list[Scalar]], columns: Sequence[Sequence[Scalar]]) -> list[list[Scalar]]:
-    """Solve B x = b for symmetric positive definite B and several b by LDLᵀ, without pivoting."""
+def solve(
+    B: list[list[Scalar]], columns: Sequence[Sequence[Scalar]], free: Sequence[Scalar] | None = None
+) -> list[list[Scalar]]:
+    """Solve B x = b for symmetric positive definite B and several b by LDLᵀ, without pivoting.
+
+    With `free`, only rows where it is 1 are solved; where it is 0, x is: such a row, its 1/d being zero,
+    neither gives nor takes in the elimination.
+    """
     n = len(B)
     L: list[list[Scalar]] = [[0] * n for _ in range(n)]
     D: list[Scalar] = [0] * n
@@ -38,7 +44,7 @@ def solve(B: list[list[Scalar]], columns: Sequence[Sequence[Scalar]]) -> list[li
         pivot = B[i][i]
         for k in range(i):
             pivot = pivot - L[i][k] * LD[k]
-        D[i] = 1 / pivot
+        D[i] = (1 if free is None else free[i]) / pivot
     return [_substituted(L, D, column) for column in columns]
 
 

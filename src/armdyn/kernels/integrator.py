@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from armdyn.kernels import cache
-from armdyn.kernels.integrator_ir import FIELDS, Layout, Programs, integrator_ir
+from armdyn.kernels.integrator_ir import integrator_ir
+from armdyn.kernels.integrator_layout import FIELDS, Layout, Programs
 from armdyn.kernels.kernel import Kernel, get_backend
 from armdyn.kernels.machine import compile_ir, is_full, load_object, loaded, lock, toolchain, vector_bytes
 from armdyn.kernels.stepping import At, Body, take_steps

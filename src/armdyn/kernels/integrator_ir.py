@@ -7,9 +7,9 @@ full registers and then arm by arm. The program's body is compiled once per widt
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
+from armdyn.kernels.integrator_layout import FIELDS, Layout, Programs, rounds
 from armdyn.kernels.lane import Lane
 from armdyn.kernels.llvm import named_body_ir, routines_ir, scratch_slots
 from armdyn.kernels.loop import (
@@ -20,78 +20,6 @@ from armdyn.kernels.loop import (
     strided_ir,
     workspace_ir,
 )
-from armdyn.program.program import Program
-
-# What a call is told, eight bytes each; `h` and `limit` are doubles.
-FIELDS = (
-    "first",  # the arms from `first` to before `last`
-    "last",
-    "steps",
-    "every",  # steps from one saved state to the next
-    "h",
-    "limit",  # a speed beyond it counts as divergence
-    "state",  # (arms, state columns), read and written
-    "constants",  # rows of constants, `constants_step` bytes from arm to arm
-    "constants_step",
-    "signal",  # rows of signals, `time_step` bytes from instant to instant, `signal_step` from arm to arm
-    "time_step",
-    "signal_step",
-    "halves",  # 1: there is a row for the middle of each step too; 0: the middle is the mean
-    "saved",  # (saved states, arms, saved columns), `saved_step` bytes from one state to the next
-    "saved_step",
-)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How many columns there are of what.
-
-    State: q, q̇ (n each), modes, quadratures (integrals of rates), then two of the loop's own: 1 while the
-    arm has not diverged, and the number of its steps. Saved: the same without the last two.
-    """
-
-    n: int
-    modes: int
-    rates: int
-    constants: int
-    signal: int
-
-    @property
-    def saved(self) -> int:
-        return 2 * self.n + self.modes + self.rates
-
-    @property
-    def state(self) -> int:
-        return self.saved + 2
-
-    @property
-    def quadratures(self) -> int:
-        """Where they begin."""
-        return 2 * self.n + self.modes
-
-
-@dataclass(frozen=True)
-class Programs:
-    """What is done in a step.
-
-    `rate`: q, q̇, modes, constants, signal -> q̈, held (one a mode), rates. With modes, `decide`: q̇, modes,
-    q̈, held, one number -> modes, whether any changed; before the first stage it is repeated until none does,
-    and its last input is positive after a number of `rounds`. `settle`: q̇, modes -> q̇, modes after the step.
-    """
-
-    rate: Program
-    decide: Program | None = None
-    settle: Program | None = None
-
-    @property
-    def all(self) -> dict[str, Program]:
-        found = {"rate": self.rate, "decide": self.decide, "settle": self.settle}
-        return {name: program for name, program in found.items() if program is not None}
-
-
-def rounds(layout: Layout) -> tuple[int, int]:
-    """After how many rounds of `decide` modes change one at a time, and after how many it gives up."""
-    return layout.modes + 2, 4 * layout.modes + 8
 
 
 def integrator_ir(programs: Programs, layout: Layout, width: int, name: str) -> str:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from armdyn.kernels.integrator_ir import Layout, rounds
+from armdyn.kernels.integrator_layout import Layout, rounds
 
 Body: TypeAlias = Callable[[np.ndarray], np.ndarray]  # columns (arms, inputs) -> (arms, outputs)
 # Step, half steps from its start (0, 1, 2), q and q̇ (arms, n) -> constants and signal (arms, columns).

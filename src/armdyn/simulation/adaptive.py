@@ -24,7 +24,6 @@ from armdyn.simulation.trace import SPEED_LIMIT, Grid, Stop, Trace
 LOOKS = 4  # at how many instants of a step changes of mode are looked for
 BEYOND = 1e-11  # of half the distance of the levels: friction exactly at its level still holds
 MOST_AT_ONCE = 50  # changes of mode at one instant before it counts as a failure
-WORKS = ("torque", "wrench", "friction")
 
 
 @dataclass(frozen=True)
@@ -44,11 +43,15 @@ def integrate_adaptive(
 ) -> Trace:
     """Arms (arms, n), one after another."""
     plant, arms, n = Plant(robot), len(q0), robot.n
-    rows = np.full((grid.samples + 1, arms, 2 * n + 3), np.nan)
+    there = {
+        "torque": not actuation.torque.is_absent,
+        "wrench": not actuation.wrench.is_absent,
+        "friction": plant.rubs,
+    }
+    works = tuple(name for name in there if there[name])
+    rows = np.full((grid.samples + 1, arms, 2 * n + len(works)), np.nan)
     trace = Trace(
-        rows[..., :n],
-        rows[..., n : 2 * n],
-        {name: rows[..., 2 * n + k] for k, name in enumerate(WORKS)},
+        rows[..., :n], rows[..., n : 2 * n], {name: rows[..., 2 * n + k] for k, name in enumerate(works)}
     )
     for k in range(arms):
         place = tuple(int(i) for i in np.unravel_index(k, actuation.batch)) if actuation.batch else ()
@@ -56,7 +59,7 @@ def integrate_adaptive(
         def report(part: float, k: int = k) -> None:
             update((k + part) / arms)
 
-        motion = _Motion(plant, actuation.of_arm(k), grid, tolerance, rows[:, k], report)
+        motion = _Motion(plant, actuation.of_arm(k), works, grid, tolerance, rows[:, k], report)
         stop = motion.run(q0[k], qd0[k])
         trace.events += [event._replace(arm=place) for event in motion.events]
         if stop is not None:
@@ -71,21 +74,21 @@ class _Motion:
         self,
         plant: Plant,
         actuation: Actuation,
+        works: tuple[str, ...],
         grid: Grid,
         tolerance: Tolerance,
         rows: np.ndarray,
         update: Update,
     ) -> None:
-        self.plant, self.actuation, self.grid = plant, actuation, grid
+        self.plant, self.actuation, self.works, self.grid = plant, actuation, works, grid
         self.n, self.times, self.rows, self.update = plant.n, grid.t, rows, update
         self.kept = 0  # rows written
         self.events: list[Event] = []
         self.t, self.end = 0.0, grid.duration
         self.modes = np.zeros(len(plant.rows), int)
-        self.y = np.zeros(2 * plant.n + 3)
-        works = np.full(3, 1e300)  # the works follow; they do not steer the step
-        self.rtol = tolerance.relative
-        self.atol = np.concatenate([np.full(2 * plant.n, tolerance.absolute), works])
+        self.y = np.zeros(2 * plant.n + len(works))
+        self.rtol, self.atol = tolerance.relative, np.full(len(self.y), tolerance.absolute)
+        self.atol[2 * plant.n :] = max(tolerance.relative, tolerance.absolute)  # J
 
     def run(self, q: np.ndarray, qd: np.ndarray) -> str | None:
         """To the end; the reason where it is not reached."""
@@ -126,9 +129,13 @@ class _Motion:
         n = self.n
         out[:n] = qd
         out[n : 2 * n] = self.plant.acceleration(q, qd, tau, wrench, self.modes)
-        out[2 * n] = qd @ tau
-        out[2 * n + 1] = 0.0 if wrench is None else -wrench @ (self.plant.robot.jacobian(q) @ qd)
-        out[2 * n + 2] = qd @ self.plant.friction(qd, self.modes) if self.plant.rubs else 0.0
+        for k, work in enumerate(self.works):
+            if work == "torque":
+                out[2 * n + k] = qd @ tau
+            elif work == "friction":
+                out[2 * n + k] = qd @ self.plant.friction(qd, self.modes)
+            elif wrench is not None:
+                out[2 * n + k] = -(self.plant.robot.jacobian(q) @ qd) @ wrench
         return out
 
     def _choose(self, rest: np.ndarray) -> None:

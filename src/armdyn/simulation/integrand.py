@@ -18,10 +18,11 @@ from armdyn.dynamics import (
     inertia_matrix,
     jacobian,
 )
+from armdyn.dynamics.forward import solve
 from armdyn.dynamics.newton_euler import newton_euler
 from armdyn.expression.functions import sign
 from armdyn.kernels.integrator import Integrator
-from armdyn.kernels.integrator_ir import Layout, Programs
+from armdyn.kernels.integrator_layout import Layout, Programs
 from armdyn.model.mechanism import JointFriction, Mechanism
 from armdyn.program import Program, record
 
@@ -100,7 +101,7 @@ def _smooth(
     mechanism: Mechanism, drive: Drive, works: Sequence[str], inputs: Sizes, outputs: Sequence[Any]
 ) -> Program:
     """Without modes: factorised inertia or articulated bodies, whichever has fewer operations."""
-    mechanism = with_mean_friction(mechanism)
+    mechanism = without_modes(mechanism)
 
     def program(algorithm: Callable[..., Any]) -> Program:
         def function(*columns: Scalars) -> Any:
@@ -121,10 +122,11 @@ def _smooth(
     return articulated if articulated.operations < factorised.operations else factorised
 
 
-def with_mean_friction(mechanism: Mechanism) -> Mechanism:
-    """A joint whose two levels are equal rubs alike both ways: an offset."""
+def without_modes(mechanism: Mechanism) -> Mechanism:
+    """Without the dry friction that modes stand for; a joint whose two levels are equal has an offset."""
     friction = tuple(
-        f if f.coulomb else JointFriction(f.viscous, 0, 0, f.offset + f.asymmetry) for f in mechanism.friction
+        JointFriction(f.viscous, 0, 0, f.offset + (0 if f.coulomb else f.asymmetry))
+        for f in mechanism.friction
     )
     return replace(mechanism, friction=friction)
 
@@ -159,7 +161,7 @@ def _with_modes(
     n = mechanism.n
     tau = [0] * n if drive.law is None else drive.law(q, qd, given)
     bias = newton_euler(mechanism, q, qd, [0] * n, given.get("wrench"), friction=False).tau
-    friction = friction_torques(with_mean_friction(without_sliding(mechanism)), qd)
+    friction = friction_torques(without_modes(mechanism), qd)
     free: Scalars = [1] * n
     for j, s in zip(joints, modes, strict=True):
         f = mechanism.friction[j]
@@ -167,47 +169,9 @@ def _with_modes(
         free[j] = s * s
     net = [t - b - f for t, b, f in zip(tau, bias, friction, strict=True)]
     B = inertia_matrix(mechanism, q)
-    qdd = solve_free(B, net, free)
+    (qdd,) = solve(B, [net], free)
     held = [net[j] - _dot(B[j], qdd) for j in joints]
     return qdd, held, _powers(mechanism, works, given, tau, friction)
-
-
-def without_sliding(mechanism: Mechanism) -> Mechanism:
-    """Without the dry friction that modes stand for."""
-    friction = tuple(
-        replace(f, coulomb=0, asymmetry=0) if f.coulomb else f for f in mechanism.friction
-    )  # fmt: skip
-    return replace(mechanism, friction=friction)
-
-
-def solve_free(B: Sequence[Sequence[Any]], b: Sequence[Any], free: Sequence[Any]) -> Scalars:
-    """x with B x = b in the rows that are free (1), and x = 0 in the others (0), by LDLᵀ.
-
-    1/d_i times free_i is all it takes: a held row then neither gives nor takes in the elimination.
-    """
-    n = len(b)
-    L: list[Scalars] = [[0] * n for _ in range(n)]
-    D: Scalars = [0] * n
-    for i in range(n):
-        LD: Scalars = [0] * n
-        for j in range(i):
-            LD[j] = B[i][j]
-            for k in range(j):
-                LD[j] = LD[j] - LD[k] * L[j][k]
-            L[i][j] = LD[j] * D[j]
-        pivot = B[i][i]
-        for k in range(i):
-            pivot = pivot - L[i][k] * LD[k]
-        D[i] = free[i] / pivot
-    x: Scalars = list(b)
-    for i in range(n):
-        for k in range(i):
-            x[i] = x[i] - L[i][k] * x[k]
-    x = [x_i * d for x_i, d in zip(x, D, strict=True)]
-    for i in reversed(range(n)):
-        for k in range(i + 1, n):
-            x[i] = x[i] - L[k][i] * x[k]
-    return x
 
 
 # ---- modes -------------------------------------------------------------------------------------------------
