@@ -124,6 +124,13 @@ def add_rotors(page: Page, robot: Robot, trajectory: Trajectory) -> None:
             "above."
         )
     )
+    if robot.model.rotors != "exact":
+        section.add(
+            paragraph(
+                f"The description asks for rotors {robot.model.rotors!r}, and so the rest of this report has "
+                "them; here both models are made from its motors all the same."
+            )
+        )
     if not found.largest.any():
         section.add(paragraph("For this motion there is none: the diagonal model is exact."))
         return
