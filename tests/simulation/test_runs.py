@@ -114,7 +114,7 @@ def test_a_run_tells_what_it_is():
 
 
 def test_a_run_survives_pickling():
-    run = simulate(slider(), [0.0], [1.0], 0.5, output=0.1)
+    run = simulate(slider(), [0.0], [1.0], 1.0, output=0.1)
     copy = pickle.loads(pickle.dumps(run))
     np.testing.assert_array_equal(copy.energy, run.energy)
     assert copy.events == run.events != ()
