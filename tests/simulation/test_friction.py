@@ -6,7 +6,8 @@ from scipy.optimize import brentq
 
 import armdyn
 from armdyn import Robot
-from armdyn.simulation import PDGravity, SimulationError, simulate
+from armdyn.motion import Trajectory
+from armdyn.simulation import ComputedTorque, PDGravity, SimulationError, simulate
 from simulation.sliders import coupled, slider
 
 PUMA = Robot.load("puma560")
@@ -86,6 +87,26 @@ def test_stick_slip_under_a_swinging_torque():
     np.testing.assert_allclose(slips, begin + np.pi / w * np.arange(len(slips)), atol=1e-8)
     np.testing.assert_allclose(sticks, end + np.pi / w * np.arange(len(sticks)), atol=1e-8)
     assert len(slips) == 7
+
+
+def test_torques_that_jump():
+    """A joint let go by a jump, braked and caught by another, whether the solver knows of it or not."""
+    m, F = 2.0, 3.0
+    robot, trajectory = slider(m, F), Trajectory.triangular([0.0], [0.3], duration=1.0)
+
+    def torque(t, q, qd):
+        return np.array([7.0 if 0.3141 < t < 0.5 else 0.0])
+
+    run = simulate(robot, [0.0], [0.0], 1.5, torque)
+    assert [event.kind for event in run.events] == ["slip", "stick"]
+    speed = (7 - F) / m * (0.5 - 0.3141)
+    np.testing.assert_allclose(times(run, "slip"), 0.3141, atol=1e-9)
+    np.testing.assert_allclose(times(run, "stick"), 0.5 + speed * m / F, atol=1e-8)
+    run = simulate(robot, [0.0], [0.0], 1.5, ComputedTorque(robot, trajectory))
+    np.testing.assert_allclose(run.q, trajectory(run.t)[0], atol=1e-9)
+    assert [event.kind for event in run.events] == ["slip", "stick"]
+    np.testing.assert_allclose(times(run, "slip"), 0.0, atol=1e-9)  # the target rests at 0, and only there
+    np.testing.assert_allclose(times(run, "stick"), 1.0, atol=1e-4)
 
 
 @pytest.mark.parametrize("method", ["adaptive", "rk4"])

@@ -100,7 +100,10 @@ class _Motion:
         for end in (*self.actuation.breaks, self.grid.duration):
             self.end = float(end)
             # At a break torques may jump: what rests is looked at again, for the torques after it.
+            before = self.modes
             self._choose(self.plant.at_rest(self.y[n : 2 * n]))
+            if self.t > 0:
+                self._note(before)
             at_once, instant = 0, -1.0
             while self.t < self.end:
                 reason = self._piece()
@@ -261,7 +264,7 @@ class _Motion:
         back = max(t - h, self.t)
         slope = (margin - float(self._margins(back, dense(back))[e])) / (t - back) if t > back else 0.0
         correction = -margin / slope if slope < 0 else 0.0
-        if not abs(correction) <= h or t + correction > self.end:
+        if not abs(correction) <= h / 100 or t + correction > self.end:  # a torque that jumps has no slope
             return t, y
         return float(t + correction), y + correction * self.rate(t, y)
 
