@@ -273,6 +273,18 @@ def test_duration_and_grid(grid: int) -> None:
     assert max(shares(robot, fast)) <= 1.001
 
 
+def test_evaluated_and_compiled() -> None:
+    robot, given = Robot.load("puma560"), Trajectory.quintic(np.zeros(6), np.linspace(0.3, 0.9, 6), 1.0)
+    compiled = time_optimal(robot, given, grid=np.int64(40))
+    armdyn.set_backend("evaluator")
+    try:
+        evaluated = time_optimal(robot, given, grid=40)
+    finally:
+        armdyn.set_backend("compiled")
+    np.testing.assert_allclose(evaluated.speed, compiled.speed, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(evaluated.torque, compiled.torque, rtol=1e-6, atol=1e-6)
+
+
 def test_wrench_of_the_tip_counts() -> None:
     robot, given, h = Robot.load("planar"), Trajectory.quintic([0, 1], [1, 0], 1.0), [300, -400, 0, 0, 0, 0]
     fast = time_optimal(robot, given, wrench=h)

@@ -40,9 +40,11 @@ def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: np.ndarray | No
     friction = friction_parts(robot)
     zero = np.zeros_like(q)
     static = np.asarray(robot.inverse_dynamics(q, zero, zero, wrench))
-    linear, dry = qd @ friction.viscous, friction.dry(qd)
-    squared = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - static - linear - dry
-    return SpeedParts(squared, linear, dry, static)
+    # Friction as inverse dynamics has it: where a surface hardly moves, rounding decides its direction.
+    rubbing = np.asarray(robot.friction(qd)) - friction.offset
+    linear = qd @ friction.viscous
+    squared = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - static - rubbing
+    return SpeedParts(squared, linear, rubbing - linear, static)
 
 
 def check_robot(robot: Robot, trajectory: Trajectory) -> None:

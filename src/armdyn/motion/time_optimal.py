@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,11 @@ from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
 
 GRID = 500
+LEAST = 10
 EXCESS = 2e-4  # of a limit: intervals that go beyond one by more between their points are cut in two
 CHANGE = 2e-3  # of a limit: intervals on which viscous friction changes by more are cut too
 PARTS = 8  # at most, in one of so many rounds
-ROUNDS = 4
+ROUNDS = 5
 ENDLESS = 1e15  # x that no limit has bounded [1/s²]
 SOME = 5  # every which interval is looked at for a first comparison with linear scaling
 
@@ -34,17 +36,19 @@ class TimeOptimal:
     """The fastest motion along the path of a given one.
 
     The path is known by s from 0 to 1, its arc length in joint space with weighted joints. `s` are the N + 1
-    ends of intervals on which s̈ is constant, `speed` is ṡ there and `acceleration` s̈ between. `t` (2N,) are
-    the instants of the starts and ends of the intervals, in turn, and `torque` the torques there.
+    ends of intervals on which s̈ is constant, `speed` is ṡ there and `acceleration` s̈ between. At `t` the
+    torques are `torque`: at both ends of each interval, so that most instants stand twice, before and after.
+    `excess` is by how much of a limit the motion was found to go beyond one between the points of the grid.
     """
 
     trajectory: Trajectory
-    t: np.ndarray = field(repr=False)  # (2N,) [s]
-    torque: np.ndarray = field(repr=False)  # (2N, n) [N m or N]
+    t: np.ndarray = field(repr=False)  # (K,), not decreasing [s]
+    torque: np.ndarray = field(repr=False)  # (K, n) [N m or N]
     s: np.ndarray = field(repr=False)  # (N + 1,)
     speed: np.ndarray = field(repr=False)  # (N + 1,) [1/s]
     acceleration: np.ndarray = field(repr=False)  # (N,) [1/s²]
     limits: JointLimits = field(repr=False)
+    excess: float
 
     @property
     def duration(self) -> float:
@@ -93,35 +97,43 @@ def time_optimal(
     number of intervals; where the path demands it, some are cut further.
     """
     check_robot(robot, trajectory)
-    count: object = grid
-    if not isinstance(count, int) or count < 10:
-        raise MotionError(f"grid: found {grid!r}; a number of intervals, at least 10, is expected")
     limits = limits_for(robot, torque, velocity, acceleration)
     task = _Task(robot, friction_parts(robot), limits, tip_wrench(wrench))
-    first = path_grid(trajectory, grid, task.friction.rows)
+    first = path_grid(trajectory, _count(grid), task.friction.rows)
     try:
-        path, torques, x = _solved(task, first)
+        timed, torques, excess = _solved(task, first)
     except NoWay as problem:
         scaled = _scaled(task, first, np.inf)
         if scaled is None:
             raise MotionError(why_not(robot, first, task.on(first)[0], limits, problem.found)) from None
         return scaled
-    if x.max() > ENDLESS:
+    if timed.x.max() > ENDLESS:
         raise MotionError(
-            f"{robot.name}: no limit bounds the speed at {100 * path.nodes[x.argmax()]:.4g} % of the path; "
-            "give torque=, velocity= or acceleration="
+            f"{robot.name}: no limit bounds the speed at {100 * timed.grid.nodes[timed.x.argmax()]:.4g} % of "
+            "the path; give torque=, velocity= or acceleration="
         )
-    timed = TimedPath(path, x)
     result = TimeOptimal(
-        Trajectory(timed.motion(f"{trajectory.motion.label}, in least time"), trajectory.step),
-        np.column_stack([timed.times[:-1], timed.times[1:]]).ravel(),
-        torques.at(timed.at_points, timed.u)[:, [0, 4]].reshape(-1, robot.n),
-        path.nodes,
-        np.sqrt(x),
-        timed.u,
-        limits,
+        trajectory=Trajectory(timed.motion(f"{trajectory.motion.label}, in least time"), trajectory.step),
+        t=np.column_stack([timed.times[:-1], timed.times[1:]]).ravel(),
+        torque=torques.at(timed.at_points, timed.u)[:, [0, 4]].reshape(-1, robot.n),
+        s=timed.grid.nodes,
+        speed=np.sqrt(timed.x),
+        acceleration=timed.u,
+        limits=limits,
+        excess=max(excess, 0.0),
     )
     return _scaled(task, first, result.duration) or result
+
+
+def _count(grid: Any) -> int:
+    """A number of intervals."""
+    try:
+        count = index(grid)
+    except TypeError:
+        count = 0
+    if count < LEAST:
+        raise MotionError(f"grid: found {grid!r}; a number of intervals, at least {LEAST}, is expected")
+    return count
 
 
 def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
@@ -153,21 +165,31 @@ def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
         return None
     speed = np.append(grid.speed[:, 0], grid.speed[-1, 4]) / scaled.factor
     acceleration = grid.change[:, 2] / scaled.factor**2
-    return TimeOptimal(scaled.trajectory, scaled.t, scaled.torque, grid.nodes, speed, acceleration, limits)
+    return TimeOptimal(
+        scaled.trajectory, scaled.t, scaled.torque, grid.nodes, speed, acceleration, limits, excess=0.0
+    )
 
 
-def _solved(task: _Task, grid: PathGrid) -> tuple[PathGrid, PathTorques, np.ndarray]:
-    """The fastest x, on a grid fine enough to keep the limits between its points too."""
-    count, known = len(grid.s), None
-    for rounds_left in range(ROUNDS, -1, -1):
+def _solved(task: _Task, grid: PathGrid) -> tuple[TimedPath, PathTorques, float]:
+    """The fastest profile, on a grid fine enough to keep the limits between its points; and its excess."""
+    count = len(grid.s)
+    found: tuple[TimedPath, PathTorques, float] | None = None
+    for _ in range(ROUNDS):
         torques, limits = task.on(grid)
-        x = best_profile(grid, limits, known)
-        beyond = task.excess(TimedPath(grid, x)) > EXCESS
-        change = limits.friction_change(x)
+        known = None if found is None else np.interp(grid.s, found[0].grid.nodes, found[0].x)
+        try:
+            timed = TimedPath(grid, best_profile(grid, limits, known))
+        except NoWay:
+            if found is None:
+                raise
+            break  # what the coarser grid said stays
+        excess = task.excess(timed)
+        found = timed, torques, float(excess.max())
+        change = limits.friction_change(timed.x)
         enough = max(CHANGE, change.sum() / (2 * count))  # not more than twice as many again
-        parts = np.maximum(1 + beyond, np.ceil(change / enough).clip(1, PARTS)).astype(int)
-        if parts.max() == 1 or not rounds_left:
+        parts = np.maximum(1 + (excess > EXCESS), np.ceil(change / enough).clip(1, PARTS)).astype(int)
+        if parts.max() == 1:
             break
-        nodes, grid = grid.nodes, grid.cut(parts)
-        known = np.interp(grid.s, nodes, x)
-    return grid, torques, x
+        grid = grid.cut(parts)
+    assert found is not None
+    return found

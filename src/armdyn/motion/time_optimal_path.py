@@ -26,9 +26,7 @@ _FROM_VALUES = np.linalg.inv(np.vander(POINTS, increasing=True).T)
 PARTS = _FROM_VALUES @ ((POINTS**_POWER - (-1.0) ** _POWER) / _POWER)
 BETWEEN = (POINTS[1:] + POINTS[:-1]) / 2
 _PARTS_BETWEEN = _FROM_VALUES @ ((BETWEEN**_POWER - (-1.0) ** _POWER) / _POWER)
-CLOSER = np.array(
-    [1 / 16, 1 / 4]
-)  # of the first and last interval: further points next to where a piece ends
+CLOSER = np.array([1 / 16, 1 / 4])  # of the first and last interval of a piece: where they are cut
 ENDS = 0.5  # the points due to each end of a piece, where those due to its length are one
 NOTHING = 1e-12  # rad or m: joints that move less do not move
 RESTING = 1e-3  # of the top speed: slower ends of pieces are taken for points of rest

@@ -23,19 +23,21 @@ def why_not(robot: Robot, grid: PathGrid, torques: PathTorques, limits: JointLim
             f"{joint_name(robot, joint)} {place}: gravity and dry friction alone need "
             f"{torques.c[i, point, joint]:.6g} {unit}, the limit is {limits.torque[joint]:.6g} {unit}"
         )
-    kind, joint = culprit(limits, found)
+    kind, joint = _culprit(limits, found, grid.dq[i, 2])
     return (
         f"{joint_name(robot, joint)} {place}: its limit of {kind} cannot be kept at any speed from "
         f"which the rest of the path could be followed"
     )
 
 
-def culprit(limits: JointLimits, found: PathPass) -> tuple[str, int]:
-    """The kind of limit and the joint of the rows that exclude each other."""
+def _culprit(limits: JointLimits, found: PathPass, dq: np.ndarray) -> tuple[str, int]:
+    """The kind of limit and the joint of the rows that exclude each other; velocity where it is no other."""
     torque, acceleration = (np.flatnonzero(np.isfinite(x)) for x in (limits.torque, limits.acceleration))
     m = len(torque) + len(acceleration)
     rows = [row % m for row in (found.lower, found.upper) if 0 <= row < 5 * m]
-    row = min(rows, default=0)
+    if not rows:
+        return "velocity", int(np.argmax(np.abs(dq) / limits.velocity))
+    row = min(rows)
     if row < len(torque):
         return "torque", int(torque[row])
     return "acceleration", int(acceleration[row - len(torque)])
