@@ -9,9 +9,11 @@ several joints (a_e its row, so that a_e · q̇ is the motor's speed).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
+from armdyn.model import lower
 from armdyn.robot import Robot
 
 
@@ -32,9 +34,10 @@ class FrictionParts:
         return np.asarray(levels @ self.rows)
 
 
+@lru_cache(maxsize=64)  # numbers out of a description take a millisecond
 def friction_parts(robot: Robot) -> FrictionParts:
-    """The friction of a robot, joints first, then motors with a coupled row."""
-    mechanism, n = robot._mechanism, robot.n
+    """The friction of a robot, joints first, then motors with a coupled row; read-only."""
+    mechanism, n = lower(robot.model, robot.model.number), robot.n
     viscous = np.diag([float(f.viscous) for f in mechanism.friction])
     rows, forward, backward = [], [], []
     for i, f in enumerate(mechanism.friction):
@@ -51,10 +54,14 @@ def friction_parts(robot: Robot) -> FrictionParts:
             rows.append(row)
             forward.append(m.coulomb)
             backward.append(-m.coulomb)
-    return FrictionParts(
+    offset = np.array([float(f.offset) for f in mechanism.friction])
+    found = (
         viscous,
         np.array(rows).reshape(-1, n),
         np.array(forward, float),
         np.array(backward, float),
-        np.array([float(f.offset) for f in mechanism.friction]),
+        offset,
     )
+    for array in found:
+        array.flags.writeable = False
+    return FrictionParts(*found)
