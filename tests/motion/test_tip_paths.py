@@ -313,7 +313,7 @@ def test_positions_beyond_limits_are_named_unless_allowed() -> None:
         ),
         (
             {"displacement": [1, 0, 0], "profile": "linear"},
-            "profile: found 'linear'; allowed: trapezoidal, tri",
+            "profile: found 'linear'; allowed: 'trapezoidal', 'tri",
         ),
         (
             {"displacement": [1, 0, 0], "profile": "cubic"},

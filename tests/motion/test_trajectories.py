@@ -195,7 +195,7 @@ def test_samples_at_another_step_and_shapes_of_times() -> None:
         ),
         (lambda: Trajectory.jerk_limited(START, END, 1, [2, -2], 3), "joint 2: max_acceleration: found -2"),
         (lambda: Trajectory.triangular(START, END, 1, step=0), "step: found 0 s"),
-        (lambda: Trajectory.triangular(START, END, 1)(np.nan), "t: times must be finite"),
+        (lambda: Trajectory.triangular(START, END, 1)(np.nan), "t: finite numbers are expected, found nan"),
         (lambda: Trajectory.triangular(START, END, 1)(0.1, "left"), "side: found 'left'; allowed"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,36 @@ import numpy as np
 from armdyn.motion.errors import MotionError
 
 
+@contextmanager
+def computable() -> Iterator[None]:
+    """Numbers so large or small that computing with them overflows are an error like any other."""
+    try:
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            yield
+    except (ArithmeticError, np.linalg.LinAlgError):
+        raise MotionError("the numbers given are too large or too small to compute with") from None
+
+
+def shown(x: Any) -> str:
+    """What was found, on one line that is not too long."""
+    text = " ".join(repr(x).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def _floats(name: str, x: Any, expected: str) -> np.ndarray:
+    """An array of floats, not made from words, truth values or complex numbers."""
+    try:
+        given = np.asarray(x)
+        if given.dtype.kind not in "iufO":
+            raise TypeError
+        return np.array(given, float)
+    except (TypeError, ValueError, OverflowError):
+        raise MotionError(f"{name}: found {shown(x)}; {expected}") from None
+
+
 def numbers(name: str, x: Any) -> np.ndarray:
     """An array of finite floats."""
-    try:
-        found = np.array(x, float)
-    except (TypeError, ValueError):
-        raise MotionError(f"{name}: found {x!r}; numbers are expected") from None
+    found = _floats(name, x, "numbers are expected")
     if not np.isfinite(found).all():
         raise MotionError(f"{name}: finite numbers are expected, found {found[~np.isfinite(found)].flat[0]}")
     return found
@@ -29,12 +55,38 @@ def posture(name: str, x: Any, n: int | None = None) -> np.ndarray:
     return found
 
 
+def number(name: str, x: Any) -> float:
+    """One float; it need not be finite."""
+    found = _floats(name, x, "one number is expected")
+    if found.ndim or x is None:
+        raise MotionError(f"{name}: found {shown(x)}; one number is expected")
+    return float(found)
+
+
+def whole_number(name: str, x: Any) -> int:
+    """0, 1, 2 …"""
+    if isinstance(x, bool) or not isinstance(x, int | np.integer) or x < 0:
+        raise MotionError(f"{name}: found {shown(x)}; a whole number, 0 or more, is expected")
+    return int(x)
+
+
+def one_of(name: str, x: Any, *allowed: str) -> None:
+    """Refuse what is not one of the words allowed."""
+    if not isinstance(x, str) or x not in allowed:
+        raise MotionError(f"{name}: found {shown(x)}; allowed: {', '.join(map(repr, allowed))}")
+
+
+def positive_time(name: str, x: Any) -> float:
+    """A time [s]."""
+    found = number(name, x)
+    if not (np.isfinite(found) and found > 0):
+        raise MotionError(f"{name}: found {found:g} s; a positive time is expected")
+    return found
+
+
 def per_joint(name: str, x: Any, n: int) -> list[float]:
     """A number for each of n joints, from one for all or a list."""
-    try:
-        found = np.array(x, float)
-    except (TypeError, ValueError):
-        raise MotionError(f"{name}: found {x!r}; a number, or one per joint, is expected") from None
+    found = _floats(name, x, "a number, or one per joint, is expected")
     if found.shape not in ((), (n,)):
         raise MotionError(
             f"{name}: one number, or {n}, one per joint, expected, found an array of shape {found.shape}"

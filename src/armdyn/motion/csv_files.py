@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ def read(path: str | Path) -> Motion:
     except MotionError as problem:
         raise MotionError(f"{path}: line {line}: {problem}") from None
     lines = [line for line, _ in rows[1:]]
-    table = np.array([_numbers(path, line, cells, header, columns) for line, cells in rows[1:]])
+    picked = [header.index(name) for name in columns]
+    table = np.array([_numbers(path, line, cells, header, picked) for line, cells in rows[1:]])
     if len(table) < 2:
         raise MotionError(f"{path}: {len(table)} rows of numbers; a motion has two or more")
     n = sum(name.startswith("q") and name[1:].isdigit() for name in columns)
@@ -69,7 +71,16 @@ def _rows(path: Path) -> list[tuple[int, list[str]]]:
         raise MotionError(f"{path}: this is not a text file in UTF-8") from None
     lines = [(i + 1, line) for i, line in enumerate(text.splitlines())]
     kept = [(i, line) for i, line in lines if line.strip() and not line.lstrip().startswith("#")]
-    return [(i, [cell.strip() for cell in next(csv.reader([line]))]) for i, line in kept]
+    return [(i, [cell.strip() for cell in _cells(path, i, line)]) for i, line in kept]
+
+
+def _cells(path: Path, number: int, line: str) -> list[str]:
+    if '"' not in line:  # in most files, and much faster
+        return line.split(",")
+    try:
+        return next(csv.reader([line], strict=True, skipinitialspace=True))
+    except csv.Error:
+        raise MotionError(f"{path}: line {number}: a quotation mark is out of place") from None
 
 
 def _columns(header: list[str]) -> list[str]:
@@ -85,6 +96,8 @@ def _columns(header: list[str]) -> list[str]:
     for prefix in PREFIXES:
         names = [f"{prefix}{i + 1}" for i in range(n)]
         given = [name for name in header if re.fullmatch(rf"{prefix}\d+", name)]
+        if not given and prefix == "qd" and any(re.fullmatch(r"qdd\d+", name) for name in header):
+            raise MotionError("accelerations qdd without velocities qd; both are needed, or neither")
         if not given:
             break
         if missing := sorted(set(names) - set(given)):
@@ -96,20 +109,20 @@ def _columns(header: list[str]) -> list[str]:
 
 
 def _numbers(
-    path: str | Path, line: int, cells: list[str], header: list[str], columns: list[str]
+    path: str | Path, line: int, cells: list[str], header: list[str], picked: list[int]
 ) -> list[float]:
+    """The numbers in the picked columns of a row."""
     if len(cells) != len(header):
         raise MotionError(f"{path}: line {line}: {len(header)} columns are expected, found {len(cells)}")
-    row = dict(zip(header, cells, strict=True))
     values = []
-    for name in columns:
+    for k in picked:
         try:
-            value = float(row[name])
+            value = nan if "_" in cells[k] else float(cells[k])  # Python's 1_000 is no number elsewhere
         except ValueError:
-            value = np.nan
-        if not np.isfinite(value):
+            value = nan
+        if not isfinite(value):
             raise MotionError(
-                f"{path}: line {line}: column {name}: found '{row[name]}'; a number is expected"
+                f"{path}: line {line}: column {header[k]}: found '{cells[k]}'; a number is expected"
             )
         values.append(value)
     return values

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.motion.checks import numbers, point, posture, rotation
+from armdyn.motion.checks import number, numbers, point, posture, rotation, shown, whole_number
 from armdyn.motion.closed_forms import closed_form_solutions
 from armdyn.motion.errors import MotionError
 from armdyn.motion.tip_task import TipTask, tip_task
@@ -33,6 +33,9 @@ def inverse_kinematics(
     """
     seed = posture("q0", q0, robot.n)
     pose, turned = _target(target, orientation)
+    if not 0 < number("tolerance", tolerance) < 1:
+        raise MotionError(f"tolerance: found {tolerance:g}; a positive part of the arm's length is expected")
+    restarts = whole_number("restarts", restarts)
     task = tip_task(robot, turned)
     solutions = closed_form_solutions(robot, pose, turned)
     if solutions is not None and len(solutions):
@@ -45,6 +48,8 @@ def inverse_kinematics(
 
 def _target(target: Any, orientation: bool | None) -> tuple[np.ndarray, bool]:
     """The target as a pose, and whether its orientation counts."""
+    if orientation is not None and not isinstance(orientation, bool | np.bool):
+        raise MotionError(f"orientation: found {shown(orientation)}; True, False or None is expected")
     found = numbers("target", target)
     if found.shape == (3,):
         if orientation:
@@ -52,7 +57,7 @@ def _target(target: Any, orientation: bool | None) -> tuple[np.ndarray, bool]:
         pose = np.eye(4)
         pose[:3, 3] = found
         return pose, False
-    return as_pose("target", target), orientation is None or orientation
+    return as_pose("target", target), orientation is None or bool(orientation)
 
 
 def as_pose(name: str, x: Any) -> np.ndarray:

@@ -8,20 +8,22 @@ from typing import Any
 import numpy as np
 
 from armdyn.motion import profiles
-from armdyn.motion.checks import per_joint, posture
+from armdyn.motion.checks import computable, per_joint, posture
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Motion
 from armdyn.motion.piecewise import Profile, as_motion, rest, together
 
 Law = Callable[..., Profile]  # (start, end, one number of each kind by name)
+NEEDED = {"duration", "max_velocity", "max_acceleration", "max_jerk"}  # where a law takes them
 
 
+@computable()
 def each(label: str, law: Law, q0: Any, q1: Any, **data: Any) -> Motion:
     """Every joint by its own law; `data` are numbers, or one per joint, which the law takes by name.
 
     The law's own defaults stand for what is None.
     """
-    start, end, rows = _per_joint(q0, q1, data)
+    start, end, rows = _per_joint(q0, q1, data, law)
     found = [_named(i, law, *x) for i, x in enumerate(zip(start, end, rows, strict=True))]
     duration = max(profile.duration for profile in found)
     for i, profile in enumerate(found):
@@ -34,13 +36,14 @@ def each(label: str, law: Law, q0: Any, q1: Any, **data: Any) -> Motion:
     return together(found, label)
 
 
+@computable()
 def synchronised(label: str, law: Law, q0: Any, q1: Any, limits: dict[str, Any], **times: Any) -> Motion:
     """All joints along the straight line of joint space by one law, as fast as the slowest joint allows.
 
     `limits` bound each joint's velocity, acceleration or jerk; the law of the line takes the tightest of
     them, each divided by its joint's distance. Of `times` it takes the longest.
     """
-    start, end, rows = _per_joint(q0, q1, limits | times)
+    start, end, rows = _per_joint(q0, q1, limits | times, law)
     distance = np.abs(end - start)
     data = {
         name: max(row[name] for row in rows)
@@ -72,10 +75,13 @@ def jerk_limited(q0: Any, q1: Any, *, together: bool, **limits: Any) -> Motion:
 
 
 def _per_joint(
-    q0: Any, q1: Any, data: dict[str, Any]
+    q0: Any, q1: Any, data: dict[str, Any], law: Law
 ) -> tuple[np.ndarray, np.ndarray, list[dict[str, float]]]:
     start = posture("q0", q0)
     end = posture("q1", q1, len(start))
+    for name, x in data.items():  # a trapezoid says itself that it takes two
+        if x is None and name in NEEDED and law is not profiles.trapezoidal:
+            raise MotionError(f"{name}: found None; a number, or one per joint, is expected")
     columns = {name: per_joint(name, x, len(start)) for name, x in data.items() if x is not None}
     return start, end, [{name: column[i] for name, column in columns.items()} for i in range(len(start))]
 

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from armdyn.motion.checks import positive_time
 from armdyn.motion.errors import MotionError
 
 Side: TypeAlias = Literal["before", "after"]
@@ -15,6 +16,7 @@ States: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 Evaluate: TypeAlias = Callable[[np.ndarray, Side], States]
 
 STEP = 1e-3  # s, between samples where nothing else is said
+MOST_SAMPLES = 20_000_000  # more would fill the memory, and are a step too small by mistake
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,11 @@ class Motion:
 
 def sample_times(duration: float, step: float) -> np.ndarray:
     """0, step, 2 step, … and the end."""
-    if not (np.isfinite(step) and step > 0):
-        raise MotionError(f"step: found {step:g} s; a positive time is expected")
-    count = int(np.ceil(duration / step * (1 - 1e-12)))
+    wanted = duration / positive_time("step", step) * (1 - 1e-12)
+    if wanted > MOST_SAMPLES:
+        raise MotionError(
+            f"step: found {step:g} s; {duration:g} s would be {wanted:.2g} samples, and at most "
+            f"{MOST_SAMPLES:.0e} are made"
+        )
+    count = int(np.ceil(wanted))
     return np.append(np.arange(count) * step, duration)

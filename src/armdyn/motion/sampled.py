@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from armdyn.motion.checks import numbers
+from armdyn.motion.checks import computable, numbers
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Motion
 from armdyn.motion.piecewise import as_motion, hermite
@@ -20,6 +20,7 @@ def _sample(i: int) -> str:
     return f"sample {i}"
 
 
+@computable()
 def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Where = _sample) -> Motion:
     """The motion with states q, qd, qdd (N, n) at instants t (N,), which are counted from the first.
 
@@ -30,9 +31,13 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
     times = numbers("t", t)
     if times.ndim != 1 or len(times) < 2:
         raise MotionError(f"t: a list of two instants or more is expected, found shape {times.shape}")
-    states = [None if x is None else _states(name, x, len(times)) for name, x in _names(q, qd, qdd)]
-    position, velocity, acceleration = states
-    assert position is not None
+    position = _states("q", q, len(times))
+    velocity, acceleration = (
+        None if x is None else _states(name, x, len(times), position.shape[1])
+        for name, x in (("qd", qd), ("qdd", qdd))
+    )
+    if velocity is None and acceleration is not None:
+        raise MotionError("qdd: accelerations without velocities; give qd too")
     twice = _check_instants(times, where)
     if twice.any() and (velocity is None or acceleration is None):
         i = int(twice.argmax())
@@ -54,19 +59,15 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
     return as_motion(hermite(instants, first, last), "samples")  # type: ignore[arg-type]
 
 
-def _names(q: Any, qd: Any, qdd: Any) -> list[tuple[str, Any]]:
-    if qd is None and qdd is not None:
-        raise MotionError("qdd: accelerations without velocities; give qd too")
-    return [("q", q), ("qd", qd), ("qdd", qdd)]
-
-
-def _states(name: str, x: Any, rows: int) -> np.ndarray:
+def _states(name: str, x: Any, rows: int, columns: int | None = None) -> np.ndarray:
     found = numbers(name, x)
     found = found[:, None] if found.ndim == 1 else found
     if found.ndim != 2 or len(found) != rows or not found.shape[1]:
         raise MotionError(
             f"{name}: {rows} rows are expected, as many as instants, found an array of shape {found.shape}"
         )
+    if columns is not None and found.shape[1] != columns:
+        raise MotionError(f"{name}: as many columns as q are expected, {columns}, found {found.shape[1]}")
     return found
 
 
@@ -92,8 +93,6 @@ def _check_instants(t: np.ndarray, where: Where) -> np.ndarray:
 def _check_jumps(t: np.ndarray, twice: np.ndarray, q: np.ndarray, qd: np.ndarray, where: Where) -> None:
     """Where the acceleration jumps, position and velocity may not."""
     for name, x in (("position", q), ("velocity", qd)):
-        if name == "position" and x.shape != qd.shape:
-            raise MotionError(f"qd: as many columns as q are expected, {q.shape[1]}, found {qd.shape[1]}")
         jump = np.abs(np.diff(x, axis=0))[twice]
         bad = np.argwhere(jump > 1e-9 * max(np.abs(x).max(), 1e-3))
         if len(bad):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from armdyn.analysis.limits import joint_limits, joint_name
 from armdyn.motion import profiles, tip_paths
-from armdyn.motion.checks import posture
+from armdyn.motion.checks import computable, number, one_of, positive_time, posture, shown
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Motion, Side, States, sample_times
 from armdyn.motion.path_following import Follower, LostPath, follow, singular_text
@@ -29,6 +30,8 @@ LAWS: dict[str, tuple[Callable[..., Profile], tuple[str, ...]]] = {
     "quintic": (profiles.quintic, ("duration",)),
     "jerk_limited": (profiles.jerk_limited, ("max_velocity", "max_acceleration", "max_jerk")),
 }
+
+MOST_CHECKED = 100_000  # samples of a tip's motion
 
 
 def line(
@@ -57,7 +60,9 @@ def circle(
     start = posture("q0", q0, robot.n)
     allowed = {"auto": None, "keep": True, "follow": True, "free": False, None: False}
     if not isinstance(orientation, str | None) or orientation not in allowed:
-        raise MotionError(f"orientation: found {orientation!r}; allowed: 'auto', 'keep', 'follow' and 'free'")
+        raise MotionError(
+            f"orientation: found {shown(orientation)}; allowed: 'auto', 'keep', 'follow' and 'free'"
+        )
     path = tip_paths.arc(robot.pose(start), centre, axis, angle, orientation == "follow")
     return _motion("circle", robot, start, path, allowed[orientation], step, check, law)
 
@@ -76,13 +81,13 @@ def _motion(
     if path.size == 0:
         return together([rest(float(q), timing.duration) for q in q0], label)
     task = tip_task(robot, can_keep_orientation(robot) if orientation is None else orientation)
-    t = sample_times(timing.duration, step)
+    samples = _Samples.of(label, timing, step)
     try:
         follower = follow(task, path, q0)
     except LostPath as lost:
-        k = int(np.searchsorted(timing.evaluate(t)[0], lost.s * (1 - 1e-12)).clip(max=len(t) - 1))
-        raise MotionError(f"{label}: sample {k}, t = {t[k]:.6g} s: {lost.why}") from None
-    _check(label, robot, follower, timing, t, check)
+        k = int(np.searchsorted(samples.s, lost.s * (1 - 1e-12)).clip(max=len(samples.s) - 1))
+        raise MotionError(f"{samples.name(k)}: {lost.why}") from None
+    _check(samples, robot, follower, check)
 
     def evaluate(t: np.ndarray, side: Side) -> States:
         return follower.states(*timing.evaluate(t, side))
@@ -90,10 +95,10 @@ def _motion(
     return Motion(robot.n, timing.duration, evaluate, timing.jumps, label, timing.knots)
 
 
+@computable()
 def _timing(size: float, profile: str, **data: Any) -> Profile:
     """The law from 0 to `size`, by its name and the data it takes."""
-    if profile not in LAWS:
-        raise MotionError(f"profile: found {profile!r}; allowed: {', '.join(LAWS)}")
+    one_of("profile", profile, *LAWS)
     law, names = LAWS[profile]
     given = {name: x for name, x in data.items() if x is not None}
     for name in given:
@@ -102,27 +107,40 @@ def _timing(size: float, profile: str, **data: Any) -> Profile:
     for name in names:
         if name not in given and law is not profiles.trapezoidal:
             raise MotionError(f"a {profile} profile needs {name}")
-    for name, x in given.items():
-        if not isinstance(x, int | float | np.number):
-            raise MotionError(f"{name}: found {x!r}; one number is expected")
-    return law(0.0, size, **given)
+    return law(0.0, size, **{name: number(name, x) for name, x in given.items()})
 
 
-def _check(
-    label: str, robot: Robot, follower: Follower, timing: Profile, t: np.ndarray, limits: bool
-) -> None:
+@dataclass(frozen=True)
+class _Samples:
+    """The samples of a motion that are looked at: all, or of very many every second, third and so on."""
+
+    label: str
+    step: float
+    t: np.ndarray  # (N,)
+    s: np.ndarray  # (N,), the path's parameter
+
+    @classmethod
+    def of(cls, label: str, timing: Profile, step: float) -> _Samples:
+        every = max(1.0, np.ceil(timing.duration / positive_time("step", step) / MOST_CHECKED))
+        t = sample_times(timing.duration, step * every)
+        return cls(label, step, t, timing.evaluate(t)[0])
+
+    def name(self, k: int) -> str:
+        """How messages call sample k of these: by its place among all."""
+        number = int(np.ceil(self.t[k] / self.step * (1 - 1e-12)))
+        return f"{self.label}: sample {number}, t = {self.t[k]:.6g} s"
+
+
+def _check(samples: _Samples, robot: Robot, follower: Follower, limits: bool) -> None:
     """Refuse samples that are singular, out of reach or beyond the joints' limits."""
-    s = timing.evaluate(t)[0]
-    (q, _, _), ratio = follower.posture(s)
+    (q, _, _), ratio = follower.posture(samples.s)
     if (ratio < SINGULAR).any():
         k = int((ratio < SINGULAR).argmax())
-        raise MotionError(f"{label}: sample {k}, t = {t[k]:.6g} s: {singular_text(ratio[k])}")
-    missing = np.abs(follower.task.error(q, follower.path.poses(s))).max(1)
+        raise MotionError(f"{samples.name(k)}: {singular_text(ratio[k])}")
+    missing = np.abs(follower.task.error(q, follower.path.poses(samples.s))).max(1)
     if (missing > 1e-9 * follower.task.length).any():
         k = int((missing > 1e-9 * follower.task.length).argmax())
-        raise MotionError(
-            f"{label}: sample {k}, t = {t[k]:.6g} s: the tip misses its path by {missing[k]:.2g} m"
-        )
+        raise MotionError(f"{samples.name(k)}: the tip misses its path by {missing[k]:.2g} m")
     if not limits:
         return
     bounds = joint_limits(robot)
@@ -130,6 +148,6 @@ def _check(
     if len(beyond):
         k, i = beyond[0]
         raise MotionError(
-            f"{label}: sample {k}, t = {t[k]:.6g} s: {joint_name(robot, i)} is at {q[k, i]:.6g}, beyond its "
-            f"limits {bounds.lower[i]:.6g} … {bounds.upper[i]:.6g}; check_limits=False lets it pass"
+            f"{samples.name(k)}: {joint_name(robot, i)} is at {q[k, i]:.6g}, beyond its limits "
+            f"{bounds.lower[i]:.6g} … {bounds.upper[i]:.6g}; check_limits=False lets it pass"
         )

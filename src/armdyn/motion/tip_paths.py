@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from armdyn.motion.checks import numbers, point, rotation
+from armdyn.motion.checks import number, numbers, point, rotation
 from armdyn.motion.errors import MotionError
 from armdyn.motion.inverse_kinematics import as_pose
+
+ROUNDING = 1e-12  # m, or of the tip's coordinates where those are larger than 1 m
+MOST_TURNS = 10_000
 
 
 @dataclass(frozen=True)
 class TipPath:
-    """Poses of the tip over a parameter s from 0 to `size`: metres of way or, without a way, radians.
+    """Poses of the tip over a parameter s from 0 to `size`: metres of way or, (nearly) without one, radians.
 
     The tip goes `straight` per s and, with `bend` (rad per s about `centre` and `axis`), around; it turns by
     `spin` per s, base axes.
@@ -62,13 +65,13 @@ def line(start: np.ndarray, end: Any, displacement: Any, final: np.ndarray | Non
         way = (found if found.shape == (3,) else as_pose("end", end)[:3, 3]) - start[:3, 3]
     turn = np.zeros(3) if final is None else Rotation.from_matrix(final @ start[:3, :3].T).as_rotvec()
     length = float(np.linalg.norm(way))
-    # A way of less than this is rounding of the point where the tip already is.
-    if length <= 1e-12 * max(1.0, float(np.abs(start[:3, 3]).max())):
+    if length <= _rounding(start):
         way, length = np.zeros(3), 0.0
     angle = float(np.linalg.norm(turn))
     if angle <= 1e-12:
         turn, angle = np.zeros(3), 0.0
-    size = length or angle
+    # A way too short to be meant is walked too, but it is the turn that takes the time.
+    size = length if length > 1e-6 * angle else angle
     zero = np.zeros(3)
     return TipPath(start, size, way / (size or 1.0), turn / (size or 1.0), start[:3, 3], zero)
 
@@ -79,15 +82,23 @@ def arc(start: np.ndarray, centre: Any, axis: Any, angle: float, follow: bool) -
     length = float(np.linalg.norm(direction))
     if length == 0:
         raise MotionError("axis: found a vector of no length; a direction is expected")
-    if not np.isfinite(angle):
-        raise MotionError(f"angle: found {angle}; a finite number of radians is expected")
+    angle = number("angle", angle)
+    if not abs(angle) <= MOST_TURNS * 2 * np.pi:
+        raise MotionError(f"angle: found {angle:g} rad; at most {MOST_TURNS} turns are expected")
     direction = direction / length
     out = start[:3, 3] - middle
     radius = float(np.linalg.norm(out - (out @ direction) * direction))
-    if radius <= 1e-12 * max(1.0, float(np.abs(start[:3, 3]).max())):
+    if radius <= _rounding(start):
         raise MotionError("circle: the tip is on the axis; a circle has a radius")
     bend = direction * np.sign(angle) / radius
-    return TipPath(start, radius * abs(angle), np.zeros(3), bend if follow else np.zeros(3), middle, bend)
+    length = radius * abs(angle)
+    length = length if length > _rounding(start) else 0.0
+    return TipPath(start, length, np.zeros(3), bend if follow else np.zeros(3), middle, bend)
+
+
+def _rounding(start: np.ndarray) -> float:
+    """A way of less than this [m] is rounding of the point where the tip already is."""
+    return ROUNDING * max(1.0, float(np.abs(start[:3, 3]).max()))
 
 
 def final_rotation(end: Any, orientation: Any, start: np.ndarray) -> tuple[np.ndarray | None, bool | None]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.motion import csv_files, joint_motions, profiles, tip_motions
-from armdyn.motion.errors import MotionError
+from armdyn.motion.checks import numbers, one_of, positive_time
 from armdyn.motion.motion import STEP, Motion, Side, States, sample_times
 from armdyn.motion.sampled import through_samples
 from armdyn.motion.via_points import Kind, via_points
@@ -37,10 +37,8 @@ class Trajectory:
     """
 
     def __init__(self, motion: Motion, step: float = STEP) -> None:
-        if not (np.isfinite(step) and step > 0):
-            raise MotionError(f"step: found {step:g} s; a positive time is expected")
         self.motion = motion
-        self.step = float(step)
+        self.step = positive_time("step", step)
 
     # ---- making: joint by joint ------------------------------------------------------------------------
     #
@@ -276,12 +274,9 @@ class Trajectory:
 
     def __call__(self, t: Any, side: Side = "after") -> States:
         """Position, velocity and acceleration at times t (...), each (..., n)."""
-        if side not in ("before", "after"):
-            raise MotionError(f"side: found {side!r}; allowed: 'before', 'after'")
-        times = np.asarray(t, float)
+        one_of("side", side, "before", "after")
+        times = numbers("t", t)
         flat = times.ravel()
-        if not np.isfinite(flat).all():
-            raise MotionError("t: times must be finite numbers")
         q, qd, qdd = (
             x.reshape(*times.shape, self.n) for x in self.motion.evaluate(flat.clip(0.0, self.duration), side)
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from scipy.interpolate import CubicSpline, make_interp_spline
 
-from armdyn.motion.checks import numbers, per_joint
+from armdyn.motion.checks import computable, numbers, one_of, per_joint, positive_time
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Motion, States
 from armdyn.motion.piecewise import Profile, as_motion, hermite
@@ -15,6 +17,7 @@ from armdyn.motion.piecewise import Profile, as_motion, hermite
 Kind = Literal["cubic", "quintic", "blend"]
 
 
+@computable()
 def via_points(
     points: Any,
     times: Any = None,
@@ -35,8 +38,7 @@ def via_points(
     acceleration for `blend_time` around each, so that inner points are passed and not met; the motion is
     longer than the times by one blend time.
     """
-    if kind not in ("cubic", "quintic", "blend"):
-        raise MotionError(f"kind: found {kind!r}; allowed: 'cubic', 'quintic', 'blend'")
+    one_of("kind", kind, "cubic", "quintic", "blend")
     places = _points(points)
     n = places.shape[1]
     if kind == "blend":
@@ -114,13 +116,15 @@ def _least_times(points: np.ndarray, kind: str, max_velocity: Any, max_accelerat
             raise MotionError(
                 f"{name}: joint {int((~(x > 0)).argmax()) + 1}: found {x.min():g}; it is positive"
             )
+    if not np.isfinite([*v, *a]).any():
+        raise MotionError("max_velocity, max_acceleration: none is finite; a motion takes some time")
     distance = np.abs(np.diff(points, axis=0))
     weight = 1 / (v if np.isfinite(v).all() else a if np.isfinite(a).all() else np.ones(n))
     length = (distance * weight).max(1)
     if not length.all():
         i = int((length == 0).argmax())
         raise MotionError(f"points: points {i} and {i + 1} are the same; give times")
-    t = np.concatenate([[0.0], np.cumsum(length)])
+    t = np.concatenate([[0.0], np.cumsum(length / length.max())])
     zero = np.zeros(n)
     top_v, top_a = _peaks(_spline(points, t, kind, zero, zero))
     factor = max((top_v / v).max(), np.sqrt((top_a / a).max()))
@@ -128,23 +132,51 @@ def _least_times(points: np.ndarray, kind: str, max_velocity: Any, max_accelerat
 
 
 def _peaks(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
-    """The largest velocity and acceleration of each joint, magnitudes (n,)."""
-    powers = profile.coefficients
-    velocity, acceleration = np.zeros(powers.shape[2]), np.zeros(powers.shape[2])
-    for i, joint in np.ndindex(len(powers), powers.shape[2]):
-        low, high = profile.breaks[i : i + 2] - profile.origins[i]
-        first = np.polynomial.Polynomial(powers[i, :, joint]).deriv()
-        for top, f in ((velocity, first), (acceleration, first.deriv())):
-            inner = f.deriv().trim().roots()
-            inner = inner.real[(np.abs(inner.imag) < 1e-9) & (inner.real > low) & (inner.real < high)]
-            top[joint] = max(top[joint], np.abs(f(np.concatenate([[low, high], inner]))).max())
-    return velocity, acceleration
+    """The largest velocity and acceleration of each joint, magnitudes (n,).
+
+    The acceleration of a quintic is largest at an end or where the jerk, a quadratic, is zero. Between those
+    places it is monotonic, and where its sign changes the velocity is largest.
+    """
+    span = np.diff(profile.breaks)[:, None]
+    low = (profile.breaks[:-1] - profile.origins)[:, None]
+    c = profile.coefficients.swapaxes(0, 1)  # (6, m, n)
+
+    def velocity(x: np.ndarray) -> np.ndarray:
+        t = low + x * span
+        return np.asarray(c[1] + t * (2 * c[2] + t * (3 * c[3] + t * (4 * c[4] + t * 5 * c[5]))))
+
+    def acceleration(x: np.ndarray) -> np.ndarray:
+        t = low + x * span
+        return np.asarray(2 * c[2] + t * (6 * c[3] + t * (12 * c[4] + t * 20 * c[5])))
+
+    roots = _quadratic_roots(60 * c[5], 24 * c[4], 6 * c[3])
+    inner = [np.clip(np.nan_to_num((x - low) / span), 0.0, 1.0) for x in roots]
+    places = np.sort(np.stack([np.zeros_like(inner[0]), *inner, np.ones_like(inner[0])]), axis=0)
+    stops = [_sign_change(acceleration, left, right) for left, right in pairwise(places)]
+    top_v = np.max([np.abs(velocity(x)) for x in (*places, *stops)], axis=(0, 1))
+    return top_v, np.max([np.abs(acceleration(x)) for x in places], axis=(0, 1))
+
+
+def _quadratic_roots(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of a x² + b x + c; infinite or not a number where there are none."""
+    with np.errstate(all="ignore"):
+        half = -(b + np.copysign(np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0)), b)) / 2
+        return half / a, c / half
+
+
+def _sign_change(f: Callable[[np.ndarray], np.ndarray], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """By bisection, where f changes its sign between left and right; an end where it does not."""
+    sign = np.sign(f(left))
+    for _ in range(30):  # an extremum of f's integral, so half of the digits are enough
+        middle = (left + right) / 2
+        same = np.sign(f(middle)) == sign
+        left, right = np.where(same, middle, left), np.where(same, right, middle)
+    return left
 
 
 def _blended(points: np.ndarray, t: np.ndarray, blend_time: float) -> Profile:
     """Straight lines between the points, with constant acceleration around each and at both ends."""
-    if not (np.isfinite(blend_time) and blend_time > 0):
-        raise MotionError(f"blend_time: found {blend_time:g} s; a positive number is expected")
+    blend_time = positive_time("blend_time", blend_time)
     if (np.diff(t) < blend_time * (1 - 1e-9)).any():
         i = int((np.diff(t) < blend_time).argmax())
         raise MotionError(
