@@ -109,6 +109,33 @@ def test_torques_that_jump():
     np.testing.assert_allclose(times(run, "stick"), 1.0, atol=1e-4)
 
 
+def test_a_joint_at_rest_and_a_short_push():
+    """Steps grow while nothing moves; what comes late and short is seen all the same."""
+    m, F = 2.0, 3.0
+    distance = (8 - F) / m * 0.1**2 / 2 * 8 / F  # the speed gained is lost on (8 − F)/F times the way
+    run = simulate(
+        slider(m, F), [0.0], [0.0], 10.0, lambda t, q, qd: [8.0 if 3.1 < t < 3.2 else 0.0], output=0.1
+    )
+    np.testing.assert_allclose(run.q[-1], distance, rtol=1e-6)
+    samples = np.zeros((101, 1))
+    samples[31:33] = 8.0  # a trapezium: 2 · 8 · 0.1 N s
+    run = simulate(slider(m, 0.0), [0.0], [0.0], 10.0, samples, output=10.0)
+    np.testing.assert_allclose(run.qd[-1], 2 * 8 * 0.1 / m, rtol=1e-6)
+    samples[:] = 0.0
+    samples[47] = 8.0
+    run = simulate(slider(m, F), [0.0], [0.0], 10.0, samples, output=10.0)
+    assert [event.kind for event in run.events] == ["slip", "stick"]
+
+
+def test_a_stop_at_the_very_end():
+    """The last instant is there, whether the joint stops just before, at or just after it."""
+    for m, F, v in [(0.5, 4.25, 2.25), (1.0, 1.75, 4.5), (3.75, 2.5, 3.0), (1.75, 0.5, 2.75)]:
+        end = m * v / F
+        run = simulate(slider(m, F), [0.0], [v], end, output=end / 2)
+        np.testing.assert_array_equal(run.t, [0, end / 2, end])
+        np.testing.assert_allclose(run.q[-1], v * end / 2, rtol=1e-9)
+
+
 @pytest.mark.parametrize("method", ["adaptive", "rk4"])
 def test_an_arm_that_friction_holds_stays_exactly_where_it_is(method):
     """The PUMA's friction carries its weight here, with a torque and a tip force besides."""
@@ -132,6 +159,18 @@ def test_the_torque_at_which_a_joint_breaks_away(method, share, moves):
         assert (run.q[-1, 0] != 0.1) == moves
         if moves:
             np.testing.assert_allclose(run.q[-1] - 0.1, level * 1e-6, rtol=1e-6)
+
+
+def test_a_torque_beyond_friction_by_rounding():
+    """Between holding for sure and slipping for sure: either is right, to stop is not."""
+    robot = slider(2.0, 3.0)
+    for part in (1e-11, 2e-11, 5e-11, 1e-10, 1e-9, 1e-8):
+        run = simulate(robot, [0.1], [0.0], 2.0, [3.0 * (1 + part)], output=0.5)
+        assert run.completed
+        np.testing.assert_allclose(run.q[-1], 0.1, atol=4 * part)
+    run = simulate(robot, [0.1], [0.0], 5.0, lambda t, q, qd: [3.0 + 1e-9 * (t - 1)], output=0.5)
+    assert run.completed
+    np.testing.assert_allclose(run.q[-1] - 0.1, 1e-9 * 4**3 / 12, rtol=0.3)
 
 
 def test_a_falling_arm_comes_to_rest_without_chatter():

@@ -36,6 +36,24 @@ def test_torques_as_array_samples_and_function(method):
     assert np.abs(constant.q[-1] - by_samples.q[-1]).max() > 1e-3
 
 
+def test_functions_of_one_arm_and_of_all():
+    """The adaptive method asks for one arm at a time; the torques it tells are those it was given."""
+    q = np.array([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]])
+
+    def of_one(t, q, qd):
+        return np.array([-30 * q[0], 20 * q[1]])
+
+    for arms in (2, 3):
+        run = simulate(PLANAR, q[:arms], [0, 0], 0.1, of_one, output=0.05)
+        np.testing.assert_allclose(run.tau, run.q * [-30, 20], rtol=1e-14)
+        alone = simulate(PLANAR, q[1], [0, 0], 0.1, of_one, output=0.05)
+        np.testing.assert_array_equal(run.q[:, 1], alone.q)
+        of_all = simulate(
+            PLANAR, q[:arms], [0, 0], 0.1, lambda t, q, qd: q * [-30, 20], method="rk4", output=0.05
+        )
+        np.testing.assert_allclose(of_all.tau, run.tau, atol=1e-6)
+
+
 def test_samples_at_every_step_of_every_arm():
     """As many samples as steps, or any other number; shared by the arms or not."""
     rng = np.random.default_rng(0)
@@ -152,6 +170,14 @@ def test_torques_that_are_not_numbers(method, instant):
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_torques_that_are_not_numbers_on_what_sticks(method):
+    for torque, wrench in ((lambda t, q, qd: np.nan * q, None), (None, lambda t, q, qd: np.full(6, np.nan))):
+        with pytest.warns(SimulationWarning, match="at t = 0 s"):
+            run = simulate(slider(), [0.1], [0.0], 1.0, torque, wrench=wrench, method=method, output=0.1)
+        assert (run.q == [[0.1]]).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_arms_that_diverge_and_arms_that_do_not(method):
     """Each for itself: which and when is said, the others go on."""
     robot = slider(1.0, 0.0)
@@ -222,6 +248,10 @@ def test_pieces_of_a_long_run_and_the_run_in_one(monkeypatch):
         ({"torque": np.zeros((1, 2))}, "torque: samples over time are at least two"),
         ({"torque": np.zeros((2, 3, 2))}, r"torque: found shape \(2, 3, 2\)"),
         ({"torque": lambda t, q, qd: [1.0]}, r"torque\(t, q, qd\): expected shape \(..., 2\), found \(1,\)"),
+        ({"torque": lambda t, q, qd: "ab"}, r"torque\(t, q, qd\): expected numbers, found 'ab'"),
+        ({"torque": lambda t, q, qd: 1j * q}, r"torque\(t, q, qd\): expected numbers, found array"),
+        ({"wrench": lambda t, q, qd: np.zeros((3, 6))}, r"wrench\(t, q, qd\): .*\(6,\), found \(3, 6\)"),
+        ({"torque": Trajectory.quintic([0, 0], [1, 1], 1.0)}, "a controller, found Trajectory"),
         ({"wrench": [1, 2, 3]}, r"wrench: found shape \(3,\)"),
         ({"q0": np.zeros((3, 2)), "torque": np.zeros((4, 2))}, r"torque: found shape \(4, 2\)"),
         ({"duration": 1e30, "method": "rk4"}, "too many"),

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.controllers import Controller
 from armdyn.simulation.errors import SimulationError
@@ -57,6 +58,7 @@ class Actuation:
 
     robot: Robot
     batch: tuple[int, ...]
+    duration: float
     torque: Source
     wrench: Source
     breaks: np.ndarray = field(default_factory=lambda: np.zeros(0))  # instants at which they may jump [s]
@@ -121,16 +123,39 @@ class Actuation:
             return np.zeros(shape)
         n = self.robot.n
         states = (x.reshape(*self.batch, n) for x in (q, qd))
-        found = np.asarray(source.function(t, *states), float)
-        if found.shape[-1:] != (source.size,):
-            raise SimulationError(
-                f"{name}(t, q, qd): expected shape (..., {source.size}), found {found.shape}"
-            )
-        return np.broadcast_to(found, (*self.batch, source.size)).reshape(shape)
+        return _answer(name, source.function(t, *states), (*self.batch, source.size)).reshape(shape)
+
+    def longest_step(self, output: float) -> float:
+        """Steps in which no torque or wrench that changes with time is overlooked [s].
+
+        DOP853 looks at no less than a quarter of a step: at each sample, so; of what a function or a moving
+        target does, at all that lasts longer than three outputs or a hundredth of the time.
+        """
+        longest = np.inf
+        for source in (self.torque, self.wrench):
+            if source.sampled is not None:
+                longest = min(longest, 4 * source.sampled.duration / (len(source.sampled.rows) - 1))
+            moving = source.controller is not None and source.controller.sizes[1]
+            if source.function is not None or moving:
+                longest = min(longest, 10 * output, self.duration / 30)
+        return float(longest)
 
     def of_arm(self, k: int) -> Actuation:
         """The actuation of one arm alone."""
-        return Actuation(self.robot, (), _of_arm(self.torque, k), _of_arm(self.wrench, k), self.breaks)
+        return replace(self, batch=(), torque=_of_arm(self.torque, k), wrench=_of_arm(self.wrench, k))
+
+
+def _answer(name: str, found: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """What a function gave, as numbers for every arm."""
+    array = np.asarray(found)
+    if array.dtype.kind not in "biuf":
+        raise SimulationError(f"{name}(t, q, qd): expected numbers, found {found!r}")
+    if array.shape[-1:] != shape[-1:]:
+        raise SimulationError(f"{name}(t, q, qd): expected shape (..., {shape[-1]}), found {array.shape}")
+    try:
+        return np.broadcast_to(np.asarray(array, float), shape)
+    except ValueError:
+        raise SimulationError(f"{name}(t, q, qd): expected shape {shape}, found {array.shape}") from None
 
 
 def _side_by_side(parts: list[np.ndarray]) -> np.ndarray:
@@ -179,7 +204,7 @@ def actuation(robot: Robot, batch: tuple[int, ...], duration: float, torque: Any
     tip = _source("wrench", wrench, 6, batch, duration)
     if tip.controller is not None:
         raise SimulationError("wrench: expected an array or a function of (t, q, qd), found a controller")
-    return Actuation(robot, batch, source, tip, breaks[(breaks > 0) & (breaks < duration)])
+    return Actuation(robot, batch, duration, source, tip, breaks[(breaks > 0) & (breaks < duration)])
 
 
 def _source(name: str, given: Any, size: int, batch: tuple[int, ...], duration: float) -> Source:
@@ -189,7 +214,7 @@ def _source(name: str, given: Any, size: int, batch: tuple[int, ...], duration: 
         return Source(
             size, controller=given, gains=tuple(_by_arm(x, batch) for x in given.constants().values())
         )
-    if callable(given):
+    if callable(given) and not isinstance(given, type | Trajectory):
         return Source(size, function=given)
     try:
         array = np.asarray(given, float)

@@ -86,9 +86,11 @@ class _Motion:
         self.events: list[Event] = []
         self.t, self.end = 0.0, grid.duration
         self.modes = np.zeros(len(plant.rows), int)
+        self.beyond = np.full(len(plant.rows), BEYOND)
         self.y = np.zeros(2 * plant.n + len(works))
         self.rtol, self.atol = tolerance.relative, np.full(len(self.y), tolerance.absolute)
         self.atol[2 * plant.n :] = max(tolerance.relative, tolerance.absolute)  # J
+        self.longest = actuation.longest_step(grid.duration / grid.samples)
 
     def run(self, q: np.ndarray, qd: np.ndarray) -> str | None:
         """To the end; the reason where it is not reached."""
@@ -113,6 +115,7 @@ class _Motion:
                 instant = self.t
                 if at_once > MOST_AT_ONCE:
                     return "the modes of dry friction do not settle"
+        self.rows[self.kept :] = self.y  # a change of mode at the very end
         return None
 
     # ---- equations -------------------------------------------------------------------------------------
@@ -168,10 +171,13 @@ class _Motion:
                 return None
             self._keep(dense, solver.t)
             self.t, self.y = float(solver.t), solver.y
+            self.update(self.t / self.grid.duration)
         return None
 
     def _solver(self, t: float, y: np.ndarray, end: float, first: float | None = None) -> DOP853:
-        return DOP853(self.rate, t, y, end, rtol=self.rtol, atol=self.atol, first_step=first)
+        return DOP853(
+            self.rate, t, y, end, rtol=self.rtol, atol=self.atol, first_step=first, max_step=self.longest
+        )
 
     def _keep_at_start(self) -> None:
         self.rows[0], self.kept = self.y, 1
@@ -182,7 +188,6 @@ class _Motion:
         if until > self.kept:
             self.rows[self.kept : until] = dense(self.times[self.kept : until]).T
             self.kept = until
-            self.update(t / self.grid.duration)
 
     # ---- changes of mode -------------------------------------------------------------------------------
 
@@ -192,7 +197,7 @@ class _Motion:
         margins = self.modes * plant.speeds(y[self.n : 2 * self.n])
         if sticks.any():
             q, qd, tau, wrench = self._given(t, y)
-            margins[sticks] = plant.held(q, qd, tau, wrench, self.modes)[1] + BEYOND
+            margins[sticks] = plant.held(q, qd, tau, wrench, self.modes)[1] + self.beyond[sticks]
         return np.asarray(margins)
 
     def _first_change(self, solver: DOP853, dense: _Lazy) -> tuple[float, int] | None:
@@ -231,21 +236,24 @@ class _Motion:
         y[n : 2 * n] = self.plant.stopped(y[:n], y[n : 2 * n], rest)
         self._choose(rest)
         if before[e] == 0 and (self.modes == before).all():
-            self._let_go(rest, solver.t - start)
+            self._let_go(e, rest, solver.t - start)
         elif before[e] != 0 and t == start and self.modes[e] == before[e]:  # released in vain
             self.modes[e] = 0
         self._note(before)
 
-    def _let_go(self, rest: np.ndarray, step: float) -> None:
+    def _let_go(self, e: int, rest: np.ndarray, step: float) -> None:
         """Modes after a break-away: friction is exactly at its level, so they show only a little later."""
         ahead = self.rate(self.t, self.y)
         for part in (1e-7, 1e-5, 1e-3, 1e-1):
             t = min(self.t + part * step, self.end)
             q, qd, tau, wrench = self._given(t, self.y + (t - self.t) * ahead)
             modes = self.plant.decide(q, qd, tau, wrench, self.modes, rest)
-            if (modes != self.modes).any():
+            slip = rest & (modes != 0)
+            speeding = modes * self.plant.speeds(self.plant.acceleration(q, qd, tau, wrench, modes))
+            if slip.any() and (speeding[slip] > 0).all():  # else too near to tell who goes with whom
                 self.modes = modes
                 return
+        self.beyond[e] *= 10  # by rounding only: it holds
 
     def _state_at(self, start: float, t: float) -> np.ndarray:
         """The state at t by steps of its own: more accurate than dense output."""
@@ -270,6 +278,7 @@ class _Motion:
 
     def _note(self, before: np.ndarray) -> None:
         for e in np.flatnonzero(before != self.modes):
+            self.beyond[e] = BEYOND
             kind: Kind = "stick" if self.modes[e] == 0 else "slip" if before[e] == 0 else "reverse"
             self.events.append(Event(self.t, self.plant.names[e], kind))
 

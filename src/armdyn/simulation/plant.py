@@ -89,6 +89,8 @@ class Plant:
         stuck = modes == 0
         A, low, high = self.rows[stuck], self.backward[stuck], self.forward[stuck]
         B, net = self.robot.inertia(q), self.net(q, qd, tau, wrench, modes)
+        if not np.isfinite(net).all():
+            return np.full(len(A), np.nan), np.full(len(A), np.nan)
         rest = net - B @ self._constrained(B, net, modes)
         f = np.linalg.lstsq(A.T, rest, rcond=None)[0]
         if np.linalg.matrix_rank(A) < len(A):
@@ -152,11 +154,12 @@ class Plant:
         what is at one slides that way.
         """
         new = np.where(rest, 0, modes)
-        if not rest.any():
+        net = self.net(q, qd, tau, wrench, new)
+        if not (rest.any() and np.isfinite(net).all()):  # torques that are no numbers: `rate` shows them
             return new
         A, low, high = self.rows[rest], self.backward[rest], self.forward[rest]
         L = cholesky(self.robot.inertia(q), lower=True)
-        whitened = solve_triangular(L, np.column_stack([self.net(q, qd, tau, wrench, new), A.T]), lower=True)
+        whitened = solve_triangular(L, np.column_stack([net, A.T]), lower=True)
         f = lsq_linear(whitened[:, 1:], whitened[:, 0], (low, high), method="bvls", tol=1e-14).x
         rate = A @ solve_triangular(L.T, whitened[:, 0] - whitened[:, 1:] @ f)
         margin = INSIDE * (high - low)

@@ -41,7 +41,8 @@ def simulate(
     `torque` is None, torques (..., n), torques over time (T, ..., n) (evenly spaced from 0 to `duration`,
     linear in between: an array with one axis more than the states), a function of (t, q, qd) or a controller.
     `wrench` (..., 6), or a function, is what the tip exerts on its surroundings, base axes. Functions are
-    given the state of one arm by "adaptive", of all arms (..., n) by "rk4".
+    given the state of one arm by "adaptive", of all arms (..., n) by "rk4"; what they do for less than three
+    outputs or a hundredth of the time "adaptive" may overlook.
 
     Methods: "adaptive", of order 8 to `rtol` and `atol`, arm by arm; "rk4", fixed steps of at most `step`,
     compiled, all arms at once. States are kept every `output` seconds (default: `step`).
@@ -65,7 +66,7 @@ def simulate(
             trace = integrate_fixed(robot, *starts, grid, driven, update)
         else:
             trace = integrate_adaptive(robot, *starts, grid, driven, tolerance, update)
-    run = _run(robot, grid, driven, trace)
+    run = _run(robot, method, grid, driven, trace)
     if not run.completed:
         warnings.warn(SimulationWarning(run.message), stacklevel=2)
     return run
@@ -114,7 +115,7 @@ def _grid(duration: Any, step: Any, output: Any, method: Method) -> Grid:
     return Grid(total, samples, every)
 
 
-def _run(robot: Robot, grid: Grid, driven: Actuation, trace: Trace) -> Run:
+def _run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace: Trace) -> Run:
     """The trace in the shape of the batch, without instants that no arm reached."""
     reached = np.isfinite(trace.q).all(axis=-1).any(axis=-1)
     count = int(np.flatnonzero(reached)[-1]) + 1
@@ -122,7 +123,7 @@ def _run(robot: Robot, grid: Grid, driven: Actuation, trace: Trace) -> Run:
     q, qd = trace.q[:count], trace.qd[:count]
     nothing = np.where(np.isnan(q[..., 0]), np.nan, 0.0)
     works = {name: trace.works.get(name, nothing)[:count] for name in ("torque", "wrench", "friction")}
-    tau = _applied(driven, t, q, qd)
+    tau = _applied(driven, method, t, q, qd)
     message = _message(trace.stops, driven.batch)
     shape = (count, *batch)
     return Run(
@@ -140,15 +141,21 @@ def _run(robot: Robot, grid: Grid, driven: Actuation, trace: Trace) -> Run:
     )
 
 
-def _applied(driven: Actuation, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """The torques at the instants kept."""
+def _applied(driven: Actuation, method: Method, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """The torques at the instants kept; functions are asked as they were on the way."""
     source = driven.torque
     if source.is_absent:
         return np.where(np.isnan(q), np.nan, 0.0)
     if source.controller is not None:
         tau = source.controller.evaluate(source.gains, t[:, None], q, qd)
+    elif source.function is not None and method == "adaptive":
+        tau = np.full_like(q, np.nan)
+        arms = [driven.of_arm(k) for k in range(q.shape[1])]
+        for i, k in zip(*np.nonzero(np.isfinite(q).all(axis=-1)), strict=True):
+            tau[i, k] = arms[k].torques(float(t[i]), q[i, k, None], qd[i, k, None])[0]
     else:
-        tau = np.stack([driven.torques(float(s), x, xd) for s, x, xd in zip(t, q, qd, strict=True)])
+        states = zip(t, *(np.nan_to_num(x) for x in (q, qd)), strict=True)  # functions see no NaN
+        tau = np.stack([driven.torques(float(s), x, xd) for s, x, xd in states])
     return np.where(np.isnan(q), np.nan, tau)
 
 
