@@ -222,6 +222,8 @@ def test_a_friction_level_as_the_error_a_pd_controller_leaves():
         assert len(run.events) <= 4
 
 
+POINT = TipPoint([0.4, 0.1, 0.5])
+
 # ---- what is refused ---------------------------------------------------------------------------------------
 
 
@@ -234,6 +236,21 @@ def test_a_friction_level_as_the_error_a_pd_controller_leaves():
         (lambda: ComputedTorque(PANDA, Trajectory.cubic([0.0], [1.0], 1.0)), "1 joints, the robot 7"),
         (lambda: ComputedTorque("panda", READY), "robot: expected a Robot, found str"),
         (lambda: OperationalControl(PANDA, [0, 0, 0]), "target: found list; .* TipPoint or TipLine"),
+        (lambda: PDGravity(PANDA, READY, "hard", 1.0), "stiffness: expected numbers, found 'hard'"),
+        (lambda: PDGravity(PANDA, READY, [1.0, 2.0], 1.0), r"stiffness: .* shape \(..., 7\), found \(2,\)"),
+        (lambda: ComputedTorque(PANDA, READY, "hard"), "stiffness: expected numbers, found 'hard'"),
+        (lambda: ComputedTorque(PANDA, None), "target: a set point must be finite"),
+        (
+            lambda: OperationalControl(PANDA, POINT, posture=READY * np.nan),
+            "posture: a set point must be fin",
+        ),
+        (lambda: OperationalControl(PANDA, POINT, posture=[1.0]), r"posture: .*\(..., 7\), found \(1,\)"),
+        (lambda: OperationalControl(PANDA, POINT, np.ones(6)), r"stiffness: .*\(..., 3\), found \(6,\)"),
+        (lambda: OperationalControl(PANDA, POINT, damped="much"), "damped: expected numbers"),
+        (lambda: OperationalControl(PANDA, POINT, damped=-1.0), "damped: found -1.0"),
+        (lambda: TipPoint("here"), "place: expected three finite numbers, found 'here'"),
+        (lambda: TipPoint([0, 0, 0], "up"), "rotation: expected a rotation matrix"),
+        (lambda: TipLine([0, 0, 0], [1, 0, 0], "long"), "duration: found 'long'"),
         (lambda: TipPoint([0, 0]), "place: expected three finite numbers"),
         (lambda: TipPoint([0, 0, 0], 2 * np.eye(3)), "rotation: expected a rotation matrix"),
         (lambda: TipLine([0, 0, 0], [1, 0, 0], 0.0), "duration: found 0.0"),

@@ -1,6 +1,7 @@
 """Runs: what goes in, what comes out, what is said when it goes wrong."""
 
 import pickle
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -121,7 +122,7 @@ def test_the_file_of_one_arm_of_a_batch(tmp_path):
     run.to_csv(tmp_path / "run.csv", arm=1)
     table = np.genfromtxt(tmp_path / "run.csv", delimiter=",", names=True)
     np.testing.assert_array_equal(table["q1"], run.q[:, 1, 0])
-    for arm in (None, 2, (0, 0)):
+    for arm in (None, 2, (0, 0), 0.5, "a"):
         with pytest.raises(SimulationError, match="arm: found"):
             run.to_csv(tmp_path / "run.csv", arm=arm)
 
@@ -218,9 +219,39 @@ def test_pieces_of_a_long_run_and_the_run_in_one(monkeypatch):
     """Reports of progress do not change a bit of the result."""
     samples = np.random.default_rng(3).uniform(-30, 30, (21, 2))
     whole = simulate(PLANAR, Q0, [0, 0], 0.2, samples, method="rk4", output=0.01)
-    monkeypatch.setattr("armdyn.simulation.fixed.CHUNK", 1)
+    reports = []
+
+    @contextmanager
+    def bar(label, shown):
+        yield reports.append
+
+    monkeypatch.setattr("armdyn.simulation.simulation.progress_bar", bar)
+    monkeypatch.setattr("armdyn.simulation.fixed.CHUNK", 1000)  # some steps: more than one, less than a row
     parts = simulate(PLANAR, Q0, [0, 0], 0.2, samples, method="rk4", output=0.01)
     np.testing.assert_array_equal(parts.q, whole.q)
+    np.testing.assert_array_equal(parts.tau, whole.tau)
+    assert 20 < len(reports) < 200
+    assert (np.diff(reports) > 0).all()
+    assert reports[-1] == 1.0
+    monkeypatch.setattr("armdyn.simulation.fixed.CHUNK", 2_000_000_000)
+    monkeypatch.setattr("armdyn.simulation.fixed.SIGNALS", 1)
+    parts = simulate(PLANAR, Q0, [0, 0], 0.2, samples, method="rk4", output=0.01)
+    np.testing.assert_array_equal(parts.q, whole.q)
+
+
+def test_progress_does_not_wait_for_a_state_to_keep(monkeypatch):
+    for method in METHODS:
+        reports = []
+
+        @contextmanager
+        def bar(label, shown, reports=reports):
+            yield reports.append
+
+        monkeypatch.setattr("armdyn.simulation.simulation.progress_bar", bar)
+        run = simulate(PLANAR, Q0, [0, 0], 1.0, lambda t, q, qd: -q, method=method, output=1.0)
+        assert len(run.t) == 2
+        assert len(reports) > 5
+        assert reports[-1] == 1.0
 
 
 # ---- what is refused ---------------------------------------------------------------------------------------
@@ -255,6 +286,7 @@ def test_pieces_of_a_long_run_and_the_run_in_one(monkeypatch):
         ({"wrench": [1, 2, 3]}, r"wrench: found shape \(3,\)"),
         ({"q0": np.zeros((3, 2)), "torque": np.zeros((4, 2))}, r"torque: found shape \(4, 2\)"),
         ({"duration": 1e30, "method": "rk4"}, "too many"),
+        ({"duration": 1e9}, r"output: 1,000,000,000,00\d instants of 1 arm are too many: .* GiB"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change, complaint):

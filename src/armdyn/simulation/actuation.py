@@ -28,8 +28,11 @@ class Sampled:
         """(N, arms or 1, size) at times (N,)."""
         last = len(self.rows) - 1
         place = np.clip(t / self.duration * last, 0.0, last)
-        if np.array_equal(place, np.arange(last + 1)):
-            return self.rows
+        whole = np.rint(place)
+        place = np.where(np.abs(place - whole) < 1e-9, whole, place)
+        first = int(place[0])
+        if np.array_equal(place, np.arange(first, first + len(place))):  # the rows themselves
+            return self.rows[first : first + len(place)]
         k = np.minimum(place.astype(int), max(last - 1, 0))
         part = (place - k)[:, None, None]
         return np.asarray((1 - part) * self.rows[k] + part * self.rows[np.minimum(k + 1, last)])

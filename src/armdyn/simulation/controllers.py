@@ -8,7 +8,7 @@ another robot than the one simulated. Gains and set points may differ from arm t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
@@ -117,7 +117,7 @@ class PDGravity(Controller):
     saturated: bool = False
 
     def __post_init__(self) -> None:
-        _check(self, self.target, stiffness=self.stiffness, damping=self.damping)
+        _check(self, stiffness=self.stiffness, damping=self.damping)
 
     def constants(self) -> Arrays:
         return _set_point(self) | _gains(self.robot, stiffness=self.stiffness, damping=self.damping)
@@ -150,13 +150,11 @@ class ComputedTorque(Controller):
     saturated: bool = False
 
     def __post_init__(self) -> None:
-        _check(self, self.target, stiffness=self.stiffness, damping=self._damping)
+        _check(self, stiffness=self.stiffness, damping=self._damping)
 
     @property
     def _damping(self) -> Any:
-        if self.damping is not None:
-            return self.damping
-        return 2 * np.sqrt(np.maximum(np.asarray(self.stiffness, float), 0.0))
+        return _critical(self.stiffness) if self.damping is None else self.damping
 
     def constants(self) -> Arrays:
         return _set_point(self) | _gains(self.robot, stiffness=self.stiffness, damping=self._damping)
@@ -201,20 +199,19 @@ class OperationalControl(Controller):
             raise SimulationError(
                 f"target: found {type(self.target).__name__}; operational control takes a TipPoint or TipLine"
             )
-        _check(self, None, stiffness=self.stiffness, damping=self._damping, null_damping=self.null_damping)
-        _check(self, None, null_stiffness=self.null_stiffness)
-        if len(self._rows) > self.robot.n:
-            raise SimulationError(
-                f"target: {len(self._rows)} directions for {self.robot.n} joints; leave out the rotation"
-            )
-        if not 0 <= self.damped < np.inf:
-            raise SimulationError(f"damped: found {self.damped!r}; a number from 0 is expected")
+        _check_robot(self.robot)
+        m, n = len(self._rows), self.robot.n
+        if m > n:
+            raise SimulationError(f"target: {m} directions for {n} joints; leave out the rotation")
+        _check_gains(m, stiffness=self.stiffness, damping=self._damping)
+        _check_gains(n, null_stiffness=self.null_stiffness, null_damping=self.null_damping)
+        _check_gains(1, damped=self.damped)
+        if self.posture is not None:
+            _check_place("posture", self.posture, n)
 
     @property
     def _damping(self) -> Any:
-        if self.damping is not None:
-            return self.damping
-        return 2 * np.sqrt(np.maximum(np.asarray(self.stiffness, float), 0.0))
+        return _critical(self.stiffness) if self.damping is None else self.damping
 
     def constants(self) -> Arrays:
         m, n = len(self._rows), self.robot.n
@@ -265,12 +262,16 @@ def _jumps(target: Any) -> np.ndarray:
     return np.array([*target.jumps, target.duration])
 
 
-def _wide(x: Any, size: int, name: str) -> np.ndarray:
-    """(..., size) of a number or an array (..., size)."""
+def _numbers(name: str, x: Any) -> np.ndarray:
     try:
-        array = np.asarray(x, float)
+        return np.asarray(x, float)
     except (TypeError, ValueError) as error:
         raise SimulationError(f"{name}: expected numbers, found {x!r}") from error
+
+
+def _wide(x: Any, size: int, name: str) -> np.ndarray:
+    """(..., size) of a number or an array (..., size)."""
+    array = _numbers(name, x)
     if array.ndim == 0:
         return np.full(size, float(array))
     if array.shape[-1] != size:
@@ -278,18 +279,33 @@ def _wide(x: Any, size: int, name: str) -> np.ndarray:
     return array
 
 
-def _check(controller: Controller, target: Any, **gains: Any) -> None:
-    robot = controller.robot
+def _critical(stiffness: Any) -> np.ndarray:
+    """2√K_P; gains that are none are refused elsewhere."""
+    return np.asarray(2 * np.sqrt(np.maximum(_numbers("stiffness", stiffness), 0.0)))
+
+
+def _check(controller: PDGravity | ComputedTorque, **gains: Any) -> None:
+    robot, target = controller.robot, controller.target
+    _check_robot(robot)
+    if not isinstance(target, Trajectory):
+        _check_place("target", target, robot.n)
+    elif target.n != robot.n:
+        raise SimulationError(f"target: the trajectory has {target.n} joints, the robot {robot.n}")
+    _check_gains(robot.n, **gains)
+
+
+def _check_robot(robot: Any) -> None:
     if not isinstance(robot, Robot):
         raise SimulationError(f"robot: expected a Robot, found {type(robot).__name__}")
-    if isinstance(target, Trajectory) and target.n != robot.n:
-        raise SimulationError(f"target: the trajectory has {target.n} joints, the robot {robot.n}")
-    checked: Mapping[str, Any] = gains
-    if target is not None and not isinstance(target, Trajectory):
-        point = _wide(target, robot.n, "target")
-        if not np.isfinite(point).all():
-            raise SimulationError("target: a set point must be finite")
-    for name, gain in checked.items():
-        array = np.asarray(gain, float)
+
+
+def _check_place(name: str, place: Any, size: int) -> None:
+    if not np.isfinite(_wide(place, size, name)).all():
+        raise SimulationError(f"{name}: a set point must be finite")
+
+
+def _check_gains(size: int, **gains: Any) -> None:
+    for name, gain in gains.items():
+        array = _wide(gain, size, name)
         if not (np.isfinite(array) & (array >= 0)).all():
             raise SimulationError(f"{name}: found {gain!r}; gains are finite and not negative")

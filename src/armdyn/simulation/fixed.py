@@ -7,6 +7,7 @@ such an instant has an error of the order of the step, elsewhere of its fourth p
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -24,6 +25,7 @@ from armdyn.simulation.run import Event, Kind
 from armdyn.simulation.trace import SPEED_LIMIT, Grid, Stop, Trace
 
 CHUNK = 2_000_000_000  # operations between two reports of progress, less than a second's
+SIGNALS = 2**24  # numbers that signals may take at a time
 
 
 def integrate_fixed(
@@ -61,6 +63,41 @@ def _integrator(robot: Robot, drive: Drive) -> Integrator:
     return make_integrator(lower(robot.model, robot.model.number), drive)
 
 
+def _pieces(grid: Grid, most: int) -> Iterator[tuple[int, slice, int]]:
+    """Calls of at most `most` steps: their first step, the rows they write, and the steps to each row.
+
+    A row that takes more steps is written by several calls; what the last writes stays.
+    """
+    if most >= grid.every:
+        samples = most // grid.every
+        for start in range(0, grid.samples, samples):
+            stop = min(start + samples, grid.samples)
+            yield start * grid.every, slice(start + 1, stop + 1), grid.every
+        return
+    for row in range(grid.samples):
+        for step in range(0, grid.every, most):
+            yield row * grid.every + step, slice(row + 1, row + 2), min(most, grid.every - step)
+
+
+def _in_pieces(
+    advance: Callable[[int, np.ndarray, int], None],
+    most: int,
+    state: np.ndarray,
+    saved: np.ndarray,
+    grid: Grid,
+    update: Update,
+) -> None:
+    """advance(first step, rows, steps to a row) to the end, or until no arm is left; between calls progress
+    is told and an interrupt is heard."""
+    alive = state[:, -2]
+    for first, rows, every in _pieces(grid, most):
+        advance(first, saved[rows], every)
+        update((first + every * (rows.stop - rows.start)) / (grid.samples * grid.every))
+        if not alive.any():
+            saved[rows.stop :] = np.nan
+            return
+
+
 def _compiled(
     integrator: Integrator,
     state: np.ndarray,
@@ -70,29 +107,25 @@ def _compiled(
     update: Update,
 ) -> None:
     """One call for all steps, or for as many as are done in about a second."""
-    constants, (signal, halves) = actuation.constants(), _signal(actuation, grid)
-    work = 4 * grid.every * len(state) * integrator.programs.rate.operations
-    chunk = max(1, CHUNK // max(work, 1))
-    per_sample = grid.every * (2 if halves else 1)
-    for start in range(0, grid.samples, chunk):
-        stop = min(start + chunk, grid.samples)
-        part = signal[start * per_sample : stop * per_sample + 1] if len(signal) > 1 else signal
-        signals = Signals(constants, part, halves)
-        integrator.advance(state, signals, saved[start + 1 : stop + 1], grid.every, grid.h, SPEED_LIMIT)
-        update(stop / grid.samples)
-        if not state[:, integrator.layout.saved].any():
-            saved[stop + 1 :] = np.nan
-            return
+    constants = actuation.constants()
+
+    def advance(first: int, rows: np.ndarray, every: int) -> None:
+        signals = Signals(constants, *_signal(actuation, grid, first, every * len(rows)))
+        integrator.advance(state, signals, rows, every, grid.h, SPEED_LIMIT)
+
+    arms, signal = len(state), integrator.layout.signal
+    by_time = CHUNK // max(1, 4 * arms * integrator.programs.rate.operations)
+    by_size = SIGNALS // max(1, 2 * arms * signal)
+    _in_pieces(advance, max(1, min(by_time, by_size)), state, saved, grid, update)
 
 
-def _signal(actuation: Actuation, grid: Grid) -> tuple[np.ndarray, bool]:
+def _signal(actuation: Actuation, grid: Grid, first: int, steps: int) -> tuple[np.ndarray, bool]:
     """Signals at every step, or at every half step where they are not linear in between."""
     sampled = [s.sampled for s in (actuation.torque, actuation.wrench) if s.sampled is not None]
-    steps = grid.samples * grid.every
-    linear = sampled and all(len(s.rows) == steps + 1 for s in sampled)
+    linear = sampled and all(len(s.rows) == grid.samples * grid.every + 1 for s in sampled)
     if linear and actuation.torque.controller is None:
-        return actuation.signals(grid.halves[::2]), False
-    signal = actuation.signals(grid.halves)
+        return actuation.signals(grid.halves(first, steps)[::2]), False
+    signal = actuation.signals(grid.halves(first, steps))
     return signal, len(signal) > 1
 
 
@@ -108,20 +141,15 @@ def _by_python(
     """Torques are asked for at every stage; the states of all arms go through one kernel."""
     h, names = grid.h, [name for name, _ in drive.signals]
     asked = {"tau": actuation.torques, "wrench": actuation.wrenches}
-    for k in range(grid.samples):
-        first = k * grid.every
 
-        def at(step: int, half: int, q: np.ndarray, qd: np.ndarray, first: int = first) -> np.ndarray:
+    def advance(first: int, rows: np.ndarray, every: int) -> None:
+        def at(step: int, half: int, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
             t = (first + step + half / 2) * h
             return np.concatenate([asked[name](t, q, qd) for name in names], axis=-1)
 
-        take_steps(
-            integrator.bodies, integrator.layout, state, at, saved[k + 1 : k + 2], grid.every, h, SPEED_LIMIT
-        )
-        update((k + 1) / grid.samples)
-        if not state[:, integrator.layout.saved].any():
-            saved[k + 2 :] = np.nan
-            return
+        take_steps(integrator.bodies, integrator.layout, state, at, rows, every, h, SPEED_LIMIT)
+
+    _in_pieces(advance, 100, state, saved, grid, update)
 
 
 def _events(

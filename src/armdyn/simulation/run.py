@@ -72,7 +72,7 @@ class Run:
         """Columns t, q1…, qd1…, tau1…, energy; of a batch, those of one `arm` (its index)."""
         batch = self.q.shape[1:-1]
         index = () if arm is None else tuple(np.atleast_1d(arm).tolist())
-        if len(index) != len(batch) or any(not -s <= i < s for i, s in zip(index, batch, strict=True)):
+        if len(index) != len(batch) or any(i not in range(-s, s) for i, s in zip(index, batch, strict=True)):
             raise SimulationError(f"arm: found {arm!r}; one index into the batch {batch} is expected")
         at = (slice(None), *index)
         columns = {"q": self.q[at], "qd": self.qd[at], "tau": self.tau[at], "energy": self.energy[at]}

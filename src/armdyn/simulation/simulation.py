@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any, Literal, TypeAlias
 
@@ -58,6 +59,7 @@ def simulate(
     q, qd = _states(robot, q0, qd0)
     batch, n = q.shape[:-1], robot.n
     grid = _grid(duration, step, step if output is None else output, method)
+    _check_size(grid, int(np.prod(batch)), n)
     driven = actuation(robot, batch, grid.duration, torque, wrench)
     tolerance = Tolerance(_positive("rtol", rtol), _positive("atol", atol))
     starts = q.reshape(-1, n), qd.reshape(-1, n)
@@ -113,6 +115,21 @@ def _grid(duration: Any, step: Any, output: Any, method: Method) -> Grid:
     if samples * every > MOST_STEPS:
         raise SimulationError(f"step: {total:g} s in steps of {most:g} s are too many")
     return Grid(total, samples, every)
+
+
+def _check_size(grid: Grid, arms: int, n: int) -> None:
+    """Refuse what does not fit the memory before it takes the memory."""
+    size = 8 * (grid.samples + 1) * arms * (3 * n + 3)
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # a system that does not tell
+        return
+    if size > there:
+        count = f"{grid.samples + 1:,} instants of {arms} arm{'s' * (arms > 1)}"
+        raise SimulationError(
+            f"output: {count} are too many: {size / 2**30:,.0f} GiB, of {there / 2**30:,.0f} there are; "
+            "a longer `output` keeps fewer"
+        )
 
 
 def _run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace: Trace) -> Run:

@@ -58,7 +58,11 @@ class TipLine(TipTarget):
         _check_point("start", self.start)
         _check_point("end", self.end)
         _check_rotation(self.rotation)
-        if not (np.isfinite(self.duration) and self.duration > 0):
+        try:
+            duration = float(self.duration)
+        except (TypeError, ValueError):
+            duration = np.nan
+        if not 0 < duration < np.inf:
             raise SimulationError(f"duration: found {self.duration!r}; a positive time is expected")
 
     def position(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -72,7 +76,10 @@ class TipLine(TipTarget):
 
 
 def _check_point(name: str, point: Any) -> None:
-    array = np.asarray(point, float)
+    try:
+        array = np.asarray(point, float)
+    except (TypeError, ValueError):
+        array = np.zeros(0)
     if array.shape != (3,) or not np.isfinite(array).all():
         raise SimulationError(f"{name}: expected three finite numbers, found {point!r}")
 
@@ -80,6 +87,9 @@ def _check_point(name: str, point: Any) -> None:
 def _check_rotation(rotation: Any) -> None:
     if rotation is None:
         return
-    R = np.asarray(rotation, float)
+    try:
+        R = np.asarray(rotation, float)
+    except (TypeError, ValueError):
+        R = np.zeros(0)
     if R.shape != (3, 3) or not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
         raise SimulationError("rotation: expected a rotation matrix (3, 3)")

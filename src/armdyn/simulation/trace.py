@@ -28,10 +28,10 @@ class Grid:
         """The fixed step."""
         return self.duration / (self.samples * self.every)
 
-    @property
-    def halves(self) -> np.ndarray:
-        """The start and the middle of every step, and the end."""
-        return np.linspace(0.0, self.duration, 2 * self.samples * self.every + 1)
+    def halves(self, first: int, steps: int) -> np.ndarray:
+        """The start and the middle of a number of steps, and their end."""
+        half = self.duration / (2 * self.samples * self.every)
+        return np.asarray(np.minimum(np.arange(2 * first, 2 * (first + steps) + 1) * half, self.duration))
 
 
 @dataclass(frozen=True)
