@@ -181,6 +181,35 @@ def test_a_corner_is_a_stop_and_a_pause_is_not() -> None:
     assert passed.duration == pytest.approx(direct.duration, rel=1e-3)
 
 
+@pytest.mark.parametrize("creep", [1e-4, 1e-5, 1e-6, 1e-7, 1e-8])
+def test_a_path_that_all_but_turns_around(creep: float) -> None:
+    """Joint 2 turns around while joint 1 creeps: within a very short way the path turns by half a turn."""
+    robot = Robot.load("planar")
+
+    def back(t: np.ndarray) -> Any:
+        return [creep * t, (t - 1) ** 2], [creep + 0 * t, 2 * (t - 1)], [0 * t, 2 + 0 * t]
+
+    fast = time_optimal(robot, along(2, 2.0, back))
+    turned = time_optimal(robot, along(2, 2.0, lambda t: [[0 * t, x[1]] for x in back(t)]))
+    assert fast.duration == pytest.approx(turned.duration, rel=1e-3)
+    assert_within(robot, fast)
+
+
+def test_samples_with_noise_are_kept_within_limits_too() -> None:
+    """Between samples they are quintics, whose third derivatives jump from one to the next."""
+    robot, t = Robot.load("puma560"), np.linspace(0, 2, 201)
+    q = np.sin(np.outer(t, [1, 0.5, 0.2, 0.3, 0.7, 0.9]))
+    q += np.random.default_rng(0).normal(0, 1e-5, q.shape)
+    assert_within(robot, time_optimal(robot, Trajectory.from_samples(t, q)))
+
+
+def test_many_revolutions_need_more_intervals() -> None:
+    robot = Robot.load("planar")
+    fast = time_optimal(robot, Trajectory.quintic([0, 0], [300, 600], 1.0))
+    assert shares(robot, fast)[0] <= 1.003
+    assert fast.duration < 63  # 66 s where an interval is a radian and more
+
+
 def test_timing_of_the_given_motion_does_not_matter() -> None:
     robot = Robot.load("puma560")
     start, end = np.random.default_rng(2).uniform(-1, 1, (2, 6))
@@ -332,6 +361,21 @@ def test_a_gap_in_the_admissible_speeds_is_passed_above() -> None:
 
 
 # ---- what is refused ---------------------------------------------------------------------------------------
+
+
+def test_what_only_friction_holds_cannot_be_held_at_rest() -> None:
+    robot = one_joint(I, TAU, offset=3.2, coulomb=0.5)
+    with pytest.raises(
+        MotionError,
+        match=r"joint 1 \('arm'\) at .* of the path .*: gravity at rest, without friction, needs 3.2",
+    ):
+        time_optimal(robot, Trajectory.quintic([0], [-D], 1.0))
+
+
+def test_a_limit_of_a_joint_that_rests_bounds_nothing() -> None:
+    robot, given = Robot.load("planar"), Trajectory.quintic([0, 1], [1, 1], 1.0)
+    with pytest.raises(MotionError, match="no limit bounds the speed"):
+        time_optimal(robot, given, torque=np.inf, acceleration=[np.inf, 1.0])
 
 
 def test_impossible_paths_name_joint_and_place() -> None:

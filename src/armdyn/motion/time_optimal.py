@@ -26,7 +26,7 @@ LEAST = 10
 EXCESS = 2e-4  # of a limit: intervals that go beyond one by more between their points are cut in two
 CHANGE = 2e-3  # of a limit: intervals on which viscous friction changes by more are cut too
 PARTS = 8  # at most, in one of so many rounds
-ROUNDS = 5
+ROUNDS = 12
 ENDLESS = 1e15  # x that no limit has bounded [1/s²]
 SOME = 5  # every which interval is looked at for a first comparison with linear scaling
 

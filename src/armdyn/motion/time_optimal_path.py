@@ -33,6 +33,10 @@ RESTING = 1e-3  # of the top speed: slower ends of pieces are taken for points o
 NEAR = 0.02  # of an interval: how near to a point of rest the tangent is taken there
 TURN = 2 * np.pi  # rad of turning that deserve as many points as the whole length
 STRAIGHT = 1e-6  # rad: a path that turns by less at a point of rest need not stop there
+SHARP = 0.1  # rad: intervals on which the path turns by more are cut in two
+FAR = 0.5  # rad or m: those too on which a joint moves by more
+HALVINGS = 30  # of an interval, at most: where a path all but turns around it turns within very little
+TIMES = 30  # as many intervals as asked for, at most
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,15 @@ class PathGrid:
         """The ends of the intervals (N + 1,), in s."""
         return np.append(self.s[:, 0], 1.0)
 
+    @property
+    def coarse(self) -> np.ndarray:
+        """Whether five points are too few to know an interval by (N,): the path turns sharply or goes far."""
+        tangent = self.dq * self.weights
+        tangent = tangent / np.linalg.norm(tangent, axis=-1, keepdims=True)
+        turn = np.linalg.norm(np.diff(tangent, axis=1), axis=-1).sum(-1)
+        far = np.abs(np.diff(self.q, axis=1)).sum(1).max(-1)
+        return np.asarray((turn > SHARP) | (far > FAR))
+
     def between(self) -> tuple[np.ndarray, States]:
         """s from the start (N, 4) and q, q', q'' (N, 4, n) half-way between the five points."""
         half = (self.t[:, 4:] - self.t[:, :1]) / 2
@@ -78,14 +91,16 @@ class PathGrid:
 
 
 def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathGrid:
-    """The path of a trajectory on about `count` intervals.
+    """The path of a trajectory on about `count` intervals, more where it turns sharply or goes far.
 
-    Jumps of the acceleration, and the instants at which a friction surface (E, n) changes its direction, are
-    ends of intervals.
+    Jumps of the acceleration (of higher derivatives too, if they are not too many), and the instants at which
+    a friction surface (E, n) changes its direction, are ends of intervals.
     """
     table, weights = _rough(trajectory, count)
     pieces = moving_pieces(trajectory, *table, weights)
-    breaks = np.concatenate([trajectory.jumps, crossings(trajectory, *table, weights, surfaces)])
+    knots = trajectory.motion.knots
+    kinks = knots if len(knots) < count else trajectory.jumps
+    breaks = np.concatenate([kinks, crossings(trajectory, *table, weights, surfaces)])
     density = [_density(piece) for piece in pieces]
     total = sum(d[-1] for _, d in density)
     instants = [
@@ -95,7 +110,13 @@ def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathG
     start = np.concatenate([t[:-1] for t in instants])
     end = np.concatenate([t[1:] for t in instants])
     first = np.cumsum([0, *(len(t) - 1 for t in instants)])
-    return _on_intervals(trajectory, weights, start, end, first)
+    grid = _on_intervals(trajectory, weights, start, end, first)
+    for _ in range(HALVINGS):
+        coarse = grid.coarse
+        if not coarse.any() or len(grid.s) > TIMES / 2 * count:
+            break
+        grid = grid.cut(1 + coarse)
+    return grid
 
 
 def _rough(trajectory: Trajectory, count: int) -> tuple[tuple[np.ndarray, States], np.ndarray]:

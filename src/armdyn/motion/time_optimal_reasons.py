@@ -15,13 +15,18 @@ def why_not(robot: Robot, grid: PathGrid, torques: PathTorques, limits: JointLim
     """One sentence about the interval at which a pass found no speed."""
     i = found.failed
     place = f"at {100 * grid.s[i, 0]:.4g} % of the path (t = {grid.t[i, 0]:.6g} s of the given motion)"
-    share = np.abs(torques.c[i]) / limits.torque
-    point, joint = (int(k) for k in np.unravel_index(np.argmax(share), share.shape))
-    if share[point, joint] > 1:
+    stops = [point for point, end in ((0, i), (4, i + 1)) if grid.stops[end]]
+    needs = np.concatenate([torques.c[i], (torques.c[i] - torques.dry[i])[stops]])
+    share = np.abs(needs) / limits.torque
+    row, joint = (int(k) for k in np.unravel_index(np.argmax(share), share.shape))
+    if share[row, joint] > 1:
         unit = torque_unit(robot, joint)
+        cause = (
+            "gravity and dry friction alone need" if row < 5 else "gravity at rest, without friction, needs"
+        )
         return (
-            f"{joint_name(robot, joint)} {place}: gravity and dry friction alone need "
-            f"{torques.c[i, point, joint]:.6g} {unit}, the limit is {limits.torque[joint]:.6g} {unit}"
+            f"{joint_name(robot, joint)} {place}: {cause} {needs[row, joint]:.6g} {unit}, "
+            f"the limit is {limits.torque[joint]:.6g} {unit}"
         )
     kind, joint = _culprit(limits, found, grid.dq[i, 2])
     return (

@@ -129,7 +129,7 @@ def linear_rows(limits: PathLimits, x: np.ndarray | None = None) -> PathRows:
     a = limits.a + limits.ahead[..., None] * b
     count, m = len(a), a.shape[1] * a.shape[2]
     a, b, one, other = (y.reshape(count, m) for y in (a, b, limits.low - c, limits.high - c))
-    least = ZERO * max(np.abs(a).max(initial=0.0), 1e-300)
+    least = max(ZERO * np.abs(a).max(initial=0.0), 1e-200)  # all are zero where no joint with a limit moves
     per = 1 / np.where(np.abs(a) < least, np.copysign(least, a), a)
     one, other = one * per, other * per
     slope, low, high = (np.empty((count, m + 3)) for _ in range(3))

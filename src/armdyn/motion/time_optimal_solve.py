@@ -170,7 +170,7 @@ def has_gaps(limits: PathLimits, x: np.ndarray) -> bool:
         z[:, 2, :, None] for z in (limits.a, limits.b, limits.v, limits.c, limits.low, limits.high)
     )
     rest = b * y**2 + v * y + c  # (N, m, LEVELS)
-    least = 1e-9 * np.abs(a).max(initial=1e-300)
+    least = max(1e-9 * np.abs(a).max(initial=0.0), 1e-200)
     per = 1 / np.where(np.abs(a) < least, np.copysign(least, a), a)
     one, other = (low - rest) * per, (high - rest) * per
     open_ = np.maximum(one, other).min(1) >= np.minimum(one, other).max(1)
