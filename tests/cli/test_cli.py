@@ -1,8 +1,10 @@
 """The command line: every verb and option, what is written, and what is refused."""
 
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from armdyn import Robot, bundled_robots
 from armdyn.cli import app
 from commands import refused, rows, run
 
+FULL = Path("/dev/full")
 VERBS = ("robots", "show", "derive", "trajectory", "torque", "scale", "simulate", "report")
 PLANAR_TAU2 = "tau[2] = (Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2)*qdd1 + (Il2 + ml2*l2**2 + kr2**2*Im2)*qdd2"
 FREE = """
@@ -260,11 +263,20 @@ def test_derive_writes_to_a_file_what_it_would_print(tmp_path, form, option):
         (["--latex", "--markdown"], "choose one of"),
         (["--sympy", "--latex"], "choose one of"),
         (["--sympy", "--steps"], "no SymPy form"),
+    ],
+)
+def test_forms_that_do_not_go_together_are_refused(options, message, monkeypatch, capsys):
+    assert message in refused(monkeypatch, capsys, "derive", "planar", *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         (["--notation", "newton"], "--notation"),
         (["--rotors", "some"], "--rotors"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(options, message):
+def test_choices_that_are_not_offered_are_refused(options, message):
     result = CliRunner().invoke(app, ["derive", "planar", *options])
     assert result.exit_code == 2
     assert message in result.stderr
@@ -403,3 +415,72 @@ def test_installed_program_stops_with_one_line():
     assert (result.returncode, result.stdout) == (2, "")
     assert len(result.stderr.splitlines()) == 1
     assert result.stderr.startswith("error: cannot read 'nosuch'")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="no full device on this system")
+@pytest.mark.parametrize("command", [["robots"], ["derive", "planar"]])
+def test_output_that_cannot_be_printed_is_one_line(command):
+    with FULL.open("w") as full:
+        arguments = [sys.executable, "-m", "armdyn", *command]
+        result = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, encoding="utf-8", check=False)
+    assert result.returncode == 2
+    assert result.stderr.splitlines() == ["error: [Errno 28] No space left on device"]
+
+
+def test_signs_that_the_terminal_lacks_do_not_stop_the_program():
+    result = subprocess.run(
+        [sys.executable, "-m", "armdyn", "show", "pendulum"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        encoding="ascii",
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "m/s? in the base frame" in result.stdout
+
+
+BRACKETS = """
+name = "brackets"
+convention = "dh"
+gravity = [0, -9.81, 0]
+[[link]]
+name = "[red]arm[/b]"
+joint = "revolute"
+a = 1
+alpha = 0
+d = 0
+mass = 1
+limits = { acceleration = 5, position = [-1, 1] }
+"""
+
+
+def test_names_are_shown_as_they_are(tmp_path):
+    """Not as markup of the tables; `[/b]` alone would stop rich."""
+    path = tmp_path / "brackets.toml"
+    path.write_text(BRACKETS, "utf-8")
+    motion, made = tmp_path / "motion.csv", tmp_path / "made.csv"
+    data = ("--profile", "cubic", "--duration", "1", "-o", motion)
+    for command in (
+        ("show", path),
+        ("torque", path, "--q", "1"),
+        ("trajectory", path, "--to", "1", *data),
+        ("scale", path, motion, "-o", made),
+        ("simulate", path, "--duration", "0.01", "-o", made),
+    ):
+        assert "│ [red]arm[/b] │" in run(*command)
+
+
+def test_show_has_limits_of_acceleration_alone(tmp_path):
+    path = tmp_path / "limited.toml"
+    path.write_text(BRACKETS.replace(", position = [-1, 1]", ""), "utf-8")
+    assert ["[red]arm[/b]", "", "", "5", "", ""] in rows(run("show", path))
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"), [("1, 2,", True), ("1; 2", True), ("1,,2", False), (",1", False)]
+)
+def test_a_place_left_empty_is_not_passed_over(text, allowed, monkeypatch, capsys):
+    if allowed:
+        assert rows(run("torque", "planar", "--q", text))
+    else:
+        assert "--q:" in refused(monkeypatch, capsys, "torque", "planar", "--q", text)

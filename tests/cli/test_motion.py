@@ -163,3 +163,17 @@ def test_what_does_not_fit_is_refused(monkeypatch, capsys, tmp_path, arguments, 
     given = [str(a).replace("{motion}", str(motion)) for a in arguments]
     assert message in refused(monkeypatch, capsys, *given)
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_a_motion_beyond_the_limits_of_position_is_told(tmp_path):
+    path = tmp_path / "motion.csv"
+    given = ("trajectory", "puma560", "--profile", "cubic", "--duration", "1", "-o", path)
+    assert "warning" not in run(*given, "--to", "1, 1, 0, 0, 0, 0")
+    printed = run(*given, "--to", "3, 1, 0, 0, 0, 0")
+    assert "warning: joint 1 ('waist') leaves its range of -2.79253 to 2.79253 rad at 0.8" in printed
+    assert printed.count("warning") == 1
+
+
+def test_simulate_names_the_units(tmp_path):
+    found = rows(run("simulate", "pr", "--duration", "0.01", "-o", tmp_path / "run.csv"))
+    assert [row[-1] for row in found] == ["m, m/s, N", "rad, rad/s, N m"]

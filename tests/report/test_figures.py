@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from armdyn import Robot, contributions, rotor_error, scale_to_limits, simulate, time_optimal
+from armdyn import ArmdynError, Robot, contributions, rotor_error, scale_to_limits, simulate, time_optimal
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report import (
+    ReportError,
     default_motion,
     plot_arm,
     plot_contributions,
@@ -265,3 +266,50 @@ def test_labels_are_moved_apart_and_keep_their_order():
     inside = spread(np.zeros(3), 2.0, low=0.0, high=10.0)
     assert inside.min() == 0
     assert np.allclose(np.diff(np.sort(inside)), 2.0)
+
+
+def test_each_timing_keeps_its_line_whichever_are_drawn(planar):
+    """Captions call the motion as given dotted, the scaled one solid, the one in least time dashed."""
+    robot, motion = planar
+    slow, fast = scale_to_limits(robot, motion), time_optimal(robot, motion)
+
+    def looks(figure):
+        return {h.get_label().split(",")[0]: h.get_linestyle() for h in figure.legends[0].legend_handles}
+
+    both = looks(plot_scaling(robot, motion, slow, fast))
+    assert (both["scaled linearly"], both["least time"]) == ("-", "--")
+    assert looks(plot_scaling(robot, motion, None, fast)).items() <= both.items()
+    assert looks(plot_scaling(robot, motion, slow)).items() <= both.items()
+
+
+@pytest.mark.parametrize("q", [[0.1], [0.1, 0.2, 0.3], [0.1, np.nan], [[0.1, 0.2]], "text", None, [0.1, 1j]])
+@pytest.mark.parametrize("plot", [plot_arm, plot_ellipsoids, plot_dynamic_ellipsoid])
+def test_what_is_no_posture_is_refused(planar, plot, q):
+    with pytest.raises(ArmdynError, match=r"^q: "):
+        plot(planar[0], q)
+
+
+@pytest.mark.parametrize(
+    "plot", [plot_strobe, plot_trajectory, plot_tip, plot_contributions, plot_rotor_error, plot_scaling]
+)
+def test_what_is_no_motion_of_the_robot_is_refused(planar, plot):
+    robot = planar[0]
+    with pytest.raises(ArmdynError, match="it moves 3 joints, but two-link planar arm has 2"):
+        plot(robot, Trajectory.cubic(np.zeros(3), np.ones(3), 1.0))
+    with pytest.raises(ArmdynError, match="expected a Trajectory, found str"):
+        plot(robot, "motion.csv")
+
+
+def test_other_wrong_arguments_are_refused(planar):
+    robot, motion = planar
+    for postures in (0, -1, 2.5):
+        with pytest.raises(ReportError, match="postures: found"):
+            plot_strobe(robot, motion, postures)
+    for plot in (plot_trajectory, plot_contributions):
+        with pytest.raises(ArmdynError, match="wrench"):
+            plot(robot, motion, [1, 2])
+    with pytest.raises(ArmdynError, match="joints"):
+        plot_path_speed(Robot.load("elbow"), time_optimal(robot, motion))
+    many = simulate(robot, np.zeros((3, 2)), np.zeros(2), 0.01, method="rk4", progress=False)
+    with pytest.raises(ReportError, match="the energies of one are drawn"):
+        plot_energy(many)

@@ -148,9 +148,53 @@ def test_a_given_motion_is_the_one_reported(tmp_path):
     assert "at q = (0.275) rad" in page.words
 
 
+def test_numbers_do_not_depend_on_how_a_motion_is_sampled(tmp_path):
+    """Two samples would say that nothing moves, a million would not fit in memory."""
+    robot = Robot.from_dict(arm(LINK))
+    fine = Trajectory.quintic([0.1], [0.9], 1.0)
+    page = written(robot, tmp_path, fine)
+    assert "at most 1.5 m/s (at 0.5 s)" in check_page(page).words
+    coarse = check_page(written(robot, tmp_path, fine.with_step(1.0))).words
+    assert "at most 1.5 m/s (at 0.5 s)" in coarse
+    dense = check_page(written(robot, tmp_path, fine.with_step(1e-6))).words
+    assert "at most 1.5 m/s (at 0.5 s)" in dense
+
+
+def test_a_motion_at_rest_is_reported_as_one(tmp_path):
+    """Held by dry friction: what the text says of limits, friction and energy must not be said of a fall."""
+    limits = {"torque": 100, "position": [-1, 0.2]}
+    robot = Robot.from_dict(arm({**LINK, "friction": {"coulomb": 50}, "limits": limits}))
+    page = check_page(written(robot, tmp_path, Trajectory.cubic([0.3], [0.3], 1.0)))
+    assert "The motion stands still" in page.words
+    assert "It stays where it is" in page.words
+    assert "Without friction" not in page.words
+    assert "leaves its range of -1 to 0.2 rad at 0 s and goes to 0.3 rad" in page.words
+
+
+def test_limits_of_acceleration_alone_are_shown_and_no_others(tmp_path):
+    robot = Robot.from_dict(arm({**LINK, "limits": {"acceleration": 4}}))
+    page = check_page(written(robot, tmp_path))
+    assert "limits of acceleration rod 4" in page.words
+    assert "gives no limits" not in page.words
+    assert "Grey lines are the limits" not in page.words
+
+
+def test_an_arm_with_one_joint_has_no_force_ellipsoid_and_none_is_announced(tmp_path):
+    page = check_page(written(Robot.from_dict(arm(LINK)), tmp_path))
+    assert "Velocity ellipsoid." in page.words
+    assert "force (dashed)" not in page.words
+
+
+def test_long_names_may_be_broken(tmp_path):
+    robot = Robot.from_dict(arm(LINK, {**LINK, "name": "a name " * 12}))
+    page = check_page(written(robot, tmp_path))
+    kinds = {attributes.get("class") for attributes in page.all("th") if attributes["scope"] == "row"}
+    assert kinds == {None, "long"}
+
+
 def test_a_motion_of_another_robot_is_refused(tmp_path):
     motion = Trajectory.quintic(np.zeros(3), np.ones(3), 1.0)
-    with pytest.raises(ArmdynError, match="found 3 joints; 'two-link planar arm' has 2"):
+    with pytest.raises(ArmdynError, match="it moves 3 joints, but two-link planar arm has 2"):
         write_report(Robot.load("planar"), tmp_path / "report.html", motion)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from io import TextIOWrapper
 
 import typer
 
@@ -34,6 +35,8 @@ app.add_typer(export, name="export")
 def main() -> None:
     """Entry point: a wrong input is one line on stderr, not a traceback."""
     warnings.simplefilter("ignore", PhysicsWarning)  # `show` says what looks wrong
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without a sign such as ² shows a question mark
     try:
         app()
     except ArmdynError as error:
@@ -41,3 +44,6 @@ def main() -> None:
         raise SystemExit(2) from None
     except BrokenPipeError:
         raise SystemExit(0) from None
+    except OSError as error:  # what is printed goes to a full disk
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None

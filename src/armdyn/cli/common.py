@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from armdyn.expression import ArmdynError, parse
 from armdyn.robot import Robot
@@ -42,6 +43,11 @@ def table_of(*headings: str) -> Table:
     for heading in headings:
         table.add_column(escape(heading), overflow="fold")
     return table
+
+
+def add_row(table: Table, *cells: str | Text) -> None:
+    """A row whose texts are shown as they are: a name may hold what rich takes for markup."""
+    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -76,7 +82,10 @@ def number_list(text: str | None, option: str) -> float | np.ndarray | None:
 
 
 def _entries_of(text: str, count: int) -> list[str]:
-    entries = [x for x in text.replace(";", ",").split(",") if x.strip()]
+    """What stands between commas; a comma at the end adds nothing, an empty place between two is an entry."""
+    entries = text.replace(";", ",").split(",")
+    if not entries[-1].strip():
+        entries.pop()
     return text.split() if len(entries) == 1 and count > 1 else entries
 
 

@@ -41,9 +41,9 @@ def derive(
 ) -> None:
     """Derive the exact equations of motion."""
     if latex + markdown + sympy > 1:
-        raise typer.BadParameter("choose one of --latex, --markdown, --sympy")
+        raise ArmdynError("choose one of --latex, --markdown, --sympy")
     if sympy and steps:
-        raise typer.BadParameter("--steps has no SymPy form; use --latex, --markdown or neither")
+        raise ArmdynError("--steps has no SymPy form; use --latex, --markdown or neither")
     loaded = load_robot(robot, rotors)
     equations = (loaded.symbolic() if symbolic else loaded).equations()
     if combine:

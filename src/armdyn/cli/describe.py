@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from armdyn.cli.common import RobotArgument, RotorsOption, load_robot, table_of, terminal
+from armdyn.cli.common import RobotArgument, RotorsOption, add_row, load_robot, table_of, terminal
 from armdyn.description import bundled_robots
 from armdyn.expression import Expression
 from armdyn.report.tables import Grid, cell_text, limits_grid, links_grid, motors_grid, operations_grid
@@ -18,7 +18,7 @@ def robots() -> None:
         robot = Robot.load(name)
         kinds = "".join("R" if link.joint == "revolute" else "P" for link in robot.model.moving)
         motors = any(link.motor for link in robot.model.links)
-        table.add_row(name, robot.name, kinds, robot.model.rotors if motors else "no motors")
+        add_row(table, name, robot.name, kinds, robot.model.rotors if motors else "no motors")
     terminal().print(table)
 
 
@@ -48,7 +48,7 @@ def show(robot: RobotArgument, rotors: RotorsOption = None) -> None:
 def _table(grid: Grid) -> Table:
     table = table_of(*grid.headings)
     for row in grid.rows:
-        table.add_row(*(cell_text(cell) for cell in row))
+        add_row(table, *(cell_text(cell) for cell in row))
     return table
 
 

@@ -13,6 +13,7 @@ from armdyn.analysis.limits import joint_name, torque_unit
 from armdyn.cli.common import (
     RobotArgument,
     RotorsOption,
+    add_row,
     load_robot,
     number_list,
     numbers,
@@ -21,6 +22,7 @@ from armdyn.cli.common import (
 )
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, scale_to_limits, time_optimal
+from armdyn.report.quantities import beyond_limits
 from armdyn.robot import Robot
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
@@ -124,9 +126,12 @@ def _print_motion(robot: Robot, motion: Trajectory) -> None:
     for i, link in enumerate(robot.model.moving):
         unit = "rad" if link.joint == "revolute" else "m"
         figures = (found.q[0, i], found.q[-1, i], abs(found.qd[:, i]).max(), abs(found.qdd[:, i]).max())
-        table.add_row(link.name, *(f"{x:.6g}" for x in figures), f"{unit}, {unit}/s, {unit}/s²")
+        add_row(table, link.name, *(f"{x:.6g}" for x in figures), f"{unit}, {unit}/s, {unit}/s²")
     terminal().print(table)
     print(f"{motion.duration:.6g} s, {len(motion.t)} samples")
+    if all(value is not None for _, value in robot.model.symbols):
+        for text in beyond_limits(robot, found):
+            print(f"warning: {text}")
 
 
 def scale(
@@ -166,7 +171,7 @@ def scale(
     table = table_of("joint", "largest torque", "limit", "")
     for i, link in enumerate(loaded.model.moving):
         limit = f"{bounds.torque[i]:.6g}" if np.isfinite(bounds.torque[i]) else ""
-        table.add_row(link.name, f"{abs(torques[:, i]).max():.6g}", limit, torque_unit(loaded, i))
+        add_row(table, link.name, f"{abs(torques[:, i]).max():.6g}", limit, torque_unit(loaded, i))
     terminal().print(table)
     made.to_csv(output)
     print(f"wrote {output}")

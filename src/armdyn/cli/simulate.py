@@ -10,9 +10,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from armdyn.analysis.limits import torque_unit
 from armdyn.cli.common import (
     RobotArgument,
     RotorsOption,
+    add_row,
     load_robot,
     number_list,
     numbers,
@@ -135,13 +137,16 @@ def _print_run(robot: Robot, run: Run, target: Any) -> None:
     if target is not None:
         wanted = target(run.t)[0] if isinstance(target, Trajectory) else np.broadcast_to(target, run.q.shape)
     headings = ["joint", "at the end", "largest speed", "largest torque"]
-    table = table_of(*headings, *(["error at the end", "largest error"] if wanted is not None else []))
+    headings += ["error at the end", "largest error"] if wanted is not None else []
+    table = table_of(*headings, "")
     for i, link in enumerate(robot.model.moving):
         figures = [run.q[-1, i], abs(run.qd[:, i]).max(), abs(run.tau[:, i]).max()]
         if wanted is not None:
             error = abs(run.q - wanted)[:, i]
             figures += [error[-1], error.max()]
-        table.add_row(link.name, *(f"{x:.6g}" for x in figures))
+        unit = "rad" if link.joint == "revolute" else "m"
+        units = f"{unit}, {unit}/s, {torque_unit(robot, i)}"
+        add_row(table, link.name, *(f"{x:.6g}" for x in figures), units)
     terminal().print(table)
     print(
         f"{run.t[-1]:.6g} s; energy {run.energy[0]:.6g} J -> {run.energy[-1]:.6g} J, work of the torques "

@@ -8,10 +8,11 @@ from typing import Annotated
 import numpy as np
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from armdyn.analysis import Contributions, contributions
 from armdyn.analysis.limits import torque_unit
-from armdyn.cli.common import RobotArgument, RotorsOption, load_robot, numbers, table_of, terminal
+from armdyn.cli.common import RobotArgument, RotorsOption, add_row, load_robot, numbers, table_of, terminal
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
 from armdyn.motion.csv_files import write
@@ -59,10 +60,10 @@ def _along(robot: Robot, path: Path, wrench: np.ndarray | None, output: Path | N
         raise ArmdynError(f"{path}: it moves {motion.n} joints, but {robot.name} has {robot.n}")
     found = motion.samples()
     tau = robot.inverse_dynamics(found.q, found.qd, found.qdd, wrench)
-    parts = _named_parts(contributions(robot, found.q, found.qd, found.qdd, wrench))
     worst = np.abs(tau).argmax(0)
     joints = np.arange(robot.n)
-    at_worst = {name: part[worst, joints] for name, part in parts.items()}
+    parts = _named_parts(contributions(robot, found.q[worst], found.qd[worst], found.qdd[worst], wrench))
+    at_worst = {name: part[joints, joints] for name, part in parts.items()}
     _print_parts(robot, tau[worst, joints], at_worst, "largest torque", found.t[worst])
     if output is not None:
         write(output, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd, "tau": tau})
@@ -85,7 +86,8 @@ def _print_parts(
     for i, link in enumerate(robot.model.moving):
         instant = [] if at is None else [f"{at[i]:.6g}"]
         columns = [_figure(part[i], max(abs(part[i]) for part in shown.values())) for part in shown.values()]
-        table.add_row(link.name, torque_unit(robot, i), f"[bold]{tau[i]:.8g}[/bold]", *instant, *columns)
+        total = Text(f"{tau[i]:.8g}", style="bold")
+        add_row(table, link.name, torque_unit(robot, i), total, *instant, *columns)
     terminal().print(table)
 
 

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
         plot_scaling,
     )
     from armdyn.report.ellipsoid_figures import plot_dynamic_ellipsoid, plot_ellipsoids
+    from armdyn.report.errors import ReportError
     from armdyn.report.example_motion import default_motion
     from armdyn.report.motion_figures import plot_contributions, plot_tip, plot_trajectory
-    from armdyn.report.report import ReportError, write_report
+    from armdyn.report.report import write_report
 
 _HOMES = {
-    "ReportError": "report",
+    "ReportError": "errors",
     "default_motion": "example_motion",
     "plot_arm": "arm",
     "plot_contributions": "motion_figures",

@@ -11,8 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
+from armdyn.motion.speed_parts import check_robot
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report.drawing import GREY, INK, PALE, WIDTH, arrow, colour, note, sheet, styled
+from armdyn.report.errors import ReportError
+from armdyn.report.quantities import posture
 from armdyn.report.skeleton import Skeleton, skeleton
 from armdyn.report.solids import joint_faces, sleeve_centre
 from armdyn.report.views import View, view_of
@@ -29,7 +32,7 @@ def plot_arm(robot: Robot, q: Any) -> Figure:
     A planar arm is drawn in its plane with axes in metres, any other in a parallel projection with the
     base's axes and a scale.
     """
-    drawn = skeleton(robot, np.asarray(q, float))
+    drawn = skeleton(robot, posture(robot, q))
     view = view_of(robot, drawn)
     figure, panel = canvas(view, [drawn])
     draw_arm(panel, view, drawn)
@@ -40,6 +43,9 @@ def plot_arm(robot: Robot, q: Any) -> Figure:
 @styled
 def plot_strobe(robot: Robot, trajectory: Trajectory, postures: int = 7) -> Figure:
     """The robot at equal intervals of time along a motion, the path of its tip, its last posture in full."""
+    check_robot(robot, trajectory)
+    if postures % 1 or postures < 1:
+        raise ReportError(f"postures: found {postures!r}; a whole number from 1 on is expected")
     times = np.linspace(0, trajectory.duration, postures)
     drawn = [skeleton(robot, q) for q in trajectory(times)[0]]
     view = view_of(robot, drawn[len(drawn) // 2])

@@ -12,14 +12,16 @@ from matplotlib.lines import Line2D
 from armdyn.analysis.limits import joint_limits
 from armdyn.analysis.rotor_error import rotor_error
 from armdyn.motion.scaling import Scaled
+from armdyn.motion.speed_parts import check_robot, tip_wrench
 from armdyn.motion.time_optimal import TimeOptimal
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report.drawing import GREY, colour, curve, dash, end_labels, padded, sheet, styled
+from armdyn.report.errors import ReportError
 from armdyn.report.quantities import effort_label, joint_kinds, joint_label, joint_title, on_paper
 from armdyn.robot import Robot
 from armdyn.simulation.run import Run
 
-_ORDER = (2, 0, 1)  # line styles of the motion as given, scaled linearly, in least time
+_GIVEN, _LINEAR, _LEAST = 2, 0, 1  # line styles of the motion as given, scaled linearly, in least time
 _FULL_WIDTH = 3  # joints up to which each has a panel as wide as the sheet
 
 
@@ -33,15 +35,16 @@ def plot_scaling(
     wrench: Any = None,
 ) -> Figure:
     """Torques of a motion as given, scaled linearly and in least time, with their limits, joint by joint."""
-    samples = on_paper(trajectory)
-    given = np.asarray(robot.inverse_dynamics(samples.q, samples.qd, samples.qdd, wrench))
-    torques = {f"as given, {trajectory.duration:.4g} s": (samples.t, given)}
+    samples = on_paper(robot, trajectory)
+    given = np.asarray(robot.inverse_dynamics(samples.q, samples.qd, samples.qdd, tip_wrench(wrench)))
+    torques = [(f"as given, {trajectory.duration:.4g} s", _GIVEN, samples.t, given)]
     limit = joint_limits(robot).torque
     if scaled is not None:
-        torques[f"scaled linearly, {scaled.trajectory.duration:.4g} s"] = scaled.t, scaled.torque
+        name = f"scaled linearly, {scaled.trajectory.duration:.4g} s"
+        torques.append((name, _LINEAR, scaled.t, scaled.torque))
         limit = scaled.limits.torque
     if optimal is not None:
-        torques[f"least time, {optimal.duration:.4g} s"] = optimal.t, optimal.torque
+        torques.append((f"least time, {optimal.duration:.4g} s", _LEAST, optimal.t, optimal.torque))
         limit = optimal.limits.torque
     columns = 1 if robot.n <= _FULL_WIDTH else 2
     rows = -(-robot.n // columns)
@@ -50,16 +53,14 @@ def plot_scaling(
         if i >= robot.n:
             panel.set_axis_off()
             continue
-        for k, (t, tau) in enumerate(torques.values()):
-            curve(panel, t, tau[:, i], _ORDER[k], lw=1.3)
+        for _, k, t, tau in torques:
+            curve(panel, t, tau[:, i], k, lw=1.3)
         _finish(panel, effort_label(robot, i), joint_title(robot, i))
         _limit_lines(panel, float(limit[i]))
         if i >= robot.n - columns:
             panel.set_xlabel("time [s]")
             panel.tick_params(labelbottom=True)
-    handles = []
-    for k, name in zip(_ORDER, torques, strict=False):
-        handles.append(Line2D([], [], color=colour(k), linestyle=dash(k), label=name))
+    handles = [Line2D([], [], color=colour(k), linestyle=dash(k), label=name) for name, k, _, _ in torques]
     if np.isfinite(limit).any():
         handles.append(Line2D([], [], color=GREY, lw=0.9, label="limit"))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
@@ -81,6 +82,7 @@ def _limit_lines(panel: Axes, bound: float) -> None:
 @styled
 def plot_path_speed(robot: Robot, optimal: TimeOptimal) -> Figure:
     """The speed along a path in least time, and which limit each joint is at (the phase plane of 7.7)."""
+    check_robot(robot, optimal.trajectory)
     kinds = _at_limits(robot, optimal)
     low = 0.3 + 0.2 * robot.n
     figure, panels = sheet(2.3 + low, 2, 1, sharex=True, gridspec_kw={"height_ratios": [1.9, low]})
@@ -124,7 +126,7 @@ def _stretches(active: np.ndarray) -> list[tuple[int, int]]:
 @styled
 def plot_rotor_error(robot: Robot, trajectory: Trajectory) -> Figure:
     """What the diagonal rotor model misses along a motion: torques, and in percent of the largest torque."""
-    samples = on_paper(trajectory)
+    samples = on_paper(robot, trajectory)
     found = rotor_error(robot, samples.q, samples.qd, samples.qdd)
     largest = np.abs(found.torque).max(0)
     kinds = joint_kinds(robot)
@@ -146,6 +148,8 @@ def plot_rotor_error(robot: Robot, trajectory: Trajectory) -> Figure:
 @styled
 def plot_energy(run: Run) -> Figure:
     """Kinetic, potential and total energy of a simulated arm over time, and what friction has taken."""
+    if run.q.ndim != 2:
+        raise ReportError(f"run: found {run.q.shape[1:-1]} arms; the energies of one are drawn")
     curves = {"kinetic": run.kinetic, "potential": run.potential, "total": run.energy}
     if run.dissipated.any():
         curves["taken by friction"] = run.dissipated

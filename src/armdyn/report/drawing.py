@@ -38,6 +38,7 @@ DASHES: tuple[Dash, ...] = (
 
 # A sum, behind its parts.
 TOTAL: dict[str, Any] = {"color": "#c4c4c4", "linestyle": "-", "lw": 4.0, "zorder": 1.5}
+LEADER: dict[str, Any] = {"arrowstyle": "-", "lw": 0.5, "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
 LABEL: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8.5, "zorder": 90}
 
 STYLE: Any = {
@@ -174,7 +175,7 @@ def end_labels(panel: Axes, lines: Sequence[Line2D], gap: float = 10.0) -> None:
             va="center",
             fontsize=8.5,
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": line.get_color(), "lw": 0.5, "shrinkA": 0, "shrinkB": 0},
+            arrowprops={**LEADER, "color": line.get_color()},
         )
 
 

@@ -15,6 +15,7 @@ from armdyn.analysis.limits import joint_limits
 from armdyn.analysis.manipulability import dynamic_manipulability, force_ellipsoid, velocity_ellipsoid
 from armdyn.report.arm import canvas, draw_arm, nice_below
 from armdyn.report.drawing import INK, arrow, colour, dash, note, styled
+from armdyn.report.quantities import posture
 from armdyn.report.skeleton import Skeleton, skeleton
 from armdyn.report.views import View, view_of
 from armdyn.robot import Robot
@@ -32,7 +33,7 @@ def plot_dynamic_ellipsoid(robot: Robot, q: Any, weights: Any = None) -> Figure:
     `weights` are those of `dynamic_manipulability`: "torque_limits", a number, or one per joint [N m or N].
     Without them the unit is the robot's torque limits, or else twice the gravity torques' norm.
     """
-    q = np.asarray(q, float)
+    q = posture(robot, q)
     weights, unit = _unit(robot, q, weights)
     shifted = dynamic_manipulability(robot, q, weights=weights)
     still = dynamic_manipulability(robot, q, weights=weights, gravity=False)
@@ -66,7 +67,7 @@ def plot_ellipsoids(robot: Robot, q: Any) -> Figure:
     Each is drawn to a scale of its own: what counts is the shape. They share their axes; where the tip is
     quick it is weak. A force that the structure bears by itself makes no ellipsoid: it is left out.
     """
-    q = np.asarray(q, float)
+    q = posture(robot, q)
     velocity, force = velocity_ellipsoid(robot, q), force_ellipsoid(robot, q)
     drawn: list[Drawn] = [(velocity, "velocity", 0)]
     if np.isfinite(force.lengths).all():

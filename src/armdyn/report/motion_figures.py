@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from armdyn.analysis.contributions import contributions
+from armdyn.motion.speed_parts import tip_wrench
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report.drawing import TOTAL, colour, curve, dash, end_labels, padded, sheet, styled
 from armdyn.report.quantities import (
@@ -34,8 +35,8 @@ def plot_trajectory(robot: Robot, trajectory: Trajectory, wrench: Any = None) ->
     `wrench` (6,) is the force and moment the tip exerts on its surroundings. A robot with both kinds of
     joints gets a column of panels for each, in its own units.
     """
-    samples, kinds = on_paper(trajectory), joint_kinds(robot)
-    tau = np.asarray(robot.inverse_dynamics(samples.q, samples.qd, samples.qdd, wrench))
+    samples, kinds = on_paper(robot, trajectory), joint_kinds(robot)
+    tau = np.asarray(robot.inverse_dynamics(samples.q, samples.qd, samples.qdd, tip_wrench(wrench)))
     curves = samples.q, samples.qd, samples.qdd, tau
     mixed = len(kinds) == 2
     figure, panels = sheet(7.6 if mixed else 4.7, 4 if mixed else 2, 2, sharex=True)
@@ -54,7 +55,7 @@ def plot_trajectory(robot: Robot, trajectory: Trajectory, wrench: Any = None) ->
 @styled
 def plot_tip(robot: Robot, trajectory: Trajectory) -> Figure:
     """Position, velocity and acceleration of the tip over time, base axes, as in figure 7.9."""
-    samples = on_paper(trajectory)
+    samples = on_paper(robot, trajectory)
     shown = _tip_axes(robot, samples.q[0])
     figure, panels = sheet(2.5, 1, 3, sharex=True)
     names, units = ("position", "velocity", "acceleration"), ("m", "m/s", "m/s²")
@@ -82,7 +83,7 @@ def plot_contributions(robot: Robot, trajectory: Trajectory, wrench: Any = None)
     pale line is the whole torque.
     Rotor coupling is what exact rotors add to the diagonal model.
     """
-    samples = on_paper(trajectory)
+    samples = on_paper(robot, trajectory)
     parts = contributions(robot, samples.q, samples.qd, samples.qdd, wrench)
     total = parts.total
     least = 1e-9 * np.abs(total).max()  # smaller curves are rounding

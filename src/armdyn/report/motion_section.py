@@ -11,8 +11,8 @@ from armdyn.analysis.limits import joint_limits, torque_unit
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.report.arm import plot_strobe
 from armdyn.report.motion_figures import plot_contributions, plot_tip, plot_trajectory
-from armdyn.report.page import Page, cell_number, join, number, paragraph, table, tag
-from armdyn.report.quantities import tip_motion
+from armdyn.report.page import Page, cell_number, join, number, paragraph, table, tag, warning
+from armdyn.report.quantities import beyond_limits, tip_motion
 from armdyn.robot import Robot
 
 
@@ -21,6 +21,8 @@ def add_motion(page: Page, robot: Robot, trajectory: Trajectory, text: str, wren
     section = page.section("motion", "A motion")
     samples = trajectory.samples()
     section.add(paragraph(text))
+    if beyond := beyond_limits(robot, samples):
+        section.add(warning(f"The motion goes beyond the limits of position: {'; '.join(beyond)}."))
     position, velocity, acceleration = tip_motion(robot, samples)
     path = float(np.linalg.norm(np.diff(position, axis=0), axis=1).sum())
     speed, pull = (np.linalg.norm(x, axis=1) for x in (velocity, acceleration))
@@ -115,8 +117,9 @@ def _contributions_caption(robot: Robot, parts: Contributions) -> list[str]:
     name = max(largest, key=lambda x: float(largest[x].max()))
     i = int(largest[name].argmax())
     caption: list[str] = ["What the torque of each joint (pale line) is made of; the parts add up to it. "]
-    caption += [f"The largest part in this motion is {name} at joint {i + 1}, up to "]
-    caption += [number(largest[name][i]), f" {torque_unit(robot, i)}."]
+    if largest[name][i] > 0:
+        caption += [f"The largest part in this motion is {name} at joint {i + 1}, up to "]
+        caption += [number(largest[name][i]), f" {torque_unit(robot, i)}."]
     if largest["rotor coupling"].any():
         caption.append(
             " Rotor coupling is what exact rotors add to the diagonal model, in which a motor is k²Iₘ at its "

@@ -18,6 +18,7 @@ from armdyn.report.tables import Cell, Grid, Values
 
 # A browser asks for nothing outside of the page, and runs nothing in it.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+_LONG = 28  # letters of a name up to which it stands on one line
 _VOID = frozenset({"img", "meta", "br"})
 
 
@@ -95,7 +96,8 @@ def table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> Markup:
     body = []
     for row in rows:
         first, *rest = row
-        body.append(tag("tr", tag("th", first, scope="row"), *(tag("td", cell) for cell in rest)))
+        length = {"class_": "long"} if len(first) > _LONG and not isinstance(first, Markup) else {}
+        body.append(tag("tr", tag("th", first, scope="row", **length), *(tag("td", cell) for cell in rest)))
     return scrolling(tag("table", tag("thead", head), tag("tbody", *body)))
 
 

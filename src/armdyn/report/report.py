@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from armdyn.expression import ArmdynError
+from armdyn.motion.speed_parts import check_robot, tip_wrench
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report.about_section import add_description, add_robot, free_symbols, subtitle
 from armdyn.report.equation_section import add_equations
+from armdyn.report.errors import ReportError
 from armdyn.report.example_motion import default_motion
 from armdyn.report.motion_section import add_motion, add_torques
 from armdyn.report.page import Page, grid, paragraph, warning
@@ -18,9 +20,7 @@ from armdyn.report.strength_section import add_ellipsoids, add_fall, add_rotors
 from armdyn.report.tables import operations_grid
 from armdyn.robot import Robot
 
-
-class ReportError(ArmdynError):
-    """A report that cannot be written."""
+_LEAST, _MOST = 400, 20_000  # intervals between the samples that a motion's numbers are taken from
 
 
 def write_report(
@@ -45,8 +45,9 @@ def write_report(
 
 def report(robot: Robot, trajectory: Trajectory | None = None, *, wrench: Any = None) -> str:
     """The report as text; see `write_report`."""
-    if trajectory is not None and trajectory.n != robot.n:
-        raise ReportError(f"trajectory: found {trajectory.n} joints; '{robot.name}' has {robot.n}")
+    if trajectory is not None:
+        check_robot(robot, trajectory)
+    wrench = tip_wrench(wrench)
     page = Page(robot.name, subtitle(robot))
     if free_symbols(robot):
         add_robot(page, robot, None, "")
@@ -58,6 +59,7 @@ def report(robot: Robot, trajectory: Trajectory | None = None, *, wrench: Any = 
         trajectory, text = chosen.trajectory, chosen.text
     else:
         text = f"The motion given: {trajectory.motion.label}, {trajectory.duration:g} s."
+    trajectory = _sampled(trajectory)
     middle = trajectory(trajectory.duration / 2)[0]
     add_robot(page, robot, middle, "half-way along the motion of section 4")
     add_description(page, robot)
@@ -69,6 +71,12 @@ def report(robot: Robot, trajectory: Trajectory | None = None, *, wrench: Any = 
         _attempt(add, page, robot, trajectory)
     _add_operations(page, robot)
     return page.html()
+
+
+def _sampled(trajectory: Trajectory) -> Trajectory:
+    """The same motion with samples fine enough for the numbers, and not more than fit in memory."""
+    step = min(max(trajectory.step, trajectory.duration / _MOST), trajectory.duration / _LEAST)
+    return trajectory if step == trajectory.step else trajectory.with_step(step)
 
 
 def _attempt(add: Callable[..., None], page: Page, *arguments: Any) -> None:

@@ -28,6 +28,9 @@ def add_scaling(page: Page, robot: Robot, trajectory: Trajectory, wrench: Any) -
             )
         )
         return
+    if not np.ptp(trajectory.q, axis=0).any():
+        section.add(paragraph("The motion stands still: there is no speed to be limited."))
+        return
     scaled = _attempt(section, "Scaling the motion linearly", _scaled, robot, trajectory, wrench)
     optimal = _attempt(section, "The path in least time", _optimal, robot, trajectory, wrench)
     text: list[str] = []
@@ -97,8 +100,8 @@ def _linear_text(robot: Robot, trajectory: Trajectory, scaled: Scaled) -> list[s
 def _optimal_text(trajectory: Trajectory, scaled: Scaled | None, optimal: TimeOptimal) -> list[str]:
     text: list[str] = [" In least time the same path takes ", number(optimal.duration), " s"]
     if scaled is not None:
-        share = 100 * (1 - optimal.duration / scaled.trajectory.duration)
-        text.append(f", {share:.0f} % less than scaled linearly")
+        share = round(100 * (1 - optimal.duration / scaled.trajectory.duration))
+        text.append(f", {share} % less than scaled linearly" if share > 0 else ", as scaled linearly")
     return [*text, "; friction is part of the torques."]
 
 
@@ -110,9 +113,10 @@ def _torque_caption(
         found.append(", scaled linearly (solid)")
     if optimal is not None:
         found.append(" and in least time (dashed)")
-    found.append(". Grey lines are the limits, where the torques come near them.")
+    limited = bool(np.isfinite(limit).any())
+    found.append(". Grey lines are the limits, where the torques come near them." if limited else ".")
     for name, result in (("linear scaling", scaled), ("least time", optimal)):
-        if result is not None and np.isfinite(limit).any():
+        if result is not None and limited:
             share = float((np.abs(result.torque) / limit).max())
             found += [f" By {name} the largest torque is ", number(100 * share, 4), " % of its limit."]
     return found

@@ -86,8 +86,11 @@ def _dynamic_caption(shifted: Ellipsoid, strength: str, redundant: bool) -> list
 
 def _kinematic_caption(velocity: Ellipsoid, force: Ellipsoid) -> list[str]:
     longest, shortest = velocity.lengths.max(), velocity.lengths.min()
-    caption: list[str] = ["Velocity (solid) and force (dashed) ellipsoids, each to its own scale. "]
-    caption.append("They share their axes: where the tip is quick it is weak. ")
+    if np.isfinite(force.lengths).all():
+        caption: list[str] = ["Velocity (solid) and force (dashed) ellipsoids, each to its own scale. "]
+        caption.append("They share their axes: where the tip is quick it is weak. ")
+    else:
+        caption = ["Velocity ellipsoid. "]
     if shortest > 0:
         caption += ["The tip is ", number(longest / shortest, 3), " times as quick one way as another."]
     else:
@@ -131,6 +134,13 @@ def add_rotors(page: Page, robot: Robot, trajectory: Trajectory) -> None:
                 "them; here both models are made from its motors all the same."
             )
         )
+    if any(link.motor and link.motor.coupling for link in robot.model.links):
+        section.add(
+            paragraph(
+                "Motors that turn with several joints count in the diagonal model as Kᵀ diag(Iₘ) K, with its "
+                "entries off the diagonal."
+            )
+        )
     if not found.largest.any():
         section.add(paragraph("For this motion there is none: the diagonal model is exact."))
         return
@@ -166,8 +176,10 @@ def add_fall(page: Page, robot: Robot, trajectory: Trajectory) -> None:
     text.append(f"for {run.t[-1]:g} s. ")
     if run.dissipated.any():
         text += ["Friction takes ", number(float(run.dissipated[-1]), 3), " J. "]
-    else:
+    elif np.ptp(run.q, axis=0).any():
         text.append("Without friction its energy stays what it was. ")
+    else:
+        text.append("It stays where it is. ")
     text += ["The simulation accounts for all energy to ", _power_of_ten(drift)]
     text.append(" of the largest kinetic energy.")
     if not run.completed:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from armdyn.expression import Expression
 from armdyn.model import Inertia, RobotModel
 from armdyn.model.inertia import TENSOR_KEYS
-from armdyn.model.parts import Friction
+from armdyn.model.parts import Friction, Limits
 from armdyn.robot import Robot
 
 OPERATIONS = ("inverse_dynamics", "gravity", "inertia", "coriolis", "forward_dynamics", "regressor")
@@ -107,9 +107,9 @@ def motors_grid(model: RobotModel) -> Grid:
 
 
 def limits_grid(model: RobotModel) -> Grid:
-    """Without rows where the description limits no position, velocity or torque."""
+    """Without rows where the description limits nothing."""
     headings = ("limits of", "position", "velocity", "acceleration", "jerk", "torque")
-    if not any(link.limits.position or link.limits.velocity or link.limits.torque for link in model.links):
+    if all(link.limits == Limits() for link in model.links):
         return Grid(headings, ())
     rows: list[tuple[Cell, ...]] = []
     for link in model.links:

@@ -1,0 +1,9 @@
+"""What can go wrong in drawing and writing."""
+
+from __future__ import annotations
+
+from armdyn.expression import ArmdynError
+
+
+class ReportError(ArmdynError):
+    """A report or a picture that cannot be made."""
