@@ -97,15 +97,23 @@ def test_wrong_laws_are_refused() -> None:
         ("r must end with 1.1 s, found 2 s", Trajectory.cubic([0], [2], 1.0), None),
         ("r must begin with 0 s, found 0.5 s", Trajectory.cubic([0.5], [END], 1.0), None),
         ("a trajectory of one joint", Trajectory.cubic([0, 0], [1, 1], 1.0), None),
-        ("a function needs a positive one", lambda t: (t, 1 + 0 * t, 0 * t), None),
+        ("a law that is a function needs one", lambda t: (t, 1 + 0 * t, 0 * t), None),
         ("must increase strictly", lambda t: (END * t + 0.5 * np.sin(6 * np.pi * t), END, 0), 1.0),
         ("must give three arrays", lambda t: t, 1.0),
         ("gave shapes", lambda t: (t[:3], t, t), 1.0),
         ("its rate is not finite at t = 0 s", lambda t: (END * t, np.where(t > 0, END, np.nan), 0), 1.0),
         ("expected a Trajectory of one joint or a function", 3.0, 1.0),
+        ("its rate is not the derivative of r", lambda t: (END * t, 2 * END, 0), 1.0),
+        ("change is not the derivative of the rate", lambda t: (END * t, END, END), 1.0),
+        ("must give real numbers, found complex128", lambda t: (END * t + 0j, END, 0), 1.0),
+        ("duration: found 'x'", lambda t: (END * t, END, 0), "x"),
+        (r"duration: found \[1\.0, 2\.0\]", lambda t: (END * t, END, 0), [1.0, 2.0]),
+        ("duration: found -1 s; a positive time", lambda t: (END * t, END, 0), -1),
     ):
         with pytest.raises(MotionError, match=problem):
             retime(robot, given, rule, duration)
     parts = motion_parts(robot, Trajectory.quintic([0, 1], [1, -1], END))
     with pytest.raises(MotionError, match="those of another"):
         retime(robot, given, *laws()["wavy"], parts=parts)
+    with pytest.raises(MotionError, match="parts: expected what motion_parts gives, found int"):
+        retime(robot, given, *laws()["wavy"], parts=3)  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ def example(step: float = 1e-3) -> tuple[Robot, Trajectory]:
 
 def needed(robot: Robot, trajectory: Trajectory, c: float) -> np.ndarray:
     """Torques of the motion made c times as long, by inverse dynamics."""
-    at = trajectory.samples()
+    at = trajectory.samples(min(trajectory.step, trajectory.duration / 200))
     return np.asarray(robot.inverse_dynamics(at.q, at.qd / c, at.qdd / c**2))
 
 
@@ -65,6 +65,15 @@ def test_within_limits_nothing_changes_unless_faster() -> None:
     fast = scale_to_limits(robot, trajectory, torque=1e5, faster=True)
     assert fast.factor < 1
     assert np.abs(fast.torque).max() == pytest.approx(1e5, rel=1e-12)
+
+
+@pytest.mark.parametrize("step", [1e-3, 0.1, 0.5, 1.0, 10.0])
+def test_few_samples_hide_nothing(step: float) -> None:
+    """At the ends of a quintic there is neither velocity nor acceleration, whatever it needs between."""
+    robot, trajectory = Robot.load("planar"), Trajectory.quintic([0, 0], [1, 1], 0.01, step=1e-5)
+    expected = scale_to_limits(robot, trajectory).factor
+    assert expected > 90
+    assert scale_to_limits(robot, trajectory.with_step(step)).factor == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("kind", ["velocity", "acceleration"])

@@ -397,6 +397,7 @@ def test_wrong_input_is_refused() -> None:
         "grid: found 'many'": {"grid": "many"},
         "no limit bounds the speed at": {"torque": np.inf},
         "the limit of joint 1": {"velocity": 0.0},
+        "too large or too small to compute with": {"velocity": 1e-300},
     }.items():
         with pytest.raises(MotionError, match=problem):
             time_optimal(robot, given, **arguments)

@@ -66,6 +66,8 @@ def retime(
     timing = timing_law(law, duration, trajectory.duration)
     if parts is None:
         parts = motion_parts(robot, trajectory, wrench=wrench)
+    elif not isinstance(parts, MotionParts):
+        raise MotionError(f"parts: expected what motion_parts gives, found {type(parts).__name__}")
     elif wrench is not None or (parts.robot, parts.trajectory) != (robot, trajectory):
         raise MotionError("parts: they are those of another robot, trajectory or wrench than the one given")
     t, torque = _torques(parts, timing)

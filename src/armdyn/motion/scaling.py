@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.analysis.limits import JointLimits, joint_name, torque_unit
+from armdyn.motion.checks import computable
 from armdyn.motion.errors import MotionError
 from armdyn.motion.rates import Rate, largest_rate
 from armdyn.motion.speed_parts import (
@@ -26,6 +27,7 @@ from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
 
 KINDS = ("torque", "velocity", "acceleration")
+LEAST = 200  # steps in which a motion is looked at, however long its own are
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Scaled:
 
     factor: float  # c: the scaled motion takes c times as long
     trajectory: Trajectory
-    t: np.ndarray = field(repr=False)  # (N,) the instants of the given motion's samples(), scaled [s]
+    t: np.ndarray = field(repr=False)  # (N,) the instants at which limits are held [s]
     torque: np.ndarray = field(repr=False)  # (N, n) torques of the scaled motion at t [N m or N]
     limits: JointLimits = field(repr=False)
     kind: str | None
@@ -46,6 +48,7 @@ class Scaled:
     instant: float | None  # of the scaled motion [s]
 
 
+@computable()
 def scale_to_limits(
     robot: Robot,
     trajectory: Trajectory,
@@ -60,12 +63,12 @@ def scale_to_limits(
 
     With faster=True it may also be sped up: c is the least factor at all. The limits are the robot's own
     unless given here (one number, or one per joint; infinite for none). They are held at the trajectory's
-    samples and on both sides of every jump of its acceleration. `wrench` (6,) is what the tip exerts on its
-    surroundings all along.
+    samples (closer ones, where these are fewer than 200) and on both sides of every jump of its acceleration.
+    `wrench` (6,) is what the tip exerts on its surroundings all along.
     """
     check_robot(robot, trajectory)
     limits, h = limits_for(robot, torque, velocity, acceleration), tip_wrench(wrench)
-    samples = trajectory.samples()
+    samples = trajectory.samples(min(trajectory.step, trajectory.duration / LEAST))
     parts = speed_parts(robot, samples.q, samples.qd, samples.qdd, h)
     rate = rate_within(limits, parts, samples, np.inf if faster else 1.0)
     if not np.isfinite(rate.value):

@@ -10,6 +10,7 @@ import numpy as np
 
 from armdyn.analysis.friction import FrictionParts, friction_parts
 from armdyn.analysis.limits import JointLimits
+from armdyn.motion.checks import computable
 from armdyn.motion.errors import MotionError
 from armdyn.motion.scaling import rate_within, scale_to_limits
 from armdyn.motion.speed_parts import check_robot, limits_for, speed_parts, tip_wrench
@@ -80,6 +81,7 @@ class _Task:
         return np.asarray(np.max(share, axis=(0, 2)) - 1)
 
 
+@computable()
 def time_optimal(
     robot: Robot,
     trajectory: Trajectory,

@@ -105,7 +105,7 @@ def path_limits(grid: PathGrid, torques: PathTorques, limits: JointLimits) -> Pa
         dry = torques.dry[stops, 0][:, kept[0]] * per[0]
         low[stops, column, :first] += np.maximum(dry, 0.0)
         high[stops, column, :first] += np.minimum(dry, 0.0)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         speed = np.minimum(np.min(limits.velocity / np.abs(grid.dq), -1) ** 2, MOST)
     most = np.append(speed[:, 0], MOST)
     most[1:] = np.minimum(most[1:], speed[:, 4])

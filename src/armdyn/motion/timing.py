@@ -8,12 +8,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from armdyn.motion.checks import positive_time
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Side
 from armdyn.motion.trajectory import Trajectory
 
 Law: TypeAlias = Callable[[np.ndarray], Any]  # times (N,) -> r, ṙ, r̈
 CHECKED = 1000  # intervals on whose ends a law is looked at
+AGREES = 0.01  # of the range of r and of the largest rate: how nearly they must be integrals of the others
 MEETS = 1e-9  # of the duration: how nearly a law must begin and end where it should
 
 
@@ -64,14 +66,16 @@ def timing_law(law: Trajectory | Law, duration: float | None, end: float) -> Tim
 
         timing = Timing(of_joint, motion.duration, end, motion.jumps)
     elif callable(law):
-        if duration is None or not (np.isfinite(duration) and duration > 0):
-            raise MotionError(f"duration: found {duration}; a law that is a function needs a positive one")
-        timing = Timing(_function(law), float(duration), end, np.zeros(0))
+        if duration is None:
+            raise MotionError("duration: none found; a law that is a function needs one")
+        timing = Timing(_function(law), positive_time("duration", duration), end, np.zeros(0))
     else:
         raise MotionError(
             f"law: expected a Trajectory of one joint or a function, found {type(law).__name__}"
         )
     _check(timing)
+    if not isinstance(law, Trajectory):
+        _check_derivatives(timing)
     return timing
 
 
@@ -82,8 +86,12 @@ def _function(law: Law) -> Callable[[np.ndarray, Side], tuple[np.ndarray, np.nda
         found = law(t)
         if not isinstance(found, (tuple, list)) or len(found) != 3:
             raise MotionError("law: the function must give three arrays: r, its rate and the rate's change")
+        arrays = [np.asarray(x) for x in found]
+        if any(x.dtype.kind not in "iuf" for x in arrays):
+            kinds = ", ".join(str(x.dtype) for x in arrays)
+            raise MotionError(f"law: the function must give real numbers, found {kinds}")
         try:
-            r, rate, change = (np.broadcast_to(np.asarray(x, float), t.shape) for x in found)
+            r, rate, change = (np.broadcast_to(x.astype(float), t.shape) for x in arrays)
         except ValueError:
             shapes = ", ".join(str(np.shape(x)) for x in found)
             raise MotionError(
@@ -109,3 +117,17 @@ def _check(timing: Timing) -> None:
     wrong = np.concatenate([falling, still])
     if wrong.size:
         raise MotionError(f"law: r must increase strictly, but does not at t = {t[wrong.min()]:.6g} s")
+
+
+def _check_derivatives(timing: Timing) -> None:
+    """Refuse a function whose rates are not derivatives: torques from them would be those of no motion."""
+    t = np.linspace(0.0, timing.duration, CHECKED + 1)
+    r, rate, change = timing.evaluate(t, "after")
+    for name, integral, of, size in (
+        ("its rate is not the derivative of r", r, rate, timing.end),
+        ("the rate's change is not the derivative of the rate", rate, change, np.abs(rate).max()),
+    ):
+        sums = np.append(0.0, np.cumsum((of[1:] + of[:-1]) / 2) * t[1])
+        differs = np.abs(integral - integral[0] - sums) > AGREES * size + t[1] * np.abs(of).max()
+        if differs.any():
+            raise MotionError(f"law: {name}, as is seen at t = {t[differs][0]:.6g} s")
