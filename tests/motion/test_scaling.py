@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import armdyn
 from armdyn import Robot
 from armdyn.motion.errors import MotionError
+from armdyn.motion.rates import largest_rate
 from armdyn.motion.scaling import scale_to_limits
 from armdyn.motion.trajectory import Trajectory
 from arms import law, robots
@@ -121,6 +122,23 @@ def test_admissible_factors_in_two_pieces() -> None:
     slower = scale_to_limits(robot, trajectory, velocity=0.4)
     assert slower.torque[0, 0] == pytest.approx(10, rel=1e-12)
     assert 1 / slower.factor == pytest.approx((6 - (36 - 32) ** 0.5) / 16, rel=1e-9)
+
+
+@pytest.mark.parametrize("most", [1.0, 5.0, np.inf])
+def test_largest_rate_and_search(most: float) -> None:
+    """Rows of all sizes, also such that two large terms cancel: no k of a fine grid does that is larger."""
+    rng = np.random.default_rng(0)
+    k = np.geomspace(1e-4, min(most, 1e6), 2000)
+    for _ in range(2000):
+        m = rng.integers(1, 5)
+        A, B, C = (rng.normal(0, 1, m) * rng.choice([0, 1, 10, 1e-8], m) for _ in range(3))
+        limit = np.where(rng.random(m) < 0.2, np.inf, rng.uniform(0.1, 2, m))
+        found = largest_rate(A, B, C, limit, most)
+        within = (np.abs(np.outer(k**2, A) + np.outer(k, B) + C) <= limit).all(1)
+        assert found.value >= k[within].max(initial=0.0)
+        if 0 < found.value < np.inf:
+            terms = np.stack([A * found.value**2, B * found.value, C])
+            assert (np.abs(terms.sum(0)) <= limit + 1e-9 * (1 + np.abs(terms).sum(0))).all()
 
 
 def test_a_constant_wrench_counts() -> None:

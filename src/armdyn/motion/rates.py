@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-ROUNDING = 1e-13  # of a limit: what rounding may add to a row that just meets it
+ROUNDING = 1e-13  # of a limit and of a row's terms: what rounding may add to a row that just meets it
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def largest_rate(A: np.ndarray, B: np.ndarray, C: np.ndarray, limit: np.ndarray,
     """The largest k in (0, most] with |A k² + B k + C| ≤ limit, rows (m,) each; `most` may be infinite."""
     kept = np.flatnonzero(np.isfinite(limit))
     A, B, C, limit = (x[kept] for x in (A, B, C, limit))
-    slack = ROUNDING * (limit + np.abs(C))
+    sizes = np.abs(A), np.abs(B), np.abs(C) + limit
     k, row = most, None
     if not np.isfinite(k):
         tops = _outermost(A, B, C, limit)
@@ -39,8 +39,8 @@ def largest_rate(A: np.ndarray, B: np.ndarray, C: np.ndarray, limit: np.ndarray,
         row, k = int(tops.argmin()), float(tops.min())
     while k > 0:
         value = k * (k * A + B) + C
-        over = np.abs(value) - limit
-        bad = np.flatnonzero(over > slack)
+        slack = ROUNDING * (k * (k * sizes[0] + sizes[1]) + sizes[2])
+        bad = np.flatnonzero(np.abs(value) - limit > slack)
         if not bad.size:
             return Rate(k, None if row is None else int(kept[row]), k)
         sign = np.sign(value[bad])
