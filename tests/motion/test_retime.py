@@ -55,6 +55,20 @@ def test_torques_and_inverse_dynamics(arm: str, name: str) -> None:
         assert_torques(robot, retime(robot, given, rule, duration))
 
 
+def test_law_and_motion_that_jump_at_the_same_instant() -> None:
+    """After 0.5 s the law ends to accelerate and r is 0.1 s, where joint 1 does so too."""
+    robot = Robot.load("planar")
+    given = Trajectory.trapezoidal([0, 1], [1, 0.3], max_velocity=2.0, acceleration_time=0.1)
+    law = Trajectory.trapezoidal([0], [given.duration], duration=2.0, acceleration_time=0.5)
+    np.testing.assert_allclose(law([0.5])[0], 0.1, atol=1e-12)
+    found = retime(robot, given, law)
+    assert_torques(robot, found)
+    for jump in found.trajectory.jumps:
+        there = np.abs(found.t - jump) < 1e-12
+        expected = [robot.inverse_dynamics(*found.trajectory(jump, side)) for side in ("before", "after")]
+        np.testing.assert_allclose(found.torque[there], expected, rtol=1e-9)
+
+
 @law(robots((1, 4)), st.integers(0, 2**32 - 1), examples=15)
 def test_random_arms(robot: Robot, seed: int) -> None:
     armdyn.set_backend("evaluator")

@@ -71,15 +71,29 @@ def retime(
     elif wrench is not None or (parts.robot, parts.trajectory) != (robot, trajectory):
         raise MotionError("parts: they are those of another robot, trajectory or wrench than the one given")
     t, torque = _torques(parts, timing)
-    at_jumps = timing.jumps
-    if at_jumps.size:  # both sides of each: few states, seldom among the samples
-        r = timing(at_jumps)[0]
-        few = _parts_at(robot, trajectory, Samples(r, *trajectory(r)), parts.wrench)
-        further = [_torques(few, timing, at_jumps, side)[1] for side in ("before", "after")]
-        t = np.concatenate([t, at_jumps, at_jumps])
-        order = np.argsort(t, kind="stable")
-        t, torque = t[order], np.concatenate([torque, *further])[order]
+    if timing.jumps.size:
+        t, torque = _with_jumps(parts, timing, t, torque)
     return Retimed(Trajectory(_composed(trajectory.motion, timing), trajectory.step), t, torque)
+
+
+def _with_jumps(
+    parts: MotionParts, timing: Timing, t: np.ndarray, torque: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Instants and torques with both sides of each jump of r̈, in place of samples that fall on one.
+
+    The given motion may jump at the same instant: on each side it is the one of this side.
+    """
+    jumps, motion = timing.jumps, parts.trajectory.motion
+    r = snapped(jumps, timing.inverse(motion.jumps), motion.jumps, timing(jumps)[0])
+    sides: tuple[Side, Side] = ("before", "after")
+    found = []
+    for side in sides:
+        few = _parts_at(parts.robot, parts.trajectory, Samples(r, *parts.trajectory(r, side)), parts.wrench)
+        found.append(_torques(few, timing, jumps, side)[1])
+    other = ~np.isin(snapped(t, jumps, jumps, t), jumps)
+    t = np.concatenate([t[other], jumps, jumps])
+    order = np.argsort(t, kind="stable")
+    return t[order], np.concatenate([torque[other], *found])[order]
 
 
 def _parts_at(robot: Robot, trajectory: Trajectory, at: Samples, wrench: np.ndarray | None) -> MotionParts:
