@@ -124,6 +124,19 @@ def test_out_of_reach_and_from_a_singularity_the_arm_stays_tame(start):
     np.testing.assert_allclose(run.q[-1], [np.arctan2(0.2, 2.5), 0], atol=1e-3)
 
 
+@pytest.mark.parametrize("away", [1.3, 3.0])
+@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+def test_a_target_far_out_of_reach_does_not_tear_at_the_arm(away, method):
+    goal = PANDA.pose(READY)[:3, 3] + away * np.array([1.0, 0.3, 0.2])
+    run = simulate(PANDA, READY, 0 * READY, 4.0, OperationalControl(PANDA, TipPoint(goal)), method=method)
+    assert run.completed
+    assert np.abs(run.qd).max() < 50
+    assert np.abs(run.qd[-1]).max() < 0.1
+    shoulder = np.array([0, 0, 0.333])
+    tip = PANDA.pose(run.q[-1])[:3, 3] - shoulder
+    assert tip @ (goal - shoulder) > 0.99 * np.linalg.norm(tip) * np.linalg.norm(goal - shoulder)
+
+
 # ---- the laws ----------------------------------------------------------------------------------------------
 
 
@@ -137,7 +150,8 @@ def test_laws_and_the_robots_functions():
     asked = kp * (THERE - q) - kd * qd
     ct = ComputedTorque(quiet, THERE, kp, kd)
     np.testing.assert_allclose(ct(0.0, q, qd), quiet.inverse_dynamics(q, qd, asked), atol=1e-10)
-    op = OperationalControl(quiet, TipPoint([0.3, 0.2, 0.4]), 30.0, 7.0, null_damping=0.0, damped=0.0)
+    target = TipPoint([0.3, 0.2, 0.4])
+    op = OperationalControl(quiet, target, 30.0, 7.0, null_damping=0.0, furthest=np.inf, damped=0.0)
     J, B = quiet.jacobian(q)[:, :3], quiet.inertia(q)
     wanted = 30 * ([0.3, 0.2, 0.4] - quiet.pose(q)[:, :3, 3]) - 7 * np.einsum("aij,aj->ai", J, qd)
     bias = np.einsum("aij,aj->ai", quiet.jacobian_dot(q, qd)[:, :3], qd)

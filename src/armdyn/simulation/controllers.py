@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -176,9 +176,10 @@ class OperationalControl(Controller):
     """Operational-space control of the tip: τ = Jᵀ Λ (ẍ_c − J̇ q̇) + C q̇ + F_v q̇ + g + null-space torques.
 
     ẍ_c = ẍ_d + K_D (ẋ_d − ẋ) + K_P e with e the error of position and, if the target has a `rotation`, of
-    orientation, ½ Σ axis × target axis in base axes. Λ = (J B⁻¹ Jᵀ)⁻¹; near a singularity the inverse is
-    damped, by up to `damped` of its mean. Directions in which the tip can never move are left out. Freedom
-    that the tip leaves is braked with `null_damping` [1/s] and drawn to `posture` (..., n) with
+    orientation, ½ Σ axis × target axis in base axes. An error of position longer than `furthest` [m] counts
+    as that long: a target far away does not tear at the arm. Λ = (J B⁻¹ Jᵀ)⁻¹; near a singularity the
+    inverse is damped, by up to `damped` of its mean. Directions in which the tip can never move are left out.
+    Freedom that the tip leaves is braked with `null_damping` [1/s] and drawn to `posture` (..., n) with
     `null_stiffness` [1/s²], without moving the tip. Gains as in `ComputedTorque`, for all directions alike.
     """
 
@@ -189,10 +190,9 @@ class OperationalControl(Controller):
     posture: Array = None
     null_stiffness: Array = 0.0
     null_damping: Array = 10.0
-    damped: float = 2e-3
+    furthest: float = 0.2
+    damped: float = 0.2
     saturated: bool = False
-
-    threshold: ClassVar[float] = 2e-3  # see laws.damping
 
     def __post_init__(self) -> None:
         if not isinstance(self.target, TipTarget):
@@ -206,6 +206,8 @@ class OperationalControl(Controller):
         _check_gains(m, stiffness=self.stiffness, damping=self._damping)
         _check_gains(n, null_stiffness=self.null_stiffness, null_damping=self.null_damping)
         _check_gains(1, damped=self.damped)
+        if not np.isscalar(self.furthest) or not _wide(self.furthest, 1, "furthest")[0] > 0:
+            raise SimulationError(f"furthest: found {self.furthest!r}; a positive length is expected")
         if self.posture is not None:
             _check_place("posture", self.posture, n)
 
@@ -229,7 +231,10 @@ class OperationalControl(Controller):
         return self.target.at(t)
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
-        return laws.operational(self._mechanism, q, qd, given, self._rows, self.damped, self.threshold)
+        threshold = 2e-2 if self.target.rotation is None else 2e-3  # ordinary postures are not damped
+        return laws.operational(
+            self._mechanism, q, qd, given, self._rows, float(self.furthest), self.damped, threshold
+        )
 
     @cached_property
     def _rows(self) -> list[int]:

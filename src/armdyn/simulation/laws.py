@@ -26,6 +26,19 @@ def clipped(x: Any, most: float) -> Any:
     return np.clip(x, -most, most)
 
 
+def at_least(x: Any, least: float) -> Any:
+    return x.maximum(least) if hasattr(x, "maximum") else np.maximum(x, least)
+
+
+def shortened(v: Scalars, longest: float) -> Scalars:
+    """The vector in its direction, no longer than `longest`."""
+    if np.isinf(longest):
+        return v
+    square = at_least(dot(v, v), longest**2)
+    length = square.sqrt() if hasattr(square, "sqrt") else np.sqrt(square)
+    return [longest * x / length for x in v]
+
+
 def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
     total: Any = 0
     for x, y in zip(a, b, strict=True):
@@ -70,6 +83,7 @@ def operational(
     qd: Scalars,
     given: Given,
     rows: Sequence[int],
+    furthest: float,
     damped: float,
     threshold: float,
 ) -> Scalars:
@@ -84,7 +98,7 @@ def operational(
     spread = solve(B, J)  # the columns of B⁻¹ Jᵀ
     M = [[dot(row, column) for column in spread] for row in J]
     braking = _braking(q, qd, given)
-    asked = _tip_acceleration(mechanism, q, [dot(row, qd) for row in J], given, rows)
+    asked = _tip_acceleration(mechanism, q, [dot(row, qd) for row in J], given, rows, furthest)
     wanted = [a - dot(row, qd) - dot(j, braking) for a, row, j in zip(asked, Jd, J, strict=True)]
     extra = damping(M, rows, damped, threshold)
     m = len(rows)
@@ -96,11 +110,11 @@ def operational(
 
 
 def _tip_acceleration(
-    mechanism: Mechanism, q: Scalars, speed: Scalars, given: Given, rows: Sequence[int]
+    mechanism: Mechanism, q: Scalars, speed: Scalars, given: Given, rows: Sequence[int], furthest: float
 ) -> Scalars:
     """ẍ_d + K_D (ẋ_d − ẋ) + K_P e in the directions of `rows`."""
     T = pose(mechanism, q)
-    error = [x - T[i][3] for i, x in enumerate(given["position"])]
+    error = shortened([x - T[i][3] for i, x in enumerate(given["position"])], furthest)
     error += _turn(T, given["rotation"]) if "rotation" in given else [0] * 3
     ahead = [*given["position_acceleration"], 0, 0, 0]
     target_speed = [*given["position_velocity"], 0, 0, 0]
@@ -142,5 +156,5 @@ def damping(M: Sequence[Sequence[Any]], rows: Sequence[int], damped: float, thre
     lifted = [[M[i][j] + (1e-9 * means[i] if i == j else 0) for j in range(m)] for i in range(m)]
     inverse = solve(lifted, [[1 if i == j else 0 for i in range(m)] for j in range(m)])
     lack = 1 - 1 / (threshold * dot([inverse[i][i] for i in range(m)], means))
-    lack = lack.maximum(0) if hasattr(lack, "maximum") else np.maximum(lack, 0.0)
+    lack = at_least(lack, 0.0)
     return [mean * damped * (lack * lack) for mean in means]
