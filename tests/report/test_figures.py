@@ -313,3 +313,17 @@ def test_other_wrong_arguments_are_refused(planar):
     many = simulate(robot, np.zeros((3, 2)), np.zeros(2), 0.01, method="rk4", progress=False)
     with pytest.raises(ReportError, match="the energies of one are drawn"):
         plot_energy(many)
+
+
+def test_labels_that_are_moved_away_have_a_piece_of_their_line(planar):
+    """Many curves that end at one height: without it, only colours would tell them apart."""
+    figure = plot_contributions(*planar)
+    for panel in panels(figure):
+        drawn = {line.get_label(): line._unscaled_dash_pattern for line in curves(panel)}
+        pieces = [
+            line for line in panel.artists + list(panel.lines) if tuple(line.get_xdata()) == (7.0, 34.0)
+        ]
+        heights = {line.get_ydata()[0]: line._unscaled_dash_pattern for line in pieces}
+        labels = {text.get_text(): text.xy[1] for text in panel.texts if text.get_text()}
+        assert labels.keys() == drawn.keys()
+        assert {name: heights[y] for name, y in labels.items()} == drawn

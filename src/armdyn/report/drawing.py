@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.transforms import Affine2D, ScaledTranslation, Transform, blended_transform_factory
 
 P = ParamSpec("P")
 Dash: TypeAlias = Any  # what matplotlib takes for a line style
@@ -38,7 +39,7 @@ DASHES: tuple[Dash, ...] = (
 
 # A sum, behind its parts.
 TOTAL: dict[str, Any] = {"color": "#c4c4c4", "linestyle": "-", "lw": 4.0, "zorder": 1.5}
-LEADER: dict[str, Any] = {"arrowstyle": "-", "lw": 0.5, "shrinkA": 0, "shrinkB": 0, "relpos": (0, 0.5)}
+_LEADER, _SAMPLE = 7.0, 27.0  # points: how long leader lines and samples of lines are
 LABEL: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8.5, "zorder": 90}
 
 STYLE: Any = {
@@ -156,27 +157,43 @@ def arrow(panel: Axes, start: np.ndarray, end: np.ndarray, zorder: float, **opti
 def end_labels(panel: Axes, lines: Sequence[Line2D], gap: float = 10.0) -> None:
     """Write each line's label at its right end, in its colour; labels that would touch are moved apart.
 
-    `gap` is the least distance of two labels in points. The panel's limits must be final.
+    Where many are moved, a piece of each line stands before its label: without colours the leader lines
+    alone would not tell which is which. `gap` is the least distance of two labels in points. The panel's
+    limits must be final.
     """
     height = panel.figure.get_size_inches()[1] * 72 * panel.get_position().height  # type: ignore[union-attr]
     low, high = panel.get_ylim()
     per_point = (high - low) / height
     ends = [float(np.asarray(line.get_ydata())[-1]) for line in lines]
     places = spread(np.array(ends) / per_point, gap, low / per_point, high / per_point) * per_point
+    sampled = len(lines) > 3 and float(np.abs(places - ends).max()) > 0.3 * gap * per_point
+    beside = _right_of(panel)
     for line, end, place in zip(lines, ends, places, strict=True):
-        pale = line.get_color() == TOTAL["color"]
+        leader = Line2D([0.0, _LEADER], [end, place], color=line.get_color(), lw=0.5)
+        pieces = [leader]
+        if sampled:
+            pieces.append(Line2D([], []))
+            pieces[-1].update_from(line)
+            pieces[-1].set_data([_LEADER, _LEADER + _SAMPLE], [place, place])
+        for piece in pieces:
+            piece.set(transform=beside, clip_on=False, solid_capstyle="butt")
+            panel.add_artist(piece)
         panel.annotate(
             str(line.get_label()),
-            xy=(1.0, end),
-            xycoords=("axes fraction", "data"),
-            xytext=(1.025, place),
-            textcoords=("axes fraction", "data"),
-            color=GREY if pale else line.get_color(),
+            (_LEADER + (_SAMPLE + 4 if sampled else 2), float(place)),
+            xycoords=beside,
+            color=GREY if line.get_color() == TOTAL["color"] else line.get_color(),
             va="center",
             fontsize=8.5,
             annotation_clip=False,
-            arrowprops={**LEADER, "color": line.get_color()},
         )
+
+
+def _right_of(panel: Axes) -> Transform:
+    """Points of paper to the right of the panel, over data."""
+    points = Affine2D().scale(1 / 72) + panel.figure.dpi_scale_trans
+    edge = ScaledTranslation(1, 0, panel.transAxes)  # type: ignore[arg-type]  # any transform does
+    return blended_transform_factory(points + edge, panel.transData)
 
 
 def spread(positions: np.ndarray, gap: float, low: float = -np.inf, high: float = np.inf) -> np.ndarray:
