@@ -157,6 +157,24 @@ def test_a_path_that_turns_around_stops_there(shift: float) -> None:
     assert np.sum(fast.speed == 0) == np.sum(ways > 0) + 1
 
 
+@pytest.mark.parametrize("grid", [10, 500])
+@pytest.mark.parametrize("turns", [5, 60])
+def test_every_one_of_many_turns_is_a_stop(turns: int, grid: int) -> None:
+    """Also where the motion turns around between two of the instants at which it is first looked at."""
+    ways = np.random.default_rng(3).uniform(0.2, 2, turns) * (-1.0) ** np.arange(turns)
+    given = Trajectory.through(np.cumsum(ways)[:, None], np.arange(float(turns)))
+    t = np.linspace(0, given.duration, 200 * turns + 1)
+    speed = given(t)[1][:, 0]
+    cells = np.flatnonzero(speed[1:-1] * speed[2:] < 0) + 1
+    roots = [brentq(lambda t: given(t)[1][0], t[k], t[k + 1]) for k in cells]
+    ways = np.abs(np.diff(given(np.array([0.0, *roots, given.duration]))[0][:, 0]))
+    robot = one_joint(I, TAU)
+    fast = time_optimal(robot, given, grid=grid)
+    assert fast.duration == pytest.approx(np.sum(2 * np.sqrt(ways * I / TAU)), rel=1e-3)
+    assert np.sum(fast.speed == 0) == len(ways) + 1
+    assert_within(robot, fast)
+
+
 def test_a_corner_is_a_stop_and_a_pause_is_not() -> None:
     robot = Robot.load("planar")
 

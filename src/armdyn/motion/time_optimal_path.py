@@ -33,6 +33,7 @@ RESTING = 1e-3  # of the top speed: slower ends of pieces are taken for points o
 NEAR = 0.02  # of an interval: how near to a point of rest the tangent is taken there
 TURN = 2 * np.pi  # rad of turning that deserve as many points as the whole length
 STRAIGHT = 1e-6  # rad: a path that turns by less at a point of rest need not stop there
+ROUGH = 1000  # steps in which a motion is searched for rests and turns, at least
 SHARP = 0.1  # rad: intervals on which the path turns by more are cut in two
 FAR = 0.5  # rad or m: those too on which a joint moves by more
 HALVINGS = 30  # of an interval, at most: where a path all but turns around it turns within very little
@@ -99,7 +100,7 @@ def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathG
     table, weights = _rough(trajectory, count)
     pieces = moving_pieces(trajectory, *table, weights)
     knots = trajectory.motion.knots
-    kinks = knots if len(knots) < count else trajectory.jumps
+    kinks = knots if len(knots) < max(count, ROUGH / 2) else trajectory.jumps
     breaks = np.concatenate([kinks, crossings(trajectory, *table, weights, surfaces)])
     density = [_density(piece) for piece in pieces]
     total = sum(d[-1] for _, d in density)
@@ -121,7 +122,7 @@ def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathG
 
 def _rough(trajectory: Trajectory, count: int) -> tuple[tuple[np.ndarray, States], np.ndarray]:
     """The given motion at many instants, and the weights of its joints."""
-    regular = np.linspace(0.0, trajectory.duration, 2 * count + 1)
+    regular = np.linspace(0.0, trajectory.duration, max(2 * count, ROUGH) + 1)
     t = np.unique(np.concatenate([regular, trajectory.motion.knots]))
     states = trajectory(t)
     top = np.abs(states[1]).max(0)

@@ -83,9 +83,10 @@ def _with_slowest(
     before = (
         np.sum(weights**2 * states[1] * trajectory(t, "before")[2], -1) if trajectory.jumps.size else falls
     )
-    speed = speed_of(states[1], weights)
+    speed, velocity = speed_of(states[1], weights), weights * states[1]
     low = np.minimum(speed[:-1], speed[1:]) < 0.05 * speed.max()
-    cells = np.flatnonzero((falls[:-1] < 0) & (before[1:] > 0) & low)
+    turns = np.sum(velocity[1:] * velocity[:-1], -1) < 0.9 * speed[1:] * speed[:-1]
+    cells = np.flatnonzero((falls[:-1] < 0) & (before[1:] > 0) & (low | turns))
     if not cells.size:
         return t, states
     a, b = t[cells], t[cells + 1]
