@@ -484,3 +484,10 @@ def test_a_place_left_empty_is_not_passed_over(text, allowed, monkeypatch, capsy
         assert rows(run("torque", "planar", "--q", text))
     else:
         assert "--q:" in refused(monkeypatch, capsys, "torque", "planar", "--q", text)
+
+
+def test_show_says_where_the_frames_are():
+    """A DH row: its frame is a away along x and d along z, turned about x by alpha."""
+    found = rows(run("show", "elbow"))
+    assert ["shoulder", "base", "0, 0, 0", "1, 0, 0", "0, -1, 0", "0, 0, 1"] in found
+    assert ["upper arm", "shoulder", "a2, 0, 0", "1, 0, 0", "0, 0, 1", "0, 0, 1"] in found

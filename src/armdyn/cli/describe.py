@@ -7,7 +7,15 @@ from rich.table import Table
 from armdyn.cli.common import RobotArgument, RotorsOption, add_row, load_robot, table_of, terminal
 from armdyn.description import bundled_robots
 from armdyn.expression import Expression
-from armdyn.report.tables import Grid, cell_text, limits_grid, links_grid, motors_grid, operations_grid
+from armdyn.report.tables import (
+    Grid,
+    cell_text,
+    frames_grid,
+    limits_grid,
+    links_grid,
+    motors_grid,
+    operations_grid,
+)
 from armdyn.robot import Robot
 
 
@@ -31,7 +39,7 @@ def show(robot: RobotArgument, rotors: RotorsOption = None) -> None:
     gravity = ", ".join(str(Expression.of(x)) for x in model.gravity)
     console.print(title, style="bold", markup=False, highlight=False)
     console.print(f"gravity ({gravity}) m/s² in the base frame", markup=False)
-    for grid in (links_grid(model), motors_grid(model), limits_grid(model)):
+    for grid in (links_grid(model), frames_grid(model), motors_grid(model), limits_grid(model)):
         if grid.rows:
             console.print(_table(grid))
     if model.symbols:

@@ -18,7 +18,7 @@ from armdyn.report.page import (
     paragraph,
     tag,
 )
-from armdyn.report.tables import limits_grid, links_grid, motors_grid
+from armdyn.report.tables import frames_grid, limits_grid, links_grid, motors_grid
 from armdyn.robot import Robot
 
 _KINDS = {"revolute": "R", "prismatic": "P"}
@@ -114,12 +114,14 @@ def add_description(page: Page, robot: Robot) -> None:
     model = robot.model
     section = page.section("description", "What it is made of")
     section.add(tag("h3", "Links"), grid(links_grid(model)))
+    section.add(tag("h3", "Frames"), grid(frames_grid(model)))
     for title, found in (("Motors", motors_grid(model)), ("Limits", limits_grid(model))):
         section.add(tag("h3", title))
         section.add(grid(found) if found.rows else paragraph(f"The description gives no {title.lower()}."))
     section.add(
         paragraph(
-            "SI units and radians throughout. Tensor entries are those of the inertia tensor, about the "
+            "SI units and radians throughout. Frames are those of the links in the frames of their parents, "
+            "all joints at zero. Tensor entries are those of the inertia tensor, about the "
             "centre of mass in the link's axes; entries that are zero are left out. Limits without a sign "
             "bound magnitudes."
         )

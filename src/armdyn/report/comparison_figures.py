@@ -49,6 +49,7 @@ def plot_scaling(
     columns = 1 if robot.n <= _FULL_WIDTH else 2
     rows = -(-robot.n // columns)
     figure, panels = sheet(0.8 + (2.0 if columns == 1 else 1.7) * rows, rows, columns, sharex=True)
+    limited = False
     for i, panel in enumerate(panels.ravel()):
         if i >= robot.n:
             panel.set_axis_off()
@@ -56,27 +57,29 @@ def plot_scaling(
         for _, k, t, tau in torques:
             curve(panel, t, tau[:, i], k, lw=1.3)
         _finish(panel, effort_label(robot, i), joint_title(robot, i))
-        _limit_lines(panel, float(limit[i]))
+        limited = _limit_lines(panel, float(limit[i])) or limited
         if i >= robot.n - columns:
             panel.set_xlabel("time [s]")
             panel.tick_params(labelbottom=True)
     handles = [Line2D([], [], color=colour(k), linestyle=dash(k), label=name) for name, k, _, _ in torques]
-    if np.isfinite(limit).any():
+    if limited:
         handles.append(Line2D([], [], color=GREY, lw=0.9, label="limit"))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
 
 
-def _limit_lines(panel: Axes, bound: float) -> None:
-    """Both limits, where the torques come near enough for the lines to be in sight."""
+def _limit_lines(panel: Axes, bound: float) -> bool:
+    """Both limits, where the torques come near enough for the lines to be in sight; whether any is."""
     if not np.isfinite(bound):
-        return
+        return False
     low, high = panel.get_ylim()
+    before = len(panel.lines)
     for value in (bound, -bound):
         if 1.4 * low - 0.4 * high < value < 1.4 * high - 0.4 * low:
             panel.axhline(value, color=GREY, lw=0.9, zorder=1.4)
             low, high = min(low, value * 1.05), max(high, value * 1.05)
     panel.set_ylim(low, high)
+    return len(panel.lines) > before
 
 
 @styled

@@ -10,6 +10,7 @@ from armdyn.expression import Expression
 from armdyn.model import Inertia, RobotModel
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.parts import Friction, Limits
+from armdyn.model.vector import apply
 from armdyn.robot import Robot
 
 OPERATIONS = ("inverse_dynamics", "gravity", "inertia", "coriolis", "forward_dynamics", "regressor")
@@ -80,6 +81,17 @@ def _friction(friction: Friction) -> Values:
             "offset": friction.offset,
         }
     )
+
+
+def frames_grid(model: RobotModel) -> Grid:
+    """Where the links' frames are: each in its parent's, at q = 0, with the axis its joint moves on."""
+    rows = []
+    for link in model.links:
+        frame = link.before @ link.after
+        x, z = (tuple(row[k] for row in frame.R) for k in (0, 2))
+        axis: Cell = "" if link.joint == "fixed" else _list(apply(link.before.R, link.axis))
+        rows.append((link.name, link.parent, _list(frame.p), _list(x), _list(z), axis))
+    return Grid(("frame of", "in that of", "origin [m]", "x axis", "z axis", "joint axis"), tuple(rows))
 
 
 def motors_grid(model: RobotModel) -> Grid:
