@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from armdyn import Robot, Trajectory
+from armdyn.cli import app
 from commands import refused, rows, run
 
 START = "-1.4706289056333368, 2.9412578112666736"  # tip at (0.2, 0), elbow below
@@ -177,3 +179,12 @@ def test_a_motion_beyond_the_limits_of_position_is_told(tmp_path):
 def test_simulate_names_the_units(tmp_path):
     found = rows(run("simulate", "pr", "--duration", "0.01", "-o", tmp_path / "run.csv"))
     assert [row[-1] for row in found] == ["m, m/s, N", "rad, rad/s, N m"]
+
+
+def test_simulation_that_diverges_keeps_what_it_has_and_fails(tmp_path):
+    path = tmp_path / "run.csv"
+    arguments = ["simulate", "planar", "--duration", "1", "--torque", "1e9, 0", "-o", str(path)]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 1
+    assert "stopped early" in result.output
+    assert 0 < columns(path)["t"][-1] < 1

@@ -100,6 +100,8 @@ def simulate(
     run.to_csv(output)
     _print_run(loaded, run, target)
     print(f"wrote {output}")
+    if not run.completed:
+        raise typer.Exit(1)
 
 
 def _target(robot: Robot, trajectory: Path | None, end: str | None) -> Trajectory | np.ndarray | None:
