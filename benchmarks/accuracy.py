@@ -1,0 +1,132 @@
+"""How exact motions and simulations are: figures with a bound, each against a truth of its own."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from run import machine
+
+import armdyn
+from armdyn import (
+    Robot,
+    Trajectory,
+    dynamic_manipulability,
+    operational,
+    scale_to_limits,
+    simulate,
+    time_optimal,
+)
+from armdyn.motion import TimeOptimal
+from motion import GRID, path, points
+
+TITLE = "Accuracy of motions and simulations"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What was measured, its unit, and what it may be at most."""
+
+    what: str
+    value: float
+    bound: float
+    unit: str = ""
+
+    @property
+    def met(self) -> bool:
+        return self.value <= self.bound
+
+
+def without_friction(robot: Robot) -> Robot:
+    friction = [name.startswith(("Fv", "Fs", "Fa", "F0")) for name in robot.parameter_names]
+    return robot.with_parameters(np.where(friction, 0.0, robot.parameters))
+
+
+def scaling() -> Iterator[Figure]:
+    """Problem 7.9; the figures are those of the motion with the acceleration before the switch."""
+    robot = Robot.load("planar")
+    elbow = np.arccos(0.2**2 / 2 - 1)
+    q0 = np.array([-elbow / 2, elbow])
+    slow = scale_to_limits(robot, Trajectory.triangular(q0, q0 + np.pi / 2, 0.5))
+    yield Figure("problem 7.9: c² from 2.1549", abs(slow.factor**2 - 2.1549), 5e-5)
+    yield Figure("problem 7.9: duration from 0.73398 s", abs(slow.trajectory.duration - 0.73398), 5e-6, "s")
+    excess = abs(slow.torque).max() / 3000 - 1
+    yield Figure("problem 7.9: largest torque from its limit, of it", abs(excess), 1e-12)
+
+
+def share_of_limits(robot: Robot, fast: TimeOptimal) -> float:
+    """The largest share of any limit at ten samples an interval of the grid asked for."""
+    at = fast.trajectory.samples(fast.duration / (10 * GRID))
+    torque = robot.inverse_dynamics(at.q, at.qd, at.qdd)
+    pairs = (torque, fast.limits.torque), (at.qd, fast.limits.velocity), (at.qdd, fast.limits.acceleration)
+    return max(float((abs(x) / limit).max()) for x, limit in pairs)
+
+
+def least_time() -> Iterator[Figure]:
+    """The Panda against TOPP-RA; the PUMA with viscous and dry friction against linear scaling."""
+    panda, puma = Robot.load("panda"), Robot.load("puma560")
+    fast = time_optimal(panda, path(points(panda)), grid=GRID)
+    if find_spec("toppra"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its own, about its source
+            from peers.with_toppra import least_time as theirs
+
+            other = theirs(panda.inverse_dynamics, points(panda), fast.limits, GRID)().duration
+        yield Figure(
+            "least time, Panda: duration from TOPP-RA's", 100 * abs(fast.duration / other - 1), 0.5, "%"
+        )
+    beyond = 100 * (share_of_limits(panda, fast) - 1)
+    yield Figure("least time, Panda: beyond a limit at ten times finer sampling", max(beyond, 0.0), 0.1, "%")
+    given = Trajectory.quintic(*points(puma)[:2], 1.0)
+    rubbing = time_optimal(puma, given, grid=GRID)
+    linear = scale_to_limits(puma, given, faster=True).trajectory.duration
+    beyond = 100 * (share_of_limits(puma, rubbing) - 1)
+    yield Figure("least time, PUMA with friction: beyond a limit", max(beyond, 0.0), 0.1, "%")
+    yield Figure("least time, PUMA with friction: over linear scaling", rubbing.duration / linear, 1.0)
+
+
+def simulation() -> Iterator[Figure]:
+    robot = without_friction(Robot.load("puma560"))
+    run = simulate(robot, [0.3, 1.2, -0.4, 0.5, 0.7, -0.2], np.zeros(6), 10.0)
+    drift = np.abs(run.energy - run.energy[0]).max() / abs(run.energy[0])
+    yield Figure("free PUMA without friction, 10 s: drift of energy, of it", drift, 1e-9)
+
+
+def at_the_tip() -> Iterator[Figure]:
+    """Operational space and ellipsoid, at random states of the Panda."""
+    robot, rng = Robot.load("panda"), np.random.default_rng(3)
+    ordinary = np.array([0, 0, 0, -1.6, 0, 1.6, 0])
+    q, qd, tau0 = rng.uniform(-1, 1, (3, 100, 7)) + np.array([ordinary, 0 * ordinary, 0 * ordinary])[:, None]
+    at = operational(robot, q, qd, representation="geometric", damping=0)
+    internal = np.einsum("kij,kj->ki", at.null_space, tau0)
+    moved = at.acceleration(internal) - at.acceleration(0 * internal)
+    yield Figure("null-space torques of 1 N m, Panda: the tip's acceleration", abs(moved).max(), 1e-9, "m/s²")
+    ellipsoid = dynamic_manipulability(robot, q[0])
+    surface = ellipsoid.boundary(200)
+    J, B = robot.jacobian(q[0])[:3], robot.inertia(q[0])
+    tau = (surface - ellipsoid.centre) @ (B @ np.linalg.pinv(J)).T
+    yield Figure(
+        "points of the ellipsoid: norm of their torques from 1", abs((tau**2).sum(-1) - 1).max(), 1e-9
+    )
+
+
+def run(console: Console, folder: Path, quick: bool) -> int:
+    """Measure, print, save; how many bounds were missed."""
+    figures = [*scaling(), *least_time(), *simulation(), *at_the_tip()]
+    table = Table("what", "measured", "at most", "", "met", title=f"{TITLE}\n{machine()}")
+    for f in figures:
+        table.add_row(f.what, f"{f.value:.2g}", f"{f.bound:g}", f.unit, "yes" if f.met else "no")
+    console.print(table)
+    folder.mkdir(parents=True, exist_ok=True)
+    record = {"benchmark": TITLE, "armdyn": armdyn.__version__, "figures": [asdict(f) for f in figures]}
+    target = folder / "accuracy.json"
+    target.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    console.print(f"saved {target}", highlight=False, soft_wrap=True)
+    return sum(not f.met for f in figures)
