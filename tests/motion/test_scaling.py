@@ -186,3 +186,14 @@ def test_wrong_input_is_refused() -> None:
         scale_to_limits(robot, Trajectory.cubic([0], [1], 1.0))
     with pytest.raises(MotionError, match="expected a Trajectory, found ndarray"):
         scale_to_limits(robot, np.zeros(3))  # type: ignore[arg-type]
+
+
+def test_the_peak_at_a_knot_between_samples_counts():
+    """The acceleration of a cubic spline is largest at its points, here in between two samples."""
+    robot = Robot.load("planar")
+    points = np.outer([0, 0.3, -0.6, 0.3, 0], [1.0, 0.4])
+    motion = Trajectory.through(points, [0, 0.25, 0.50037, 0.75, 1])
+    peak = np.abs(motion(0.50037)[2])
+    assert (np.abs(motion.qdd).max(0) < peak).all()
+    slow = scale_to_limits(robot, motion, torque=np.inf, acceleration=peak / 4)
+    assert slow.factor == pytest.approx(2, rel=1e-12)

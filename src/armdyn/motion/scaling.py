@@ -63,12 +63,13 @@ def scale_to_limits(
 
     With faster=True it may also be sped up: c is the least factor at all. The limits are the robot's own
     unless given here (one number, or one per joint; infinite for none). They are held at the trajectory's
-    samples (closer ones, where these are fewer than 200) and on both sides of every jump of its acceleration.
+    samples (closer ones, where these are fewer than 200), at its knots and on both sides of every jump of its
+    acceleration.
     `wrench` (6,) is what the tip exerts on its surroundings all along.
     """
     check_robot(robot, trajectory)
     limits, h = limits_for(robot, torque, velocity, acceleration), tip_wrench(wrench)
-    samples = trajectory.samples(min(trajectory.step, trajectory.duration / LEAST))
+    samples = trajectory.samples(min(trajectory.step, trajectory.duration / LEAST), knots=True)
     parts = speed_parts(robot, samples.q, samples.qd, samples.qdd, h)
     rate = rate_within(limits, parts, samples, np.inf if faster else 1.0)
     if not np.isfinite(rate.value):
