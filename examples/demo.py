@@ -1,8 +1,8 @@
-"""The two-link planar arm: derived, proved, moved, scaled to its motors. Ends in a report, build/demo/planar.html.
+"""The two-link planar arm: derived, proved, moved, scaled to its motors; ends in a report, planar.html.
 
-The arm and its numbers are those of Siciliano, Sciavicco, Villani, Oriolo, "Robotics: Modelling, Planning and
-Control" (Springer, 2009): the equations are its (7.82), the motion that of its example 7.2, the limits those of
-its problem 7.9.
+The arm and its numbers are those of Siciliano, Sciavicco, Villani, Oriolo, "Robotics: Modelling, Planning
+and Control" (Springer, 2009): the equations are its (7.82), the motion that of its example 7.2, the limits
+those of its problem 7.9.
 
 Run it with `make demo`, or `python examples/demo.py [folder]`.
 """
