@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from io import TextIOWrapper
@@ -38,12 +39,22 @@ def main() -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without a sign such as ² shows a question mark
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # here, where what goes wrong is still told in one line
     except ArmdynError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     except BrokenPipeError:
+        _print_no_more()
         raise SystemExit(0) from None
     except OSError as error:  # what is printed goes to a full disk
         print(f"error: {error}", file=sys.stderr)
+        _print_no_more()
         raise SystemExit(2) from None
+
+
+def _print_no_more() -> None:
+    """What is left in the buffer goes nowhere, instead of failing again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
