@@ -74,6 +74,25 @@ def test_line_of_the_tip(tmp_path):
     assert abs(tip[:, 1:]).max() < 1e-9
 
 
+def test_every_profile_along_a_line(tmp_path):
+    limits = ("--max-velocity", "1", "--max-acceleration", "5", "--max-jerk", "50")
+    laws = {
+        "triangular": ("--duration", "1"),
+        "trapezoidal": ("--duration", "1", "--max-velocity", "1"),
+        "cubic": ("--duration", "1"),
+        "quintic": ("--duration", "1"),
+        "jerk-limited": limits,
+    }
+    for profile, data in laws.items():
+        path = tmp_path / f"{profile}.csv"
+        run(
+            *("trajectory", "planar", "--from", START, "--line", "0.3, 0, 0", "--step", "0.01"),
+            *("--profile", profile, *data, "-o", path),
+        )
+        tip = Robot.load("planar").pose(Trajectory.from_csv(path).q[-1])[:3, 3]
+        assert tip == pytest.approx([0.5, 0, 0], abs=1e-9)
+
+
 def test_limits_of_each_joint_and_synchronised_joints(tmp_path):
     path = tmp_path / "motion.csv"
     law = (

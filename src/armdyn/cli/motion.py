@@ -81,7 +81,7 @@ def trajectory(
     q0 = numbers(start, "--from", loaded.n)
     if line is not None:
         made = Trajectory.line(
-            loaded, q0, displacement=numbers(line, "--line", 3), profile=profile.value, step=step, **data
+            loaded, q0, displacement=numbers(line, "--line", 3), profile=profile.name, step=step, **data
         )
     else:
         made = _joint_motion(profile, q0, numbers(end, "--to", loaded.n), data, synchronised, step)
