@@ -18,6 +18,7 @@ from armdyn.motion.scaling import scale_to_limits
 from armdyn.motion.time_optimal import time_optimal
 from armdyn.motion.time_optimal_rows import PathLimits
 from armdyn.motion.trajectory import Trajectory
+from armdyn.report import plot_path_speed
 from arms import law, robots
 from one_joint import along, one_joint, shares, waypoints
 
@@ -309,6 +310,16 @@ def test_where_linear_scaling_is_the_best_it_is_the_result() -> None:
         assert fast.duration <= scaled.trajectory.duration
         assert len(fast.s) == len(fast.speed) == len(fast.acceleration) + 1
         assert fast.speed.max() == pytest.approx(2 / fast.duration, rel=0.2)
+
+
+def test_linear_scaling_as_the_result_and_both_ends_of_the_intervals() -> None:
+    robot, motion = one_joint(I, TAU), Trajectory.triangular([0.2], [0.2 + D], 2.0)
+    fast = time_optimal(robot, motion)
+    assert fast.duration == scale_to_limits(robot, motion, faster=True).trajectory.duration
+    assert len(fast.t) == len(fast.torque) == 2 * len(fast.acceleration)
+    assert (np.diff(fast.t) >= 0).all()
+    np.testing.assert_allclose(np.abs(fast.torque), TAU)
+    assert plot_path_speed(robot, fast).axes
 
 
 @pytest.mark.parametrize("grid", [50, 200, 1000])

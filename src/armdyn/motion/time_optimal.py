@@ -40,6 +40,8 @@ class TimeOptimal:
     ends of intervals on which s̈ is constant, `speed` is ṡ there and `acceleration` s̈ between. At `t` the
     torques are `torque`: at both ends of each interval, so that most instants stand twice, before and after.
     `excess` is by how much of a limit the motion was found to go beyond one between the points of the grid.
+    Where no faster motion is found than the given one scaled linearly, it is that one; s̈ is not constant on
+    the intervals then, and `acceleration` is the one in their middle.
     """
 
     trajectory: Trajectory
@@ -165,10 +167,20 @@ def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
         return None
     if scaled.trajectory.duration >= least:
         return None
-    speed = np.append(grid.speed[:, 0], grid.speed[-1, 4]) / scaled.factor
-    acceleration = grid.change[:, 2] / scaled.factor**2
+    c, t = scaled.factor, grid.t[:, [0, 4]]
+    ends = zip(given(t[:, 0]), given(t[:, 1], "before"), strict=True)
+    q, qd, qdd = (np.stack(x, 1) for x in ends)  # (N, 2, n)
     return TimeOptimal(
-        scaled.trajectory, scaled.t, scaled.torque, grid.nodes, speed, acceleration, limits, excess=0.0
+        trajectory=scaled.trajectory,
+        t=c * t.ravel(),
+        torque=np.asarray(task.robot.inverse_dynamics(q, qd / c, qdd / c**2, task.wrench)).reshape(
+            -1, given.n
+        ),
+        s=grid.nodes,
+        speed=np.append(grid.speed[:, 0], grid.speed[-1, 4]) / c,
+        acceleration=grid.change[:, 2] / c**2,
+        limits=limits,
+        excess=0.0,
     )
 
 
