@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import numbers
 from armdyn.analysis.friction import friction_parts
 from armdyn.analysis.limits import JointLimits, joint_limits, joint_name
-from armdyn.motion.checks import per_joint
+from armdyn.motion.checks import numbers, per_joint
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Motion
 from armdyn.motion.trajectory import Trajectory
@@ -61,9 +60,12 @@ def tip_wrench(wrench: Any) -> np.ndarray | None:
     """h_e (6,) as an array; None where none is given."""
     if wrench is None:
         return None
-    found = numbers("wrench", wrench, 6, "component: force, then moment")
+    found = numbers("wrench", wrench)
     if found.shape != (6,):
-        raise MotionError(f"wrench: found shape {found.shape}; six numbers, the same all along, are expected")
+        raise MotionError(
+            f"wrench: found shape {found.shape}; six numbers, force and then moment, the same all along, "
+            "are expected"
+        )
     return found
 
 
