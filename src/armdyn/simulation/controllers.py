@@ -25,7 +25,8 @@ from armdyn.program import record
 from armdyn.robot import Array, Robot
 from armdyn.simulation import laws
 from armdyn.simulation.errors import SimulationError
-from armdyn.simulation.integrand import Given, Scalars, Sizes, without_dry_friction
+from armdyn.simulation.integrand import Sizes, without_dry_friction
+from armdyn.simulation.laws import Given, Scalars
 from armdyn.simulation.targets import TipTarget
 
 Arrays: TypeAlias = dict[str, np.ndarray]

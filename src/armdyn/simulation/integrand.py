@@ -6,7 +6,7 @@ q̈ = 0, and `held` is the friction torque that takes; as long as it lies betwee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -25,9 +25,8 @@ from armdyn.kernels.integrator import Integrator
 from armdyn.kernels.integrator_layout import Layout, Programs
 from armdyn.model.mechanism import JointFriction, Mechanism
 from armdyn.program import Program, record
+from armdyn.simulation.laws import Given, Scalars, dot
 
-Scalars: TypeAlias = list[Any]
-Given: TypeAlias = Mapping[str, Scalars]
 Law: TypeAlias = Callable[[Scalars, Scalars, Given], Scalars]  # q, q̇, constants and signals -> τ
 Sizes: TypeAlias = Sequence[tuple[str, int]]
 
@@ -139,18 +138,11 @@ def _powers(
     powers = []
     for work in works:
         if work == "wrench":
-            tip = [_dot(row, qd) for row in jacobian(mechanism, q)]
-            powers.append(-_dot(tip, given["wrench"]))
+            tip = [dot(row, qd) for row in jacobian(mechanism, q)]
+            powers.append(-dot(tip, given["wrench"]))
         else:
-            powers.append(_dot(qd, tau if work == "torque" else friction))
+            powers.append(dot(qd, tau if work == "torque" else friction))
     return powers
-
-
-def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    total: Any = 0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total
 
 
 def _with_modes(
@@ -170,7 +162,7 @@ def _with_modes(
     net = [t - b - f for t, b, f in zip(tau, bias, friction, strict=True)]
     B = inertia_matrix(mechanism, q)
     (qdd,) = solve(B, [net], free)
-    held = [net[j] - _dot(B[j], qdd) for j in joints]
+    held = [net[j] - dot(B[j], qdd) for j in joints]
     return qdd, held, _powers(mechanism, works, given, tau, friction)
 
 

@@ -7,7 +7,6 @@ f_e at that level, and 0 where it sticks: then a_e · q̈ = 0 and f_e is what th
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ class Plant:
         self.names = [_surface_name(robot, row) for row in self.rows]
         self.rubs = bool(len(self.rows) or self.viscous.any() or self.offset.any())
         mechanism = without_dry_friction(lower(robot.model, robot.model.number))
+        self._freedoms: dict[tuple[int, ...], np.ndarray] = {}
         self._smooth = {
             (name, tip): make_kernel(name, mechanism, (), ("wrench",) if tip else ())
             for name in ("forward_dynamics", "inverse_dynamics")
@@ -103,10 +103,6 @@ class Plant:
         if not N.shape[1]:
             return np.zeros(self.n)
         return np.asarray(N @ np.linalg.solve(N.T @ B @ N, N.T @ net))
-
-    @cached_property
-    def _freedoms(self) -> dict[tuple[int, ...], np.ndarray]:
-        return {}
 
     def _freedom(self, modes: tuple[int, ...]) -> np.ndarray:
         """A basis (n, k) of the velocities that what sticks allows; unit vectors as long as joints do."""

@@ -41,9 +41,9 @@ def simulate(
 
     `torque` is None, torques (..., n), torques over time (T, ..., n) (evenly spaced from 0 to `duration`,
     linear in between: an array with one axis more than the states), a function of (t, q, qd) or a controller.
-    `wrench` (..., 6), or a function, is what the tip exerts on its surroundings, base axes. Functions are
-    given the state of one arm by "adaptive", of all arms (..., n) by "rk4"; what they do for less than three
-    outputs or a hundredth of the time "adaptive" may overlook.
+    `wrench` (..., 6), (T, ..., 6) or a function is what the tip exerts on its surroundings, base axes.
+    Functions are given the state of one arm by "adaptive", of all arms (..., n) by "rk4"; what they do for
+    less than three outputs or a hundredth of the time "adaptive" may overlook.
 
     Methods: "adaptive", of order 8 to `rtol` and `atol`, arm by arm; "rk4", fixed steps of at most `step`,
     compiled, all arms at once. States are kept every `output` seconds (default: `step`).

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.motion.profiles import quintic
 from armdyn.simulation.errors import SimulationError
 
 
@@ -66,13 +67,9 @@ class TipLine(TipTarget):
             raise SimulationError(f"duration: found {self.duration!r}; a positive time is expected")
 
     def position(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        T = self.duration
-        s = np.clip(t / T, 0.0, 1.0)[:, None]
         start, way = np.asarray(self.start, float), np.subtract(self.end, self.start, dtype=float)
-        place = s**3 * (10 - 15 * s + 6 * s**2)
-        speed = 30 * s**2 * (1 - s) ** 2 / T
-        acceleration = 60 * s * (1 - s) * (1 - 2 * s) / T**2
-        return start + place * way, speed * way, acceleration * way
+        s, speed, acceleration = (x[:, None] for x in quintic(0.0, 1.0, self.duration).evaluate(t))
+        return start + s * way, speed * way, acceleration * way
 
 
 def _check_point(name: str, point: Any) -> None:
