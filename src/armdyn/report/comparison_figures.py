@@ -15,7 +15,7 @@ from armdyn.motion.scaling import Scaled
 from armdyn.motion.speed_parts import check_robot, tip_wrench
 from armdyn.motion.time_optimal import TimeOptimal
 from armdyn.motion.trajectory import Trajectory
-from armdyn.report.drawing import GREY, colour, curve, dash, end_labels, padded, sheet, styled
+from armdyn.report.drawing import GREY, colour, curve, dash, end_labels, framed, sheet, styled
 from armdyn.report.errors import ReportError
 from armdyn.report.quantities import effort_label, joint_kinds, joint_label, joint_title, on_paper
 from armdyn.robot import Robot
@@ -56,7 +56,7 @@ def plot_scaling(
             continue
         for _, k, t, tau in torques:
             curve(panel, t, tau[:, i], k, lw=1.3)
-        _finish(panel, effort_label(robot, i), joint_title(robot, i))
+        framed(panel, effort_label(robot, i), joint_title(robot, i))
         limited = _limit_lines(panel, float(limit[i])) or limited
         if i >= robot.n - columns:
             panel.set_xlabel("time [s]")
@@ -91,7 +91,7 @@ def plot_path_speed(robot: Robot, optimal: TimeOptimal) -> Figure:
     figure, panels = sheet(2.3 + low, 2, 1, sharex=True, gridspec_kw={"height_ratios": [1.9, low]})
     speed, strips = panels[:, 0]
     curve(speed, optimal.s, optimal.speed, 0)
-    _finish(speed, "path speed [1/s]")
+    framed(speed, "path speed [1/s]")
     for j, active in enumerate(kinds.values()):
         for i in range(robot.n):
             for start, end in _stretches(active[:, i]):
@@ -136,12 +136,12 @@ def plot_rotor_error(robot: Robot, trajectory: Trajectory) -> Figure:
     figure, panels = sheet(2.6, 1, len(kinds) + 1)
     for panel, kind in zip(panels[0], kinds, strict=False):
         lines = [curve(panel, samples.t, found.error[:, j], j, joint_label(robot, j)) for j in kind.joints]
-        _finish(panel, f"exact − diagonal [{kind.torque}]", f"{kind.effort}s")
+        framed(panel, f"exact − diagonal [{kind.torque}]", f"{kind.effort}s")
         end_labels(panel, lines)
     share = 100 * found.error / np.where(largest > 0, largest, 1.0)
     panel = panels[0, -1]
     lines = [curve(panel, samples.t, share[:, j], j, joint_label(robot, j)) for j in range(robot.n)]
-    _finish(panel, "error [%]", "of the joint's largest torque")
+    framed(panel, "error [%]", "of the joint's largest torque")
     end_labels(panel, lines)
     for panel in panels[0]:
         panel.set_xlabel("time [s]")
@@ -165,16 +165,7 @@ def plot_energy(run: Run) -> Figure:
     for (name, y), k in zip(curves.items(), (1, 2, 0, 3, 4), strict=False):
         kept = np.append(y[:-1:every], y[-1])
         lines.append(curve(panel, np.append(run.t[:-1:every], run.t[-1]), kept, k, name))
-    _finish(panel, "energy [J]")
+    framed(panel, "energy [J]")
     end_labels(panel, lines)
     panel.set_xlabel("time [s]")
     return figure
-
-
-def _finish(panel: Axes, label: str, title: str = "") -> None:
-    panel.set_ylabel(label)
-    panel.margins(x=0)
-    padded(panel)
-    panel.axhline(0, color="#9a9a9a", lw=0.7, zorder=1.2)
-    if title:
-        panel.set_title(title, parse_math=False)

@@ -226,3 +226,13 @@ def padded(panel: Axes, share: float = 0.06) -> None:
     if size <= 1e-9 * max(abs(low), abs(high), 1e-9):
         size = max(abs(high), 1.0)
     panel.set_ylim(low - share * size, high + share * size)
+
+
+def framed(panel: Axes, label: str, title: str = "") -> None:
+    """A panel of curves over its whole width: what is drawn upwards, its zero line, its title."""
+    panel.set_ylabel(label)
+    panel.margins(x=0)
+    padded(panel)
+    panel.axhline(0, color="#9a9a9a", lw=0.7, zorder=1.2)
+    if title:
+        panel.set_title(title, parse_math=False)

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from armdyn.analysis.contributions import contributions
 from armdyn.motion.speed_parts import tip_wrench
 from armdyn.motion.trajectory import Trajectory
-from armdyn.report.drawing import TOTAL, colour, curve, dash, end_labels, padded, sheet, styled
+from armdyn.report.drawing import TOTAL, colour, curve, dash, end_labels, framed, sheet, styled
 from armdyn.report.quantities import (
     effort_label,
     joint_kinds,
@@ -126,12 +126,8 @@ def _grid_of_joints(robot: Robot, t: np.ndarray, parts: dict[str, np.ndarray], t
 
 
 def _finish(panel: Axes, lines: list[Line2D], label: str, title: str = "") -> None:
-    panel.set_ylabel(label)
-    panel.margins(x=0)
-    padded(panel)
-    panel.axhline(0, color="#9a9a9a", lw=0.7, zorder=1.2)
-    if title:
-        panel.set_title(title, parse_math=False)
+    """A panel whose lines are labelled at their ends."""
+    framed(panel, label, title)
     ends = [float(np.asarray(line.get_ydata())[-1]) for line in lines]
     low, high = panel.get_ylim()
     if len(lines) <= _DETAILED or np.ptp(ends) > 0.02 * (high - low):  # many that meet say nothing there
