@@ -125,6 +125,27 @@ def test_free_fall_of_an_arm_keeps_its_energy(tmp_path):
     assert columns(tmp_path / "rk4.csv")["q1"][-1] == pytest.approx(found["q1"][-1], abs=1e-8)
 
 
+@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+def test_torques_of_a_file_drive_the_arm_along_their_motion(tmp_path, method):
+    motion, torques, path = (tmp_path / f"{x}.csv" for x in ("motion", "tau", "run"))
+    law = ("--profile", "quintic", "--duration", "0.8")
+    run("trajectory", "planar", "--from", "0.2, 0.5", "--to", "1, -0.5", *law, "-o", motion)
+    run("torque", "planar", "--trajectory", motion, "-o", torques)
+    run("simulate", "planar", "--torque", torques, "--method", method, "-o", path)
+    found = columns(path)
+    assert found["t"][-1] == pytest.approx(0.8)
+    assert [found["q1"][-1], found["q2"][-1]] == pytest.approx([1, -0.5], abs=1e-4)
+
+
+def test_wrench_counts_when_a_motion_is_scaled(tmp_path):
+    motion, slow = tmp_path / "motion.csv", tmp_path / "slow.csv"
+    triangular(motion)
+    run("scale", "planar", motion, "--wrench", "500, 500, 0, 0, 0, 0", "-o", slow)
+    at = Trajectory.from_csv(slow).samples()
+    tau = Robot.load("planar").inverse_dynamics(at.q, at.qd, at.qdd, [500, 500, 0, 0, 0, 0])
+    assert abs(tau).max() == pytest.approx(3000, rel=1e-9)
+
+
 def test_report_is_written_for_a_motion(tmp_path):
     motion, page = tmp_path / "motion.csv", tmp_path / "report.html"
     triangular(motion)
@@ -167,6 +188,13 @@ def test_motions_that_cannot_be_made_are_refused(monkeypatch, capsys, tmp_path, 
         (("scale", "planar", "{motion}", "--torque", "1", "-o", "x.csv"), "gravity and dry friction alone"),
         (("scale", "planar", "{motion}", "--torque", "1, 2, 3", "-o", "x.csv"), "torque"),
         (("simulate", "planar", "-o", "x.csv"), "--duration: missing"),
+        (
+            ("simulate", "planar", "--torque", "{motion}", "-o", "x.csv"),
+            "columns t, tau1 … taun are expected",
+        ),
+        (("simulate", "planar", "--torque", "nosuch.csv", "-o", "x.csv"), "nosuch.csv: cannot be read"),
+        (("simulate", "puma560", "--torque", "{torques}", "-o", "x.csv"), "torques of 2 joints"),
+        (("scale", "planar", "{motion}", "--wrench", "1", "-o", "x.csv"), "--wrench: expected 6 numbers"),
         (("simulate", "planar", "--duration", "1", *TO, "-o", "x.csv"), "--controller goes with"),
         (("simulate", "planar", "--duration", "1", "--controller", "pd", "-o", "x.csv"), "--controller goes"),
         (
@@ -178,10 +206,11 @@ def test_motions_that_cannot_be_made_are_refused(monkeypatch, capsys, tmp_path, 
     ],
 )
 def test_what_does_not_fit_is_refused(monkeypatch, capsys, tmp_path, arguments, message):
-    motion = tmp_path / "motion.csv"
-    triangular(motion)
+    files = {name: tmp_path / f"{name}.csv" for name in ("motion", "torques")}
+    triangular(files["motion"])
+    run("torque", "planar", "--trajectory", files["motion"], "-o", files["torques"])
     monkeypatch.chdir(tmp_path)
-    given = [str(a).replace("{motion}", str(motion)) for a in arguments]
+    given = [str(a).format(**files) for a in arguments]
     assert message in refused(monkeypatch, capsys, *given)
     assert not (tmp_path / "x.csv").exists()
 

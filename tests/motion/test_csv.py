@@ -8,6 +8,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.motion import MotionError, Trajectory
+from armdyn.motion.csv_files import read_torques
 from arms import assert_same
 
 START, END = np.array([0.1, -2.0, 0.7]), np.array([1.3, 1.0 / 3.0, 0.7])
@@ -19,7 +20,7 @@ START, END = np.array([0.1, -2.0, 0.7]), np.array([1.3, 1.0 / 3.0, 0.7])
         Trajectory.triangular(START, END, [0.5, 0.6, 0.7]),
         Trajectory.trapezoidal(START, END, acceleration_time=0.15, max_velocity=5.0),
         Trajectory.quintic(START, END, 0.5, qd0=1.0, qdd1=3.0),
-        Trajectory.jerk_limited(START, END, 3.0, 20.0, 300.0),
+        Trajectory.jerk_limited(START, END, 3.0, 20.0, 300.0, synchronised=True),
         Trajectory.through([START, START + 0.3, END], [0, 1 / 7, 0.5]),
         Trajectory.through([START, START + 0.3, END], [0, 1 / 7, 0.5], kind="quintic"),
     ],
@@ -111,5 +112,28 @@ def test_files_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00t")
     with pytest.raises(MotionError, match=r"binary\.csv: this is not a text file"):
         Trajectory.from_csv(tmp_path / "binary.csv")
-    with pytest.raises(MotionError, match=r"x\.csv: cannot be written: No such file"):
-        Trajectory.triangular(0, 1, 1).to_csv(tmp_path / "no" / "x.csv")
+    with pytest.raises(MotionError, match=r"x\.csv: cannot be written"):
+        Trajectory.triangular(0, 1, 1).to_csv(tmp_path / "binary.csv" / "x.csv")
+
+
+def test_folders_of_a_file_are_made(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "x.csv"
+    Trajectory.triangular(0, 1, 1).to_csv(path)
+    assert Trajectory.from_csv(path).duration == 1
+
+
+def test_torques_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "tau.csv"
+    path.write_text("t,q1,q2,tau2,tau1\n1,7,8,20,10\n2,0,0,40,30\n2,0,0,0,0\n", "utf-8")
+    found = read_torques(path)
+    assert found.t.tolist() == [0, 1, 1]
+    assert found.tau.tolist() == [[10, 20], [30, 40], [0, 0]]
+    assert (found.q0.tolist(), found.qd0.tolist()) == ([7, 8], [0, 0])
+    assert found.at(0.5).tolist() == [20, 30]
+    assert found.at(9.0).tolist() == [0, 0]
+    path.write_text("t,tau1\n1,0\n0.5,0\n", "utf-8")
+    with pytest.raises(MotionError, match=r"line 3: time runs backwards, to 0\.5 s"):
+        read_torques(path)
+    path.write_text("t,tau2\n1,0\n2,0\n", "utf-8")
+    with pytest.raises(MotionError, match="columns t, tau1 … taun are expected, found t, tau2"):
+        read_torques(path)

@@ -38,8 +38,8 @@ MAKERS: dict[str, Any] = {
     ),
     "cubic": lambda: Trajectory.cubic(START, END, [0.5, 0.7], qd0=0.3, qd1=[0, -0.2]),
     "quintic": lambda: Trajectory.quintic(START, END, 0.7, qd0=[0.3, 0.4], qdd1=2.0),
-    "jerk-limited": lambda: Trajectory.jerk_limited(START, END, 5, 40, [900, 1000]),
-    "each jerk-limited": lambda: Trajectory.jerk_limited(START, END, 5, 40, 900, synchronised=False),
+    "jerk-limited": lambda: Trajectory.jerk_limited(START, END, 5, 40, [900, 1000], synchronised=True),
+    "each jerk-limited": lambda: Trajectory.jerk_limited(START, END, 5, 40, 900),
     "cubic spline": lambda: Trajectory.through([START, [0, 1], END], [0, 0.4, 1]),
     "quintic spline": lambda: Trajectory.through([START, [0, 1], END], [0, 0.4, 1], kind="quintic"),
     "blend": lambda: Trajectory.through([START, [0, 1], END], [0, 0.4, 1], kind="blend", blend_time=0.2),
@@ -116,7 +116,7 @@ def test_synchronised_joints_take_the_time_of_the_slowest() -> None:
     own = Trajectory.trapezoidal([0, 0], [3, 1], **data)
     both = Trajectory.trapezoidal([0, 0], [3, 1], **data, synchronised=True)
     assert both.duration == pytest.approx(own.duration, rel=1e-14)  # the first joint is slowest in all
-    smooth = Trajectory.jerk_limited([0, 0], [3, 1], [1, 2], [2, 9], 20)
+    smooth = Trajectory.jerk_limited([0, 0], [3, 1], [1, 2], [2, 9], 20, synchronised=True)
     alone = Trajectory.jerk_limited(0, 3, 1, 2, 20)
     assert smooth.duration == pytest.approx(alone.duration, rel=1e-14)
 

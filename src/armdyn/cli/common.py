@@ -24,6 +24,9 @@ class Rotors(StrEnum):
 
 
 RobotArgument = Annotated[str, typer.Argument(help="A bundled robot's name or a path to a robot file.")]
+WrenchOption = Annotated[
+    str | None, typer.Option(help="Force and moment of the tip on its surroundings, base axes, 6 numbers.")
+]
 RotorsOption = Annotated[Rotors | None, typer.Option(help="Rotor model; default: what the file says.")]
 
 
@@ -68,6 +71,11 @@ def numbers(text: str | None, option: str, count: int) -> np.ndarray:
             f"{option}: expected {count} numbers separated by commas, found {len(entries)}: '{text}'"
         )
     return _values(entries, option)
+
+
+def wrench_of(text: str | None) -> np.ndarray | None:
+    """h_e of the option --wrench; None where it is not given."""
+    return None if text is None else numbers(text, "--wrench", 6)
 
 
 def number_list(text: str | None, option: str) -> float | np.ndarray | None:

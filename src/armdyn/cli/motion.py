@@ -13,16 +13,18 @@ from armdyn.analysis.limits import joint_name, torque_unit
 from armdyn.cli.common import (
     RobotArgument,
     RotorsOption,
+    WrenchOption,
     add_row,
     load_robot,
     number_list,
     numbers,
     table_of,
     terminal,
+    wrench_of,
 )
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, scale_to_limits, time_optimal
-from armdyn.report.quantities import beyond_limits
+from armdyn.motion.ranges import beyond_limits
 from armdyn.robot import Robot
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
@@ -147,6 +149,7 @@ def scale(
     torque: LimitOption = None,
     velocity: LimitOption = None,
     acceleration: LimitOption = None,
+    wrench: WrenchOption = None,
     rotors: RotorsOption = None,
 ) -> None:
     """Time a motion anew so that it meets the limits; those not given are the robot's own."""
@@ -156,6 +159,7 @@ def scale(
         "torque": number_list(torque, "--torque"),
         "velocity": number_list(velocity, "--velocity"),
         "acceleration": number_list(acceleration, "--acceleration"),
+        "wrench": wrench_of(wrench),
     }
     if optimal:
         fast = time_optimal(loaded, given, **limits)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from armdyn.cli.common import RobotArgument, RotorsOption, load_robot
+from armdyn.cli.common import RobotArgument, RotorsOption, WrenchOption, load_robot, wrench_of
 from armdyn.motion import Trajectory
 
 
@@ -17,6 +17,7 @@ def report(
     trajectory: Annotated[
         Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one of our own.")
     ] = None,
+    wrench: WrenchOption = None,
     rotors: RotorsOption = None,
 ) -> None:
     """Write all about a robot on one HTML page: pictures, tables, equations, proof, torques, limits."""
@@ -24,4 +25,4 @@ def report(
 
     loaded = load_robot(robot, rotors)
     motion = None if trajectory is None else Trajectory.from_csv(trajectory)
-    print(f"wrote {write_report(loaded, output, motion)}")
+    print(f"wrote {write_report(loaded, output, motion, wrench=wrench_of(wrench))}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,15 +15,18 @@ from armdyn.analysis.limits import torque_unit
 from armdyn.cli.common import (
     RobotArgument,
     RotorsOption,
+    WrenchOption,
     add_row,
     load_robot,
     number_list,
     numbers,
     table_of,
     terminal,
+    wrench_of,
 )
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
+from armdyn.motion.csv_files import read_torques
 from armdyn.robot import Robot
 from armdyn.simulation import ComputedTorque, PDGravity, Run, SimulationWarning
 from armdyn.simulation import simulate as run_simulation
@@ -41,14 +45,17 @@ class Method(StrEnum):
 def simulate(
     robot: RobotArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
-    duration: Annotated[float | None, typer.Option(help="[s]; default with --trajectory: its own.")] = None,
+    duration: Annotated[float | None, typer.Option(help="[s]; default: that of the file given.")] = None,
     start: Annotated[
-        str | None, typer.Option("--from", help="Positions at the start; default zero, or the motion's.")
+        str | None, typer.Option("--from", help="Positions at the start; default: the file's, or zero.")
     ] = None,
     velocity: Annotated[
-        str | None, typer.Option("--qd", help="Velocities at the start; default zero.")
+        str | None, typer.Option("--qd", help="Velocities at the start; default: the file's, or zero.")
     ] = None,
-    torque: Annotated[str | None, typer.Option(help="Constant torques; default none.")] = None,
+    torque: Annotated[
+        str | None,
+        typer.Option(help="Constant torques, or a file of torques, as `armdyn torque -o` writes it."),
+    ] = None,
     controller: Annotated[ControllerKind | None, typer.Option(help="Instead of --torque.")] = None,
     trajectory: Annotated[
         Path | None, typer.Option(help="What the controller follows: a motion in a file.")
@@ -59,10 +66,7 @@ def simulate(
     saturated: Annotated[
         bool, typer.Option("--saturated", help="The controller keeps to the robot's torque limits.")
     ] = False,
-    wrench: Annotated[
-        str | None,
-        typer.Option(help="Force and moment of the tip on its surroundings, base axes, 6 numbers."),
-    ] = None,
+    wrench: WrenchOption = None,
     method: Annotated[Method, typer.Option(help="Adaptive steps, or compiled fixed ones.")] = Method.adaptive,
     step: Annotated[float, typer.Option(help="Time between samples; of rk4, also its step [s].")] = 1e-3,
     rotors: RotorsOption = None,
@@ -70,30 +74,26 @@ def simulate(
     """Simulate the arm under nothing, torques or a controller, and write states, torques and energy."""
     loaded = load_robot(robot, rotors)
     target = _target(loaded, trajectory, end)
-    followed = target if isinstance(target, Trajectory) else None
-    if duration is None:
-        if followed is None:
-            raise ArmdynError("--duration: missing; how long to simulate, in seconds")
-        duration = followed.duration
     gains = {
         "stiffness": number_list(stiffness, "--stiffness"),
         "damping": number_list(damping, "--damping"),
     }
-    drive = _controller(loaded, controller, target, gains, saturated)
-    if torque is not None:
-        if drive is not None:
-            raise ArmdynError("give either --torque or --controller")
-        drive = numbers(torque, "--torque", loaded.n)
-    q0 = followed.q[0] if followed and start is None else numbers(start, "--from", loaded.n)
+    law = _controller(loaded, controller, target, gains, saturated)
+    if law is not None and torque is not None:
+        raise ArmdynError("give either --torque or --controller")
+    plan = _plan(loaded, torque) if law is None else _followed(loaded, law, target)
+    length = plan.duration if duration is None else duration
+    if length is None:
+        raise ArmdynError("--duration: missing; how long to simulate, in seconds")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SimulationWarning)  # the summary says it
         run = run_simulation(
             loaded,
-            q0,
-            numbers(velocity, "--qd", loaded.n),
-            duration,
-            drive,
-            wrench=None if wrench is None else numbers(wrench, "--wrench", 6),
+            plan.q0 if start is None else numbers(start, "--from", loaded.n),
+            plan.qd0 if velocity is None else numbers(velocity, "--qd", loaded.n),
+            length,
+            plan.drive,
+            wrench=wrench_of(wrench),
             method=method.value,
             step=step,
         )
@@ -102,6 +102,35 @@ def simulate(
     print(f"wrote {output}")
     if not run.completed:
         raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What drives the arm, and where and how long unless the user says otherwise."""
+
+    drive: Any
+    q0: np.ndarray
+    qd0: np.ndarray
+    duration: float | None = None
+
+
+def _followed(robot: Robot, law: Any, target: Any) -> _Plan:
+    """A controller begins where its motion does."""
+    zero = np.zeros(robot.n)
+    if isinstance(target, Trajectory):
+        return _Plan(law, target.q[0], zero, target.duration)
+    return _Plan(law, zero, zero)
+
+
+def _plan(robot: Robot, torque: str | None) -> _Plan:
+    """No torques, constant ones, or those of a file."""
+    zero = np.zeros(robot.n)
+    if torque is None or not torque.strip().lower().endswith(".csv"):
+        return _Plan(None if torque is None else numbers(torque, "--torque", robot.n), zero, zero)
+    file = read_torques(torque.strip())
+    if file.tau.shape[1] != robot.n:
+        raise ArmdynError(f"{torque}: torques of {file.tau.shape[1]} joints, but {robot.name} has {robot.n}")
+    return _Plan(lambda t, q, qd: file.at(t), file.q0, file.qd0, float(file.t[-1]))
 
 
 def _target(robot: Robot, trajectory: Path | None, end: str | None) -> Trajectory | np.ndarray | None:

@@ -12,7 +12,17 @@ from rich.text import Text
 
 from armdyn.analysis import Contributions, contributions
 from armdyn.analysis.limits import torque_unit
-from armdyn.cli.common import RobotArgument, RotorsOption, add_row, load_robot, numbers, table_of, terminal
+from armdyn.cli.common import (
+    RobotArgument,
+    RotorsOption,
+    WrenchOption,
+    add_row,
+    load_robot,
+    numbers,
+    table_of,
+    terminal,
+    wrench_of,
+)
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
 from armdyn.motion.csv_files import write
@@ -27,10 +37,7 @@ def torque(
     trajectory: Annotated[
         Path | None, typer.Option(help="Instead of --q: a motion, as `armdyn trajectory` writes it.")
     ] = None,
-    wrench: Annotated[
-        str | None,
-        typer.Option(help="Force and moment of the tip on its surroundings, base axes, 6 numbers."),
-    ] = None,
+    wrench: WrenchOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="With --trajectory: CSV file of motion and torques.")
     ] = None,
@@ -40,7 +47,7 @@ def torque(
     if (q is None) == (trajectory is None):
         raise ArmdynError("give either --q, a posture, or --trajectory, a file with a motion")
     loaded = load_robot(robot, rotors)
-    h = None if wrench is None else numbers(wrench, "--wrench", 6)
+    h = wrench_of(wrench)
     if trajectory is not None:
         if qd is not None or qdd is not None:
             raise ArmdynError("--qd and --qdd belong to --q; a motion has its own")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,7 @@ def write(path: str | Path, t: np.ndarray, columns: dict[str, np.ndarray]) -> No
     rows = (np.column_stack(blocks) + 0.0).tolist()  # no "-0.0"
     lines = [",".join(header), *(",".join(map(repr, row)) for row in rows)]
     try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         Path(path).write_text("\n".join(lines) + "\n", "utf-8")
     except OSError as problem:
         raise MotionError(f"{path}: cannot be written: {problem.strerror}") from None
@@ -39,19 +42,7 @@ def read(path: str | Path) -> Motion:
 
     Lines that begin with # are comments. An instant that stands twice is one at which the acceleration jumps.
     """
-    rows = _rows(Path(path))
-    if not rows:
-        raise MotionError(f"{path}: the file is empty; a line of column names is expected")
-    line, header = rows[0]
-    try:
-        columns = _columns(header)
-    except MotionError as problem:
-        raise MotionError(f"{path}: line {line}: {problem}") from None
-    lines = [line for line, _ in rows[1:]]
-    picked = [header.index(name) for name in columns]
-    table = np.array([_numbers(path, line, cells, header, picked) for line, cells in rows[1:]])
-    if len(table) < 2:
-        raise MotionError(f"{path}: {len(table)} rows of numbers; a motion has two or more")
+    columns, lines, table = _table(path, _columns)
     n = sum(name.startswith("q") and name[1:].isdigit() for name in columns)
     states = {prefix: table[:, 1 + k * n : 1 + k * n + n] for k, prefix in enumerate(PREFIXES)}
     given: dict[str, Any] = {prefix: x for prefix, x in states.items() if x.size}
@@ -59,6 +50,61 @@ def read(path: str | Path) -> Motion:
         return through_samples(table[:, 0], **given, where=lambda i: f"line {lines[i]}")
     except MotionError as problem:
         raise MotionError(f"{path}: {problem}") from None
+
+
+@dataclass(frozen=True)
+class TorqueFile:
+    """Torques (N, n) at instants t (N,), and the state at the first one where the file has it, else zero."""
+
+    t: np.ndarray
+    tau: np.ndarray
+    q0: np.ndarray
+    qd0: np.ndarray
+
+    def at(self, t: float) -> np.ndarray:
+        """Torques (n,), linear between the instants; before and after them, those of the ends."""
+        return np.array([np.interp(t, self.t, column) for column in self.tau.T])
+
+
+def read_torques(path: str | Path) -> TorqueFile:
+    """A file with columns t, tau1 … taun and, if there, q1 … and qd1 …; other columns are ignored."""
+    columns, lines, table = _table(path, _torque_columns)
+    t = table[:, 0]
+    back = np.flatnonzero(np.diff(t) < 0)
+    if back.size:
+        raise MotionError(f"{path}: line {lines[back[0] + 1]}: time runs backwards, to {t[back[0] + 1]:g} s")
+    n = sum(name.startswith("tau") for name in columns)
+    first = dict(zip(columns, table[0], strict=True))
+    q0, qd0 = (np.array([first.get(f"{name}{i + 1}", 0.0) for i in range(n)]) for name in ("q", "qd"))
+    return TorqueFile(t - t[0], table[:, 1 : 1 + n], q0, qd0)
+
+
+def _table(
+    path: str | Path, choose: Callable[[list[str]], list[str]]
+) -> tuple[list[str], list[int], np.ndarray]:
+    """The columns chosen from the header, the lines of the rows, and their numbers (N, columns)."""
+    rows = _rows(Path(path))
+    if not rows:
+        raise MotionError(f"{path}: the file is empty; a line of column names is expected")
+    line, header = rows[0]
+    try:
+        columns = choose(header)
+    except MotionError as problem:
+        raise MotionError(f"{path}: line {line}: {problem}") from None
+    picked = [header.index(name) for name in columns]
+    table = np.array([_numbers(path, line, cells, header, picked) for line, cells in rows[1:]])
+    if len(table) < 2:
+        raise MotionError(f"{path}: {len(table)} rows of numbers; a motion has two or more")
+    return columns, [line for line, _ in rows[1:]], table
+
+
+def _torque_columns(header: list[str]) -> list[str]:
+    found = [name for name in header if re.fullmatch(r"tau\d+", name)]
+    wanted = [f"tau{i + 1}" for i in range(len(found))]
+    if "t" not in header or not found or sorted(found) != sorted(wanted):
+        raise MotionError(f"columns t, tau1 … taun are expected, found {', '.join(header)}")
+    states = [f"{name}{i + 1}" for name in ("q", "qd") for i in range(len(found))]
+    return ["t", *wanted, *(name for name in states if name in header)]
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:

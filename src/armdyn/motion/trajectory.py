@@ -112,7 +112,7 @@ class Trajectory:
         max_acceleration: Any,
         max_jerk: Any,
         *,
-        synchronised: bool = True,
+        synchronised: bool = False,
         step: float = STEP,
     ) -> Trajectory:
         """The fastest motion under limits of velocity, acceleration and jerk, of up to seven pieces.

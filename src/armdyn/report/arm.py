@@ -58,9 +58,10 @@ def plot_strobe(robot: Robot, trajectory: Trajectory, postures: int = 7) -> Figu
     draw_arm(panel, view, drawn[-1])
     marks = view.flat(np.array([ghost.tip for ghost in drawn]))
     panel.plot(*marks.T, ls="none", marker="o", ms=3.2, mfc="white", mec=colour(1), zorder=61)
-    for text, ghost in (("start", drawn[0]), ("end", drawn[-1])):
-        spot = free_spot(panel, view.flat(ghost.tip), [path, marks], 13)
-        note(panel, text, view.flat(ghost.tip), spot)
+    ends = {"start": marks[0], "end": marks[-1]}
+    apart = np.linalg.norm(panel.transData.transform(marks[-1]) - panel.transData.transform(marks[0]))
+    for text, place in ends.items() if apart > 13 else ():  # pixels: two labels would lie on each other
+        note(panel, text, place, free_spot(panel, place, [path, marks], 13))
     return figure
 
 

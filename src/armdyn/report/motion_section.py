@@ -8,11 +8,12 @@ import numpy as np
 
 from armdyn.analysis.contributions import Contributions, contributions
 from armdyn.analysis.limits import joint_limits, torque_unit
+from armdyn.motion.ranges import beyond_limits
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.report.arm import plot_strobe
 from armdyn.report.motion_figures import plot_contributions, plot_tip, plot_trajectory
 from armdyn.report.page import Page, cell_number, join, number, paragraph, table, tag, warning
-from armdyn.report.quantities import beyond_limits, tip_motion
+from armdyn.report.quantities import tip_motion
 from armdyn.robot import Robot
 
 

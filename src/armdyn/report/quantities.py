@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from armdyn.analysis.arrays import joint_arrays
-from armdyn.analysis.limits import joint_limits, joint_name
 from armdyn.motion.speed_parts import check_robot
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.report.errors import ReportError
@@ -68,23 +67,6 @@ def on_paper(robot: Robot, trajectory: Trajectory) -> Samples:
     """Samples of a robot's motion for drawing: about `POINTS` of them, and both sides of every jump."""
     check_robot(robot, trajectory)
     return trajectory.samples(trajectory.duration / POINTS)
-
-
-def beyond_limits(robot: Robot, samples: Samples) -> list[str]:
-    """For each joint that leaves its range of positions on the way, one sentence that says where and when."""
-    limits, found = joint_limits(robot), []
-    for i, link in enumerate(robot.model.moving):
-        q, low, high = samples.q[:, i], float(limits.lower[i]), float(limits.upper[i])
-        excess = np.maximum(q - high, low - q)
-        if excess.max() <= 1e-9 * max(1.0, float(np.abs(q).max())):
-            continue
-        unit = "rad" if link.joint == "revolute" else "m"
-        worst, first = int(excess.argmax()), int((excess > 0).argmax())
-        found.append(
-            f"{joint_name(robot, i)} leaves its range of {low:.6g} to {high:.6g} {unit} at "
-            f"{samples.t[first]:.4g} s and goes to {q[worst]:.6g} {unit}"
-        )
-    return found
 
 
 def tip_motion(robot: Robot, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -145,7 +145,7 @@ def damping(M: Sequence[Sequence[Any]], rows: Sequence[int], damped: float, thre
 
     The means of M's diagonal are of displacements and of turns apart, as their units differ. v = 1/trace(M⁻¹)
     with M divided by them lies between the least eigenvalue and an m-th of it. The damping fades in without a
-    jump.
+    jump. (`analysis.operational` damps single directions by singular values, which a recorded law lacks.)
     """
     m = len(rows)
     means: Scalars = [0] * m
