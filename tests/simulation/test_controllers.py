@@ -273,3 +273,8 @@ POINT = TipPoint([0.4, 0.1, 0.5])
 def test_controllers_that_make_no_sense_are_refused(make, complaint):
     with pytest.raises(SimulationError, match=complaint):
         make()
+
+
+def test_stiffness_of_the_null_space_needs_a_posture():
+    with pytest.raises(SimulationError, match="null_stiffness: it draws to a posture"):
+        OperationalControl(PANDA, TipPoint([0.3, 0.2, 0.4]), null_stiffness=5.0)

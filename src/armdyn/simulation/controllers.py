@@ -211,6 +211,8 @@ class OperationalControl(Controller):
             raise SimulationError(f"furthest: found {self.furthest!r}; a positive length is expected")
         if self.posture is not None:
             _check_place("posture", self.posture, n)
+        elif np.any(np.asarray(self.null_stiffness) != 0):
+            raise SimulationError("null_stiffness: it draws to a posture; give posture= too")
 
     @property
     def _damping(self) -> Any:

@@ -32,7 +32,8 @@ class Run:
     `t` (N,) [s]; `q`, `qd`, `tau` (N, ..., n): positions, velocities and the torques applied. `torque_work`,
     `wrench_work` and `dissipated` (N, ...) [J] are the work of the torques, of the surroundings at the tip,
     and what friction has taken. An arm that diverged has NaN from there on; instants that no arm reached are
-    left out, `completed` is False and `message` says when and where.
+    left out, `completed` is False and `message` says when and where. `events` tells when joints began to
+    stick or to slip; of fixed steps, what can be seen between the instants kept.
     """
 
     robot: Robot = field(repr=False)
