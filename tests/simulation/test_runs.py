@@ -262,13 +262,13 @@ def test_progress_does_not_wait_for_a_state_to_keep(monkeypatch):
     [
         ({"robot": "planar"}, "robot: expected a Robot, found str"),
         ({"q0": [1.0]}, r"q0: expected shape \(..., 2\), found \(1,\)"),
-        ({"qd0": "fast"}, "qd0: expected numbers, found 'fast'"),
+        ({"qd0": "fast"}, "qd0: found 'fast'; numbers are expected"),
         ({"q0": [np.nan, 0]}, "q0: all numbers must be finite"),
         ({"q0": np.zeros((3, 2)), "qd0": np.zeros((4, 2))}, "q0, qd0: shapes"),
         ({"q0": np.zeros((0, 2))}, "at least one arm"),
-        ({"duration": 0.0}, "duration: found 0; a positive number"),
+        ({"duration": 0.0}, "duration: found 0.*; a positive number"),
         ({"duration": np.inf}, "duration: found inf"),
-        ({"duration": "long"}, "duration: expected a number"),
+        ({"duration": "long"}, "duration: found 'long'; a number is expected"),
         ({"step": -1e-3}, "step: found -0.001"),
         ({"output": 0}, "output: found 0"),
         ({"rtol": 0}, "rtol: found 0"),
@@ -293,3 +293,9 @@ def test_what_makes_no_sense_is_refused(change, complaint):
     given = {"robot": PLANAR, "q0": Q0, "qd0": [0, 0], "duration": 0.1} | change
     with pytest.raises(SimulationError, match=complaint):
         simulate(**given)
+
+
+@pytest.mark.parametrize("wrong", [[True, False], ["1", "2"], [1j, 0]])
+def test_words_truth_values_and_complex_numbers_are_no_positions(wrong):
+    with pytest.raises(SimulationError, match="q0: found .*; numbers are expected"):
+        simulate(Robot.load("planar"), wrong, [0, 0], 0.1)

@@ -1,4 +1,4 @@
-"""What the functions of this folder take: arrays over the moving joints, checked once."""
+"""What enters: arrays of numbers, checked once; those of this folder are over the moving joints."""
 
 from __future__ import annotations
 
@@ -14,14 +14,26 @@ class AnalysisError(ArmdynError):
     """Something given to an analysis is wrong, or the robot lacks what it needs."""
 
 
+def shown(x: Any) -> str:
+    """What was found, on one line that is not too long."""
+    text = " ".join(repr(x).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def floats(error: type[ArmdynError], name: str, x: Any, expected: str = "numbers are expected") -> np.ndarray:
+    """An array of floats of its own, not made from words, truth values or complex numbers."""
+    try:
+        given = np.asarray(x)
+        if given.dtype.kind not in "iufO":
+            raise TypeError
+        return np.array(given, float)
+    except (TypeError, ValueError, OverflowError):
+        raise error(f"{name}: found {shown(x)}; {expected}") from None
+
+
 def numbers(name: str, value: Any, size: int, of: str) -> np.ndarray:
     """`value` as finite floats (..., size)."""
-    try:
-        if np.iscomplexobj(value):  # NumPy would drop the imaginary part
-            raise TypeError
-        array = np.asarray(value, float)
-    except (TypeError, ValueError):
-        raise AnalysisError(f"{name}: found {value!r}; numbers (..., {size}) are expected") from None
+    array = floats(AnalysisError, name, value, f"numbers (..., {size}) are expected")
     if array.ndim == 0 or array.shape[-1] != size:
         raise AnalysisError(
             f"{name}: found shape {array.shape}; (..., {size}) is expected, one number per {of}"

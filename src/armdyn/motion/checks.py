@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.analysis.arrays import floats, shown
 from armdyn.motion.errors import MotionError
 
 
@@ -21,26 +22,9 @@ def computable() -> Iterator[None]:
         raise MotionError("the numbers given are too large or too small to compute with") from None
 
 
-def shown(x: Any) -> str:
-    """What was found, on one line that is not too long."""
-    text = " ".join(repr(x).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def _floats(name: str, x: Any, expected: str) -> np.ndarray:
-    """An array of floats, not made from words, truth values or complex numbers."""
-    try:
-        given = np.asarray(x)
-        if given.dtype.kind not in "iufO":
-            raise TypeError
-        return np.array(given, float)
-    except (TypeError, ValueError, OverflowError):
-        raise MotionError(f"{name}: found {shown(x)}; {expected}") from None
-
-
 def numbers(name: str, x: Any) -> np.ndarray:
     """An array of finite floats."""
-    found = _floats(name, x, "numbers are expected")
+    found = floats(MotionError, name, x)
     if not np.isfinite(found).all():
         raise MotionError(f"{name}: finite numbers are expected, found {found[~np.isfinite(found)].flat[0]}")
     return found
@@ -57,7 +41,7 @@ def posture(name: str, x: Any, n: int | None = None) -> np.ndarray:
 
 def number(name: str, x: Any) -> float:
     """One float; it need not be finite."""
-    found = _floats(name, x, "one number is expected")
+    found = floats(MotionError, name, x, "one number is expected")
     if found.ndim or x is None:
         raise MotionError(f"{name}: found {shown(x)}; one number is expected")
     return float(found)
@@ -86,7 +70,7 @@ def positive_time(name: str, x: Any) -> float:
 
 def per_joint(name: str, x: Any, n: int) -> list[float]:
     """A number for each of n joints, from one for all or a list."""
-    found = _floats(name, x, "a number, or one per joint, is expected")
+    found = floats(MotionError, name, x, "a number, or one per joint, is expected")
     if found.shape not in ((), (n,)):
         raise MotionError(
             f"{name}: one number, or {n}, one per joint, expected, found an array of shape {found.shape}"

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.motion.checks import number, numbers, point, posture, rotation, shown, whole_number
+from armdyn.analysis.arrays import shown
+from armdyn.motion.checks import number, numbers, point, posture, rotation, whole_number
 from armdyn.motion.closed_forms import closed_form_solutions
 from armdyn.motion.errors import MotionError
 from armdyn.motion.tip_task import TipTask, tip_task

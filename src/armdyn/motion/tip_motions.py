@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.analysis.arrays import shown
 from armdyn.analysis.limits import joint_limits, joint_name
 from armdyn.motion import profiles, tip_paths
-from armdyn.motion.checks import computable, number, one_of, positive_time, posture, shown
+from armdyn.motion.checks import computable, number, one_of, positive_time, posture
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Motion, Side, States, sample_times
 from armdyn.motion.path_following import Follower, LostPath, follow, singular_text

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from armdyn.analysis.arrays import floats
 from armdyn.analysis.limits import joint_limits
 from armdyn.dynamics import gravity_torques
 from armdyn.kernels import Kernel
@@ -270,16 +271,9 @@ def _jumps(target: Any) -> np.ndarray:
     return np.array([*target.jumps, target.duration])
 
 
-def _numbers(name: str, x: Any) -> np.ndarray:
-    try:
-        return np.asarray(x, float)
-    except (TypeError, ValueError) as error:
-        raise SimulationError(f"{name}: expected numbers, found {x!r}") from error
-
-
 def _wide(x: Any, size: int, name: str) -> np.ndarray:
     """(..., size) of a number or an array (..., size)."""
-    array = _numbers(name, x)
+    array = floats(SimulationError, name, x)
     if array.ndim == 0:
         return np.full(size, float(array))
     if array.shape[-1] != size:
@@ -289,7 +283,7 @@ def _wide(x: Any, size: int, name: str) -> np.ndarray:
 
 def _critical(stiffness: Any) -> np.ndarray:
     """2√K_P; gains that are none are refused elsewhere."""
-    return np.asarray(2 * np.sqrt(np.maximum(_numbers("stiffness", stiffness), 0.0)))
+    return np.asarray(2 * np.sqrt(np.maximum(floats(SimulationError, "stiffness", stiffness), 0.0)))
 
 
 def _check(controller: PDGravity | ComputedTorque, **gains: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from armdyn.analysis.arrays import floats, shown
 from armdyn.robot import Array, Robot
 from armdyn.simulation.actuation import Actuation, actuation
 from armdyn.simulation.adaptive import Tolerance, integrate_adaptive
@@ -77,10 +78,7 @@ def simulate(
 def _states(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
     arrays = []
     for name, given in (("q0", q0), ("qd0", qd0)):
-        try:
-            x = np.asarray(given, float)
-        except (TypeError, ValueError) as error:
-            raise SimulationError(f"{name}: expected numbers, found {given!r}") from error
+        x = floats(SimulationError, name, given)
         if x.shape[-1:] != (robot.n,):
             raise SimulationError(f"{name}: expected shape (..., {robot.n}), found {x.shape}")
         if not np.isfinite(x).all():
@@ -97,13 +95,10 @@ def _states(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _positive(name: str, x: Any) -> float:
-    try:
-        number = float(x)
-    except (TypeError, ValueError):
-        raise SimulationError(f"{name}: expected a number, found {x!r}") from None
-    if not (np.isfinite(number) and number > 0):
-        raise SimulationError(f"{name}: found {number:g}; a positive number is expected")
-    return number
+    number = floats(SimulationError, name, x, "a number is expected")
+    if number.ndim or not (np.isfinite(number) and number > 0):
+        raise SimulationError(f"{name}: found {shown(x)}; a positive number is expected")
+    return float(number)
 
 
 def _grid(duration: Any, step: Any, output: Any, method: Method) -> Grid:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.analysis.arrays import floats
 from armdyn.motion.profiles import quintic
 from armdyn.simulation.errors import SimulationError
 
@@ -73,10 +74,7 @@ class TipLine(TipTarget):
 
 
 def _check_point(name: str, point: Any) -> None:
-    try:
-        array = np.asarray(point, float)
-    except (TypeError, ValueError):
-        array = np.zeros(0)
+    array = floats(SimulationError, name, point, "three numbers are expected")
     if array.shape != (3,) or not np.isfinite(array).all():
         raise SimulationError(f"{name}: expected three finite numbers, found {point!r}")
 
@@ -84,9 +82,6 @@ def _check_point(name: str, point: Any) -> None:
 def _check_rotation(rotation: Any) -> None:
     if rotation is None:
         return
-    try:
-        R = np.asarray(rotation, float)
-    except (TypeError, ValueError):
-        R = np.zeros(0)
+    R = floats(SimulationError, "rotation", rotation, "a rotation matrix (3, 3) is expected")
     if R.shape != (3, 3) or not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
         raise SimulationError("rotation: expected a rotation matrix (3, 3)")
