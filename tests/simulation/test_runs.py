@@ -297,5 +297,5 @@ def test_what_makes_no_sense_is_refused(change, complaint):
 
 @pytest.mark.parametrize("wrong", [[True, False], ["1", "2"], [1j, 0]])
 def test_words_truth_values_and_complex_numbers_are_no_positions(wrong):
-    with pytest.raises(SimulationError, match="q0: found .*; numbers are expected"):
+    with pytest.raises(SimulationError, match=r"q0: found .*; numbers are expected"):
         simulate(Robot.load("planar"), wrong, [0, 0], 0.1)
