@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armdyn import Robot, dynamics
+from armdyn import ArmdynError, Robot, dynamics
 from armdyn.kernels.functions import FUNCTIONS, Context, _recorded
 from armdyn.model.parameters import extras
 from arms import generators, law, robots, state
@@ -161,3 +161,12 @@ def test_forward_of_inverse_compiled(name):
         scale = np.abs(tau).max() / np.abs(robot.inertia(q)).max()  # gravity may be most of τ
         limit = 1e-15 * robot.n * condition * max(1, scale)
         assert_agree(robot.forward_dynamics(q, qd, tau, given), qdd, limit)
+
+
+def test_a_joint_that_moves_no_inertia_is_named():
+    link = {"joint": "revolute", "a": 1, "alpha": 0, "d": 0}
+    weightless = {"name": "bare", "convention": "dh", "gravity": [0, -9.81, 0], "link": [link]}
+    robot = Robot.from_dict(weightless)
+    with pytest.raises(ArmdynError, match="joint 1 moves no inertia"):
+        robot.forward_dynamics([0.0], [0.0], [1.0])
+    assert robot.inverse_dynamics([0.0], [0.0], [1.0]) == 0

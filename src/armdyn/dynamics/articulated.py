@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from armdyn.dynamics.forward import over_inertia
 from armdyn.dynamics.friction import friction_torques
 from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
 from armdyn.model.inertia import Inertia
@@ -217,7 +218,7 @@ def _backward(
             d = d + rotor.inertia * (k * k)
             if body.parent != FIXED_BASE:
                 gyroscopic = scale(qd[i], cross(w[body.parent], momentum))
-        solved[i] = _Solved(column, u, 1 / d)
+        solved[i] = _Solved(column, u, over_inertia(1, d, i))
         if body.parent != FIXED_BASE:
             rest = inertia[i].without(column, solved[i].inverse).turned(joint.R).moved(places[i])
             inertia[body.parent] = inertia[body.parent] + rest

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from armdyn.dynamics.inertia_matrix import inertia_matrix
 from armdyn.dynamics.newton_euler import newton_euler
+from armdyn.model import ModelError
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.vector import Scalar
 
@@ -21,6 +22,16 @@ def forward_dynamics(
     bias = newton_euler(mechanism, q, qd, [0] * mechanism.n, wrench).tau
     (qdd,) = solve(inertia_matrix(mechanism, q), [[t - b for t, b in zip(tau, bias, strict=True)]])
     return qdd
+
+
+def over_inertia(x: Scalar, inertia: Scalar, joint: int) -> Scalar:
+    """x / inertia; an inertia that is the number zero is refused."""
+    try:
+        return x / inertia
+    except ZeroDivisionError:
+        raise ModelError(
+            f"joint {joint + 1} moves no inertia: its acceleration under a torque is not determined"
+        ) from None
 
 
 def solve(
@@ -44,7 +55,7 @@ def solve(
         pivot = B[i][i]
         for k in range(i):
             pivot = pivot - L[i][k] * LD[k]
-        D[i] = (1 if free is None else free[i]) / pivot
+        D[i] = over_inertia(1 if free is None else free[i], pivot, i)
     return [_substituted(L, D, column) for column in columns]
 
 

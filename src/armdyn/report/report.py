@@ -85,8 +85,6 @@ def _attempt(add: Callable[..., None], page: Page, *arguments: Any) -> None:
         add(page, *arguments)
     except ArmdynError as problem:
         page.sections[-1].add(warning(f"This is not possible here: {problem}."))
-    except ZeroDivisionError:  # forward dynamics of an arm without inertia
-        page.sections[-1].add(warning("This is not possible here: the inertia matrix cannot be inverted."))
 
 
 def _add_operations(page: Page, robot: Robot) -> None:

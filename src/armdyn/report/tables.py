@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from armdyn.expression import Expression
+from armdyn.expression import ArmdynError, Expression
 from armdyn.model import Inertia, RobotModel
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.parts import Friction, Limits
@@ -138,8 +138,8 @@ def operations_grid(robot: Robot) -> Grid:
     for name in OPERATIONS:
         try:
             program = robot.program(name)
-        except ZeroDivisionError:  # forward dynamics of an arm without inertia
-            rows.append((name, "", "", "", "the inertia matrix cannot be inverted"))
+        except ArmdynError as problem:  # forward dynamics of an arm without inertia
+            rows.append((name, "", "", "", str(problem)))
             continue
         pairs = max(program.counts.get("sin", 0), program.counts.get("cos", 0))
         per_joint = f"{program.operations / robot.n:.0f}"
