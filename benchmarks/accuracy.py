@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from rich.console import Console
@@ -99,15 +100,29 @@ def simulation() -> Iterator[Figure]:
     yield Figure("free PUMA without friction, 10 s: drift of energy, of it", drift, 1e-9)
 
 
+def null_space_effect(
+    robot: Robot, q: np.ndarray, qd: np.ndarray, tau0: np.ndarray, representation: Literal["geometric", "rpy"]
+) -> tuple[float, float]:
+    """The largest acceleration by torques tau0 projected into the null space, and by tau0 itself."""
+    at = operational(robot, q, qd, representation=representation, damping=0)
+    projected = np.einsum("kij,kj->ki", at.null_space, tau0)
+    still = at.acceleration(0 * tau0)
+    moved, would = (float(abs(at.acceleration(tau) - still).max()) for tau in (projected, tau0))
+    return moved, would
+
+
 def at_the_tip() -> Iterator[Figure]:
     """Operational space and ellipsoid, at random states of the Panda."""
     robot, rng = Robot.load("panda"), np.random.default_rng(3)
-    ordinary = np.array([0, 0, 0, -1.6, 0, 1.6, 0])
-    q, qd, tau0 = rng.uniform(-1, 1, (3, 100, 7)) + np.array([ordinary, 0 * ordinary, 0 * ordinary])[:, None]
-    at = operational(robot, q, qd, representation="geometric", damping=0)
-    internal = np.einsum("kij,kj->ki", at.null_space, tau0)
-    moved = at.acceleration(internal) - at.acceleration(0 * internal)
-    yield Figure("null-space torques of 1 N m, Panda: the tip's acceleration", abs(moved).max(), 1e-9, "m/s²")
+    q = rng.uniform(-1, 1, (100, 7)) + np.array([0, 0, 0, -1.6, 0, 1.6, 0])
+    qd, tau0 = rng.uniform(-1, 1, (100, 7)), rng.uniform(-10, 10, (100, 7))
+    moved, would = null_space_effect(robot, q, qd, tau0, "geometric")
+    yield Figure(
+        "null-space torques up to 10 N m, Panda: the tip's acceleration", moved, 1e-9, "m/s², rad/s²"
+    )
+    # The angles' second derivatives grow without bound towards cos pitch = 0, which one state is near to.
+    moved, would = null_space_effect(robot, q, qd, tau0, "rpy")
+    yield Figure("the same in roll, pitch, yaw: of what the torques do unprojected", moved / would, 1e-9)
     ellipsoid = dynamic_manipulability(robot, q[0])
     surface = ellipsoid.boundary(200)
     J, B = robot.jacobian(q[0])[:3], robot.inertia(q[0])

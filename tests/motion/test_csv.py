@@ -42,6 +42,19 @@ def test_a_file_gives_back_the_motion_and_the_same_file(trajectory: Trajectory, 
     assert (tmp_path / "two.csv").read_bytes() == (tmp_path / "one.csv").read_bytes()
 
 
+def test_joints_each_for_itself_in_a_file(tmp_path: Path) -> None:
+    """A knot next to a sample takes its place, so rows agree to rounding rather than bit by bit."""
+    one = Trajectory.jerk_limited(START, END, 3.0, 20.0, 300.0)
+    one.to_csv(tmp_path / "one.csv")
+    other = Trajectory.from_csv(tmp_path / "one.csv")
+    assert other.duration == one.duration
+    for name, tolerance in (("q", 1e-15), ("qd", 1e-14), ("qdd", 1e-14)):
+        assert_same(getattr(other.samples(), name), getattr(one.samples(), name), tolerance)
+    t = np.random.default_rng(0).uniform(0, one.duration, 500)
+    for k, tolerance in enumerate((1e-14, 1e-10, 1e-7)):
+        assert_same(other(t)[k], one(t)[k], tolerance)
+
+
 def test_columns_and_instants_that_stand_twice(tmp_path: Path) -> None:
     Trajectory.triangular([0, 1], [1, -1], 1.0).to_csv(tmp_path / "x.csv", step=0.25)
     lines = (tmp_path / "x.csv").read_text("utf-8").splitlines()

@@ -25,6 +25,7 @@ from armdyn.cli.common import (
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, scale_to_limits, time_optimal
 from armdyn.motion.ranges import beyond_limits
+from armdyn.motion.tip_motions import LAWS
 from armdyn.robot import Robot
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
@@ -32,21 +33,13 @@ LimitOption = Annotated[str | None, typer.Option(help="One number, or one for ea
 
 
 class Profile(StrEnum):
+    """The timing laws as options; their names are those of `Trajectory`'s makers."""
+
     triangular = "triangular"
     trapezoidal = "trapezoidal"
     cubic = "cubic"
     quintic = "quintic"
     jerk_limited = "jerk-limited"
-
-
-# What a timing law is made from, by the names of the options.
-DATA = {
-    Profile.triangular: ("duration",),
-    Profile.trapezoidal: ("duration", "acceleration_time", "max_velocity", "max_acceleration"),
-    Profile.cubic: ("duration",),
-    Profile.quintic: ("duration",),
-    Profile.jerk_limited: ("max_velocity", "max_acceleration", "max_jerk"),
-}
 
 
 def trajectory(
@@ -95,7 +88,7 @@ def trajectory(
 def _law_data(profile: Profile, given: dict[str, Any]) -> dict[str, Any]:
     """The data of a law among the options; one it does not take is refused."""
     found = {name: x for name, x in given.items() if x is not None}
-    allowed = DATA[profile]
+    _, allowed = LAWS[profile.name]
     for name in found:
         if name not in allowed:
             options = ", ".join(f"--{x.replace('_', '-')}" for x in allowed)
@@ -109,16 +102,10 @@ def _law_data(profile: Profile, given: dict[str, Any]) -> dict[str, Any]:
 def _joint_motion(
     profile: Profile, q0: np.ndarray, q1: np.ndarray, data: dict[str, Any], synchronised: bool, step: float
 ) -> Trajectory:
-    make: dict[Profile, Any] = {
-        Profile.triangular: Trajectory.triangular,
-        Profile.trapezoidal: Trajectory.trapezoidal,
-        Profile.cubic: Trajectory.cubic,
-        Profile.quintic: Trajectory.quintic,
-        Profile.jerk_limited: Trajectory.jerk_limited,
-    }
     if profile in (Profile.trapezoidal, Profile.jerk_limited):
         data = {**data, "synchronised": synchronised}
-    return make[profile](q0, q1, step=step, **data)  # type: ignore[no-any-return]
+    made: Trajectory = getattr(Trajectory, profile.name)(q0, q1, step=step, **data)
+    return made
 
 
 def _print_motion(robot: Robot, motion: Trajectory) -> None:
