@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "armdyn"
 
 LAYERS = (
     "expression",
+    "output",
     "model",
     "description",
     "dynamics",

@@ -1,6 +1,7 @@
 """armdyn: the dynamics of robot manipulators, exact to read and fast to run.
 
-The flow, in the order of the folders: `expression` (exact numbers with symbols) → `model` (what a robot is)
+The flow, in the order of the folders: `expression` (exact numbers with symbols)
+→ `output` (files and names as they leave) → `model` (what a robot is)
 → `description` (text to model) → `dynamics` (the book's algorithms, once, over any scalar) → `exact` (closed
 form and proofs) → `program` (algorithms as straight-line code) → `kernels` (compiled array functions, C) →
 `robot` (the front door) → `analysis` (what the model tells about a state) → `motion` (trajectories and their

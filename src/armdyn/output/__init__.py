@@ -1,0 +1,6 @@
+"""What leaves the program: files that are replaced whole or not at all, and names as they go into them."""
+
+from armdyn.output.files import write_files, write_whole
+from armdyn.output.names import one_line
+
+__all__ = ["one_line", "write_files", "write_whole"]
