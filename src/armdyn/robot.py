@@ -349,7 +349,7 @@ class Robot:
         """Call the kernel of a function for a link or with optional inputs."""
         if link is not None and link not in list(self._model.index):
             raise ModelError(f"link: found {link!r}; links: {', '.join(self._model.index)}")
-        given = {key: x for key, x in optional.items() if x is not None}
+        given = {key: x for key, x in optional.items() if x is not None or key in BASE_INPUTS}
         return self._kernels[(name, link or "", *given)](*arguments, *given.values(), out=out)
 
     def _kernel(self, key: str | tuple[str, ...]) -> Kernel:

@@ -1,9 +1,11 @@
 """Arrays in and out: strides, batch shapes, dtypes, `out=`, what is refused."""
 
+import re
+
 import numpy as np
 import pytest
 
-from armdyn import Robot
+from armdyn import ArmdynError, Robot
 from armdyn.kernels import FUNCTIONS
 from armdyn.program import evaluate
 from kernels.tools import arguments, as_tuple, integers, kernel_of, rotated, rotated_sum
@@ -140,9 +142,7 @@ def test_strided_and_empty_input_of_every_function(robot, function):
 # ---- dtypes ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "dtype", [bool, np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64, np.float16]
-)
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.uint64, np.float16])
 def test_other_numbers_compute_in_double_precision(robot, dtype):
     for rows in ((), (1,), (19,)):
         q = np.random.default_rng(1).integers(0, 2, (*rows, 4)).astype(dtype)
@@ -174,6 +174,8 @@ def test_lists_and_mixed_precision(robot):
         np.zeros(4, "m8[s]"),
         np.zeros(4, "M8[s]"),
         np.zeros(4, [("a", float)]),
+        np.zeros(4, bool),
+        np.ma.masked_array(np.zeros(4), [0, 1, 0, 0]),
         None,
         {},
         "text",
@@ -190,25 +192,28 @@ def test_what_are_no_numbers_is_refused(robot, bad):
         robot.inverse_dynamics(q, bad, q)
     if isinstance(bad, np.ndarray):
         with pytest.raises(TypeError):
-            robot.gravity(np.tile(bad, (9, 1)))
+            robot.gravity(np.ma.vstack([bad] * 9) if np.ma.isMA(bad) else np.tile(bad, (9, 1)))
 
 
 @pytest.mark.parametrize("rows", [(), (5,), (20_000,)])
 def test_wrong_shapes_are_refused(robot, rows):
     good = np.zeros((*rows, 4))
     for bad in (np.zeros((*rows, 3)), np.zeros((*rows, 5)), np.zeros((*rows, 1)), np.zeros((*rows, 0))):
-        with pytest.raises(ValueError, match="core dimension"):
+        found = re.escape(str(bad.shape))
+        with pytest.raises(ArmdynError, match=rf"^q: expected \(\.\.\., 4\), found {found}$"):
             robot.gravity(bad)
-        with pytest.raises(ValueError, match="core dimension"):
+        with pytest.raises(ArmdynError, match=rf"^qd: expected \(\.\.\., 4\), found {found}$"):
             robot.inverse_dynamics(good, bad, good)
-    with pytest.raises(ValueError, match="enough dimensions"):
+    with pytest.raises(ArmdynError, match=r"^qdd: expected \(\.\.\., 4\), found \(\)$"):
         robot.inverse_dynamics(good, good, 1.0)
-    with pytest.raises(ValueError, match="core dimension"):
+    with pytest.raises(ArmdynError, match=r"^wrench: expected \(\.\.\., 6\), found \(5,\)$"):
         robot.inverse_dynamics(good, good, good, np.zeros(5))
     if rows:
-        with pytest.raises(ValueError, match="broadcast"):
+        with pytest.raises(ArmdynError, match=r"shapes do not fit together: q .*, qd .*, qdd "):
             robot.inverse_dynamics(good, np.zeros((rows[0] - 1, 4)), good)
-    with pytest.raises(ValueError, match="inhomogeneous"):
+    with pytest.raises(
+        TypeError, match=r"^q: expected numbers \(\.\.\., 4\), found lists of different lengths$"
+    ):
         robot.gravity([[1, 2], [3]])
 
 
@@ -299,14 +304,14 @@ def test_out_of_another_dtype(robot):
     narrow = np.empty((3, 4), np.float32)
     np.testing.assert_allclose(robot.gravity(q, out=narrow), robot.gravity(q), rtol=1e-6)
     for dtype in (int, bool):
-        with pytest.raises(TypeError, match="cast"):
+        with pytest.raises(TypeError, match="out: expected an array of floats, found "):
             robot.gravity(q, out=np.empty((3, 4), dtype))
 
 
 def test_wrong_out_is_refused(robot, matrix):
     q = np.zeros((3, 4))
     for shape in ((3, 5), (2, 4), (4,), (3,), ()):
-        with pytest.raises(ValueError, match=r"dimension|broadcast"):
+        with pytest.raises(ValueError, match=r"out: expected \(3, 4\), found "):
             robot.gravity(q, out=np.empty(shape))
     with pytest.raises(TypeError):
         robot.gravity(q, out=[[0.0] * 4] * 3)

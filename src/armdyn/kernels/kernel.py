@@ -7,11 +7,13 @@ computes in float64, or in float32 when all inputs are float32.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, Literal, cast
 
 import numpy as np
 
 from armdyn.kernels import cache
+from armdyn.kernels.arrays import checked_inputs, checked_out
 from armdyn.kernels.gufunc import make_gufunc
 from armdyn.kernels.loop import module_ir
 from armdyn.kernels.machine import compile_ir, is_full, load_object, loaded, lock, toolchain, vector_bytes
@@ -36,10 +38,9 @@ def get_backend() -> Backend:
     return _settings["backend"]
 
 
-def _overlap(inputs: Sequence[np.ndarray], out: Any) -> bool:
+def _overlap(inputs: Sequence[np.ndarray], targets: Sequence[Any] | None) -> bool:
     """Whether a result would be written where another slice still reads."""
-    given = out if isinstance(out, tuple) else (out,)
-    return any(isinstance(y, np.ndarray) and np.may_share_memory(x, y) for x in inputs for y in given)
+    return any(y is not None and np.may_share_memory(x, y) for x in inputs for y in targets or ())
 
 
 class Kernel:
@@ -127,67 +128,42 @@ class Kernel:
             result = single(*arrays)
             if result is not None:
                 return result
-        inputs = self._arrays(arrays)
+        inputs, batch = checked_inputs(self.name, self.inputs, arrays)
         float32 = all(x.dtype == _FLOAT32 for x in inputs)
-        gufunc = self.float32 if float32 else self.float64
-        batch = self._large_batch(inputs) if get_threads() > 1 and not _overlap(inputs, out) else None
-        outputs = None if batch is None else self._outputs(out, batch, _FLOAT32 if float32 else _FLOAT64)
-        if batch is None or outputs is None:
-            return self._called(gufunc, inputs, out)
-        call_in_slices(gufunc, inputs, outputs, batch)
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
-
-    def _called(self, gufunc: Any, inputs: Sequence[np.ndarray], out: Any) -> Any:
-        """NumPy's own result or error, the error with a note of what the function takes."""
-        try:
-            return gufunc(*inputs) if out is None else gufunc(*inputs, out=out)
-        except (TypeError, ValueError) as error:
-            takes = ", ".join(f"{name} (..., {size})" for name, size in self.inputs)
-            error.add_note(f"{self.name} takes {takes}")
-            raise
-
-    def _arrays(self, arrays: Sequence[Any]) -> list[np.ndarray]:
-        if len(arrays) != len(self.inputs):
-            names = ", ".join(name for name, _ in self.inputs)
-            raise TypeError(f"{self.name} takes {names}; found {len(arrays)} arguments")
-        return [np.asanyarray(x) for x in arrays]
+        dtype, gufunc = (_FLOAT32, self.float32) if float32 else (_FLOAT64, self.float64)
+        targets = None if out is None else checked_out(out, batch, self.outputs)
+        if self._is_large(batch) and not _overlap(inputs, targets):
+            outputs = self._outputs(targets, batch, dtype)
+            if outputs is not None:
+                call_in_slices(gufunc, inputs, outputs, batch)
+                return outputs[0] if len(outputs) == 1 else tuple(outputs)
+        return gufunc(*inputs) if targets is None else gufunc(*inputs, out=targets)
 
     def _evaluated(self, arrays: Sequence[Any], out: Any) -> Any:
         """By the evaluator that defines what a program means: nothing is compiled."""
-        inputs = self._arrays(arrays)
+        inputs, batch = checked_inputs(self.name, self.inputs, arrays)
         dtype = _FLOAT32 if all(x.dtype == _FLOAT32 for x in inputs) else _FLOAT64
-        for x, (name, _) in zip(inputs, self.inputs, strict=True):
-            if x.dtype.kind not in "biuf":
-                raise TypeError(f"{self.name}: {name}: expected real numbers, found dtype {x.dtype}")
+        targets = (None,) * len(self.outputs) if out is None else checked_out(out, batch, self.outputs)
         results = [y.astype(dtype) for y in evaluate(self.program, *inputs)]
-        if out is not None:
-            given = out if isinstance(out, tuple) else (out,)
-            for target, result in zip(given, results, strict=True):
-                np.copyto(target, result, casting="same_kind")
-            results = list(given)
-            return tuple(results) if len(results) > 1 else results[0]
-        return tuple(results) if len(results) > 1 else results[0][()]
+        for k, target in enumerate(targets):
+            if target is not None:
+                np.copyto(target, results[k], casting="same_kind")
+                results[k] = target
+        if len(results) > 1:
+            return tuple(results)
+        return results[0][()] if out is None else results[0]
 
-    def _large_batch(self, inputs: Sequence[np.ndarray]) -> Shape | None:
-        """The batch shape, if it is worth several threads and NumPy will find nothing wrong with it."""
-        if any(
-            type(x) is not np.ndarray or x.ndim == 0 or x.shape[-1] != size
-            for x, (_, size) in zip(inputs, self.inputs, strict=False)
-        ):
-            return None
-        try:
-            batch = np.broadcast_shapes(*(x.shape[:-1] for x in inputs))
-        except ValueError:
-            return None
-        return batch if len(batch) and np.prod(batch) >= 2 * MINIMUM_ROWS else None
+    @staticmethod
+    def _is_large(batch: Shape) -> bool:
+        """Whether a batch is worth several threads."""
+        return len(batch) > 0 and prod(batch) >= 2 * MINIMUM_ROWS and get_threads() > 1
 
-    def _outputs(self, out: Any, batch: Shape, dtype: np.dtype[Any]) -> list[np.ndarray] | None:
-        """Arrays to write to; None where NumPy should decide what to do with `out`."""
-        if out is None:
-            return [np.empty(batch + shape, dtype) for shape in self.outputs]
-        given = list(out) if isinstance(out, tuple) else [out]
+    def _outputs(
+        self, targets: Sequence[Any] | None, batch: Shape, dtype: np.dtype[Any]
+    ) -> list[np.ndarray] | None:
+        """Arrays to write to; None where the batch is broadcast into larger ones, which NumPy does."""
         shapes = [batch + shape for shape in self.outputs]
-        fits = len(given) == len(shapes) and all(
-            isinstance(y, np.ndarray) and y.shape == shape for y, shape in zip(given, shapes, strict=False)
-        )
-        return given if fits else None
+        given = (None,) * len(shapes) if targets is None else targets
+        if any(y is not None and y.shape != shape for y, shape in zip(given, shapes, strict=True)):
+            return None
+        return [np.empty(shape, dtype) if y is None else y for y, shape in zip(given, shapes, strict=True)]

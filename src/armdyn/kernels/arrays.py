@@ -1,0 +1,178 @@
+"""What enters an array function, and where its results may go.
+
+Accepted are NumPy arrays, numbers, lists and tuples of them, and pandas tables. Everything else that NumPy
+could turn into an array (tensors of other libraries, masked arrays, arrays with units) is refused by name:
+what it carries beyond its numbers would be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from armdyn.expression import ArmdynError
+from armdyn.program.program import Shape
+
+
+class Table(Protocol):
+    """A pandas DataFrame or Series."""
+
+    @property
+    def iloc(self) -> Any: ...
+
+    def to_numpy(self) -> Any: ...
+
+
+Floats: TypeAlias = NDArray[np.floating[Any]]
+_Array: TypeAlias = NDArray[np.floating[Any] | np.integer[Any]]
+_Row: TypeAlias = Sequence[float] | _Array
+Numbers: TypeAlias = _Row | Sequence[_Row] | Sequence[Sequence[_Row]] | Table
+
+_FLOAT64 = np.dtype(np.float64)
+_ACCEPTED = "NumPy arrays, lists and pandas tables are accepted"
+_DEEPEST = 64  # NumPy has no more axes
+
+
+def shown(x: Any) -> str:
+    """What was found, on one line that is not too long."""
+    text = " ".join(repr(x).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def real_array(
+    name: str, x: Any, expected: str = "numbers", error: type[Exception] = TypeError
+) -> NDArray[Any]:
+    """`x` as an array of real numbers, which may be `x` itself; NaN and infinity are allowed."""
+    try:
+        array = _converted(x)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise error(f"{name}: expected {expected}, found {problem}") from None
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        raise error(f"{name}: expected {expected}, found an array of {_dtype_text(array.dtype)}")
+    return array
+
+
+def _converted(x: Any) -> NDArray[Any]:
+    """The array; an exception whose text says what was found instead of numbers."""
+    if isinstance(x, list | tuple):
+        _check_entries(x)
+        try:
+            array = np.array(x)
+        except ValueError:
+            raise ValueError("lists of different lengths") from None
+        return array.astype(float) if array.dtype == object else array
+    if _is_plain(type(x)):
+        return np.asarray(x)
+    if _is_number(type(x)):
+        return np.asarray(x if isinstance(x, np.number) else float(x))
+    if type(x).__module__.partition(".")[0] == "pandas" and hasattr(x, "to_numpy"):
+        return np.asarray(x.to_numpy())
+    raise TypeError(_kind_text(x))
+
+
+def _is_plain(kind: type) -> bool:
+    """An array that is nothing but its numbers: no mask, no units or other arithmetic of its own."""
+    if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
+        return False
+    return kind.__array_ufunc__ is np.ndarray.__array_ufunc__
+
+
+def _is_number(kind: type) -> bool:
+    return kind is float or kind is int or (kind is not bool and issubclass(kind, Real | np.number))
+
+
+def _check_entries(x: list[Any] | tuple[Any, ...], depth: int = 1) -> None:
+    """Refuse entries of a list that are neither real numbers nor lists nor arrays of them."""
+    if depth > _DEEPEST:
+        raise TypeError(f"lists more than {_DEEPEST} deep")
+    for kind in set(map(type, x)):
+        if _is_number(kind) or _is_plain(kind):
+            continue
+        if issubclass(kind, list | tuple):
+            for entry in x:
+                if isinstance(entry, list | tuple):
+                    _check_entries(entry, depth + 1)
+            continue
+        raise TypeError(f"{_kind_text(next(e for e in x if type(e) is kind))} in a list")
+
+
+def _kind_text(x: Any) -> str:
+    """What kind of thing was found instead of numbers."""
+    if x is None or isinstance(x, bool | np.bool | str | bytes | complex | np.generic):
+        return shown(x)
+    if isinstance(x, np.ma.MaskedArray):
+        return "a masked array, whose mask would be lost; fill or compress it first"
+    kind = type(x)
+    home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return f"an object of type {home}{kind.__qualname__}; {_ACCEPTED}"
+
+
+def _dtype_text(dtype: np.dtype[Any]) -> str:
+    words = {
+        "b": "truth values",
+        "c": "complex numbers",
+        "U": "text",
+        "S": "text",
+        "T": "text",
+        "O": "objects",
+    }
+    if dtype.kind == "f":
+        return f"{dtype} numbers; at most 64 bits are computed with"
+    return f"{words[dtype.kind]} ({dtype})" if dtype.kind in words else f"{dtype}"
+
+
+def checked_inputs(
+    function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]
+) -> tuple[list[NDArray[Any]], Shape]:
+    """The arrays (..., size) of a function's inputs, and the shape their leading axes broadcast to."""
+    if len(arrays) != len(inputs):
+        names = ", ".join(name for name, _ in inputs)
+        raise TypeError(f"{function}: expected {names}, found {len(arrays)} arguments")
+    found = []
+    for (name, size), x in zip(inputs, arrays, strict=True):
+        usual = type(x) is np.ndarray and x.dtype is _FLOAT64
+        array = x if usual else real_array(name, x, f"numbers (..., {size})")
+        if array.shape[-1:] != (size,):
+            raise ArmdynError(f"{name}: expected (..., {size}), found {array.shape}")
+        found.append(array)
+    lead = [x.shape[:-1] for x in found]
+    if lead.count(lead[0]) == len(lead):
+        return found, lead[0]
+    try:
+        return found, np.broadcast_shapes(*lead)
+    except ValueError:
+        shapes = ", ".join(f"{name} {x.shape}" for (name, _), x in zip(inputs, found, strict=True))
+        raise ArmdynError(f"{function}: shapes do not fit together: {shapes}") from None
+
+
+def checked_out(out: Any, batch: Shape, shapes: Sequence[Shape]) -> tuple[Any, ...]:
+    """Where results go, an array or None for each output; `batch` must broadcast to its leading axes."""
+    given = out if isinstance(out, tuple) else (out,)
+    if len(given) != len(shapes):
+        several = f"a tuple of {len(shapes)} arrays" if len(shapes) > 1 else "one array"
+        found = f"a tuple of {len(out)}" if isinstance(out, tuple) else "one"
+        raise TypeError(f"out: expected {several}, found {found}")
+    for y, shape in zip(given, shapes, strict=True):
+        if y is not None:
+            _check_target(y, batch, shape)
+    return given
+
+
+def _check_target(y: Any, batch: Shape, shape: Shape) -> None:
+    if not _is_plain(type(y)):
+        raise TypeError(f"out: expected a NumPy array, found {_kind_text(y)}")
+    lead = y.shape[: y.ndim - len(shape)]
+    try:
+        fits = y.shape[len(lead) :] == shape and np.broadcast_shapes(batch, lead) == lead
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ArmdynError(f"out: expected {(*batch, *shape)}, found {y.shape}")
+    if y.dtype.kind != "f":
+        raise TypeError(f"out: expected an array of floats, found an array of {_dtype_text(y.dtype)}")
+    if not y.flags.writeable:
+        raise ArmdynError("out: the array is read-only")
