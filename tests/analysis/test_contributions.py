@@ -108,12 +108,15 @@ def test_parts_have_a_fixed_order():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([1, 2, 3], [1, 2], [1, 2]), "q: found shape (3,); (..., 2) is expected"),
-        (([1, 2], [1, np.nan], [1, 2]), "qd: found nan at (1,)"),
-        (([1, 2], [1, 2], "fast"), "qdd: found 'fast'"),
-        (([1, 2], np.array([1, 2j]), [1, 2]), "qd: found array([1.+0.j, 0.+2.j])"),
+        (([1, 2, 3], [1, 2], [1, 2]), "q: expected (..., 2), found (3,)"),
+        (([1, 2], [1, np.nan], [1, 2]), "qd: expected finite numbers, found nan at (1,)"),
+        (([1, 2], [1, 2], "fast"), "qdd: expected numbers (..., 2), found 'fast'"),
+        (
+            ([1, 2], np.array([1, 2j]), [1, 2]),
+            "qd: expected numbers (..., 2), found an array of complex numbers",
+        ),
         ((np.zeros((3, 2)), np.zeros((4, 2)), [1, 2]), "shapes do not fit together: q (3, 2), qd (4, 2)"),
-        (([1, 2], [1, 2], [1, 2], [1, 2, 3]), "wrench: found shape (3,); (..., 6)"),
+        (([1, 2], [1, 2], [1, 2], [1, 2, 3]), "wrench: expected (..., 6), found (3,)"),
         ((np.zeros((3, 2)), [1, 2], [1, 2], np.zeros((2, 6))), "wrench: found shape (2, 6); it does not fit"),
     ],
 )

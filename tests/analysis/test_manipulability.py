@@ -150,7 +150,7 @@ def test_bad_choices_are_named(choices, words):
 
 
 def test_bad_postures_are_named():
-    with pytest.raises(AnalysisError, match=r"q: found shape \(2,\)"):
+    with pytest.raises(AnalysisError, match=r"q: expected \(\.\.\., 3\), found \(2,\)"):
         velocity_ellipsoid(Robot.load("planar3"), [0, 1])
     with pytest.raises(AnalysisError, match="at least 2"):
         velocity_ellipsoid(Robot.load("planar"), [0, 1]).boundary(1)

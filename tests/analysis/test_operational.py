@@ -204,7 +204,7 @@ def test_regular_states_do_not_warn():
         ({"rows": (5,), "representation": "zyz"}, "independent are: x, y"),
         ({"damping": -1}, "damping: found -1"),
         ({"damping": "much"}, "damping: found 'much'"),
-        ({"wrench": [1, 2]}, "wrench: found shape (2,)"),
+        ({"wrench": [1, 2]}, "wrench: expected (..., 6), found (2,)"),
     ],
 )
 def test_bad_choices_are_named(choices, words):
@@ -215,11 +215,11 @@ def test_bad_choices_are_named(choices, words):
 
 def test_bad_accelerations_and_torques_are_named():
     found = operational(Robot.load("planar3"), [0.1, 0.5, 0.7], [0, 0, 0], rows=(0, 1))
-    with pytest.raises(AnalysisError, match="xdd: found shape"):
+    with pytest.raises(AnalysisError, match="xdd: expected "):
         found.torques([1, 2, 3])
-    with pytest.raises(AnalysisError, match="tau0: found shape"):
+    with pytest.raises(AnalysisError, match="tau0: expected "):
         found.torques([1, 2], [1, 2])
-    with pytest.raises(AnalysisError, match="tau: found shape"):
+    with pytest.raises(AnalysisError, match="tau: expected "):
         found.acceleration([1, 2])
     with pytest.raises(AnalysisError, match="3 joints and the task 2 rows"):
         _ = found.C_A

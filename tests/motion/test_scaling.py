@@ -173,7 +173,7 @@ def test_impossible_slowly_but_not_fast_says_so() -> None:
 def test_wrong_input_is_refused() -> None:
     robot, trajectory = example()
     for problem, arguments in {
-        "torque: one number, or 2": {"torque": [1, 2, 3]},
+        r"torque: expected one number or \(2,\)": {"torque": [1, 2, 3]},
         "the limit of joint 2 .* is -1; positive": {"torque": [1, -1]},
         "velocity: the limit of joint 1 .* is nan": {"velocity": np.nan},
         "wrench: found shape": {"wrench": np.zeros(5)},

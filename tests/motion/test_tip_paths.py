@@ -305,8 +305,8 @@ def test_positions_beyond_limits_are_named_unless_allowed() -> None:
     [
         ({}, "line: either an end or a displacement is expected"),
         ({"end": [1, 0, 0], "displacement": [1, 0, 0]}, "line: either an end or a displacement"),
-        ({"end": [1, 0]}, "end: a position (3,) or a pose (4, 4)"),
-        ({"displacement": [1, 0]}, "displacement: three coordinates are expected"),
+        ({"end": [1, 0]}, "end: expected a position (3,) or a pose (4, 4)"),
+        ({"displacement": [1, 0]}, "displacement: expected (3,), three coordinates, found (2,)"),
         (
             {"displacement": [1, 0, 0], "orientation": "up"},
             "orientation: found 'up'; allowed: 'auto', 'keep'",
@@ -320,7 +320,10 @@ def test_positions_beyond_limits_are_named_unless_allowed() -> None:
             "acceleration_time: it has no meaning with a cubic",
         ),
         ({"displacement": [1, 0, 0], "duration": 1}, "a trapezoidal profile takes two of"),
-        ({"displacement": [1, 0, 0], "max_velocity": [1, 2]}, "max_velocity: found [1, 2]; one number"),
+        (
+            {"displacement": [1, 0, 0], "max_velocity": [1, 2]},
+            "max_velocity: expected one number, found [1, 2]",
+        ),
         ({"displacement": [1, 0, 0], "max_velocity": -1}, "max_velocity: found -1"),
         ({"displacement": [1, 0, 0], "step": -1}, "step: found -1 s"),
     ],

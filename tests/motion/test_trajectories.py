@@ -174,12 +174,24 @@ def test_samples_at_another_step_and_shapes_of_times() -> None:
             lambda: Trajectory.triangular(START, END, [1, 0]),
             "joint 2: duration: found 0 s; a positive number",
         ),
-        (lambda: Trajectory.triangular(START, END, [1, 2, 3]), "duration: one number, or 2, one per joint"),
-        (lambda: Trajectory.triangular(START, END[:1], 1), "q1: 2 numbers, one per joint, expected"),
-        (lambda: Trajectory.triangular([[1, 2]], END, 1), "q0: a list with one number per joint expected"),
-        (lambda: Trajectory.triangular([1, np.nan], END, 1), "q0: finite numbers are expected, found nan"),
-        (lambda: Trajectory.triangular("here", END, 1), "q0: found 'here'; numbers are expected"),
-        (lambda: Trajectory.cubic(START, END, "long"), "duration: found 'long'; a number, or one per joint"),
+        (
+            lambda: Trajectory.triangular(START, END, [1, 2, 3]),
+            "duration: expected one number or (2,), one per joint",
+        ),
+        (
+            lambda: Trajectory.triangular(START, END[:1], 1),
+            "q1: expected (2,), one number per joint, found (1,)",
+        ),
+        (
+            lambda: Trajectory.triangular([[1, 2]], END, 1),
+            "q0: expected (n,), one number per joint, found (1, 2)",
+        ),
+        (lambda: Trajectory.triangular([1, np.nan], END, 1), "q0: expected finite numbers, found nan"),
+        (lambda: Trajectory.triangular("here", END, 1), "q0: expected numbers, found 'here'"),
+        (
+            lambda: Trajectory.cubic(START, END, "long"),
+            "duration: expected one number or one per joint, found 'long'",
+        ),
         (lambda: Trajectory.cubic(START, END, 1, qd0=np.nan), "joint 1: qd0: found nan"),
         (
             lambda: Trajectory.cubic(START, END, [2, 1], qd1=0.5),
@@ -195,7 +207,7 @@ def test_samples_at_another_step_and_shapes_of_times() -> None:
         ),
         (lambda: Trajectory.jerk_limited(START, END, 1, [2, -2], 3), "joint 2: max_acceleration: found -2"),
         (lambda: Trajectory.triangular(START, END, 1, step=0), "step: found 0 s"),
-        (lambda: Trajectory.triangular(START, END, 1)(np.nan), "t: finite numbers are expected, found nan"),
+        (lambda: Trajectory.triangular(START, END, 1)(np.nan), "t: expected finite numbers, found nan"),
         (lambda: Trajectory.triangular(START, END, 1)(0.1, "left"), "side: found 'left'; allowed"),
     ],
 )

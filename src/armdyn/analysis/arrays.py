@@ -7,46 +7,35 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression import ArmdynError
+from armdyn.kernels.arrays import real_array, shown
 from armdyn.robot import Robot
+
+__all__ = ["AnalysisError", "fit_together", "floats", "joint_arrays", "numbers", "shown", "with_wrench"]
 
 
 class AnalysisError(ArmdynError):
     """Something given to an analysis is wrong, or the robot lacks what it needs."""
 
 
-def shown(x: Any) -> str:
-    """What was found, on one line that is not too long."""
-    text = " ".join(repr(x).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
+def floats(error: type[ArmdynError], name: str, x: Any, expected: str = "numbers") -> np.ndarray:
+    """An array of floats of its own."""
+    return np.array(real_array(name, x, expected, error), float)
 
 
-def floats(error: type[ArmdynError], name: str, x: Any, expected: str = "numbers are expected") -> np.ndarray:
-    """An array of floats of its own, not made from words, truth values or complex numbers."""
-    try:
-        given = np.asarray(x)
-        if given.dtype.kind not in "iufO":
-            raise TypeError
-        return np.array(given, float)
-    except (TypeError, ValueError, OverflowError):
-        raise error(f"{name}: found {shown(x)}; {expected}") from None
-
-
-def numbers(name: str, value: Any, size: int, of: str) -> np.ndarray:
+def numbers(name: str, value: Any, size: int) -> np.ndarray:
     """`value` as finite floats (..., size)."""
-    array = floats(AnalysisError, name, value, f"numbers (..., {size}) are expected")
-    if array.ndim == 0 or array.shape[-1] != size:
-        raise AnalysisError(
-            f"{name}: found shape {array.shape}; (..., {size}) is expected, one number per {of}"
-        )
+    array = floats(AnalysisError, name, value, f"numbers (..., {size})")
+    if array.shape[-1:] != (size,):
+        raise AnalysisError(f"{name}: expected (..., {size}), found {array.shape}")
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-        raise AnalysisError(f"{name}: found {array[where]} at {where}; finite numbers are expected")
+        raise AnalysisError(f"{name}: expected finite numbers, found {array[where]} at {where}")
     return array
 
 
 def joint_arrays(robot: Robot, **values: Any) -> tuple[np.ndarray, ...]:
     """Arrays by name, each (..., n), broadcast against each other."""
-    arrays = [numbers(name, value, robot.n, "joint") for name, value in values.items()]
+    arrays = [numbers(name, value, robot.n) for name, value in values.items()]
     try:
         return tuple(np.broadcast_arrays(*arrays))
     except ValueError:
@@ -67,7 +56,7 @@ def fit_together(lead: tuple[int, ...], **arrays: np.ndarray) -> None:
 
 def with_wrench(wrench: Any, *states: np.ndarray) -> tuple[np.ndarray, ...]:
     """h_e (..., 6), zero where none is given, then the states (..., n), broadcast against each other."""
-    h = np.zeros(6) if wrench is None else numbers("wrench", wrench, 6, "component: force, then moment")
+    h = np.zeros(6) if wrench is None else numbers("wrench", wrench, 6)
     try:
         lead = np.broadcast_shapes(h.shape[:-1], *(x.shape[:-1] for x in states))
     except ValueError:

@@ -61,7 +61,7 @@ class Ellipsoid:
 
     def _rows(self, name: str, value: Any) -> np.ndarray:
         """`value` as (..., k, m) that fits the ellipsoids; (m,) is one row."""
-        rows = np.atleast_2d(numbers(name, value, self.m, "row"))
+        rows = np.atleast_2d(numbers(name, value, self.m))
         fit_together((*self.centre.shape[:-1], 1), **{name: rows})
         return rows
 

@@ -109,8 +109,8 @@ class Operational:
 
     def forces(self, xdd: Any, h_A: Any = None) -> np.ndarray:
         """γ_A (..., m) for tip accelerations ẍ (..., m) (7.133), joint friction included."""
-        xdd = numbers("xdd", xdd, self.task.m, "row of the task")
-        h = self.h_A if h_A is None else numbers("h_A", h_A, self.task.m, "row of the task")
+        xdd = numbers("xdd", xdd, self.task.m)
+        h = self.h_A if h_A is None else numbers("h_A", h_A, self.task.m)
         fit_together(self.x.shape[:-1], xdd=xdd, h_A=h)
         return np.asarray(apply(self.B_A, xdd) + self.C_A_xd + self.g_A + self.friction_A + h)
 
@@ -124,17 +124,17 @@ class Operational:
         tau = apply(self.J_A.swapaxes(-1, -2), self.forces(xdd, h_A))
         if tau0 is None:
             return tau
-        tau0 = numbers("tau0", tau0, self.J_A.shape[-1], "joint")
+        tau0 = numbers("tau0", tau0, self.J_A.shape[-1])
         fit_together(tau.shape[:-1], tau0=tau0)
         return np.asarray(tau + apply(self.null_space, tau0))
 
     def acceleration(self, tau: Any, h_A: Any = None) -> np.ndarray:
         """Tip accelerations ẍ (..., m) under torques (..., n): direct dynamics (7.129), friction included."""
-        tau = numbers("tau", tau, self.J_A.shape[-1], "joint")
+        tau = numbers("tau", tau, self.J_A.shape[-1])
         if h_A is None:
             contact = self.joint.wrench
         else:
-            h_A = numbers("h_A", h_A, self.task.m, "row of the task")
+            h_A = numbers("h_A", h_A, self.task.m)
             fit_together(self.x.shape[:-1], h_A=h_A)
             contact = apply(self.J_A.swapaxes(-1, -2), h_A)
         fit_together(contact.shape[:-1], tau=tau)

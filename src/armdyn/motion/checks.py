@@ -26,7 +26,7 @@ def numbers(name: str, x: Any) -> np.ndarray:
     """An array of finite floats."""
     found = floats(MotionError, name, x)
     if not np.isfinite(found).all():
-        raise MotionError(f"{name}: finite numbers are expected, found {found[~np.isfinite(found)].flat[0]}")
+        raise MotionError(f"{name}: expected finite numbers, found {found[~np.isfinite(found)].flat[0]}")
     return found
 
 
@@ -34,16 +34,16 @@ def posture(name: str, x: Any, n: int | None = None) -> np.ndarray:
     """Joint positions (n,); one number is one joint's."""
     found = np.atleast_1d(numbers(name, x))
     if found.ndim != 1 or found.size == 0 or (n is not None and found.size != n):
-        expected = "a list with one number per joint" if n is None else f"{n} numbers, one per joint,"
-        raise MotionError(f"{name}: {expected} expected, found an array of shape {found.shape}")
+        expected = "(n,)" if n is None else f"({n},)"
+        raise MotionError(f"{name}: expected {expected}, one number per joint, found {found.shape}")
     return found
 
 
 def number(name: str, x: Any) -> float:
     """One float; it need not be finite."""
-    found = floats(MotionError, name, x, "one number is expected")
-    if found.ndim or x is None:
-        raise MotionError(f"{name}: found {shown(x)}; one number is expected")
+    found = floats(MotionError, name, x, "one number")
+    if found.ndim:
+        raise MotionError(f"{name}: expected one number, found {shown(x)}")
     return float(found)
 
 
@@ -70,11 +70,9 @@ def positive_time(name: str, x: Any) -> float:
 
 def per_joint(name: str, x: Any, n: int) -> list[float]:
     """A number for each of n joints, from one for all or a list."""
-    found = floats(MotionError, name, x, "a number, or one per joint, is expected")
+    found = floats(MotionError, name, x, "one number or one per joint")
     if found.shape not in ((), (n,)):
-        raise MotionError(
-            f"{name}: one number, or {n}, one per joint, expected, found an array of shape {found.shape}"
-        )
+        raise MotionError(f"{name}: expected one number or ({n},), one per joint, found {found.shape}")
     return [float(value) for value in np.broadcast_to(found, (n,))]
 
 
@@ -82,7 +80,7 @@ def point(name: str, x: Any) -> np.ndarray:
     """A point or a vector (3,)."""
     found = numbers(name, x)
     if found.shape != (3,):
-        raise MotionError(f"{name}: three coordinates are expected, found an array of shape {found.shape}")
+        raise MotionError(f"{name}: expected (3,), three coordinates, found {found.shape}")
     return found
 
 
@@ -90,6 +88,6 @@ def rotation(name: str, x: Any) -> np.ndarray:
     """A rotation matrix (3, 3)."""
     found = numbers(name, x)
     if found.shape != (3, 3) or np.abs(found @ found.T - np.eye(3)).max() > 1e-6 or np.linalg.det(found) < 0:
-        raise MotionError(f"{name}: a 3×3 rotation matrix is expected, found {found.tolist()}")
+        raise MotionError(f"{name}: expected a rotation matrix (3, 3), found {shown(found.tolist())}")
     U, _, V = np.linalg.svd(found)  # the nearest rotation: what is given in six digits still works
     return np.asarray(U @ V)

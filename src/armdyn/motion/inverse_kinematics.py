@@ -66,7 +66,7 @@ def as_pose(name: str, x: Any) -> np.ndarray:
     found = numbers(name, x)
     if found.shape != (4, 4) or np.abs(found[3] - [0, 0, 0, 1]).max() > 1e-9:
         expected = "a position (3,) or a pose (4, 4) with last row 0 0 0 1"
-        raise MotionError(f"{name}: {expected} is expected, found an array of shape {found.shape}")
+        raise MotionError(f"{name}: expected {expected}, found {shown(x)}")
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = rotation(name, found[:3, :3]), point(name, found[:3, 3])
     return pose

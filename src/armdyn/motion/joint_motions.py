@@ -81,7 +81,7 @@ def _per_joint(
     end = posture("q1", q1, len(start))
     for name, x in data.items():  # a trapezoid says itself that it takes two
         if x is None and name in NEEDED and law is not profiles.trapezoidal:
-            raise MotionError(f"{name}: found None; a number, or one per joint, is expected")
+            raise MotionError(f"{name}: expected one number or one per joint, found None")
     columns = {name: per_joint(name, x, len(start)) for name, x in data.items() if x is not None}
     return start, end, [{name: column[i] for name, column in columns.items()} for i in range(len(start))]
 

@@ -277,7 +277,7 @@ def _wide(x: Any, size: int, name: str) -> np.ndarray:
     if array.ndim == 0:
         return np.full(size, float(array))
     if array.shape[-1] != size:
-        raise SimulationError(f"{name}: expected a number or shape (..., {size}), found {array.shape}")
+        raise SimulationError(f"{name}: expected one number or (..., {size}), found {array.shape}")
     return array
 
 

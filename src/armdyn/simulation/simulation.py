@@ -80,7 +80,7 @@ def _states(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
     for name, given in (("q0", q0), ("qd0", qd0)):
         x = floats(SimulationError, name, given)
         if x.shape[-1:] != (robot.n,):
-            raise SimulationError(f"{name}: expected shape (..., {robot.n}), found {x.shape}")
+            raise SimulationError(f"{name}: expected (..., {robot.n}), found {x.shape}")
         if not np.isfinite(x).all():
             raise SimulationError(f"{name}: all numbers must be finite")
         arrays.append(x)
@@ -95,7 +95,7 @@ def _states(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _positive(name: str, x: Any) -> float:
-    number = floats(SimulationError, name, x, "a number is expected")
+    number = floats(SimulationError, name, x, "one number")
     if number.ndim or not (np.isfinite(number) and number > 0):
         raise SimulationError(f"{name}: found {shown(x)}; a positive number is expected")
     return float(number)

@@ -74,7 +74,7 @@ class TipLine(TipTarget):
 
 
 def _check_point(name: str, point: Any) -> None:
-    array = floats(SimulationError, name, point, "three numbers are expected")
+    array = floats(SimulationError, name, point, "three numbers")
     if array.shape != (3,) or not np.isfinite(array).all():
         raise SimulationError(f"{name}: expected three finite numbers, found {point!r}")
 
@@ -82,6 +82,6 @@ def _check_point(name: str, point: Any) -> None:
 def _check_rotation(rotation: Any) -> None:
     if rotation is None:
         return
-    R = floats(SimulationError, "rotation", rotation, "a rotation matrix (3, 3) is expected")
+    R = floats(SimulationError, "rotation", rotation, "a rotation matrix (3, 3)")
     if R.shape != (3, 3) or not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
         raise SimulationError("rotation: expected a rotation matrix (3, 3)")
