@@ -14,6 +14,7 @@ from armdyn.description import from_table, load
 from armdyn.exact import Equations
 from armdyn.expression import Expression, expression
 from armdyn.kernels import BASE_INPUTS, FUNCTIONS, Kernel, make_kernel
+from armdyn.kernels.arrays import Floats, Numbers, Scalars
 from armdyn.model import (
     Inertia,
     Mechanism,
@@ -29,8 +30,6 @@ from armdyn.model.parameters import extras, parameter_names, parameter_vector, w
 from armdyn.model.parts import RotorModel
 from armdyn.program import Program
 
-Array = Any  # anything np.asarray takes
-
 
 @dataclass(frozen=True)
 class BaseMotion:
@@ -39,9 +38,9 @@ class BaseMotion:
     Gravity is the robot's own and not part of p̈_0.
     """
 
-    angular_velocity: Array = (0.0, 0.0, 0.0)
-    angular_acceleration: Array = (0.0, 0.0, 0.0)
-    linear_acceleration: Array = (0.0, 0.0, 0.0)
+    angular_velocity: Numbers = (0.0, 0.0, 0.0)
+    angular_acceleration: Numbers = (0.0, 0.0, 0.0)
+    linear_acceleration: Numbers = (0.0, 0.0, 0.0)
 
 
 class Robot:
@@ -170,15 +169,15 @@ class Robot:
 
     def inverse_dynamics(
         self,
-        q: Array,
-        qd: Array,
-        qdd: Array,
-        wrench: Array = None,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        wrench: Numbers | None = None,
         *,
         base: BaseMotion | None = None,
-        parameters: Array = None,
-        out: Array = None,
-    ) -> Any:
+        parameters: Numbers | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
         """Torques (..., n) for a motion (7.42), by Newton–Euler (7.107)–(7.114).
 
         `wrench` (..., 6) is h_e, force and moment the tip exerts on its surroundings, base axes.
@@ -192,75 +191,85 @@ class Robot:
             if base is None
             else (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
         )
-        further = dict(zip(BASE_INPUTS, motion, strict=False))
+        further: dict[str, Any] = dict(zip(BASE_INPUTS, motion, strict=False))
         return self._run(
             "inverse_dynamics", (q, qd, qdd), out, wrench=wrench, parameters=parameters, **further
         )
 
     def forward_dynamics(
         self,
-        q: Array,
-        qd: Array,
-        tau: Array,
-        wrench: Array = None,
+        q: Numbers,
+        qd: Numbers,
+        tau: Numbers,
+        wrench: Numbers | None = None,
         *,
-        parameters: Array = None,
-        out: Array = None,
-    ) -> Any:
+        parameters: Numbers | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
         """Accelerations (..., n) under torques (7.115)."""
         if wrench is None and parameters is None:
             return self._kernels["forward_dynamics"](q, qd, tau, out=out)
         return self._run("forward_dynamics", (q, qd, tau), out, wrench=wrench, parameters=parameters)
 
-    def inertia(self, q: Array, *, parameters: Array = None, out: Array = None) -> Any:
+    def inertia(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
         """B(q), (..., n, n) (7.32)."""
         if parameters is None:
             return self._kernels["inertia"](q, out=out)
         return self._run("inertia", (q,), out, parameters=parameters)
 
-    def coriolis(self, q: Array, qd: Array, *, parameters: Array = None, out: Array = None) -> Any:
+    def coriolis(
+        self, q: Numbers, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
+    ) -> Floats:
         """C(q, q̇), (..., n, n), Christoffel's choice (7.44)–(7.45): Ḃ − 2C is skew-symmetric."""
         if parameters is None:
             return self._kernels["coriolis"](q, qd, out=out)
         return self._run("coriolis", (q, qd), out, parameters=parameters)
 
-    def gravity(self, q: Array, *, parameters: Array = None, out: Array = None) -> Any:
+    def gravity(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
         """g(q), (..., n) (7.39)."""
         if parameters is None:
             return self._kernels["gravity"](q, out=out)
         return self._run("gravity", (q,), out, parameters=parameters)
 
-    def friction(self, qd: Array, *, parameters: Array = None, out: Array = None) -> Any:
+    def friction(
+        self, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
+    ) -> Floats:
         """Friction torques (..., n) at joint velocities; sign(0) = 0."""
         if parameters is None:
             return self._kernels["friction"](qd, out=out)
         return self._run("friction", (qd,), out, parameters=parameters)
 
-    def kinetic_energy(self, q: Array, qd: Array, *, parameters: Array = None, out: Array = None) -> Any:
+    def kinetic_energy(
+        self, q: Numbers, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
+    ) -> Scalars:
         """T, (...) (7.31)."""
         if parameters is None:
             return self._kernels["kinetic_energy"](q, qd, out=out)
         return self._run("kinetic_energy", (q, qd), out, parameters=parameters)
 
-    def potential_energy(self, q: Array, *, parameters: Array = None, out: Array = None) -> Any:
+    def potential_energy(
+        self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
+    ) -> Scalars:
         """U, (...) (7.36); a mass at the base origin has none."""
         if parameters is None:
             return self._kernels["potential_energy"](q, out=out)
         return self._run("potential_energy", (q,), out, parameters=parameters)
 
-    def pose(self, q: Array, link: str | None = None, *, out: Array = None) -> Any:
+    def pose(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
         """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the base frame."""
         if link is None:
             return self._kernels["pose"](q, out=out)
         return self._run("pose", (q,), out, link)
 
-    def jacobian(self, q: Array, link: str | None = None, *, out: Array = None) -> Any:
+    def jacobian(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
         """Geometric Jacobian (..., 6, n) of the tip (or a link's origin): linear over angular, base axes."""
         if link is None:
             return self._kernels["jacobian"](q, out=out)
         return self._run("jacobian", (q,), out, link)
 
-    def jacobian_dot(self, q: Array, qd: Array, link: str | None = None, *, out: Array = None) -> Any:
+    def jacobian_dot(
+        self, q: Numbers, qd: Numbers, link: str | None = None, *, out: Floats | None = None
+    ) -> Floats:
         """Time derivative (..., 6, n) of the Jacobian."""
         if link is None:
             return self._kernels["jacobian_dot"](q, qd, out=out)
@@ -268,14 +277,14 @@ class Robot:
 
     def joint_wrenches(
         self,
-        q: Array,
-        qd: Array,
-        qdd: Array,
-        wrench: Array = None,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        wrench: Numbers | None = None,
         *,
-        parameters: Array = None,
-        out: Array = None,
-    ) -> Any:
+        parameters: Numbers | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
         """f_i over μ_i of (7.112)–(7.113), (..., n, 6), each in its link frame's axes.
 
         μ_i is about the point where joint i sits on its parent: frame i−1's origin in standard DH.
@@ -284,20 +293,20 @@ class Robot:
             return self._kernels["joint_wrenches"](q, qd, qdd, out=out)
         return self._run("joint_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
 
-    def regressor(self, q: Array, qd: Array, qdd: Array, *, out: Array = None) -> Any:
+    def regressor(self, q: Numbers, qd: Numbers, qdd: Numbers, *, out: Floats | None = None) -> Floats:
         """Y, (..., n, p) with tau = Y @ parameters (7.81)."""
         return self._kernels["regressor"](q, qd, qdd, out=out)
 
     def inverse_dynamics_derivatives(
         self,
-        q: Array,
-        qd: Array,
-        qdd: Array,
-        wrench: Array = None,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        wrench: Numbers | None = None,
         *,
-        parameters: Array = None,
-        out: Array = None,
-    ) -> Any:
+        parameters: Numbers | None = None,
+        out: tuple[Floats | None, Floats | None, Floats | None] | None = None,
+    ) -> tuple[Floats, Floats, Floats]:
         """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈, each (..., n, n)."""
         if wrench is None and parameters is None:
             return self._kernels["inverse_dynamics_derivatives"](q, qd, qdd, out=out)
@@ -307,14 +316,14 @@ class Robot:
 
     def forward_dynamics_derivatives(
         self,
-        q: Array,
-        qd: Array,
-        tau: Array,
-        wrench: Array = None,
+        q: Numbers,
+        qd: Numbers,
+        tau: Numbers,
+        wrench: Numbers | None = None,
         *,
-        parameters: Array = None,
-        out: Array = None,
-    ) -> Any:
+        parameters: Numbers | None = None,
+        out: tuple[Floats | None, Floats | None, Floats | None] | None = None,
+    ) -> tuple[Floats, Floats, Floats]:
         """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, each (..., n, n)."""
         if wrench is None and parameters is None:
             return self._kernels["forward_dynamics_derivatives"](q, qd, tau, out=out)
@@ -344,7 +353,12 @@ class Robot:
         return lower(self._model, self._model.number)
 
     def _run(
-        self, name: str, arguments: tuple[Array, ...], out: Array, link: str | None = None, **optional: Array
+        self,
+        name: str,
+        arguments: tuple[Numbers, ...],
+        out: Any,
+        link: str | None = None,
+        **optional: Numbers | None,
     ) -> Any:
         """Call the kernel of a function for a link or with optional inputs."""
         if link is not None and link not in list(self._model.index):

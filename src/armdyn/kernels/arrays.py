@@ -28,6 +28,7 @@ class Table(Protocol):
 
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
+Scalars: TypeAlias = Floats | np.floating[Any]  # one number for one state
 _Array: TypeAlias = NDArray[np.floating[Any] | np.integer[Any]]
 _Row: TypeAlias = Sequence[float] | _Array
 Numbers: TypeAlias = _Row | Sequence[_Row] | Sequence[Sequence[_Row]] | Table

@@ -23,7 +23,7 @@ from armdyn.kernels.cache import digest_of
 from armdyn.model import Mechanism, lower
 from armdyn.motion.trajectory import Trajectory
 from armdyn.program import record
-from armdyn.robot import Array, Robot
+from armdyn.robot import Robot
 from armdyn.simulation import laws
 from armdyn.simulation.errors import SimulationError
 from armdyn.simulation.integrand import Sizes, without_dry_friction
@@ -31,6 +31,7 @@ from armdyn.simulation.laws import Given, Scalars
 from armdyn.simulation.targets import TipTarget
 
 Arrays: TypeAlias = dict[str, np.ndarray]
+Array: TypeAlias = Any  # a number, or an array of them
 Target: TypeAlias = Trajectory | Array  # a set point (..., n), or a motion
 
 

@@ -9,7 +9,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from armdyn.analysis.arrays import floats, shown
-from armdyn.robot import Array, Robot
+from armdyn.kernels.arrays import Numbers
+from armdyn.robot import Robot
 from armdyn.simulation.actuation import Actuation, actuation
 from armdyn.simulation.adaptive import Tolerance, integrate_adaptive
 from armdyn.simulation.errors import SimulationError, SimulationWarning
@@ -25,8 +26,8 @@ MOST_STEPS = 2**40
 
 def simulate(
     robot: Robot,
-    q0: Array,
-    qd0: Array,
+    q0: Numbers,
+    qd0: Numbers,
     duration: float,
     torque: Any = None,
     *,
