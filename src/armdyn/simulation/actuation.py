@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from armdyn.analysis.arrays import floats
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.controllers import Controller
@@ -150,15 +151,13 @@ class Actuation:
 
 def _answer(name: str, found: Any, shape: tuple[int, ...]) -> np.ndarray:
     """What a function gave, as numbers for every arm."""
-    array = np.asarray(found)
-    if array.dtype.kind not in "biuf":
-        raise SimulationError(f"{name}(t, q, qd): expected numbers, found {found!r}")
+    array = floats(SimulationError, f"{name}(t, q, qd)", found)
     if array.shape[-1:] != shape[-1:]:
-        raise SimulationError(f"{name}(t, q, qd): expected shape (..., {shape[-1]}), found {array.shape}")
+        raise SimulationError(f"{name}(t, q, qd): expected (..., {shape[-1]}), found {array.shape}")
     try:
-        return np.broadcast_to(np.asarray(array, float), shape)
+        return np.broadcast_to(array, shape)
     except ValueError:
-        raise SimulationError(f"{name}(t, q, qd): expected shape {shape}, found {array.shape}") from None
+        raise SimulationError(f"{name}(t, q, qd): expected {shape}, found {array.shape}") from None
 
 
 def _side_by_side(parts: list[np.ndarray]) -> np.ndarray:
@@ -219,13 +218,8 @@ def _source(name: str, given: Any, size: int, batch: tuple[int, ...], duration: 
         )
     if callable(given) and not isinstance(given, type | Trajectory):
         return Source(size, function=given)
-    try:
-        array = np.asarray(given, float)
-    except (TypeError, ValueError) as error:
-        raise SimulationError(
-            f"{name}: expected an array, a function of (t, q, qd)"
-            f"{' or a controller' if name == 'torque' else ''}, found {type(given).__name__}"
-        ) from error
+    controller = " or a controller" if name == "torque" else ""
+    array = floats(SimulationError, name, given, f"an array, a function of (t, q, qd){controller}")
     allowed = f"(..., {size}) for arms {batch}, or samples over time (T, ..., {size})"
     if array.ndim == 0 or array.shape[-1] != size or array.ndim > len(batch) + 2:
         raise SimulationError(f"{name}: found shape {array.shape}; allowed: {allowed}")
