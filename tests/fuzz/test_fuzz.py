@@ -1,0 +1,36 @@
+"""Spoiled input of every kind is accepted or refused: no crash, no hang, no exception that is not ours."""
+
+import pytest
+
+pytest.importorskip("resource")  # memory is bounded with it: not on Windows
+
+from fuzz.cases import CASES
+from fuzz.watch import watch
+
+QUICK = {"descriptions": 150, "expressions": 400, "arrays": 400, "CSV files": 300, "command lines": 25}
+LONG = {
+    "descriptions": 3000,
+    "expressions": 20_000,
+    "arrays": 20_000,
+    "CSV files": 10_000,
+    "command lines": 600,
+}
+
+
+def check(name, count):
+    tally = watch(CASES[name], count)
+    assert tally.tried == count
+    assert not tally.bad, "\n".join(tally.findings[:10])
+    assert tally.counts["refused"] > 0.05 * count  # the cases are as wrong as they are meant to be,
+    assert tally.counts["accepted"] > 0.01 * count  # and not so wrong that only the first check is met
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_some_spoiled_input(name):
+    check(name, QUICK[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_much_spoiled_input(name):
+    check(name, LONG[name])
