@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from armdyn.kernels import cache
-from armdyn.kernels.gufunc import make_gufunc
+from armdyn.kernels.gufunc import failures, make_gufunc
 from armdyn.kernels.loop import module_ir
 from armdyn.kernels.machine import compile_ir, is_full, load_object, loaded, lock, toolchain, vector_bytes
 from armdyn.kernels.single import layout_is_known, make_single, single_ir
@@ -132,10 +132,15 @@ class Kernel:
         gufunc = self.float32 if float32 else self.float64
         batch = self._large_batch(inputs) if get_threads() > 1 and not _overlap(inputs, out) else None
         outputs = None if batch is None else self._outputs(out, batch, _FLOAT32 if float32 else _FLOAT64)
+        before = failures()
         if batch is None or outputs is None:
-            return self._called(gufunc, inputs, out)
-        call_in_slices(gufunc, inputs, outputs, batch)
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+            result = self._called(gufunc, inputs, out)
+        else:
+            call_in_slices(gufunc, inputs, outputs, batch)
+            result = outputs[0] if len(outputs) == 1 else tuple(outputs)
+        if failures() != before:
+            raise MemoryError(f"{self.name}: no memory to work in")
+        return result
 
     def _called(self, gufunc: Any, inputs: Sequence[np.ndarray], out: Any) -> Any:
         """NumPy's own result or error, the error with a note of what the function takes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import threading
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ import llvmlite.binding as llvm
 _locks = {"llvm": threading.RLock()}  # LLVM's global state is not ours to share
 _engines: list[Any] = []  # engines own the code: they live as long as the process
 _loaded: dict[tuple[str, ...], list[int]] = {}
+_ROOM = 16 << 20  # bytes that LLVM takes at most for small programs
 MOST_LOADED = 10_000  # each takes some of the memory maps a process may have
 
 
@@ -58,9 +60,18 @@ def toolchain() -> str:
     return f"{llvmlite.__version__} {llvm.llvm_version_info} {' '.join(cpu())} {llvm.get_process_triple()}"
 
 
+def _make_sure_of(size: int) -> None:
+    """MemoryError unless there is room for LLVM and some bytes: without room, LLVM ends the process."""
+    try:
+        mmap.mmap(-1, _ROOM + size).close()
+    except OSError:
+        raise MemoryError("no memory to compile in") from None
+
+
 def compile_ir(ir: str) -> bytes:
     """Object code for this processor. No IR passes: straight-line code gains nothing from them."""
     with lock():
+        _make_sure_of(16 * len(ir))
         _initialized()
         module = llvm.parse_assembly(ir)
         return _target_machine().emit_object(module)  # type: ignore[no-any-return]
@@ -82,6 +93,7 @@ def loaded(names: Sequence[str]) -> list[int] | None:
 def load_object(code: bytes, names: Sequence[str]) -> list[int]:
     """The addresses of functions and variables in object code, loaded for the rest of the process."""
     with lock():
+        _make_sure_of(16 * len(code))
         _initialized()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
