@@ -1,4 +1,4 @@
-"""Too little memory is a MemoryError, wherever it shows; never a signal. Each test is a process of its own."""
+"""Too little memory is a MemoryError, never a signal. Each test is a process of its own."""
 
 import os
 import subprocess

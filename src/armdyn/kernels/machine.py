@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
@@ -11,6 +12,7 @@ from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
+import numpy as np
 
 _locks = {"llvm": threading.RLock()}  # LLVM's global state is not ours to share
 _engines: list[Any] = []  # engines own the code: they live as long as the process
@@ -57,7 +59,8 @@ def vector_bytes() -> int:
 
 def toolchain() -> str:
     """What, besides the program, the machine code depends on."""
-    return f"{llvmlite.__version__} {llvm.llvm_version_info} {' '.join(cpu())} {llvm.get_process_triple()}"
+    versions = f"{llvmlite.__version__} {llvm.llvm_version_info} {np.__version__} {sys.version}"
+    return f"{versions} {' '.join(cpu())} {llvm.get_process_triple()}"
 
 
 def _make_sure_of(size: int) -> None:

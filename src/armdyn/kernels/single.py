@@ -65,7 +65,7 @@ def layout_is_known() -> bool:
 
 @cache
 def _context() -> list[int]:
-    """Addresses the function needs: array type, float64, PyArray_Empty, Py_IncRef, None, tuple functions and so on."""
+    """Addresses the function needs: array type, float64, PyArray_Empty, Py_IncRef, None, tuples, errors."""
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
