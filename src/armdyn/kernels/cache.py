@@ -140,8 +140,6 @@ def state() -> State:
 
 def _problem(folder: Path) -> str:
     """Why nothing can be kept in a folder, found by trying."""
-    if not size_bound():
-        return "nothing is kept: ARMDYN_CACHE_SIZE is 0"
     try:
         folder = folder.resolve()
         check_folder(folder)

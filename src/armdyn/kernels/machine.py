@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
 import numpy as np
+
+from armdyn.expression import ArmdynError
 
 _locks = {"llvm": threading.RLock()}  # LLVM's global state is not ours to share
 _engines: list[Any] = []  # engines own the code: they live as long as the process
@@ -35,16 +35,31 @@ if hasattr(os, "register_at_fork"):  # a fork waits for a compilation under way:
 
 
 @cache
-def _initialized() -> bool:
+def _llvm() -> Any:
+    """LLVM, made ready when it is first needed: without it the evaluator still works."""
+    try:
+        import llvmlite.binding as llvm
+    except (ImportError, OSError) as error:
+        raise ArmdynError(
+            f"compiled functions need llvmlite, which cannot be imported ({error}); "
+            "armdyn.set_backend('evaluator') does without"
+        ) from None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return True
+    return llvm
+
+
+def llvm_versions() -> str:
+    """The version of llvmlite, and in brackets that of LLVM."""
+    llvm = _llvm()
+    version = sys.modules["llvmlite"].__dict__["__version__"]
+    return f"{version} (LLVM {'.'.join(map(str, llvm.llvm_version_info))})"
 
 
 @cache
 def cpu() -> tuple[str, str]:
     """Name and features of the processor."""
-    _initialized()
+    llvm = _llvm()
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
@@ -59,8 +74,8 @@ def vector_bytes() -> int:
 
 def toolchain() -> str:
     """What, besides the program, the machine code depends on."""
-    versions = f"{llvmlite.__version__} {llvm.llvm_version_info} {np.__version__} {sys.version}"
-    return f"{versions} {' '.join(cpu())} {llvm.get_process_triple()}"
+    versions = f"{llvm_versions()} {np.__version__} {sys.version}"
+    return f"{versions} {' '.join(cpu())} {_llvm().get_process_triple()}"
 
 
 def _make_sure_of(size: int) -> None:
@@ -75,13 +90,12 @@ def compile_ir(ir: str) -> bytes:
     """Object code for this processor. No IR passes: straight-line code gains nothing from them."""
     with lock():
         _make_sure_of(16 * len(ir))
-        _initialized()
-        module = llvm.parse_assembly(ir)
+        module = _llvm().parse_assembly(ir)
         return _target_machine().emit_object(module)  # type: ignore[no-any-return]
 
 
 def _target_machine() -> Any:
-    name, features = cpu()
+    llvm, (name, features) = _llvm(), cpu()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
         cpu=name, features=features, opt=2, reloc="pic", codemodel="jitdefault", jit=True
@@ -97,7 +111,7 @@ def load_object(code: bytes, names: Sequence[str]) -> list[int]:
     """The addresses of functions and variables in object code, loaded for the rest of the process."""
     with lock():
         _make_sure_of(16 * len(code))
-        _initialized()
+        llvm = _llvm()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
