@@ -17,6 +17,7 @@ from armdyn.expression import ArmdynError
 _locks = {"llvm": threading.RLock()}  # LLVM's global state is not ours to share
 _engines: list[Any] = []  # engines own the code: they live as long as the process
 _loaded: dict[tuple[str, ...], list[int]] = {}
+_LIBRARY = 256 << 20  # bytes, more than LLVM's own code takes
 _ROOM = 16 << 20  # bytes that LLVM takes at most for small programs
 MOST_LOADED = 10_000  # each takes some of the memory maps a process may have
 
@@ -40,6 +41,7 @@ def _llvm() -> Any:
     try:
         import llvmlite.binding as llvm
     except (ImportError, OSError) as error:
+        _make_sure_of(_LIBRARY)  # if that is not why
         raise ArmdynError(
             f"compiled functions need llvmlite, which cannot be imported ({error}); "
             "armdyn.set_backend('evaluator') does without"
@@ -89,7 +91,7 @@ def _make_sure_of(size: int) -> None:
 def compile_ir(ir: str) -> bytes:
     """Object code for this processor. No IR passes: straight-line code gains nothing from them."""
     with lock():
-        _make_sure_of(16 * len(ir))
+        _make_sure_of(8 * len(ir))
         module = _llvm().parse_assembly(ir)
         return _target_machine().emit_object(module)  # type: ignore[no-any-return]
 
@@ -110,7 +112,7 @@ def loaded(names: Sequence[str]) -> list[int] | None:
 def load_object(code: bytes, names: Sequence[str]) -> list[int]:
     """The addresses of functions and variables in object code, loaded for the rest of the process."""
     with lock():
-        _make_sure_of(16 * len(code))
+        _make_sure_of(8 * len(code))
         llvm = _llvm()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
