@@ -1,7 +1,8 @@
 """How large the cache may grow: what was used least recently goes first.
 
-The folder is looked through when a process first writes to it, and when by its own count it has become too
-large. Other processes may do the same at the same time: a file that is gone already is no loss.
+The folder is looked through when a process first writes to it and again when the process has added so much
+that the bound may be passed; as other processes add too, that is an eighth of the bound at most. Others may
+do the same at the same time: a file that is gone already is no loss.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _DEFAULT = 512  # MB
 _LEFT = 0.9  # of the bound, so that not every file that is added makes another go
 _STALE = 3600  # seconds after which a temporary file is nobody's any more
 _NAMES = re.compile(r"[0-9a-f]{64}\.o|\.new[a-z0-9_]{8}")  # what we write; nothing else is ever removed
-_totals: dict[Path, int] = {}
+_allowance: dict[Path, int] = {}  # bytes this process may add to a folder before it looks again
 
 
 class Entry(NamedTuple):
@@ -58,10 +59,10 @@ def entries(folder: Path) -> Iterator[Entry]:
 def keep_within_bound(folder: Path, added: int) -> None:
     """To be called after so many bytes have been added to a folder."""
     bound = size_bound()
-    total = _totals.get(folder, bound) + added
-    if total > bound:
-        total = _shrink(folder, bound)
-    _totals[folder] = total
+    left = _allowance.get(folder, 0) - added
+    if left < 0:
+        left = min(bound - _shrink(folder, bound), bound // 8)
+    _allowance[folder] = left
 
 
 def _shrink(folder: Path, bound: int) -> int:
