@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from armdyn.description import DescriptionError, bundled_robots
 from armdyn.exact import Equations, Proof
 from armdyn.expression import ArmdynError, Expression
-from armdyn.kernels import get_threads, set_backend, set_threads
+from armdyn.kernels import CacheWarning, get_threads, set_backend, set_threads
 from armdyn.model import (
     Inertia,
     PhysicsWarning,
@@ -74,6 +74,7 @@ _HOMES = {
 __all__ = [
     "ArmdynError",
     "BaseMotion",
+    "CacheWarning",
     "ComputedTorque",
     "DescriptionError",
     "Equations",

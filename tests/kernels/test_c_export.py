@@ -1,6 +1,7 @@
 """C export: strict C99, no dependency but libm, and the same numbers as the kernels."""
 
 import ctypes
+import random
 import shutil
 import subprocess
 
@@ -8,10 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from armdyn import Robot
+from armdyn import ArmdynError, Robot
 from armdyn.cli import app
 from armdyn.kernels import FUNCTIONS
-from armdyn.kernels.c import identifier
+from armdyn.kernels.c import c_source, commented, identifier
+from armdyn.program import record
 
 CC = shutil.which("cc") or shutil.which("gcc")
 STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -83,10 +85,167 @@ def test_two_exports_are_the_same_bytes(tmp_path):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-@pytest.mark.parametrize("text", ["2R arm", "é", "", "a-b c", "PUMA 560"])
+WORDS = """
+    auto break case char const continue default do double else enum extern float for goto if inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile
+    while _Bool _Complex _Imaginary
+    assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdarg stdbool
+    stddef stdint stdio stdlib string tgmath time wchar wctype
+    main con com1 lpt9
+"""  # keywords, headers of the library, names of devices
+NAMES = [
+    "2R arm",
+    "é",
+    "",
+    "a-b c",
+    "PUMA 560",
+    "x" * 5000,
+    "_" * 70,
+    "a" * 47 + "--b",
+    "/etc/passwd",
+    "../up",
+]
+
+
+@pytest.mark.parametrize("text", [*NAMES, *WORDS.split(), "Math", "INT", "COM1"])
 def test_any_name_and_a_c_identifier(text):
-    assert identifier(text).isidentifier()
-    assert identifier(text).isascii()
+    found = identifier(text)
+    assert found.isidentifier()
+    assert found.isascii()
+    assert len(found) < 60
+    assert not found.startswith("_")
+    assert not found.endswith("_")
+    assert found not in WORDS.split()
+    assert identifier(found) == found
+
+
+# ---- names in comments -------------------------------------------------------------------------------------
+
+ATTACK = '#error "out"\nint main(void) { return system("id"); }'
+ENDS = [
+    "*/",
+    "*\\\n/",
+    "*??/\n/",
+    "*\\/",
+    "/*/",
+    "*/*/",
+    "*?\\\n?/\n/",
+    "*\r/",
+    "*\0/",
+    "*\u2028/",
+    "*\\\\/",
+    "??/",
+]
+
+
+def robot_named(title, joint="joint"):
+    link = {"name": joint, "joint": "revolute", "a": 1, "alpha": 0, "d": 0, "mass": 1}
+    link |= {"inertia": {"xx": 1, "yy": 1, "zz": 1}}
+    return Robot.from_dict({"name": title, "convention": "dh", "gravity": [0, 0, -9.81], "link": [link]})
+
+
+def source_of(robot, names=("gravity",), scalar="double"):
+    joints = [link.name for link in robot.model.moving]
+    programs = {name: robot.program(name) for name in names}
+    return c_source(robot.name, identifier(robot.name), programs, joints, scalar, "0")
+
+
+def compiles(source, folder):
+    paths = source.write(folder)
+    flags = ["-std=c99", "-trigraphs", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    done = subprocess.run(
+        [CC, *flags, paths[1].name, paths[2].name, "-lm", "-o", "test"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert subprocess.run([folder / "test"], capture_output=True, check=False).returncode == 0
+
+
+@needs_compiler
+def test_names_that_would_leave_the_comment(tmp_path):
+    """Each end of a comment, in the title and in a joint, with code behind it that would not compile."""
+    for k, end in enumerate(ENDS):
+        text = f"arm {end}{ATTACK}"
+        source = c_source(
+            text,
+            "arm",
+            {"gravity": robot_named("arm").program("gravity")},
+            [text, text[::-1]],
+            "double",
+            text,
+        )
+        compiles(source, tmp_path / str(k))
+
+
+@needs_compiler
+def test_a_robot_with_such_a_name(tmp_path):
+    compiles(source_of(robot_named(f"arm *\\\n/{ATTACK}", f"j *??/\n/{ATTACK}")), tmp_path / "out")
+
+
+def test_any_text_as_a_comment():
+    rng = random.Random(5)
+    for _ in range(3000):
+        text = "".join(rng.choice("*/\\?\n\r\t\v\0\x1b\u2028\u202eaé<") for _ in range(rng.randint(0, 12)))
+        line = commented(text)
+        assert line.isprintable()
+        for part in ("\\", "??", "*/", "/*", "\n"):
+            assert part not in f" * {line}"
+        assert commented(line) == line
+    assert commented("two-link arm, 5 % (v. 2)?") == "two-link arm, 5 % (v. 2)?"
+
+
+# ---- numbers beyond the type -------------------------------------------------------------------------------
+
+
+def program_of(constant):
+    return record(lambda x: [x[0] * constant], [("q", 1)], [("out", (1,))])
+
+
+@pytest.mark.parametrize(
+    ("constant", "scalar"),
+    [(np.inf, "double"), (-np.inf, "double"), (np.nan, "double"), (1e39, "float"), (-1e300, "float")],
+)
+def test_a_constant_beyond_the_type_is_refused(constant, scalar):
+    with pytest.raises(ArmdynError, match=rf"gravity: the constant .* cannot be written as a {scalar} of C"):
+        c_source("arm", "arm", {"gravity": program_of(float(constant))}, ["j"], scalar, "0")
+
+
+@needs_compiler
+@pytest.mark.parametrize("scalar", ["double", "float"])
+@pytest.mark.parametrize("constant", [1e37, -1e37, 3e38, 1e-300, -1e-60, -0.0])
+def test_constants_within_the_type(tmp_path, constant, scalar):
+    compiles(c_source("arm", "arm", {"gravity": program_of(constant)}, ["j"], scalar, "0"), tmp_path / "out")
+
+
+def test_a_value_of_the_test_beyond_the_type_is_refused():
+    product = record(lambda x: [(x[0] + 3e38) * (x[1] + 3e38)], [("q", 2)], [("out", (1,))])
+    with pytest.raises(ArmdynError, match=r"gravity: a value of its test is .* as a float of C"):
+        c_source("arm", "arm", {"gravity": product}, ["j"], "float", "0")
+
+
+# ---- files -------------------------------------------------------------------------------------------------
+
+
+def test_the_folder_is_made_but_not_those_above(tmp_path):
+    source = source_of(robot_named("arm"))
+    with pytest.raises(ArmdynError, match=r"cannot write to '.*no/such': there is no folder '.*no'"):
+        source.write(tmp_path / "no" / "such")
+    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in source.write(tmp_path / "new")] == ["arm.h", "arm.c", "test_arm.c"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ArmdynError, match="cannot write to"):
+        source.write(tmp_path / "file")
+
+
+def test_all_three_files_or_none(tmp_path):
+    source = source_of(robot_named("arm"))
+    (tmp_path / "test_arm.c").mkdir()
+    with pytest.raises(ArmdynError, match=r"cannot write '.*test_arm\.c'"):
+        source.write(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["test_arm.c"]
 
 
 def test_unknown_function_is_named(tmp_path):

@@ -1,14 +1,19 @@
 """Large batches over threads, and threads of the caller."""
 
 import os
+import signal
+import subprocess
+import sys
 import threading
+import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from armdyn import Robot
-from armdyn.kernels import get_threads, set_threads
+from armdyn import ArmdynError, Robot
+from armdyn.kernels import get_threads, set_threads, threads
 from kernels.tools import arguments, as_tuple, integers, rotated, rotated_sum
 
 ROWS = 50_000
@@ -59,15 +64,43 @@ def test_environment(monkeypatch):
     assert get_threads() == 2  # what is set counts more
     set_threads(None)
     assert get_threads() == 5
-    for nonsense in ("", "0", "-3", "many", "2.5"):
-        monkeypatch.setenv("ARMDYN_THREADS", nonsense)
-        assert get_threads() == available
+    monkeypatch.setenv("ARMDYN_THREADS", " 9999 ")
+    assert get_threads() == 9999
+    monkeypatch.setenv("ARMDYN_THREADS", "")
+    assert get_threads() == available
 
 
-def test_environment_with_odd_digits(monkeypatch):
-    monkeypatch.setenv("ARMDYN_THREADS", "²")
-    set_threads(None)
-    assert get_threads() >= 1
+@pytest.mark.parametrize("nonsense", ["0", "-3", "many", "2.5", "²", "10000", "99999999", "1" * 5000])
+def test_nonsense_in_the_environment_is_refused_by_name(monkeypatch, robot, nonsense):
+    monkeypatch.setenv("ARMDYN_THREADS", nonsense)
+    q = np.zeros((ROWS, 2))
+    with pytest.raises(ArmdynError, match=r"ARMDYN_THREADS: expected a whole number from 1 to 9999, found "):
+        robot.gravity(q)
+    set_threads(2)  # what is set counts more
+    assert robot.gravity(q).shape == (ROWS, 2)
+
+
+def test_nonsense_in_the_environment_is_one_line_on_the_command_line():
+    """Importing asks for no threads; a command that needs them says what is wrong."""
+    environment = {**os.environ, "ARMDYN_THREADS": "99999999"}
+    command = [sys.executable, "-m", "armdyn", "torque", "planar", "--q", "0,0"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ARMDYN_THREADS: expected a whole number from 1 to 9999, found")
+    assert len(done.stderr.splitlines()) == 1
+    code = "import armdyn; armdyn.Robot.load('planar').gravity([0.0, 0.0])"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+    assert b"ArmdynError: ARMDYN_THREADS" in done.stderr
+
+
+@pytest.mark.parametrize(("rows", "slices"), [(3 * 8192 - 1, 2), (3 * 8192, 3), (20 * 8192, 20)])
+def test_no_more_slices_than_are_worth_having(monkeypatch, rows, slices):
+    set_threads(9999)
+    kernel, x = rotated_sum(3), integers((rows, 3))
+    cut = []
+    monkeypatch.setattr(threads, "call_on_ranges", lambda part, edges: cut.extend([part(0, rows), edges]))
+    np.testing.assert_array_equal(kernel(x), rotated(x))
+    assert len(cut[1]) == slices + 1
 
 
 # ---- the same results --------------------------------------------------------------------------------------
@@ -270,3 +303,118 @@ def test_many_threads_with_large_batches(robot):
         singles = pool.map(lambda a: robot.inverse_dynamics(*(x[0] for x in a)), inputs * 50)
         for i, x in enumerate(singles):
             np.testing.assert_allclose(x, expected[i % 6][0], rtol=1e-12, atol=1e-12)
+
+
+# ---- each slice once, and all done -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few_threads(monkeypatch):
+    """Of the threads to be started, only every n-th starts."""
+    start, asked = threading.Thread.start, []
+
+    def fails_at(which):
+        def fails(thread):
+            asked.append(thread)
+            if which(len(asked)):
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(threads, "_pools", {})
+        monkeypatch.setattr(threading.Thread, "start", fails)
+        return asked
+
+    return fails_at
+
+
+FAILURES = {
+    "none starts": lambda k: True,
+    "one starts": lambda k: k > 1,
+    "two start": lambda k: k > 2,
+    "the first fails": lambda k: k == 1,
+    "the second fails": lambda k: k == 2,
+    "all start": lambda k: False,
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_each_slice_runs_once_though_threads_do_not_start(few_threads, name):
+    asked = few_threads(FAILURES[name])
+    for count in (2, 3, 8):
+        set_threads(count)
+        for _ in range(20):
+            calls, under_way = Counter(), []
+
+            def part(a, b, calls=calls, under_way=under_way):
+                under_way.append(a)
+                calls[a, b] += 1
+                time.sleep(0.0005)
+                under_way.remove(a)
+
+            threads.call_on_ranges(part, range(count + 1))
+            assert not under_way
+            seen = dict(calls)
+            assert seen == {(k, k + 1): 1 for k in range(count)}
+    time.sleep(0.05)
+    assert calls == seen  # nothing runs after the call has returned
+    assert asked
+
+
+def test_a_batch_though_threads_do_not_start(few_threads):
+    few_threads(lambda k: k > 1)
+    set_threads(4)
+    kernel, x = rotated_sum(3), integers((ROWS, 3))
+    for _ in range(5):
+        np.testing.assert_array_equal(kernel(x), rotated(x))
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 5])
+@pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt])
+def test_an_error_in_one_slice_waits_for_the_others(wrong, kind):
+    set_threads(3)
+    started, ended, together = [], [], threading.Barrier(3)
+
+    def part(a, b):
+        started.append(a)
+        if a < 3:
+            together.wait(30)  # three are under way
+        if a == wrong:
+            raise kind("wrong")
+        time.sleep(0.02)
+        ended.append(a)
+
+    with pytest.raises(kind, match="wrong"):
+        threads.call_on_ranges(part, range(7))
+    assert sorted([*ended, wrong]) == sorted(started)
+    assert len(started) == len(set(started))
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals to threads")
+def test_an_interrupt_while_waiting_waits_for_the_others():
+    set_threads(2)
+    main, helping, ended = threading.get_ident(), threading.Event(), []
+
+    def part(a, b):
+        if threading.get_ident() == main:
+            helping.wait(30)
+            return
+        helping.set()
+        time.sleep(0.05)
+        for _ in range(3):  # the caller waits by now
+            signal.pthread_kill(main, signal.SIGINT)
+            time.sleep(0.02)
+        ended.append(a)
+
+    with pytest.raises(KeyboardInterrupt):
+        threads.call_on_ranges(part, range(3))
+    assert len(ended) == 1
+
+
+def test_arrays_do_not_outlive_the_call(few_threads):
+    """What could not be started stays in a queue; it holds no array."""
+    few_threads(lambda k: True)
+    set_threads(3)
+    x = integers((ROWS, 3))
+    before = sys.getrefcount(x)
+    rotated_sum(3)(x)
+    assert sys.getrefcount(x) == before

@@ -6,11 +6,14 @@ import os
 import sys
 import warnings
 from io import TextIOWrapper
+from typing import Annotated
 
 import typer
 
+from armdyn import __version__
 from armdyn.cli.derive import derive
 from armdyn.cli.describe import robots, show
+from armdyn.cli.doctor import doctor
 from armdyn.cli.export import export_c
 from armdyn.cli.motion import scale, trajectory
 from armdyn.cli.report import report
@@ -26,11 +29,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (robots, show, derive, trajectory, torque, scale, simulate, report):
+for verb in (robots, show, derive, trajectory, torque, scale, simulate, report, doctor):
     app.command()(verb)
 export = typer.Typer(help="Write code for other programs.", no_args_is_help=True)
 export.command("c")(export_c)
 app.add_typer(export, name="export")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"armdyn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -33,10 +34,8 @@ def export_c(
     joints = [f"{link.name} ({link.joint})" for link in loaded.model.moving]
     scalar = "float" if single else "double"
     source = c_source(loaded.name, identifier(prefix or loaded.name), programs, joints, scalar, __version__)
-    try:
-        paths = source.write(output)
-    except OSError as error:
-        raise ArmdynError(f"cannot write to '{output}': {error.strerror}") from None
+    paths = source.write(output)
     for path in paths:
         print(f"wrote {path}")
-    print(f"test it: cd {output} && cc -std=c99 -O2 {paths[1].name} {paths[2].name} -lm -o test && ./test")
+    compiled = f"cc -std=c99 -O2 {paths[1].name} {paths[2].name} -lm -o test"
+    print(f"test it: cd {quote(str(output))} && {compiled} && ./test")

@@ -11,12 +11,30 @@ from textwrap import dedent
 
 import numpy as np
 
+from armdyn.expression import ArmdynError
+from armdyn.output import one_line, write_files
 from armdyn.program.evaluate import evaluate
 from armdyn.program.ops import OPS
 from armdyn.program.program import Program
 
 _WIDTH = 100
-_TAKEN = frozenset(("math", "stdio", "stdlib", "string", "float", "double", "int", "void", "main", "test"))
+_KEYWORDS = """
+    auto break case char const continue default do double else enum extern float for goto if inline int
+    long register restrict return short signed sizeof static struct switch typedef union unsigned void
+    volatile while
+    alignas alignof asm bool complex constexpr false fortran imaginary noreturn nullptr static_assert
+    thread_local true typeof typeof_unqual
+    and bitand bitor catch class compl delete export friend mutable namespace new not operator or private
+    protected public template this throw try typename using virtual xor
+    main test
+"""  # of C, of later C and C++, and what the test program is called
+_HEADERS = """
+    assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg
+    stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype
+    aux con nul prn
+"""  # NAME.h would hide the library's; the last are no names of files on Windows
+_TAKEN = frozenset(f"{_KEYWORDS} {_HEADERS}".split())
+_LONGEST = 48  # characters of a prefix: it begins the names of files and functions
 _UNITS = {
     "q": "joint positions [rad or m]",
     "qd": "joint velocities [rad/s or m/s]",
@@ -46,7 +64,7 @@ _RESULTS = {
 
 @dataclass(frozen=True)
 class CSource:
-    """The files of an export: name -> text."""
+    """The texts of an export."""
 
     header: str
     source: str
@@ -54,28 +72,39 @@ class CSource:
     prefix: str
 
     def write(self, folder: Path) -> list[Path]:
-        folder.mkdir(parents=True, exist_ok=True)
+        """Three files, all or none, in a folder that is made if only it is missing."""
+        made = not folder.exists()
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as error:
+            reason = f"there is no folder '{folder.parent}'" if isinstance(error, FileNotFoundError) else None
+            raise ArmdynError(f"cannot write to '{folder}': {reason or error.strerror}") from None
         names = {
             f"{self.prefix}.h": self.header,
             f"{self.prefix}.c": self.source,
             f"test_{self.prefix}.c": self.test,
         }
-        paths = [folder / name for name in names]
-        for path, text in zip(paths, names.values(), strict=True):
-            path.write_text(text, "utf-8")
-        return paths
+        try:
+            return write_files({folder / name: text for name, text in names.items()})
+        except ArmdynError:
+            if made:
+                folder.rmdir()
+            raise
 
 
 def identifier(text: str) -> str:
     """A C identifier from any name."""
-    found = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower() or "robot"
-    return f"robot_{found}" if found[0].isdigit() or found in _TAKEN else found
+    found = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower()[:_LONGEST].rstrip("_") or "robot"
+    device = re.fullmatch("(com|lpt)[0-9]", found)  # no names of files on Windows either
+    return f"robot_{found}" if found[0].isdigit() or found in _TAKEN or device else found
 
 
 def c_source(
     title: str, prefix: str, programs: Mapping[str, Program], joints: Sequence[str], scalar: str, version: str
 ) -> CSource:
     """Functions `PREFIX_NAME` for programs by name, in "double" or "float"."""
+    for name, program in programs.items():
+        _check_constants(name, program, scalar)
     provenance = _provenance(title, joints, scalar, version)
     guard = f"{prefix.upper()}_H"
     declarations = "\n".join(_documented(prefix, name, p, scalar) for name, p in programs.items())
@@ -86,9 +115,33 @@ def c_source(
 
 
 def _provenance(title: str, joints: Sequence[str], scalar: str, version: str) -> str:
-    lines = [f" * {title}: made by armdyn {version}, {scalar} precision, C99, needs libm only."]
-    lines += [f" * joint {i + 1}: {joint}" for i, joint in enumerate(joints)]
-    return "/*\n" + "\n".join(line.replace("*/", "* /").replace("/*", "/ *") for line in lines) + "\n */\n"
+    lines = [f"{title}: made by armdyn {version}, {scalar} precision, C99, needs libm only."]
+    lines += [f"joint {i + 1}: {joint}" for i, joint in enumerate(joints)]
+    return "/*\n" + "".join(f" * {commented(line)}\n" for line in lines) + " */\n"
+
+
+def commented(text: str) -> str:
+    """A text as it goes into a comment, which it must not end: a line of its own, without what C takes there
+    for something else: joined lines, trigraphs, the ends of comments.
+    """
+    line = one_line(text).replace("\\", "/")
+    return re.sub(r"\?(?=\?)|\*(?=/)|/(?=\*)", r"\g<0> ", line)
+
+
+def _check_constants(name: str, program: Program, scalar: str) -> None:
+    """C has no way to write what is beyond the numbers of a type."""
+    for node in program.nodes:
+        if node[0] == "const" and not _fits(node[1], scalar):
+            raise ArmdynError(f"{name}: the constant {node[1]!r} cannot be written as a {scalar} of C")
+
+
+def _fits(value: float, scalar: str) -> bool:
+    return bool(np.isfinite(_rounded(value, scalar)))
+
+
+def _rounded(value: float, scalar: str) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.float32(value)) if scalar == "float" else value
 
 
 def _outputs(program: Program) -> list[tuple[str, int]]:
@@ -152,11 +205,11 @@ def _statements(program: Program, scalar: str) -> Iterator[str]:
 
 
 def _number(value: float, scalar: str) -> str:
-    text = repr(float(np.float32(value))) if scalar == "float" else repr(value)
+    text = repr(_rounded(value, scalar))
     if "e" not in text and "." not in text:
         text += ".0"
     text += "f" if scalar == "float" else ""
-    return f"({text})" if value < 0 else text
+    return f"({text})" if text.startswith("-") else text
 
 
 def _test_program(provenance: str, prefix: str, programs: Mapping[str, Program], scalar: str) -> str:
@@ -195,6 +248,11 @@ def _test_block(prefix: str, name: str, program: Program, scalar: str) -> str:
     rng = np.random.default_rng(7)
     states = [rng.uniform(-1.0, 1.0, size) for _, size in program.inputs]
     expected = [np.ravel(x) for x in evaluate(program, *states)]
+    for value in np.concatenate(expected):
+        if not _fits(float(value), scalar):
+            raise ArmdynError(
+                f"{name}: a value of its test is {value}, which cannot be written as a {scalar} of C"
+            )
     inputs = [x for x, _ in _input_names(program)]
     outputs = _outputs(program)
     lines = ["    {"]

@@ -2,7 +2,9 @@
 
 A file is named by a digest of all it depends on, and carries a checksum. A damaged, foreign or unreadable
 one is ignored and made again; files appear whole or not at all, so processes may share the folder; a folder
-that cannot be written costs only time.
+that cannot be written costs only time. The checksum has no secret: what keeps other people's code out is that
+only files are read that nobody else can have written (`trust`). Where others could, nothing is read or kept,
+and a warning says so, once.
 """
 
 from __future__ import annotations
@@ -12,10 +14,20 @@ import hashlib
 import os
 import sys
 import tempfile
+import warnings
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from armdyn.kernels.cache_size import entries, keep_within_bound, remove, size_bound
+from armdyn.kernels.trust import UntrustedError, check_folder, make_folder, read_own
+
 _MAGIC = b"armdyn object 1\n"
+_told: set[Path] = set()  # folders of which a warning has been given
+
+
+class CacheWarning(UserWarning):
+    """Compiled code is not read from the cache, because others could have put it there."""
 
 
 def cache_folder() -> Path:
@@ -31,12 +43,13 @@ def cache_folder() -> Path:
 
 @cache
 def code_digest() -> str:
-    """A digest of the package's own source: other code may record or emit something else."""
+    """A digest of the package's version and source: other code may record or emit something else."""
     digest = hashlib.sha256()
+    digest.update(str(sys.modules[__name__.partition(".")[0]].__dict__["__version__"]).encode())
     package = Path(__file__).parent.parent
     for layer in ("expression", "model", "dynamics", "program", "kernels"):
-        for file in sorted((package / layer).glob("*.py")):
-            digest.update(file.name.encode())
+        for file in sorted((package / layer).rglob("*.py")):
+            digest.update(file.relative_to(package).as_posix().encode())
             digest.update(file.read_bytes())
     return digest.hexdigest()
 
@@ -52,29 +65,93 @@ def digest_of(*parts: str) -> str:
 def read(key: str) -> bytes | None:
     """The object code kept under a key, or None."""
     try:
-        content = _path(key).read_bytes()
+        folder = cache_folder().resolve()
+        check_folder(folder)
+        content = read_own(folder / f"{key}.o")
+    except UntrustedError as reason:
+        _say_once(folder, reason)
+        return None
     except (OSError, RuntimeError):  # RuntimeError: a user without a home
         return None
     head = len(_MAGIC) + 32
     if not content.startswith(_MAGIC) or len(content) <= head:
         return None
     code = content[head:]
-    return code if hashlib.sha256(key.encode() + code).digest() == content[len(_MAGIC) : head] else None
+    if hashlib.sha256(key.encode() + code).digest() != content[len(_MAGIC) : head]:
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(folder / f"{key}.o")  # used just now: goes last
+    return code
 
 
 def write(key: str, code: bytes) -> None:
     """Keep object code under a key, if the folder lets us."""
+    content = _MAGIC + hashlib.sha256(key.encode() + code).digest() + code
+    if len(content) > size_bound():
+        return
     with contextlib.suppress(OSError, RuntimeError):
-        path = _path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new")
+        folder = cache_folder().resolve()
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_MAGIC + hashlib.sha256(key.encode() + code).digest() + code)
-            Path(temporary).replace(path)
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
+            check_folder(folder)
+            make_folder(folder)
+            check_folder(folder)  # others may have been first
+        except UntrustedError as reason:
+            _say_once(folder, reason)
+            return
+        _put(folder / f"{key}.o", content)
+        keep_within_bound(folder, len(content))
 
 
-def _path(key: str) -> Path:
-    return cache_folder() / f"{key}.o"
+def _put(path: Path, content: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new")  # readable for this user only
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _say_once(folder: Path, reason: UntrustedError) -> None:
+    if folder not in _told:
+        _told.add(folder)
+        text = f"{reason}: functions are compiled anew; $ARMDYN_CACHE may name a folder of your own"
+        warnings.warn(text, CacheWarning, stacklevel=2)
+
+
+@dataclass(frozen=True)
+class State:
+    """The cache as it is."""
+
+    folder: Path
+    files: int
+    size: int  # bytes
+    bound: int  # bytes
+    problem: str  # why it is not used; empty where it is
+
+
+def state() -> State:
+    """Where the cache is, how large, and whether it is used."""
+    folder = cache_folder()
+    found = list(entries(folder))
+    return State(folder, len(found), sum(entry.size for entry in found), size_bound(), _problem(folder))
+
+
+def _problem(folder: Path) -> str:
+    """Why nothing can be kept in a folder, found by trying."""
+    try:
+        folder = folder.resolve()
+        check_folder(folder)
+        make_folder(folder)
+        check_folder(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            return ""
+    except (UntrustedError, OSError, RuntimeError) as reason:
+        return str(reason)
+
+
+def clear() -> tuple[int, int]:
+    """Remove the files of the cache, and nothing else in its folder; how many went, and their size."""
+    gone = [entry for entry in entries(cache_folder()) if remove(entry)]
+    return len(gone), sum(entry.size for entry in gone)

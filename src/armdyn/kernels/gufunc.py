@@ -17,6 +17,15 @@ _FROM_FUNC_AND_DATA_AND_SIGNATURE = 31  # its place in NumPy's ufunc API table
 _NO_IDENTITY = -1
 _TYPE_CODES = {np.dtype(np.float64): 12, np.dtype(np.float32): 11}
 _alive: list[Any] = []
+_failures = ctypes.c_int64(0)
+
+
+def failures() -> int:
+    """How often a loop has found no memory: if more often after a call than before, its result is void.
+
+    The number is one for all gufuncs and threads, so a call may be blamed for another one's failure.
+    """
+    return _failures.value
 
 
 @cache
@@ -40,7 +49,7 @@ def _constructor() -> Any:
 def make_gufunc(address: int, name: str, signature: str, inputs: int, outputs: int, dtype: Any) -> Any:
     """The gufunc of a loop at an address; `signature` such as "(7),(7)->(7,7)"."""
     loops = (ctypes.c_void_p * 1)(address)
-    data = (ctypes.c_void_p * 1)(None)
+    data = (ctypes.c_void_p * 1)(ctypes.addressof(_failures))
     code = _TYPE_CODES[np.dtype(dtype)]
     types = ctypes.create_string_buffer(bytes([code]) * (inputs + outputs))
     texts = [name.encode(), b"compiled by armdyn", signature.encode()]

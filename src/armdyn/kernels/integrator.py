@@ -110,7 +110,8 @@ class Integrator:
 
         def part(first: int, last: int) -> None:
             told = {**values, "first": first, "last": last}
-            function((ctypes.c_int64 * len(FIELDS))(*(told[name] for name in FIELDS)))
+            if function((ctypes.c_int64 * len(FIELDS))(*(told[name] for name in FIELDS))):
+                raise MemoryError("integration: no memory to work in")
 
         call_on_ranges(part, self._edges(arms, every * len(saved)))
 
@@ -137,7 +138,7 @@ class Integrator:
                     code = compile_ir(integrator_ir(self.programs, self.layout, vector_bytes() // 8, name))
                     cache.write(key, code)
                 addresses = load_object(code, names)
-        return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(addresses[0])
+        return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(addresses[0])
 
 
 def _bits(x: float) -> int:

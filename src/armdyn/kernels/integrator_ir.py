@@ -104,6 +104,11 @@ class _Code:
     def function(self, head: str) -> str:
         return "\n".join([f"define internal void {head} {{", *self.lines, "  ret void", "}", ""])
 
+    def status(self, head: str) -> str:
+        """A function that returns 0, or 1 from its block %no_memory."""
+        end = ["  ret i64 0", "no_memory:", "  ret i64 1", "}", ""]
+        return "\n".join([f"define internal i64 {head} {{", *self.lines, *end])
+
 
 def _derivative(code: _Code, layout: Layout, k: int) -> str:
     """The time derivative of a saved column: in's q̇, out's q̈ and rates; modes have none."""
@@ -192,14 +197,14 @@ class _Arms:
             self._move("load", "%before", "%signal", "%signal_step", layout.signal)
         code.do("br label %step")
         code.label("step")
-        code.do("%j = phi i64 [ 0, %entry ], [ %j_next, %stepped ]")
-        code.do("%wait = phi i64 [ %every, %entry ], [ %waits, %stepped ]")
-        code.do("%row = phi ptr [ %saved, %entry ], [ %row_next, %stepped ]")
+        code.do("%j = phi i64 [ 0, %ready ], [ %j_next, %stepped ]")
+        code.do("%wait = phi i64 [ %every, %ready ], [ %waits, %stepped ]")
+        code.do("%row = phi ptr [ %saved, %ready ], [ %row_next, %stepped ]")
         self._stages(half, h, sixth, limit)
         self._save()
         self._move("store", "%x", "%state", str(8 * layout.state), layout.state)
         code.lines += self.release
-        return code.function(f"@arms_{self.lane.width}(ptr %fields, i64 %arm)")
+        return code.status(f"@arms_{self.lane.width}(ptr %fields, i64 %arm)")
 
     def _workspace(self) -> list[str]:
         """%in, %out, %scratch and, behind it, the other blocks of columns."""
@@ -351,9 +356,9 @@ class _Arms:
 
 
 def _advance_ir(name: str, width: int) -> str:
-    """Full registers of arms, then the rest one by one."""
+    """Full registers of arms, then the rest one by one; 0, or 1 where there was no memory."""
     lines: Sequence[str] = [
-        f"define void @advance_{name}(ptr %fields) {{",
+        f"define i64 @advance_{name}(ptr %fields) {{",
         "entry:",
         "  %environment = alloca [128 x i8], align 16",
         "  %kept = call i32 @fegetenv(ptr %environment)",
@@ -362,24 +367,31 @@ def _advance_ir(name: str, width: int) -> str:
         "  %last = load i64, ptr %last_place",
         "  br label %wide_test",
         "wide_test:",
-        "  %i = phi i64 [ %first, %entry ], [ %i_next, %wide ]",
+        "  %i = phi i64 [ %first, %entry ], [ %i_next, %wide_done ]",
         f"  %i_next = add i64 %i, {width}",
         "  %fits = icmp sle i64 %i_next, %last",
         "  br i1 %fits, label %wide, label %single_test",
         "wide:",
-        f"  call void @arms_{width}(ptr %fields, i64 %i)",
+        f"  %wide_bad = call i64 @arms_{width}(ptr %fields, i64 %i)",
+        "  %wide_stop = icmp ne i64 %wide_bad, 0",
+        "  br i1 %wide_stop, label %end, label %wide_done",
+        "wide_done:",
         "  br label %wide_test",
         "single_test:",
-        "  %s = phi i64 [ %i, %wide_test ], [ %s_next, %single ]",
+        "  %s = phi i64 [ %i, %wide_test ], [ %s_next, %single_done ]",
         "  %left = icmp slt i64 %s, %last",
         "  br i1 %left, label %single, label %end",
         "single:",
-        "  call void @arms_1(ptr %fields, i64 %s)",
+        "  %single_bad = call i64 @arms_1(ptr %fields, i64 %s)",
+        "  %single_stop = icmp ne i64 %single_bad, 0",
+        "  br i1 %single_stop, label %end, label %single_done",
+        "single_done:",
         "  %s_next = add i64 %s, 1",
         "  br label %single_test",
         "end:",
+        "  %status = phi i64 [ 0, %single_test ], [ 1, %wide ], [ 1, %single ]",
         "  %restored = call i32 @fesetenv(ptr %environment)",
-        "  ret void",
+        "  ret i64 %status",
         "}",
     ]
     return "\n".join(lines) + "\n"

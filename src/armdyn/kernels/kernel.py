@@ -14,7 +14,7 @@ import numpy as np
 
 from armdyn.kernels import cache
 from armdyn.kernels.arrays import checked_inputs, checked_out
-from armdyn.kernels.gufunc import make_gufunc
+from armdyn.kernels.gufunc import failures, make_gufunc
 from armdyn.kernels.loop import module_ir
 from armdyn.kernels.machine import compile_ir, is_full, load_object, loaded, lock, toolchain, vector_bytes
 from armdyn.kernels.single import layout_is_known, make_single, single_ir
@@ -132,12 +132,30 @@ class Kernel:
         float32 = all(x.dtype == _FLOAT32 for x in inputs)
         dtype, gufunc = (_FLOAT32, self.float32) if float32 else (_FLOAT64, self.float64)
         targets = None if out is None else checked_out(out, batch, self.outputs)
-        if self._is_large(batch) and not _overlap(inputs, targets):
-            outputs = self._outputs(targets, batch, dtype)
-            if outputs is not None:
-                call_in_slices(gufunc, inputs, outputs, batch)
-                return outputs[0] if len(outputs) == 1 else tuple(outputs)
-        return gufunc(*inputs) if targets is None else gufunc(*inputs, out=targets)
+        before = failures()
+        result = self._in_slices(gufunc, inputs, targets, batch, dtype)
+        if result is None:
+            result = gufunc(*inputs) if targets is None else gufunc(*inputs, out=targets)
+        if failures() != before:
+            raise MemoryError(f"{self.name}: no memory to work in")
+        return result
+
+    def _in_slices(
+        self,
+        gufunc: Any,
+        inputs: Sequence[np.ndarray],
+        targets: Sequence[Any] | None,
+        batch: Shape,
+        dtype: np.dtype[Any],
+    ) -> Any:
+        """A large batch on several threads; None for what is left to one."""
+        if not self._is_large(batch) or _overlap(inputs, targets):
+            return None
+        outputs = self._outputs(targets, batch, dtype)
+        if outputs is None:
+            return None
+        call_in_slices(gufunc, inputs, outputs, batch)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _evaluated(self, arrays: Sequence[Any], out: Any) -> Any:
         """By the evaluator that defines what a program means: nothing is compiled."""

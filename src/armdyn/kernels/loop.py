@@ -3,7 +3,8 @@
 Rows come with any strides. Whole registers are loaded and transposed where the entries of a row lie side by
 side; otherwise entries are fetched one by one. What is left over after full registers takes the scalar body.
 The floating-point flags are left as they were found: a NaN or a singular row shows in its row, not as a
-warning.
+warning. A loop has no way to say that something went wrong; where there is no memory for what it works in, it
+leaves the rows alone and counts that in the number `data` points to.
 """
 
 from __future__ import annotations
@@ -192,8 +193,8 @@ def _loop_ir(name: str, lane: Lane, shapes: Sequence[Shape], inputs: int, slots:
     lines = [
         f"define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data) {{",
         "entry:",
-        *workspace,
         "  %environment = alloca [128 x i8], align 16",
+        *workspace,
         "  %saved = call i32 @fegetenv(ptr %environment)",
         "  %rows = load i64, ptr %dims",
     ]
@@ -205,7 +206,7 @@ def _loop_ir(name: str, lane: Lane, shapes: Sequence[Shape], inputs: int, slots:
         else:
             start_out += operand.size
     w = lane.width
-    lines += ["  br label %wide_test", "wide_test:", "  %i = phi i64 [ 0, %entry ], [ %i_next, %wide_done ]"]
+    lines += ["  br label %wide_test", "wide_test:", "  %i = phi i64 [ 0, %ready ], [ %i_next, %wide_done ]"]
     lines += [f"  %i_next = add i64 %i, {w}", "  %fits = icmp ule i64 %i_next, %rows"]
     lines += ["  br i1 %fits, label %wide, label %single_test", "wide:", "  br label %wide_0"]
     lines += _pass_ir(operands, "wide", "%i", w, lane.scalar)
@@ -216,6 +217,7 @@ def _loop_ir(name: str, lane: Lane, shapes: Sequence[Shape], inputs: int, slots:
     lines += _pass_ir(operands, "single", "%s", 1, lane.scalar)
     lines += ["single_done:", "  br label %single_test", "end:"]
     lines += ["  %restored = call i32 @fesetenv(ptr %environment)", *release]
+    lines += ["  ret void", "no_memory:", "  %noted = atomicrmw add ptr %data, i64 1 seq_cst"]
     lines += ["  ret void", "}"]
     return (
         "declare i32 @fegetenv(ptr)\ndeclare i32 @fesetenv(ptr)\n"
@@ -232,12 +234,22 @@ ON_THE_STACK = 16 * 1024  # bytes; more might not fit the stack of a thread
 
 
 def workspace_ir(lane: Lane, columns_in: int, columns_out: int, slots: int) -> tuple[list[str], list[str]]:
-    """%in, %out and %scratch in one aligned block, and what gives it back."""
+    """%in, %out and %scratch in one aligned block, and what gives it back.
+
+    Ends in the block %ready; where memory is short it goes to the block %no_memory, which the function has.
+    """
     size = (columns_in + columns_out + slots) * lane.bytes + 64
     small = size <= ON_THE_STACK
-    block = f"alloca [{size} x i8], align 64" if small else f"call ptr @malloc(i64 {size})"
-    lines = [
-        f"  %block = {block}",
+    if small:
+        lines = [f"  %block = alloca [{size} x i8], align 64", "  br label %ready", "ready:"]
+    else:
+        lines = [
+            f"  %block = call ptr @malloc(i64 {size})",
+            "  %missing = icmp eq ptr %block, null",
+            "  br i1 %missing, label %no_memory, label %ready",
+            "ready:",
+        ]
+    lines += [
         "  %address = ptrtoint ptr %block to i64",
         "  %beyond = add i64 %address, 63",
         "  %aligned = and i64 %beyond, -64",

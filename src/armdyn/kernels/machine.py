@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import sys
 import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
+import numpy as np
+
+from armdyn.expression import ArmdynError
 
 _locks = {"llvm": threading.RLock()}  # LLVM's global state is not ours to share
 _engines: list[Any] = []  # engines own the code: they live as long as the process
 _loaded: dict[tuple[str, ...], list[int]] = {}
+_LIBRARY = 256 << 20  # bytes, more than LLVM's own code takes
+_ROOM = 16 << 20  # bytes that LLVM takes at most for small programs
 MOST_LOADED = 10_000  # each takes some of the memory maps a process may have
 
 
@@ -31,16 +36,32 @@ if hasattr(os, "register_at_fork"):  # a fork waits for a compilation under way:
 
 
 @cache
-def _initialized() -> bool:
+def _llvm() -> Any:
+    """LLVM, made ready when it is first needed: without it the evaluator still works."""
+    try:
+        import llvmlite.binding as llvm
+    except (ImportError, OSError) as error:
+        _make_sure_of(_LIBRARY)  # if that is not why
+        raise ArmdynError(
+            f"compiled functions need llvmlite, which cannot be imported ({error}); "
+            "armdyn.set_backend('evaluator') does without"
+        ) from None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return True
+    return llvm
+
+
+def llvm_versions() -> str:
+    """The version of llvmlite, and in brackets that of LLVM."""
+    llvm = _llvm()
+    version = sys.modules["llvmlite"].__dict__["__version__"]
+    return f"{version} (LLVM {'.'.join(map(str, llvm.llvm_version_info))})"
 
 
 @cache
 def cpu() -> tuple[str, str]:
     """Name and features of the processor."""
-    _initialized()
+    llvm = _llvm()
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
@@ -55,19 +76,28 @@ def vector_bytes() -> int:
 
 def toolchain() -> str:
     """What, besides the program, the machine code depends on."""
-    return f"{llvmlite.__version__} {llvm.llvm_version_info} {' '.join(cpu())} {llvm.get_process_triple()}"
+    versions = f"{llvm_versions()} {np.__version__} {sys.version}"
+    return f"{versions} {' '.join(cpu())} {_llvm().get_process_triple()}"
+
+
+def _make_sure_of(size: int) -> None:
+    """MemoryError unless there is room for LLVM and some bytes: without room, LLVM ends the process."""
+    try:
+        mmap.mmap(-1, _ROOM + size).close()
+    except OSError:
+        raise MemoryError("no memory to compile in") from None
 
 
 def compile_ir(ir: str) -> bytes:
     """Object code for this processor. No IR passes: straight-line code gains nothing from them."""
     with lock():
-        _initialized()
-        module = llvm.parse_assembly(ir)
+        _make_sure_of(8 * len(ir))
+        module = _llvm().parse_assembly(ir)
         return _target_machine().emit_object(module)  # type: ignore[no-any-return]
 
 
 def _target_machine() -> Any:
-    name, features = cpu()
+    llvm, (name, features) = _llvm(), cpu()
     target = llvm.Target.from_triple(llvm.get_process_triple())
     return target.create_target_machine(
         cpu=name, features=features, opt=2, reloc="pic", codemodel="jitdefault", jit=True
@@ -82,7 +112,8 @@ def loaded(names: Sequence[str]) -> list[int] | None:
 def load_object(code: bytes, names: Sequence[str]) -> list[int]:
     """The addresses of functions and variables in object code, loaded for the rest of the process."""
     with lock():
-        _initialized()
+        _make_sure_of(8 * len(code))
+        llvm = _llvm()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()

@@ -25,6 +25,7 @@ _TYPE, _DATA, _NDIM, _DIMS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64  # bytes from
 _PLAIN = 0x101  # C-contiguous and aligned
 _EMPTY = 184  # PyArray_Empty in NumPy's array API table
 _METH_FASTCALL = 0x80
+_CONTEXT = 9  # addresses in _context
 _alive: list[Any] = []
 
 
@@ -64,7 +65,7 @@ def layout_is_known() -> bool:
 
 @cache
 def _context() -> list[int]:
-    """Addresses the function needs: array type, float64, PyArray_Empty, Py_IncRef, None, tuple functions."""
+    """Addresses the function needs: array type, float64, PyArray_Empty, Py_IncRef, None, tuples, errors."""
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -83,6 +84,7 @@ def _context() -> list[int]:
         address(api.PyTuple_New),
         address(api.PyTuple_SetItem),
         address(api.Py_DecRef),
+        address(api.PyErr_NoMemory),
     ]
 
 
@@ -90,15 +92,15 @@ def single_ir(program: Program, name: str) -> str:
     """`PyObject *single_NAME(self, args, nargs)` around the scalar body `@body_1`."""
     sizes = [size for _, size in program.inputs]
     shapes = [shape for _, shape in program.outputs]
-    constants = [f"@context_{name} = global [8 x ptr] zeroinitializer"]
+    constants = [f"@context_{name} = global [{_CONTEXT} x ptr] zeroinitializer"]
     for k, shape in enumerate(shapes):
         dims = ", ".join(f"i64 {d}" for d in shape)
         constants.append(f"@dims{k}_{name} = internal constant [{len(shape)} x i64] [{dims}]")
     lines = [
         f"define ptr @single_{name}(ptr %self, ptr %args, i64 %nargs) {{",
         "entry:",
-        *(f"  %cp{k} = getelementptr ptr, ptr @context_{name}, i64 {k}" for k in range(8)),
-        *(f"  %ctx{k} = load ptr, ptr %cp{k}" for k in range(8)),
+        *(f"  %cp{k} = getelementptr ptr, ptr @context_{name}, i64 {k}" for k in range(_CONTEXT)),
+        *(f"  %ctx{k} = load ptr, ptr %cp{k}" for k in range(_CONTEXT)),
         f"  %count = icmp eq i64 %nargs, {len(sizes)}",
         "  br i1 %count, label %check0, label %no",
     ]
@@ -118,7 +120,8 @@ def single_ir(program: Program, name: str) -> str:
         ]
         start += size
     lines += ["  call void @body_1(ptr %in, ptr %out, ptr %scratch)", *_results(shapes, name, release)]
-    lines += ["no:", "  call void %ctx3(ptr %ctx4)", "  ret ptr %ctx4", "}"]
+    lines += ["no:", "  call void %ctx3(ptr %ctx4)", "  ret ptr %ctx4"]
+    lines += ["no_memory:", "  %error = call ptr %ctx8()", "  ret ptr null", "}"]
     declare = WORKSPACE_DECLARATIONS + "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
     return "\n".join([declare, *constants, *lines]) + "\n"
 
@@ -197,7 +200,7 @@ def _results(shapes: list[tuple[int, ...]], name: str, release: list[str]) -> li
 
 def make_single(function: int, context: int, name: str) -> Any:
     """The builtin function at an address; its context is filled in."""
-    values = (ctypes.c_void_p * 8)(*_context())
+    values = (ctypes.c_void_p * _CONTEXT)(*_context())
     ctypes.memmove(context, values, ctypes.sizeof(values))
     definition = _MethodDef(name.encode(), function, _METH_FASTCALL, b"compiled by armdyn")
     _alive.append(definition)

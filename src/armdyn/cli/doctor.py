@@ -1,0 +1,202 @@
+"""The verb `doctor`: what is installed, what works, and what the cache holds."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import typer
+
+from armdyn import __version__
+from armdyn.expression import ArmdynError
+from armdyn.kernels import cache, get_threads, set_backend, set_threads
+from armdyn.kernels.kernel import get_backend
+from armdyn.kernels.machine import cpu, llvm_versions, vector_bytes
+from armdyn.output import one_line
+from armdyn.robot import Robot
+
+_LIMIT = 120  # seconds a trial may take
+
+
+class Finding(NamedTuple):
+    """A line of the diagnosis."""
+
+    what: str
+    text: str
+    works: bool = True
+
+
+def doctor(
+    clear_cache: Annotated[
+        bool, typer.Option("--clear-cache", help="Remove the compiled functions.")
+    ] = False,
+) -> None:
+    """Say what is installed, which backends work, and where the cache is. Ends with 1 if something fails."""
+    if clear_cache:
+        _clear()
+        return
+    works = True
+    for finding in _findings():
+        print(f"{finding.what + ':':<14}{one_line(finding.text)}", flush=True)
+        works &= finding.works
+    if not works:
+        raise typer.Exit(1)
+
+
+def _clear() -> None:
+    try:
+        folder = cache.cache_folder()
+    except RuntimeError as error:
+        raise ArmdynError(f"cache: {error}") from None
+    count, size = cache.clear()
+    print(f"removed {count} files, {_megabytes(size)}, from {one_line(str(folder))}")
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding("armdyn", f"{__version__}, in {Path(__file__).parent.parent}")
+    yield Finding("Python", f"{platform.python_version()} ({platform.platform()})")
+    yield from _packages()
+    yield _found("processor", _processor)
+    yield _found("threads", lambda: str(get_threads()))
+    for what in ("evaluator", "compiled", "parallel"):
+        yield _found(what, partial(_tried, what))
+    yield from _cache()
+
+
+def _found(what: str, find: Callable[[], str]) -> Finding:
+    """Whatever goes wrong in finding something out is what is found."""
+    try:
+        return Finding(what, find())
+    except Exception as error:
+        return Finding(what, f"FAILS: {str(error) or type(error).__name__}", False)
+
+
+# ---- packages ----------------------------------------------------------------------------------------------
+
+
+def _packages() -> Iterator[Finding]:
+    """Each requirement with its version; those of an extra, which need not be there, in one line."""
+    try:
+        requirements = metadata.requires("armdyn") or []
+    except metadata.PackageNotFoundError:
+        yield Finding("packages", "unknown: armdyn is not installed, only found")
+        return
+    extras: dict[str, list[str]] = {}
+    for requirement in requirements:
+        name = re.match(r"[\w.-]+", requirement)
+        extra = re.search(r"extra\s*==\s*['\"]([\w-]+)", requirement)
+        if name is not None and extra is not None:
+            extras.setdefault(extra[1], []).append(f"{name[0]} {_version_of(name[0]) or 'missing'}")
+        elif name is not None:
+            yield _found(name[0], partial(_required, name[0]))
+    for extra_name, found in sorted(extras.items()):
+        yield Finding(f"[{extra_name}]", ", ".join(found) + " (optional)")
+
+
+def _required(name: str) -> str:
+    version = llvm_versions() if name == "llvmlite" else _version_of(name)
+    if version is None:
+        raise ArmdynError("not installed")
+    return version
+
+
+def _version_of(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    size = vector_bytes()
+    return f"{cpu()[0]} ({platform.machine()}), {size // 8} doubles to a register of {8 * size} bits"
+
+
+# ---- backends ----------------------------------------------------------------------------------------------
+
+
+def _tried(what: str) -> str:
+    """Machine code is run in a process of its own: what ends it does not end the doctor. No cache is used."""
+    if what == "evaluator":
+        trial(what)
+        return "works"
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "ARMDYN_CACHE": folder, "ARMDYN_CACHE_SIZE": "", "ARMDYN_THREADS": ""}
+        environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+        code = f"from armdyn.cli.doctor import trial; trial({what!r})"
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_LIMIT,
+            check=False,
+        )
+    if done.returncode < 0:
+        raise ArmdynError(f"ended by {signal.Signals(-done.returncode).name}")
+    if done.returncode:
+        raise ArmdynError((done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1])
+    return "works"
+
+
+def trial(what: str) -> None:
+    """Torques of a small arm by one backend, in double and single precision, against the evaluator's."""
+    robot = Robot.load("planar")
+    rows = 20_000 if what == "parallel" else 20
+    inputs = np.random.default_rng(1).uniform(-1, 1, (3, rows, robot.n))
+    used = get_backend()
+    set_backend("evaluator")
+    try:
+        expected = robot.inverse_dynamics(*inputs)
+        back = robot.forward_dynamics(inputs[0], inputs[1], expected)
+    finally:
+        set_backend(used)
+    _check("forward after inverse dynamics", back, inputs[2], 1e-9)
+    if what == "evaluator":
+        return
+    set_threads(2 if what == "parallel" else 1)
+    _check("double precision", robot.inverse_dynamics(*inputs), expected, 1e-12)
+    _check("a single call", robot.inverse_dynamics(*inputs[:, 0]), expected[0], 1e-12)
+    _check("single precision", robot.inverse_dynamics(*inputs.astype(np.float32)), expected, 1e-4)
+
+
+def _check(what: str, found: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
+    error = float(np.abs(found - expected).max() / np.abs(expected).max())
+    if not error <= tolerance:
+        raise ArmdynError(f"{what}: off by {error:.1e} of the largest")
+
+
+# ---- cache -------------------------------------------------------------------------------------------------
+
+
+def _cache() -> Iterator[Finding]:
+    try:
+        state = cache.state()
+    except (ArmdynError, RuntimeError) as error:  # RuntimeError: a user without a home
+        yield Finding("cache", f"FAILS: {error}", False)
+        return
+    held = f"{state.files} files, {_megabytes(state.size)} of at most {_megabytes(state.bound)}"
+    yield Finding("cache", f"{state.folder}, {held}")
+    if state.problem:
+        yield Finding("cache use", f"FAILS: {state.problem}; every process compiles anew", False)
+    elif not state.bound:
+        yield Finding("cache use", "nothing is kept: ARMDYN_CACHE_SIZE is 0")
+    else:
+        yield Finding("cache use", "works")
+    yield Finding("to clear it", "armdyn doctor --clear-cache")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.4g} MB"

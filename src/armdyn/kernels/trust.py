@@ -1,0 +1,65 @@
+"""Who could have written a file: machine code is run only if nobody but this user and root could.
+
+As OpenSSH does with keys: a folder that others can write is refused, and so is one below such a folder, for
+whoever can write the one above can put another in its place. A sticky folder, such as /tmp, lets nobody do
+that to what belongs to this user. Windows has no such modes; its cache folder is the user's own.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_READ_AS_IT_IS = sum(
+    getattr(os, flag, 0) for flag in ("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+)  # no link is followed, and no pipe waited for
+
+
+class UntrustedError(Exception):
+    """Others could have written what is to be read; the message says why."""
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder, given without links, to which others could bring files. It need not exist yet."""
+    for place in (folder, *folder.parents):
+        try:
+            info = place.lstat()
+        except FileNotFoundError:
+            continue
+        sticky = place != folder and info.st_mode & stat.S_ISVTX
+        _check_owner(place, info, 0 if sticky else _OTHERS_WRITE)
+
+
+def make_folder(folder: Path) -> None:
+    """The folder and those above it, each for this user only."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    for place in reversed(missing):
+        place.mkdir(mode=0o700, exist_ok=True)
+
+
+def read_own(path: Path) -> bytes:
+    """The content of a regular file that only this user or root could have written."""
+    try:
+        handle = os.open(path, _READ_AS_IT_IS)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UntrustedError(f"'{path}' is a link") from None
+        raise
+    with os.fdopen(handle, "rb") as file:
+        info = os.fstat(handle)
+        if not stat.S_ISREG(info.st_mode):
+            raise UntrustedError(f"'{path}' is no regular file")
+        _check_owner(path, info, _OTHERS_WRITE)
+        return file.read()
+
+
+def _check_owner(path: Path, info: os.stat_result, forbidden: int) -> None:
+    if not hasattr(os, "geteuid"):
+        return
+    if info.st_uid not in (0, os.geteuid()):
+        raise UntrustedError(f"'{path}' belongs to another user (number {info.st_uid})")
+    if info.st_mode & forbidden:
+        raise UntrustedError(f"others can write '{path}' (chmod go-w would end that)")
