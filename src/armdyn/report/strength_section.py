@@ -184,7 +184,7 @@ def add_fall(page: Page, robot: Robot, trajectory: Trajectory) -> None:
     text += ["The simulation accounts for all energy to ", _power_of_ten(drift)]
     text.append(" of the largest kinetic energy.")
     if not run.completed:
-        text.append(f" It stopped early: {run.message}.")
+        text.append(f" It is not complete: {run.message}.")
     section.add(page.figure(plot_energy(run), "energies of the simulated arm over time", *text))
 
 

@@ -28,7 +28,8 @@ from armdyn.simulation.trace import SPEED_LIMIT, Stop, Trace
 LOOKS = 4  # at how many instants of a step changes of mode are looked for
 BEYOND = 1e-11  # of half the distance of the levels: friction exactly at its level still holds
 MOST_AT_ONCE = 50  # changes of mode at one instant before it counts as a failure
-STEPS, STEPS_A_SECOND = 100_000, 10_000  # as many are taken where the user does not say
+STEPS, STEPS_A_SECOND = 50_000, 20_000  # as many are tried where the user does not say
+EVALUATIONS = 12  # of the rates, for a step of DOP853 taken or tried in vain
 CHANGE = 10  # steps that a change of mode counts as, by the time it takes
 
 
@@ -82,6 +83,8 @@ def integrate_adaptive(
         if reason is not None:
             y = motion.y
             kept = dict(zip(works, y[2 * n :].tolist(), strict=True)) if motion.at_limit else None
+            if not motion.at_limit:
+                reason = f"{reason} at t = {motion.t:.6g} s"
             trace.stops.append(Stop(k, motion.t, y[:n], y[n : 2 * n], reason, kept))
     return trace
 
@@ -111,6 +114,7 @@ class _Motion:
         self.rtol, self.atol = effort.rtol, np.full(len(self.y), effort.atol)
         self.atol[2 * plant.n :] = max(effort.rtol, effort.atol)  # J
         self.longest = actuation.longest_step(grid.output)
+        self.last = 0.0  # step
         self.taken, self.most = 0, effort.most(grid.duration, self.longest)
         self.limits, self.watched = limits, list(limits.watch.joints)
         self.passed: list[LimitPassed] = []
@@ -184,10 +188,8 @@ class _Motion:
         solver = self._solver(self.t, self.y, self.end)
         while solver.status == "running":
             if self.taken >= self.most:
-                return self._used_up(solver.step_size)
-            self.taken += 1
-            with np.errstate(all="ignore"):
-                solver.step()
+                return self._used_up()
+            self._step(solver)
             if solver.status == "failed":
                 return "the step became too small"
             if not np.abs(solver.y[self.n : 2 * self.n]).max() <= SPEED_LIMIT:
@@ -210,12 +212,20 @@ class _Motion:
             self.rate, t, y, end, rtol=self.rtol, atol=self.atol, first_step=first, max_step=self.longest
         )
 
-    def _used_up(self, step: float | None) -> str:
+    def _step(self, solver: DOP853) -> None:
+        """A step; what was tried in vain counts too."""
+        before = solver.nfev
+        with np.errstate(all="ignore"):
+            solver.step()
+        self.taken += max(1, (solver.nfev - before) // EVALUATIONS)
+        self.last = solver.step_size or 0.0
+
+    def _used_up(self) -> str:
         """Why the steps did not suffice."""
-        changes = len(self.events)
-        cause = f"steps of {step:.2g} s, as for something stiff" if step else "its steps"
-        if changes * CHANGE > self.most / 2:
-            cause = f"{changes:,} changes between sticking and slipping, as in a chatter"
+        cause = f"steps as short as {self.last:.2g} s, as for something stiff or torques that jump,"
+        recent = self.events[-10:]
+        if len(recent) == 10 and self.t - recent[0].time < 1e-3 * self.grid.duration:
+            cause = f"{len(self.events):,} changes between sticking and slipping, as in a chatter,"
         return f"max_steps ({self.most:,}) are used up by {cause}"
 
     def _keep_at_start(self) -> None:
@@ -248,7 +258,7 @@ class _Motion:
                 self._keep(dense, t)
                 self.t, self.y = self._state_at(self.t, t)
                 self.at_limit = True
-                return self.limits.text(passed)
+                return passed.text
         return None
 
     def _left(self, watched: Watched, above: bool, t: float) -> LimitPassed:
@@ -324,8 +334,7 @@ class _Motion:
             return t, self.y.copy()
         solver = self._solver(start, self.y, t, t - start)
         while solver.status == "running" and self.taken < self.most:
-            self.taken += 1
-            solver.step()
+            self._step(solver)
         return float(solver.t), np.array(solver.y)
 
     def _polished(

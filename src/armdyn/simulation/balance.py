@@ -8,7 +8,7 @@ import numpy as np
 
 from armdyn.simulation.run import Run
 
-OFF = 0.1  # of the energy exchanged: more than this unexplained, and the motion is not the robot's
+OFF = 0.05  # of the energy exchanged: more than this unexplained, and the motion is not the robot's
 ROUNDING = 1e-9  # of the energies themselves: what may be unexplained where hardly any is exchanged
 STATES = 200_000  # of so many, about, energies are looked at; and at no less than LEAST instants
 LEAST = 20

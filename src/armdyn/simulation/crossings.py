@@ -16,11 +16,16 @@ Dense: TypeAlias = Callable[[float], np.ndarray]  # the state at an instant of t
 
 def first_zero(margin: Callable[[float], float], a: float, b: float) -> float:
     """Where a margin that is positive at a and negative at b is zero; the end where it already is."""
-    if margin(a) <= 0:
+    ends = {a: margin(a), b: margin(b)}  # asked once: a torque with noise in it answers anew each time
+    if ends[a] <= 0:
         return a
-    if margin(b) >= 0:  # dense output and step differ by rounding
+    if not ends[b] < 0:  # dense output and step differ by rounding
         return b
-    return float(brentq(margin, a, b, xtol=1e-15 + 1e-15 * b, rtol=8.9e-16))
+
+    def known(t: float) -> float:
+        return ends[t] if t in ends else margin(t)
+
+    return float(brentq(known, a, b, xtol=1e-15 + 1e-15 * b, rtol=8.9e-16))
 
 
 @dataclass(frozen=True, eq=False)

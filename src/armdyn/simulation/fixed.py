@@ -186,12 +186,12 @@ def _stops(
     n, stops = layout.n, []
     for k in np.flatnonzero(state[:, layout.saved] == 0):
         x = state[k]
-        reason, kept = "it diverged", None
+        time = grid.time(x[layout.saved + 1])
+        reason, kept = f"it diverged at t = {time:.6g} s", None
         passed = _passed(limits, x[None, layout.passed :], grid, ())
         if passed and limits.watch.stops:
-            reason = limits.text(passed[0])
+            reason = passed[0].text
             kept = dict(zip(works, x[layout.quadratures : layout.saved].tolist(), strict=True))
-        time = grid.time(x[layout.saved + 1])
         stops.append(Stop(int(k), time, x[:n], x[n : 2 * n], reason, kept))
     return stops
 

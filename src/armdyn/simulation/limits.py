@@ -57,18 +57,15 @@ class PositionLimits:
 
     def passed(self, joint: int, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
         bounds = self.bounds.upper if above else self.bounds.lower
-        return LimitPassed(time, joint, joint_name(self.robot, joint), float(bounds[joint]), arm)
-
-    def text(self, passed: LimitPassed) -> str:
-        unit = "rad" if self.robot.model.moving[passed.joint].joint == "revolute" else "m"
-        return f"{passed.name} passes its limit of {passed.limit:.6g} {unit}"
+        unit = "rad" if self.robot.model.moving[joint].joint == "revolute" else "m"
+        return LimitPassed(time, joint, joint_name(self.robot, joint), float(bounds[joint]), unit, arm)
 
     def warning(self, passed: Sequence[LimitPassed], batch: tuple[int, ...]) -> str:
         """Which joints pass which limits when; of a batch, the first arm and how many do."""
         first: dict[int, LimitPassed] = {}
         for one in passed:
             first.setdefault(one.joint, one)
-        texts = [f"{self.text(one)} at t = {one.time:.6g} s" for one in first.values()]
+        texts = [one.text for one in first.values()]
         if batch:
             arms = len({one.arm for one in passed})
             texts = [f"{text} in arm {one.arm}" for text, one in zip(texts, first.values(), strict=True)]

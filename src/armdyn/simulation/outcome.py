@@ -98,7 +98,7 @@ def _message(stops: list[Stop], batch: tuple[int, ...]) -> str:
     shown = []
     for stop in stops[:3]:
         state = f"q = {_text(stop.q)}, qd = {_text(stop.qd)}"
-        shown.append(f"{_arm(stop.arm, batch)}{stop.reason} at t = {stop.time:.6g} s, {state}")
+        shown.append(f"{_arm(stop.arm, batch)}{stop.reason}, {state}")
     if len(stops) > len(shown):
         shown.append(f"and {len(stops) - len(shown)} more arms")
     return "; ".join(shown)

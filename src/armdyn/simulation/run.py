@@ -31,8 +31,13 @@ class LimitPassed(NamedTuple):
     time: float  # s, interpolated
     joint: int  # its place in q
     name: str
-    limit: float  # rad or m
+    limit: float
+    unit: str  # rad or m
     arm: tuple[int, ...] = ()  # which of a batch
+
+    @property
+    def text(self) -> str:
+        return f"{self.name} passes its limit of {self.limit:.6g} {self.unit} at t = {self.time:.6g} s"
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,7 +50,7 @@ def simulate(
     less than three outputs or a hundredth of the time "adaptive" may overlook. They cannot write to it.
 
     Methods: "adaptive", of order 8 to `rtol` and `atol`, arm by arm, in at most `max_steps` steps each
-    (default: 100 000, and 10 000 for every second); "rk4", fixed steps of `step`, compiled, all arms at once,
+    (default: 50 000, and 20 000 for every second); "rk4", fixed steps of `step`, compiled, all arms at once,
     of fourth order; with dry friction of first order where a joint stops, starts or turns round. States are
     kept every `output` seconds (default: `step`) and at the end; where steps do not fit, the one before is
     shorter.
