@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from armdyn.kernels.integrator_code import Code
-from armdyn.kernels.integrator_layout import FIELDS, Layout, Programs, rounds
+from armdyn.kernels.integrator_layout import FIELDS, Layout, Programs, Watched, rounds
 from armdyn.kernels.lane import Lane
 from armdyn.kernels.llvm import named_body_ir, routines_ir, scratch_slots
 from armdyn.kernels.loop import (
@@ -101,25 +101,47 @@ def _finish_ir(layout: Layout, lane: Lane) -> str:
 
 
 def _watch(code: Code, layout: Layout, alive: str) -> str:
-    """Note joints that leave their ranges in this step, with %x before it and %sum after; who goes on."""
+    """Note joints that are out of their ranges after a step, from %x before to %sum after it; who goes on.
+
+    What is done for a joint that has just left its range is jumped over where none is out of it.
+    """
     T, mask, constant = code.lane.type, code.lane.mask, code.lane.constant
-    goes_on, zero = alive, constant(0.0)
-    for k, (joint, lower, upper) in enumerate(layout.watch.joints, layout.passed):
-        old, new, noted = code.load("%x", joint), code.load("%sum", joint), code.load("%x", k)
-        above = code(f"fcmp ogt {T} {new}, {constant(upper)}")
-        beyond = code(f"or {mask} {above}, {code(f'fcmp olt {T} {new}, {constant(lower)}')}")
-        bound = code.select(above, constant(upper), constant(lower))
-        way = code.arithmetic("fsub", new, old)
-        part = code.arithmetic("fdiv", code.arithmetic("fsub", bound, old), way)
-        begun = code.arithmetic("fadd", code.load("%x", layout.saved + 1), constant(1.0))
-        instant = code.arithmetic("fadd", begun, part)
-        signed = code.select(above, instant, code.arithmetic("fsub", zero, instant))
-        fresh = code(f"and {mask} {alive}, {code(f'fcmp oeq {T} {noted}, {zero}')}")
-        noted = code.select(code(f"and {mask} {fresh}, {beyond}"), signed, noted)
-        code.store(noted, "%x", k)
-        if layout.watch.stops:
-            goes_on = code(f"and {mask} {goes_on}, {code(f'fcmp oeq {T} {noted}, {zero}')}")
-    return goes_on
+    if not layout.watch.joints:
+        return alive
+    beyond = []
+    for joint, lower, upper in layout.watch.joints:
+        new = code.load("%sum", joint)
+        below = code(f"fcmp olt {T} {new}, {constant(lower)}")
+        beyond.append(code(f"or {mask} {below}, {code(f'fcmp ogt {T} {new}, {constant(upper)}')}"))
+    some = beyond[0]
+    for one in beyond[1:]:
+        some = code(f"or {mask} {some}, {one}")
+    leaving = code(f"and {mask} {alive}, {some}")
+    code.do(f"br i1 {code.any(leaving)}, label %beyond, label %within")
+    code.label("beyond")
+    for k, (watched, out) in enumerate(zip(layout.watch.joints, beyond, strict=True), layout.passed):
+        _note(code, layout, watched, k, code(f"and {mask} {alive}, {out}"))
+    code.do("br label %within")
+    code.label("within")
+    if not layout.watch.stops:
+        return alive
+    zeros = "false" if code.lane.width == 1 else "zeroinitializer"
+    return code(f"select {mask} {leaving}, {mask} {zeros}, {mask} {alive}")
+
+
+def _note(code: Code, layout: Layout, watched: Watched, k: int, out: str) -> None:
+    """When a joint that is out of its range left it first, by a straight line through the step."""
+    T, constant, zero = code.lane.type, code.lane.constant, code.lane.constant(0.0)
+    old, new, noted = code.load("%x", watched.joint), code.load("%sum", watched.joint), code.load("%x", k)
+    above = code(f"fcmp ogt {T} {new}, {constant(watched.upper)}")
+    bound = code.select(above, constant(watched.upper), constant(watched.lower))
+    way = code.arithmetic("fsub", new, old)
+    part = code.arithmetic("fdiv", code.arithmetic("fsub", bound, old), way)
+    begun = code.arithmetic("fadd", code.load("%x", layout.saved + 1), constant(1.0))
+    instant = code.arithmetic("fadd", begun, part)
+    signed = code.select(above, instant, code.arithmetic("fsub", zero, instant))
+    fresh = code(f"and {code.lane.mask} {out}, {code(f'fcmp oeq {T} {noted}, {zero}')}")
+    code.store(code.select(fresh, signed, noted), "%x", k)
 
 
 def _masked_ir(layout: Layout, lane: Lane) -> str:

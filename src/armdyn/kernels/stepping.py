@@ -70,17 +70,17 @@ def _step(
 
 
 def _watch(layout: Layout, state: np.ndarray, new: np.ndarray, alive: np.ndarray) -> np.ndarray:
-    """Note joints that leave their ranges in this step; who goes on."""
+    """Note joints that are out of their ranges after this step; who goes on."""
     goes_on = alive
     for k, (joint, lower, upper) in enumerate(layout.watch.joints, layout.passed):
         x, y, noted = state[:, joint], new[:, joint], state[:, k]
         above = y > upper
         part = (np.where(above, upper, lower) - x) / (y - x)
         instant = np.where(above, 1.0, -1.0) * (state[:, layout.saved + 1] + 1.0 + part)
-        left = alive & (noted == 0) & (above | (y < lower))
-        noted[:] = np.where(left, instant, noted)
+        out = alive & (above | (y < lower))
+        noted[:] = np.where(out & (noted == 0), instant, noted)
         if layout.watch.stops:
-            goes_on = goes_on & (noted == 0)
+            goes_on = goes_on & ~out
     return goes_on
 
 

@@ -56,9 +56,16 @@ class PositionLimits:
                 )
 
     def passed(self, joint: int, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
+        name, unit = self._names[joint]
         bounds = self.bounds.upper if above else self.bounds.lower
-        unit = "rad" if self.robot.model.moving[joint].joint == "revolute" else "m"
-        return LimitPassed(time, joint, joint_name(self.robot, joint), float(bounds[joint]), unit, arm)
+        return LimitPassed(time, joint, name, float(bounds[joint]), unit, arm)
+
+    @cached_property
+    def _names(self) -> list[tuple[str, str]]:
+        """How each joint is called, and the unit of its position."""
+        moving = self.robot.model.moving
+        units = ("rad" if link.joint == "revolute" else "m" for link in moving)
+        return [(joint_name(self.robot, j), unit) for j, unit in enumerate(units)]
 
     def warning(self, passed: Sequence[LimitPassed], batch: tuple[int, ...]) -> str:
         """Which joints pass which limits when; of a batch, the first arm and how many do."""
