@@ -63,7 +63,8 @@ def start(robot: Robot, arms: int) -> tuple[np.ndarray, np.ndarray]:
 def batch(robot: Robot, rivals: dict[str, Any], arms: int, steps: int, rounds: int) -> list[Figure]:
     """Thousands of arms, all steps in one call."""
     q, qd = start(robot, arms)
-    own = partial(simulate, robot, q, qd, steps * STEP, method="rk4", step=STEP, output=steps * STEP)
+    fixed = partial(simulate, robot, method="rk4", step=STEP, limits="ignore")
+    own = partial(fixed, q, qd, steps * STEP, output=steps * STEP)
     everything = get_threads()
     figures = []
     for count in dict.fromkeys((1, everything)):
@@ -87,8 +88,8 @@ def one_arm(robot: Robot, rivals: dict[str, Any], steps: int, rounds: int) -> tu
     """One arm, every state kept; and how far from the truth everyone ends."""
     q, qd = (x[0] for x in start(robot, 1))
     duration = steps * STEP
-    own = partial(simulate, robot, q, qd, duration, method="rk4", step=STEP)
-    truth = simulate(robot, q, qd, duration, rtol=1e-13, atol=1e-14, output=duration)
+    own = partial(simulate, robot, q, qd, duration, method="rk4", step=STEP, limits="ignore")
+    truth = simulate(robot, q, qd, duration, rtol=1e-13, atol=1e-14, output=duration, limits="ignore")
     found = own()
     errors = [f"ours: {_error(found.q[-1], found.qd[-1], truth):.2e}"]
     calls = [Call(own, (), rows=steps)]

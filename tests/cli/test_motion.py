@@ -234,5 +234,44 @@ def test_simulation_that_diverges_keeps_what_it_has_and_fails(tmp_path):
     arguments = ["simulate", "planar", "--duration", "1", "--torque", "1e9, 0", "-o", str(path)]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 1
-    assert "stopped early" in result.output
+    assert "not completed: it diverged" in result.output
     assert 0 < columns(path)["t"][-1] < 1
+
+
+PUMA_FALLS = ("simulate", "puma560", "--from", "0.1, 0.3, -0.2, 0.4, 0.5, 0.1", "--duration", "1.0005")
+PASSED = "joint 2 ('upper arm') passes its limit of -0.785398 rad at t = 0.723263 s"
+
+
+def test_simulate_tells_of_limits_passed_and_of_the_order_of_its_steps(tmp_path):
+    path = tmp_path / "run.csv"
+    printed = run(*PUMA_FALLS, "--method", "rk4", "-o", path)
+    assert printed.count(PASSED) == 1
+    assert "they are of first order" in printed
+    t = columns(path)["t"]
+    np.testing.assert_array_equal(t, [*np.arange(1001) * 1e-3, 1.0005])
+    printed = run(*PUMA_FALLS, "--limits", "ignore", "-o", path)
+    assert "passes its limit" not in printed
+    assert "of first order" not in printed
+
+
+def test_simulate_stops_at_a_limit(tmp_path):
+    path = tmp_path / "run.csv"
+    arguments = [*PUMA_FALLS, "--limits", "stop", "-o", str(path)]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 1
+    assert result.output.count(PASSED) == 1
+    assert columns(path)["t"][-1] == pytest.approx(0.723263, abs=1e-6)
+    assert columns(path)["q2"][-1] == pytest.approx(-np.pi / 4, abs=1e-8)
+
+
+def test_simulate_ends_where_its_steps_are_used_up(tmp_path):
+    path = tmp_path / "run.csv"
+    arguments = ["simulate", "planar", "--duration", "5", "--max-steps", "3", "-o", str(path)]
+    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert result.exit_code == 1
+    assert "not completed: max_steps (3) are used up" in result.output
+
+
+def test_the_help_says_what_order_fixed_steps_have():
+    words = " ".join(run("simulate", "--help").replace("│", " ").split())
+    assert "of first order where a joint stops, starts or turns round" in words

@@ -5,7 +5,7 @@ import pytest
 
 import armdyn
 from armdyn.kernels.integrator import Integrator, Signals
-from armdyn.kernels.integrator_layout import Layout, Programs
+from armdyn.kernels.integrator_layout import Layout, Programs, Watch, Watched
 from armdyn.program import record
 
 NOTHING = Signals(np.zeros((1, 0)), np.zeros((1, 1, 0)))
@@ -234,3 +234,37 @@ def test_code_from_the_cache(fresh_cache):
     again = taken(oscillators(constants=2), q, qd, signals, 1, 5)
     np.testing.assert_array_equal(first[0], again[0])
     assert list(fresh_cache.iterdir()) == files
+
+
+# ---- joints that are watched -------------------------------------------------------------------------------
+
+
+def drifting(stops):
+    """Two joints at constant speed; the second is watched between −1 and 1."""
+    program = record(lambda q, qd: [0 * q[0], 0 * q[0]], [("q", 2), ("qd", 2)], [("qdd", (2,))])
+    watch = Watch((Watched(1, -1.0, 1.0),), stops)
+    return Integrator(Programs(program), Layout(2, 0, 0, 0, 0, watch))
+
+
+@pytest.mark.parametrize("arms", [1, 8, 19])
+@pytest.mark.parametrize("stops", [False, True])
+def test_steps_until_a_joint_leaves_its_range(arms, stops):
+    """|q| reaches 1 after 100/|v| steps of 0.01 s; the first joint may go anywhere."""
+    speed = np.linspace(-7, 6.9, arms)
+    q, qd = np.zeros((arms, 2)), np.stack([np.full(arms, 50.0), speed], -1)
+    for state, saved in by_both(drifting(stops), q, qd, NOTHING, 4, 10):
+        left = 0.4 * np.abs(speed) > 1
+        expected = np.where(left, np.sign(speed) * (1 + 100 / np.abs(speed)), 0)
+        np.testing.assert_allclose(state[:, -1], expected, atol=1e-9)
+        steps = np.where(left & stops, np.ceil(np.abs(expected) - 1 - 1e-9), 40)
+        np.testing.assert_array_equal(state[:, -2], steps)
+        np.testing.assert_array_equal(state[:, -3], 1.0 - (left & stops))
+        np.testing.assert_allclose(state[:, 1], steps * 0.01 * speed, atol=1e-12)
+        np.testing.assert_array_equal(
+            np.isfinite(saved[..., 1]).sum(axis=0), np.where(left & stops, (steps - 1) // 10, 4)
+        )
+
+
+def test_joints_that_start_out_of_their_ranges():
+    q = np.array([[0, 0.5], [0, 1.5], [0, -1.5]])
+    assert drifting(False).start(q, 0 * q)[:, -1].tolist() == [0, 1, -1]

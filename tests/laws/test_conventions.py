@@ -139,6 +139,42 @@ def test_standard_dh_and_modified_dh_and_frames(joints, seed):
         )
 
 
+def points_of_reference(robot, convention, q):
+    """The points (n, 3) about which notation.md says moments at joints are taken."""
+    names = [link.name for link in robot.model.moving]
+    if convention == "dh":
+        return np.array([[0.0, 0, 0]] + [robot.pose(q, name)[:3, 3] for name in names[:-1]])
+    at_zero = np.where(np.eye(robot.n), 0.0, q)  # of a revolute joint the origin stays where it is
+    return np.array([robot.pose(x, name)[:3, 3] for x, name in zip(at_zero, names, strict=True)])
+
+
+@law(
+    st.lists(st.sampled_from(["revolute", "prismatic"]), min_size=1, max_size=5),
+    st.integers(0, 2**32 - 1),
+    examples=10,
+)
+def test_joint_wrenches_of_an_arm_at_rest_and_moments_about_their_points(joints, seed):
+    """The weights of links and motors beyond a joint and the tip wrench, by their levers."""
+    tables = descriptions(joints, seed)
+    rng = np.random.default_rng(seed)
+    q, h = rng.uniform(-2, 2, len(joints)), rng.uniform(-9, 9, 6)
+    for convention, table in tables.items():
+        robot = quietly(lambda table=table: Robot.from_dict(table))
+        points = points_of_reference(robot, convention, q)
+        found = robot.joint_wrenches(q, 0 * q, 0 * q, wrench=h)
+        g, tip = np.array(table["gravity"]), robot.pose(q)[:3, 3]
+        for i, link in enumerate(table["link"]):
+            force, moment = h[:3].copy(), h[3:] + np.cross(tip - points[i], h[:3])
+            for k in range(i, robot.n):
+                T, body = robot.pose(q, table["link"][k]["name"]), table["link"][k]
+                carried = [(x["motor"]["mass"], x["motor"]["position"]) for x in table["link"][k + 1 : k + 2]]
+                for mass, place in [(body["mass"], body["com"]), *carried]:
+                    force -= mass * g
+                    moment -= np.cross(T[:3, :3] @ place + T[:3, 3] - points[i], mass * g)
+            R = robot.pose(q, link["name"])[:3, :3]
+            assert_same(found[i], np.concatenate([R.T @ force, R.T @ moment]), 1e-10)
+
+
 def test_standard_dh_pose_and_the_book():
     """A_i = Rz(ϑ) Tz(d) Tx(a) Rx(α), written out."""
     a, alpha, d, theta = 0.3, 0.7, -0.2, 0.4

@@ -29,6 +29,47 @@ def test_potential_energy_is_zero_at_the_base_origin_and_rises_against_gravity()
 
 
 @law(robots(rotors=ROTORS), generators())
+def test_potential_energy_and_the_masses_that_move(robot, rng):
+    """−Σ m g₀ᵀp over links and motors (7.75), without what is welded to the base or sits on it."""
+    q, _, _ = state(robot, rng)
+    model, number = robot.model, robot.model.number
+    moves = {"base": False}
+    moments = np.zeros(3)
+    for link in model.links:
+        moves[link.name] = link.joint != "fixed" or moves[link.parent]
+    for link in model.links:
+        T, body = robot.pose(q, link.name), link.inertia
+        if moves[link.name]:
+            moments += number(body.mass) * T[:3, 3] + T[:3, :3] @ [number(x) for x in body.moment]
+        if link.motor is not None and moves[link.motor.carrier] and model.rotors != "none":
+            T, place = robot.pose(q, link.motor.carrier), [number(x) for x in link.motor.position]
+            moments += number(link.motor.mass) * (T[:3, :3] @ place + T[:3, 3])
+    gravity = np.array([number(x) for x in model.gravity])
+    assert_same(robot.potential_energy(q), -gravity @ moments, 1e-10)
+
+
+def test_what_the_base_carries_has_no_potential_energy():
+    """A welded column and a motor on the base, both high up: as if they were not there."""
+    turns = {"name": "arm", "joint": "revolute", "origin": {"xyz": [0, 0, 1]}, "axis": [0, 1, 0]}
+    turns |= {"mass": 2, "com": [0.3, 0, 0], "inertia": {"xx": 1, "yy": 1, "zz": 1}}
+    column = {"name": "column", "joint": "fixed", "origin": {"xyz": [0, 0, 5]}, "mass": 70}
+    motor = {
+        "gear": 1,
+        "inertia": 0.1,
+        "mass": 9,
+        "carrier": "base",
+        "position": [0, 0, 4],
+        "axis": [0, 1, 0],
+    }
+    top = {"name": "lamp", "convention": "frames", "gravity": [0, 0, -10]}
+    bare = Robot.from_dict(top | {"link": [turns]})
+    whole = Robot.from_dict(top | {"link": [column, turns | {"parent": "base", "motor": motor}]})
+    for q in ([0.0], [0.4], [-2.0]):
+        assert whole.potential_energy(q) == bare.potential_energy(q)
+    assert bare.potential_energy([0.0]) == 20  # 2 kg, 1 m up
+
+
+@law(robots(rotors=ROTORS), generators())
 def test_power_balance(robot, rng):
     """½ d/dt(q̇ᵀB q̇) = q̇ᵀ(τ − friction − g − Jᵀh_e) (7.50), along a motion from the forward dynamics."""
     q, qd, tau = state(robot, rng)

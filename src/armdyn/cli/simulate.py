@@ -42,6 +42,12 @@ class Method(StrEnum):
     rk4 = "rk4"
 
 
+class AtLimits(StrEnum):
+    warn = "warn"
+    stop = "stop"
+    ignore = "ignore"
+
+
 def simulate(
     robot: RobotArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
@@ -67,8 +73,20 @@ def simulate(
         bool, typer.Option("--saturated", help="The controller keeps to the robot's torque limits.")
     ] = False,
     wrench: WrenchOption = None,
-    method: Annotated[Method, typer.Option(help="Adaptive steps, or compiled fixed ones.")] = Method.adaptive,
+    method: Annotated[
+        Method,
+        typer.Option(
+            help="Adaptive steps, or compiled fixed ones of fourth order; with dry friction these are of "
+            "first order where a joint stops, starts or turns round."
+        ),
+    ] = Method.adaptive,
     step: Annotated[float, typer.Option(help="Time between samples; of rk4, also its step [s].")] = 1e-3,
+    limits: Annotated[
+        AtLimits, typer.Option(help="Where a joint passes a limit of its position: say so, stop, or neither.")
+    ] = AtLimits.warn,
+    max_steps: Annotated[
+        int | None, typer.Option(help="Adaptive steps at most; default: 50 000 and 20 000 a second.")
+    ] = None,
     rotors: RotorsOption = None,
 ) -> None:
     """Simulate the arm under nothing, torques or a controller, and write states, torques and energy."""
@@ -96,6 +114,8 @@ def simulate(
             wrench=wrench_of(wrench),
             method=method.value,
             step=step,
+            limits=limits.value,
+            max_steps=max_steps,
         )
     run.to_csv(output)
     _print_run(loaded, run, target)
@@ -187,5 +207,10 @@ def _print_run(robot: Robot, run: Run, target: Any) -> None:
     )
     if run.events:
         print(f"{len(run.events)} times a joint began to stick or to slip")
+    for passed in run.limits_passed:
+        if passed.text not in run.message:
+            print(passed.text)
+    for note in run.notes:
+        print(note)
     if not run.completed:
-        print(f"stopped early: {run.message}")
+        print(f"not completed: {run.message}")

@@ -43,8 +43,8 @@ class Signals:
 class Integrator:
     """Programs and the layout of their columns, compiled when first used.
 
-    A state is (arms, layout.state): q, q̇, modes, quadratures, 1 while the arm has not diverged, and the
-    number of steps it has taken.
+    A state is (arms, layout.state): q, q̇, modes, quadratures, 1 while the arm goes on, the number of steps
+    it has taken, and when the joints watched left their ranges.
     """
 
     def __init__(self, programs: Programs, layout: Layout) -> None:
@@ -58,6 +58,8 @@ class Integrator:
         if modes is not None:
             state[:, 2 * n : layout.quadratures] = modes
         state[:, layout.saved] = 1.0
+        for k, (joint, lower, upper) in enumerate(layout.watch.joints, layout.passed):
+            state[:, k] = 1.0 * (q[:, joint] > upper) - (q[:, joint] < lower)
         return state
 
     def advance(
@@ -72,7 +74,8 @@ class Integrator:
         """Take every · len(saved) steps of h from `state`, in place; every `every`-th state goes to `saved`.
 
         `saved` is (states, arms, layout.saved), contiguous; an arm with a speed beyond `limit`, or not a
-        number, keeps its last state and is saved as NaN from then on.
+        number, keeps its last state and is saved as NaN from then on; so is one that the watch stops, in the
+        state after that step.
         """
         if get_backend() == "evaluator" or is_full():
             at = signals_at(signals)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from armdyn.kernels.integrator_layout import FIELDS, Layout, Programs, rounds
+from armdyn.kernels.integrator_code import Code
+from armdyn.kernels.integrator_layout import FIELDS, Layout, Programs, Watched, rounds
 from armdyn.kernels.lane import Lane
 from armdyn.kernels.llvm import named_body_ir, routines_ir, scratch_slots
 from armdyn.kernels.loop import (
@@ -43,74 +44,7 @@ def _declarations(lane: Lane) -> str:
     return f"declare {lane.type} @llvm.fabs.{lane.suffix}({lane.type})\n"
 
 
-class _Code:
-    """Lines of a function, with names that do not repeat."""
-
-    def __init__(self, lane: Lane) -> None:
-        self.lane, self.lines, self._count = lane, list[str](), 0
-
-    def __call__(self, text: str) -> str:
-        """An instruction with a result."""
-        self._count += 1
-        name = f"%t{self._count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def do(self, text: str) -> None:
-        self.lines.append(f"  {text}")
-
-    def label(self, name: str) -> None:
-        self.lines.append(f"{name}:")
-
-    def column(self, base: str, k: int | str) -> str:
-        return self(f"getelementptr {self.lane.type}, ptr {base}, i64 {k}")
-
-    def load(self, base: str, k: int) -> str:
-        return self(f"load {self.lane.type}, ptr {self.column(base, k)}, align {self.lane.align}")
-
-    def store(self, value: str, base: str, k: int) -> None:
-        self.do(f"store {self.lane.type} {value}, ptr {self.column(base, k)}, align {self.lane.align}")
-
-    def copy(self, target: str, start: int, source: str, first: int, count: int) -> None:
-        for k in range(count):
-            self.store(self.load(source, first + k), target, start + k)
-
-    def arithmetic(self, op: str, a: str, b: str) -> str:
-        return self(f"{op} contract {self.lane.type} {a}, {b}")
-
-    def select(self, mask: str, a: str, b: str) -> str:
-        T = self.lane.type
-        return self(f"select {self.lane.mask} {mask}, {T} {a}, {T} {b}")
-
-    def moved(self, a: str, factor: str, b: str) -> str:
-        """a + factor · b"""
-        return self.arithmetic("fadd", a, self.arithmetic("fmul", factor, b))
-
-    def splat(self, scalar: str) -> str:
-        T, w = self.lane.type, self.lane.width
-        if w == 1:
-            return scalar
-        one = self(f"insertelement {T} undef, double {scalar}, i32 0")
-        return self(f"shufflevector {T} {one}, {T} undef, <{w} x i32> zeroinitializer")
-
-    def any(self, mask: str) -> str:
-        """Whether a mask holds for any number of the register."""
-        w = self.lane.width
-        if w == 1:
-            return mask
-        bits = self(f"bitcast <{w} x i1> {mask} to i{w}")
-        return self(f"icmp ne i{w} {bits}, 0")
-
-    def function(self, head: str) -> str:
-        return "\n".join([f"define internal void {head} {{", *self.lines, "  ret void", "}", ""])
-
-    def status(self, head: str) -> str:
-        """A function that returns 0, or 1 from its block %no_memory."""
-        end = ["  ret i64 0", "no_memory:", "  ret i64 1", "}", ""]
-        return "\n".join([f"define internal i64 {head} {{", *self.lines, *end])
-
-
-def _derivative(code: _Code, layout: Layout, k: int) -> str:
+def _derivative(code: Code, layout: Layout, k: int) -> str:
     """The time derivative of a saved column: in's q̇, out's q̈ and rates; modes have none."""
     n = layout.n
     if k < n:
@@ -127,7 +61,7 @@ def _moving(layout: Layout) -> list[int]:
 
 def _stage_ir(layout: Layout, lane: Lane, first: bool) -> str:
     """Gather the derivative, and put x + c · derivative in place for the next stage."""
-    code = _Code(lane)
+    code = Code(lane)
     two = lane.constant(2.0)
     for k in _moving(layout):
         d = _derivative(code, layout, k)
@@ -143,8 +77,8 @@ def _stage_ir(layout: Layout, lane: Lane, first: bool) -> str:
 
 
 def _finish_ir(layout: Layout, lane: Lane) -> str:
-    """x + h/6 · sum where the new speeds are within the limit; elsewhere x stays and is marked."""
-    code = _Code(lane)
+    """x + h/6 · sum where the new speeds are within the limit; elsewhere x stays and the arm ends."""
+    code = Code(lane)
     T, n = lane.type, layout.n
     for k in _moving(layout):
         total = code.arithmetic("fadd", code.load("%sum", k), _derivative(code, layout, k))
@@ -153,20 +87,66 @@ def _finish_ir(layout: Layout, lane: Lane) -> str:
     for k in range(n, 2 * n):
         speed = code(f"call {T} @llvm.fabs.{lane.suffix}({T} {code.load('%sum', k)})")
         alive = code(f"and {lane.mask} {alive}, {code(f'fcmp ole {T} {speed}, %limit')}")
+    goes_on = _watch(code, layout, alive)
     for k in _moving(layout):
         code.store(code.select(alive, code.load("%sum", k), code.load("%x", k)), "%x", k)
-    one = code.select(alive, lane.constant(1.0), lane.constant(0.0))
-    code.store(one, "%x", layout.saved)
-    code.store(code.arithmetic("fadd", code.load("%x", layout.saved + 1), one), "%x", layout.saved + 1)
+    one, zero = lane.constant(1.0), lane.constant(0.0)
+    code.store(code.select(goes_on, one, zero), "%x", layout.saved)
+    steps = code.arithmetic("fadd", code.load("%x", layout.saved + 1), code.select(alive, one, zero))
+    code.store(steps, "%x", layout.saved + 1)
     return code.function(
         f"@finish_{lane.width}(ptr noalias %in, ptr noalias %out, ptr noalias %x, ptr noalias %sum, "
         f"{T} %c, {T} %limit)"
     )
 
 
+def _watch(code: Code, layout: Layout, alive: str) -> str:
+    """Note joints that are out of their ranges after a step, from %x before to %sum after it; who goes on.
+
+    What is done for a joint that has just left its range is jumped over where none is out of it.
+    """
+    T, mask, constant = code.lane.type, code.lane.mask, code.lane.constant
+    if not layout.watch.joints:
+        return alive
+    beyond = []
+    for joint, lower, upper in layout.watch.joints:
+        new = code.load("%sum", joint)
+        below = code(f"fcmp olt {T} {new}, {constant(lower)}")
+        beyond.append(code(f"or {mask} {below}, {code(f'fcmp ogt {T} {new}, {constant(upper)}')}"))
+    some = beyond[0]
+    for one in beyond[1:]:
+        some = code(f"or {mask} {some}, {one}")
+    leaving = code(f"and {mask} {alive}, {some}")
+    code.do(f"br i1 {code.any(leaving)}, label %beyond, label %within")
+    code.label("beyond")
+    for k, (watched, out) in enumerate(zip(layout.watch.joints, beyond, strict=True), layout.passed):
+        _note(code, layout, watched, k, code(f"and {mask} {alive}, {out}"))
+    code.do("br label %within")
+    code.label("within")
+    if not layout.watch.stops:
+        return alive
+    zeros = "false" if code.lane.width == 1 else "zeroinitializer"
+    return code(f"select {mask} {leaving}, {mask} {zeros}, {mask} {alive}")
+
+
+def _note(code: Code, layout: Layout, watched: Watched, k: int, out: str) -> None:
+    """When a joint that is out of its range left it first, by a straight line through the step."""
+    T, constant, zero = code.lane.type, code.lane.constant, code.lane.constant(0.0)
+    old, new, noted = code.load("%x", watched.joint), code.load("%sum", watched.joint), code.load("%x", k)
+    above = code(f"fcmp ogt {T} {new}, {constant(watched.upper)}")
+    bound = code.select(above, constant(watched.upper), constant(watched.lower))
+    way = code.arithmetic("fsub", new, old)
+    part = code.arithmetic("fdiv", code.arithmetic("fsub", bound, old), way)
+    begun = code.arithmetic("fadd", code.load("%x", layout.saved + 1), constant(1.0))
+    instant = code.arithmetic("fadd", begun, part)
+    signed = code.select(above, instant, code.arithmetic("fsub", zero, instant))
+    fresh = code(f"and {code.lane.mask} {out}, {code(f'fcmp oeq {T} {noted}, {zero}')}")
+    code.store(code.select(fresh, signed, noted), "%x", k)
+
+
 def _masked_ir(layout: Layout, lane: Lane) -> str:
-    """The columns to be saved: NaN for arms that have diverged."""
-    code = _Code(lane)
+    """The columns to be saved: NaN for arms that have ended."""
+    code = Code(lane)
     alive = code(f"fcmp ogt {lane.type} {code.load('%x', layout.saved)}, {lane.constant(0.0)}")
     for k in range(layout.saved):
         code.store(code.select(alive, code.load("%x", k), lane.constant(float("nan"))), "%sum", k)
@@ -178,7 +158,7 @@ class _Arms:
 
     def __init__(self, programs: Programs, layout: Layout, lane: Lane) -> None:
         self.programs, self.layout, self.lane = programs, layout, lane
-        self.code = _Code(lane)
+        self.code = Code(lane)
 
     def ir(self) -> str:
         code, layout = self.code, self.layout

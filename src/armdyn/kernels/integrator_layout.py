@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from armdyn.program.program import Program
 
@@ -26,12 +27,30 @@ FIELDS = (
 )
 
 
+class Watched(NamedTuple):
+    """A joint whose position is watched, and between which limits it should stay."""
+
+    joint: int
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The joints that are watched, and whether an arm stops after the step in which one leaves its range."""
+
+    joints: tuple[Watched, ...] = ()
+    stops: bool = False
+
+
 @dataclass(frozen=True)
 class Layout:
     """How many columns there are of what.
 
-    State: q, q̇ (n each), modes, quadratures (integrals of rates), then two of the loop's own: 1 while the
-    arm has not diverged, and the number of its steps. Saved: the same without the last two.
+    State: q, q̇ (n each), modes, quadratures (integrals of rates), then those of the loop's own: 1 while the
+    arm goes on (it has not diverged or been stopped), the number of its steps, and for each joint watched
+    0, or when it first left its range: one more than the steps until then, a part of a step included,
+    negative where it fell below the lower limit. Saved: the same without the loop's own.
     """
 
     n: int
@@ -39,6 +58,7 @@ class Layout:
     rates: int
     constants: int
     signal: int
+    watch: Watch = Watch()
 
     @property
     def saved(self) -> int:
@@ -46,6 +66,11 @@ class Layout:
 
     @property
     def state(self) -> int:
+        return self.passed + len(self.watch.joints)
+
+    @property
+    def passed(self) -> int:
+        """Where the instants at which joints left their ranges begin."""
         return self.saved + 2
 
     @property

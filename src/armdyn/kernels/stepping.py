@@ -61,11 +61,27 @@ def _step(
     new[:, : 2 * n] += h / 6 * total[:, : 2 * n]
     new[:, quadratures:] += h / 6 * total[:, 2 * n :]
     alive = (state[:, saved] > 0) & (np.abs(new[:, n : 2 * n]) <= limit).all(axis=-1)
+    goes_on = _watch(layout, state, new, alive)
     state[:, :saved] = np.where(alive[:, None], new, state[:, :saved])
     if layout.modes:
         state[:, n:quadratures] = bodies["settle"](state[:, n:quadratures])
-    state[:, saved] = alive
+    state[:, saved] = goes_on
     state[:, saved + 1] += alive
+
+
+def _watch(layout: Layout, state: np.ndarray, new: np.ndarray, alive: np.ndarray) -> np.ndarray:
+    """Note joints that are out of their ranges after this step; who goes on."""
+    goes_on = alive
+    for k, (joint, lower, upper) in enumerate(layout.watch.joints, layout.passed):
+        x, y, noted = state[:, joint], new[:, joint], state[:, k]
+        above = y > upper
+        part = (np.where(above, upper, lower) - x) / (y - x)
+        instant = np.where(above, 1.0, -1.0) * (state[:, layout.saved + 1] + 1.0 + part)
+        out = alive & (above | (y < lower))
+        noted[:] = np.where(out & (noted == 0), instant, noted)
+        if layout.watch.stops:
+            goes_on = goes_on & ~out
+    return goes_on
 
 
 def _rate(bodies: Mapping[str, Body], layout: Layout, x: np.ndarray, given: np.ndarray) -> np.ndarray:

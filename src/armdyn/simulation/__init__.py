@@ -2,7 +2,7 @@
 
 from armdyn.simulation.controllers import ComputedTorque, Controller, OperationalControl, PDGravity
 from armdyn.simulation.errors import SimulationError, SimulationWarning
-from armdyn.simulation.run import Event, Run
+from armdyn.simulation.run import Event, LimitPassed, Run
 from armdyn.simulation.simulation import simulate
 from armdyn.simulation.targets import TipLine, TipPoint
 
@@ -10,6 +10,7 @@ __all__ = [
     "ComputedTorque",
     "Controller",
     "Event",
+    "LimitPassed",
     "OperationalControl",
     "PDGravity",
     "Run",

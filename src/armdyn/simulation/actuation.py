@@ -13,6 +13,7 @@ from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.controllers import Controller
 from armdyn.simulation.errors import SimulationError
+from armdyn.simulation.frozen import frozen
 from armdyn.simulation.integrand import Drive, Law, tau_as_given
 
 Function: TypeAlias = Callable[[float, np.ndarray, np.ndarray], Any]  # t, q, q̇ -> a vector
@@ -101,7 +102,7 @@ class Actuation:
         """The columns of the drive's signals at times (N,), (N, arms or 1, columns)."""
         parts: list[np.ndarray] = []
         if self.torque.controller is not None:
-            parts += [x[:, None, :] for x in self.torque.controller.signals(t).values()]
+            parts += [x[:, None, :] for x in self.torque.controller.signals(frozen(t)).values()]
         parts += [s.sampled.at(t) for s in (self.torque, self.wrench) if s.sampled is not None]
         return _side_by_side(parts) if parts else np.zeros((1, 1, 0))
 
@@ -122,11 +123,12 @@ class Actuation:
         if source.sampled is not None:
             return np.broadcast_to(source.sampled.at(np.array([t]))[0], shape)
         if source.controller is not None:
-            return np.broadcast_to(source.controller.evaluate(source.gains, t, q, qd), shape)
+            states = (frozen(x) for x in (q, qd))
+            return np.broadcast_to(source.controller.evaluate(source.gains, t, *states), shape)
         if source.function is None:
             return np.zeros(shape)
         n = self.robot.n
-        states = (x.reshape(*self.batch, n) for x in (q, qd))
+        states = (frozen(x.reshape(*self.batch, n)) for x in (q, qd))
         return _answer(name, source.function(t, *states), (*self.batch, source.size)).reshape(shape)
 
     def longest_step(self, output: float) -> float:
@@ -155,7 +157,7 @@ def _answer(name: str, found: Any, shape: tuple[int, ...]) -> np.ndarray:
     if array.shape[-1:] != shape[-1:]:
         raise SimulationError(f"{name}(t, q, qd): expected (..., {shape[-1]}), found {array.shape}")
     try:
-        return np.broadcast_to(array, shape)
+        return np.broadcast_to(array, shape)  # a copy: the function may use its array again
     except ValueError:
         raise SimulationError(f"{name}(t, q, qd): expected {shape}, found {array.shape}") from None
 
@@ -214,7 +216,7 @@ def _source(name: str, given: Any, size: int, batch: tuple[int, ...], duration: 
         return Source(size)
     if isinstance(given, Controller):
         return Source(
-            size, controller=given, gains=tuple(_by_arm(x, batch) for x in given.constants().values())
+            size, controller=given, gains=tuple(frozen(_by_arm(x, batch)) for x in given.constants().values())
         )
     if callable(given) and not isinstance(given, type | Trajectory):
         return Source(size, function=given)

@@ -2,7 +2,8 @@
 
 Within a piece every surface keeps its mode, so the equations are smooth. A piece ends where a sliding surface
 comes to rest or a sticking one needs more friction than there is; the instant is found on the dense output,
-and the step is taken again to end there.
+and the step is taken again to end there. Every piece takes a step and the number of steps is bounded, so that
+something stiff or a chatter ends the motion and not the user's patience.
 """
 
 from __future__ import annotations
@@ -12,24 +13,39 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import DOP853
-from scipy.optimize import brentq
 
+from armdyn.kernels.integrator_layout import Watched
 from armdyn.robot import Robot
 from armdyn.simulation.actuation import Actuation
+from armdyn.simulation.crossings import Span, first_zero
+from armdyn.simulation.grid import Grid
+from armdyn.simulation.limits import PositionLimits
 from armdyn.simulation.plant import Plant
 from armdyn.simulation.progress import Update
-from armdyn.simulation.run import Event, Kind
-from armdyn.simulation.trace import SPEED_LIMIT, Grid, Stop, Trace
+from armdyn.simulation.run import Event, Kind, LimitPassed
+from armdyn.simulation.trace import SPEED_LIMIT, Stop, Trace
 
 LOOKS = 4  # at how many instants of a step changes of mode are looked for
 BEYOND = 1e-11  # of half the distance of the levels: friction exactly at its level still holds
 MOST_AT_ONCE = 50  # changes of mode at one instant before it counts as a failure
+STEPS, STEPS_A_SECOND = 50_000, 20_000  # as many are tried where the user does not say
+EVALUATIONS = 12  # of the rates, for a step of DOP853 taken or tried in vain
+CHANGE = 10  # steps that a change of mode counts as, by the time it takes
 
 
 @dataclass(frozen=True)
-class Tolerance:
-    relative: float
-    absolute: float
+class Effort:
+    """How exact, and at the cost of how many steps for an arm; None: as the duration suggests."""
+
+    rtol: float
+    atol: float
+    max_steps: int | None = None
+
+    def most(self, duration: float, longest: float) -> int:
+        """The bound on steps of which none is longer than `longest`."""
+        if self.max_steps is not None:
+            return self.max_steps
+        return int(STEPS + STEPS_A_SECOND * duration + 2 * duration / longest)
 
 
 def integrate_adaptive(
@@ -38,7 +54,8 @@ def integrate_adaptive(
     qd0: np.ndarray,
     grid: Grid,
     actuation: Actuation,
-    tolerance: Tolerance,
+    limits: PositionLimits,
+    effort: Effort,
     update: Update,
 ) -> Trace:
     """Arms (arms, n), one after another."""
@@ -59,11 +76,16 @@ def integrate_adaptive(
         def report(part: float, k: int = k) -> None:
             update((k + part) / arms)
 
-        motion = _Motion(plant, actuation.of_arm(k), works, grid, tolerance, rows[:, k], report)
-        stop = motion.run(q0[k], qd0[k])
+        motion = _Motion(plant, actuation.of_arm(k), works, grid, limits, effort, rows[:, k], report)
+        reason = motion.run(q0[k], qd0[k])
         trace.events += [event._replace(arm=place) for event in motion.events]
-        if stop is not None:
-            trace.stops.append(Stop(k, motion.t, motion.y[:n], motion.y[n : 2 * n], stop))
+        trace.passed += [passed._replace(arm=place) for passed in motion.passed]
+        if reason is not None:
+            y = motion.y
+            kept = dict(zip(works, y[2 * n :].tolist(), strict=True)) if motion.at_limit else None
+            if not motion.at_limit:
+                reason = f"{reason} at t = {motion.t:.6g} s"
+            trace.stops.append(Stop(k, motion.t, y[:n], y[n : 2 * n], reason, kept))
     return trace
 
 
@@ -76,7 +98,8 @@ class _Motion:
         actuation: Actuation,
         works: tuple[str, ...],
         grid: Grid,
-        tolerance: Tolerance,
+        limits: PositionLimits,
+        effort: Effort,
         rows: np.ndarray,
         update: Update,
     ) -> None:
@@ -88,15 +111,21 @@ class _Motion:
         self.modes = np.zeros(len(plant.rows), int)
         self.beyond = np.full(len(plant.rows), BEYOND)
         self.y = np.zeros(2 * plant.n + len(works))
-        self.rtol, self.atol = tolerance.relative, np.full(len(self.y), tolerance.absolute)
-        self.atol[2 * plant.n :] = max(tolerance.relative, tolerance.absolute)  # J
-        self.longest = actuation.longest_step(grid.duration / grid.samples)
+        self.rtol, self.atol = effort.rtol, np.full(len(self.y), effort.atol)
+        self.atol[2 * plant.n :] = max(effort.rtol, effort.atol)  # J
+        self.longest = actuation.longest_step(grid.output)
+        self.last = 0.0  # step
+        self.taken, self.most = 0, effort.most(grid.duration, self.longest)
+        self.limits, self.watched = limits, list(limits.watch.joints)
+        self.passed: list[LimitPassed] = []
+        self.at_limit = False  # stopped there
 
     def run(self, q: np.ndarray, qd: np.ndarray) -> str | None:
         """To the end; the reason where it is not reached."""
         n = self.n
         self.y[:n], self.y[n : 2 * n] = q, qd
         self._keep_at_start()
+        self._look_at_start()
         rest = self.plant.at_rest(qd)
         self.modes = np.where(rest, 0, np.sign(self.plant.speeds(qd))).astype(int)
         for end in (*self.actuation.breaks, self.grid.duration):
@@ -158,14 +187,18 @@ class _Motion:
             return "the acceleration is not a finite number"
         solver = self._solver(self.t, self.y, self.end)
         while solver.status == "running":
-            with np.errstate(all="ignore"):
-                solver.step()
+            if self.taken >= self.most:
+                return self._used_up()
+            self._step(solver)
             if solver.status == "failed":
                 return "the step became too small"
             if not np.abs(solver.y[self.n : 2 * self.n]).max() <= SPEED_LIMIT:
                 return "it diverged"
             dense = _Lazy(solver)
             found = self._first_change(solver, dense)
+            reason = self._look(solver, dense, solver.t if found is None else found[0])
+            if reason is not None:
+                return reason
             if found is not None:
                 self._change(solver, dense, *found)
                 return None
@@ -179,6 +212,22 @@ class _Motion:
             self.rate, t, y, end, rtol=self.rtol, atol=self.atol, first_step=first, max_step=self.longest
         )
 
+    def _step(self, solver: DOP853) -> None:
+        """A step; what was tried in vain counts too."""
+        before = solver.nfev
+        with np.errstate(all="ignore"):
+            solver.step()
+        self.taken += max(1, (solver.nfev - before) // EVALUATIONS)
+        self.last = solver.step_size or 0.0
+
+    def _used_up(self) -> str:
+        """Why the steps did not suffice."""
+        cause = f"steps as short as {self.last:.2g} s, as for something stiff or torques that jump,"
+        recent = self.events[-10:]
+        if len(recent) == 10 and self.t - recent[0].time < 1e-3 * self.grid.duration:
+            cause = f"{len(self.events):,} changes between sticking and slipping, as in a chatter,"
+        return f"max_steps ({self.most:,}) are used up by {cause}"
+
     def _keep_at_start(self) -> None:
         self.rows[0], self.kept = self.y, 1
 
@@ -188,6 +237,35 @@ class _Motion:
         if until > self.kept:
             self.rows[self.kept : until] = dense(self.times[self.kept : until]).T
             self.kept = until
+
+    # ---- limits of positions ---------------------------------------------------------------------------
+
+    def _look_at_start(self) -> None:
+        for watched in tuple(self.watched):
+            joint, lower, upper = watched
+            if not lower <= self.y[joint] <= upper:
+                self._left(watched, bool(self.y[joint] > upper), 0.0)
+
+    def _look(self, solver: DOP853, dense: _Lazy, end: float) -> str | None:
+        """Note the joints that leave their ranges from the last state to `end`; the reason to stop there."""
+        if not self.watched:
+            return None
+        span = Span(self.n, self.t, end, self.y, solver.y if end == solver.t else dense(end), dense)
+        found = [(span.leaving(watched), watched) for watched in self.watched]
+        for (t, above), watched in sorted((at, watched) for at, watched in found if at is not None):
+            passed = self._left(watched, above, t)
+            if self.limits.watch.stops:
+                self._keep(dense, t)
+                self.t, self.y = self._state_at(self.t, t)
+                self.at_limit = True
+                return passed.text
+        return None
+
+    def _left(self, watched: Watched, above: bool, t: float) -> LimitPassed:
+        """Note it, and look no longer."""
+        self.watched.remove(watched)
+        self.passed.append(self.limits.passed(watched.joint, above, t))
+        return self.passed[-1]
 
     # ---- changes of mode -------------------------------------------------------------------------------
 
@@ -215,20 +293,15 @@ class _Motion:
         return None
 
     def _crossing(self, dense: _Lazy, a: float, b: float, e: int) -> float:
-        def margin(t: float) -> float:
-            return float(self._margins(t, dense(t))[e])
-
-        if margin(a) <= 0:  # just released, at zero speed, and going the wrong way
-            return a
-        if margin(b) >= 0:  # dense output and step differ by rounding
-            return b
-        return float(brentq(margin, a, b, xtol=1e-15 + 1e-15 * b, rtol=8.9e-16))
+        """At `a` itself: just released, at zero speed, and going the wrong way."""
+        return first_zero(lambda t: float(self._margins(t, dense(t))[e]), a, b)
 
     def _change(self, solver: DOP853, dense: _Lazy, t: float, e: int) -> None:
         """End the piece at the change of surface e, and take the modes that follow."""
         n, start, before = self.n, solver.t_old, self.modes
+        self.taken += CHANGE
         self._keep(dense, np.nextafter(t, 0.0))
-        y = self._state_at(start, t)
+        t, y = self._state_at(start, t)
         t, y = self._polished(t, y, dense, e, solver.t - start)
         self.t, self.y = t, y
         rest = self.plant.at_rest(y[n : 2 * n]) | (before == 0)
@@ -255,14 +328,14 @@ class _Motion:
                 return
         self.beyond[e] *= 10  # by rounding only: it holds
 
-    def _state_at(self, start: float, t: float) -> np.ndarray:
-        """The state at t by steps of its own: more accurate than dense output."""
+    def _state_at(self, start: float, t: float) -> tuple[float, np.ndarray]:
+        """The state at t by steps of its own: more accurate than dense output. How far it got, and there."""
         if t <= start:
-            return self.y.copy()
+            return t, self.y.copy()
         solver = self._solver(start, self.y, t, t - start)
-        while solver.status == "running":
-            solver.step()
-        return np.array(solver.y)
+        while solver.status == "running" and self.taken < self.most:
+            self._step(solver)
+        return float(solver.t), np.array(solver.y)
 
     def _polished(
         self, t: float, y: np.ndarray, dense: _Lazy, e: int, step: float

@@ -26,6 +26,7 @@ from armdyn.program import record
 from armdyn.robot import Robot
 from armdyn.simulation import laws
 from armdyn.simulation.errors import SimulationError
+from armdyn.simulation.frozen import frozen
 from armdyn.simulation.integrand import Sizes, without_dry_friction
 from armdyn.simulation.laws import Given, Scalars
 from armdyn.simulation.targets import TipTarget
@@ -75,7 +76,7 @@ class Controller(ABC):
     def evaluate(self, constants: Sequence[np.ndarray], t: Array, q: Array, qd: Array) -> Any:
         """The same with other constants, in the order of `constants()`."""
         times = np.asarray(t, float)
-        signals = self.signals(times.ravel())
+        signals = self.signals(frozen(times.ravel()))
         shaped = [x.reshape(*times.shape, x.shape[-1]) for x in signals.values()]
         return self._kernel(np.asarray(q, float), np.asarray(qd, float), *constants, *shaped)
 

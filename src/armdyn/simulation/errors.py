@@ -8,4 +8,4 @@ class SimulationError(ArmdynError):
 
 
 class SimulationWarning(UserWarning):
-    """A simulation that stopped early; the message says when and in which state."""
+    """Something about a motion that was simulated: it stopped early, cannot be right, or passes limits."""

@@ -7,29 +7,44 @@ such an instant has an error of the order of the step, elsewhere of its fourth p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
 from armdyn.analysis.limits import joint_name
 from armdyn.kernels.integrator import Integrator, Signals
+from armdyn.kernels.integrator_layout import Layout, Watch
 from armdyn.kernels.stepping import take_steps
 from armdyn.model import lower
 from armdyn.robot import Robot
 from armdyn.simulation.actuation import Actuation
 from armdyn.simulation.errors import SimulationError
+from armdyn.simulation.grid import Grid, Stretch
 from armdyn.simulation.integrand import Drive, dry_joints, make_integrator, works_of
+from armdyn.simulation.limits import PositionLimits
 from armdyn.simulation.progress import Update
-from armdyn.simulation.run import Event, Kind
-from armdyn.simulation.trace import SPEED_LIMIT, Grid, Stop, Trace
+from armdyn.simulation.run import Event, Kind, LimitPassed
+from armdyn.simulation.trace import SPEED_LIMIT, Stop, Trace
 
+Batch: TypeAlias = tuple[int, ...]
 CHUNK = 2_000_000_000  # operations between two reports of progress, less than a second's
 SIGNALS = 2**24  # numbers that signals may take at a time
+OF_FIRST_ORDER = (
+    "dry friction: fixed steps are of fourth order only while every joint slides on or sticks; at the "
+    "instants at which one stops, starts or turns round they are of first order"
+)
 
 
 def integrate_fixed(
-    robot: Robot, q0: np.ndarray, qd0: np.ndarray, grid: Grid, actuation: Actuation, update: Update
+    robot: Robot,
+    q0: np.ndarray,
+    qd0: np.ndarray,
+    grid: Grid,
+    actuation: Actuation,
+    limits: PositionLimits,
+    update: Update,
 ) -> Trace:
     """All arms (arms, n) over the grid."""
     mechanism = lower(robot.model, robot.model.number)
@@ -40,61 +55,48 @@ def integrate_fixed(
             "joints; 'rk4' cannot let it stick, 'adaptive' can"
         )
     drive = actuation.drive()
-    integrator = _integrator(robot, drive)
-    joints = dry_joints(mechanism)
+    integrator = _integrator(robot, drive, limits.watch)
+    layout, joints = integrator.layout, dry_joints(mechanism)
     state = integrator.start(q0, qd0, np.sign(qd0[:, joints]))
-    saved = np.empty((grid.samples + 1, len(q0), integrator.layout.saved))
-    saved[0] = state[:, : integrator.layout.saved]
+    saved = np.empty((grid.samples + 1, len(q0), layout.saved))
+    saved[0] = state[:, : layout.saved]
     if actuation.is_recordable:
         _compiled(integrator, state, saved, grid, actuation, update)
     else:
         _by_python(integrator, drive, state, saved, grid, actuation, update)
-    n, first = robot.n, integrator.layout.quadratures
-    works = {name: saved[..., first + k] for k, name in enumerate(works_of(mechanism, drive))}
-    trace = Trace(saved[..., :n], saved[..., n : 2 * n], works)
+    n, first, works = robot.n, layout.quadratures, works_of(mechanism, drive)
+    columns = {name: saved[..., first + k] for k, name in enumerate(works)}
+    trace = Trace(saved[..., :n], saved[..., n : 2 * n], columns)
     trace.events += _events(robot, joints, grid.t, saved[..., 2 * n : first], actuation.batch)
-    trace.stops += _stops(state, n, integrator.layout.saved, grid)
+    trace.stops += _stops(state, layout, works, grid, limits)
+    trace.notes += [OF_FIRST_ORDER] if joints else []
+    trace.passed += _passed(limits, state[:, layout.passed :], grid, actuation.batch)
     return trace
 
 
 @lru_cache(maxsize=64)
-def _integrator(robot: Robot, drive: Drive) -> Integrator:
-    """Recorded once for a robot and a drive."""
-    return make_integrator(lower(robot.model, robot.model.number), drive)
-
-
-def _pieces(grid: Grid, most: int) -> Iterator[tuple[int, slice, int]]:
-    """Calls of at most `most` steps: their first step, the rows they write, and the steps to each row.
-
-    A row that takes more steps is written by several calls; what the last writes stays.
-    """
-    if most >= grid.every:
-        samples = most // grid.every
-        for start in range(0, grid.samples, samples):
-            stop = min(start + samples, grid.samples)
-            yield start * grid.every, slice(start + 1, stop + 1), grid.every
-        return
-    for row in range(grid.samples):
-        for step in range(0, grid.every, most):
-            yield row * grid.every + step, slice(row + 1, row + 2), min(most, grid.every - step)
+def _integrator(robot: Robot, drive: Drive, watch: Watch) -> Integrator:
+    """Recorded once for a robot, a drive and what is watched."""
+    return make_integrator(lower(robot.model, robot.model.number), drive, watch)
 
 
 def _in_pieces(
-    advance: Callable[[int, np.ndarray, int], None],
+    advance: Callable[[Stretch, np.ndarray], None],
     most: int,
-    state: np.ndarray,
+    alive: np.ndarray,
     saved: np.ndarray,
     grid: Grid,
     update: Update,
 ) -> None:
-    """advance(first step, rows, steps to a row) to the end, or until no arm is left; between calls progress
-    is told and an interrupt is heard."""
-    alive = state[:, -2]
-    for first, rows, every in _pieces(grid, most):
-        advance(first, saved[rows], every)
-        update((first + every * (rows.stop - rows.start)) / (grid.samples * grid.every))
+    """advance(steps, rows) to the end, or until no arm is left; between calls progress is told and an
+    interrupt is heard."""
+    done = 0
+    for stretch in grid.stretches(most):
+        advance(stretch, saved[stretch.rows])
+        done += stretch.steps
+        update(done / grid.steps)
         if not alive.any():
-            saved[rows.stop :] = np.nan
+            saved[stretch.rows.stop :] = np.nan
             return
 
 
@@ -107,25 +109,26 @@ def _compiled(
     update: Update,
 ) -> None:
     """One call for all steps, or for as many as are done in about a second."""
-    constants = actuation.constants()
+    constants, layout = actuation.constants(), integrator.layout
 
-    def advance(first: int, rows: np.ndarray, every: int) -> None:
-        signals = Signals(constants, *_signal(actuation, grid, first, every * len(rows)))
-        integrator.advance(state, signals, rows, every, grid.h, SPEED_LIMIT)
+    def advance(stretch: Stretch, rows: np.ndarray) -> None:
+        signals = Signals(constants, *_signal(actuation, stretch))
+        integrator.advance(state, signals, rows, stretch.every, stretch.h, SPEED_LIMIT)
 
-    arms, signal = len(state), integrator.layout.signal
-    by_time = CHUNK // max(1, 4 * arms * integrator.programs.rate.operations)
-    by_size = SIGNALS // max(1, 2 * arms * signal)
-    _in_pieces(advance, max(1, min(by_time, by_size)), state, saved, grid, update)
+    by_time = CHUNK // max(1, 4 * len(state) * integrator.programs.rate.operations)
+    by_size = SIGNALS // max(1, 2 * len(state) * layout.signal)
+    most = max(1, min(by_time, by_size))
+    _in_pieces(advance, most, state[:, layout.saved], saved, grid, update)
 
 
-def _signal(actuation: Actuation, grid: Grid, first: int, steps: int) -> tuple[np.ndarray, bool]:
+def _signal(actuation: Actuation, stretch: Stretch) -> tuple[np.ndarray, bool]:
     """Signals at every step, or at every half step where they are not linear in between."""
+    grid, times = stretch.grid, stretch.halves()
     sampled = [s.sampled for s in (actuation.torque, actuation.wrench) if s.sampled is not None]
-    linear = sampled and all(len(s.rows) == grid.samples * grid.every + 1 for s in sampled)
+    linear = sampled and grid.is_even and all(len(s.rows) == grid.steps + 1 for s in sampled)
     if linear and actuation.torque.controller is None:
-        return actuation.signals(grid.halves(first, steps)[::2]), False
-    signal = actuation.signals(grid.halves(first, steps))
+        return actuation.signals(times[::2]), False
+    signal = actuation.signals(times)
     return signal, len(signal) > 1
 
 
@@ -139,22 +142,22 @@ def _by_python(
     update: Update,
 ) -> None:
     """Torques are asked for at every stage; the states of all arms go through one kernel."""
-    h, names = grid.h, [name for name, _ in drive.signals]
+    layout, names = integrator.layout, [name for name, _ in drive.signals]
     asked = {"tau": actuation.torques, "wrench": actuation.wrenches}
 
-    def advance(first: int, rows: np.ndarray, every: int) -> None:
+    def advance(stretch: Stretch, rows: np.ndarray) -> None:
+        times = stretch.halves()
+
         def at(step: int, half: int, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-            t = (first + step + half / 2) * h
+            t = float(times[2 * step + half])
             return np.concatenate([asked[name](t, q, qd) for name in names], axis=-1)
 
-        take_steps(integrator.bodies, integrator.layout, state, at, rows, every, h, SPEED_LIMIT)
+        take_steps(integrator.bodies, layout, state, at, rows, stretch.every, stretch.h, SPEED_LIMIT)
 
-    _in_pieces(advance, 100, state, saved, grid, update)
+    _in_pieces(advance, 100, state[:, layout.saved], saved, grid, update)
 
 
-def _events(
-    robot: Robot, joints: list[int], t: np.ndarray, modes: np.ndarray, batch: tuple[int, ...]
-) -> list[Event]:
+def _events(robot: Robot, joints: list[int], t: np.ndarray, modes: np.ndarray, batch: Batch) -> list[Event]:
     """Changes of mode from one kept state to the next."""
     before, after = modes[:-1], modes[1:]
     with np.errstate(invalid="ignore"):
@@ -162,14 +165,36 @@ def _events(
     events = []
     for k, arm, e in zip(*np.nonzero(changed), strict=True):
         kind: Kind = "stick" if after[k, arm, e] == 0 else "slip" if before[k, arm, e] == 0 else "reverse"
-        place = tuple(int(i) for i in np.unravel_index(arm, batch)) if batch else ()
-        events.append(Event(float(t[k + 1]), joint_name(robot, joints[e]), kind, place))
+        events.append(Event(float(t[k + 1]), joint_name(robot, joints[e]), kind, _place(int(arm), batch)))
     return events
 
 
-def _stops(state: np.ndarray, n: int, columns: int, grid: Grid) -> list[Stop]:
-    """Arms that diverged, with their last state."""
-    return [
-        Stop(int(k), float(state[k, columns + 1] * grid.h), state[k, :n], state[k, n : 2 * n], "it diverged")
-        for k in np.flatnonzero(state[:, columns] == 0)
-    ]
+def _passed(limits: PositionLimits, instants: np.ndarray, grid: Grid, batch: Batch) -> list[LimitPassed]:
+    """The joints that left their ranges, from the integrator's columns (arms, watched)."""
+    found = []
+    for arm, k in zip(*np.nonzero(instants), strict=True):
+        instant = float(instants[arm, k])
+        time, joint = grid.time(abs(instant) - 1.0), limits.watch.joints[k].joint
+        found.append(limits.passed(joint, instant > 0, time, _place(int(arm), batch)))
+    return sorted(found, key=lambda one: one.time)
+
+
+def _stops(
+    state: np.ndarray, layout: Layout, works: tuple[str, ...], grid: Grid, limits: PositionLimits
+) -> list[Stop]:
+    """Arms that diverged or were stopped, with their last state."""
+    n, stops = layout.n, []
+    for k in np.flatnonzero(state[:, layout.saved] == 0):
+        x = state[k]
+        time = grid.time(x[layout.saved + 1])
+        reason, kept = f"it diverged at t = {time:.6g} s", None
+        passed = _passed(limits, x[None, layout.passed :], grid, ())
+        if passed and limits.watch.stops:
+            reason = passed[0].text
+            kept = dict(zip(works, x[layout.quadratures : layout.saved].tolist(), strict=True))
+        stops.append(Stop(int(k), time, x[:n], x[n : 2 * n], reason, kept))
+    return stops
+
+
+def _place(arm: int, batch: Batch) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(arm, batch)) if batch else ()

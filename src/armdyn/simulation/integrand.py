@@ -22,7 +22,7 @@ from armdyn.dynamics.forward import solve
 from armdyn.dynamics.newton_euler import newton_euler
 from armdyn.expression.functions import sign
 from armdyn.kernels.integrator import Integrator
-from armdyn.kernels.integrator_layout import Layout, Programs
+from armdyn.kernels.integrator_layout import Layout, Programs, Watch
 from armdyn.model.mechanism import JointFriction, Mechanism
 from armdyn.program import Program, record
 from armdyn.simulation.laws import Given, Scalars, dot
@@ -73,12 +73,12 @@ def works_of(mechanism: Mechanism, drive: Drive) -> tuple[str, ...]:
     return tuple(name for name in WORKS if there[name])
 
 
-def make_integrator(mechanism: Mechanism, drive: Drive) -> Integrator:
+def make_integrator(mechanism: Mechanism, drive: Drive, watch: Watch) -> Integrator:
     """The integrator of a robot: quadratures are the works of `works_of`, modes those of dry joints."""
     joints, works = dry_joints(mechanism), works_of(mechanism, drive)
     n, e = mechanism.n, len(joints)
     constants, signal = (sum(size for _, size in sizes) for sizes in (drive.constants, drive.signals))
-    layout = Layout(n, e, len(works), constants, signal)
+    layout = Layout(n, e, len(works), constants, signal, watch)
     inputs = [("q", n), ("qd", n), ("modes", e), *drive.constants, *drive.signals]
     outputs = [("qdd", (n,)), ("held", (e,)), ("powers", (len(works),))]
     inputs = [(name, size) for name, size in inputs if size]

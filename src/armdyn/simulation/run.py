@@ -25,15 +25,33 @@ class Event(NamedTuple):
     arm: tuple[int, ...] = ()  # which of a batch
 
 
+class LimitPassed(NamedTuple):
+    """A joint that passes a limit of its position for the first time."""
+
+    time: float  # s, interpolated
+    joint: int  # its place in q
+    name: str
+    limit: float
+    unit: str  # rad or m
+    arm: tuple[int, ...] = ()  # which of a batch
+
+    @property
+    def text(self) -> str:
+        return f"{self.name} passes its limit of {self.limit:.6g} {self.unit} at t = {self.time:.6g} s"
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """A simulated motion: N instants, any batch of arms.
 
     `t` (N,) [s]; `q`, `qd`, `tau` (N, ..., n): positions, velocities and the torques applied. `torque_work`,
     `wrench_work` and `dissipated` (N, ...) [J] are the work of the torques, of the surroundings at the tip,
-    and what friction has taken. An arm that diverged has NaN from there on; instants that no arm reached are
-    left out, `completed` is False and `message` says when and where. `events` tells when joints began to
-    stick or to slip; of fixed steps, what can be seen between the instants kept.
+    and what friction has taken. An arm that diverged or was stopped has NaN from there on; instants that no
+    arm reached are left out, `completed` is False and `message` says when and where. A run of one arm that a
+    limit stopped ends with the instant it stopped at. `completed` is also False where the energies do not
+    add up (`balance`). `events` tells when joints began to stick or to slip; of fixed steps, what can be seen
+    between the instants kept. `limits_passed` are the joints that left the range of their positions, in the
+    order in which they did. `notes` say what else to know about the accuracy.
     """
 
     robot: Robot = field(repr=False)
@@ -47,6 +65,8 @@ class Run:
     events: tuple[Event, ...] = field(default=(), repr=False)
     completed: bool = True
     message: str = ""
+    limits_passed: tuple[LimitPassed, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = field(default=(), repr=False)
 
     @cached_property
     def kinetic(self) -> np.ndarray:

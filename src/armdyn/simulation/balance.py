@@ -1,0 +1,57 @@
+"""Whether the energies of a run add up: what tells steps that blow up though every number stays finite."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from armdyn.simulation.run import Run
+
+OFF = 0.05  # of the energy exchanged: more than this unexplained, and the motion is not the robot's
+ROUNDING = 1e-9  # of the energies themselves: what may be unexplained where hardly any is exchanged
+STATES = 200_000  # of so many, about, energies are looked at; and at no less than LEAST instants
+LEAST = 20
+
+
+class Imbalance(NamedTuple):
+    """An arm whose energies do not add up."""
+
+    arm: int
+    time: float  # the first instant looked at at which they do not [s]
+    unexplained: float  # at most, over the run [J]
+    exchanged: float  # among motion, height, torques, tip and friction [J]
+
+
+def imbalances(run: Run) -> list[Imbalance]:
+    """The arms (of the batch made flat) whose energies do not add up.
+
+    What counts as exchanged is the sum of the largest values so far of kinetic energy, change of potential
+    energy, and the works of torques, wrench and friction.
+    """
+    rows = _looked_at(run)
+    arms = int(np.prod(run.q.shape[1:-1]))
+    q, qd = (x[rows].reshape(len(rows), arms, -1) for x in (run.q, run.qd))
+    with np.errstate(all="ignore"):
+        kinetic = np.asarray(run.robot.kinetic_energy(q, qd))
+        potential = np.asarray(run.robot.potential_energy(q))
+        works = [x[rows].reshape(len(rows), arms) for x in (run.torque_work, run.wrench_work, run.dissipated)]
+        lifted = potential - potential[0]
+        unexplained = np.abs(kinetic - kinetic[0] + lifted - works[0] - works[1] + works[2])
+        parts = [kinetic, *(np.abs(x) for x in (lifted, *works))]
+        exchanged = np.sum([np.fmax.accumulate(x, axis=0) for x in parts], axis=0)
+        allowed = OFF * exchanged + ROUNDING * np.fmax.accumulate(np.abs(kinetic) + np.abs(potential), axis=0)
+        worst = np.fmax.reduce(unexplained, axis=0)
+    found = []
+    for arm in np.flatnonzero(worst > allowed[-1]):
+        first = int(np.flatnonzero(unexplained[:, arm] > allowed[:, arm])[0])
+        time = float(run.t[rows[first]])
+        found.append(Imbalance(int(arm), time, float(worst[arm]), float(exchanged[-1, arm])))
+    return found
+
+
+def _looked_at(run: Run) -> np.ndarray:
+    """Some instants, evenly, with the first and the last of all."""
+    arms = int(np.prod(run.q.shape[1:-1]))
+    count = min(len(run.t), max(LEAST, STATES // arms))
+    return np.unique(np.linspace(0, len(run.t) - 1, count).round().astype(int))

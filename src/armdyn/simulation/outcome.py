@@ -1,0 +1,112 @@
+"""From what an integration leaves to a `Run`: shapes, applied torques, and what there is to say about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from armdyn.robot import Robot
+from armdyn.simulation.actuation import Actuation
+from armdyn.simulation.balance import Imbalance, imbalances
+from armdyn.simulation.frozen import frozen
+from armdyn.simulation.grid import Grid
+from armdyn.simulation.run import Run
+from armdyn.simulation.trace import Stop, Trace
+
+Method: TypeAlias = Literal["adaptive", "rk4"]
+
+
+def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace: Trace) -> Run:
+    """The trace in the shape of the batch, without instants that no arm reached."""
+    reached = np.isfinite(trace.q).all(axis=-1).any(axis=-1)
+    count = int(np.flatnonzero(reached)[-1]) + 1
+    t, batch = np.array(grid.t[:count]), driven.batch
+    q, qd = trace.q[:count], trace.qd[:count]
+    nothing = np.where(np.isnan(q[..., 0]), np.nan, 0.0)
+    works = {name: trace.works.get(name, nothing)[:count] for name in ("torque", "wrench", "friction")}
+    stop = trace.stops[0] if trace.stops and not batch else None
+    if stop is not None and stop.works is not None and stop.time > t[-1]:
+        t = np.append(t, stop.time)
+        q, qd = (np.concatenate([x, y[None, None]]) for x, y in ((q, stop.q), (qd, stop.qd)))
+        works = {k: np.concatenate([x, [[stop.works.get(k, 0.0)]]]) for k, x in works.items()}
+    tau = _applied(driven, method, t, q, qd)
+    message = _message(trace.stops, driven.batch)
+    shape = (len(t), *batch)
+    return Run(
+        robot,
+        t,
+        q.reshape(*shape, robot.n),
+        qd.reshape(*shape, robot.n),
+        tau.reshape(*shape, robot.n),
+        works["torque"].reshape(shape),
+        works["wrench"].reshape(shape),
+        works["friction"].reshape(shape),
+        tuple(sorted(trace.events, key=lambda event: event.time)),
+        not trace.stops,
+        message,
+        tuple(sorted(trace.passed, key=lambda passed: passed.time)),
+        tuple(trace.notes),
+    )
+
+
+def judged(run: Run, method: Method, grid: Grid, stops: list[Stop]) -> Run:
+    """The run, not completed where the energies of arms do not add up that nothing else is said about."""
+    said = {stop.arm for stop in stops if stop.works is None}
+    found = [one for one in imbalances(run) if one.arm not in said]
+    if not found:
+        return run
+    batch = run.q.shape[1:-1]
+    texts = [_arm(one.arm, batch) + _unexplained(one) for one in found[:3]]
+    if len(found) > len(texts):
+        texts.append(f"and {len(found) - len(texts)} more arms")
+    cure = (
+        f"steps of {min(grid.step, grid.output):g} s are too long" if method == "rk4" else "rtol is too large"
+    )
+    message = "; ".join([run.message] * bool(run.message) + texts) + f": {cure}, or torques jump too often"
+    return replace(run, completed=False, message=message)
+
+
+def _unexplained(one: Imbalance) -> str:
+    return (
+        f"the energies do not add up from about t = {one.time:.6g} s on, "
+        f"{one.unexplained:.2g} J are unexplained of {one.exchanged:.2g} J exchanged"
+    )
+
+
+def _applied(driven: Actuation, method: Method, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """The torques at the instants kept; functions are asked as they were on the way."""
+    source = driven.torque
+    if source.is_absent:
+        return np.where(np.isnan(q), np.nan, 0.0)
+    if source.controller is not None:
+        tau = source.controller.evaluate(source.gains, t[:, None], frozen(q), frozen(qd))
+    elif source.function is not None and method == "adaptive":
+        tau = np.full_like(q, np.nan)
+        arms = [driven.of_arm(k) for k in range(q.shape[1])]
+        for i, k in zip(*np.nonzero(np.isfinite(q).all(axis=-1)), strict=True):
+            tau[i, k] = arms[k].torques(float(t[i]), q[i, k, None], qd[i, k, None])[0]
+    else:
+        states = zip(t, *(np.nan_to_num(x) for x in (q, qd)), strict=True)  # functions see no NaN
+        tau = np.stack([driven.torques(float(s), x, xd) for s, x, xd in states])
+    return np.where(np.isnan(q), np.nan, tau)
+
+
+def _message(stops: list[Stop], batch: tuple[int, ...]) -> str:
+    """When, where and why arms stopped; of many, the first few."""
+    shown = []
+    for stop in stops[:3]:
+        state = f"q = {_text(stop.q)}, qd = {_text(stop.qd)}"
+        shown.append(f"{_arm(stop.arm, batch)}{stop.reason}, {state}")
+    if len(stops) > len(shown):
+        shown.append(f"and {len(stops) - len(shown)} more arms")
+    return "; ".join(shown)
+
+
+def _arm(arm: int, batch: tuple[int, ...]) -> str:
+    return f"arm {tuple(int(i) for i in np.unravel_index(arm, batch))}: " if batch else ""
+
+
+def _text(x: np.ndarray) -> str:
+    return "[" + ", ".join(f"{v:.6g}" for v in x) + "]"
