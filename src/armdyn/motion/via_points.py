@@ -12,7 +12,7 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 from armdyn.motion.checks import computable, numbers, one_of, per_joint, positive_time
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Motion, States
-from armdyn.motion.piecewise import Profile, as_motion, hermite
+from armdyn.motion.piecewise import ROUNDING, SAME_INSTANT, Profile, as_motion, hermite
 
 Kind = Literal["cubic", "quintic", "blend"]
 
@@ -200,5 +200,5 @@ def _blended(points: np.ndarray, t: np.ndarray, blend_time: float) -> Profile:
     for piece, instant, k in ((0, breaks[0], 0), (-1, breaks[-1], -1)):
         origins[piece] = instant
         pieces[piece, 0], pieces[piece, 1] = points[k], 0.0
-    keep = np.append(True, np.diff(breaks) > 1e-12 * breaks[-1])
+    keep = np.append(True, np.diff(breaks) > SAME_INSTANT * breaks[1:])
     return Profile(breaks[keep], origins[keep[1:]], pieces[keep[1:]])
