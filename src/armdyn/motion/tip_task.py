@@ -80,7 +80,7 @@ class TipTask:
         return np.asarray((V / kept[..., None, :]) @ U[..., :r].swapaxes(-1, -2)), ratio
 
     def accuracy(self, q: np.ndarray, inverse: np.ndarray, missing: float = 0.0) -> np.ndarray:
-        """How far from its true position each joint may be (..., n), at postures q (..., n) with J⁺ `inverse`.
+        """How far from its true position a joint may be (..., n), at postures q (..., n) with J⁺ `inverse`.
 
         Poses are rounded, and `missing` [m] is what the posture found leaves of its target.
         """
