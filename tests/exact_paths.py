@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -74,8 +75,9 @@ class ExactPath:
     def _at(self, q: list[arb]) -> tuple[list[arb], list[list[arb]]]:
         """The pose (16 numbers) and the Jacobian's columns."""
         n = self.robot.n
-        J = run(self.robot.program("jacobian"), q)
-        return run(self.robot.program("pose"), q), [J[k::n] for k in range(n)]
+        pose, jacobian = self._programs
+        J = run(jacobian, q)
+        return run(pose, q), [J[k::n] for k in range(n)]
 
     def _place(self, start: list[arb], u: arb) -> tuple[list[arb], list[arb]]:
         """Where the tip is at u, and the six rows of its slope."""
@@ -110,7 +112,11 @@ class ExactPath:
         x = (J * J.transpose()).solve(arb_mat([[rows[i]] for i in kept]))
         return [y for row in (J.transpose() * x).tolist() for y in row]
 
-    @property
+    @cached_property
+    def _programs(self) -> tuple[Program, Program]:
+        return self.robot.program("pose"), self.robot.program("jacobian")
+
+    @cached_property
     def _independent(self) -> list[int]:
         """As many rows of the task as its rank, chosen at an ordinary posture."""
         J = self.robot.jacobian(np.random.default_rng(5).uniform(-1, 1, self.robot.n))

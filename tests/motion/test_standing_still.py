@@ -1,4 +1,4 @@
-"""Joints that stand still along lines and circles, and the directions of those that move: exact arithmetic."""
+"""Joints that stand still along lines and circles, and directions of those that move: exact arithmetic."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
