@@ -56,7 +56,7 @@ def main() -> None:
         raise SystemExit(2) from None
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     """A warning is one line on stderr, without the place in the program that gave it."""
     print(f"warning: {message}", file=sys.stderr)
 
