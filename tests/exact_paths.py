@@ -72,6 +72,10 @@ class ExactPath:
         finally:
             ctx.prec = before
 
+    def rows(self, u: float) -> list[arb]:
+        """The tip's slope at u, position over orientation."""
+        return self._place(self._at([arb(x) for x in self.q0])[0], arb(u))[1]
+
     def _at(self, q: list[arb]) -> tuple[list[arb], list[list[arb]]]:
         """The pose (16 numbers) and the Jacobian's columns."""
         n = self.robot.n

@@ -173,3 +173,21 @@ def test_an_arc_of_a_huge_circle_and_a_line() -> None:
     assert_same(arc.q, line.q, 1e-8)
     assert not arc.qd[:, [0, 3, 5]].any()
     assert not arc.qdd[:, [0, 3, 5]].any()
+
+
+@pytest.mark.parametrize("name", ["stanford", "puma560", "panda"])
+def test_what_rounding_does_and_what_it_is_said_to_do(name: str) -> None:
+    """At the task's own postures: q, and q' without the step that takes what is rounding for rest."""
+    rng = np.random.default_rng(6)
+    for case in cases(name, 2):
+        task = case.path.task
+        for t in rng.uniform(0.1, 0.9, 3):
+            place = float(Trajectory.quintic([0.0], [1.0], 1.0)(t)[0][0])
+            q = case.motion(t)[0]
+            exact, slope = case.path.slopes(place, q)
+            inverse, _ = task.inverse(task.jacobian(q))
+            found = inverse @ task.rows(np.array([float(x) for x in case.path.rows(place)]))
+            true = np.array([float(x) for x in slope])
+            off = np.array([abs(float(x - float(y))) for x, y in zip(exact, q, strict=True)])
+            assert (off <= task.accuracy(q, inverse) / 2).all()
+            assert (np.abs(found - true) <= task.slope_accuracy(q, inverse, true) / 2).all()
