@@ -25,9 +25,12 @@ from armdyn import (
     simulate,
     time_optimal,
 )
+from armdyn.analysis.friction import friction_parts
 from armdyn.motion import TimeOptimal
+from armdyn.motion.time_optimal import GRID as DEFAULT
 from motion import GRID, path, points
 
+FINER = 8
 TITLE = "Accuracy of motions and simulations"
 
 
@@ -45,8 +48,8 @@ class Figure:
         return self.value <= self.bound
 
 
-def without_friction(robot: Robot) -> Robot:
-    friction = [name.startswith(("Fv", "Fs", "Fa", "F0")) for name in robot.parameter_names]
+def without_friction(robot: Robot, kinds: tuple[str, ...] = ("Fv", "Fs", "Fa", "F0")) -> Robot:
+    friction = [name.startswith(kinds) for name in robot.parameter_names]
     return robot.with_parameters(np.where(friction, 0.0, robot.parameters))
 
 
@@ -70,19 +73,58 @@ def share_of_limits(robot: Robot, fast: TimeOptimal) -> float:
     return max(float((abs(x) / limit).max()) for x, limit in pairs)
 
 
+def random_paths(each: int) -> Iterator[tuple[Robot, np.ndarray]]:
+    """Arms and waypoints: the planar arm, the PUMA without friction and with dry friction only, the Panda."""
+    puma = Robot.load("puma560")
+    arms = (
+        Robot.load("planar"),
+        without_friction(puma),
+        without_friction(puma, ("Fv", "Fa", "F0")),
+        Robot.load("panda"),
+    )
+    for robot in arms:
+        for seed in range(each):
+            middle = np.array([0, 0, 0, -1.6, 0, 1.6, 0]) if robot.name == "Panda" else np.zeros(robot.n)
+            yield robot, np.random.default_rng(seed).uniform(-1, 1, (5, robot.n)) + middle
+
+
+def least_time_elsewhere(robot: Robot, waypoints: np.ndarray, fast: TimeOptimal) -> float:
+    """The duration that TOPP-RA finds with as many intervals."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own, about its source
+        from peers.with_toppra import least_time as theirs
+
+        friction = friction_parts(robot)
+        coulomb = np.abs(friction.rows.T) @ friction.forward
+        compute = theirs(without_friction(robot).inverse_dynamics, waypoints, fast.limits, DEFAULT, coulomb)
+        return float(compute().duration)
+
+
+def least_times(each: int) -> Iterator[Figure]:
+    """Least times at the default grid over many paths: against a finer grid, and against TOPP-RA."""
+    cases = list(random_paths(each))
+    fast = [time_optimal(robot, path(waypoints)) for robot, waypoints in cases]
+    fine = [time_optimal(robot, path(waypoints), grid=FINER * DEFAULT) for robot, waypoints in cases]
+    lost = [100 * (x.duration / y.duration - 1) for x, y in zip(fast, fine, strict=True)]
+    what = f"least time, {len(cases)} paths of 4 arms, {DEFAULT} intervals"
+    yield Figure(f"{what}: over {FINER} times as many, least", min(lost), 0.5, "%")
+    yield Figure(f"{what}: over {FINER} times as many, median", float(np.median(lost)), 0.5, "%")
+    yield Figure(f"{what}: over {FINER} times as many, largest", max(lost), 0.5, "%")
+    if find_spec("toppra"):
+        apart = [
+            100 * (x.duration / least_time_elsewhere(robot, waypoints, x) - 1)
+            for (robot, waypoints), x in zip(cases, fast, strict=True)
+        ]
+        yield Figure(f"{what}: from TOPP-RA's, least", min(np.abs(apart)), 1.0, "%")
+        yield Figure(f"{what}: from TOPP-RA's, median", float(np.median(np.abs(apart))), 1.0, "%")
+        yield Figure(f"{what}: shorter than TOPP-RA's, largest", max(-min(apart), 0.0), 1.0, "%")
+        yield Figure(f"{what}: longer than TOPP-RA's, largest", max(*apart, 0.0), 1.0, "%")
+
+
 def least_time() -> Iterator[Figure]:
-    """The Panda against TOPP-RA; the PUMA with viscous and dry friction against linear scaling."""
+    """Limits between the points of the grid: the Panda, and the PUMA with viscous and dry friction."""
     panda, puma = Robot.load("panda"), Robot.load("puma560")
     fast = time_optimal(panda, path(points(panda)), grid=GRID)
-    if find_spec("toppra"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its own, about its source
-            from peers.with_toppra import least_time as theirs
-
-            other = theirs(panda.inverse_dynamics, points(panda), fast.limits, GRID)().duration
-        yield Figure(
-            "least time, Panda: duration from TOPP-RA's", 100 * abs(fast.duration / other - 1), 0.5, "%"
-        )
     beyond = 100 * (share_of_limits(panda, fast) - 1)
     yield Figure("least time, Panda: beyond a limit at ten times finer sampling", max(beyond, 0.0), 0.1, "%")
     given = Trajectory.quintic(*points(puma)[:2], 1.0)
@@ -134,7 +176,8 @@ def at_the_tip() -> Iterator[Figure]:
 
 def run(console: Console, folder: Path, quick: bool) -> int:
     """Measure, print, save; how many bounds were missed."""
-    figures = [*scaling(), *least_time(), *simulation(), *at_the_tip()]
+    each = 2 if quick else 10
+    figures = [*scaling(), *least_times(each), *least_time(), *simulation(), *at_the_tip()]
     table = Table("what", "measured", "at most", "", "met", title=f"{TITLE}\n{machine()}")
     for f in figures:
         table.add_row(f.what, f"{f.value:.2g}", f"{f.bound:g}", f.unit, "yes" if f.met else "no")

@@ -35,13 +35,14 @@ def points(robot: Robot) -> np.ndarray:
 
 def path(waypoints: np.ndarray) -> Trajectory:
     """The spline through waypoints that TOPP-RA has too."""
-    spline = CubicSpline(np.linspace(0, 1, len(waypoints)), waypoints)
+    knots = np.linspace(0, 1, len(waypoints))
+    spline = CubicSpline(knots, waypoints)
     derivatives = [spline, spline.derivative(1), spline.derivative(2)]
 
     def evaluate(t: np.ndarray, side: str) -> Any:
         return tuple(f(t) for f in derivatives)
 
-    return Trajectory(Motion(waypoints.shape[1], 1.0, evaluate))
+    return Trajectory(Motion(waypoints.shape[1], 1.0, evaluate, knots=knots))
 
 
 def measure() -> Iterator[Row]:

@@ -40,9 +40,14 @@ def along(n: int, duration: float, path: Callable[[np.ndarray], Any], jumps: Any
 
 def waypoints(points: np.ndarray, duration: float = 1.0) -> Trajectory:
     """A cubic spline through waypoints (k, n): it begins and ends at speed, as a path may."""
-    spline = CubicSpline(np.linspace(0, duration, len(points)), points)
+    knots = np.linspace(0, duration, len(points))
+    spline = CubicSpline(knots, points)
     derivatives = [spline, spline.derivative(1), spline.derivative(2)]
-    return Trajectory(Motion(points.shape[1], duration, lambda t, side: tuple(f(t) for f in derivatives)))  # type: ignore[arg-type]
+
+    def evaluate(t: np.ndarray, side: str) -> Any:
+        return tuple(f(t) for f in derivatives)
+
+    return Trajectory(Motion(points.shape[1], duration, evaluate, knots=knots))
 
 
 def without_viscous_friction(robot: Robot) -> Robot:

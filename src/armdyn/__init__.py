@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from armdyn.analysis.operational import operational
     from armdyn.analysis.rotor_error import rotor_error
-    from armdyn.motion.errors import MotionError
+    from armdyn.motion.errors import MotionError, MotionWarning
     from armdyn.motion.inverse_kinematics import inverse_kinematics
     from armdyn.motion.retime import retime
     from armdyn.motion.scaling import scale_to_limits
@@ -59,6 +59,7 @@ _HOMES = {
     "rotor_error": "analysis",
     "velocity_ellipsoid": "analysis",
     "MotionError": "motion",
+    "MotionWarning": "motion",
     "Trajectory": "motion",
     "inverse_kinematics": "motion",
     "retime": "motion",
@@ -81,6 +82,7 @@ __all__ = [
     "Expression",
     "Inertia",
     "MotionError",
+    "MotionWarning",
     "OperationalControl",
     "PDGravity",
     "PhysicsWarning",

@@ -1,5 +1,8 @@
 """The verbs of motion: files that fit together, and what is refused."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -275,3 +278,14 @@ def test_simulate_ends_where_its_steps_are_used_up(tmp_path):
 def test_the_help_says_what_order_fixed_steps_have():
     words = " ".join(run("simulate", "--help").replace("│", " ").split())
     assert "of first order where a joint stops, starts or turns round" in words
+
+
+def test_noise_in_a_file_is_one_line_of_warning(tmp_path):
+    path = tmp_path / "noise.csv"
+    rows = [f"{t},0.5,{t},{noise},1" for t, noise in ((0.0, 4e-16), (0.5, -4e-16), (1.0, 4e-16))]
+    path.write_text("\n".join(["t,q1,q2,qd1,qd2", *rows]) + "\n", "utf-8")
+    command = [sys.executable, "-m", "armdyn", "torque", "planar", "--trajectory", str(path)]
+    result = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert result.returncode == 0
+    (line,) = result.stderr.splitlines()
+    assert line.startswith(f"warning: {path}: qd1: velocities up to 4e-16 look like the rounding of a joint")

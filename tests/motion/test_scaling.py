@@ -197,3 +197,67 @@ def test_the_peak_at_a_knot_between_samples_counts():
     assert (np.abs(motion.qdd).max(0) < peak).all()
     slow = scale_to_limits(robot, motion, torque=np.inf, acceleration=peak / 4)
     assert slow.factor == pytest.approx(2, rel=1e-12)
+
+
+# ---- dry friction where a joint starts, stops and turns ----------------------------------------------------
+
+
+def slider(coulomb: float = 0.5, limit: float = 6.5, gravity: float = 0.0) -> Robot:
+    """One kilogram on a slide, upright."""
+    link = {"name": "slide", "joint": "prismatic", "a": 0, "alpha": 0, "theta": 0, "mass": 1}
+    rest = {"friction": {"coulomb": coulomb}, "limits": {"torque": limit}}
+    table = {"name": "slider", "convention": "dh", "gravity": [0, 0, -gravity], "link": [link | rest]}
+    return Robot.from_dict(table)
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-2, 0.3])
+def test_the_force_just_after_a_start(step: float) -> None:
+    """A cubic's acceleration is largest at its start, 600 m/s², where sign(0) leaves friction out."""
+    slow = scale_to_limits(slider(), Trajectory.cubic([0], [100], 1, step=step))
+    assert slow.factor == pytest.approx(10, rel=1e-12)
+    assert (slow.kind, slow.joint, slow.instant) == ("torque", 0, 0.0)
+    assert abs(slow.torque).max() == pytest.approx(6.5, rel=1e-12)
+    t = np.geomspace(1e-9, 1, 1000) * slow.trajectory.duration
+    assert abs(slider().inverse_dynamics(*slow.trajectory(t))).max() <= 6.5 * (1 + 1e-9)
+
+
+def test_the_force_just_before_a_stop() -> None:
+    """The load is let come to rest on its way up: weight and friction in full are needed only at the end."""
+
+    def path(t: np.ndarray) -> tuple[list[np.ndarray], ...]:
+        left = 1 - t
+        return [-(left**3) / 3], [left**2], [-2 * left]
+
+    motion = along(1, 1.0, path)
+    assert scale_to_limits(slider(limit=10.5, gravity=10.0), motion).factor == 1.0
+    with pytest.raises(
+        MotionError, match=r"t = 1 s .* dry friction alone need 10.5 N, the limit is 10.4999 N"
+    ):
+        scale_to_limits(slider(limit=10.4999, gravity=10.0), motion)
+
+
+@pytest.mark.parametrize("turn", [0.2037, 0.2, 0.20001])
+def test_the_force_just_after_a_turn(turn: float) -> None:
+    """It is largest just after the turn, between samples: 1 N to accelerate and friction the same way."""
+
+    def path(t: np.ndarray) -> tuple[list[np.ndarray], ...]:
+        x = t - turn
+        return [-(x**2) / 2 + 0.3 * x**3], [-x + 0.9 * x**2], [-1 + 1.8 * x]
+
+    slow = scale_to_limits(slider(limit=0.75), along(1, 1.0, path))
+    assert slow.factor == pytest.approx(2, rel=1e-9)
+    assert slow.instant == pytest.approx(2 * turn, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_limit_is_exceeded_beside_turns(seed: int) -> None:
+    """A spline of the PUMA 560, its joints turning at different instants, and samples all around these."""
+    robot, rng = Robot.load("puma560"), np.random.default_rng(seed)
+    motion = Trajectory.through(rng.uniform(-1, 1, (5, 6)), np.arange(5.0), step=0.02)
+    slow = scale_to_limits(robot, motion, faster=True)
+    t = np.linspace(0, slow.trajectory.duration, 5001)
+    signs = np.sign(slow.trajectory(t)[1])
+    turns = t[:-1][(signs[1:] != signs[:-1]).any(1)]
+    fine = np.unique(np.concatenate([x + np.linspace(0, t[1], 200) for x in turns]))
+    tau = robot.inverse_dynamics(*slow.trajectory(fine[fine <= t[-1]]))
+    assert (abs(tau) / slow.limits.torque).max() <= 1 + 1e-4

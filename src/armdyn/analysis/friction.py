@@ -29,7 +29,10 @@ class FrictionParts:
 
     def dry(self, direction: np.ndarray) -> np.ndarray:
         """Coulomb friction (..., n) for velocities with the signs of `direction` (..., n); sign(0) = 0."""
-        speed = direction @ self.rows.T
+        return self.dry_of(direction @ self.rows.T)
+
+    def dry_of(self, speed: np.ndarray) -> np.ndarray:
+        """Coulomb friction (..., n) for speeds of the surfaces with the signs of `speed` (..., E)."""
         levels: np.ndarray = np.where(speed > 0, self.forward, np.where(speed < 0, self.backward, 0.0))
         return np.asarray(levels @ self.rows)
 

@@ -54,6 +54,7 @@ def _options(
 def main() -> None:
     """Entry point: a wrong input is one line on stderr, not a traceback."""
     warnings.simplefilter("ignore", PhysicsWarning)  # `show` says what looks wrong
+    warnings.showwarning = _show_warning
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal without a sign such as ² shows a question mark
     try:
@@ -71,6 +72,11 @@ def main() -> None:
         print(f"error: {error}", file=sys.stderr)
         _print_no_more()
         raise SystemExit(2) from None
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning is one line on stderr, without the place in the program that gave it."""
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def _print_no_more() -> None:

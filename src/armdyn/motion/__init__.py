@@ -1,6 +1,6 @@
 """Trajectories, and what their timing costs: profiles, paths of the tip, scaling to limits, least time."""
 
-from armdyn.motion.errors import MotionError
+from armdyn.motion.errors import MotionError, MotionWarning
 from armdyn.motion.inverse_kinematics import inverse_kinematics
 from armdyn.motion.retime import Retimed, motion_parts, retime
 from armdyn.motion.scaling import Scaled, scale_to_limits
@@ -9,6 +9,7 @@ from armdyn.motion.trajectory import Samples, Trajectory
 
 __all__ = [
     "MotionError",
+    "MotionWarning",
     "Retimed",
     "Samples",
     "Scaled",

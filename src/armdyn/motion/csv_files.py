@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite, nan
@@ -12,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.motion.errors import MotionError
+from armdyn.motion.errors import MotionError, MotionWarning
 from armdyn.motion.motion import Motion
-from armdyn.motion.sampled import through_samples
+from armdyn.motion.sampled import noisy_joints, through_samples
 
 PREFIXES = ("q", "qd", "qdd")
 
@@ -47,9 +48,26 @@ def read(path: str | Path) -> Motion:
     states = {prefix: table[:, 1 + k * n : 1 + k * n + n] for k, prefix in enumerate(PREFIXES)}
     given: dict[str, Any] = {prefix: x for prefix, x in states.items() if x.size}
     try:
-        return through_samples(table[:, 0], **given, where=lambda i: f"line {lines[i]}")
+        motion = through_samples(table[:, 0], **given, where=lambda i: f"line {lines[i]}")
     except MotionError as problem:
         raise MotionError(f"{path}: {problem}") from None
+    if "qd" in given:
+        _warn_of_noise(path, table[:, 0], given["q"], given["qd"])
+    return motion
+
+
+def _warn_of_noise(path: str | Path, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
+    """Tell of velocities that are read as they are, but whose signs are those of rounding errors."""
+    joints = noisy_joints(t, q, qd)
+    if joints.size:
+        names = ", ".join(f"qd{i + 1}" for i in joints)
+        warnings.warn(
+            f"{path}: {names}: velocities up to {np.abs(qd[:, joints]).max():.2g} look like the rounding of "
+            "a joint that stands still, but their signs count as directions of dry friction; write 0 "
+            "where a joint rests",
+            MotionWarning,
+            stacklevel=4,
+        )
 
 
 @dataclass(frozen=True)

@@ -5,3 +5,7 @@ from armdyn.expression import ArmdynError
 
 class MotionError(ArmdynError):
     """A motion that cannot be made or cannot be executed; the message says what, where and when."""
+
+
+class MotionWarning(UserWarning):
+    """A motion that is taken as it is given, but hardly meant."""

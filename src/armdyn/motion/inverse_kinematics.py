@@ -10,7 +10,7 @@ from armdyn.analysis.arrays import shown
 from armdyn.motion.checks import number, numbers, point, posture, rotation, whole_number
 from armdyn.motion.closed_forms import closed_form_solutions
 from armdyn.motion.errors import MotionError
-from armdyn.motion.tip_task import TipTask, tip_task
+from armdyn.motion.tip_task import ROUNDING, TipTask, tip_task
 from armdyn.robot import Robot
 
 TOLERANCE = 1e-12  # of the arm's length
@@ -30,7 +30,8 @@ def inverse_kinematics(
     With orientation=False only the position of a pose counts. Where the arm has a closed form, the solution
     nearest to q0 is taken; otherwise a damped Jacobian method starts at q0 and, where it ends in a posture
     that misses the target, at up to `restarts` other ones. `tolerance` is how much may be missing, as a part
-    of the arm's length. Limits of the joints do not count. A target out of reach is an error.
+    of the arm's length. A joint that need not move stays exactly where it is at q0. Limits of the joints do
+    not count. A target out of reach is an error.
     """
     seed = posture("q0", q0, robot.n)
     pose, turned = _target(target, orientation)
@@ -38,13 +39,32 @@ def inverse_kinematics(
         raise MotionError(f"tolerance: found {tolerance:g}; a positive part of the arm's length is expected")
     restarts = whole_number("restarts", restarts)
     task = tip_task(robot, turned)
+    if _missing(task, seed, pose) <= ROUNDING * task.reach:
+        return seed
     solutions = closed_form_solutions(robot, pose, turned)
     if solutions is not None and len(solutions):
-        return nearest(task, solutions, seed)
+        return _settled(task, nearest(task, solutions, seed), seed, pose, tolerance)
     q, missing = nearest_reachable(task, pose, seed, tolerance, restarts)
     if missing > tolerance * task.length:
         raise MotionError(f"the tip cannot reach {place_text(pose)}: {missing_text(task, q, pose)}")
-    return nearest(task, q[None], seed)
+    return _settled(task, nearest(task, q[None], seed), seed, pose, tolerance)
+
+
+def _missing(task: TipTask, q: np.ndarray, pose: np.ndarray) -> float:
+    """How far the tip is from its target at a posture (n,) [m]."""
+    return float(np.linalg.norm(task.error(q[None], pose[None])[0]))
+
+
+def _settled(
+    task: TipTask, q: np.ndarray, seed: np.ndarray, pose: np.ndarray, tolerance: float
+) -> np.ndarray:
+    """The posture with joints that cannot be told from where they were at the seed left there."""
+    inverse, _ = task.inverse(task.jacobian(q))
+    missing = _missing(task, q, pose)
+    stays = np.abs(q - seed) <= task.accuracy(q, inverse, missing)
+    settled = np.where(stays, seed, q)
+    # Beside a singular posture accuracy is poor, and joints that moved together must not be parted.
+    return settled if _missing(task, settled, pose) <= max(missing, tolerance * task.length) else q
 
 
 def _target(target: Any, orientation: bool | None) -> tuple[np.ndarray, bool]:

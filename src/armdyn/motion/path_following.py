@@ -26,6 +26,8 @@ from armdyn.motion.tip_task import SINGULAR, TipTask
 STEPS = 16  # of the first pass along the path; halved where the posture changes fast
 NEAR = 0.02  # rad: a posture this near to the one expected is its continuation
 MOST_CALLS = 50_000  # of the slope of a redundant arm's posture; a path takes some hundreds
+STILL = 1e-12  # rad or m: a joint that stays this near to its start all along stands still
+PLACES = np.arange(4) / 4  # of the way from node to node: where joints that stand still are looked for
 INTERPOLATION = 1e-11  # rad: between the nodes of a redundant arm's posture
 
 
@@ -44,12 +46,15 @@ class Follower:
     task: TipTask
     path: TipPath
     nodes: Profile  # posture over s, good enough to start Newton's method from
+    start: np.ndarray  # (n,) the posture at s = 0
+    still: np.ndarray  # (n,) whether a joint stands still all along
 
     def posture(self, s: np.ndarray) -> tuple[States, np.ndarray]:
         """q, q', q'' at s (N,), each (N, n), and how far from singular (N,)."""
         q, _, _ = self.nodes.evaluate(s, "after")
-        q = corrected(self.task, self.path.poses(s), q)
-        return slopes(self.task, self.path, s, q)
+        q = np.where(self.still, self.start, corrected(self.task, self.path.poses(s), q))
+        (_, first, second), ratio = slopes(self.task, self.path, s, q)
+        return (q, np.where(self.still, 0.0, first), np.where(self.still, 0.0, second)), ratio
 
     def states(self, s: np.ndarray, sd: np.ndarray, sdd: np.ndarray) -> States:
         """q, q̇, q̈ where the path's parameter, its speed and acceleration are these (N,)."""
@@ -69,7 +74,10 @@ def corrected(task: TipTask, targets: np.ndarray, q: np.ndarray, steps: int = 5)
 
 
 def slopes(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> tuple[States, np.ndarray]:
-    """q, q', q'' and how far from singular, at s (N,) and postures q (N, n)."""
+    """q, q', q'' and how far from singular, at s (N,) and postures q (N, n).
+
+    A joint whose q' cannot be told from zero has none, so that rounding does not decide its direction.
+    """
     x1, x2 = (task.rows(x)[..., None] for x in path.slopes(s))
     J = task.jacobian(q)
     inverse, ratio = task.inverse(J)
@@ -79,13 +87,27 @@ def slopes(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> tuple[
     if task.redundant:
         own = J1.swapaxes(1, 2) @ (inverse.swapaxes(1, 2) @ first)
         second = second + own - inverse @ (J @ own)
-    return (q, first[..., 0], second[..., 0]), ratio
+    slope = first[..., 0]
+    slope = np.where(np.abs(slope) <= task.slope_accuracy(q, inverse, slope), 0.0, slope)
+    return (q, slope, second[..., 0]), ratio
 
 
 def follow(task: TipTask, path: TipPath, q0: np.ndarray) -> Follower:
     """The arm from the posture q0 along a path, keeping to the branch it is on."""
     find = _integrated if task.redundant else _continued
-    return Follower(task, path, find(task, path, q0))
+    nodes = find(task, path, q0)
+    return Follower(task, path, nodes, q0, _still(task, path, q0, nodes))
+
+
+def _still(task: TipTask, path: TipPath, q0: np.ndarray, nodes: Profile) -> np.ndarray:
+    """The joints (n,) that stay at q0 along the whole path, as far as postures can be told from each other.
+
+    Lines and arcs are analytic: a joint that stands still on a part of one does so on all of it.
+    """
+    s = np.append((nodes.breaks[:-1, None] + np.diff(nodes.breaks)[:, None] * PLACES).ravel(), path.size)
+    q = corrected(task, path.poses(s), nodes.evaluate(s)[0])
+    accuracy = task.accuracy(q, task.inverse(task.jacobian(q))[0])
+    return np.asarray((np.abs(q - q0) <= np.maximum(accuracy, STILL)).all(0))
 
 
 # ---- arms without redundancy -------------------------------------------------------------------------------

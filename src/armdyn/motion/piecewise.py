@@ -9,7 +9,8 @@ import numpy as np
 
 from armdyn.motion.motion import Motion, Side, States
 
-SAME_INSTANT = 1e-12  # of the duration: breaks of two joints nearer than this are one
+SAME_INSTANT = 1e-12  # of themselves: breaks of two joints nearer than this are one
+ROUNDING = 8 * np.finfo(float).eps  # of its terms' magnitudes: a velocity that is less is zero
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,10 @@ class Profile:
         return float(self.breaks[-1])
 
     def evaluate(self, t: np.ndarray, side: Side = "after") -> States:
-        """Position, velocity, acceleration at t (N,) within the profile, each (N,) or (N, n)."""
+        """Position, velocity, acceleration at t (N,) within the profile, each (N,) or (N, n).
+
+        A velocity that is the rounding of its terms is zero: where a joint reverses it has no direction.
+        """
         inside = np.clip(t, 0.0, self.duration)
         piece = np.searchsorted(self.breaks[1:-1], inside, side="right" if side == "after" else "left")
         powers = self.coefficients[piece]
@@ -44,7 +48,10 @@ class Profile:
             qdd = qdd * time + 2 * qd
             qd = qd * time + q
             q = q * time + powers[:, k]
-        return q, qd, qdd
+        size, late = np.zeros_like(q), np.abs(time)
+        for k in range(powers.shape[1] - 1, 0, -1):
+            size = size * late + k * np.abs(powers[:, k])
+        return q, np.where(np.abs(qd) <= ROUNDING * size, 0.0, qd), qdd
 
     @cached_property
     def knots(self) -> np.ndarray:
@@ -78,7 +85,7 @@ class Profile:
 
         def moved(t: np.ndarray) -> np.ndarray:
             nearest = instants[np.abs(t[:, None] - instants).argmin(1)]
-            return np.where(np.abs(nearest - t) <= SAME_INSTANT * instants[-1], nearest, t)
+            return np.where(np.abs(nearest - t) <= SAME_INSTANT * t, nearest, t)
 
         return Profile(moved(self.breaks), moved(self.origins), self.coefficients, self.smooth)
 
@@ -176,7 +183,7 @@ def together(profiles: list[Profile], label: str) -> Motion:
     duration = max(profile.duration for profile in profiles)
     instants = np.unique(np.concatenate([profile.breaks for profile in profiles]))
     # Of instants that differ by rounding the last stays, so that the motion's end is among them.
-    instants = instants[np.append(np.diff(instants) > SAME_INSTANT * duration, True)]
+    instants = instants[np.append(np.diff(instants) > SAME_INSTANT * instants[1:], True)]
     joined = [profile.snapped(instants).resting_until(duration) for profile in profiles]
     if all(_same_pieces(joined[0], profile) for profile in joined[1:]):
         powers = np.stack([profile.coefficients for profile in joined], axis=-1)

@@ -11,9 +11,11 @@ from scipy.interpolate import CubicSpline
 from armdyn.motion.checks import computable, numbers
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Motion
-from armdyn.motion.piecewise import as_motion, hermite
+from armdyn.motion.piecewise import ROUNDING, as_motion, hermite
 
 Where = Callable[[int], str]  # how a message calls a sample
+
+NOISE = 1e-12  # rad or m, or of larger positions: way that cannot be told from none
 
 
 def _sample(i: int) -> str:
@@ -46,10 +48,12 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
             "qdd are needed too"
         )
     if velocity is None:
-        spline = CubicSpline(times, position)
-        velocity, acceleration = spline(times, 1), spline(times, 2)
+        position = np.where(_way(position) <= ROUNDING * np.abs(position).max(0), position[0], position)
+        spline, rests = CubicSpline(times, position), _rests(position)
+        velocity, acceleration = (np.where(rests, 0.0, spline(times, k)) for k in (1, 2))
     elif acceleration is None:
-        acceleration = CubicSpline(times, velocity)(times, 1)
+        rests = _rests(position) & _rests(velocity)
+        acceleration = np.where(rests, 0.0, CubicSpline(times, velocity)(times, 1))
     assert acceleration is not None
     _check_jumps(times, twice, position, velocity, where)
     here, there = np.flatnonzero(~twice), np.flatnonzero(~twice) + 1
@@ -57,6 +61,25 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
     first, last = (tuple(x[rows] for x in data) for rows in (here, there))
     instants = np.append(times[here], times[-1]) - times[0]
     return as_motion(hermite(instants, first, last), "samples")  # type: ignore[arg-type]
+
+
+def _way(q: np.ndarray) -> np.ndarray:
+    """How far apart the positions (N, n) of each joint are (n,)."""
+    return np.asarray(np.ptp(q, axis=0))
+
+
+def _rests(x: np.ndarray) -> np.ndarray:
+    """Whether a sample is the same as those before and after it (N, n): a spline swings on where it rests."""
+    same = np.diff(x, axis=0) == 0
+    inner = same[1:] & same[:-1] if len(same) > 1 else same
+    return np.concatenate([inner[:1], inner, inner[-1:]])[: len(x)]
+
+
+def noisy_joints(t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    """The joints, counted from 0, whose velocities look like the rounding of a joint that stands still."""
+    least = NOISE * np.maximum(1.0, np.abs(q).max(0))
+    top = np.abs(qd).max(0)
+    return np.flatnonzero((top > 0) & (top * (t[-1] - t[0]) <= least) & (_way(q) <= least))
 
 
 def _states(name: str, x: Any, rows: int, columns: int | None = None) -> np.ndarray:

@@ -6,13 +6,15 @@ every joint and sample asks |τ_s k² + F_v q̇ k + rest| ≤ limit; `rates` fin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
+from armdyn.analysis.friction import friction_parts
 from armdyn.analysis.limits import JointLimits, joint_name, torque_unit
 from armdyn.motion.checks import computable
+from armdyn.motion.directions import beside_turns
 from armdyn.motion.errors import MotionError
 from armdyn.motion.rates import Rate, largest_rate
 from armdyn.motion.speed_parts import (
@@ -26,6 +28,7 @@ from armdyn.motion.speed_parts import (
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
 
+Rows = TypeVar("Rows", Samples, SpeedParts)
 KINDS = ("torque", "velocity", "acceleration")
 LEAST = 200  # steps in which a motion is looked at, however long its own are
 
@@ -64,13 +67,13 @@ def scale_to_limits(
     With faster=True it may also be sped up: c is the least factor at all. The limits are the robot's own
     unless given here (one number, or one per joint; infinite for none). They are held at the trajectory's
     samples (closer ones, where these are fewer than 200), at its knots and on both sides of every jump of its
-    acceleration.
+    acceleration; those of torque also just before and just after a joint starts, stops or turns, where dry
+    friction has a direction that it lacks at the instant itself.
     `wrench` (6,) is what the tip exerts on its surroundings all along.
     """
     check_robot(robot, trajectory)
     limits, h = limits_for(robot, torque, velocity, acceleration), tip_wrench(wrench)
-    samples = trajectory.samples(min(trajectory.step, trajectory.duration / LEAST), knots=True)
-    parts = speed_parts(robot, samples.q, samples.qd, samples.qdd, h)
+    samples, parts = _looked_at(robot, trajectory, h)
     rate = rate_within(limits, parts, samples, np.inf if faster else 1.0)
     if not np.isfinite(rate.value):
         raise MotionError(
@@ -90,6 +93,26 @@ def scale_to_limits(
         joint=joint,
         instant=None if sample is None else float(factor * samples.t[sample]),
     )
+
+
+def _looked_at(robot: Robot, trajectory: Trajectory, wrench: np.ndarray | None) -> tuple[Samples, SpeedParts]:
+    """The samples at which limits are held, and the torques there, also beside starts, stops and turns."""
+    friction = friction_parts(robot)
+    samples = trajectory.samples(min(trajectory.step, trajectory.duration / LEAST), knots=True)
+    parts = speed_parts(robot, samples.q, samples.qd, samples.qdd, wrench)
+    if not len(friction.rows):
+        return samples, parts
+    beside = beside_turns(trajectory, samples, friction.rows)
+    few = beside.samples
+    further = replace(speed_parts(robot, few.q, few.qd, few.qdd, wrench), dry=friction.dry_of(beside.signs))
+    order = np.argsort(np.concatenate([samples.t, few.t]), kind="stable")
+    return _joined(samples, few, order), _joined(parts, further, order)
+
+
+def _joined(one: Rows, other: Rows, order: np.ndarray) -> Rows:
+    """The rows of two in a common order."""
+    columns = zip(vars(one).values(), vars(other).values(), strict=True)
+    return type(one)(*(np.concatenate(x)[order] for x in columns))
 
 
 def rate_within(limits: JointLimits, parts: SpeedParts, samples: Samples, most: float) -> Rate:

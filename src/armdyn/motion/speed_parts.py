@@ -16,6 +16,7 @@ from armdyn.analysis.limits import JointLimits, joint_limits, joint_name
 from armdyn.motion.checks import numbers, per_joint
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Motion
+from armdyn.motion.piecewise import ROUNDING, SAME_INSTANT
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
 
@@ -96,7 +97,7 @@ def snapped(t: np.ndarray, instants: np.ndarray, values: np.ndarray, at: np.ndar
     nearest = after - (
         np.abs(t - instants[after - 1]) <= np.abs(t - instants[after.clip(0, instants.size - 1)])
     )
-    tolerance = 1e-12 * max(1.0, float(np.abs(instants).max()))
+    tolerance = SAME_INSTANT * np.abs(t) + ROUNDING * np.abs(instants).max()
     return np.where(np.abs(t - instants[nearest]) <= tolerance, values[nearest], at)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from armdyn.motion.trajectory import Trajectory
 Law: TypeAlias = Callable[[np.ndarray], Any]  # times (N,) -> r, ṙ, r̈
 CHECKED = 1000  # intervals on whose ends a law is looked at
 AGREES = 0.01  # of the range of r and of the largest rate: how nearly they must be integrals of the others
+RESTS = 1e-13  # of the largest rate: a function's rate that is less is zero, as is that of a cosine's end
 MEETS = 1e-9  # of the duration: how nearly a law must begin and end where it should
 
 
@@ -27,11 +28,12 @@ class Timing:
     duration: float  # s
     end: float  # s of the motion it times
     jumps: np.ndarray  # where r̈ jumps [s]
+    least: float = 0.0  # rates that are not more are zero
 
     def __call__(self, t: np.ndarray, side: Side = "after") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """r, ṙ, r̈ at times (N,)."""
         r, rate, change = self.evaluate(t, side)
-        return r.clip(0.0, self.end), rate, change
+        return r.clip(0.0, self.end), np.where(np.abs(rate) <= self.least, 0.0, rate), change
 
     def inverse(self, r: np.ndarray) -> np.ndarray:
         """The times (N,) at which the law has the values r (N,): Newton's method within a bracket."""
@@ -73,10 +75,11 @@ def timing_law(law: Trajectory | Law, duration: float | None, end: float) -> Tim
         raise MotionError(
             f"law: expected a Trajectory of one joint or a function, found {type(law).__name__}"
         )
-    _check(timing)
-    if not isinstance(law, Trajectory):
-        _check_derivatives(timing)
-    return timing
+    top = _check(timing)
+    if isinstance(law, Trajectory):
+        return timing
+    _check_derivatives(timing)
+    return replace(timing, least=RESTS * top)
 
 
 def _function(law: Law) -> Callable[[np.ndarray, Side], tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -102,8 +105,8 @@ def _function(law: Law) -> Callable[[np.ndarray, Side], tuple[np.ndarray, np.nda
     return evaluate
 
 
-def _check(timing: Timing) -> None:
-    """Refuse a law that does not begin, end or increase as it must."""
+def _check(timing: Timing) -> float:
+    """Refuse a law that does not begin, end or increase as it must; its largest rate."""
     t = np.linspace(0.0, timing.duration, CHECKED + 1)
     r, rate, change = timing.evaluate(t, "after")
     for name, values in (("r", r), ("its rate", rate), ("the rate's change", change)):
@@ -117,6 +120,7 @@ def _check(timing: Timing) -> None:
     wrong = np.concatenate([falling, still])
     if wrong.size:
         raise MotionError(f"law: r must increase strictly, but does not at t = {t[wrong.min()]:.6g} s")
+    return float(rate.max())
 
 
 def _check_derivatives(timing: Timing) -> None:

@@ -36,22 +36,28 @@ class TipPath:
         found = np.zeros((len(s), 4, 4))
         found[:, 3, 3] = 1.0
         found[:, :3, :3] = Rotation.from_rotvec(s[:, None] * self.spin).as_matrix() @ self.start[:3, :3]
-        found[:, :3, 3] = self.centre + self._arm(s) + s[:, None] * self.straight
+        angle, side, inward = self._circle(s)
+        # From the start, not from a centre that may be far: a nearly straight arc is as exact as a line.
+        moved = np.sin(angle) * side + 2 * np.sin(angle / 2) ** 2 * inward
+        found[:, :3, 3] = self.start[:3, 3] + moved + s[:, None] * self.straight
         return found
 
     def slopes(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """First and second derivatives by s of the tip's position over its orientation, each (N, 6)."""
         first, second = np.zeros((len(s), 6)), np.zeros((len(s), 6))
-        around = np.cross(self.bend, self._arm(s))
-        first[:, :3] = around + self.straight
+        angle, side, inward = self._circle(s)
+        rate = np.linalg.norm(self.bend)
+        first[:, :3] = rate * (np.cos(angle) * side + np.sin(angle) * inward) + self.straight
         first[:, 3:] = self.spin
-        second[:, :3] = np.cross(self.bend, around)
+        second[:, :3] = rate**2 * (np.cos(angle) * inward - np.sin(angle) * side)
         return first, second
 
-    def _arm(self, s: np.ndarray) -> np.ndarray:
-        """From the centre to the tip, turned by the bend."""
-        out = self.start[:3, 3] - self.centre
-        return np.asarray(Rotation.from_rotvec(s[:, None] * self.bend).apply(out))
+    def _circle(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The angle (N, 1) of the bend, and the radius (3,) at the start: turned by a right angle; inward."""
+        rate = float(np.linalg.norm(self.bend))
+        axis = self.bend / (rate or 1.0)
+        side = np.cross(axis, self.start[:3, 3] - self.centre)
+        return rate * s[:, None], side, np.cross(axis, side)
 
 
 def line(start: np.ndarray, end: Any, displacement: Any, final: np.ndarray | None) -> TipPath:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -10,6 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from armdyn.robot import Robot
 
+ROUNDING = 8 * np.finfo(float).eps  # what the operations of a pose and of a linear system add up to
 SINGULAR = 1e-5  # smallest singular value of the task's Jacobian over its largest one
 
 
@@ -26,6 +27,7 @@ class TipTask:
     length: float
     rank: int
     active: np.ndarray  # (n,) whether a joint moves the tip at all
+    reach: float  # of the order of the tip's coordinates [m]
 
     @property
     def revolute(self) -> np.ndarray:
@@ -77,6 +79,25 @@ class TipTask:
         V = Vt[..., :r, :].swapaxes(-1, -2)
         return np.asarray((V / kept[..., None, :]) @ U[..., :r].swapaxes(-1, -2)), ratio
 
+    def accuracy(self, q: np.ndarray, inverse: np.ndarray, missing: float = 0.0) -> np.ndarray:
+        """How far from its true position a joint may be (..., n), at postures q (..., n) with J⁺ `inverse`.
+
+        Poses are rounded, and `missing` [m] is what the posture found leaves of its target.
+        """
+        gain = np.linalg.norm(inverse, axis=-1)
+        return np.asarray(gain * (ROUNDING * self.reach + missing) + ROUNDING * np.abs(q))
+
+    def slope_accuracy(self, q: np.ndarray, inverse: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """How far from its true value each joint's part of the slope q' = J⁺ x' may be (..., n).
+
+        J is rounded, and is that of a posture beside the true one: q' is then wrong by J⁺ ΔJ q'.
+        """
+        beside, speed = (
+            np.linalg.norm(x * self.weights, axis=-1, keepdims=True)
+            for x in (self.accuracy(q, inverse), slope)
+        )
+        return np.asarray(np.linalg.norm(inverse, axis=-1) * self.length * (ROUNDING + beside) * speed)
+
 
 @lru_cache(maxsize=64)
 def tip_task(robot: Robot, orientation: bool) -> TipTask:
@@ -87,10 +108,11 @@ def tip_task(robot: Robot, orientation: bool) -> TipTask:
     J = robot.jacobian(q)
     columns = np.linalg.norm(J[:, :3], axis=1).max(0)
     length = float(columns[revolute].max(initial=0.0)) or 1.0
-    task = TipTask(robot, orientation, length, 0, np.abs(J).max((0, 1)) > 0)
+    reach = length + float(np.abs(robot.pose(q)[:, :3, 3]).max())
+    task = TipTask(robot, orientation, length, 0, np.abs(J).max((0, 1)) > 0, reach)
     sigma = np.linalg.svd(task.jacobian(q), compute_uv=False)
     rank = int((sigma > 1e-8 * sigma[:, :1]).sum(1).max())
-    return TipTask(robot, orientation, length, rank, task.active)
+    return replace(task, rank=rank)
 
 
 @lru_cache(maxsize=64)

@@ -12,9 +12,11 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 from armdyn.motion.checks import computable, numbers, one_of, per_joint, positive_time
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motion import Motion, States
-from armdyn.motion.piecewise import Profile, as_motion, hermite
+from armdyn.motion.piecewise import SAME_INSTANT, Profile, as_motion, hermite
 
 Kind = Literal["cubic", "quintic", "blend"]
+
+SOLVED = 1e-13  # of a joint's largest velocity: how exact those at the points of a spline are
 
 
 @computable()
@@ -88,18 +90,24 @@ def _refuse(what: str, **given: Any) -> None:
 
 
 def _spline(points: np.ndarray, t: np.ndarray, kind: str, qd0: np.ndarray, qd1: np.ndarray) -> Profile:
+    moved = points - points[0]  # of a joint that stays all zeros, which no solution of equations rounds
     if kind == "cubic":
-        spline = CubicSpline(t, points, bc_type=((1, qd0), (1, qd1)))
+        spline = CubicSpline(t, moved, bc_type=((1, qd0), (1, qd1)))
     else:
         rest = np.zeros_like(qd0)
         ends = ([(1, qd0), (2, rest)], [(1, qd1), (2, rest)])
-        spline = make_interp_spline(t, points, k=5, bc_type=ends)
-    velocity, acceleration = spline(t, 1), spline(t, 2)
+        spline = make_interp_spline(t, moved, k=5, bc_type=ends)
+    velocity, acceleration = _but_rounding(spline(t, 1)), spline(t, 2)
     velocity[0], velocity[-1] = qd0, qd1
     if kind == "quintic":
         acceleration[[0, -1]] = 0.0
     first: States = (points[:-1], velocity[:-1], acceleration[:-1])
     return hermite(t, first, (points[1:], velocity[1:], acceleration[1:]))
+
+
+def _but_rounding(velocity: np.ndarray) -> np.ndarray:
+    """Velocities (K, n) with those zero that their joint's largest one cannot be told from zero beside."""
+    return np.where(np.abs(velocity) <= SOLVED * np.abs(velocity).max(0), 0.0, velocity)
 
 
 def _least_times(points: np.ndarray, kind: str, max_velocity: Any, max_acceleration: Any) -> np.ndarray:
@@ -190,7 +198,7 @@ def _blended(points: np.ndarray, t: np.ndarray, blend_time: float) -> Profile:
     # A blend is written from its middle, where the two lines meet at the point; the last one from its end.
     bend = np.diff(velocity, axis=0) / blend_time
     pieces[::2, 0] = points + bend * half**2 / 2
-    pieces[::2, 1] = (velocity[1:] + velocity[:-1]) / 2
+    pieces[::2, 1] = _but_rounding((velocity[1:] + velocity[:-1]) / 2)
     pieces[::2, 2] = bend / 2
     pieces[1::2, 0], pieces[1::2, 1] = points[:-1], velocity[1:-1]
     origins = np.empty(2 * count - 1)
@@ -200,5 +208,5 @@ def _blended(points: np.ndarray, t: np.ndarray, blend_time: float) -> Profile:
     for piece, instant, k in ((0, breaks[0], 0), (-1, breaks[-1], -1)):
         origins[piece] = instant
         pieces[piece, 0], pieces[piece, 1] = points[k], 0.0
-    keep = np.append(True, np.diff(breaks) > 1e-12 * breaks[-1])
+    keep = np.append(True, np.diff(breaks) > SAME_INSTANT * breaks[1:])
     return Profile(breaks[keep], origins[keep[1:]], pieces[keep[1:]])
