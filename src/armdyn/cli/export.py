@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from armdyn import __version__
-from armdyn.cli.common import RobotArgument, RotorsOption, load_robot
+from armdyn.cli.common import RobotArgument, RotorsOption, load_robot, say
 from armdyn.expression import ArmdynError
 from armdyn.kernels import FUNCTIONS
 from armdyn.kernels.c import c_source, identifier
@@ -16,7 +16,7 @@ from armdyn.kernels.c import c_source, identifier
 
 def export_c(
     robot: RobotArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to, made if need be.")],
     functions: Annotated[
         str, typer.Option(help="Functions, separated by commas, or 'all'.")
     ] = "inverse_dynamics",
@@ -25,6 +25,7 @@ def export_c(
     rotors: RotorsOption = None,
 ) -> None:
     """Write C99 that needs libm only: a header, a source and a small test program."""
+    _check_folder(output, robot)
     loaded = load_robot(robot, rotors)
     names = list(FUNCTIONS) if functions == "all" else [x.strip() for x in functions.split(",") if x.strip()]
     if not names:
@@ -34,9 +35,23 @@ def export_c(
     scalar = "float" if single else "double"
     source = c_source(loaded.name, identifier(prefix or loaded.name), programs, joints, scalar, __version__)
     try:
+        output.mkdir(exist_ok=True)
         paths = source.write(output)
     except OSError as error:
-        raise ArmdynError(f"cannot write to '{output}': {error.strerror}") from None
+        raise ArmdynError(f"--output: cannot write to '{output}': {error.strerror}") from None
     for path in paths:
-        print(f"wrote {path}")
-    print(f"test it: cd {output} && cc -std=c99 -O2 {paths[1].name} {paths[2].name} -lm -o test && ./test")
+        say(f"wrote {path}")
+    say(f"test it: cd {output} && cc -std=c99 -O2 {paths[1].name} {paths[2].name} -lm -o test && ./test")
+
+
+def _check_folder(output: Path, robot: str) -> None:
+    """Refuse, before the work begins, a folder that cannot be made or in which the robot file may be lost."""
+    if output.exists() and not output.is_dir():
+        raise ArmdynError(f"--output: cannot write to '{output}': it is no folder")
+    if not output.resolve().parent.is_dir():
+        raise ArmdynError(f"--output: cannot write to '{output}': there is no folder '{output.parent}'")
+    given = Path(robot).resolve()
+    if given.parent == output.resolve() and given.suffix in (".c", ".h") and given.is_file():
+        raise ArmdynError(
+            f"--output: '{robot}', which is read, lies in it and may be lost; give another folder"
+        )
