@@ -28,8 +28,8 @@ def export_c(
     _check_folder(output, robot)
     loaded = load_robot(robot, rotors)
     names = list(FUNCTIONS) if functions == "all" else [x.strip() for x in functions.split(",") if x.strip()]
-    if not names:
-        raise ArmdynError(f"--functions: none given; allowed: {', '.join(FUNCTIONS)}")
+    if not names or not set(names) <= set(FUNCTIONS):
+        raise ArmdynError(f"--functions: found '{functions}'; allowed: {', '.join(FUNCTIONS)}, or all")
     programs = {name: loaded.program(name) for name in names}
     joints = [f"{link.name} ({link.joint})" for link in loaded.model.moving]
     scalar = "float" if single else "double"

@@ -130,7 +130,7 @@ def _print_motion(robot: Robot, motion: Trajectory) -> None:
 
 def scale(
     robot: RobotArgument,
-    motion: Annotated[Path, typer.Argument(help="A motion, as `armdyn trajectory` writes it.")],
+    trajectory: Annotated[Path, typer.Argument(help="A motion, as `armdyn trajectory` writes it.")],
     output: OutputOption,
     optimal: Annotated[
         bool, typer.Option("--time-optimal", help="The fastest timing on the same path, not only one factor.")
@@ -145,9 +145,9 @@ def scale(
     rotors: RotorsOption = None,
 ) -> None:
     """Time a motion anew so that it meets the limits; those not given are the robot's own."""
-    check_output(output, robot, motion)
+    check_output(output, robot, trajectory)
     loaded = load_robot(robot, rotors)
-    given = Trajectory.from_csv(motion)
+    given = Trajectory.from_csv(trajectory)
     limits: dict[str, Any] = {
         "torque": number_list(torque, "--torque"),
         "velocity": number_list(velocity, "--velocity"),

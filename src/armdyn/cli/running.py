@@ -25,8 +25,8 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 class Verb(TyperCommand):
     """A verb whose errors name its options.
 
-    What is wrong with an argument of the library reads "name: …", and a verb's parameters are called as the
-    arguments they become: `q0` for `--from`.
+    The library writes of its arguments as "name: …" at the beginning of a message or as "name=" in it, and a
+    verb's parameters are called as the arguments they become: `q0` for `--from`.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -37,12 +37,14 @@ class Verb(TyperCommand):
 
 
 def _in_options(text: str, parameters: Iterable[Any]) -> str:
-    """The message with the option in the place of the argument that it begins with."""
+    """The message with options in the places of arguments."""
     options = {x.name: max(x.opts, key=len) for x in parameters if x.param_type_name == "option"}
-    found = re.match(r"(joint \d+: )?(\w+)(?=: )", text)
-    if found is None or found[2] not in options:
-        return text
-    return f"{found[1] or ''}{options[found[2]]}{text[found.end() :]}"
+
+    def option(found: re.Match[str]) -> str:
+        return f"{found[1] or ''}{options[found[2]]}" if found[2] in options else found[0]
+
+    text = re.sub(r"^(joint \d+: )?(\w+)(?=: )", option, text)
+    return re.sub(r"(?<= )()(\w+)=(?=[ ,;]|$)", option, text)
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
