@@ -72,7 +72,7 @@ def test_what_is_read_is_not_written(folder, monkeypatch, capsys, command, name,
 @pytest.mark.parametrize("output", [".", "here"])
 def test_code_is_not_written_over_the_robot_file(folder, monkeypatch, capsys, output):
     line = refused(monkeypatch, capsys, "export", "c", "arm.c", "--prefix", "arm", "-o", output)
-    assert "'arm.c', which is read, lies in it" in line
+    assert "arm.c' is the file that is read; give another folder" in line
     assert Path("arm.c").read_text("utf-8") == ARM
 
 

@@ -74,14 +74,15 @@ def check_output(output: Path, *inputs: str | Path | None) -> None:
         raise ArmdynError(f"--output: cannot write '{output}': it is a folder")
     if not output.parent.is_dir():
         raise ArmdynError(f"--output: cannot write '{output}': there is no folder '{output.parent}'")
-    for given in inputs:
-        if given is not None and given not in bundled_robots() and _same_file(output, Path(given)):
-            raise ArmdynError(f"--output: '{output}' is the file that is read; give another one")
+    if any(is_read(output, given) for given in inputs if given is not None):
+        raise ArmdynError(f"--output: '{output}' is the file that is read; give another one")
 
 
-def _same_file(output: Path, given: Path) -> bool:
-    """Whether two paths lead to one file; a device or a pipe may well be both."""
-    return output.is_file() and given.exists() and output.samefile(given)
+def is_read(output: Path, given: str | Path) -> bool:
+    """Whether two paths lead to one file; a device or a pipe may well be both, and a bundled robot is none."""
+    if given in bundled_robots() or not output.is_file():
+        return False
+    return Path(given).exists() and output.samefile(given)
 
 
 def numbers(text: str | None, option: str, count: int) -> np.ndarray:

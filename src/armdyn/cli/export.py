@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
 from armdyn import __version__
-from armdyn.cli.common import RobotArgument, RotorsOption, load_robot, say
+from armdyn.cli.common import RobotArgument, RotorsOption, is_read, load_robot, say
 from armdyn.expression import ArmdynError
 from armdyn.kernels import FUNCTIONS
 from armdyn.kernels.c import c_source, identifier
@@ -41,17 +42,17 @@ def export_c(
         raise ArmdynError(f"--output: cannot write to '{output}': {error.strerror}") from None
     for path in paths:
         say(f"wrote {path}")
-    say(f"test it: cd {output} && cc -std=c99 -O2 {paths[1].name} {paths[2].name} -lm -o test && ./test")
+    say(
+        f"test it: cd {quote(str(output))} && cc -std=c99 -O2 {paths[1].name} {paths[2].name} -lm -o test && ./test"
+    )
 
 
 def _check_folder(output: Path, robot: str) -> None:
     """Refuse, before the work begins, a folder that cannot be made or in which the robot file may be lost."""
     if output.exists() and not output.is_dir():
         raise ArmdynError(f"--output: cannot write to '{output}': it is no folder")
-    if not output.resolve().parent.is_dir():
+    if not output.parent.is_dir():
         raise ArmdynError(f"--output: cannot write to '{output}': there is no folder '{output.parent}'")
-    given = Path(robot).resolve()
-    if given.parent == output.resolve() and given.suffix in (".c", ".h") and given.is_file():
-        raise ArmdynError(
-            f"--output: '{robot}', which is read, lies in it and may be lost; give another folder"
-        )
+    for path in output.glob("*.[ch]"):
+        if is_read(path, robot):
+            raise ArmdynError(f"--output: '{path}' is the file that is read; give another folder")
