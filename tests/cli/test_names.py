@@ -98,7 +98,6 @@ COMMANDS = [
     "scale arm.toml m.csv -o scaled.csv",
     "simulate arm.toml --duration 0.01 -o run.csv",
     "export c arm.toml --prefix arm -o c",
-    "report arm.toml -o report.html",
 ]
 
 
@@ -249,7 +248,7 @@ def test_symbols_that_the_script_needs_itself_get_names_of_their_own():
 class Texts(HTMLParser):
     def __init__(self, text):
         super().__init__()
-        self.tags, self.texts = set(), {}
+        self.tag, self.tags, self.texts = "", set(), {}
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -268,3 +267,15 @@ def test_a_name_in_html_is_text(tmp_path, name):
     found = Texts(Robot.load(path).equations().mathml())
     assert one_line(found.texts["h1"]) == one_line(name)
     assert not found.tags & {"script", "b", "a", "img"}
+
+
+def test_a_report_has_names_as_text_only(monkeypatch, capsys, folder):
+    """In its title, headings, tables, captions and the texts for those who do not see the pictures."""
+    printed(monkeypatch, capsys, folder, "report", "arm.toml", "-o", "page.html")
+    text = (folder / "page.html").read_text("utf-8")
+    found = Texts(text)
+    title = one_line("".join(NASTY))
+    assert [one_line(found.texts[tag]) for tag in ("title", "h1")] == [title, title]
+    assert not found.tags & {"script", "b"}
+    operators = "\N{INVISIBLE TIMES}\N{FUNCTION APPLICATION}"
+    assert {c for c in text if not (c.isprintable() or c.isspace())} <= set(operators)

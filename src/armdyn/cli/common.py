@@ -79,7 +79,7 @@ def check_output(output: Path, *inputs: str | Path | None) -> None:
 
 
 def is_read(output: Path, given: str | Path) -> bool:
-    """Whether two paths lead to one file; a device or a pipe may well be both, and a bundled robot is none."""
+    """Whether two paths lead to one file; a device may be both, and a bundled robot is no file."""
     if given in bundled_robots() or not output.is_file():
         return False
     return Path(given).exists() and output.samefile(given)

@@ -42,9 +42,8 @@ def export_c(
         raise ArmdynError(f"--output: cannot write to '{output}': {error.strerror}") from None
     for path in paths:
         say(f"wrote {path}")
-    say(
-        f"test it: cd {quote(str(output))} && cc -std=c99 -O2 {paths[1].name} {paths[2].name} -lm -o test && ./test"
-    )
+    folder, files = quote(str(output)), f"{paths[1].name} {paths[2].name}"
+    say(f"test it: cd {folder} && cc -std=c99 -O2 {files} -lm -o test && ./test")
 
 
 def _check_folder(output: Path, robot: str) -> None:
