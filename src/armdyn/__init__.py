@@ -30,6 +30,10 @@ from armdyn.model import (
 from armdyn.robot import BaseMotion, Robot
 
 if TYPE_CHECKING:
+    from armdyn import analysis as analysis
+    from armdyn import motion as motion
+    from armdyn import report as report
+    from armdyn import simulation as simulation
     from armdyn.analysis.contributions import contributions
     from armdyn.analysis.limits import joint_limits
     from armdyn.analysis.manipulability import (
@@ -71,6 +75,8 @@ _HOMES = {
     "SimulationWarning": "simulation",
     "simulate": "simulation",
 }
+
+_FOLDERS = ("analysis", "motion", "report", "simulation")
 
 __all__ = [
     "ArmdynError",
@@ -117,10 +123,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _FOLDERS:
+        return _import_module(f"armdyn.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'armdyn' has no attribute '{name}'")
     return getattr(_import_module(f"armdyn.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, *_FOLDERS})

@@ -252,7 +252,7 @@ def test_sympy_script_and_numbers_agree():
 @pytest.mark.parametrize("option", ["-o", "--output"])
 @pytest.mark.parametrize("form", [[], ["--latex"], ["--markdown"], ["--sympy"], ["--steps"]])
 def test_derive_writes_to_a_file_what_it_would_print(tmp_path, form, option):
-    path = tmp_path / "new folder" / "equations.txt"
+    path = tmp_path / "equations.txt"
     assert run("derive", "planar", *form, option, path) == f"wrote {path}\n"
     assert ending_in_newline(path.read_text("utf-8")) == run("derive", "planar", *form)
 

@@ -9,11 +9,12 @@ from typing import Annotated
 import numpy as np
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from armdyn.description import bundled_robots
 from armdyn.expression import ArmdynError, parse
+from armdyn.output import one_line
 from armdyn.robot import Robot
 
 
@@ -35,30 +36,53 @@ def load_robot(robot: str, rotors: Rotors | None) -> Robot:
     return loaded if rotors is None else loaded.with_rotors(rotors.value)
 
 
+class _Terminal(Console):
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError  # rich would end the program here
+
+
+def _console(width: int | None = None) -> Console:
+    return _Terminal(width=width, markup=False, emoji=False, highlight=False)
+
+
 def terminal() -> Console:
-    console = Console()
-    return console if console.is_terminal else Console(width=max(console.width, 140))
+    console = _console()
+    return console if console.is_terminal else _console(max(console.width, 140))
+
+
+def say(text: str) -> None:
+    """Print one line; what stands in a name or a path cannot act on the terminal."""
+    print(one_line(text))
 
 
 def table_of(*headings: str) -> Table:
     """A table whose cells are folded in a narrow terminal, never cut."""
     table = Table()
     for heading in headings:
-        table.add_column(escape(heading), overflow="fold")
+        table.add_column(heading, overflow="fold")
     return table
 
 
 def add_row(table: Table, *cells: str | Text) -> None:
     """A row whose texts are shown as they are: a name may hold what rich takes for markup."""
-    table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells))
+    table.add_row(*(Text(one_line(cell)) if isinstance(cell, str) else cell for cell in cells))
 
 
-def write_text(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise ArmdynError(f"cannot write '{path}': {error.strerror}") from None
+def check_output(output: Path, *inputs: str | Path | None) -> None:
+    """Refuse, before the work begins, a file that cannot be written or that is read."""
+    if output.is_dir():
+        raise ArmdynError(f"--output: cannot write '{output}': it is a folder")
+    if not output.parent.is_dir():
+        raise ArmdynError(f"--output: cannot write '{output}': there is no folder '{output.parent}'")
+    if any(is_read(output, given) for given in inputs if given is not None):
+        raise ArmdynError(f"--output: '{output}' is the file that is read; give another one")
+
+
+def is_read(output: Path, given: str | Path) -> bool:
+    """Whether two paths lead to one file; a device may be both, and a bundled robot is no file."""
+    if given in bundled_robots() or not output.is_file():
+        return False
+    return Path(given).exists() and output.samefile(given)
 
 
 def numbers(text: str | None, option: str, count: int) -> np.ndarray:

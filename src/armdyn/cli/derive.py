@@ -9,9 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from armdyn.cli.common import RobotArgument, RotorsOption, load_robot, write_text
+from armdyn.cli.common import RobotArgument, RotorsOption, check_output, load_robot, say
 from armdyn.exact import Equations
+from armdyn.exact.titles import markdown_text
 from armdyn.expression import ArmdynError
+from armdyn.output import write_whole
 
 
 class Notation(StrEnum):
@@ -44,6 +46,8 @@ def derive(
         raise ArmdynError("choose one of --latex, --markdown, --sympy")
     if sympy and steps:
         raise ArmdynError("--steps has no SymPy form; use --latex, --markdown or neither")
+    if output is not None:
+        check_output(output, robot)
     loaded = load_robot(robot, rotors)
     equations = (loaded.symbolic() if symbolic else loaded).equations()
     if combine:
@@ -51,14 +55,12 @@ def derive(
     form = "latex" if latex else "markdown" if markdown else "text"
     text = _derivation(equations, form, steps, sympy, notation.value)
     if prove:
-        proof = str(equations.prove())
-        comment = {"latex": "% ", "markdown": ""}.get(form, "") if not sympy else "# "
-        text += "\n" + "\n".join(comment + line for line in proof.splitlines()) + "\n"
+        text += "\n" + _proof(equations, "sympy" if sympy else form)
     if output is None:
         print(text, end="" if text.endswith("\n") else "\n")
     else:
-        write_text(output, text)
-        print(f"wrote {output}")
+        write_whole(output, text)
+        say(f"wrote {output}")
 
 
 def _derivation(equations: Equations, form: Any, steps: bool, sympy: bool, notation: Any) -> str:
@@ -72,6 +74,15 @@ def _derivation(equations: Equations, form: Any, steps: bool, sympy: bool, notat
         "markdown": equations.markdown,
     }
     return write[form](notation)
+
+
+def _proof(equations: Equations, form: str) -> str:
+    """What was proved, as the form has it: a comment where there is one."""
+    lines = str(equations.prove()).splitlines()
+    if form == "markdown":
+        lines[0] = markdown_text(lines[0])
+    comment = {"latex": "% ", "sympy": "# "}.get(form, "")
+    return "\n".join(comment + line for line in lines) + "\n"
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from rich.table import Table
 from armdyn.cli.common import RobotArgument, RotorsOption, add_row, load_robot, table_of, terminal
 from armdyn.description import bundled_robots
 from armdyn.expression import Expression
+from armdyn.output import one_line
 from armdyn.report.tables import (
     Grid,
     cell_text,
@@ -21,7 +22,7 @@ from armdyn.robot import Robot
 
 def robots() -> None:
     """List the bundled robots."""
-    table = Table("name", "robot", "joints", "rotors")
+    table = table_of("name", "robot", "joints", "rotors")
     for name in bundled_robots():
         robot = Robot.load(name)
         kinds = "".join("R" if link.joint == "revolute" else "P" for link in robot.model.moving)
@@ -37,20 +38,20 @@ def show(robot: RobotArgument, rotors: RotorsOption = None) -> None:
     model = loaded.model
     title = f"{model.name}: {loaded.n} moving joints, rotors {model.rotors}, tip on '{model.tip}'"
     gravity = ", ".join(str(Expression.of(x)) for x in model.gravity)
-    console.print(title, style="bold", markup=False, highlight=False)
-    console.print(f"gravity ({gravity}) m/s² in the base frame", markup=False)
+    console.print(one_line(title), style="bold")
+    console.print(f"gravity ({gravity}) m/s² in the base frame")
     for grid in (links_grid(model), frames_grid(model), motors_grid(model), limits_grid(model)):
         if grid.rows:
             console.print(_table(grid))
     if model.symbols:
         values = [f"{name} = {'free' if value is None else value}" for name, value in model.symbols]
-        console.print("symbols: " + ", ".join(values), highlight=False, markup=False)
+        console.print("symbols: " + ", ".join(values))
     for line in _coupling_lines(loaded):
-        console.print(line, highlight=False, markup=False)
+        console.print(one_line(line))
     if not any(value is None for _, value in model.symbols):
         console.print(_table(operations_grid(loaded)))
     for text in loaded.warnings:
-        console.print(f"warning: {text}", style="yellow", highlight=False, markup=False)
+        console.print(one_line(f"warning: {text}"), style="yellow")
 
 
 def _table(grid: Grid) -> Table:

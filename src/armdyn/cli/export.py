@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from armdyn import __version__
-from armdyn.cli.common import RobotArgument, RotorsOption, load_robot
+from armdyn.cli.common import RobotArgument, RotorsOption, is_read, load_robot, say
 from armdyn.expression import ArmdynError
 from armdyn.kernels import FUNCTIONS
 from armdyn.kernels.c import c_source, identifier
@@ -17,7 +17,7 @@ from armdyn.kernels.c import c_source, identifier
 
 def export_c(
     robot: RobotArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to, made if need be.")],
     functions: Annotated[
         str, typer.Option(help="Functions, separated by commas, or 'all'.")
     ] = "inverse_dynamics",
@@ -26,16 +26,28 @@ def export_c(
     rotors: RotorsOption = None,
 ) -> None:
     """Write C99 that needs libm only: a header, a source and a small test program."""
+    _check_folder(output, robot)
     loaded = load_robot(robot, rotors)
     names = list(FUNCTIONS) if functions == "all" else [x.strip() for x in functions.split(",") if x.strip()]
-    if not names:
-        raise ArmdynError(f"--functions: none given; allowed: {', '.join(FUNCTIONS)}")
+    if not names or not set(names) <= set(FUNCTIONS):
+        raise ArmdynError(f"--functions: found '{functions}'; allowed: {', '.join(FUNCTIONS)}, or all")
     programs = {name: loaded.program(name) for name in names}
     joints = [f"{link.name} ({link.joint})" for link in loaded.model.moving]
     scalar = "float" if single else "double"
     source = c_source(loaded.name, identifier(prefix or loaded.name), programs, joints, scalar, __version__)
     paths = source.write(output)
     for path in paths:
-        print(f"wrote {path}")
-    compiled = f"cc -std=c99 -O2 {paths[1].name} {paths[2].name} -lm -o test"
-    print(f"test it: cd {quote(str(output))} && {compiled} && ./test")
+        say(f"wrote {path}")
+    folder, files = quote(str(output)), f"{paths[1].name} {paths[2].name}"
+    say(f"test it: cd {folder} && cc -std=c99 -O2 {files} -lm -o test && ./test")
+
+
+def _check_folder(output: Path, robot: str) -> None:
+    """Refuse, before the work begins, a folder that cannot be made or in which the robot file may be lost."""
+    if output.exists() and not output.is_dir():
+        raise ArmdynError(f"--output: cannot write to '{output}': it is no folder")
+    if not output.parent.is_dir():
+        raise ArmdynError(f"--output: cannot write to '{output}': there is no folder '{output.parent}'")
+    for path in output.glob("*.[ch]"):
+        if is_read(path, robot):
+            raise ArmdynError(f"--output: '{path}' is the file that is read; give another folder")

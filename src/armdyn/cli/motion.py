@@ -15,9 +15,11 @@ from armdyn.cli.common import (
     RotorsOption,
     WrenchOption,
     add_row,
+    check_output,
     load_robot,
     number_list,
     numbers,
+    say,
     table_of,
     terminal,
     wrench_of,
@@ -45,10 +47,11 @@ class Profile(StrEnum):
 def trajectory(
     robot: RobotArgument,
     output: OutputOption,
-    start: Annotated[str | None, typer.Option("--from", help="Positions at the start; default zero.")] = None,
-    end: Annotated[str | None, typer.Option("--to", help="Positions at the end [rad, m].")] = None,
-    line: Annotated[
-        str | None, typer.Option(help="Instead of --to: the tip moves straight, by these x, y, z [m].")
+    q0: Annotated[str | None, typer.Option("--from", help="Positions at the start; default zero.")] = None,
+    q1: Annotated[str | None, typer.Option("--to", help="Positions at the end [rad, m].")] = None,
+    displacement: Annotated[
+        str | None,
+        typer.Option("--line", help="Instead of --to: the tip moves straight, by these x, y, z [m]."),
     ] = None,
     profile: Annotated[Profile, typer.Option(help="Timing law.")] = Profile.trapezoidal,
     duration: Annotated[float | None, typer.Option(help="[s]")] = None,
@@ -62,8 +65,9 @@ def trajectory(
     step: Annotated[float, typer.Option(help="Time between samples [s].")] = 1e-3,
 ) -> None:
     """Make a motion and write it: t, q1 ..., qd1 ..., qdd1 ... in a CSV file."""
-    if (end is None) == (line is None):
+    if (q1 is None) == (displacement is None):
         raise ArmdynError("give either --to, a posture, or --line, a displacement of the tip")
+    check_output(output, robot)
     loaded = Robot.load(robot)
     given = {
         "duration": duration,
@@ -73,28 +77,29 @@ def trajectory(
         "max_jerk": number_list(max_jerk, "--max-jerk"),
     }
     data = _law_data(profile, given)
-    q0 = numbers(start, "--from", loaded.n)
-    if line is not None:
-        made = Trajectory.line(
-            loaded, q0, displacement=numbers(line, "--line", 3), profile=profile.name, step=step, **data
-        )
+    start = numbers(q0, "--from", loaded.n)
+    if displacement is not None:
+        way = numbers(displacement, "--line", 3)
+        made = Trajectory.line(loaded, start, displacement=way, profile=profile.name, step=step, **data)
     else:
-        made = _joint_motion(profile, q0, numbers(end, "--to", loaded.n), data, synchronised, step)
+        made = _joint_motion(profile, start, numbers(q1, "--to", loaded.n), data, synchronised, step)
     made.to_csv(output)
     _print_motion(loaded, made)
-    print(f"wrote {output}")
+    say(f"wrote {output}")
 
 
 def _law_data(profile: Profile, given: dict[str, Any]) -> dict[str, Any]:
     """The data of a law among the options; one it does not take is refused."""
     found = {name: x for name, x in given.items() if x is not None}
     _, allowed = LAWS[profile.name]
+    options = {name: f"--{name.replace('_', '-')}" for name in given}
     for name in found:
         if name not in allowed:
-            options = ", ".join(f"--{x.replace('_', '-')}" for x in allowed)
-            raise ArmdynError(f"--{name.replace('_', '-')}: {profile.value} takes {options}")
-    required = () if profile is Profile.trapezoidal else allowed
-    if missing := [f"--{x.replace('_', '-')}" for x in required if x not in found]:
+            raise ArmdynError(f"{name}: {profile.value} takes {', '.join(options[x] for x in allowed)}")
+    if profile is Profile.trapezoidal and len(found) != 2:
+        raise ArmdynError(f"{profile.value} takes two of {', '.join(options[x] for x in allowed)}")
+    if profile is not Profile.trapezoidal and len(found) < len(allowed):
+        missing = [options[x] for x in allowed if x not in found]
         raise ArmdynError(f"{profile.value} needs {', '.join(missing)}")
     return found
 
@@ -120,12 +125,12 @@ def _print_motion(robot: Robot, motion: Trajectory) -> None:
     print(f"{motion.duration:.6g} s, {len(motion.t)} samples")
     if all(value is not None for _, value in robot.model.symbols):
         for text in beyond_limits(robot, found):
-            print(f"warning: {text}")
+            say(f"warning: {text}")
 
 
 def scale(
     robot: RobotArgument,
-    motion: Annotated[Path, typer.Argument(help="A motion, as `armdyn trajectory` writes it.")],
+    trajectory: Annotated[Path, typer.Argument(help="A motion, as `armdyn trajectory` writes it.")],
     output: OutputOption,
     optimal: Annotated[
         bool, typer.Option("--time-optimal", help="The fastest timing on the same path, not only one factor.")
@@ -140,8 +145,9 @@ def scale(
     rotors: RotorsOption = None,
 ) -> None:
     """Time a motion anew so that it meets the limits; those not given are the robot's own."""
+    check_output(output, robot, trajectory)
     loaded = load_robot(robot, rotors)
-    given = Trajectory.from_csv(motion)
+    given = Trajectory.from_csv(trajectory)
     limits: dict[str, Any] = {
         "torque": number_list(torque, "--torque"),
         "velocity": number_list(velocity, "--velocity"),
@@ -158,11 +164,11 @@ def scale(
         factor = slow.factor
         print(f"{given.duration:.6g} s -> {made.duration:.6g} s, c = {factor:.6g}, c² = {factor**2:.6g}")
         if slow.joint is not None:
-            print(f"bound by the {slow.kind} of {joint_name(loaded, slow.joint)} at {slow.instant:.6g} s")
+            say(f"bound by the {slow.kind} of {joint_name(loaded, slow.joint)} at {slow.instant:.6g} s")
     table = table_of("joint", "largest torque", "limit", "")
     for i, link in enumerate(loaded.model.moving):
         limit = f"{bounds.torque[i]:.6g}" if np.isfinite(bounds.torque[i]) else ""
         add_row(table, link.name, f"{abs(torques[:, i]).max():.6g}", limit, torque_unit(loaded, i))
     terminal().print(table)
     made.to_csv(output)
-    print(f"wrote {output}")
+    say(f"wrote {output}")

@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from armdyn.cli.common import RobotArgument, RotorsOption, WrenchOption, load_robot, wrench_of
+from armdyn.cli.common import (
+    RobotArgument,
+    RotorsOption,
+    WrenchOption,
+    check_output,
+    load_robot,
+    say,
+    wrench_of,
+)
 from armdyn.motion import Trajectory
 
 
@@ -23,6 +31,7 @@ def report(
     """Write all about a robot on one HTML page: pictures, tables, equations, proof, torques, limits."""
     from armdyn.report import write_report  # brings matplotlib: only when asked for
 
+    check_output(output, robot, trajectory)
     loaded = load_robot(robot, rotors)
     motion = None if trajectory is None else Trajectory.from_csv(trajectory)
-    print(f"wrote {write_report(loaded, output, motion, wrench=wrench_of(wrench))}")
+    say(f"wrote {write_report(loaded, output, motion, wrench=wrench_of(wrench))}")

@@ -17,9 +17,11 @@ from armdyn.cli.common import (
     RotorsOption,
     WrenchOption,
     add_row,
+    check_output,
     load_robot,
     number_list,
     numbers,
+    say,
     table_of,
     terminal,
     wrench_of,
@@ -52,10 +54,10 @@ def simulate(
     robot: RobotArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
     duration: Annotated[float | None, typer.Option(help="[s]; default: that of the file given.")] = None,
-    start: Annotated[
+    q0: Annotated[
         str | None, typer.Option("--from", help="Positions at the start; default: the file's, or zero.")
     ] = None,
-    velocity: Annotated[
+    qd0: Annotated[
         str | None, typer.Option("--qd", help="Velocities at the start; default: the file's, or zero.")
     ] = None,
     torque: Annotated[
@@ -66,7 +68,7 @@ def simulate(
     trajectory: Annotated[
         Path | None, typer.Option(help="What the controller follows: a motion in a file.")
     ] = None,
-    end: Annotated[str | None, typer.Option("--to", help="Or a posture it goes to.")] = None,
+    target: Annotated[str | None, typer.Option("--to", help="Or a posture it goes to.")] = None,
     stiffness: Annotated[str | None, typer.Option(help="K_P, one number or one for each joint.")] = None,
     damping: Annotated[str | None, typer.Option(help="K_D, one number or one for each joint.")] = None,
     saturated: Annotated[
@@ -90,16 +92,17 @@ def simulate(
     rotors: RotorsOption = None,
 ) -> None:
     """Simulate the arm under nothing, torques or a controller, and write states, torques and energy."""
+    check_output(output, robot, trajectory, _torque_file(torque))
     loaded = load_robot(robot, rotors)
-    target = _target(loaded, trajectory, end)
+    goal = _goal(loaded, trajectory, target)
     gains = {
         "stiffness": number_list(stiffness, "--stiffness"),
         "damping": number_list(damping, "--damping"),
     }
-    law = _controller(loaded, controller, target, gains, saturated)
+    law = _controller(loaded, controller, goal, gains, saturated)
     if law is not None and torque is not None:
         raise ArmdynError("give either --torque or --controller")
-    plan = _plan(loaded, torque) if law is None else _followed(loaded, law, target)
+    plan = _plan(loaded, torque) if law is None else _followed(loaded, law, goal)
     length = plan.duration if duration is None else duration
     if length is None:
         raise ArmdynError("--duration: missing; how long to simulate, in seconds")
@@ -107,8 +110,8 @@ def simulate(
         warnings.simplefilter("ignore", SimulationWarning)  # the summary says it
         run = run_simulation(
             loaded,
-            plan.q0 if start is None else numbers(start, "--from", loaded.n),
-            plan.qd0 if velocity is None else numbers(velocity, "--qd", loaded.n),
+            plan.q0 if q0 is None else numbers(q0, "--from", loaded.n),
+            plan.qd0 if qd0 is None else numbers(qd0, "--qd", loaded.n),
             length,
             plan.drive,
             wrench=wrench_of(wrench),
@@ -118,8 +121,8 @@ def simulate(
             max_steps=max_steps,
         )
     run.to_csv(output)
-    _print_run(loaded, run, target)
-    print(f"wrote {output}")
+    _print_run(loaded, run, goal)
+    say(f"wrote {output}")
     if not run.completed:
         raise typer.Exit(1)
 
@@ -145,19 +148,25 @@ def _followed(robot: Robot, law: Any, target: Any) -> _Plan:
 def _plan(robot: Robot, torque: str | None) -> _Plan:
     """No torques, constant ones, or those of a file."""
     zero = np.zeros(robot.n)
-    if torque is None or not torque.strip().lower().endswith(".csv"):
+    path = _torque_file(torque)
+    if path is None:
         return _Plan(None if torque is None else numbers(torque, "--torque", robot.n), zero, zero)
-    file = read_torques(torque.strip())
+    file = read_torques(path)
     if file.tau.shape[1] != robot.n:
-        raise ArmdynError(f"{torque}: torques of {file.tau.shape[1]} joints, but {robot.name} has {robot.n}")
+        raise ArmdynError(f"{path}: torques of {file.tau.shape[1]} joints, but {robot.name} has {robot.n}")
     return _Plan(lambda t, q, qd: file.at(t), file.q0, file.qd0, float(file.t[-1]))
 
 
-def _target(robot: Robot, trajectory: Path | None, end: str | None) -> Trajectory | np.ndarray | None:
-    if trajectory is not None and end is not None:
+def _torque_file(torque: str | None) -> str | None:
+    """The file that --torque names, None where it gives numbers."""
+    return torque.strip() if torque is not None and torque.strip().lower().endswith(".csv") else None
+
+
+def _goal(robot: Robot, trajectory: Path | None, target: str | None) -> Trajectory | np.ndarray | None:
+    if trajectory is not None and target is not None:
         raise ArmdynError("give either --trajectory or --to")
     if trajectory is None:
-        return None if end is None else numbers(end, "--to", robot.n)
+        return None if target is None else numbers(target, "--to", robot.n)
     motion = Trajectory.from_csv(trajectory)
     if motion.n != robot.n:
         raise ArmdynError(f"{trajectory}: it moves {motion.n} joints, but {robot.name} has {robot.n}")
@@ -209,8 +218,8 @@ def _print_run(robot: Robot, run: Run, target: Any) -> None:
         print(f"{len(run.events)} times a joint began to stick or to slip")
     for passed in run.limits_passed:
         if passed.text not in run.message:
-            print(passed.text)
+            say(passed.text)
     for note in run.notes:
-        print(note)
+        say(note)
     if not run.completed:
-        print(f"not completed: {run.message}")
+        say(f"not completed: {run.message}")

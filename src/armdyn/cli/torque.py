@@ -17,8 +17,10 @@ from armdyn.cli.common import (
     RotorsOption,
     WrenchOption,
     add_row,
+    check_output,
     load_robot,
     numbers,
+    say,
     table_of,
     terminal,
     wrench_of,
@@ -46,6 +48,10 @@ def torque(
     """Compute joint torques for a state or along a motion, and what they are made of."""
     if (q is None) == (trajectory is None):
         raise ArmdynError("give either --q, a posture, or --trajectory, a file with a motion")
+    if output is not None and trajectory is None:
+        raise ArmdynError("--output belongs to --trajectory")
+    if output is not None:
+        check_output(output, robot, trajectory)
     loaded = load_robot(robot, rotors)
     h = wrench_of(wrench)
     if trajectory is not None:
@@ -53,8 +59,6 @@ def torque(
             raise ArmdynError("--qd and --qdd belong to --q; a motion has its own")
         _along(loaded, trajectory, h, output)
         return
-    if output is not None:
-        raise ArmdynError("--output belongs to --trajectory")
     x, v, a = (numbers(text, name, loaded.n) for text, name in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd")))
     parts = _named_parts(contributions(loaded, x, v, a, h))
     _print_parts(loaded, loaded.inverse_dynamics(x, v, a, h), parts, "torque")
@@ -74,7 +78,7 @@ def _along(robot: Robot, path: Path, wrench: np.ndarray | None, output: Path | N
     _print_parts(robot, tau[worst, joints], at_worst, "largest torque", found.t[worst])
     if output is not None:
         write(output, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd, "tau": tau})
-        print(f"wrote {output}")
+        say(f"wrote {output}")
 
 
 def _named_parts(found: Contributions) -> dict[str, np.ndarray]:

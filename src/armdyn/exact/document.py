@@ -10,7 +10,9 @@ from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.form import Form
 from armdyn.exact.printing import LIMIT, Printer
 from armdyn.exact.styles import LATEX, TEXT, Style
+from armdyn.exact.titles import latex_text, markdown_text
 from armdyn.expression import ArmdynError
+from armdyn.output import one_line
 
 Notation = Literal["book", "craig"]
 _TERMS_ALIGNED = 100
@@ -174,9 +176,9 @@ def _vector(equations: ClosedForm, printer: Printer, title: str, letter: str, en
 
 
 def text(title: str, parts: list[Section]) -> str:
-    blocks = [title, "=" * len(title)]
+    blocks = [one_line(title), "=" * len(one_line(title))]
     for section in parts:
-        blocks += ["", section.title, "-" * len(section.title)]
+        blocks += ["", one_line(section.title), "-" * len(one_line(section.title))]
         blocks += [section.text] if section.text else []
         for left, terms in section.lines:
             lines = list(broken(terms, TEXT))
@@ -187,9 +189,9 @@ def text(title: str, parts: list[Section]) -> str:
 
 def latex(title: str, parts: list[Section]) -> str:
     """A fragment for a document with amsmath."""
-    blocks = [rf"\section*{{{escaped(title)}}}"]
+    blocks = [rf"\section*{{{latex_text(title)}}}"]
     for section in parts:
-        blocks.append(rf"\subsection*{{{escaped(section.title)}}}")
+        blocks.append(rf"\subsection*{{{latex_text(section.title)}}}")
         blocks += [section.text] if section.text else []
         blocks += [_align(lines, r"\begin{align*}", r"\end{align*}") for lines in _chunks(section.lines)]
     return "\n".join(blocks) + "\n"
@@ -207,16 +209,10 @@ def _chunks(lines: list[tuple[str, list[str]]]) -> Iterator[list[tuple[str, list
         yield chunk
 
 
-def escaped(text: str) -> str:
-    """Plain text for LaTeX."""
-    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    return "".join(special.get(c, f"\\{c}" if c in "&%$#_{}" else c) for c in text)
-
-
 def markdown(title: str, parts: list[Section]) -> str:
-    blocks = [f"# {title}", ""]
+    blocks = [f"# {markdown_text(title)}", ""]
     for section in parts:
-        blocks += [f"## {section.title}", ""]
+        blocks += [f"## {markdown_text(section.title)}", ""]
         blocks += [section.text, ""] if section.text else []
         for line in section.lines:
             blocks += ["$$", _align([line], r"\begin{aligned}", r"\end{aligned}"), "$$", ""]

@@ -11,6 +11,7 @@ from sympy.printing.str import StrPrinter
 from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.ring import Poly, Ring
 from armdyn.expression import Atom, Expression
+from armdyn.output import one_line
 
 
 @dataclass(frozen=True)
@@ -59,12 +60,12 @@ def sympy_source(equations: ClosedForm) -> str:
         "friction": handed.friction,
     }
     symbols = sorted({x.name for M in matrices.values() for x in M.free_symbols})
-    printer = _Exact({name: f"{name}_" if name in (*_TAKEN, *matrices) else name for name in symbols})
-    title = " ".join(equations.model.name.split())
+    printer = _Exact(_variables(symbols, {*_TAKEN, *matrices}))
     lines = [
-        f"# Equations of motion of {title}: inertia*qdd + coriolis*qd + friction + gravity = tau",
+        "# Equations of motion: inertia*qdd + coriolis*qd + friction + gravity = tau",
         f"from sympy import {', '.join(_TAKEN)}",
         "",
+        f"# {one_line(equations.model.name)}",  # below two lines in which Python looks for "coding: …"
         *(f'{printer.names[name]} = Symbol("{name}", real=True)' for name in symbols),
         "",
     ]
@@ -74,6 +75,17 @@ def sympy_source(equations: ClosedForm) -> str:
         lines += [f"    [{', '.join(printer.doprint(x) for x in row)}]," for row in rows]
         lines += ["])", ""]
     return "\n".join(lines)
+
+
+def _variables(symbols: list[str], taken: set[str]) -> dict[str, str]:
+    """A variable of the script for each symbol: its name, longer where that is taken."""
+    found: dict[str, str] = {}
+    for name in symbols:
+        variable = name
+        while variable in taken or (variable != name and variable in symbols):
+            variable += "_"
+        found[name] = variable
+    return found
 
 
 class _Exact(StrPrinter):  # type: ignore[misc]

@@ -12,6 +12,7 @@ from armdyn.exact.form import Entry, Form
 from armdyn.exact.names import Glyph, is_greek, number_text
 from armdyn.exact.printing import Printer
 from armdyn.exact.styles import Style, index_text
+from armdyn.output import one_line
 
 _TAG = re.compile(r"<[^>]*>|[⁢⁡]")
 _TOKEN = re.compile(r"\d+|.")
@@ -149,9 +150,9 @@ MATHML = Style(
 
 def mathml(title: str, parts: list[Section]) -> str:
     """A fragment of HTML: headings, and each section's equations as one block of MathML."""
-    blocks = [f"<h1>{escape(title)}</h1>"]
+    blocks = [f"<h1>{escape(one_line(title))}</h1>"]
     for section in parts:
-        blocks.append(f"<h2>{escape(section.title)}</h2>")
+        blocks.append(f"<h2>{escape(one_line(section.title))}</h2>")
         blocks += [f"<p>{escape(section.text)}</p>"] if section.text else []
         blocks += [aligned(section.lines)] if section.lines else []
     return "\n".join(blocks) + "\n"

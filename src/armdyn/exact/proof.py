@@ -10,6 +10,7 @@ from armdyn import dynamics
 from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.ring import Poly
 from armdyn.expression import ArmdynError
+from armdyn.output import one_line
 
 
 class ProofError(ArmdynError):
@@ -33,7 +34,7 @@ class Proof:
     statements: tuple[Statement, ...]
 
     def __str__(self) -> str:
-        lines = [f"Proved for '{self.robot}', as identities in all joint variables and parameters:"]
+        lines = [f"Proved for '{one_line(self.robot)}', as identities in all joint variables and parameters:"]
         lines += [f"  - {s.text} ({s.terms} terms, {s.seconds:.2f} s)" for s in self.statements]
         return "\n".join(lines)
 

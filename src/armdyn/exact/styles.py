@@ -143,9 +143,9 @@ def _latex_number(x: Fraction) -> str:
 def _latex_glyph(glyph: Glyph) -> str:
     """Dots take braces, as in \\dot{\\vartheta}_{1}; hat and bar stand before one letter."""
     command = is_greek(glyph.head) or glyph.head == "ell"
-    text = f"\\{glyph.head}" if command else glyph.head
+    text = f"\\{glyph.head}" if command else glyph.head.replace("_", r"\_")
     if len(glyph.head) > 1 and not command:
-        text = rf"\mathrm{{{glyph.head}}}"
+        text = rf"\mathrm{{{text}}}"
     if glyph.accent:
         text = rf"\{glyph.accent}{{{text}}}" if "dot" in glyph.accent else rf"\{glyph.accent} {text}"
     sub = "".join(part if isinstance(part, str) else _latex_glyph(part) for part in glyph.sub)

@@ -16,6 +16,7 @@ import numpy as np
 from armdyn.motion.errors import MotionError, MotionWarning
 from armdyn.motion.motion import Motion
 from armdyn.motion.sampled import noisy_joints, through_samples
+from armdyn.output import write_whole
 
 PREFIXES = ("q", "qd", "qdd")
 
@@ -31,11 +32,7 @@ def write(path: str | Path, t: np.ndarray, columns: dict[str, np.ndarray]) -> No
         blocks.append(values)
     rows = (np.column_stack(blocks) + 0.0).tolist()  # no "-0.0"
     lines = [",".join(header), *(",".join(map(repr, row)) for row in rows)]
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text("\n".join(lines) + "\n", "utf-8")
-    except OSError as problem:
-        raise MotionError(f"{path}: cannot be written: {problem.strerror}") from None
+    write_whole(path, "\n".join(lines) + "\n", MotionError)
 
 
 def read(path: str | Path) -> Motion:

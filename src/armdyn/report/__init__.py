@@ -6,6 +6,9 @@ names are found when first used, so that programs which draw nothing do not load
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +64,23 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    _load_matplotlib()
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def _load_matplotlib() -> None:
+    """matplotlib does not load where $MPLBACKEND names no backend; figures that open no window need none."""
+    if "matplotlib" in sys.modules:
+        return
+    backend = os.environ.pop("MPLBACKEND", None)
+    try:
+        matplotlib = import_module("matplotlib")
+    finally:
+        if backend is not None:
+            os.environ["MPLBACKEND"] = backend
+    if backend:  # as matplotlib sets it when it loads
+        with suppress(ValueError):
+            matplotlib.rcParams["backend"] = backend
 
 
 def __dir__() -> list[str]:

@@ -29,7 +29,7 @@ class Markup(str):
 def tag(name: str, /, *children: str, **attributes: str) -> Markup:
     """An element; `class_` stands for class, `aria_label` for aria-label."""
     names = {key: key.rstrip("_").replace("_", "-") for key in attributes}
-    listed = "".join(f' {names[key]}="{escape(value)}"' for key, value in attributes.items())
+    listed = "".join(f' {names[key]}="{_escaped(value)}"' for key, value in attributes.items())
     if name in _VOID:
         return Markup(f"<{name}{listed}>")
     return Markup(f"<{name}{listed}>{join(children)}</{name}>")
@@ -42,7 +42,12 @@ def join(children: Iterable[str], separator: str = "") -> Markup:
 
 def _text(text: str) -> str:
     """Plain text; a percent sign stays with its number."""
-    return escape(text).replace(" %", "\u00a0%")
+    return _escaped(text).replace(" %", "\u00a0%")
+
+
+def _escaped(text: str) -> str:
+    """Text that cannot become markup, nor turn the direction of what follows it."""
+    return escape("".join(c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text))
 
 
 def paragraph(*children: str) -> Markup:

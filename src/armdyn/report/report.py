@@ -9,6 +9,7 @@ from typing import Any
 from armdyn.expression import ArmdynError
 from armdyn.motion.speed_parts import check_robot, tip_wrench
 from armdyn.motion.trajectory import Trajectory
+from armdyn.output import write_whole
 from armdyn.report.about_section import add_description, add_robot, free_symbols, subtitle
 from armdyn.report.equation_section import add_equations
 from armdyn.report.errors import ReportError
@@ -33,14 +34,7 @@ def write_report(
     `trajectory` a motion is chosen. `wrench` (6,) is what the tip exerts on its surroundings all along. A
     robot with symbols that have no value gets the parts that need none. The same input gives the same bytes.
     """
-    target = Path(path)
-    text = report(robot, trajectory, wrench=wrench)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, "utf-8", newline="\n")
-    except OSError as error:
-        raise ReportError(f"cannot write '{target}': {error.strerror}") from None
-    return target
+    return write_whole(path, report(robot, trajectory, wrench=wrench), ReportError)
 
 
 def report(robot: Robot, trajectory: Trajectory | None = None, *, wrench: Any = None) -> str:

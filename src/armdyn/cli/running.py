@@ -1,0 +1,135 @@
+"""What happens around a verb: streams that may be closed, errors in one line, exit codes."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
+from typing import Any, TextIO
+
+import typer
+from typer.core import TyperCommand
+
+from armdyn.expression import ArmdynError
+from armdyn.model import PhysicsWarning
+from armdyn.output import one_line
+
+# click lies inside newer releases of typer and beside older ones.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+
+class Verb(TyperCommand):
+    """A verb whose errors name its options.
+
+    The library writes of its arguments as "name: …" at the beginning of a message or as "name=" in it, and a
+    verb's parameters are called as the arguments they become: `q0` for `--from`.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ArmdynError as error:
+            raise ArmdynError(_in_options(str(error), self.params)) from None
+
+
+def _in_options(text: str, parameters: Iterable[Any]) -> str:
+    """The message with options in the places of arguments."""
+    options = {x.name: max(x.opts, key=len) for x in parameters if x.param_type_name == "option"}
+
+    def option(found: re.Match[str]) -> str:
+        return f"{found[1] or ''}{options[found[2]]}" if found[2] in options else found[0]
+
+    text = re.sub(r"^(joint \d+: )?(\w+)(?=: )", option, text)
+    return re.sub(r"(?<= )()(\w+)=(?=[ ,;]|$)", option, text)
+
+
+def run(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """Run a verb; the exit code. A wrong input is one line on stderr, not a traceback."""
+    _open_streams()
+    try:
+        try:
+            return _invoke(app, list(arguments))
+        finally:
+            sys.stdout.flush()  # here, where what goes wrong is still told in one line
+    except ArmdynError as error:
+        return _complain(str(error))
+    except _UsageError as error:
+        return _explain(error)
+    except BrokenPipeError:  # whoever reads has seen enough
+        _print_no_more(sys.stdout)
+        return 0
+    except OSError as error:  # what is printed goes to a full disk
+        _print_no_more(sys.stdout)
+        return _complain(str(error))
+    except MemoryError:
+        return _complain("there is not enough memory for this")
+    except (KeyboardInterrupt, typer.Abort):
+        return 130
+
+
+def _invoke(app: typer.Typer, arguments: list[str]) -> int:
+    command = typer.main.get_command(app)
+    try:
+        with _one_line_warnings(), command.make_context("armdyn", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as stop:
+        return stop.exit_code
+    return 0
+
+
+def _open_streams() -> None:
+    """A stream that was closed leads nowhere: else the next file opened would take its place."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without a sign such as ² shows a question mark
+
+
+@contextmanager
+def _one_line_warnings() -> Iterator[None]:
+    """Warnings are one line each, without the place in the program that they come from."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        _tell(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PhysicsWarning)  # `show` says what looks wrong
+        warnings.showwarning = show
+        yield
+
+
+def _complain(text: str) -> int:
+    _tell(f"error: {text}")
+    return 2
+
+
+def _tell(text: str) -> None:
+    """One line on stderr, if it can be written to."""
+    try:
+        print(one_line(text), file=sys.stderr, flush=True)
+    except OSError:
+        _print_no_more(sys.stderr)
+
+
+def _print_no_more(stream: TextIO) -> None:
+    """What is left in the buffer goes nowhere, instead of failing again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _explain(error: Any) -> int:
+    """What is wrong with the command itself, and where its options are listed; without a verb, the verbs."""
+    context, text = error.ctx, error.format_message()
+    if context is None:
+        return _complain(text.rstrip("."))
+    if text == context.get_help():
+        print(text, file=sys.stderr)
+        return 2
+    parameter = getattr(error, "param", None)
+    if parameter is not None and error.message:
+        text = f"{max(parameter.opts, key=len)}: {error.message.removeprefix('Value error, ')}"
+    return _complain(f"{text.rstrip('.')}; see {context.command_path} --help")

@@ -1,0 +1,157 @@
+"""A wrong value for every option of every verb: one line that names the option."""
+
+import sys
+
+import pytest
+import typer
+
+from armdyn import Trajectory
+from armdyn.cli import app, main
+from commands import refused
+
+MAKE = ("trajectory", "planar", "-o", "x.csv")
+TO = (*MAKE, "--to", "1, 1")
+CUBIC = (*TO, "--profile", "cubic")
+FREE = ("simulate", "planar", "--duration", "1", "-o", "x.csv")
+HELD = (*FREE, "--controller", "computed-torque", "--to", "0, 0")
+STATE = ("torque", "planar", "--q", "0, 0")
+SCALE = ("scale", "planar", "motion.csv", "-o", "x.csv")
+C = ("export", "c", "planar", "-o", ".")
+ROTORS = {"--rotors": ["some", ""]}
+WRENCH = {"--wrench": ["1", "1, 2, 3, 4, 5, x", "1,,2,3,4,5"]}
+FILE = {"--output": ["nowhere/x.csv", "."]}
+TIME = ["0", "-1", "nan", "inf", "x", ""]
+LIMIT = ["0", "-1", "1, 2, 3", "x", ""]
+
+# For each verb: a command, and options with values that are wrong in it.
+WRONG = {
+    "show": [(("show", "planar"), ROTORS)],
+    "derive": [
+        (("derive", "planar"), {**ROTORS, **FILE, "--notation": ["newton"], "--combine": ["x", "= 1", "x ="]})
+    ],
+    "trajectory": [
+        (CUBIC, {"--duration": TIME, **FILE}),
+        ((*CUBIC, "--duration", "1"), {"--step": TIME, "--profile": ["square"]}),
+        ((*CUBIC, "--duration", "1"), {"--from": ["1", "a, b"], "--to": ["1", "x, 1"]}),
+        ((*TO, "--duration", "1"), {"--acceleration-time": TIME, "--max-velocity": LIMIT}),
+        ((*TO, "--acceleration-time", "1"), {"--max-acceleration": LIMIT}),
+        (
+            (*TO, "--profile", "jerk-limited", "--max-velocity", "1", "--max-acceleration", "1"),
+            {"--max-jerk": LIMIT},
+        ),
+        ((*MAKE, "--profile", "cubic", "--duration", "1"), {"--line": ["1", "1, 2, x"]}),
+    ],
+    "torque": [
+        (STATE, {"--q": ["1", "1, x"], "--qd": ["1"], "--qdd": ["1, 2, 3"], **WRENCH, **ROTORS}),
+        (("torque", "planar", "--trajectory", "motion.csv"), {**FILE, "--trajectory": ["nosuch.csv"]}),
+    ],
+    "scale": [
+        (SCALE, {"--torque": LIMIT, "--velocity": LIMIT, "--acceleration": LIMIT, **WRENCH, **ROTORS, **FILE})
+    ],
+    "simulate": [
+        (
+            FREE,
+            {
+                "--duration": TIME,
+                "--step": TIME,
+                "--from": ["1"],
+                "--qd": ["1", "1, x"],
+                "--torque": ["1", "x, 1"],
+                "--method": ["euler"],
+                "--controller": ["pid"],
+                **WRENCH,
+                **ROTORS,
+                **FILE,
+            },
+        ),
+        ((*FREE, "--method", "rk4"), {"--step": TIME}),
+        (
+            HELD,
+            {"--to": ["1"], "--stiffness": ["-1", "1, 2, 3", "x"], "--damping": ["-1", "1, 2, 3", "x"]},
+        ),
+        ((*FREE, "--controller", "computed-torque"), {"--trajectory": ["nosuch.csv"]}),
+    ],
+    "report": [
+        (("report", "planar"), {**WRENCH, **ROTORS, **FILE, "--trajectory": ["nosuch.csv", "three.csv"]})
+    ],
+    "export c": [
+        (C, {"--functions": [",", "", "nonsense"], "--output": ["nowhere/x", "motion.csv"], **ROTORS})
+    ],
+}
+CASES = [
+    (verb, command, option, value)
+    for verb, tables in WRONG.items()
+    for command, options in tables
+    for option, values in options.items()
+    for value in values
+]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a motion of two joints and one of three."""
+    monkeypatch.chdir(tmp_path)
+    Trajectory.cubic([0, 0], [1, 1], 1.0).to_csv("motion.csv", step=0.1)
+    Trajectory.cubic([0, 0, 0], [1, 1, 1], 1.0).to_csv("three.csv", step=0.1)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("verb", "command", "option", "value"), CASES)
+def test_a_wrong_value_is_refused_by_the_name_of_its_option(
+    folder, monkeypatch, capsys, verb, command, option, value
+):
+    before = sorted(folder.iterdir())
+    line = refused(monkeypatch, capsys, *command, f"{option}={value}")
+    text = line.removeprefix("error: ").removeprefix("joint 1: ")
+    assert text.startswith((f"{option}: ", "nosuch.csv: ")), line
+    assert sorted(folder.iterdir()) == before
+
+
+def options_with_values():
+    """Verb and option for every option that takes a value."""
+    for name, command in typer.main.get_command(app).commands.items():
+        for further, verb in getattr(command, "commands", {"": command}).items():
+            for parameter in verb.params:
+                if parameter.param_type_name == "option" and not getattr(parameter, "is_flag", False):
+                    yield f"{name} {further}".strip(), max(parameter.opts, key=len)
+
+
+def test_no_option_is_left_out():
+    tried = {(verb, option) for verb, _, option, _ in CASES}
+    tried.add(("export c", "--prefix"))  # any text will do
+    assert set(options_with_values()) == tried
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nosuch"], "No such command 'nosuch'; see armdyn --help"),
+        (["trajectory"], "Missing argument 'robot'; see armdyn trajectory --help"),
+        (["trajectory", "planar", "--to", "1, 1"], "--output"),
+        (["show", "planar", "--bogus"], "No such option: --bogus; see armdyn show --help"),
+        (["show", "planar", "--rotors"], "Option '--rotors' requires an argument"),
+        (["robots", "extra"], "extra"),
+        (["export", "d"], "No such command 'd'; see armdyn export --help"),
+    ],
+)
+def test_a_wrong_command_is_one_line_too(monkeypatch, capsys, arguments, message):
+    assert message in refused(monkeypatch, capsys, *arguments)
+
+
+def test_arguments_in_the_middle_of_a_message_are_options_too(folder, monkeypatch, capsys):
+    line = refused(monkeypatch, capsys, "scale", "rmit2r", "motion.csv", "--faster", "-o", "x.csv")
+    assert line.endswith("give --torque, --velocity or --acceleration")
+
+
+def test_a_motion_of_another_robot_is_named_as_the_verb_names_it(folder, monkeypatch, capsys):
+    line = refused(monkeypatch, capsys, "scale", "planar", "three.csv", "-o", "x.csv")
+    assert line.startswith("error: trajectory: it moves 3 joints")
+
+
+@pytest.mark.parametrize("arguments", [[], ["export"]])
+def test_without_a_verb_the_verbs_are_listed_with_exit_code_2(monkeypatch, capsys, arguments):
+    monkeypatch.setattr(sys, "argv", ["armdyn", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert "Commands:" in capsys.readouterr().err

@@ -1,0 +1,55 @@
+"""What `import armdyn` gives, and what it leaves alone."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+import armdyn
+
+FOLDERS = ("analysis", "motion", "report", "simulation")
+
+
+def python(script, **environment):
+    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, **environment})
+
+
+def test_folders_are_found_without_being_imported():
+    python("""
+import sys
+import armdyn
+assert not {"scipy", "matplotlib"} & set(sys.modules)
+armdyn.report.write_report
+armdyn.motion.Trajectory, armdyn.simulation.simulate, armdyn.analysis.contributions
+assert "matplotlib.pyplot" not in sys.modules
+""")
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_folders_are_listed(name):
+    assert name in dir(armdyn)
+    assert getattr(armdyn, name).__name__ == f"armdyn.{name}"
+
+
+def test_what_is_not_there_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'armdyn' has no attribute 'nothing'"):
+        _ = armdyn.nothing
+
+
+@pytest.mark.parametrize(
+    ("backend", "kept"), [("svg", "svg"), ("module://some.where", "module://some.where"), ("nonsense", None)]
+)
+def test_the_users_backend_stays(backend, kept):
+    """Also one that does not exist: then matplotlib chooses, when it has to."""
+    python(
+        f"""
+import os
+import armdyn
+armdyn.report.plot_arm(armdyn.Robot.load("pendulum"), [0.1])
+import matplotlib
+assert matplotlib.rcParams._get_backend_or_none() == {kept!r}
+assert os.environ["MPLBACKEND"] == {backend!r}
+""",
+        MPLBACKEND=backend,
+    )
