@@ -2,11 +2,12 @@
 
 import sys
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from armdyn import ArmdynError, Equations, Robot, bundled_robots
+from armdyn import ArmdynError, Equations, Expression, Robot, bundled_robots
 from armdyn.exact.proof import ProofError
 from armdyn.model.vector import ZERO3, add, apply, cross, scale
 from arms import ROTORS, assert_same, exact_array, generator_values, generators, law, models, robots, state
@@ -166,7 +167,7 @@ def _atom_value(robot, equations, name):
     inverse = name.startswith("1/")
     for atom in (*equations.basis.full.atoms, *equations.basis.full.inverted):
         if str(atom) == name.removeprefix("1/"):
-            x = atom.value(lambda symbol: robot.model.values[symbol])
+            x = Expression({((atom, 1),): Fraction(1)}).value(robot.model.values)
             return 1 / x if inverse else x
     return np.nan  # a joint variable
 

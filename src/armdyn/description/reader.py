@@ -33,8 +33,8 @@ class Reader:
         self.asked: set[str] = set()
 
     @cached_property
-    def values(self) -> dict[str, float]:
-        return {name: value.value() for name, value in self.symbols.items() if value is not None}
+    def values(self) -> dict[str, Expression]:
+        return {name: value for name, value in self.symbols.items() if value is not None}
 
     def fail(self, key: str, message: str) -> NoReturn:
         where = ".".join(part for part in (self.path, key) if part)
