@@ -70,7 +70,7 @@ def _coupling_lines(robot: Robot) -> list[str]:
         if coupling.diagonal_is_exact:
             lines.append(f"{where}: z_m·ω = 0, the diagonal rotor model is exact")
         else:
-            text = str(coupling.speed)
+            text = "a long sum, not zero" if coupling.speed is None else str(coupling.speed)
             shown = text if len(text) <= 80 else text[:77] + "..."
             lines.append(f"{where}: z_m·ω = {shown}, the diagonal rotor model is not exact")
     return lines

@@ -13,13 +13,15 @@ from typing import Any
 
 from armdyn.exact.mechanism import atoms_of, geometry_entries, over_ring
 from armdyn.exact.ring import Poly, Ring
-from armdyn.expression import ArmdynError, Atom, Expression, parse
+from armdyn.exact.size import check_joints
+from armdyn.expression import ArmdynError, Atom, Expression, limited, parse
 from armdyn.model.mechanism import Mechanism, lower
 from armdyn.model.parameters import extras, parameter_names, parameter_vector
 from armdyn.model.robot_model import RobotModel
 
 _SUM = re.compile(r"([cs])(\d{2,}|\d+(?:_\d+)+)")
 _MAX_TEXT = 10**6
+_MAX_PRODUCTS = 10**6  # of terms, to put the description's own expressions together
 
 
 class Basis:
@@ -27,7 +29,8 @@ class Basis:
 
     def __init__(self, model: RobotModel) -> None:
         self.model = model
-        self.exact: Mechanism = lower(model, lambda x: x)
+        with limited(_MAX_PRODUCTS):
+            self.exact: Mechanism = lower(model, lambda x: x)
         self.extras = extras(model)
         self.parameter_names = parameter_names(model)
         self.parameters = [Expression.of(x) for x in parameter_vector(self.exact, self.extras)]
@@ -69,6 +72,7 @@ class Basis:
         names: tuple[str, ...] = (),
         joints: Sequence[str] | None = None,
     ) -> Ring:
+        check_joints(self.n)
         coupled = self.exact.motor_friction
         ring = Ring(joints or self.joints, atoms | inverted, inverted, len(coupled), names)
         for i, friction in enumerate(coupled):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from armdyn.exact.printing import Printer
 from armdyn.exact.ring import Poly
+from armdyn.exact.size import check_expanded
 from armdyn.exact.styles import LATEX, TEXT
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class Form:
     @cached_property
     def expanded(self) -> Poly:
         """The entry as one polynomial in the description's symbols."""
+        check_expanded(self.size)
         full = self.basis.full
         total = full.context.constant(0)
         for p, a in self.coefficients.items():

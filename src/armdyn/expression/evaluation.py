@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from armdyn.expression.errors import MissingValueError
 from armdyn.expression.terms import Atom, Monomial
@@ -120,7 +120,7 @@ class Evaluation:
                 return abs(x)
         return 1.0 / x
 
-    def _symbol(self, name: str) -> float | Expression:
+    def _symbol(self, name: str) -> Any:
         if name not in self.symbols:
             known = ", ".join(sorted(self.symbols)) or "none"
             raise MissingValueError(
@@ -152,7 +152,7 @@ class Evaluation:
         return abs(total) if atom.kind == "abs" else 1 / total
 
 
-def _decimal(x: Real) -> Fraction | None:
+def _decimal(x: Any) -> Fraction | None:
     """The number a Python number is written as: 0.1 is one tenth."""
     if isinstance(x, Integral):
         return Fraction(int(x))
