@@ -1,9 +1,9 @@
 """How large exact equations may get. What is too large is refused before it is made.
 
 Terms multiply with every joint whose axis is not parallel to the one before. Measured on one core: the Panda
-has 48 000 terms in B, C and g, which take 1 s to prove and 6 s to print; six revolute joints in general position
-have 470 000, proved in 5 s with 0.6 GB; seven need twelve times as much, and a little later FLINT stops the
-process because it gets no memory. Numbers are for any number of joints.
+has 48 000 terms in B, C and g, which take 1 s to prove and 6 s to print; six revolute joints in general
+position have 470 000, proved in 5 s with 0.6 GB; seven need twelve times as much, and a little later FLINT
+stops the process because it gets no memory. Numbers are for any number of joints.
 """
 
 from __future__ import annotations

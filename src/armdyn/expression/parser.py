@@ -52,7 +52,9 @@ def parse(text: str, known: Collection[str] | None = None, max_length: int = MAX
             return _Walker(text, known, MAX_TERMS * max_length // MAX_LENGTH).visit(tree.body)
     except TooLargeError as error:
         raise TooLargeError(f"'{text[:60]}' is {error}") from None
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (RecursionError, MemoryError):
+        raise TooLargeError(f"'{text[:60]}' is nested too deeply or has too many terms") from None
+    except (SyntaxError, ValueError) as error:
         if isinstance(error, ExpressionError):
             raise
         raise ExpressionError(f"'{text[:60]}' is not an expression; allowed: {_ALLOWED}") from None

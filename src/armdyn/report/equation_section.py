@@ -145,7 +145,7 @@ def _spelled(statement: str) -> str:
 
 def _speed(speed: Entry | None) -> Markup | str:
     if speed is None:
-        return "a long sum, not zero"
+        return "not zero, too long to write"
     return Markup(inline(speed)) if len(speed.poly) <= _SPEED else f"{len(speed.poly)} terms"
 
 
