@@ -3,12 +3,13 @@
 import ast
 import math
 import random
+from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
 import pytest
 
-from armdyn.expression import Atom, Expression, ExpressionError, parse
+from armdyn.expression import Atom, Expression, ExpressionError, MissingValueError, expression, parse
 
 VALUES = {"m": Fraction(9, 10), "a": Fraction("1.3"), "b": Fraction("-0.7"), "x": Fraction("0.4")}
 DIGITS = 80
@@ -168,3 +169,97 @@ def test_values_of_random_texts():
             except (ExpressionError, ZeroDivisionError):
                 continue
             assert abs(found - expected) <= 1e-14 * abs(expected) + 1e-300, text
+
+
+TOKENS = [
+    *("a", "m", "pi", "q1", "1", "2", "0.1", "1e3", "1e-300", "1e999", "0x1f", "1j", "1_0", "07", "9" * 5000),
+    *(
+        "+",
+        "-",
+        "*",
+        "/",
+        "**",
+        "//",
+        "%",
+        "@",
+        "^",
+        "~",
+        "<",
+        "=",
+        ":=",
+        ",",
+        ".",
+        ";",
+        ":",
+        "!",
+        "(",
+        "(",
+        ")",
+    ),
+    *(
+        "cos(",
+        "sin(",
+        "sqrt(",
+        "abs(",
+        "inv(",
+        "lambda",
+        "if",
+        "else",
+        "for",
+        "in",
+        "[",
+        "]",
+        "{",
+        "}",
+        "'",
+        '"',
+    ),
+    *(
+        "\\",
+        "\n",
+        "\r",
+        "\t",
+        "\x00",
+        "\x0c",
+        "\ud800",
+        "é",
+        "²",
+        "√",
+        "π",
+        "#",
+        "f'{a}'",
+        " ",
+        "**-16",
+        ")**-1",
+    ),
+    *("1/", "(a+m)**16", "(" * 150, "-" * 300, "+1" * 500, "True", "None", "...", "await ", "yield "),
+]
+
+
+def only_refusals(seed, count):
+    """Soups of tokens: read, or refused in the one way; how many were refused."""
+    numbers, refused = random.Random(seed), 0
+    for _ in range(count):
+        text = "".join(numbers.choices(TOKENS, k=numbers.randint(1, 12)))
+        try:
+            parse(text, max_length=10**5).value({"a": 1.5, "m": 0.5, "q1": 1})
+        except (ExpressionError, MissingValueError):
+            refused += 1
+    return refused
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
+def test_soups_of_tokens_are_refused_in_one_way():
+    assert 1500 < only_refusals(seed=11, count=2000) < 2000
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
+def test_many_soups_of_tokens_are_refused_in_one_way():
+    assert only_refusals(seed=12, count=50_000) < 50_000
+
+
+def test_numbers_without_end_are_refused():
+    for x in (10**10_000, Fraction(1, 10**10_000), [10**10_000], Decimal("1e999999999")):
+        with pytest.raises(ExpressionError):
+            expression(x)

@@ -51,7 +51,7 @@ class Expression:
         if isinstance(x, Expression):
             return x
         if isinstance(x, bool) or not isinstance(x, (Real, Decimal)):
-            raise ExpressionError(f"expected a number or an expression, found {x!r}")
+            raise ExpressionError(f"expected a number or an expression, found {_shown(x)}")
         if isinstance(x, (Integral, Rational)):
             exact = Fraction(int(x.numerator), int(x.denominator))
             if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS:
@@ -223,6 +223,14 @@ class Expression:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Expression, (dict(self.terms),))
+
+
+def _shown(x: object) -> str:
+    """What was found, unless Python cannot write it: a list with an integer of 10 000 digits."""
+    try:
+        return repr(x)
+    except ValueError:
+        return f"a {type(x).__name__}"
 
 
 def _rational(x: Fraction) -> Expression:
