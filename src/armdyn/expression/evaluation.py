@@ -2,7 +2,8 @@
 
 A sum is first taken in floats. Where its terms cancel or leave the range of floats it is taken anew in exact
 fractions: symbols are the numbers they are written as, and only irrational atoms (pi, roots, cosines and
-sines) stay floats, each product of them with one exact coefficient.
+sines) stay floats, each product of them with one exact coefficient. Where these cancel too, more digits of
+them are used: sin(x)**16 is a polynomial in cos(x) here, and tiny beside its terms.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from armdyn.expression.expression import Expression
 
 _CANCELLED = 4.0  # terms this much larger together than their sum
+_CANCELLED_BADLY = 1000.0
+_DIGITS = (50, 200, 800)
 _TINY, _HUGE = 1e-250, 1e250
 _MAX_BITS = 20_000  # of a common denominator
 
@@ -82,7 +85,47 @@ class Evaluation:
         total = math.fsum(terms)
         if not math.isfinite(total):
             raise OverflowError
+        if any(sums) and _CANCELLED_BADLY * abs(total) < sum(map(abs, terms)):
+            return self._with_digits(x)
         return total
+
+    def _with_digits(self, x: Expression) -> float:
+        """In as many digits as it takes to see what irrational terms leave of one another."""
+        import mpmath  # comes with SymPy; hardly ever needed
+
+        for digits in _DIGITS:
+            with mpmath.workdps(digits):
+                total, size = self._sum_in_digits(x)
+                if size < abs(total) * mpmath.mpf(10) ** (digits - 20):
+                    return float(total)
+        return 0.0
+
+    def _sum_in_digits(self, x: Expression) -> tuple[Any, Any]:
+        """The sum, and the sum of magnitudes."""
+        import mpmath
+
+        terms = []
+        for monomial, coefficient in x.terms:
+            product = mpmath.mpf(coefficient.numerator) / coefficient.denominator
+            for atom, exponent in monomial:
+                product *= self._atom_in_digits(atom) ** exponent
+            terms.append(product)
+        return mpmath.fsum(terms), mpmath.fsum(terms, absolute=True)
+
+    def _atom_in_digits(self, atom: Atom) -> Any:
+        import mpmath
+
+        if atom.kind == "symbol":
+            exact = self._fraction(atom)
+            if exact is not None:
+                return mpmath.mpf(exact.numerator) / exact.denominator
+            value = self._symbol(atom.name)
+            return mpmath.mpf(value) if isinstance(value, Real) else self._sum_in_digits(value)[0]
+        if atom.argument is None:
+            return +mpmath.pi
+        x = self._sum_in_digits(atom.argument)[0]
+        functions = {"sqrt": mpmath.sqrt, "cos": mpmath.cos, "sin": mpmath.sin, "abs": abs}
+        return functions[atom.kind](x) if atom.kind in functions else 1 / x
 
     def _small_enough(self, x: Expression) -> bool:
         """Whether a common denominator of all terms has a size that is computed with at once."""
