@@ -131,6 +131,13 @@ def test_a_refusal_says_what_works_instead():
         check_written(10**6)
 
 
+def test_large_changes_of_coordinates_are_refused():
+    rng = np.random.default_rng(2)
+    J = [[int(x) for x in row] for row in rng.integers(1, 9, (14, 14))]
+    with pytest.raises(ArmdynError, match="J: 14×14 with too few zeros"):
+        chain(14).equations().in_coordinates(J)
+
+
 # ---- where the diagonal rotor model is exact ---------------------------------------------------------------
 
 
