@@ -2,11 +2,13 @@
 
 import sys
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 
-from armdyn import ArmdynError, Equations, Robot, bundled_robots
+from armdyn import ArmdynError, Equations, Expression, Robot, bundled_robots
 from armdyn.exact.proof import ProofError
 from armdyn.model.vector import ZERO3, add, apply, cross, scale
 from arms import ROTORS, assert_same, exact_array, generator_values, generators, law, models, robots, state
@@ -166,7 +168,7 @@ def _atom_value(robot, equations, name):
     inverse = name.startswith("1/")
     for atom in (*equations.basis.full.atoms, *equations.basis.full.inverted):
         if str(atom) == name.removeprefix("1/"):
-            x = atom.value(lambda symbol: robot.model.values[symbol])
+            x = Expression({((atom, 1),): Fraction(1)}).value(robot.model.values)
             return 1 / x if inverse else x
     return np.nan  # a joint variable
 
@@ -181,3 +183,66 @@ def test_regressor_and_equations_exactly(model):
             total = total + equations.B[i, j].times_generator(f"qdd{j + 1}")
             total = total + equations.C[i, j].times_generator(f"qd{j + 1}")
         assert total == equations.tau[i]
+
+
+# ---- handed over to SymPy ----------------------------------------------------------------------------------
+
+
+def with_axes(axes):
+    """An arm whose axes are given in digits, as they come out of another program."""
+    links = []
+    for k, axis in enumerate(axes):
+        links.append(
+            {
+                "joint": "prismatic" if k == 1 else "revolute",
+                "origin": {"xyz": [0.1, -0.2, 0.3], "rpy": [0.3, 0, "pi/2"]},
+                "axis": axis,
+                "mass": 1.5,
+                "com": [0.1, 0.02, -0.05],
+                "inertia": {"xx": 0.2, "yy": 0.3, "zz": 0.25, "xy": 0.01, "xz": -0.02, "yz": 0.03},
+                "motor": {"gear": 30, "inertia": 0.001, "axis": axis[::-1]},
+            }
+        )
+    return Robot.from_dict(
+        {"name": "digits", "convention": "frames", "gravity": [0, 0, -9.81], "link": links}
+    )
+
+
+def axes_in_digits():
+    """Unit vectors in 17 digits, and others of any length."""
+    vectors = np.random.default_rng(3).normal(size=(4, 3))
+    vectors[:2] /= np.linalg.norm(vectors[:2], axis=1)[:, None]
+    return [[float(x) for x in v] for v in vectors[:3]] + [[0.123456789, 0.2, 0.7]]
+
+
+def test_compiled_sympy_and_compiled_functions_of_axes_in_digits():
+    robot = with_axes(axes_in_digits()[:3])
+    handed = robot.equations().sympy()
+    q, qd, _ = state(robot, np.random.default_rng(4))
+    for matrix, expected in (
+        (handed.B, robot.inertia(q)),
+        (handed.C, robot.coriolis(q, qd)),
+        (handed.g, robot.gravity(q)[:, None]),
+    ):
+        found = sympy.lambdify([*handed.q, *handed.qd], matrix, "numpy")(*q, *qd)
+        assert_same(found, expected, 1e-12)
+
+
+def test_axes_in_digits_are_of_length_one_and_where_they_were():
+    given = axes_in_digits()
+    robot = with_axes(given)
+    for link, axis in zip(robot.model.links, given, strict=True):
+        assert sum(x * x for x in link.axis) == 1
+        assert not any(x.atoms() for x in link.axis)
+        found = np.array([x.value() for x in link.axis])
+        assert np.abs(found - np.array(axis) / np.linalg.norm(axis)).max() < 3e-16
+    opposite = with_axes([[-x for x in axis] for axis in given])
+    for one, other in zip(robot.model.links, opposite.model.links, strict=True):
+        assert all(a == -b for a, b in zip(one.axis, other.axis, strict=True))
+
+
+def test_short_roots_stay_exact():
+    link = with_axes([[1, 1, 1], [0.6, 0, 0.8], [1, -2, 3]]).model.links
+    assert [str(x) for x in link[0].axis] == ["1/3*sqrt(3)"] * 3
+    assert [x.number for x in link[1].axis] == [Fraction(3, 5), 0, Fraction(4, 5)]
+    assert sum(x * x for x in link[2].axis) == 1

@@ -70,8 +70,8 @@ def _coupling_lines(robot: Robot) -> list[str]:
         where = f"motor of '{coupling.link}' on '{coupling.carrier}'"
         if coupling.diagonal_is_exact:
             lines.append(f"{where}: z_m·ω = 0, the diagonal rotor model is exact")
-        else:
-            text = str(coupling.speed)
-            shown = text if len(text) <= 80 else text[:77] + "..."
-            lines.append(f"{where}: z_m·ω = {shown}, the diagonal rotor model is not exact")
+            continue
+        text = "" if coupling.speed is None else f" = {coupling.speed}"
+        shown = text if len(text) <= 83 else text[:80] + "..."
+        lines.append(f"{where}: z_m·ω{shown or ' is not zero'}, the diagonal rotor model is not exact")
     return lines

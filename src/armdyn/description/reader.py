@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NoReturn
 
+from armdyn.description.direction import unit_vector
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, expression
 from armdyn.model.vector import Vector, vector
 
@@ -33,8 +34,8 @@ class Reader:
         self.asked: set[str] = set()
 
     @cached_property
-    def values(self) -> dict[str, float]:
-        return {name: value.value() for name, value in self.symbols.items() if value is not None}
+    def values(self) -> dict[str, Expression]:
+        return {name: value for name, value in self.symbols.items() if value is not None}
 
     def fail(self, key: str, message: str) -> NoReturn:
         where = ".".join(part for part in (self.path, key) if part)
@@ -93,7 +94,7 @@ class Reader:
         return vector(self.numbers(key, 3, default))
 
     def direction(self, key: str) -> Vector:
-        """Three numbers, made a unit vector exactly."""
+        """Three numbers, made a unit vector."""
         entries = self.numbers(key, 3)
         if any(x.number and not Fraction(1, 10**100) < abs(x.number) < 10**100 for x in entries):
             self.fail(key, "a direction is three numbers between 1e-100 and 1e100, or zero")
@@ -103,8 +104,7 @@ class Reader:
             self.fail(key, f"a direction is three numbers, found {', '.join(map(str, entries))}")
         if norm == 0:
             self.fail(key, "found [0, 0, 0]; a direction is not zero")
-        length = Expression.of(norm).sqrt()
-        return vector(x / length for x in entries)
+        return unit_vector(entries)
 
     def sub(self, key: str) -> Reader:
         """A sub-table; an absent one reads as empty."""

@@ -11,7 +11,15 @@ from typing import Any
 
 from armdyn.description import dh
 from armdyn.description.reader import BadNumber, DescriptionError, Reader, Symbols
-from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, rational
+from armdyn.expression import (
+    ZERO,
+    ArmdynError,
+    Expression,
+    ExpressionError,
+    TooLargeError,
+    limited,
+    rational,
+)
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Coulomb, Friction, Limits, Link, Motor, Transform
 from armdyn.model.robot_model import (
@@ -24,6 +32,7 @@ from armdyn.model.robot_model import (
 )
 from armdyn.model.vector import Vector, apply
 
+_MAX_PRODUCTS = 300_000  # of terms, to multiply out all of a description
 _FORMULAS = {"dh": dh.standard, "mdh": dh.modified}
 
 
@@ -57,7 +66,11 @@ def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotMode
     """A robot from a table with the keys of the robot file; impossible bodies are warned of."""
     if source is None:
         source = str(Reader(table, "robot", "", {}).raw("name", "robot"))
-    model = build(table, source)
+    try:
+        with limited(_MAX_PRODUCTS):
+            model = build(table, source)
+    except TooLargeError as error:
+        raise DescriptionError(f"{source}: the description is {error}") from None
     for text in physics_warnings(model):
         warnings.warn(f"{source}: {text}", PhysicsWarning, stacklevel=4)
     return model

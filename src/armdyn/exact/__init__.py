@@ -2,5 +2,6 @@
 
 from armdyn.exact.equations import Equations
 from armdyn.exact.proof import Proof, ProofError
+from armdyn.exact.size import SizeError
 
-__all__ = ["Equations", "Proof", "ProofError"]
+__all__ = ["Equations", "Proof", "ProofError", "SizeError"]

@@ -13,13 +13,16 @@ from typing import Any
 
 from armdyn.exact.mechanism import atoms_of, geometry_entries, over_ring
 from armdyn.exact.ring import Poly, Ring
-from armdyn.expression import ArmdynError, Atom, Expression, parse
+from armdyn.exact.size import check_joints
+from armdyn.expression import ArmdynError, Atom, Expression, limited, parse
 from armdyn.model.mechanism import Mechanism, lower
 from armdyn.model.parameters import extras, parameter_names, parameter_vector
 from armdyn.model.robot_model import RobotModel
 
 _SUM = re.compile(r"([cs])(\d{2,}|\d+(?:_\d+)+)")
 _MAX_TEXT = 10**6
+_MAX_MULTIPLE = 16  # of a joint angle in a cosine or sine
+_MAX_PRODUCTS = 10**6  # of terms, to put the description's own expressions together
 
 
 class Basis:
@@ -27,7 +30,8 @@ class Basis:
 
     def __init__(self, model: RobotModel) -> None:
         self.model = model
-        self.exact: Mechanism = lower(model, lambda x: x)
+        with limited(_MAX_PRODUCTS):
+            self.exact: Mechanism = lower(model, lambda x: x)
         self.extras = extras(model)
         self.parameter_names = parameter_names(model)
         self.parameters = [Expression.of(x) for x in parameter_vector(self.exact, self.extras)]
@@ -69,6 +73,7 @@ class Basis:
         names: tuple[str, ...] = (),
         joints: Sequence[str] | None = None,
     ) -> Ring:
+        check_joints(self.n)
         coupled = self.exact.motor_friction
         ring = Ring(joints or self.joints, atoms | inverted, inverted, len(coupled), names)
         for i, friction in enumerate(coupled):
@@ -100,10 +105,14 @@ class Basis:
     # ---- reading ---------------------------------------------------------------------------------------
 
     def read(self, text: str, ring: Ring | None = None) -> Poly:
-        """A text in the description's symbols, c1 s1 c12 …, q1, qd1, qdd1, sgn1 as an element (full ring)."""
+        """A text in the description's symbols and joint variables as an element (of the full ring).
+
+        Joints enter as c1 s1 c12 …, cos(q1), sin(q1 + q2), q1 (prismatic), qd1, qdd1, sgn1; a power is
+        written ** or ^.
+        """
         ring = ring or self.full
         total = ring.zero
-        for monomial, coefficient in parse(text, max_length=_MAX_TEXT).terms:
+        for monomial, coefficient in parse(text.replace("^", "**"), max_length=_MAX_TEXT).terms:
             term = ring.one * coefficient
             for atom, exponent in monomial:
                 factor = self._generator(ring, atom, exponent < 0)
@@ -115,6 +124,10 @@ class Basis:
         name = f"1/{atom}" if inverted else str(atom)
         if name in ring.index:
             return ring.gen(name)
+        if not inverted and atom.kind in ("cos", "sin") and atom.argument is not None:
+            found = self._of_angle(ring, atom.argument)
+            if found is not None:
+                return found[atom.kind == "sin"]
         match = _SUM.fullmatch(name)
         if match:
             kind, digits = match.groups()
@@ -123,6 +136,26 @@ class Basis:
                 return cos_sin_of_sum(ring, joints)[kind == "s"]
         known = ", ".join(n for n in ring.names if not n.startswith("["))
         raise ArmdynError(f"'{name}' is not in these equations; they have {known}")
+
+    def _of_angle(self, ring: Ring, angle: Expression) -> tuple[Poly, Poly] | None:
+        """cos and sin of whole multiples of joint angles plus a constant; None for any other angle."""
+        turning = {f"q{j + 1}": j for j, kind in enumerate(self.joints) if kind == "revolute"}
+        joints: list[tuple[int, int]] = []
+        constant = angle
+        for monomial, coefficient in angle.terms:
+            if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].name in turning:
+                if coefficient.denominator != 1 or abs(coefficient) > _MAX_MULTIPLE:
+                    return None
+                joints.append((turning[monomial[0][0].name], int(coefficient)))
+                constant = constant - Expression({monomial: coefficient})
+        if not joints or constant.symbols() & turning.keys():
+            return None
+        c, s = (self.read(str(x), ring) for x in (constant.cos(), constant.sin()))
+        for j, times in joints:
+            cj, sj = cos_sin_of_sum(ring, [j] * abs(times))
+            sj = sj if times > 0 else -sj
+            c, s = c * cj - s * sj, s * cj + c * sj
+        return c, s
 
 
 def _in(ring: Ring, x: Any) -> Any:

@@ -63,6 +63,13 @@ class ClosedForm:
         present = {p: a for p, a in coefficients.items() if not self.basis.parameters[p].is_zero}
         return Form(self.basis, present)
 
+    @cached_property
+    def terms(self) -> int:
+        """How many terms B, the Christoffel symbols and g have: what writing them costs."""
+        forms = [self.B[i, j] for i in range(self.n) for j in range(i, self.n)]
+        forms += [c for i in range(self.n) for j in range(self.n) for c in self.christoffel[i][j][j:]]
+        return sum(len(a) for form in (*forms, *self.g) for a in form.coefficients.values())
+
     # ---- the terms of (7.42) ---------------------------------------------------------------------------
 
     @cached_property

@@ -21,6 +21,7 @@ from armdyn.exact.ring import Poly, Ring
 from armdyn.expression import ArmdynError, Expression, expression
 
 PolyMatrix = list[list[Any]]
+_MAX_MINORS = 2000  # of a determinant: eleven rows without zeros
 
 
 class CoordinateError(ArmdynError):
@@ -272,14 +273,22 @@ def _minor(rows: Any, i: int, j: int) -> Any:
 
 
 def _determinant(rows: Any, one: Any) -> Any:
-    """By expansion along the first row: the matrices here are small and sparse."""
-    if not rows:
-        return one.one if isinstance(one, Ring) else one
-    total: Any = 0
-    for j, x in enumerate(rows[0]):
-        if x != 0:
-            total = total + (-1) ** j * x * _determinant(_minor(rows, 0, j), one)
-    return total
+    """By expansion along the rows, each minor once: the matrices here are small or sparse."""
+    minors: dict[tuple[int, ...], Any] = {(): one.one if isinstance(one, Ring) else one}
+
+    def minor(columns: tuple[int, ...]) -> Any:
+        """Of the last rows."""
+        if columns not in minors:
+            if len(minors) > _MAX_MINORS:
+                raise CoordinateError(f"J: {len(rows)}×{len(rows)} with too few zeros to be inverted exactly")
+            row, total = rows[len(rows) - len(columns)], 0
+            for k, j in enumerate(columns):
+                if row[j] != 0:
+                    total = total + (-1) ** k * row[j] * minor(columns[:k] + columns[k + 1 :])
+            minors[columns] = total
+        return minors[columns]
+
+    return minor(tuple(range(len(rows))))
 
 
 def _adjugate(rows: Any, one: Any) -> Any:

@@ -9,6 +9,7 @@ from typing import Literal
 from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.form import Form
 from armdyn.exact.printing import LIMIT, Printer
+from armdyn.exact.size import check_written
 from armdyn.exact.styles import LATEX, TEXT, Style
 from armdyn.exact.titles import latex_text, markdown_text
 from armdyn.expression import ArmdynError
@@ -49,6 +50,7 @@ def letters(notation: Notation) -> Letters:
 def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Section]:
     """The equations of motion, the terms they are made of, and what was named on the way."""
     names = letters(notation)
+    check_written(equations.terms)
     printer = Printer(equations.basis, style)
     found = [_motion(equations, printer, names), _inertia(equations, printer, names)]
     found.append(_velocity(equations, printer, names))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from armdyn.exact.printing import Printer
 from armdyn.exact.ring import Poly
+from armdyn.exact.size import check_expanded
 from armdyn.exact.styles import LATEX, TEXT
+from armdyn.expression import ArmdynError, Expression
 
 if TYPE_CHECKING:
     from armdyn.exact.basis import Basis
@@ -30,6 +33,7 @@ class Form:
     @cached_property
     def expanded(self) -> Poly:
         """The entry as one polynomial in the description's symbols."""
+        check_expanded(self.size)
         full = self.basis.full
         total = full.context.constant(0)
         for p, a in self.coefficients.items():
@@ -57,9 +61,12 @@ class Form:
         g = self.basis.kinematic.gen(name).p
         return self.map(lambda a: Poly(a.ring, a.p * g))
 
-    def __add__(self, other: Any) -> Form:
+    def __add__(self, other: Any) -> Any:
+        """Another form's sum is a form; with a text or a number it is an `Entry`, multiplied out."""
         if isinstance(other, int) and other == 0:
             return self
+        if not isinstance(other, Form) or other.basis is not self.basis:
+            return self._entry + (other._entry if isinstance(other, Form) else other)
         total = dict(self.coefficients)
         for p, a in other.coefficients.items():
             total[p] = total[p] + a if p in total else a
@@ -67,11 +74,19 @@ class Form:
 
     __radd__ = __add__
 
+    @property
+    def _entry(self) -> Entry:
+        return Entry(self.basis, self.expanded)
+
     def __neg__(self) -> Form:
         return self.map(lambda a: -a)
 
-    def __sub__(self, other: Form) -> Form:
-        return self + (-other)
+    def __sub__(self, other: Any) -> Any:
+        """What is left of the entry when another, or a text, is taken away: zero where they agree."""
+        return self + (-other) if isinstance(other, Form) else self._entry - other
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other
 
     def __mul__(self, other: Any) -> Form:
         """By a number or an element of the kinematic ring."""
@@ -82,9 +97,7 @@ class Form:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Form):
             return (self - other).is_zero if self.basis is other.basis else self.expanded == other.expanded
-        if isinstance(other, (str, int)):
-            return self.expanded == self.basis.read(str(other))
-        return NotImplemented
+        return self._entry == other
 
     def __hash__(self) -> int:
         return hash(self.expanded)
@@ -120,14 +133,41 @@ class Entry:
         self.basis, self.poly = basis, poly
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, (Entry, Poly)):
-            return self.poly == (other.poly if isinstance(other, Entry) else other)
-        if isinstance(other, (str, int)):
-            return self.poly == self.basis.read(str(other), self.poly.ring)
-        return NotImplemented
+        poly = self._read(other)
+        if poly is None:
+            return NotImplemented
+        both = _in_one_ring(self.poly, poly)
+        return both is not None and both[0] == both[1]
 
     def __hash__(self) -> int:
         return hash(self.poly)
+
+    def _read(self, other: Any) -> Poly | None:
+        """Another entry, a text or a number as a polynomial of this ring."""
+        if isinstance(other, Form):
+            other = other.expanded
+        if isinstance(other, (Entry, Poly)):
+            return other.poly if isinstance(other, Entry) else other
+        if isinstance(other, bool) or not isinstance(other, (str, Real, Expression)):
+            return None
+        text = other if isinstance(other, str) else str(Expression.of(other))
+        return self.basis.read(text, self.poly.ring)
+
+    def __add__(self, other: Any) -> Entry:
+        poly = self._read(other)
+        return NotImplemented if poly is None else Entry(self.basis, _sum(self.poly, poly))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Entry:
+        return Entry(self.basis, -self.poly)
+
+    def __sub__(self, other: Any) -> Entry:
+        poly = self._read(other)
+        return NotImplemented if poly is None else Entry(self.basis, _sum(self.poly, -poly))
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other
 
     def value(self, values: dict[str, float]) -> float:
         """Its number, given all generators by name."""
@@ -140,6 +180,20 @@ class Entry:
 
     def latex(self) -> str:
         return Printer(self.basis, LATEX).poly(self.poly)
+
+
+def _sum(a: Poly, b: Poly) -> Poly:
+    both = _in_one_ring(a, b)
+    if both is None:
+        raise ArmdynError("these entries are of robots with different symbols and have no sum")
+    return both[0] + both[1]
+
+
+def _in_one_ring(a: Poly, b: Poly) -> tuple[Poly, Poly] | None:
+    """Both in the ring of the one that has the generators of the other."""
+    if set(b.ring.names) <= set(a.ring.names):
+        return a, a.ring.include(b)
+    return (b.ring.include(a), b) if set(a.ring.names) <= set(b.ring.names) else None
 
 
 class Array(Generic[T]):

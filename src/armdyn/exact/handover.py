@@ -10,6 +10,7 @@ from sympy.printing.str import StrPrinter
 
 from armdyn.exact.closed_form import ClosedForm
 from armdyn.exact.ring import Poly, Ring
+from armdyn.exact.size import check_written
 from armdyn.expression import Atom, Expression
 from armdyn.output import one_line
 
@@ -29,6 +30,8 @@ class SympyEquations:
 
 def to_sympy(equations: ClosedForm) -> SympyEquations:
     """B, C, g and friction as SymPy matrices."""
+    entries = (x for M in (equations.B, equations.C) for row in M for x in row)
+    check_written(sum(x.size for x in (*entries, *equations.g)))
     ring = equations.basis.full
     generators = [_generator(equations, ring, name) for name in ring.names]
 

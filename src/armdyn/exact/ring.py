@@ -18,6 +18,7 @@ from typing import Any
 
 import flint
 
+from armdyn.exact.size import check_product, check_terms
 from armdyn.expression import Atom, Expression
 
 _SQUARED = ("sqrt", "sin", "abs")
@@ -196,7 +197,10 @@ class Poly:
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Poly):
-            return Poly(self.ring, self.ring.reduce(self.p * other.p))
+            check_product(len(self.p), len(other.p))
+            product = Poly(self.ring, self.ring.reduce(self.p * other.p))
+            check_terms(len(product.p))
+            return product
         if isinstance(other, int):
             if other == 1:
                 return self

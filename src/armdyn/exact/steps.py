@@ -18,6 +18,7 @@ from armdyn.exact.document import Section
 from armdyn.exact.mechanism import over_ring
 from armdyn.exact.printing import Printer
 from armdyn.exact.ring import Poly, Ring
+from armdyn.exact.size import check_written
 from armdyn.exact.styles import LATEX, TEXT, Style
 from armdyn.expression import Expression
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
@@ -101,6 +102,12 @@ class Recursion:
             return None
         return add(motion.a[i], point_acceleration(motion.w[i], motion.dw[i], centre))
 
+    @property
+    def terms(self) -> int:
+        motion = self.motion
+        vectors = (*motion.w, *motion.dw, *motion.a, *motion.f, *motion.mu, motion.tau)
+        return sum(len(x) for v in vectors for x in v if isinstance(x, Poly))
+
     def definitions(self) -> list[tuple[Poly, Poly]]:
         """What the named parameters are: m_i, m_i ℓ_Ci, Ī_i + m_i SᵀS(ℓ_Ci), Im and friction where used."""
         if self.plain:
@@ -160,6 +167,7 @@ def _body_symbols(inertia: Inertia) -> list[str]:
 def sections(equations: ClosedForm, style: Style) -> list[Section]:
     """Forward recursion link by link, backward recursion link by link, and what the symbols are."""
     recursion = Recursion(equations.basis)
+    check_written(recursion.terms)
     printer = Printer(equations.basis, style)
     n = equations.n
     found = [_initial(recursion, printer)]

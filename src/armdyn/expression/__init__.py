@@ -1,8 +1,11 @@
 """Numbers that may be symbols: exact rationals, names, multiples of pi; and the parser that reads them."""
 
 from armdyn.expression.errors import ArmdynError, ExpressionError, MissingValueError
-from armdyn.expression.expression import ONE, ZERO, Atom, Expression, decimal_text
+from armdyn.expression.expression import ONE, ZERO, Expression
 from armdyn.expression.parser import expression, parse, rational
+from armdyn.expression.terms import Atom
+from armdyn.expression.text import decimal_text
+from armdyn.expression.work import TooLargeError, limited
 
 __all__ = [
     "ONE",
@@ -12,8 +15,10 @@ __all__ = [
     "Expression",
     "ExpressionError",
     "MissingValueError",
+    "TooLargeError",
     "decimal_text",
     "expression",
+    "limited",
     "parse",
     "rational",
 ]

@@ -2,9 +2,7 @@
 
 An `Expression` is a sparse polynomial with rational coefficients in *atoms*. An atom is a symbol (`m1`),
 the constant pi, a square root of a rational, the cosine or sine of an angle, an absolute value, or the
-inverse of a sum. Exponents may be negative. Products are brought to a normal form by
-
-    sqrt(n)² = n      sin(x)² = 1 − cos(x)²      abs(x)² = x²
+inverse of a sum. Exponents may be negative. Products are brought to the normal form of `terms`.
 
 Equal normal forms mean equal values. The converse holds for polynomials in symbols and square roots; two
 forms with different function arguments (cos(a+b) and cos(a)cos(b) − sin(a)sin(b)) or inverses of sums may
@@ -14,53 +12,22 @@ be equal without being recognised.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cache
 from numbers import Integral, Rational, Real
 from typing import Any
 
-from armdyn.expression.errors import ExpressionError, MissingValueError
+from armdyn.expression.errors import ExpressionError
+from armdyn.expression.evaluation import Evaluation
+from armdyn.expression.terms import Atom, Monomial, added, inverted, multiplied, power
+from armdyn.expression.text import terms_text
+from armdyn.expression.work import MAX_BITS, charge
 
-_KIND_ORDER = {kind: i for i, kind in enumerate(("pi", "sqrt", "symbol", "cos", "sin", "abs", "inverse"))}
-
-Monomial = tuple[tuple["Atom", int], ...]
-
-
-@dataclass(frozen=True)
-class Atom:
-    """What a polynomial is a polynomial in: a symbol, pi, or a function of another expression."""
-
-    kind: str
-    name: str
-    argument: Expression | None = None
-
-    @cached_property
-    def sort_key(self) -> tuple[int, str]:
-        return (_KIND_ORDER[self.kind], self.name)
-
-    def __str__(self) -> str:
-        if self.kind == "inverse":
-            return f"inv({self.argument})"
-        return f"{self.kind}({self.argument})" if self.argument is not None else self.name
-
-    def value(self, lookup: Callable[[str], float]) -> float:
-        """Its floating-point value, symbols by `lookup`."""
-        if self.kind == "symbol":
-            return lookup(self.name)
-        if self.argument is None:
-            return math.pi
-        x = self.argument._value(lookup)
-        functions: dict[str, Callable[[float], float]] = {
-            "sqrt": math.sqrt,
-            "cos": math.cos,
-            "sin": math.sin,
-            "abs": abs,
-            "inverse": lambda d: 1.0 / d,
-        }
-        return functions[self.kind](x)
+_FACTORING = 200  # what looking for the factors of a long number costs, in products of terms
+_MAX_POWER_OF_TEN = 1000
+_SHORT = 10**40  # a factor that makes no number long
 
 
 class Expression:
@@ -84,14 +51,15 @@ class Expression:
         if isinstance(x, Expression):
             return x
         if isinstance(x, bool) or not isinstance(x, (Real, Decimal)):
-            raise ExpressionError(f"expected a number or an expression, found {x!r}")
-        if isinstance(x, Integral):
-            return Expression({(): Fraction(int(x))})
-        if isinstance(x, Rational):
-            return Expression({(): Fraction(int(x.numerator), int(x.denominator))})
-        if not math.isfinite(x):
+            raise ExpressionError(f"expected a number or an expression, found {_shown(x)}")
+        if isinstance(x, (Integral, Rational)):
+            exact = Fraction(int(x.numerator), int(x.denominator))
+            if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS:
+                raise ExpressionError(f"expected a number of at most {MAX_BITS} bits, found a longer one")
+            return _rational(exact)
+        if not math.isfinite(x) or (isinstance(x, Decimal) and abs(x.adjusted()) > _MAX_POWER_OF_TEN):
             raise ExpressionError(f"expected a finite number, found {x}")
-        return Expression({(): Fraction(repr(float(x)) if not isinstance(x, Decimal) else x)})
+        return _rational(Fraction(repr(float(x)) if not isinstance(x, Decimal) else x))
 
     @staticmethod
     def symbol(name: str) -> Expression:
@@ -129,36 +97,18 @@ class Expression:
                 names |= atom.argument.symbols()
         return names
 
-    def value(self, symbols: Mapping[str, float] | None = None) -> float:
-        """Its floating-point value; a symbol without a value raises `MissingValueError` naming it."""
-        known = symbols or {}
+    def value(self, symbols: Mapping[str, float | Expression] | None = None) -> float:
+        """Its floating-point value; a symbol without a value raises `MissingValueError` naming it.
 
-        def lookup(name: str) -> float:
-            if name not in known:
-                raise MissingValueError(
-                    f"symbol '{name}' has no value, so '{self}' is not a number; "
-                    f"symbols with a value: {', '.join(sorted(known)) or 'none'}"
-                )
-            return known[name]
-
+        Symbols are the decimals they are written as, so that `1 - m` is 0.1 at m = 0.9, and no rounding is
+        left where terms cancel.
+        """
         try:
-            return self._value(lookup)
+            return Evaluation(self, symbols or {}).number(self)
         except ZeroDivisionError:
             raise ExpressionError(f"'{self}' divides by zero with the symbols' values") from None
         except OverflowError:
             raise ExpressionError("its value is larger than 1e300") from None
-
-    def _value(self, lookup: Callable[[str], float]) -> float:
-        number = self.number
-        if number is not None:
-            return float(number)
-        total = 0.0
-        for monomial, coefficient in self.terms:
-            product = float(coefficient)
-            for atom, exponent in monomial:
-                product *= atom.value(lookup) ** exponent
-            total += product
-        return total
 
     def substitute(self, values: Mapping[str, Expression]) -> Expression:
         """The expression with symbols replaced, exactly, also inside functions."""
@@ -178,10 +128,9 @@ class Expression:
         other = _operand(other)
         if other is None:
             return NotImplemented
-        terms = dict(self.terms)
-        for monomial, coefficient in other.terms:
-            terms[monomial] = terms.get(monomial, Fraction(0)) + coefficient
-        return Expression(terms)
+        if not self.terms or not other.terms:
+            return self if not other.terms else other
+        return Expression(added(self.terms, other.terms))
 
     __radd__ = __add__
 
@@ -200,12 +149,11 @@ class Expression:
         other = _operand(other)
         if other is None:
             return NotImplemented
-        terms: dict[Monomial, Fraction] = {}
-        for ma, ca in self.terms:
-            for mb, cb in other.terms:
-                for monomial, coefficient in _product(ma, mb):
-                    terms[monomial] = terms.get(monomial, Fraction(0)) + ca * cb * coefficient
-        return Expression(terms)
+        for x, y in ((self, other), (other, self)):
+            number = x.number
+            if number is not None and number.denominator < _SHORT > abs(number.numerator):
+                return Expression({m: c * number for m, c in y.terms})
+        return Expression(multiplied(dict(self.terms), dict(other.terms)))
 
     __rmul__ = __mul__
 
@@ -219,25 +167,16 @@ class Expression:
 
     def __pow__(self, exponent: int) -> Expression:
         base = self if exponent >= 0 else self._inverse()
-        result = ONE
-        for _ in range(abs(exponent)):
-            result = result * base
-        return result
+        return Expression(power(dict(base.terms), abs(exponent)))
 
     def _inverse(self) -> Expression:
         if not self.terms:
             raise ExpressionError("division by zero")
         if len(self.terms) == 1:
-            monomial, coefficient = self.terms[0]
-            inverted: Iterable[tuple[Monomial, Fraction]] = [((), Fraction(1))]
-            for atom, exponent in monomial:
-                inverted = [
-                    (m, c * k) for mono, c in inverted for m, k in _product(mono, ((atom, -exponent),))
-                ]
-            return Expression(dict(inverted)) * Expression.of(1 / coefficient)
+            return Expression(inverted(*self.terms[0]))
         lead = self.terms[0][1]
-        monic = self * Expression.of(1 / lead)
-        return _atomic(Atom("inverse", str(monic), monic)) * Expression.of(1 / lead)
+        monic = self * _rational(1 / lead)
+        return _atomic(Atom.of("inverse", monic)) * _rational(1 / lead)
 
     # ---- functions -------------------------------------------------------------------------------------
 
@@ -252,10 +191,10 @@ class Expression:
         number = self.number
         if number is None or number < 0:
             raise ExpressionError(f"sqrt takes a non-negative number, found '{self}'")
-        outside, radicals = _square_part(number.numerator * number.denominator)
-        root = Expression.of(Fraction(outside, number.denominator))
+        outside, radicals = square_part(number.numerator * number.denominator)
+        root = _rational(Fraction(outside, number.denominator))
         for radical in radicals:
-            root = root * _atomic(Atom("sqrt", str(radical), Expression.of(radical)))
+            root = root * _atomic(Atom.of("sqrt", Expression.of(radical)))
         return root
 
     def __abs__(self) -> Expression:
@@ -263,7 +202,7 @@ class Expression:
         if number is not None:
             return Expression.of(abs(number))
         sign, argument = _leading_sign(self)
-        return _atomic(Atom("abs", str(argument), argument)) if sign else self
+        return _atomic(Atom.of("abs", argument)) if sign else self
 
     # ---- comparing and printing ------------------------------------------------------------------------
 
@@ -277,16 +216,25 @@ class Expression:
         return self._hash
 
     def __str__(self) -> str:
-        if not self.terms:
-            return "0"
-        text = "".join(_signed(_term_text(m, c)) for m, c in self.terms)
-        return text[3:] if text.startswith(" + ") else "-" + text[3:]
+        return terms_text(self.terms)
 
     def __repr__(self) -> str:
         return f"Expression('{self}')"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Expression, (dict(self.terms),))
+
+
+def _shown(x: object) -> str:
+    """What was found, unless Python cannot write it: a list with an integer of 10 000 digits."""
+    try:
+        return repr(x)
+    except ValueError:
+        return f"a {type(x).__name__}"
+
+
+def _rational(x: Fraction) -> Expression:
+    return Expression({(): x})
 
 
 def _atomic(atom: Atom) -> Expression:
@@ -299,41 +247,6 @@ def _operand(x: object) -> Expression | None:
     if isinstance(x, bool):
         return None
     return Expression.of(x) if isinstance(x, (Real, Decimal)) else None
-
-
-def _product(a: Monomial, b: Monomial) -> Iterator[tuple[Monomial, Fraction]]:
-    """The normal form of a product of two monomials, term by term."""
-    exponents = dict(a)
-    for atom, e in b:
-        exponents[atom] = exponents.get(atom, 0) + e
-    yield from _normal_form(exponents, Fraction(1))
-
-
-def _normal_form(exponents: dict[Atom, int], coefficient: Fraction) -> Iterator[tuple[Monomial, Fraction]]:
-    for atom, e in exponents.items():
-        argument = atom.argument
-        if argument is None or (0 <= e < 2 and atom.kind != "inverse"):
-            continue
-        if atom.kind == "sqrt":
-            n = argument.number or Fraction(0)
-            yield from _normal_form({**exponents, atom: e % 2}, coefficient * n ** (e // 2))
-            return
-        if e >= 2 and atom.kind == "sin":
-            cosine = Atom("cos", atom.name, argument)
-            lower = {**exponents, atom: e - 2}
-            yield from _normal_form(lower, coefficient)
-            yield from _normal_form({**lower, cosine: exponents.get(cosine, 0) + 2}, -coefficient)
-            return
-        if e >= 2 and atom.kind == "abs":
-            rest = Expression(dict(_normal_form({**exponents, atom: e - 2}, coefficient)))
-            yield from (rest * argument * argument).terms
-            return
-        if e < 0 and atom.kind == "inverse":
-            rest = Expression(dict(_normal_form({**exponents, atom: 0}, coefficient)))
-            yield from (rest * argument**-e).terms
-            return
-    kept = sorted(((a, e) for a, e in exponents.items() if e), key=lambda ae: ae[0].sort_key)
-    yield tuple(kept), coefficient
 
 
 def _substituted(atom: Atom, values: Mapping[str, Expression]) -> Expression:
@@ -359,20 +272,33 @@ def _leading_sign(x: Expression) -> tuple[int, Expression]:
     return (-1, -x) if x.terms[0][1] < 0 else (1, x)
 
 
-def _square_part(n: int) -> tuple[int, list[int]]:
+def square_part(n: int) -> tuple[int, list[int]]:
     """(a, radicals) with √n = a·Π√r: the primes of n that are left over, and what has no small factor."""
-    a, b, radicals, p = 1, n, list[int](), 2
-    while b and p * p <= b and p < 10_000:
+    if n.bit_length() > 64:
+        charge(_FACTORING)
+    a, b, radicals = 1, n, list[int]()
+    for p in _primes():
+        if p * p > b:
+            break
         count = 0
         while b % p == 0:
             b, count = b // p, count + 1
         a *= p ** (count // 2)
         radicals += [p] * (count % 2)
-        p += 1
     root = math.isqrt(b)
     if root * root == b:
         return a * root, radicals
     return a, [*radicals, b]
+
+
+@cache
+def _primes() -> tuple[int, ...]:
+    """Those below 10 000."""
+    sieve = [True] * 10_000
+    for p in range(2, 100):
+        if sieve[p]:
+            sieve[p * p :: p] = [False] * len(sieve[p * p :: p])
+    return tuple(p for p in range(2, 10_000) if sieve[p])
 
 
 def _cos_sin(angle: Expression) -> tuple[Expression, Expression]:
@@ -386,8 +312,8 @@ def _cos_sin(angle: Expression) -> tuple[Expression, Expression]:
         c, s = _EXACT[remainder]()
     else:
         sign, argument = _leading_sign(rest + Expression({pi_monomial: remainder}))
-        c = _atomic(Atom("cos", str(argument), argument)) if sign else ONE
-        s = _atomic(Atom("sin", str(argument), argument)) * sign if sign else ZERO
+        c = _atomic(Atom.of("cos", argument)) if sign else ONE
+        s = _atomic(Atom.of("sin", argument)) * sign if sign else ZERO
     for _ in range(int(quarter) % 4):
         c, s = -s, c
     return c, s
@@ -403,36 +329,6 @@ _EXACT: dict[Fraction, Callable[[], tuple[Expression, Expression]]] = {
     Fraction(1, 4): lambda: (_root(1, 2), _root(1, 2)),
     Fraction(1, 3): lambda: (Expression.of(Fraction(1, 2)), _root(3, 4)),
 }
-
-
-def decimal_text(x: Fraction) -> str:
-    """A rational as people write it: 50, 0.4318, -1/3, 3.3e-05."""
-    if x.denominator == 1 and abs(x.numerator) < 10**15:
-        return str(x.numerator)
-    if abs(x.denominator) < 1000 and abs(x.numerator) < 1000 and not _is_decimal(x.denominator):
-        return f"{x.numerator}/{x.denominator}"
-    if abs(x) >= 10**300:
-        return f"{x.numerator}/{x.denominator}" if x.denominator != 1 else str(x.numerator)
-    text = repr(float(x))
-    return text if Fraction(text) == x else f"{x.numerator}/{x.denominator}"
-
-
-def _is_decimal(denominator: int) -> bool:
-    for p in (2, 5):
-        while denominator % p == 0:
-            denominator //= p
-    return denominator == 1
-
-
-def _term_text(monomial: Monomial, coefficient: Fraction) -> str:
-    factors = [str(a) if e == 1 else f"{a}**{e}" for a, e in monomial]
-    if abs(coefficient) != 1 or not factors:
-        factors.insert(0, decimal_text(abs(coefficient)))
-    return ("-" if coefficient < 0 else "") + "*".join(factors)
-
-
-def _signed(term: str) -> str:
-    return f" - {term[1:]}" if term.startswith("-") else f" + {term}"
 
 
 ZERO: Expression = Expression({})

@@ -10,11 +10,15 @@ from math import comb
 
 from armdyn.expression.errors import ExpressionError
 from armdyn.expression.expression import Expression
+from armdyn.expression.terms import added
+from armdyn.expression.work import TooLargeError, limited
 
 MAX_LENGTH = 2000
 MAX_EXPONENT = 16
 MAX_TERMS = 1000
 MAX_BITS = 4096  # of a numerator or denominator
+MAX_PRODUCTS = 30_000  # of terms, to multiply everything out
+MAX_NESTING = 100
 _FUNCTIONS: dict[str, Callable[[Expression], Expression]] = {
     "cos": Expression.cos,
     "sin": Expression.sin,
@@ -41,10 +45,16 @@ def parse(text: str, known: Collection[str] | None = None, max_length: int = MAX
     """Read an expression such as "m1*l1**2/12" or "pi/2" in the symbols `known` (None: any name is one)."""
     if len(text) > max_length:
         raise ExpressionError(f"an expression may have {max_length} characters, this one has {len(text)}")
+    text = text.strip().replace("\r\n", "\n").replace("\r", "\n")  # as Python counts lines
     try:
-        tree = ast.parse(text.strip(), mode="eval")
-        return _Walker(text.strip(), known, MAX_TERMS * max_length // MAX_LENGTH).visit(tree.body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        tree = ast.parse(text, mode="eval")
+        with limited(MAX_PRODUCTS + 5 * len(text)):
+            return _Walker(text, known, MAX_TERMS * max_length // MAX_LENGTH).visit(tree.body)
+    except TooLargeError as error:
+        raise TooLargeError(f"'{text[:60]}' is {error}") from None
+    except (RecursionError, MemoryError):
+        raise TooLargeError(f"'{text[:60]}' is nested too deeply or has too many terms") from None
+    except (SyntaxError, ValueError) as error:
         if isinstance(error, ExpressionError):
             raise
         raise ExpressionError(f"'{text[:60]}' is not an expression; allowed: {_ALLOWED}") from None
@@ -58,9 +68,15 @@ def expression(x: object, known: Collection[str] | None = None) -> Expression:
 class _Walker:
     def __init__(self, text: str, known: Collection[str] | None, max_terms: int) -> None:
         self.text, self.known, self.max_terms = text, known, max_terms
+        self.lines = [line.encode() for line in text.split("\n")]
+        self.depth = 0
 
     def visit(self, node: ast.expr) -> Expression:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            raise ExpressionError(f"'{self.text[:60]}' is nested more than {MAX_NESTING} deep")
         result = self._node(node)
+        self.depth -= 1
         self._limit(len(result.terms))
         for _, c in result.terms:
             if max(c.numerator.bit_length(), c.denominator.bit_length()) > MAX_BITS:
@@ -69,14 +85,17 @@ class _Walker:
 
     def _limit(self, terms: int) -> None:
         if terms > self.max_terms:
-            raise ExpressionError(
-                f"'{self.text[:60]}' has more than {self.max_terms} terms when multiplied out"
-            )
+            raise TooLargeError(f"too large: more than {self.max_terms} terms when multiplied out")
+
+    def _source(self, node: ast.expr) -> str:
+        """What a node on a single line was read from."""
+        end = node.end_col_offset if node.end_lineno == node.lineno else None
+        return self.lines[node.lineno - 1][node.col_offset : end].decode()
 
     def _node(self, node: ast.expr) -> Expression:
         match node:
             case ast.Constant(value=value) if isinstance(value, (int, float)) and not isinstance(value, bool):
-                return Expression.of(rational(ast.get_source_segment(self.text, node) or repr(value)))
+                return Expression.of(rational(self._source(node)))
             case ast.Name(id="pi"):
                 return Expression.pi()
             case ast.Name(id=name):
@@ -87,12 +106,21 @@ class _Walker:
                 return self.visit(x)
             case ast.BinOp(left=a, op=ast.Pow(), right=b):
                 return self._power(self.visit(a), self.visit(b))
-            case ast.BinOp(left=a, op=op, right=b):
-                return self._binary(op, self.visit(a), self.visit(b))
+            case ast.BinOp(op=ast.Add() | ast.Sub()):
+                return self._sum(node)
+            case ast.BinOp(op=ast.Mult() | ast.Div()):
+                return self._product(node)
+            case ast.BinOp(op=ast.BitXor()):
+                raise ExpressionError(f"'^' in '{self.text[:60]}': a power is written **")
+            case ast.BinOp(op=op):
+                raise ExpressionError(
+                    f"operator {type(op).__name__} in '{self.text[:60]}' is not allowed; allowed: {_ALLOWED}"
+                )
             case ast.Call(func=ast.Name(id=name), args=[x], keywords=[]) if name in _FUNCTIONS:
                 return _FUNCTIONS[name](self.visit(x))
-        found = ast.get_source_segment(self.text, node) or self.text
-        raise ExpressionError(f"'{found[:60]}' is not allowed in an expression; allowed: {_ALLOWED}")
+        raise ExpressionError(
+            f"'{self._source(node)[:60]}' is not allowed in an expression; allowed: {_ALLOWED}"
+        )
 
     def _name(self, name: str) -> Expression:
         if self.known is not None and name not in self.known:
@@ -100,24 +128,33 @@ class _Walker:
             raise ExpressionError(f"unknown symbol '{name}'; declared symbols: {names}")
         return Expression.symbol(name)
 
-    def _binary(self, op: ast.operator, a: Expression, b: Expression) -> Expression:
-        match op:
-            case ast.Add():
-                return a + b
-            case ast.Sub():
-                return a - b
-            case ast.Mult():
-                self._limit(len(a.terms) * len(b.terms) // 100)
-                return a * b
-            case ast.Div():
-                if b.is_zero:
-                    raise ExpressionError(f"'{self.text[:60]}' divides by zero")
-                return a / b
-            case ast.BitXor():
-                raise ExpressionError(f"'^' in '{self.text[:60]}': a power is written **")
-        raise ExpressionError(
-            f"operator {type(op).__name__} in '{self.text[:60]}' is not allowed; allowed: {_ALLOWED}"
-        )
+    def _sum(self, node: ast.expr) -> Expression:
+        """a + b − c …, however long: the tree leans to the left."""
+        parts = []
+        while isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+            x = self.visit(node.right)
+            parts.append(x if isinstance(node.op, ast.Add) else -x)
+            node = node.left
+        parts.append(self.visit(node))
+        return Expression(added(*(x.terms for x in reversed(parts))))
+
+    def _product(self, node: ast.expr) -> Expression:
+        """a·b/c …, from the left."""
+        factors = []
+        while isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Div)):
+            factors.append((node.op, node.right))
+            node = node.left
+        result = self.visit(node)
+        for op, factor in reversed(factors):
+            x = self.visit(factor)
+            if isinstance(op, ast.Mult):
+                result = result * x
+            elif x.is_zero:
+                raise ExpressionError(f"'{self.text[:60]}' divides by zero")
+            else:
+                result = result / x
+            self._limit(len(result.terms))
+        return result
 
     def _power(self, a: Expression, b: Expression) -> Expression:
         exponent = b.number
@@ -125,11 +162,12 @@ class _Walker:
             return a.sqrt()
         if exponent is None or exponent.denominator != 1 or abs(exponent) > MAX_EXPONENT:
             raise ExpressionError(
-                f"the exponent '{b}' in '{self.text[:60]}' is not a whole number "
+                f"the exponent '{str(b)[:40]}' in '{self.text[:60]}' is not a whole number "
                 f"from -{MAX_EXPONENT} to {MAX_EXPONENT}"
             )
         if exponent < 0 and a.is_zero:
             raise ExpressionError(f"'{self.text[:60]}' divides by zero")
         power = int(exponent)
-        self._limit(comb(len(a.terms) + abs(power) - 1, abs(power)) if a.terms else 0)
+        if power > 0 and a.terms:
+            self._limit(comb(len(a.terms) + power - 1, power))
         return a**power

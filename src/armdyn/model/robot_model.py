@@ -50,6 +50,10 @@ class RobotModel:
         return {name: value.value() for name, value in self.symbols if value is not None}
 
     @cached_property
+    def _exact_values(self) -> dict[str, Expression]:
+        return {name: value for name, value in self.symbols if value is not None}
+
+    @cached_property
     def index(self) -> dict[str, int]:
         return {link.name: i for i, link in enumerate(self.links)}
 
@@ -64,7 +68,7 @@ class RobotModel:
 
     def number(self, x: object) -> float:
         """The value of an entry of the model."""
-        return x.value(self.values) if isinstance(x, Expression) else float(x)  # type: ignore[arg-type]
+        return x.value(self._exact_values) if isinstance(x, Expression) else float(x)  # type: ignore[arg-type]
 
 
 def symbol_name_problem(name: str) -> str | None:

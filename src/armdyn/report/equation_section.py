@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from armdyn.exact import Equations
+from armdyn.exact import Equations, SizeError
 from armdyn.exact.document import Section as Lines
 from armdyn.exact.document import in_matrices, letters, sections
-from armdyn.exact.form import Form
+from armdyn.exact.form import Entry, Form
 from armdyn.exact.mathml import MATHML, aligned, inline
 from armdyn.exact.printing import Printer
 from armdyn.report.page import Markup, Page, code, folded, items, join, paragraph, scrolling, table, tag
@@ -30,15 +30,19 @@ _SPEED = 12  # terms of a rotor's z·ω that fit into a table
 def add_equations(page: Page, robot: Robot) -> None:
     section = page.section("equations", "Equations of motion")
     equations = robot.equations()
-    size = sum(row.size for row in equations.tau)
-    section.add(_notation(robot))
-    if size <= _WHOLE:
-        section.add(*_whole(equations))
-    else:
-        section.add(*_outline(equations, size))
-    section.add(tag("h3", "What was proved"), *_proof(equations, size))
+    try:
+        section.add(*_equations(robot, equations))
+    except SizeError as problem:
+        section.add(paragraph(f"They are not written here: {problem}."))
     if couplings := _rotors(robot, equations):
         section.add(tag("h3", "Where the diagonal rotor model is exact"), *couplings)
+
+
+def _equations(robot: Robot, equations: Equations) -> list[Markup]:
+    """All of them or what can be said of them, and their proof."""
+    size = sum(row.size for row in equations.tau)
+    shown = _whole(equations) if size <= _WHOLE else _outline(equations, size)
+    return [_notation(robot), *shown, tag("h3", "What was proved"), *_proof(equations, size)]
 
 
 def _notation(robot: Robot) -> Markup:
@@ -139,15 +143,19 @@ def _spelled(statement: str) -> str:
     return statement[0].upper() + statement[1:]
 
 
+def _speed(speed: Entry | None) -> Markup | str:
+    if speed is None:
+        return "not zero, too long to write"
+    return Markup(inline(speed)) if len(speed.poly) <= _SPEED else f"{len(speed.poly)} terms"
+
+
 def _rotors(robot: Robot, equations: Equations) -> list[Markup]:
     if robot.model.rotors != "exact":
         return []
     rows = []
     for coupling in equations.rotor_couplings():
-        short = len(coupling.speed.poly) <= _SPEED
-        speed = Markup(inline(coupling.speed)) if short else f"{len(coupling.speed.poly)} terms"
         verdict = "exact" if coupling.diagonal_is_exact else "not exact"
-        rows.append((coupling.link, coupling.carrier, speed, verdict))
+        rows.append((coupling.link, coupling.carrier, _speed(coupling.speed), verdict))
     if not rows:
         return []
     text = paragraph(

@@ -132,10 +132,17 @@ def limits_grid(model: RobotModel) -> Grid:
     return Grid(headings, tuple(rows))
 
 
+_COUNTED = 30  # joints up to which programs that grow faster than the arm are recorded just to count them
+_LINEAR = ("inverse_dynamics", "gravity")
+
+
 def operations_grid(robot: Robot) -> Grid:
     """Operations of each function, next to how the book's algorithms grow with n."""
     rows: list[tuple[Cell, ...]] = []
     for name in OPERATIONS:
+        if robot.n > _COUNTED and name not in _LINEAR:
+            rows.append((name, "", "", "", f"not counted for more than {_COUNTED} joints"))
+            continue
         try:
             program = robot.program(name)
         except ArmdynError as problem:  # forward dynamics of an arm without inertia

@@ -1,0 +1,47 @@
+"""Three numbers -> a unit vector, exactly of length one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from armdyn.expression import ZERO, Expression
+from armdyn.model.vector import Vector, vector
+
+_LONGEST_ROOT = 1000
+_STEPS = 2**60  # of the net of rational directions: they are 1e-18 apart
+
+
+def unit_vector(entries: Sequence[Expression]) -> Vector:
+    """The vector divided by its length; its squares sum up to a rational number that is not zero.
+
+    Where the length is a root of a long number (a unit vector given in 16 digits has such a length, by
+    rounding) dividing by it would drag the root through all equations. The nearest direction with rational
+    entries takes its place: of length one exactly, and closer than any double can tell.
+    """
+    squares = sum((x * x for x in entries), ZERO)
+    length = squares.sqrt()
+    radicals = [atom.argument.number for atom in length.atoms() if atom.argument is not None]
+    if math.prod(int(r or 1) for r in radicals) <= _LONGEST_ROOT:
+        return vector(x / length for x in entries)
+    numbers = [Fraction(x.value()) if x.number is None else x.number for x in entries]
+    return vector(Expression.of(x) for x in _on_the_sphere(numbers))
+
+
+def _on_the_sphere(v: Sequence[Fraction]) -> list[Fraction]:
+    """By stereographic projection from the pole opposite to the largest entry, so that −v gives −u."""
+    pole = max(range(3), key=lambda i: abs(v[i]))
+    sign = 1 if v[pole] > 0 else -1
+    far = abs(v[pole]) + _root(sum((x * x for x in v), Fraction(0)))
+    u = [Fraction(round(x / far * _STEPS), _STEPS) for x in v]
+    u[pole] = Fraction(0)
+    square = sum((x * x for x in u), Fraction(0))
+    u[pole] = sign * (1 - square) / 2
+    return [2 * x / (1 + square) for x in u]
+
+
+def _root(x: Fraction) -> Fraction:
+    """A square root to 40 digits."""
+    scale = 10**40 * x.denominator
+    return Fraction(math.isqrt(x.numerator * scale * scale // x.denominator), scale)

@@ -1,0 +1,152 @@
+"""Terms in normal form: what a polynomial in atoms is made of, and how its terms are multiplied.
+
+sqrt(n)² = n      sin(x)² = 1 − cos(x)²      abs(x)² = x²      inv(x)⁻¹ = x
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from armdyn.expression.work import MAX_BITS, MAX_DEPTH, MAX_EXPONENT, MAX_SIZE, TooLargeError, charge
+
+if TYPE_CHECKING:
+    from armdyn.expression.expression import Expression
+
+_KIND_ORDER = {kind: i for i, kind in enumerate(("pi", "sqrt", "symbol", "cos", "sin", "abs", "inverse"))}
+_BITS_PER_PRODUCT = 256  # a product of longer numbers counts as several,
+_ATOMS_PER_PRODUCT = 3  # and one of longer monomials
+
+Monomial = tuple[tuple["Atom", int], ...]
+Terms = dict[Monomial, Fraction]
+
+
+@dataclass(frozen=True)
+class Atom:
+    """What a polynomial is a polynomial in: a symbol, pi, or a function of another expression."""
+
+    kind: str
+    name: str
+    argument: Expression | None = field(default=None, compare=False)  # `name` says it all
+
+    @staticmethod
+    def of(kind: str, argument: Expression) -> Atom:
+        """A function of an expression that is not too large to be inside of one."""
+        depth = 1 + max((atom.depth for atom in argument.atoms()), default=0)
+        if depth > MAX_DEPTH:
+            raise TooLargeError(f"too large: functions inside functions, more than {MAX_DEPTH} deep")
+        size = sum(8 + len(atom.name) for monomial, _ in argument.terms for atom, _ in monomial)
+        if size > MAX_SIZE:
+            raise TooLargeError(f"too large: {kind} of an expression with more than {MAX_SIZE} characters")
+        return Atom(kind, str(argument), argument)
+
+    @cached_property
+    def sort_key(self) -> tuple[int, str]:
+        return (_KIND_ORDER[self.kind], self.name)
+
+    @cached_property
+    def depth(self) -> int:
+        """How many functions are inside one another here."""
+        if self.argument is None:
+            return 0
+        return 1 + max((atom.depth for atom in self.argument.atoms()), default=0)
+
+    def __str__(self) -> str:
+        if self.kind == "inverse":
+            return f"inv({self.name})"
+        return f"{self.kind}({self.name})" if self.argument is not None else self.name
+
+
+def added(*sums: Iterable[tuple[Monomial, Fraction]]) -> Terms:
+    """The sum of sums: equal monomials come together."""
+    total: Terms = {}
+    for terms in sums:
+        for monomial, coefficient in terms:
+            total[monomial] = total[monomial] + coefficient if monomial in total else coefficient
+    return total
+
+
+def multiplied(a: Mapping[Monomial, Fraction], b: Mapping[Monomial, Fraction]) -> Terms:
+    """The product in normal form."""
+    charge(len(a) * len(b) * (1 + _weight(a) + _weight(b)))
+    total: Terms = {}
+    for ma, ca in a.items():
+        for mb, cb in b.items():
+            for monomial, coefficient in _joined(ma, mb, ca * cb).items():
+                total[monomial] = total[monomial] + coefficient if monomial in total else coefficient
+    if _bits(total.values()) > MAX_BITS:
+        raise TooLargeError(f"too large: a number in it has more than {MAX_BITS} bits")
+    return total
+
+
+def power(base: Mapping[Monomial, Fraction], exponent: int) -> Terms:
+    """A whole power, not negative."""
+    result: Terms = {(): Fraction(1)}
+    for _ in range(exponent):
+        result = multiplied(result, base)
+    return result
+
+
+def inverted(monomial: Monomial, coefficient: Fraction) -> Terms:
+    """The inverse of a single term."""
+    return normal_form({atom: -e for atom, e in monomial}, 1 / coefficient)
+
+
+def normal_form(exponents: Mapping[Atom, int], coefficient: Fraction) -> Terms:
+    """A product of powers of atoms: bound ones stay below their square, the rest is multiplied out."""
+    kept: list[tuple[Atom, int]] = []
+    factors: list[Mapping[Monomial, Fraction]] = []
+    for atom, e in exponents.items():
+        if abs(e) > MAX_EXPONENT:
+            raise TooLargeError(f"too large: an exponent beyond {MAX_EXPONENT}")
+        argument = atom.argument
+        if argument is None or (0 <= e < 2):
+            rest = e
+        elif atom.kind == "sqrt":
+            rest = e % 2
+            coefficient = coefficient * (argument.number or Fraction(0)) ** (e // 2)
+        elif atom.kind == "sin" and e >= 2:
+            rest = e % 2
+            factors.append(_power_of_sine_squared(Atom("cos", atom.name, argument), e // 2))
+        elif atom.kind == "abs" and e >= 2:
+            rest = e % 2
+            factors.append(power(dict(argument.terms), e - rest))
+        elif atom.kind == "inverse" and e < 0:
+            rest = 0
+            factors.append(power(dict(argument.terms), -e))
+        else:
+            rest = e
+        if rest:
+            kept.append((atom, rest))
+    terms: Terms = {tuple(sorted(kept, key=lambda ae: ae[0].sort_key)): coefficient}
+    for factor in factors:
+        terms = multiplied(terms, factor)
+    return terms
+
+
+def _joined(a: Monomial, b: Monomial, coefficient: Fraction) -> Terms:
+    if not a or not b:  # one of them is a number: the other is in normal form already
+        return {a or b: coefficient}
+    exponents = dict(a)
+    for atom, e in b:
+        exponents[atom] = exponents.get(atom, 0) + e
+    return normal_form(exponents, coefficient)
+
+
+def _power_of_sine_squared(cosine: Atom, k: int) -> Terms:
+    """(1 − cos²)^k."""
+    charge(k + 1)
+    return {(((cosine, 2 * j),) if j else ()): Fraction((-1) ** j * math.comb(k, j)) for j in range(k + 1)}
+
+
+def _weight(terms: Mapping[Monomial, Fraction]) -> int:
+    """What long numbers and long monomials add to the cost of a product."""
+    return _bits(terms.values()) // _BITS_PER_PRODUCT + max(map(len, terms), default=0) // _ATOMS_PER_PRODUCT
+
+
+def _bits(numbers: Iterable[Fraction]) -> int:
+    return max((max(x.numerator.bit_length(), x.denominator.bit_length()) for x in numbers), default=0)
