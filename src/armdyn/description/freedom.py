@@ -37,9 +37,14 @@ class Freedom:
     def turns(self) -> bool:
         return bool(self.axes.shape[1])
 
+    @property
+    def feels_one_moment(self) -> bool:
+        """Whether at most one entry of the tensor, about a fixed axis, is felt in this motion."""
+        return bool(self.axes.shape[1] <= 1)
+
     def only_needs(self, tensor: np.ndarray) -> bool:
         """Whether the tensor is nothing but the one moment this motion feels, or one it does not feel."""
-        if self.axes.shape[1] > 1:
+        if not self.feels_one_moment:
             return False
         if not self.turns:
             return int(np.count_nonzero(tensor)) == int(np.count_nonzero(np.diag(tensor))) == 1

@@ -29,27 +29,25 @@ def physics_warnings(model: RobotModel) -> list[str]:
         freedom, unmoved = {}, []
     found = list(impossible_bodies(model))
     for link in model.links:
-        problems = [
-            *_body_problems(link, bodies[link.name], freedom.get(link.name)),
-            *_near_quarter_turns(link),
-        ]
+        problems = [*_body_problems(model, link, bodies[link.name], freedom.get(link.name))]
+        problems += _near_quarter_turns(link)
         found += [f"link {quoted(link.name)}: {text}" for text in problems]
     found += _degrees(model)
     found += _millimetres(model, bodies)
-    found += _forgotten_tensors(model, bodies, freedom)
-    found += [
-        f"link {quoted(name)}: its joint moves no inertia: no mass, tensor or rotor resists a torque on it"
-        for name in unmoved
-    ]
+    found += _forgotten_tensors(model, bodies, freedom, unmoved)
+    if unmoved:
+        whose = "its joint moves" if len(unmoved) == 1 else "their joints move"
+        reason = "no mass, tensor or rotor resists a torque there"
+        found.append(f"{_where([(quoted(name), 0.0) for name in unmoved])}: {whose} no inertia: {reason}")
     return found
 
 
 # ---- bodies ------------------------------------------------------------------------------------------------
 
 
-def _body_problems(link: Link, body: Central, freedom: Freedom | None) -> Iterator[str]:
+def _body_problems(model: RobotModel, link: Link, body: Central, freedom: Freedom | None) -> Iterator[str]:
     triangle = broken_triangle(body)
-    if triangle and not (body.is_known and freedom and freedom.only_needs(body.matrix)):
+    if triangle and not (freedom and body.is_known and _is_one_moment(model, body, freedom)):
         yield triangle
     moves = freedom is None or freedom.com_moves
     if (
@@ -61,8 +59,16 @@ def _body_problems(link: Link, body: Central, freedom: Freedom | None) -> Iterat
         yield "it has inertia but no mass"
 
 
+def _is_one_moment(model: RobotModel, body: Central, freedom: Freedom) -> bool:
+    """Whether the one moment that matters was given and no other, as for the arms of textbooks.
+
+    A payload adds to the others too; then it is enough that they do not matter.
+    """
+    return freedom.feels_one_moment if model.derived else freedom.only_needs(body.matrix)
+
+
 def _forgotten_tensors(
-    model: RobotModel, bodies: dict[str, Central], freedom: dict[str, Freedom]
+    model: RobotModel, bodies: dict[str, Central], freedom: dict[str, Freedom], unmoved: list[str]
 ) -> Iterator[str]:
     """Bodies that turn and have mass but no tensor, where a point mass cannot be meant.
 
@@ -74,7 +80,7 @@ def _forgotten_tensors(
     carrying = {link.parent for link in model.links if link.joint == "fixed"}
     for link in turning:
         body = bodies[link.name]
-        if body.mass == 0 or not body.is_zero or link.name in carrying:
+        if body.mass == 0 or not body.is_zero or link.name in (*carrying, *unmoved):
             continue
         if freedom[link.name].com_on_axis:
             reason = "its centre of mass lies on its joint's axis"

@@ -47,7 +47,7 @@ def load(robot: str | Path) -> RobotModel:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DescriptionError(
-            f"cannot read '{robot}' ({reason}); "
+            f"cannot read '{one_line(str(robot))}' ({reason}); "
             f"give a path to a robot file or a bundled name: {', '.join(bundled)}"
         ) from None
     return from_table(toml_text.parse(text, str(path)), str(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,9 +27,11 @@ def plain(value: object) -> Any:
 
 def shown(value: object) -> str:
     """A value as it is quoted in a message: short, and there whatever its own text does."""
+    if isinstance(value, int) and value.bit_length() > 1000:  # Python prints no integer of too many digits
+        return f"an integer of {int(value.bit_length() * math.log10(2)) + 1} digits or so"
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # an integer of too many digits, a list too deep, a class of one's own
+    except Exception:  # a list too deep or with such an integer in it, a class of one's own
         return f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -48,6 +51,8 @@ def numbers(name: str, value: object, count: int | None = None) -> list[Expressi
     """A list, a tuple or an array of numbers; as many as `count` says."""
     entries = plain(value)
     wanted = "a list of numbers" if count is None else f"{count} numbers"
+    if isinstance(value, np.ndarray) and value.ndim > 1:
+        raise ModelError(f"{name}: expected {wanted}, found an array of shape {value.shape}")
     if not isinstance(entries, (list, tuple)):
         raise ModelError(f"{name}: expected {wanted}, found {shown(value)}")
     if count is not None and len(entries) != count:
@@ -63,7 +68,7 @@ def at_least_zero(name: str, value: object) -> Expression:
     """A number that may be a symbol but is not negative."""
     found = number(name, value)
     if found.number is not None and found.number < 0:
-        raise ModelError(f"{name}: expected zero or a positive number, found {shown(value)}")
+        raise ModelError(f"{name}: expected zero or a positive number, found {found}")
     return found
 
 

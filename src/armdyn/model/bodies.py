@@ -76,7 +76,7 @@ def central(model: RobotModel, inertia: Inertia) -> Central:
     mass, *entries = (_common(xs) for xs in zip(*(numbers for numbers, _, _ in samples), strict=True))
     known = [abs(x) for x in entries if x is not None]
     tolerance = TOLERANCE * max(known, default=0.0)
-    if model.rounded or not all(exact for _, _, exact in samples):
+    if model.derived or not all(exact for _, _, exact in samples):
         tolerance += _FLOATS * max(about_origin for _, about_origin, _ in samples)
     return Central(mass, dict(zip(TENSOR_KEYS, entries, strict=True)), tolerance)
 

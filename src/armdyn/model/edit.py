@@ -25,15 +25,15 @@ def payload(mass: object, com: object, inertia: object) -> Inertia:
 def with_payload(model: RobotModel, load: Inertia, link: str | None = None) -> RobotModel:
     """The robot with a body fixed to its tip frame, or to the frame of the named link."""
     name: object = model.tip if link is None else link
+    if not isinstance(name, str) or name not in (BASE, *model.index):
+        raise ModelError(f"payload: no link {shown(name)}; links: {listed(list(model.index))}")
     if name == BASE:
         raise ModelError("payload: the base does not move; name a link")
-    if not isinstance(name, str) or name not in model.index:
-        raise ModelError(f"payload: no link {shown(name)}; links: {listed(list(model.index))}")
     placed = load.placed(model.tool.R, model.tool.p) if link is None else load
     links = tuple(
         replace(part, inertia=part.inertia + placed) if part.name == name else part for part in model.links
     )
-    return replace(model, links=links)
+    return replace(model, links=links, derived=True)
 
 
 def symbolic(model: RobotModel, zeros: Literal["given", "free"] = "given") -> RobotModel:

@@ -16,6 +16,7 @@ import numpy as np
 
 from armdyn.expression import Expression
 from armdyn.model.arguments import at_least_zero, numbers, three
+from armdyn.model.errors import ModelError
 from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, add, dot, multiply, scale, transpose, vector
 
 Tensor: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
@@ -157,7 +158,10 @@ def cylinder(mass: Number, radius: Number, length: Number) -> Inertia:
 
 def hollow_cylinder(mass: Number, inner: Number, outer: Number, length: Number) -> Inertia:
     """A tube with its axis along z."""
-    r2 = _squared("inner", inner) + _squared("outer", outer)
+    hole, whole = _squared("inner", inner), _squared("outer", outer)
+    if (wall := (whole - hole).number) is not None and wall < 0:
+        raise ModelError(f"inner: expected a radius up to the outer one, {outer}, found {inner}")
+    r2 = hole + whole
     across = r2 / 4 + _squared("length", length) / 12
     return _solid(mass, across, across, r2 / 2)
 

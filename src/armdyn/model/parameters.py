@@ -90,7 +90,7 @@ def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotMod
         )
         inertia = target - rest.bodies[j].inertia
         links[link.name] = replace(links[link.name], inertia=inertia, friction=friction)
-    return replace(model, links=tuple(links[link.name] for link in model.links), rounded=True)
+    return replace(model, links=tuple(links[link.name] for link in model.links), derived=True)
 
 
 def _pair(symmetric: Expression, asymmetry: Expression) -> tuple[Expression, Expression]:

@@ -30,9 +30,7 @@ class RobotModel:
     tip: str = BASE
     tool: Transform = Transform()
     symbols: tuple[tuple[str, Expression | None], ...] = ()
-    rounded: bool = field(
-        default=False, compare=False
-    )  # bodies from a parameter vector: differences of floats
+    derived: bool = field(default=False, compare=False)  # bodies are sums or differences, not as described
 
     def __post_init__(self) -> None:
         for problem in _problems(self):
