@@ -8,19 +8,17 @@ but for states of measure zero.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from armdyn.dynamics.inertia_matrix import inertia_matrix
 from armdyn.dynamics.kinematics import joint_frame, joint_frames, velocities
-from armdyn.expression import Expression
 from armdyn.model.mechanism import FIXED_BASE, Body, Converter, Mechanism, lower, places_of
 from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import ZERO3, Vector, add, apply, apply_transposed, cross
 
-MOST_JOINTS = 200  # whose inertia matrix is looked at
+MOST_JOINTS = 100  # whose inertia matrix is looked at
 _STATES = 4
 _SMALL = 1e-9
 
@@ -53,10 +51,17 @@ class Freedom:
         return bool(abs(rest).max() <= _SMALL * abs(tensor).max())
 
 
-def freedoms(model: RobotModel) -> dict[str, Freedom]:
+def in_numbers(model: RobotModel) -> tuple[Mechanism, Converter]:
+    """The robot over floats, and what made it so; free symbols have a value drawn at random."""
+    rng = random.Random(1)
+    free = {name: rng.uniform(0.5, 1.5) for name, value in model.symbols if value is None}
+    values = model.values | free
+    convert = Converter(lambda x: x.value(values))
+    return lower(model, convert.scalar), convert
+
+
+def freedoms(model: RobotModel, mechanism: Mechanism, convert: Converter) -> dict[str, Freedom]:
     """The freedom of every link."""
-    convert = Converter(_number(model))
-    mechanism = lower(model, convert.scalar)
     places = places_of(model, convert)
     samples = [_velocities(mechanism, seed) for seed in range(_STATES)]
     fastest = max(1.0, *(abs(x) for _, v in samples for body in v for x in body))
@@ -77,11 +82,10 @@ def freedoms(model: RobotModel) -> dict[str, Freedom]:
     return found
 
 
-def joints_without_inertia(model: RobotModel) -> list[str]:
+def joints_without_inertia(model: RobotModel, mechanism: Mechanism) -> list[str]:
     """The links whose joints, alone or together, move without any inertia: B is singular everywhere."""
     if model.n > MOST_JOINTS:
         return []
-    mechanism = lower(model, _number(model))
     names: set[str] = set()
     for seed in range(_STATES):
         q, _ = _state(mechanism, seed)
@@ -105,13 +109,6 @@ def _without_inertia(B: np.ndarray) -> list[int]:
     if abs(values[smallest]) > 1e-12:
         return []
     return [int(i) for i in np.flatnonzero(abs(vectors[:, smallest]) > 0.05)]
-
-
-def _number(model: RobotModel) -> Callable[[Expression], float]:
-    rng = random.Random(1)
-    free = {name: rng.uniform(0.5, 1.5) for name, value in model.symbols if value is None}
-    values = model.values | free
-    return lambda x: x.value(values)
 
 
 def _state(mechanism: Mechanism, seed: int) -> tuple[list[float], list[float]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from armdyn.description.freedom import Freedom, freedoms, joints_without_inertia
+from armdyn.description.freedom import Freedom, freedoms, in_numbers, joints_without_inertia
 from armdyn.expression import Expression, ExpressionError, decimal_text
 from armdyn.model.bodies import Central, broken_triangle, central, impossible_bodies
 from armdyn.model.parts import Link, Transform
@@ -23,8 +23,9 @@ def physics_warnings(model: RobotModel) -> list[str]:
     """One line for each thing that looks wrong."""
     bodies = {link.name: central(model, link.inertia) for link in model.links}
     try:
-        freedom = freedoms(model)
-        unmoved = joints_without_inertia(model)
+        mechanism, convert = in_numbers(model)
+        freedom = freedoms(model, mechanism, convert)
+        unmoved = joints_without_inertia(model, mechanism)
     except (ExpressionError, OverflowError):  # numbers that overflow are refused where they are used
         freedom, unmoved = {}, []
     found = list(impossible_bodies(model))

@@ -21,7 +21,7 @@ from armdyn.model.robot_model import BASE, RobotModel, naming_problems, symbol_n
 from armdyn.model.vector import Vector, apply
 from armdyn.output import one_line
 
-MAX_LINKS = 1000
+MAX_LINKS = 500
 _FORMULAS = {"dh": dh.standard, "mdh": dh.modified}
 
 
