@@ -493,6 +493,16 @@ def test_triangle_inequality_is_a_warning():
     assert np.isfinite(robot.inertia([0, 0])).all()
 
 
+def test_a_warning_points_at_the_line_that_loads(tmp_path):
+    table = edited(("link.0.inertia", {"xx": 1, "yy": 1, "zz": 3}))
+    path = tmp_path / "robot.toml"
+    path.write_text(FILE.replace("zz = 0.1", "zz = 0.3", 1))
+    for load in (lambda: Robot.from_dict(table), lambda: Robot.load(path)):
+        with pytest.warns(PhysicsWarning, match="triangle") as caught:
+            load()
+        assert caught[0].filename == __file__
+
+
 def test_triangle_inequality_in_a_file_is_a_warning(tmp_path):
     text = FILE.replace("xx = 0.1, yy = 0.1, zz = 0.1", "xx = 0.1, yy = 0.1, zz = 0.3", 1)
     with pytest.warns(PhysicsWarning, match="triangle"):

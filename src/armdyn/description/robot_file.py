@@ -55,12 +55,14 @@ def load(robot: str | Path) -> RobotModel:
 
 def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotModel:
     """A robot from a table with the keys of the robot file; what looks wrong in it is warned of."""
+    level = 4  # the caller of Robot.load
     if source is None:
+        level = 3  # the caller of Robot.from_dict
         name = Reader(table, "robot", "", {}).raw("name", "robot")
         source = one_line(name)[:60] if isinstance(name, str) else "robot"
     model = build(table, source)
     for text in physics_warnings(model):
-        warnings.warn(f"{source}: {text}", PhysicsWarning, stacklevel=4)
+        warnings.warn(f"{source}: {text}", PhysicsWarning, stacklevel=level)
     return model
 
 
