@@ -212,6 +212,14 @@ WRONG = {
         [("symbols.b", "1e200"), ("link.0.mass", "b**16")],
         ["upper arm", "mass"],
     ),
+    "a product that overflows": (
+        [("link.0.mass", 1e200), ("link.0.com", [1e100, 0, 0])],
+        ["upper arm", "mass, com and inertia", "1e300"],
+    ),
+    "a product of roots that overflows": (
+        [("link.0.mass", "sqrt(2)*1e200"), ("link.0.com", ["1e100*sqrt(3)", 0, 0])],
+        ["upper arm", "mass, com and inertia", "1e300"],
+    ),
     "code": ([("link.0.a", "__import__('os').getcwd()")], ["upper arm", "a", "not allowed", "allowed:"]),
     # lists
     "a short list": ([("gravity", [0, 0])], ["gravity", "3 numbers", "[0, 0]"]),

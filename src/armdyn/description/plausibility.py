@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from armdyn.description.freedom import Freedom, freedoms, in_numbers, joints_without_inertia
 from armdyn.expression import Expression, ExpressionError, decimal_text
 from armdyn.model.bodies import Central, broken_triangle, central, impossible_bodies
@@ -22,12 +24,15 @@ SHORTEST = 1.0  # m, what a link is taken to measure at least
 def physics_warnings(model: RobotModel) -> list[str]:
     """One line for each thing that looks wrong."""
     bodies = {link.name: central(model, link.inertia) for link in model.links}
+    freedom: dict[str, Freedom] = {}
+    unmoved: list[str] = []
     try:
         mechanism, convert = in_numbers(model)
-        freedom = freedoms(model, mechanism, convert)
-        unmoved = joints_without_inertia(model, mechanism)
-    except (ExpressionError, OverflowError):  # numbers that overflow are refused where they are used
-        freedom, unmoved = {}, []
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            freedom = freedoms(model, mechanism, convert)
+            unmoved = joints_without_inertia(model, mechanism)
+    except (ArithmeticError, ExpressionError, np.linalg.LinAlgError):
+        pass  # numbers that overflow: not for here to say
     found = list(impossible_bodies(model))
     for link in model.links:
         problems = [*_body_problems(model, link, bodies[link.name], freedom.get(link.name))]

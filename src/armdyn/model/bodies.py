@@ -71,7 +71,7 @@ def central(model: RobotModel, inertia: Inertia) -> Central:
     samples = []
     for seed in range(3 if free else 1):
         rng = random.Random(seed)
-        values = {name: Expression.of(Fraction(rng.randint(300, 3000), 1009)) for name in free}
+        values = {name: Expression.of(Fraction(rng.randint(3000, 10006), 10007)) for name in free}
         samples.append(_about_com([x.substitute(model.exact_values | values) for x in parts]))
     mass, *entries = (_common(xs) for xs in zip(*(numbers for numbers, _, _ in samples), strict=True))
     known = [abs(x) for x in entries if x is not None]
@@ -95,9 +95,12 @@ def _about_com(parts: list[Expression]) -> tuple[list[float], float, bool]:
         about_com = list(about_origin)
     try:
         largest = max(abs(float(v)) for v in about_origin)
-        return [float(v) for v in (mass, *about_com)], largest, len(exact) == len(parts)
+        found = [float(v) for v in (mass, *about_com)]
     except OverflowError:
-        raise ExpressionError("its value is larger than 1e300") from None
+        largest, found = math.inf, []
+    if not all(map(math.isfinite, (largest, *found))):
+        raise ExpressionError("its value is larger than 1e300")
+    return found, largest, len(exact) == len(parts)
 
 
 def _common(samples: Sequence[float]) -> float | None:
@@ -114,7 +117,11 @@ def impossible_bodies(model: RobotModel) -> Iterator[str]:
     """Negative masses, moments and friction: refused in descriptions, allowed in identified parameters."""
     for link in model.links:
         where = f"link {quoted(link.name)}"
-        for problem in impossible_inertia(model, link.inertia):
+        try:
+            problems = list(impossible_inertia(model, link.inertia))
+        except ExpressionError as error:
+            problems = [f"mass, com and inertia: {error}"]
+        for problem in problems:
             yield f"{where}: {problem}"
         for problem in _negative_entries(model, link):
             yield f"{where}: {problem}"
