@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armdyn.dynamics.inertia_matrix import inertia_matrix
+from armdyn.dynamics.inertia_matrix import composites_about_joints, inertia_matrix
 from armdyn.dynamics.kinematics import joint_frame, joint_frames, velocities
 from armdyn.model.mechanism import FIXED_BASE, Body, Converter, Mechanism, lower, places_of
 from armdyn.model.robot_model import RobotModel
@@ -21,6 +21,7 @@ from armdyn.model.vector import ZERO3, Vector, add, apply, apply_transposed, cro
 MOST_JOINTS = 100  # whose inertia matrix is looked at
 _STATES = 4
 _SMALL = 1e-9
+_SINGULAR = 1e-12
 
 
 @dataclass(frozen=True)
@@ -88,25 +89,29 @@ def joints_without_inertia(model: RobotModel, mechanism: Mechanism) -> list[str]
         return []
     names: set[str] = set()
     for seed in range(_STATES):
-        q, _ = _state(mechanism, seed)
-        B = np.array(inertia_matrix(mechanism, q), dtype=float)
-        singular = _without_inertia(B)
+        singular = _without_inertia(mechanism, _state(mechanism, seed)[0])
         if not singular:
             return []
         names |= {model.moving[i].name for i in singular}
     return [link.name for link in model.moving if link.name in names]
 
 
-def _without_inertia(B: np.ndarray) -> list[int]:
-    """The joints with nothing on the diagonal; else those of a combination that has no inertia."""
+def _without_inertia(mechanism: Mechanism, q: list[float]) -> list[int]:
+    """The joints with nothing but rounding on the diagonal of B; else those of a singular combination."""
+    carried = composites_about_joints(mechanism, joint_frames(mechanism, q))
+    largest = [
+        body.mass if joint.joint == "prismatic" else body.tensor[0] + body.tensor[3] + body.tensor[5]
+        for joint, body in zip(mechanism.bodies, carried, strict=True)
+    ]
+    B = np.array(inertia_matrix(mechanism, q), dtype=float)
     diagonal = np.diag(B)
-    empty = np.flatnonzero(abs(diagonal) <= 1e-14 * abs(diagonal).max())
+    empty = np.flatnonzero(abs(diagonal) <= _SINGULAR * np.abs(largest))
     if empty.size:
         return [int(i) for i in empty]
     scale = 1 / np.sqrt(abs(diagonal))
     values, vectors = np.linalg.eigh(B * np.outer(scale, scale))
     smallest = int(abs(values).argmin())
-    if abs(values[smallest]) > 1e-12:
+    if abs(values[smallest]) > _SINGULAR:
         return []
     return [int(i) for i in np.flatnonzero(abs(vectors[:, smallest]) > 0.05)]
 
