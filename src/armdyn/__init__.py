@@ -2,7 +2,7 @@
 
 The flow, in the order of the folders: `expression` (exact numbers with symbols)
 → `output` (files and names as they leave) → `model` (what a robot is)
-→ `description` (text to model) → `dynamics` (the book's algorithms, once, over any scalar) → `exact` (closed
+→ `dynamics` (the book's algorithms, once, over any scalar) → `description` (text to model) → `exact` (closed
 form and proofs) → `program` (algorithms as straight-line code) → `kernels` (compiled array functions, C) →
 `robot` (the front door) → `analysis` (what the model tells about a state) → `motion` (trajectories and their
 timing) → `simulation` → `report` (pictures, and all of it on one page) → `cli`.

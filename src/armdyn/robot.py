@@ -10,22 +10,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from armdyn.description import from_table, load
+from armdyn.description import from_table, load, physics_warnings
 from armdyn.exact import Equations
-from armdyn.expression import Expression, expression
+from armdyn.expression import Expression
 from armdyn.kernels import BASE_INPUTS, FUNCTIONS, Kernel, make_kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
-from armdyn.model import (
-    Inertia,
-    Mechanism,
-    ModelError,
-    RobotModel,
-    edit,
-    impossible_inertia,
-    lower,
-    physics_warnings,
-)
-from armdyn.model.inertia import TENSOR_KEYS, Number, tensor
+from armdyn.model import Mechanism, ModelError, RobotModel, edit, impossible_inertia, lower
+from armdyn.model.arguments import numbers, shown, three, word
+from armdyn.model.inertia import Number
 from armdyn.model.parameters import extras, parameter_names, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
 from armdyn.program import Program
@@ -52,6 +44,10 @@ class Robot:
     """
 
     def __init__(self, model: RobotModel) -> None:
+        if not isinstance(model, RobotModel):
+            raise TypeError(
+                f"expected a RobotModel, found {shown(model)}; see Robot.load and Robot.from_dict"
+            )
         self._model = model
         self._kernels = _Kernels(self._kernel)
 
@@ -79,43 +75,29 @@ class Robot:
         `com` is in that frame; `inertia` has the tensor's entries xx … yz about the body's centre of mass.
         Symbols in the arguments must be the robot's own or are added as free ones.
         """
-        entries = dict(inertia or {})
-        keys = TENSOR_KEYS
-        if unknown := set(entries) - set(keys):
-            raise ModelError(f"payload: inertia: unknown entry '{unknown.pop()}'; allowed: {', '.join(keys)}")
-        if isinstance(com, str) or len(com) != 3:
-            found = com if isinstance(com, str) else len(com)
-            raise ModelError(f"payload: com: expected 3 numbers, found {found}")
-        moments = tensor(expression(entries.get(k, 0)) for k in keys)
-        x, y, z = (expression(c) for c in com)
-        load = Inertia.at_com(expression(mass), (x, y, z), moments)
-        used = (load.mass, x, y, z, *moments)
-        model = _declare(self._model, used)
+        load = edit.payload(mass, com, inertia)
+        model = _declare(self._model, (load.mass, *load.moment, *load.tensor))
         for problem in impossible_inertia(model, load):
             raise ModelError(f"payload: {problem}")
         return Robot(edit.with_payload(model, load, link))
 
     def with_rotors(self, rotors: RotorModel) -> Robot:
         """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none"."""
-        if rotors not in ("exact", "reflected", "none"):
-            raise ModelError(f"rotors: found {rotors!r}; allowed: 'exact', 'reflected', 'none'")
+        word("rotors", rotors, ("exact", "reflected", "none"))
         return Robot(replace(self._model, rotors=rotors))
 
     def with_gravity(self, gravity: Sequence[Number]) -> Robot:
         """The robot under another acceleration of gravity, base frame [m/s²]."""
-        if isinstance(gravity, str) or len(gravity) != 3:
-            found = gravity if isinstance(gravity, str) else len(gravity)
-            raise ModelError(f"gravity: expected 3 numbers, found {found}")
-        x, y, z = (expression(g) for g in gravity)
-        return Robot(replace(_declare(self._model, (x, y, z)), gravity=(x, y, z)))
+        g = three("gravity", gravity)
+        return Robot(replace(_declare(self._model, g), gravity=g))
 
     def with_parameters(self, parameters: Sequence[Number] | np.ndarray) -> Robot:
         """The robot whose `parameters` are these, in the order of `parameter_names`.
 
         They need not be those of possible bodies. An extra parameter set to zero is gone from the new robot.
         """
-        values = [expression(x) for x in parameters]
-        return Robot(with_parameters(_declare(self._model, tuple(values)), values))
+        values = numbers("parameters", parameters)
+        return Robot(with_parameters(_declare(self._model, values), values))
 
     def symbolic(self, zeros: Literal["given", "free"] = "given") -> Robot:
         """The same robot with every number of the description a symbol.
@@ -123,8 +105,7 @@ class Robot:
         Zeros, directions and quarter turns stay as they are; with zeros="free" inertial parameters that are
         zero become symbols too.
         """
-        if zeros not in ("given", "free"):
-            raise ModelError(f"zeros: found {zeros!r}; allowed: 'given', 'free'")
+        word("zeros", zeros, ("given", "free"))
         return Robot(edit.symbolic(self._model, zeros))
 
     # ---- looking ---------------------------------------------------------------------------------------
@@ -400,7 +381,7 @@ class _Kernels(dict[str | tuple[str, ...], Kernel]):
         return kernel
 
 
-def _declare(model: RobotModel, used: tuple[Expression, ...]) -> RobotModel:
+def _declare(model: RobotModel, used: Sequence[Expression]) -> RobotModel:
     """The model with the symbols in `used` declared, new ones as free."""
     known = {name for name, _ in model.symbols}
     new = sorted({name for x in used for name in x.symbols()} - known)

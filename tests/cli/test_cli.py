@@ -122,8 +122,7 @@ def test_show_says_nothing_of_coupling_where_there_is_none(rotors):
 
 def test_show_warns_of_what_looks_wrong():
     output = " ".join(run("show", "puma560").split())
-    assert "warning: link 'waist': principal moments 0 0 0.35 break the triangle inequality" in output
-    assert "warning: link 'waist': it has inertia but no mass" in output
+    assert "'waist'" not in output[output.index("warning") :]  # only the moment about the vertical is felt
     assert "warning: link 'forearm': principal moments 0.0125 0.066 0.086 break" in output
     assert "warning" not in run("show", "ur10")
 

@@ -212,6 +212,14 @@ WRONG = {
         [("symbols.b", "1e200"), ("link.0.mass", "b**16")],
         ["upper arm", "mass"],
     ),
+    "a product that overflows": (
+        [("link.0.mass", 1e200), ("link.0.com", [1e100, 0, 0])],
+        ["upper arm", "mass, com and inertia", "1e300"],
+    ),
+    "a product of roots that overflows": (
+        [("link.0.mass", "sqrt(2)*1e200"), ("link.0.com", ["1e100*sqrt(3)", 0, 0])],
+        ["upper arm", "mass, com and inertia", "1e300"],
+    ),
     "code": ([("link.0.a", "__import__('os').getcwd()")], ["upper arm", "a", "not allowed", "allowed:"]),
     # lists
     "a short list": ([("gravity", [0, 0])], ["gravity", "3 numbers", "[0, 0]"]),
@@ -223,6 +231,21 @@ WRONG = {
     "a number for symbols": ([("symbols", 3)], ["symbols", "table", "3"]),
     "a number for a name": ([("link.0.name", 3)], ["link[1].name", "text", "3"]),
     "an empty name": ([("name", " ")], ["name", "text"]),
+    "an integer of many digits for a name": ([("name", 10**10_000)], ["name", "text", "10001 digits"]),
+    "an integer of many digits for a link's name": (
+        [("link.0.name", 10**10_000)],
+        ["link[1].name", "text", "10001 digits"],
+    ),
+    "an integer of many digits for a number": ([("link.0.mass", 10**10_000)], ["upper arm", "mass"]),
+    "an integer of many digits in a list": ([("gravity", [10**10_000] * 3)], ["gravity[0]"]),
+    "an integer of many digits in a short list": ([("gravity", [10**10_000])], ["gravity", "3 numbers"]),
+    "an integer for a key": ([("link.0.motor.coupling", {3: None})], ["motor.coupling", "texts", "3"]),
+    "bytes": ([("link.0.name", b"arm")], ["link[1].name", "text", "b'arm'"]),
+    "a set": ([("gravity", {1, 2, 3})], ["gravity", "3 numbers"]),
+    "an array of other shape": ([("gravity", np.zeros((3, 1)))], ["gravity[0]", "number"]),
+    "an array of truth values": ([("gravity", np.array([True] * 3))], ["gravity[0]", "True"]),
+    "an array with nan": ([("gravity", np.array([0, 0, math.nan]))], ["gravity[2]", "nan"]),
+    "a name of two lines": ([("link.0.name", "a\nb"), ("link.0.a", None)], ["link 'a b'", "None"]),
     # bodies
     "negative mass": ([("link.0.mass", -2)], ["upper arm", "mass", "-2", "positive"]),
     "negative mass by a symbol": (
@@ -261,6 +284,14 @@ WRONG = {
         [("link.0.friction.coulomb", [0.3, 0.2])],
         ["friction.coulomb", "[0.3, 0.2]", "negative"],
     ),
+    "coulomb friction with a free symbol and one sign": (
+        [("symbols.F", "free"), ("link.0.friction.coulomb", ["F", 0.2])],
+        ["upper arm", "friction.coulomb", "[F, 0.2]", "negative"],
+    ),
+    "motor friction with a free symbol and one sign": (
+        [("symbols.F", "free"), ("link.0.motor.friction.coulomb", [-0.1, "-F"])],
+        ["upper arm", "motor.friction.coulomb", "[-0.1, -F]", "negative"],
+    ),
     "coulomb friction of three numbers": (
         [("link.0.friction.coulomb", [1, -1, 0])],
         ["coulomb", "2 numbers"],
@@ -292,6 +323,19 @@ WRONG = {
         [("link.0.motor.carrier", "elbow"), ("link.0.motor.axis", [0, 0, 1])],
         ["upper arm", "motor.carrier", "'elbow'", "base, flange, forearm, upper arm"],
     ),
+    "a motor on no link, without an axis": (
+        [("link.0.motor.carrier", "elbow")],
+        ["upper arm", "motor.carrier", "'elbow'", "base, flange, forearm, upper arm"],
+    ),
+    "a motor on a link that is not named so": (
+        [("link.1.name", "upper arm"), ("link.0.motor.carrier", "forearm")],
+        ["two links are named 'upper arm'", "differ"],
+    ),
+    "two links of one name and a motor on a third": (
+        [("link.2.name", "forearm"), ("link.0.motor.carrier", "flange")],
+        ["two links are named 'forearm'", "differ"],
+    ),
+    "a carrier that is no text": ([("link.0.motor.carrier", 3)], ["upper arm", "motor.carrier", "text", "3"]),
     "no axis on another carrier": (
         [("link.0.motor.carrier", "forearm")],
         ["upper arm", "motor.axis", "missing", "'forearm'", "given"],
@@ -331,6 +375,30 @@ def test_a_wrong_table_and_its_message(edits, parts):
     assert "\n" not in text
     for part in parts:
         assert part in text, f"{part!r} is not in {text!r}"
+
+
+def test_numpy_numbers_and_vectors_are_numbers():
+    arrays = edited(
+        ("gravity", np.array([0, 0, -9.81])),
+        ("link.0.mass", np.array(2.0)),
+        ("link.0.com", np.array([0.1, 0, 0])),
+        ("link.0.friction.coulomb", np.array([0.3, -0.2])),
+        ("link.0.limits.velocity", np.int64(5)),
+        ("link.1.motor.axis", np.array([0, 0, 1])),
+    )
+    lists = edited(("gravity", [0, 0, -9.81]), ("link.1.motor.axis", [0, 0, 1]))
+    assert Robot.from_dict(arrays) == Robot.from_dict(lists)
+
+
+def test_a_free_symbol_in_coulomb_friction():
+    """As one value and in a pair, of the joint and of the motor: the equations have it."""
+    for value in ("F", ["F", "-F"], ["F", -0.2], ["2*F", "-F"]):
+        robot = Robot.from_dict(edited(("symbols.F", "free"), ("link.0.friction.coulomb", value)))
+        assert "F" in str(robot.equations().friction[0])
+        with pytest.raises(ArmdynError, match="symbol 'F' has no value"):
+            robot.friction([0, 0])
+    robot = Robot.from_dict(edited(("symbols.F", "free"), ("link.0.motor.friction.coulomb", "F")))
+    assert "F" in str(robot.equations().friction[0])
 
 
 @pytest.mark.parametrize("table", [None, 3, "puma560", [], [("name", "arm")]], ids=repr)
@@ -433,6 +501,16 @@ def test_triangle_inequality_is_a_warning():
     assert np.isfinite(robot.inertia([0, 0])).all()
 
 
+def test_a_warning_points_at_the_line_that_loads(tmp_path):
+    table = edited(("link.0.inertia", {"xx": 1, "yy": 1, "zz": 3}))
+    path = tmp_path / "robot.toml"
+    path.write_text(FILE.replace("zz = 0.1", "zz = 0.3", 1))
+    for load in (lambda: Robot.from_dict(table), lambda: Robot.load(path)):
+        with pytest.warns(PhysicsWarning, match="triangle") as caught:
+            load()
+        assert caught[0].filename == __file__
+
+
 def test_triangle_inequality_in_a_file_is_a_warning(tmp_path):
     text = FILE.replace("xx = 0.1, yy = 0.1, zz = 0.1", "xx = 0.1, yy = 0.1, zz = 0.3", 1)
     with pytest.warns(PhysicsWarning, match="triangle"):
@@ -474,7 +552,7 @@ def test_bundled_robots_are_not_warned_of():
         {"mass": 2.3, "com": ["1/3", "-1/7", "sqrt(2)"]},
         {"mass": 4, "com": [1.3, -2.1, 0.7], "inertia": {"yy": 0.3, "zz": 0.3}},
         {"mass": 4, "com": [1.3, -2.1, 0.7], "inertia": {"xx": 0.1, "yy": 0.2, "zz": 0.3}},
-        {"mass": 1e4, "com": [13, -21, 7], "inertia": {"xx": 1e-3, "yy": 2e-3, "zz": 3e-3}},
+        {"mass": 1e4, "com": [13, -11, 7], "inertia": {"xx": 1e-3, "yy": 2e-3, "zz": 3e-3}},
         {"mass": 0},
     ],
     ids=lambda body: ", ".join(map(str, body.values())),

@@ -77,7 +77,7 @@ def test_with_parameters_of_a_massless_link_that_carries_a_motor():
 def test_with_parameters_of_motor_friction_only():
     """The joint's own share of the viscous friction is what rounding leaves: it may be below zero."""
     motor = {"gear": "62.6111", "inertia": 0.001, "friction": {"viscous": "0.00148", "coulomb": "1/3"}}
-    link = {"joint": "revolute", "origin": {"xyz": [0, 0, 1]}, "axis": [0, 0, 1], "mass": 1, "motor": motor}
+    link = {"joint": "revolute", "origin": {"xyz": [0, 0, 1]}, "axis": [0, 0, 1], "motor": motor}
     for gear in (62.6111, -53.7063, 76.0364, 71.923, 76.686, 107.815, "100/3"):
         table = {"name": "arm", "convention": "frames", "gravity": [0, 0, 0]}
         robot = Robot.from_dict(table | {"link": [link | {"motor": motor | {"gear": gear}}]})

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression import ArmdynError
-from armdyn.kernels.arrays import real_array, shown
+from armdyn.kernels.arrays import real_array
+from armdyn.model.arguments import shown
 from armdyn.robot import Robot
 
 __all__ = ["AnalysisError", "fit_together", "floats", "joint_arrays", "numbers", "shown", "with_wrench"]

@@ -1,6 +1,7 @@
-"""Text -> model: the robot file, Denavit–Hartenberg tables and frames, and the bundled robots."""
+"""Text -> model: the robot file, DH tables and frames, the bundled robots; and what looks wrong in one."""
 
+from armdyn.description.plausibility import physics_warnings
 from armdyn.description.reader import DescriptionError
 from armdyn.description.robot_file import bundled_robots, from_table, load
 
-__all__ = ["DescriptionError", "bundled_robots", "from_table", "load"]
+__all__ = ["DescriptionError", "bundled_robots", "from_table", "load", "physics_warnings"]

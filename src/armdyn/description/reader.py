@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cached_property
+from numbers import Number
 from typing import Any, NoReturn
 
 from armdyn.description.direction import unit_vector
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, expression
+from armdyn.model.arguments import LARGEST, plain, shown
 from armdyn.model.vector import Vector, vector
+from armdyn.output import one_line
 
 _REQUIRED = object()
 Symbols = dict[str, Expression | None]  # declared names and their values, None while free
@@ -29,8 +32,8 @@ class Reader:
     def __init__(self, table: object, source: str, path: str, symbols: Symbols) -> None:
         self.source, self.path, self.symbols = source, path, symbols
         if not isinstance(table, Mapping):
-            self.fail("", f"expected a table, found {_show(table)}")
-        self.table: Mapping[str, Any] = table
+            self.fail("", f"expected a table, found {_shown(table)}")
+        self.table: Mapping[Any, Any] = table
         self.asked: set[str] = set()
 
     @cached_property
@@ -38,8 +41,9 @@ class Reader:
         return {name: value for name, value in self.symbols.items() if value is not None}
 
     def fail(self, key: str, message: str) -> NoReturn:
-        where = ".".join(part for part in (self.path, key) if part)
-        raise DescriptionError(f"{self.source}: {where}: {message}" if where else f"{self.source}: {message}")
+        where = ".".join(one_line(part)[:100] for part in (self.path, key) if part)
+        text = one_line(f"{where}: {message}" if where else message)
+        raise DescriptionError(f"{self.source}: {text}")
 
     def __contains__(self, key: str) -> bool:
         return key in self.table
@@ -54,15 +58,15 @@ class Reader:
 
     def text(self, key: str, default: object = _REQUIRED) -> str:
         value = self.raw(key, default)
-        if not isinstance(value, str) or not value.strip():
-            self.fail(key, f"expected a text, found {_show(value)}")
+        if not isinstance(value, str) or isinstance(value, BadNumber) or not value.strip():
+            self.fail(key, f"expected a text, found {_shown(value)}")
         return value
 
     def choice(self, key: str, options: Iterable[str], default: object = _REQUIRED) -> Any:
         allowed = ", ".join(f'"{o}"' for o in options)
         value = self.raw(key, default, f"one of {allowed}")
         if not isinstance(value, str) or value not in options:
-            self.fail(key, f"found {_show(value)}; allowed: {allowed}")
+            self.fail(key, f"found {_shown(value)}; allowed: {allowed}")
         return value
 
     def number(self, key: str, default: object = _REQUIRED) -> Expression:
@@ -70,12 +74,17 @@ class Reader:
 
     def expression(self, key: str, value: object) -> Expression:
         if isinstance(value, BadNumber):
-            self.fail(key, f"expected a number between 1e-300 and 1e300, found {value}")
+            self.fail(key, f"expected a number between 1e-300 and 1e300, found {value[:40]}")
+        value = plain(value)
+        if not isinstance(value, (str, Number, Expression)):
+            self.fail(key, f"expected a number or an expression, found {_shown(value)}")
         try:
             found = expression(value, self.symbols)
         except ExpressionError as error:
             self.fail(key, str(error))
-        if any(abs(coefficient) > 10**300 for _, coefficient in found.terms):
+        if unknown := sorted(found.symbols() - self.symbols.keys()):
+            self.fail(key, f"unknown symbol '{unknown[0]}'; declared: {', '.join(self.symbols) or 'none'}")
+        if any(abs(coefficient) > LARGEST for _, coefficient in found.terms):
             self.fail(key, "a number in it is larger than 1e300")
         if found.symbols() <= self.values.keys():
             try:
@@ -85,9 +94,9 @@ class Reader:
         return found
 
     def numbers(self, key: str, count: int, default: object = _REQUIRED) -> list[Expression]:
-        value = self.raw(key, default, f"a list of {count} numbers")
+        value = plain(self.raw(key, default, f"a list of {count} numbers"))
         if not isinstance(value, (list, tuple)) or len(value) != count:
-            self.fail(key, f"expected a list of {count} numbers, found {_show(value)}")
+            self.fail(key, f"expected a list of {count} numbers, found {_shown(value)}")
         return [self.expression(f"{key}[{i}]", x) for i, x in enumerate(value)]
 
     def vector(self, key: str, default: object = _REQUIRED) -> Vector:
@@ -114,13 +123,22 @@ class Reader:
 
     def finish(self) -> None:
         """Complain about keys nobody asked for."""
-        unknown = [key for key in self.table if key not in self.asked]
-        if unknown:
-            self.fail(str(unknown[0]), f"unknown key; allowed here: {', '.join(sorted(self.asked))}")
+        for key in self.table:
+            if key not in self.asked:
+                name = key if isinstance(key, str) else _shown(key)
+                self.fail(name, f"unknown key; allowed here: {', '.join(sorted(self.asked))}")
+
+    def names(self) -> list[str]:
+        """All keys, where any text may be one."""
+        for key in self.table:
+            if not isinstance(key, str):
+                self.fail("", f"expected a table whose keys are texts, found {_shown(key)}")
+            self.asked.add(key)
+        return list(self.table)
 
 
-def _show(value: object) -> str:
-    if isinstance(value, Fraction):
-        return str(float(value))
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _shown(value: object) -> str:
+    try:
+        return f"{float(value)}" if isinstance(value, Fraction) else shown(value)
+    except OverflowError:
+        return "a number larger than 1e300"

@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-import tomllib
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from armdyn.description import dh
-from armdyn.description.reader import BadNumber, DescriptionError, Reader, Symbols
-from armdyn.expression import (
-    ZERO,
-    ArmdynError,
-    Expression,
-    ExpressionError,
-    TooLargeError,
-    limited,
-    rational,
-)
+from armdyn.description import dh, toml_text
+from armdyn.description.plausibility import physics_warnings
+from armdyn.description.reader import DescriptionError, Reader, Symbols
+from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited
+from armdyn.model import PhysicsWarning, impossible_bodies
+from armdyn.model.arguments import plain, shown
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Coulomb, Friction, Limits, Link, Motor, Transform
-from armdyn.model.robot_model import (
-    BASE,
-    PhysicsWarning,
-    RobotModel,
-    impossible_bodies,
-    physics_warnings,
-    symbol_name_problem,
-)
+from armdyn.model.robot_model import BASE, RobotModel, naming_problems, symbol_name_problem
 from armdyn.model.vector import Vector, apply
+from armdyn.output import one_line
 
+MAX_LINKS = 500
 _MAX_PRODUCTS = 300_000  # of terms, to multiply out all of a description
 _FORMULAS = {"dh": dh.standard, "mdh": dh.modified}
 
@@ -47,52 +37,38 @@ def load(robot: str | Path) -> RobotModel:
     bundled = bundled_robots()
     if isinstance(robot, str) and robot in bundled:
         text = (resources.files("armdyn.description") / "robots" / f"{robot}.toml").read_text("utf-8")
-        return build(_toml(text, robot), robot)
+        return build(toml_text.parse(text, robot), robot)
+    if not isinstance(robot, (str, os.PathLike)):
+        raise TypeError(f"expected a path to a robot file or a bundled name, found {shown(robot)}")
     path = Path(robot)
     try:
-        text = path.read_text("utf-8")
-    except UnicodeDecodeError:
-        raise DescriptionError(f"{path}: not a text file; a robot file is TOML in UTF-8") from None
+        text = toml_text.read(path)
+    except DescriptionError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DescriptionError(
-            f"cannot read '{robot}' ({reason}); "
+            f"cannot read '{one_line(str(robot))}' ({reason}); "
             f"give a path to a robot file or a bundled name: {', '.join(bundled)}"
         ) from None
-    return from_table(_toml(text, str(path)), str(path))
+    return from_table(toml_text.parse(text, str(path)), str(path))
 
 
 def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotModel:
-    """A robot from a table with the keys of the robot file; impossible bodies are warned of."""
+    """A robot from a table with the keys of the robot file; what looks wrong in it is warned of."""
+    level = 4  # the caller of Robot.load
     if source is None:
-        source = str(Reader(table, "robot", "", {}).raw("name", "robot"))
+        level = 3  # the caller of Robot.from_dict
+        name = Reader(table, "robot", "", {}).raw("name", "robot")
+        source = one_line(name)[:60] if isinstance(name, str) else "robot"
     try:
         with limited(_MAX_PRODUCTS):
             model = build(table, source)
     except TooLargeError as error:
         raise DescriptionError(f"{source}: the description is {error}") from None
     for text in physics_warnings(model):
-        warnings.warn(f"{source}: {text}", PhysicsWarning, stacklevel=4)
+        warnings.warn(f"{source}: {text}", PhysicsWarning, stacklevel=level)
     return model
-
-
-def _toml(text: str, source: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text, parse_float=_number)
-    except tomllib.TOMLDecodeError as error:
-        raise DescriptionError(f"{source}: not a TOML file: {error}") from None
-    except RecursionError:
-        raise DescriptionError(f"{source}: not a robot file: tables or lists are nested too deeply") from None
-    except ValueError as error:
-        raise DescriptionError(f"{source}: not a TOML file: {error}") from None
-
-
-def _number(text: str) -> Any:
-    """A decimal as an exact rational; what is none is kept, so that its key can be named."""
-    try:
-        return rational(text)
-    except ExpressionError:
-        return BadNumber(text)
 
 
 def build(table: Mapping[str, Any], source: str) -> RobotModel:
@@ -104,9 +80,10 @@ def build(table: Mapping[str, Any], source: str) -> RobotModel:
     entries = top.raw("link", example="at least one [[link]]")
     if not isinstance(entries, (list, tuple)) or not entries:
         top.fail("link", "expected one [[link]] table per link, in order from the base")
-    links: list[Link] = []
-    for i, entry in enumerate(entries):
-        links.append(_link(entry, i, convention, links, source, symbols))
+    if len(entries) > MAX_LINKS:
+        top.fail("link", f"found {len(entries)} links; up to {MAX_LINKS} are allowed")
+    readers = _link_readers(entries, top)
+    links = [_link(reader, name, parent, convention) for reader, name, parent in readers]
     arguments: dict[str, Any] = {
         "name": top.text("name"),
         "gravity": top.vector("gravity"),
@@ -117,12 +94,11 @@ def build(table: Mapping[str, Any], source: str) -> RobotModel:
     top.finish()
     try:
         model = RobotModel(links=tuple(links), symbols=tuple(symbols.items()), **arguments)
-    except ArmdynError as error:
-        raise DescriptionError(f"{source}: {error}") from None
-    try:
         for problem in impossible_bodies(model):
             raise DescriptionError(f"{source}: {problem}")
-    except ExpressionError as error:
+    except DescriptionError:
+        raise
+    except ArmdynError as error:
         raise DescriptionError(f"{source}: {error}") from None
     return model
 
@@ -130,33 +106,54 @@ def build(table: Mapping[str, Any], source: str) -> RobotModel:
 def _symbols(table: Mapping[str, Any], source: str) -> Symbols:
     reader = Reader(Reader(table, source, "", {}).raw("symbols", {}), source, "symbols", {})
     found: Symbols = {}
-    for name in reader.table:
-        if problem := symbol_name_problem(str(name)):
-            reader.fail(str(name), problem)
+    for name in reader.names():
+        if problem := symbol_name_problem(name):
+            reader.fail(name, problem)
         value = reader.raw(name)
         found[name] = None if isinstance(value, str) and value == "free" else reader.number(name)
     return found
 
 
-def _link(entry: object, i: int, convention: str, before: list[Link], source: str, symbols: Any) -> Link:
-    reader = Reader(entry, source, f"link[{i + 1}]", symbols)
-    name = reader.text("name", f"link{i + 1}")
-    reader.path = f"link '{name}'"
-    parent = reader.text("parent", before[-1].name if before else BASE)
+def _link_readers(entries: Sequence[object], top: Reader) -> list[tuple[Reader, str, str]]:
+    """The links' tables with their names and parents.
+
+    Names, parents and carriers are looked at before all else: what is missing elsewhere may depend on them.
+    """
+    found: list[tuple[Reader, str, str]] = []
+    carriers = []
+    for i, entry in enumerate(entries):
+        reader = Reader(entry, top.source, f"link[{i + 1}]", top.symbols)
+        name = reader.text("name", f"link{i + 1}")
+        reader.path = f"link '{name}'"
+        parent = reader.text("parent", found[-1][1] if found else BASE)
+        motor = reader.sub("motor") if "motor" in reader else None
+        carriers.append(motor.text("carrier", parent) if motor else "")
+        found.append((reader, name, parent))
+    for problem in naming_problems(
+        [name for _, name, _ in found], [parent for *_, parent in found], carriers
+    ):
+        raise DescriptionError(f"{top.source}: {problem}")
+    return found
+
+
+def _link(reader: Reader, name: str, parent: str, convention: str) -> Link:
     joint = reader.choice("joint", ("revolute", "prismatic", "fixed"))
-    T_before, axis, T_after = _placement(reader, convention, joint)
-    link = Link(
-        name=name,
-        parent=parent,
-        joint=joint,
-        before=T_before,
-        axis=axis,
-        after=T_after,
-        inertia=_inertia(reader),
-        friction=_friction(reader.sub("friction"), offset=True),
-        limits=_limits(reader.sub("limits")),
-        motor=_motor(reader.sub("motor"), parent, apply(T_before.R, axis)) if "motor" in reader else None,
-    )
+    try:
+        T_before, axis, T_after = _placement(reader, convention, joint)
+        link = Link(
+            name=name,
+            parent=parent,
+            joint=joint,
+            before=T_before,
+            axis=axis,
+            after=T_after,
+            inertia=_inertia(reader),
+            friction=_friction(reader.sub("friction"), offset=True),
+            limits=_limits(reader.sub("limits")),
+            motor=_motor(reader.sub("motor"), parent, apply(T_before.R, axis)) if "motor" in reader else None,
+        )
+    except ExpressionError as error:  # each number is all right, but a product of them is too large
+        reader.fail("", str(error))
     reader.asked.add("motor")
     reader.finish()
     return link
@@ -205,7 +202,7 @@ def _friction(reader: Reader, offset: bool) -> Friction:
 
 def _coulomb(reader: Reader) -> Coulomb:
     """One value, or [at positive speed, at negative speed]."""
-    if not isinstance(reader.raw("coulomb", 0), (list, tuple)):
+    if not isinstance(plain(reader.raw("coulomb", 0)), (list, tuple)):
         value = reader.number("coulomb", 0)
         return (value, -value)
     forward, backward = reader.numbers("coulomb", 2)
@@ -240,7 +237,7 @@ def _motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:
         transverse=transverse,
         mass=reader.number("mass", 0),
         position=reader.vector("position", [0, 0, 0]),
-        coupling=tuple((name, coupling.number(name)) for name in coupling.table),
+        coupling=tuple((name, coupling.number(name)) for name in coupling.names()),
         friction=_friction(reader.sub("friction"), offset=False),
         torque_constant=reader.number("torque_constant", 1),
     )

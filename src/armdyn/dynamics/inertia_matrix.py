@@ -28,7 +28,7 @@ def inertia_matrix(mechanism: Mechanism, q: Sequence[Scalar]) -> SquareMatrix:
     """
     joints = joint_frames(mechanism, q)
     B: SquareMatrix = [[0] * mechanism.n for _ in range(mechanism.n)]
-    for i, composite in enumerate(_composites_about_joints(mechanism, joints)):
+    for i, composite in enumerate(composites_about_joints(mechanism, joints)):
         z = joints[i].z
         if mechanism.bodies[i].joint == "revolute":
             f, mu = cross(z, composite.moment), apply(composite.matrix, z)
@@ -47,7 +47,7 @@ def inertia_matrix(mechanism: Mechanism, q: Sequence[Scalar]) -> SquareMatrix:
     return B
 
 
-def _composites_about_joints(mechanism: Mechanism, joints: Sequence[JointFrame]) -> list[Inertia]:
+def composites_about_joints(mechanism: Mechanism, joints: Sequence[JointFrame]) -> list[Inertia]:
     """Each body with all it carries, about its joint's place on the parent, in body axes."""
     total = [body.inertia for body in mechanism.bodies]
     for i in reversed(range(mechanism.n)):

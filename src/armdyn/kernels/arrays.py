@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from armdyn.expression import ArmdynError
+from armdyn.model.arguments import shown
 from armdyn.program.program import Shape
 
 
@@ -36,12 +37,6 @@ Numbers: TypeAlias = _Row | Sequence[_Row] | Sequence[Sequence[_Row]] | Table
 _FLOAT64 = np.dtype(np.float64)
 _ACCEPTED = "NumPy arrays, lists and pandas tables are accepted"
 _DEEPEST = 64  # NumPy has no more axes
-
-
-def shown(x: Any) -> str:
-    """What was found, on one line that is not too long."""
-    text = " ".join(repr(x).split())
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def real_array(

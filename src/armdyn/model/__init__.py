@@ -1,5 +1,7 @@
 """What a robot is: frozen data with exact numbers, and its form over any scalar."""
 
+from armdyn.model.bodies import impossible_bodies, impossible_inertia
+from armdyn.model.errors import ModelError, PhysicsWarning
 from armdyn.model.inertia import (
     Inertia,
     box,
@@ -12,15 +14,7 @@ from armdyn.model.inertia import (
 )
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Rotor, lower
 from armdyn.model.parts import Friction, Limits, Link, Motor, Transform
-from armdyn.model.robot_model import (
-    BASE,
-    ModelError,
-    PhysicsWarning,
-    RobotModel,
-    impossible_bodies,
-    impossible_inertia,
-    physics_warnings,
-)
+from armdyn.model.robot_model import BASE, RobotModel
 
 __all__ = [
     "BASE",
@@ -43,7 +37,6 @@ __all__ = [
     "impossible_bodies",
     "impossible_inertia",
     "lower",
-    "physics_warnings",
     "point_mass",
     "rod",
     "sphere",

@@ -7,24 +7,33 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, cast
 
 from armdyn.expression import Expression
+from armdyn.model.arguments import number, shown, table, three
+from armdyn.model.errors import ModelError
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Friction, Link, Motor, Transform
-from armdyn.model.robot_model import BASE, ModelError, RobotModel
+from armdyn.model.robot_model import BASE, RobotModel, listed
 from armdyn.model.vector import Scalar, Vector, vector
+
+
+def payload(mass: object, com: object, inertia: object) -> Inertia:
+    """A body from what a caller gives: mass, centre of mass, and entries of the tensor about it by name."""
+    entries = table("payload: inertia", inertia, TENSOR_KEYS)
+    moments = tensor(number(f"payload: inertia.{key}", entries.get(key, 0)) for key in TENSOR_KEYS)
+    return Inertia.at_com(number("payload: mass", mass), three("payload: com", com), moments)
 
 
 def with_payload(model: RobotModel, load: Inertia, link: str | None = None) -> RobotModel:
     """The robot with a body fixed to its tip frame, or to the frame of the named link."""
-    name = model.tip if link is None else link
+    name: object = model.tip if link is None else link
+    if not isinstance(name, str) or name not in (BASE, *model.index):
+        raise ModelError(f"payload: no link {shown(name)}; links: {listed(list(model.index))}")
     if name == BASE:
         raise ModelError("payload: the base does not move; name a link")
-    if name not in model.index:
-        raise ModelError(f"payload: no link '{name}'; links: {', '.join(model.index)}")
     placed = load.placed(model.tool.R, model.tool.p) if link is None else load
     links = tuple(
         replace(part, inertia=part.inertia + placed) if part.name == name else part for part in model.links
     )
-    return replace(model, links=links)
+    return replace(model, links=links, derived=True)
 
 
 def symbolic(model: RobotModel, zeros: Literal["given", "free"] = "given") -> RobotModel:

@@ -7,14 +7,16 @@ entries are entries of the matrix (`xy` is I[0,1] = −∫xy dm), in the order x
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
 import numpy as np
 
-from armdyn.expression import Expression, expression
+from armdyn.expression import Expression
+from armdyn.model.arguments import at_least_zero, numbers, three
+from armdyn.model.errors import ModelError
 from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, add, dot, multiply, scale, transpose, vector
 
 Tensor: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
@@ -134,39 +136,46 @@ def _float(x: Scalar) -> float:
 
 
 def _solid(mass: Number, xx: Expression, yy: Expression, zz: Expression) -> Inertia:
-    m = expression(mass)
+    m = at_least_zero("mass", mass)
     return Inertia(m, ZERO3, (m * xx, 0, 0, m * yy, 0, m * zz))
 
 
-def box(mass: Number, size: tuple[Number, Number, Number]) -> Inertia:
+def _squared(name: str, length: Number) -> Expression:
+    return at_least_zero(name, length) ** 2
+
+
+def box(mass: Number, size: Sequence[Number]) -> Inertia:
     """A parallelepiped with edges along x, y, z."""
-    x, y, z = (expression(s) ** 2 / 12 for s in size)
+    edges = numbers("size", size, 3)
+    x, y, z = (_squared(f"size[{i}]", s) / 12 for i, s in enumerate(edges))
     return _solid(mass, y + z, x + z, x + y)
 
 
 def cylinder(mass: Number, radius: Number, length: Number) -> Inertia:
     """A right cylinder with its axis along z."""
-    return hollow_cylinder(mass, 0, radius, length)
+    return hollow_cylinder(mass, 0, at_least_zero("radius", radius), length)
 
 
 def hollow_cylinder(mass: Number, inner: Number, outer: Number, length: Number) -> Inertia:
     """A tube with its axis along z."""
-    r2 = expression(inner) ** 2 + expression(outer) ** 2
-    across = r2 / 4 + expression(length) ** 2 / 12
+    hole, whole = _squared("inner", inner), _squared("outer", outer)
+    if (wall := (whole - hole).number) is not None and wall < 0:
+        raise ModelError(f"inner: expected a radius up to the outer one, {outer}, found {inner}")
+    r2 = hole + whole
+    across = r2 / 4 + _squared("length", length) / 12
     return _solid(mass, across, across, r2 / 2)
 
 
 def sphere(mass: Number, radius: Number) -> Inertia:
-    a = expression(radius) ** 2 * Fraction(2, 5)
+    a = _squared("radius", radius) * Fraction(2, 5)
     return _solid(mass, a, a, a)
 
 
 def rod(mass: Number, length: Number) -> Inertia:
     """A thin rod along x."""
-    a = expression(length) ** 2 / 12
+    a = _squared("length", length) / 12
     return _solid(mass, Expression.of(0), a, a)
 
 
-def point_mass(mass: Number, position: tuple[Number, Number, Number] = (0, 0, 0)) -> Inertia:
-    m, (x, y, z) = expression(mass), position
-    return Inertia.at_com(m, (expression(x), expression(y), expression(z)), ZERO6)
+def point_mass(mass: Number, position: Sequence[Number] = (0, 0, 0)) -> Inertia:
+    return Inertia.at_com(at_least_zero("mass", mass), three("position", position), ZERO6)

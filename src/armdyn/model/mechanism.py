@@ -113,8 +113,8 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
 
     With `tip` the frame of that link (without the tool) takes the place of the tip frame.
     """
-    convert = _Converter(scalar)
-    places = _places(model, convert)
+    convert = Converter(scalar)
+    places = places_of(model, convert)
     motors = [(link, link.motor) for link in model.moving if link.motor and model.rotors != "none"]
     inertias = _augmented(model, convert, places, [motor for _, motor in motors])
     joint_of = {link.name: i for i, link in enumerate(model.moving)}
@@ -184,7 +184,7 @@ def is_coupled(motor: Motor) -> bool:
     return any(not k.is_zero for _, k in motor.coupling)
 
 
-class _Converter:
+class Converter:
     """Exact entries -> scalars; 0, 1 and −1 stay plain integers so that any scalar can drop them."""
 
     def __init__(self, scalar: Callable[[Expression], Scalar]) -> None:
@@ -205,12 +205,12 @@ class _Converter:
         return Inertia(self(i.mass), self.vector(i.moment), tensor(self(x) for x in i.tensor))
 
 
-_Places = dict[str, tuple[int, Transform]]
+Places = dict[str, tuple[int, Transform]]
 
 
-def _places(model: RobotModel, convert: _Converter) -> _Places:
+def places_of(model: RobotModel, convert: Converter) -> Places:
     """For each link, the body it belongs to and its frame in that body's frame."""
-    places: _Places = {BASE: (FIXED_BASE, Transform())}
+    places: Places = {BASE: (FIXED_BASE, Transform())}
     moving = 0
     for link in model.links:
         if link.joint == "fixed":
@@ -223,7 +223,7 @@ def _places(model: RobotModel, convert: _Converter) -> _Places:
     return places
 
 
-def _augmented(model: RobotModel, convert: _Converter, places: _Places, motors: list[Motor]) -> list[Inertia]:
+def _augmented(model: RobotModel, convert: Converter, places: Places, motors: list[Motor]) -> list[Inertia]:
     """The inertia of each augmented link about its frame's origin (7.71)."""
     total = [Inertia() for _ in model.moving]
     for link in model.links:
@@ -247,7 +247,7 @@ def locked_rotor(motor: Motor, with_tensor: bool) -> Inertia:
     return Inertia.at_com(motor.mass, motor.position, tensor if with_tensor else (0, 0, 0, 0, 0, 0))
 
 
-def _body(link: Link, i: int, convert: _Converter, places: _Places, inertias: list[Inertia]) -> Body:
+def _body(link: Link, i: int, convert: Converter, places: Places, inertias: list[Inertia]) -> Body:
     parent, T = places[link.parent]
     before = T @ convert.transform(link.before)
     after = convert.transform(link.after)
@@ -258,7 +258,7 @@ def _body(link: Link, i: int, convert: _Converter, places: _Places, inertias: li
 
 
 def _row(
-    link: Link, motor: Motor, joint_of: dict[str, int], convert: _Converter
+    link: Link, motor: Motor, joint_of: dict[str, int], convert: Converter
 ) -> tuple[tuple[int, Scalar], ...]:
     entries = {joint_of[link.name]: motor.gear}
     entries.update({joint_of[name]: k for name, k in motor.coupling if not k.is_zero})
@@ -270,8 +270,8 @@ def _rotor(
     motor: Motor,
     joint: int,
     row: tuple[tuple[int, Scalar], ...],
-    convert: _Converter,
-    places: _Places,
+    convert: Converter,
+    places: Places,
 ) -> Rotor:
     carrier, T = places[motor.carrier]
     axis = apply(T.R, convert.vector(motor.axis)) if model.rotors == "exact" else ZERO3
@@ -299,5 +299,5 @@ def has_motor_friction(model: RobotModel, link: Link) -> bool:
     return present and motor is not None and is_coupled(motor) and not motor.friction.is_zero
 
 
-def _converted(friction: JointFriction, convert: _Converter) -> JointFriction:
+def _converted(friction: JointFriction, convert: Converter) -> JointFriction:
     return JointFriction(*(convert(x) for x in vars(friction).values()))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from armdyn.expression import ZERO, Expression
+from armdyn.model.errors import ModelError
 from armdyn.model.inertia import Inertia, tensor
 from armdyn.model.mechanism import (
     Extra,
@@ -21,7 +22,7 @@ from armdyn.model.mechanism import (
     lower,
 )
 from armdyn.model.parts import Friction, Link
-from armdyn.model.robot_model import ModelError, RobotModel
+from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import Scalar
 
 INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
@@ -69,7 +70,7 @@ def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotMod
     further = extras(model)
     expected = 13 * model.n + len(further)
     if len(values) != expected:
-        raise ModelError(f"expected {expected} parameters ({model.name}), found {len(values)}")
+        raise ModelError(f"parameters: expected {expected} parameters ({model.name}), found {len(values)}")
     extra_values = {(e.kind, e.joint): v for e, v in zip(further, values[13 * model.n :], strict=True)}
     links = {link.name: link for link in model.links}
     for j, link in enumerate(model.moving):
@@ -89,7 +90,7 @@ def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotMod
         )
         inertia = target - rest.bodies[j].inertia
         links[link.name] = replace(links[link.name], inertia=inertia, friction=friction)
-    return replace(model, links=tuple(links[link.name] for link in model.links))
+    return replace(model, links=tuple(links[link.name] for link in model.links), derived=True)
 
 
 def _pair(symmetric: Expression, asymmetry: Expression) -> tuple[Expression, Expression]:

@@ -1,0 +1,139 @@
+"""What the parts of a robot can do, found at a few states drawn at random: how links move, what joints drive.
+
+Decides what of a description matters: on a planar arm only the moment about the common axis does. Symbols
+without a value are given one at random too. A few states are enough: what vanishes at them vanishes at all,
+but for states of measure zero.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+from armdyn.dynamics.inertia_matrix import composites_about_joints, inertia_matrix
+from armdyn.dynamics.kinematics import joint_frame, joint_frames, velocities
+from armdyn.model.mechanism import FIXED_BASE, Body, Converter, Mechanism, lower, places_of
+from armdyn.model.robot_model import RobotModel
+from armdyn.model.vector import ZERO3, Vector, add, apply, apply_transposed, cross
+
+MOST_JOINTS = 100  # whose inertia matrix is looked at
+_STATES = 4
+_SMALL = 1e-9
+_SINGULAR = 1e-12
+
+
+@dataclass(frozen=True)
+class Freedom:
+    """How a link moves: the span of its angular velocities, link axes, and whether its mass is felt."""
+
+    axes: np.ndarray  # (3, k): unit vectors that span all its angular velocities
+    com_moves: bool
+    com_on_axis: bool  # its own joint turns and leaves the centre of mass where it is
+
+    @property
+    def turns(self) -> bool:
+        return bool(self.axes.shape[1])
+
+    @property
+    def feels_one_moment(self) -> bool:
+        """Whether at most one entry of the tensor, about a fixed axis, is felt in this motion."""
+        return bool(self.axes.shape[1] <= 1)
+
+    def only_needs(self, tensor: np.ndarray) -> bool:
+        """Whether the tensor is nothing but the one moment this motion feels, or one it does not feel."""
+        if not self.feels_one_moment:
+            return False
+        if not self.turns:
+            return int(np.count_nonzero(tensor)) == int(np.count_nonzero(np.diag(tensor))) == 1
+        (u,) = self.axes.T
+        rest = tensor - (u @ tensor @ u) * np.outer(u, u)
+        return bool(abs(rest).max() <= _SMALL * abs(tensor).max())
+
+
+def in_numbers(model: RobotModel) -> tuple[Mechanism, Converter]:
+    """The robot over floats, and what made it so; free symbols have a value drawn at random."""
+    rng = random.Random(1)
+    free = {name: rng.uniform(0.5, 1.5) for name, value in model.symbols if value is None}
+    values = model.values | free
+    convert = Converter(lambda x: x.value(values))
+    return lower(model, convert.scalar), convert
+
+
+def freedoms(model: RobotModel, mechanism: Mechanism, convert: Converter) -> dict[str, Freedom]:
+    """The freedom of every link."""
+    places = places_of(model, convert)
+    samples = [_velocities(mechanism, seed) for seed in range(_STATES)]
+    fastest = max(1.0, *(abs(x) for _, v in samples for body in v for x in body))
+    found = {}
+    for link in model.links:
+        body, T = places[link.name]
+        inertia = convert.inertia(link.inertia)
+        com = inertia.com if inertia.mass else ZERO3
+        at = add(T.p, apply(T.R, com))
+        states = [(w[body], v[body]) if body != FIXED_BASE else (ZERO3, ZERO3) for w, v in samples]
+        turning = np.array([apply_transposed(T.R, w) for w, _ in states], dtype=float).T
+        speeds = np.array([add(v, cross(w, at)) for w, v in states], dtype=float)
+        found[link.name] = Freedom(
+            _span(turning),
+            bool(abs(speeds).max() > _SMALL * fastest),
+            link.joint == "revolute" and _on_axis(mechanism.bodies[body], com),
+        )
+    return found
+
+
+def joints_without_inertia(model: RobotModel, mechanism: Mechanism) -> list[str]:
+    """The links whose joints, alone or together, move without any inertia: B is singular everywhere."""
+    if model.n > MOST_JOINTS:
+        return []
+    names: set[str] = set()
+    for seed in range(_STATES):
+        singular = _without_inertia(mechanism, _state(mechanism, seed)[0])
+        if not singular:
+            return []
+        names |= {model.moving[i].name for i in singular}
+    return [link.name for link in model.moving if link.name in names]
+
+
+def _without_inertia(mechanism: Mechanism, q: list[float]) -> list[int]:
+    """The joints with nothing but rounding on the diagonal of B; else those of a singular combination."""
+    carried = composites_about_joints(mechanism, joint_frames(mechanism, q))
+    largest = [
+        body.mass if joint.joint == "prismatic" else body.tensor[0] + body.tensor[3] + body.tensor[5]
+        for joint, body in zip(mechanism.bodies, carried, strict=True)
+    ]
+    B = np.array(inertia_matrix(mechanism, q), dtype=float)
+    diagonal = np.diag(B)
+    empty = np.flatnonzero(abs(diagonal) <= _SINGULAR * np.abs(largest))
+    if empty.size:
+        return [int(i) for i in empty]
+    scale = 1 / np.sqrt(abs(diagonal))
+    values, vectors = np.linalg.eigh(B * np.outer(scale, scale))
+    smallest = int(abs(values).argmin())
+    if abs(values[smallest]) > _SINGULAR:
+        return []
+    return [int(i) for i in np.flatnonzero(abs(vectors[:, smallest]) > 0.05)]
+
+
+def _state(mechanism: Mechanism, seed: int) -> tuple[list[float], list[float]]:
+    rng = random.Random(seed)
+    return [rng.uniform(-2, 2) for _ in mechanism.bodies], [rng.uniform(-2, 2) for _ in mechanism.bodies]
+
+
+def _velocities(mechanism: Mechanism, seed: int) -> tuple[list[Vector], list[Vector]]:
+    q, qd = _state(mechanism, seed)
+    return velocities(mechanism, joint_frames(mechanism, q), qd)
+
+
+def _span(vectors: np.ndarray) -> np.ndarray:
+    """Orthonormal columns that span the columns given."""
+    U, sizes, _ = np.linalg.svd(vectors)
+    return U[:, : int(np.count_nonzero(sizes > _SMALL * max(1.0, sizes[0])))]
+
+
+def _on_axis(body: Body, point: Vector) -> bool:
+    """Whether a point of a body lies on the axis of its joint."""
+    joint = joint_frame(body, 0.0)
+    arm = add(joint.r, point)
+    return bool(max(map(abs, cross(joint.z, arm))) <= _SMALL * max(1.0, *map(abs, arm)))

@@ -1,0 +1,208 @@
+"""What can be computed with but looks wrong: impossible bodies, degrees, millimetres, forgotten inertia."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from armdyn.description.freedom import Freedom, freedoms, in_numbers, joints_without_inertia
+from armdyn.expression import Expression, ExpressionError, decimal_text
+from armdyn.model.bodies import Central, broken_triangle, central, impossible_bodies
+from armdyn.model.parts import Link, Transform
+from armdyn.model.robot_model import RobotModel, listed, quoted
+from armdyn.model.vector import Vector
+
+LONGEST = 20.0  # m, of a link; cranes are built of shorter ones
+LONGEST_STROKE = 100.0  # m, of a sliding joint; tracks are long
+FURTHEST_TURN = 15.0  # rad, of a turning joint; cables allow two turns and a bit
+GYRATION = 10.0  # radius of gyration, in lengths of the link
+SHORTEST = 1.0  # m, what a link is taken to measure at least
+
+
+def physics_warnings(model: RobotModel) -> list[str]:
+    """One line for each thing that looks wrong."""
+    bodies = {link.name: central(model, link.inertia) for link in model.links}
+    freedom: dict[str, Freedom] = {}
+    unmoved: list[str] = []
+    try:
+        mechanism, convert = in_numbers(model)
+        with np.errstate(over="raise", invalid="raise", divide="raise"):
+            freedom = freedoms(model, mechanism, convert)
+            unmoved = joints_without_inertia(model, mechanism)
+    except (ArithmeticError, ExpressionError, np.linalg.LinAlgError):
+        pass  # numbers that overflow: not for here to say
+    found = list(impossible_bodies(model))
+    for link in model.links:
+        problems = [*_body_problems(model, link, bodies[link.name], freedom.get(link.name))]
+        problems += _near_quarter_turns(link)
+        found += [f"link {quoted(link.name)}: {text}" for text in problems]
+    found += _degrees(model)
+    found += _millimetres(model, bodies)
+    found += _forgotten_tensors(model, bodies, freedom, unmoved)
+    if unmoved:
+        whose = "its joint moves" if len(unmoved) == 1 else "their joints move"
+        reason = "no mass, tensor or rotor resists a torque there"
+        found.append(f"{_where([(quoted(name), 0.0) for name in unmoved])}: {whose} no inertia: {reason}")
+    return found
+
+
+# ---- bodies ------------------------------------------------------------------------------------------------
+
+
+def _body_problems(model: RobotModel, link: Link, body: Central, freedom: Freedom | None) -> Iterator[str]:
+    triangle = broken_triangle(body)
+    if triangle and not (freedom and body.is_known and _is_one_moment(model, body, freedom)):
+        yield triangle
+    moves = freedom is None or freedom.com_moves
+    if (
+        body.mass == 0
+        and link.joint != "fixed"
+        and moves
+        and any(abs(x) > body.tolerance for x in body.known)
+    ):
+        yield "it has inertia but no mass"
+
+
+def _is_one_moment(model: RobotModel, body: Central, freedom: Freedom) -> bool:
+    """Whether the one moment that matters was given and no other, as for the arms of textbooks.
+
+    A payload adds to the others too; then it is enough that they do not matter.
+    """
+    return freedom.feels_one_moment if model.derived else freedom.only_needs(body.matrix)
+
+
+def _forgotten_tensors(
+    model: RobotModel, bodies: dict[str, Central], freedom: dict[str, Freedom], unmoved: list[str]
+) -> Iterator[str]:
+    """Bodies that turn and have mass but no tensor, where a point mass cannot be meant.
+
+    On the axis of its own joint a point would not feel the joint at all; and where two other links have
+    tensors, this one has been left out.
+    """
+    turning = [link for link in model.moving if link.name in freedom and freedom[link.name].turns]
+    with_tensor = sum(not bodies[link.name].is_zero for link in turning)
+    carrying = {link.parent for link in model.links if link.joint == "fixed"}
+    for link in turning:
+        body = bodies[link.name]
+        if body.mass == 0 or not body.is_zero or link.name in (*carrying, *unmoved):
+            continue
+        if freedom[link.name].com_on_axis:
+            reason = "its centre of mass lies on its joint's axis"
+        elif with_tensor >= 2:
+            reason = "other links have a tensor"
+        else:
+            continue
+        text = f"it turns and has mass but no inertia, and {reason}: is inertia missing?"
+        yield f"link {quoted(link.name)}: {text}"
+
+
+# ---- units -------------------------------------------------------------------------------------------------
+
+
+def _degrees(model: RobotModel) -> Iterator[str]:
+    """Angles of many radians, written without pi."""
+    frames = [(quoted(link.name), (link.before, link.after)) for link in model.links]
+    wide = [(name, max(_angles(model, Ts), default=0.0)) for name, Ts in (*frames, ("tool", (model.tool,)))]
+    wide = [(name, angle) for name, angle in wide if angle > 2 * math.pi]
+    if wide:
+        found = f"an angle of {max(angle for _, angle in wide):.6g} rad"
+        yield f'{_where(wide)}: {found} looks like degrees; angles are in radians, 90 degrees are "pi/2"'
+    far = [(quoted(link.name), _farthest(model, link)) for link in model.moving if link.joint == "revolute"]
+    far = [(name, angle) for name, angle in far if angle > FURTHEST_TURN]
+    if far:
+        found = f"a limit of position of {max(angle for _, angle in far):.6g} rad"
+        yield f'{_where(far)}: {found} looks like degrees; limits are in radians, 90 degrees are "pi/2"'
+
+
+def _angles(model: RobotModel, transforms: Iterable[Transform]) -> Iterator[float]:
+    """The sizes of the angles in orientations that are plain numbers, symbols by their values."""
+    for x in (x for T in transforms for row in T.R for x in row):
+        for atom in Expression.of(x).atoms():
+            if atom.kind in ("cos", "sin") and atom.argument is not None:
+                angle = atom.argument.substitute(model.exact_values).number
+                if angle is not None:
+                    yield abs(float(angle))
+
+
+def _farthest(model: RobotModel, link: Link) -> float:
+    """The limit of position farthest from zero; what is written with pi is no misread unit."""
+    limits = [x.substitute(model.exact_values).number for x in link.limits.position or ()]
+    return max((abs(float(x)) for x in limits if x is not None), default=0.0)
+
+
+def _millimetres(model: RobotModel, bodies: dict[str, Central]) -> Iterator[str]:
+    """Lengths of many metres, and tensors of bodies that would have to be that large."""
+    names = [quoted(link.name) for link in model.links]
+    lengths = [max(_length(model, link.before.p), _length(model, link.after.p)) for link in model.links]
+    coms = [_com_distance(model, link, bodies[link.name]) for link in model.links]
+    motors = [_length(model, link.motor.position) if link.motor else 0.0 for link in model.links]
+    strokes = [_farthest(model, link) if link.joint == "prismatic" else 0.0 for link in model.links]
+    tool = [("tool", _length(model, model.tool.p))]
+    for what, values, most in (
+        ("a length", [*zip(names, lengths, strict=True), *tool], LONGEST),
+        ("a centre of mass at a distance", zip(names, coms, strict=True), LONGEST),
+        ("a motor at a distance", zip(names, motors, strict=True), LONGEST),
+        ("a limit of position", zip(names, strokes, strict=True), LONGEST_STROKE),
+    ):
+        long = [(name, x) for name, x in values if x > most]
+        if long:
+            found = f"{what} of {max(x for _, x in long):.6g} m"
+            yield f"{_where(long)}: {found} looks like millimetres; lengths are in metres"
+    sizes = dict(zip((link.name for link in model.links), map(max, lengths, coms), strict=True))
+    for link, length in zip(model.links, lengths, strict=True):
+        if link.parent in sizes:  # the parent reaches to where its children sit
+            sizes[link.parent] = max(sizes[link.parent], length)
+    wide = [(quoted(name), _gyration(body)) for name, body in bodies.items()]
+    pairs = zip(wide, sizes.values(), strict=True)
+    wide = [(name, k) for (name, k), size in pairs if k > GYRATION * max(size, SHORTEST)]
+    if wide:
+        found = f"a radius of gyration of {max(k for _, k in wide):.6g} m"
+        yield (
+            f"{_where(wide)}: {found} is far beyond the link: "
+            "looks like kg mm²; tensors are in kg m², about the centre of mass"
+        )
+
+
+def _length(model: RobotModel, p: Vector) -> float:
+    """The length of a vector; 0 while a symbol in it is free."""
+    entries = [model.value(x) for x in p]
+    return math.hypot(*(x for x in entries if x is not None)) if None not in entries else 0.0
+
+
+def _com_distance(model: RobotModel, link: Link, body: Central) -> float:
+    moment = _length(model, link.inertia.moment)
+    return moment / body.mass if body.mass else 0.0
+
+
+def _gyration(body: Central) -> float:
+    """√(I/m) for the largest moment that is known."""
+    largest = max(
+        (x for x in (body.entries[key] for key in ("xx", "yy", "zz")) if x is not None), default=0.0
+    )
+    return math.sqrt(largest / body.mass) if body.mass and body.mass > 0 and largest > 0 else 0.0
+
+
+def _where(found: list[tuple[str, float]]) -> str:
+    names = [name for name, _ in found]
+    links = [name for name in names if name != "tool"]
+    text = f"link{'s' if len(links) > 1 else ''} {listed(links)}" if links else ""
+    return " and ".join(part for part in (text, "tool" if "tool" in names else "") if part)
+
+
+def _near_quarter_turns(link: Link) -> Iterator[str]:
+    """cos(1.5708) in a transform: somebody meant pi/2."""
+    entries = [x for T in (link.before, link.after) for row in T.R for x in row]
+    angles = {
+        atom.argument.number
+        for x in entries
+        if isinstance(x, Expression)
+        for atom in x.atoms()
+        if atom.kind in ("cos", "sin") and atom.argument is not None
+    }
+    for angle in sorted(a for a in angles if a is not None and abs(a) <= 2 * math.pi):
+        quarter = float(angle) / (math.pi / 2)
+        if round(quarter) and abs(quarter - round(quarter)) < 1e-3:
+            meant = {1: "pi/2", 2: "pi"}.get(round(quarter), f"{round(quarter)}*pi/2")
+            yield f'the angle {decimal_text(angle)} is a decimal; "{meant}" would be exact'

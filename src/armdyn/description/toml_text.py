@@ -1,0 +1,81 @@
+"""The text of a robot file -> a table. Size and depth are bounded before anything is parsed.
+
+The TOML reader of Python takes time and memory that grow with the square of the length of a dotted key, and
+recurses into brackets; a robot file needs five levels.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from armdyn.description.reader import BadNumber, DescriptionError
+from armdyn.expression import ExpressionError, rational
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 16
+
+# Strings and comments, also those that do not end: nothing in them is structure. Possessive, so that no text
+# takes more than one pass.
+_OPAQUE = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)'
+    r"|'''(?:[^']|'(?!''))*+(?:'''|\Z)"
+    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r"|'[^'\n]*+'?"
+    r"|#[^\n]*+",
+    re.DOTALL,
+)
+_DEEP_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{MAX_DEPTH}}}")
+_BRACKET = re.compile(r"[\[\]{}]")
+_LONG_INTEGER = re.compile(r"(?m)^[ \t]*([^=\n]{1,100}?)[ \t]*=[^\n]*?(?<!\w)[+-]?\d[\d_]{4000,}")
+
+
+def read(path: Path) -> str:
+    """The text of a file in UTF-8, with or without a byte-order mark; may raise OSError and ValueError."""
+    with path.open("rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise DescriptionError(f"{path}: not a robot file: it is larger than {MAX_BYTES} bytes")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise DescriptionError(f"{path}: not a text file; a robot file is TOML in UTF-8") from None
+
+
+def parse(text: str, source: str) -> dict[str, Any]:
+    if _too_deep(text):
+        raise DescriptionError(
+            f"{source}: not a robot file: keys, tables or lists are nested more than {MAX_DEPTH} deep"
+        )
+    try:
+        return tomllib.loads(text, parse_float=_number)
+    except tomllib.TOMLDecodeError as error:
+        raise DescriptionError(f"{source}: not a TOML file: {error}") from None
+    except ValueError as error:  # an integer of more digits than Python reads
+        found = _LONG_INTEGER.search(text)
+        where = f"line {text.count(chr(10), 0, found.start(1)) + 1}: {found[1]}: " if found else ""
+        reason = "expected a number between 1e-300 and 1e300, found an integer of thousands of digits"
+        raise DescriptionError(f"{source}: {where}{reason if found else error}") from None
+
+
+def _too_deep(text: str) -> bool:
+    """Whether a dotted key has too many parts, or brackets stand too deep in each other."""
+    structure = _OPAQUE.sub("_", text)
+    if _DEEP_KEY.search(structure):
+        return True
+    depth = 0
+    for bracket in _BRACKET.findall(structure):
+        depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
+        if depth > MAX_DEPTH:
+            return True
+    return False
+
+
+def _number(text: str) -> Any:
+    """A decimal as an exact rational; what is none is kept, so that its key can be named."""
+    try:
+        return rational(text)
+    except ExpressionError:
+        return BadNumber(text)
