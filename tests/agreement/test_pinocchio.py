@@ -66,12 +66,10 @@ class Peer:
             self.order.append(names.index(link.name))
             place = after
         self.places[link.name] = (joint, place)
-        m, h = number(body.mass), self.numbers(body.moment)
-        xx, xy, xz, yy, yz, zz = self.numbers(body.tensor)
-        com = h / m if m else np.zeros(3)
-        about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) - m * (
-            com @ com * np.eye(3) - np.outer(com, com)
-        )
+        m = number(body.mass)
+        com = self.numbers(body.com) if m else np.zeros(3)
+        xx, xy, xz, yy, yz, zz = self.numbers(body.tensor_at_com if m else body.tensor)
+        about_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         if joint:
             self.model.appendBodyToJoint(joint, pin.Inertia(m, com, about_com), place)
 

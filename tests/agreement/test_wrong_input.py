@@ -95,7 +95,7 @@ OPTIONAL = (
     "simulate wrench",
 )
 # A function may drive a simulation, and exact numbers may be written as expressions.
-ALLOWED = {("simulate torque", "function"), ("simulate wrench", "function")}
+ALLOWED = {("simulate torque", "function"), ("simulate wrench", "function"), ("with_payload mass", "text")}
 KINDS = {name: x for name, (x, _) in NO_NUMBERS.items() if name != "generator"}
 
 

@@ -368,7 +368,7 @@ def test_file_that_is_no_text_is_refused(monkeypatch, capsys, tmp_path):
         (["--q", "1, 2", "--qdd", "1 2 3"], "--qdd: expected 2 numbers"),
         (["--q", "1, 2", "--wrench", "1, 2"], "--wrench: expected 6 numbers"),
         (["--q", "1, x"], "--q: unknown symbol 'x'"),
-        (["--q", "1, 2)"], "--q: ' 2)' is not an expression"),
+        (["--q", "1, 2)"], "--q: '2)' is not an expression"),
         (["--q", "1, 1/0"], "--q: "),
         (["--q", "1, __import__('os')"], "--q: "),
     ],

@@ -59,6 +59,8 @@ WRONG = {
                 "--torque": ["1", "x, 1"],
                 "--method": ["euler"],
                 "--controller": ["pid"],
+                "--limits": ["bounce"],
+                "--max-steps": ["0", "-1", "many"],
                 **WRENCH,
                 **ROTORS,
                 **FILE,

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from armdyn import ArmdynError, Robot
+from armdyn import ArmdynError, Robot, Trajectory
 from armdyn.kernels import get_threads, set_threads, threads
 from kernels.tools import arguments, as_tuple, integers, rotated, rotated_sum
 
@@ -80,15 +80,16 @@ def test_nonsense_in_the_environment_is_refused_by_name(monkeypatch, robot, nons
     assert robot.gravity(q).shape == (ROWS, 2)
 
 
-def test_nonsense_in_the_environment_is_one_line_on_the_command_line():
+def test_nonsense_in_the_environment_is_one_line_on_the_command_line(tmp_path):
     """Importing asks for no threads; a command that needs them says what is wrong."""
     environment = {**os.environ, "ARMDYN_THREADS": "99999999"}
-    command = [sys.executable, "-m", "armdyn", "torque", "planar", "--q", "0,0"]
+    Trajectory.cubic([0, 0], [1, 1], 20.0).to_csv(tmp_path / "long.csv")
+    command = [sys.executable, "-m", "armdyn", "torque", "planar", "--trajectory", tmp_path / "long.csv"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ARMDYN_THREADS: expected a whole number from 1 to 9999, found")
     assert len(done.stderr.splitlines()) == 1
-    code = "import armdyn; armdyn.Robot.load('planar').gravity([0.0, 0.0])"
+    code = "import armdyn; armdyn.Robot.load('planar').gravity([[0.0, 0.0]] * 20_000)"
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
     assert b"ArmdynError: ARMDYN_THREADS" in done.stderr
 

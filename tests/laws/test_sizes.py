@@ -90,7 +90,7 @@ def test_factors_that_are_large_together_are_refused():
     sums = "(" + "+".join(names[:10]) + ")*(" + "+".join(names[10:]) + ")"
     link = {"joint": "revolute", "a": 1, "alpha": 0, "d": 0, "mass": sums, "com": [sums, sums, sums]}
     table = {"name": "r", "convention": "dh", "gravity": [0, 0, 0], "symbols": dict.fromkeys(names, 1)}
-    with pytest.raises(DescriptionError, match="r: the description is too large"):
+    with pytest.raises(DescriptionError, match="r: link 'link1': too large: multiplied out"):
         Robot.from_dict({**table, "link": [link]})
 
 
