@@ -128,18 +128,19 @@ def checked_inputs(
     if len(arrays) != len(inputs):
         names = ", ".join(name for name, _ in inputs)
         raise TypeError(f"{function}: expected {names}, found {len(arrays)} arguments")
-    found = []
+    found, leads = [], set()
     for (name, size), x in zip(inputs, arrays, strict=True):
-        usual = type(x) is np.ndarray and x.dtype is _FLOAT64
-        array = x if usual else real_array(name, x, f"numbers (..., {size})")
-        if array.shape[-1:] != (size,):
-            raise ArmdynError(f"{name}: expected (..., {size}), found {array.shape}")
-        found.append(array)
-    lead = [x.shape[:-1] for x in found]
-    if lead.count(lead[0]) == len(lead):
-        return found, lead[0]
+        if type(x) is not np.ndarray or x.dtype is not _FLOAT64:  # the usual case is quick
+            x = real_array(name, x, f"numbers (..., {size})")
+        shape = x.shape
+        if not shape or shape[-1] != size:
+            raise ArmdynError(f"{name}: expected (..., {size}), found {shape}")
+        found.append(x)
+        leads.add(shape[:-1])
+    if len(leads) == 1:
+        return found, leads.pop()
     try:
-        return found, np.broadcast_shapes(*lead)
+        return found, np.broadcast_shapes(*leads)
     except ValueError:
         shapes = ", ".join(f"{name} {x.shape}" for (name, _), x in zip(inputs, found, strict=True))
         raise ArmdynError(f"{function}: shapes do not fit together: {shapes}") from None

@@ -129,11 +129,13 @@ class Kernel:
             if result is not None:
                 return result
         inputs, batch = checked_inputs(self.name, self.inputs, arrays)
-        float32 = all(x.dtype == _FLOAT32 for x in inputs)
+        float32 = inputs[0].dtype == _FLOAT32 and all(x.dtype == _FLOAT32 for x in inputs)
         dtype, gufunc = (_FLOAT32, self.float32) if float32 else (_FLOAT64, self.float64)
         targets = None if out is None else checked_out(out, batch, self.outputs)
         before = failures()
-        result = self._in_slices(gufunc, inputs, targets, batch, dtype)
+        result = None
+        if len(batch) > 0 and prod(batch) >= 2 * MINIMUM_ROWS:
+            result = self._in_slices(gufunc, inputs, targets, batch, dtype)
         if result is None:
             result = gufunc(*inputs) if targets is None else gufunc(*inputs, out=targets)
         if failures() != before:
@@ -149,7 +151,7 @@ class Kernel:
         dtype: np.dtype[Any],
     ) -> Any:
         """A large batch on several threads; None for what is left to one."""
-        if not self._is_large(batch) or _overlap(inputs, targets):
+        if get_threads() == 1 or _overlap(inputs, targets):
             return None
         outputs = self._outputs(targets, batch, dtype)
         if outputs is None:
@@ -170,11 +172,6 @@ class Kernel:
         if len(results) > 1:
             return tuple(results)
         return results[0][()] if out is None else results[0]
-
-    @staticmethod
-    def _is_large(batch: Shape) -> bool:
-        """Whether a batch is worth several threads."""
-        return len(batch) > 0 and prod(batch) >= 2 * MINIMUM_ROWS and get_threads() > 1
 
     def _outputs(
         self, targets: Sequence[Any] | None, batch: Shape, dtype: np.dtype[Any]
