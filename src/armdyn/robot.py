@@ -115,6 +115,11 @@ class Robot:
         """The description as data."""
         return self._model
 
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """What the algorithms work on, in floats: bodies, rotors, gravity. Free symbols are refused."""
+        return lower(self._model, self._model.number)
+
     @property
     def name(self) -> str:
         return self._model.name
@@ -136,7 +141,7 @@ class Robot:
     @cached_property
     def parameters(self) -> np.ndarray:
         """The parameter vector (p,): per joint m, m·x, m·y, m·z, Ixx … Izz, Im, Fv, Fs; then extras."""
-        values = np.array([float(x) for x in parameter_vector(self._mechanism, extras(self._model))])
+        values = np.array([float(x) for x in parameter_vector(self.mechanism, extras(self._model))])
         values.flags.writeable = False
         return values
 
@@ -328,11 +333,6 @@ class Robot:
 
     # ---- inside ----------------------------------------------------------------------------------------
 
-    @cached_property
-    def _mechanism(self) -> Mechanism:
-        """The robot over floats; a symbol without a value is refused here."""
-        return lower(self._model, self._model.number)
-
     def _run(
         self,
         name: str,
@@ -353,7 +353,7 @@ class Robot:
 
     def _frame_of(self, link: str) -> Mechanism:
         if not link:
-            return self._mechanism
+            return self.mechanism
         return lower(self._model, self._model.number, tip=link)
 
     def __eq__(self, other: object) -> bool:

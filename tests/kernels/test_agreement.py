@@ -43,7 +43,7 @@ class Case:
         for i in range(rows):
             columns = [x[i].tolist() for x in inputs]
             given = dict(zip(self.optional, columns[len(row.inputs) :], strict=True))
-            mechanism = self.robot._mechanism
+            mechanism = self.robot.mechanism
             further = extras(self.robot.model)
             if "parameters" in given:
                 mechanism = with_parameters(mechanism, given.pop("parameters"), further)

@@ -14,7 +14,7 @@ from program.chains import chain
 
 def tolerance(robot, q):
     """1e-15·n·cond(B)."""
-    B = np.array(dynamics.inertia_matrix(robot._mechanism, q.tolist()), float)
+    B = np.array(dynamics.inertia_matrix(robot.mechanism, q.tolist()), float)
     return 1e-15 * robot.n * np.linalg.cond(B)
 
 
@@ -23,7 +23,7 @@ def both(robot, q, qd, tau, wrench=None):
     arguments = [x.tolist() for x in (q, qd, tau)]
     given = None if wrench is None else wrench.tolist()
     return [
-        np.array(way(robot._mechanism, *arguments, given), float)
+        np.array(way(robot.mechanism, *arguments, given), float)
         for way in (dynamics.forward_dynamics, dynamics.forward_dynamics_articulated)
     ]
 
@@ -39,7 +39,7 @@ def assert_agree(x, y, limit):
 )
 def test_articulated_is_factorised(robot, rng):
     """Chains and trees, revolute and prismatic, motors on the parents, friction, tip wrench."""
-    assert dynamics.articulated_is_possible(robot._mechanism)
+    assert dynamics.articulated_is_possible(robot.mechanism)
     q, qd, tau = state(robot, rng)
     for wrench in (None, rng.uniform(-5, 5, 6)):
         factorised, articulated = both(robot, q, qd, tau, wrench)
@@ -54,7 +54,7 @@ def test_articulated_is_factorised(robot, rng):
 def test_articulated_undoes_inverse_dynamics(robot, rng):
     q, qd, qdd = state(robot, rng)
     wrench = rng.uniform(-5, 5, 6)
-    tau = dynamics.inverse_dynamics(robot._mechanism, q.tolist(), qd.tolist(), qdd.tolist(), wrench.tolist())
+    tau = dynamics.inverse_dynamics(robot.mechanism, q.tolist(), qd.tolist(), qdd.tolist(), wrench.tolist())
     _, found = both(robot, q, qd, np.array(tau, float), wrench)
     assert_agree(found, qdd, max(1e-12, 10 * tolerance(robot, q)))
 
@@ -64,7 +64,7 @@ def test_bundled_robots_with_motors_on_their_parents(rotors):
     tried = 0
     for name in ("planar", "puma560", "manutec_r3", "rp", "pr", "scara", "stanford"):
         robot = Robot.load(name).with_rotors(rotors)
-        if not dynamics.articulated_is_possible(robot._mechanism):
+        if not dynamics.articulated_is_possible(robot.mechanism):
             continue
         tried += 1
         q, qd, tau = state(robot, np.random.default_rng(1))
@@ -97,7 +97,7 @@ def arm(*motors):
 
 def test_where_the_recursion_is_possible():
     def possible(*motors):
-        return dynamics.articulated_is_possible(arm(*motors)._mechanism)
+        return dynamics.articulated_is_possible(arm(*motors).mechanism)
 
     assert possible(None, None)
     assert possible({}, {}, {})
@@ -125,7 +125,7 @@ def test_where_it_is_not_the_inertia_is_factorised(motors):
 def recorded(robot, algorithm):
     row = replace(FUNCTIONS["forward_dynamics"], algorithm=algorithm)
     inputs = [(name, robot.n) for name in row.inputs]
-    return _recorded(row, inputs, Context("forward_dynamics", robot._mechanism, tuple(extras(robot.model))))
+    return _recorded(row, inputs, Context("forward_dynamics", robot.mechanism, tuple(extras(robot.model))))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from armdyn.model import lower
 from armdyn.robot import Robot
 
 
@@ -40,7 +39,7 @@ class FrictionParts:
 @lru_cache(maxsize=64)  # numbers out of a description take a millisecond
 def friction_parts(robot: Robot) -> FrictionParts:
     """The friction of a robot, joints first, then motors with a coupled row; read-only."""
-    mechanism, n = lower(robot.model, robot.model.number), robot.n
+    mechanism, n = robot.mechanism, robot.n
     viscous = np.diag([float(f.viscous) for f in mechanism.friction])
     rows, forward, backward = [], [], []
     for i, f in enumerate(mechanism.friction):

@@ -64,7 +64,7 @@ class Skeleton:
 
 def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
     """The robot's skeleton at a posture q (n,)."""
-    mechanism = lower(robot.model, robot.model.number)
+    mechanism = robot.mechanism
     frames = base_frames(mechanism, joint_frames(mechanism, [float(x) for x in q]))
     joints = tuple(_joint(f, body.joint) for body, f in zip(mechanism.bodies, frames, strict=True))
     R, p = _body_pose(frames, mechanism.tip)

@@ -20,7 +20,7 @@ from armdyn.analysis.limits import joint_limits
 from armdyn.dynamics import gravity_torques
 from armdyn.kernels import Kernel
 from armdyn.kernels.cache import digest_of
-from armdyn.model import Mechanism, lower
+from armdyn.model import Mechanism
 from armdyn.motion.trajectory import Trajectory
 from armdyn.program import record
 from armdyn.robot import Robot
@@ -104,7 +104,7 @@ class Controller(ABC):
     @cached_property
     def _mechanism(self) -> Mechanism:
         """The model without dry friction: a law that knew the sign of q̇ would jump where joints stick."""
-        return without_dry_friction(lower(self.robot.model, self.robot.model.number))
+        return without_dry_friction(self.robot.mechanism)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +171,7 @@ class ComputedTorque(Controller):
         return _jumps(self.target)
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
-        full = lower(self.robot.model, self.robot.model.number) if self.friction else None
+        full = self.robot.mechanism if self.friction else None
         return laws.computed_torque(self._mechanism, full, q, qd, given)
 
 

@@ -17,7 +17,6 @@ from armdyn.analysis.limits import joint_name
 from armdyn.kernels.integrator import Integrator, Signals
 from armdyn.kernels.integrator_layout import Layout, Watch
 from armdyn.kernels.stepping import take_steps
-from armdyn.model import lower
 from armdyn.robot import Robot
 from armdyn.simulation.actuation import Actuation
 from armdyn.simulation.errors import SimulationError
@@ -47,7 +46,7 @@ def integrate_fixed(
     update: Update,
 ) -> Trace:
     """All arms (arms, n) over the grid."""
-    mechanism = lower(robot.model, robot.model.number)
+    mechanism = robot.mechanism
     if any(m.coulomb for m in mechanism.motor_friction):
         joint = next(m.joint for m in mechanism.motor_friction if m.coulomb)
         raise SimulationError(
@@ -77,7 +76,7 @@ def integrate_fixed(
 @lru_cache(maxsize=64)
 def _integrator(robot: Robot, drive: Drive, watch: Watch) -> Integrator:
     """Recorded once for a robot, a drive and what is watched."""
-    return make_integrator(lower(robot.model, robot.model.number), drive, watch)
+    return make_integrator(robot.mechanism, drive, watch)
 
 
 def _in_pieces(

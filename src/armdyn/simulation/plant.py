@@ -16,7 +16,6 @@ from scipy.optimize import linprog, lsq_linear
 from armdyn.analysis.friction import friction_parts
 from armdyn.analysis.limits import joint_name
 from armdyn.kernels import make_kernel
-from armdyn.model import lower
 from armdyn.robot import Robot
 from armdyn.simulation.errors import SimulationError
 from armdyn.simulation.integrand import without_dry_friction
@@ -38,7 +37,7 @@ class Plant:
         self.viscous = parts.viscous
         self.names = [_surface_name(robot, row) for row in self.rows]
         self.rubs = bool(len(self.rows) or self.viscous.any() or self.offset.any())
-        mechanism = without_dry_friction(lower(robot.model, robot.model.number))
+        mechanism = without_dry_friction(robot.mechanism)
         self._freedoms: dict[tuple[int, ...], np.ndarray] = {}
         self._smooth = {
             (name, tip): make_kernel(name, mechanism, (), ("wrench",) if tip else ())
