@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field, fields, is_dataclass
+from types import MethodType
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,14 +20,15 @@ STEP = 1e-3  # s, between samples where nothing else is said
 MOST_SAMPLES = 20_000_000  # more would fill the memory, and are a step too small by mistake
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Motion:
     """Positions, velocities, accelerations of n joints from 0 to `duration`.
 
     `evaluate(t, side)` takes t (N,) within [0, duration] and gives three arrays (N, n); where the
     acceleration jumps, `side` says whether the value just before or just after the instant is meant (at 0
     and at the end there is only one). `knots` are the instants at which some derivative jumps, those of the
-    acceleration included; between them the motion is smooth.
+    acceleration included; between them the motion is smooth. `evaluate` is a method of data, not a closure,
+    so that a motion can be pickled and compared.
     """
 
     n: int
@@ -49,6 +51,23 @@ class Motion:
         found = found[(found > 0) & (found < self.duration)]
         found.flags.writeable = False
         return found
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two motions, or parts of them, are made of the same numbers."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, MethodType):
+        return a.__func__ is b.__func__ and same(a.__self__, b.__self__)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if is_dataclass(a):
+        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+    return bool(a == b)
 
 
 def sample_times(duration: float, step: float) -> np.ndarray:

@@ -188,20 +188,26 @@ def together(profiles: list[Profile], label: str) -> Motion:
     if all(_same_pieces(joined[0], profile) for profile in joined[1:]):
         powers = np.stack([profile.coefficients for profile in joined], axis=-1)
         return as_motion(replace(joined[0], coefficients=powers), label)
-
-    def evaluate(t: np.ndarray, side: Side) -> States:
-        states = [profile.evaluate(t, side) for profile in joined]
-        q, qd, qdd = (np.stack([state[k] for state in states], axis=-1) for k in range(3))
-        return q, qd, qdd
-
     return Motion(
         n=len(joined),
         duration=duration,
-        evaluate=evaluate,
+        evaluate=_Abreast(tuple(joined)).evaluate,
         jumps=np.concatenate([profile.jumps for profile in joined]),
         label=label,
         knots=np.concatenate([profile.knots for profile in joined]),
     )
+
+
+@dataclass(frozen=True)
+class _Abreast:
+    """Joints with breaks of their own."""
+
+    profiles: tuple[Profile, ...]
+
+    def evaluate(self, t: np.ndarray, side: Side) -> States:
+        states = [profile.evaluate(t, side) for profile in self.profiles]
+        q, qd, qdd = (np.stack([state[k] for state in states], axis=-1) for k in range(3))
+        return q, qd, qdd
 
 
 def _same_pieces(a: Profile, b: Profile) -> bool:

@@ -112,21 +112,31 @@ def _torques(
     return t, parts.speed.torque(rate) + change * parts.push
 
 
-def _composed(motion: Motion, timing: Timing) -> Motion:
-    """q̄(r(t)) with (7.120), (7.121)."""
-    knots, jumps = timing.inverse(motion.knots), timing.inverse(motion.jumps)
+@dataclass(frozen=True)
+class _Composed:
+    """A motion under a timing law."""
 
-    def evaluate(t: np.ndarray, side: Side) -> States:
-        r, rate, change = timing(t, side)
-        q, qd, qdd = motion.evaluate(snapped(t, knots, motion.knots, r).clip(0.0, motion.duration), side)
+    motion: Motion
+    timing: Timing
+    knots: np.ndarray  # those of the motion, in the law's time [s]
+
+    def evaluate(self, t: np.ndarray, side: Side) -> States:
+        motion = self.motion
+        r, rate, change = self.timing(t, side)
+        at = snapped(t, self.knots, motion.knots, r).clip(0.0, motion.duration)
+        q, qd, qdd = motion.evaluate(at, side)
         rate, change = rate[:, None], change[:, None]
         return q, rate * qd, rate**2 * qdd + change * qd
 
+
+def _composed(motion: Motion, timing: Timing) -> Motion:
+    """q̄(r(t)) with (7.120), (7.121)."""
+    knots, jumps = timing.inverse(motion.knots), timing.inverse(motion.jumps)
     own = snapped(timing.jumps, jumps, jumps, timing.jumps)  # one instant, not two a rounding error apart
     return Motion(
         motion.n,
         timing.duration,
-        evaluate,
+        _Composed(motion, timing, knots).evaluate,
         np.append(jumps, own),
         f"{motion.label}, retimed",
         np.append(knots, own),

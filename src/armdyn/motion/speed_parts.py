@@ -15,7 +15,7 @@ from armdyn.analysis.friction import friction_parts
 from armdyn.analysis.limits import JointLimits, joint_limits, joint_name
 from armdyn.motion.checks import numbers, per_joint
 from armdyn.motion.errors import MotionError
-from armdyn.motion.motion import Motion
+from armdyn.motion.motion import Motion, Side, States
 from armdyn.motion.piecewise import ROUNDING, SAME_INSTANT
 from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
@@ -101,20 +101,29 @@ def snapped(t: np.ndarray, instants: np.ndarray, values: np.ndarray, at: np.ndar
     return np.where(np.abs(t - instants[nearest]) <= tolerance, values[nearest], at)
 
 
-def linearly_timed(motion: Motion, factor: float) -> Motion:
-    """The same motion taking `factor` times as long."""
-    jumps, knots = factor * motion.jumps, factor * motion.knots
+@dataclass(frozen=True)
+class _Stretched:
+    """A motion that takes `factor` times as long."""
 
-    def evaluate(t: np.ndarray, side: Any) -> Any:
-        r = snapped(t, knots, motion.knots, t / factor).clip(0.0, motion.duration)
+    motion: Motion
+    factor: float
+    knots: np.ndarray  # those of the motion, stretched [s]
+
+    def evaluate(self, t: np.ndarray, side: Side) -> States:
+        motion, factor = self.motion, self.factor
+        r = snapped(t, self.knots, motion.knots, t / factor).clip(0.0, motion.duration)
         q, qd, qdd = motion.evaluate(r, side)
         return q, qd / factor, qdd / factor**2
 
+
+def linearly_timed(motion: Motion, factor: float) -> Motion:
+    """The same motion taking `factor` times as long."""
+    knots = factor * motion.knots
     return Motion(
         motion.n,
         factor * motion.duration,
-        evaluate,
-        jumps,
+        _Stretched(motion, factor, knots).evaluate,
+        factor * motion.jumps,
         f"{motion.label}, {factor:.6g} times as long",
         knots,
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from armdyn.motion.checks import positive_time
 from armdyn.motion.errors import MotionError
-from armdyn.motion.motion import Side
+from armdyn.motion.motion import Motion, Side, States
 from armdyn.motion.trajectory import Trajectory
 
 Law: TypeAlias = Callable[[np.ndarray], Any]  # times (N,) -> r, ṙ, r̈
@@ -60,17 +60,11 @@ def timing_law(law: Trajectory | Law, duration: float | None, end: float) -> Tim
     if isinstance(law, Trajectory):
         if law.n != 1 or duration is not None:
             raise MotionError("law: a trajectory of one joint, which has its own duration, is expected")
-        motion = law.motion
-
-        def of_joint(t: np.ndarray, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            r, rate, change = (x[:, 0] for x in motion.evaluate(t, side))
-            return r, rate, change
-
-        timing = Timing(of_joint, motion.duration, end, motion.jumps)
+        timing = Timing(_OfJoint(law.motion).evaluate, law.duration, end, law.jumps)
     elif callable(law):
         if duration is None:
             raise MotionError("duration: none found; a law that is a function needs one")
-        timing = Timing(_function(law), positive_time("duration", duration), end, np.zeros(0))
+        timing = Timing(_OfFunction(law).evaluate, positive_time("duration", duration), end, np.zeros(0))
     else:
         raise MotionError(
             f"law: expected a Trajectory of one joint or a function, found {type(law).__name__}"
@@ -82,11 +76,25 @@ def timing_law(law: Trajectory | Law, duration: float | None, end: float) -> Tim
     return replace(timing, least=RESTS * top)
 
 
-def _function(law: Law) -> Callable[[np.ndarray, Side], tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """A user's function as arrays of the right shape."""
+@dataclass(frozen=True)
+class _OfJoint:
+    """The motion of one joint as a law."""
 
-    def evaluate(t: np.ndarray, side: Side) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        found = law(t)
+    motion: Motion
+
+    def evaluate(self, t: np.ndarray, side: Side) -> States:
+        r, rate, change = (x[:, 0] for x in self.motion.evaluate(t, side))
+        return r, rate, change
+
+
+@dataclass(frozen=True)
+class _OfFunction:
+    """A user's function as a law: arrays of the right shape."""
+
+    law: Law
+
+    def evaluate(self, t: np.ndarray, side: Side) -> States:
+        found = self.law(t)
         if not isinstance(found, (tuple, list)) or len(found) != 3:
             raise MotionError("law: the function must give three arrays: r, its rate and the rate's change")
         arrays = [np.asarray(x) for x in found]
@@ -101,8 +109,6 @@ def _function(law: Law) -> Callable[[np.ndarray, Side], tuple[np.ndarray, np.nda
                 f"law: for times of shape {t.shape} the function gave shapes {shapes}"
             ) from None
         return r, rate, change
-
-    return evaluate
 
 
 def _check(timing: Timing) -> float:

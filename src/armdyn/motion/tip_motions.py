@@ -89,11 +89,19 @@ def _motion(
         k = int(np.searchsorted(samples.s, lost.s * (1 - 1e-12)).clip(max=len(samples.s) - 1))
         raise MotionError(f"{samples.name(k)}: {lost.why}") from None
     _check(samples, robot, follower, check)
-
-    def evaluate(t: np.ndarray, side: Side) -> States:
-        return follower.states(*timing.evaluate(t, side))
-
+    evaluate = _Following(follower, timing).evaluate
     return Motion(robot.n, timing.duration, evaluate, timing.jumps, label, timing.knots)
+
+
+@dataclass(frozen=True)
+class _Following:
+    """An arm that follows a path of the tip under a timing law."""
+
+    follower: Follower
+    timing: Profile
+
+    def evaluate(self, t: np.ndarray, side: Side) -> States:
+        return self.follower.states(*self.timing.evaluate(t, side))
 
 
 @computable()

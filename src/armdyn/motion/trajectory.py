@@ -11,7 +11,7 @@ import numpy as np
 
 from armdyn.motion import csv_files, joint_motions, profiles, tip_motions
 from armdyn.motion.checks import numbers, one_of, positive_time
-from armdyn.motion.motion import STEP, Motion, Side, States, sample_times
+from armdyn.motion.motion import STEP, Motion, Side, States, same, sample_times
 from armdyn.motion.sampled import through_samples
 from armdyn.motion.via_points import Kind, via_points
 from armdyn.robot import Robot
@@ -333,6 +333,18 @@ class Trajectory:
     def with_step(self, step: float) -> Trajectory:
         """The same motion with samples `step` apart."""
         return Trajectory(self.motion, step)
+
+    def __eq__(self, other: object) -> bool:
+        """The same motion, made of the same numbers, with samples the same time apart."""
+        if not isinstance(other, Trajectory):
+            return NotImplemented
+        return self.step == other.step and same(self.motion, other.motion)
+
+    def __hash__(self) -> int:
+        return hash((self.n, self.duration, self.step, self.motion.label))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Trajectory, (self.motion, self.step)
 
     def __repr__(self) -> str:
         return f"<Trajectory {self.motion.label}, {self.n} joints, {self.duration:g} s>"
