@@ -126,7 +126,7 @@ def test_wrong_laws_are_refused() -> None:
     ):
         with pytest.raises(MotionError, match=problem):
             retime(robot, given, rule, duration)
-    parts = motion_parts(robot, Trajectory.quintic([0, 1], [1, -1], END))
+    parts = motion_parts(robot, Trajectory.quintic([0, 1], [1, -2], END))
     with pytest.raises(MotionError, match="those of another"):
         retime(robot, given, *laws()["wavy"], parts=parts)
     with pytest.raises(MotionError, match="parts: expected what motion_parts gives, found int"):
