@@ -26,6 +26,26 @@ assert "matplotlib.pyplot" not in sys.modules
 """)
 
 
+def test_numbers_need_neither_llvmlite_nor_flint():
+    """Where they cannot be imported, robots load, numbers come from the evaluator, motions are made."""
+    python("""
+import sys
+sys.modules["flint"] = sys.modules["llvmlite"] = None  # importing them fails
+import armdyn
+import numpy as np
+armdyn.set_backend("evaluator")
+robot = armdyn.Robot.load("puma560").with_payload(1.0)
+q = np.full((3, 6), 0.2)
+tau = robot.inverse_dynamics(q, q, q)
+assert np.allclose(robot.forward_dynamics(q, q, tau), q)
+assert robot.regressor(q, q, q) @ robot.parameters is not None
+motion = armdyn.Trajectory.quintic(q[0], q[0] + 0.1, 1.0)
+assert armdyn.contributions(robot, motion.q, motion.qd, motion.qdd).total.shape == motion.q.shape
+for name in ("llvmlite", "flint"):
+    assert sys.modules[name] is None
+""")
+
+
 @pytest.mark.parametrize("name", FOLDERS)
 def test_folders_are_listed(name):
     assert name in dir(armdyn)

@@ -14,7 +14,6 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from armdyn.description import DescriptionError, bundled_robots
-from armdyn.exact import Equations, Proof
 from armdyn.expression import ArmdynError, Expression
 from armdyn.kernels import CacheWarning, get_threads, set_backend, set_threads
 from armdyn.model import (
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     )
     from armdyn.analysis.operational import operational
     from armdyn.analysis.rotor_error import rotor_error
+    from armdyn.exact import Equations, Proof
     from armdyn.motion.errors import MotionError, MotionWarning
     from armdyn.motion.inverse_kinematics import inverse_kinematics
     from armdyn.motion.retime import retime
@@ -52,8 +52,10 @@ if TYPE_CHECKING:
     from armdyn.motion.trajectory import Trajectory
     from armdyn.simulation import ComputedTorque, OperationalControl, PDGravity, SimulationWarning, simulate
 
-# Found when first used: a program that needs only the model does not wait for SciPy.
+# Found when first used: a program that needs only the model waits for neither SciPy nor FLINT.
 _HOMES = {
+    "Equations": "exact",
+    "Proof": "exact",
     "contributions": "analysis",
     "dynamic_manipulability": "analysis",
     "force_ellipsoid": "analysis",

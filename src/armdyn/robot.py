@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from armdyn.description import from_table, load, physics_warnings
-from armdyn.exact import Equations
 from armdyn.expression import Expression
 from armdyn.kernels import BASE_INPUTS, FUNCTIONS, Kernel, make_kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
@@ -21,6 +20,9 @@ from armdyn.model.inertia import Number
 from armdyn.model.parameters import extras, parameter_names, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
 from armdyn.program import Program
+
+if TYPE_CHECKING:
+    from armdyn.exact import Equations
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,8 @@ class Robot:
 
     def equations(self) -> Equations:
         """The exact equations of motion in closed form."""
+        from armdyn.exact import Equations  # brings FLINT: only when asked for
+
         return Equations(self._model)
 
     # ---- numbers ---------------------------------------------------------------------------------------
