@@ -63,16 +63,14 @@ def test_what_is_read_is_not_written(folder, monkeypatch, capsys, command, name,
     before = Path(name).read_bytes()
     given = [part.format(read.format(name)) for part in command]
     line = refused(monkeypatch, capsys, *given, "-o", written.format(name))
-    assert (
-        line == f"error: --output: '{Path(written.format(name))}' is the file that is read; give another one"
-    )
+    assert line == f"error: --output: '{Path(written.format(name))}' is also an input; choose another file"
     assert Path(name).read_bytes() == before
 
 
 @pytest.mark.parametrize("output", [".", "here"])
 def test_code_is_not_written_over_the_robot_file(folder, monkeypatch, capsys, output):
     line = refused(monkeypatch, capsys, "export", "c", "arm.c", "--prefix", "arm", "-o", output)
-    assert "arm.c' is the file that is read; give another folder" in line
+    assert "arm.c' is also an input; choose another folder" in line
     assert Path("arm.c").read_text("utf-8") == ARM
 
 

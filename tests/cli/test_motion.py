@@ -272,12 +272,12 @@ def test_simulate_ends_where_its_steps_are_used_up(tmp_path):
     arguments = ["simulate", "planar", "--duration", "5", "--max-steps", "3", "-o", str(path)]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert result.exit_code == 1
-    assert "not completed: max_steps (3) are used up" in result.output
+    assert "not completed: max_steps (3) reached" in result.output
 
 
 def test_the_help_says_what_order_fixed_steps_have():
     words = " ".join(run("simulate", "--help").replace("│", " ").split())
-    assert "of first order where a joint stops, starts or turns round" in words
+    assert "of first order where a joint stops, starts or reverses" in words
 
 
 def test_noise_in_a_file_is_one_line_of_warning(tmp_path):
@@ -288,4 +288,6 @@ def test_noise_in_a_file_is_one_line_of_warning(tmp_path):
     result = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert result.returncode == 0
     (line,) = result.stderr.splitlines()
-    assert line.startswith(f"warning: {path}: qd1: velocities up to 4e-16 look like the rounding of a joint")
+    assert line.startswith(
+        f"warning: {path}: qd1: velocities up to 4e-16 look like rounding errors of a joint"
+    )

@@ -204,10 +204,10 @@ def test_bodies_that_only_slide_need_no_tensor():
 
 def test_a_joint_with_nothing_behind_it():
     assert said(arm(ROW, bare(ROW))) == [
-        "link 'link2': its joint moves no inertia: no mass, tensor or rotor resists a torque there"
+        "link 'link2': its joint moves no inertia: no mass, inertia or rotor resists a torque there"
     ]
     assert said(arm(ROW, bare(ROW, "d", "mass", "com", "inertia") | {"joint": "prismatic", "theta": 0})) == [
-        "link 'link2': its joint moves no inertia: no mass, tensor or rotor resists a torque there"
+        "link 'link2': its joint moves no inertia: no mass, inertia or rotor resists a torque there"
     ]
 
 

@@ -120,7 +120,7 @@ def ends(script, folder, *given):
 
 
 def test_a_batch_of_a_long_chain(tmp_path):
-    assert ends(BATCH, tmp_path) == "MemoryError inverse_dynamics: no memory to work in"
+    assert ends(BATCH, tmp_path) == "MemoryError inverse_dynamics: not enough memory"
 
 
 def test_a_single_call(tmp_path):
@@ -128,7 +128,7 @@ def test_a_single_call(tmp_path):
 
 
 def test_an_integration(tmp_path):
-    assert ends(STEPS, tmp_path) == "MemoryError integration: no memory to work in"
+    assert ends(STEPS, tmp_path) == "MemoryError integration: not enough memory"
 
 
 @pytest.mark.parametrize(

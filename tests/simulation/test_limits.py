@@ -114,7 +114,7 @@ def test_arms_of_a_batch(method):
     """x = v t: three of four pass 0.5 or −1; each alone tells the same."""
     q, qd = np.zeros((2, 2, 2)), np.zeros((2, 2, 2))
     qd[..., 0] = [[1.0, 0.1], [2.0, -3.0]]
-    told = r"3 of 4 arms leave their ranges; first, joint 1 .* of 0\.5 m at t = 0\.25 s in arm \(1, 0\)"
+    told = r"3 of 4 arms pass limits; first, joint 1 .* of 0\.5 m at t = 0\.25 s in arm \(1, 0\)"
     arguments = {"method": method, "output": 0.1}
     with pytest.warns(SimulationWarning, match=told):
         run = simulate(carriages(), q, qd, 1.0, **arguments)

@@ -1,5 +1,7 @@
 """Runs that are not to be trusted say so, and none goes on for ever."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -26,8 +28,8 @@ def test_fixed_steps_that_blow_up_and_stay_finite():
     assert np.isfinite(run.q).all()  # nothing else shows it
     assert run.t[-1] == 2.0
     assert np.abs(run.balance).max() > 1e10
-    assert run.message.endswith(": steps of 0.001 s are too long, or torques jump too often")
-    assert "e+11 J are unexplained of" in run.message
+    assert run.message.endswith("; steps of 0.001 s are too long, or torques jump too often")
+    assert re.search(r"e\+11 J of .* J exchanged are unexplained", run.message)
     adaptive = simulate(PLANAR, [0.3, 0.3], [0, 0], 0.02, stiff(1.0))
     assert adaptive.completed
 
@@ -72,7 +74,7 @@ def ended(told, *arguments, **named):
 def test_something_stiff_uses_up_its_steps():
     robot = slider(1.0, 0.0)
     control = PDGravity(robot, [0.0], 1e12, 1e8)
-    told = r"max_steps \(500\) are used up by steps as short as .*e-0\d s, as for something stiff .* at t = "
+    told = r"max_steps \(500\) reached with steps as short as .*e-0\d s \(something is stiff.*\) at t = "
     run = ended(told, robot, [1.0], [0.0], 1.0, control, max_steps=500)
     assert 0 < float(run.message.split("t = ")[1].split(" s")[0]) < 1e-3
     ended(
@@ -82,7 +84,9 @@ def test_something_stiff_uses_up_its_steps():
 
 def test_a_chatter_uses_up_its_steps():
     """A square wave of 16 kHz that friction holds half of the time."""
-    told = r"max_steps \(1,500\) are used up by \d\d changes between sticking and slipping, as in a chatter"
+    told = (
+        r"max_steps \(1,500\) reached with \d\d changes between sticking and slipping \(friction chatters\)"
+    )
     run = ended(
         told,
         slider(),

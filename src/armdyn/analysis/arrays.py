@@ -19,7 +19,7 @@ class AnalysisError(ArmdynError):
 
 
 def floats(error: type[ArmdynError], name: str, x: Any, expected: str = "numbers") -> np.ndarray:
-    """An array of floats of its own."""
+    """`x` as a new array of floats."""
     return np.array(real_array(name, x, expected, error), float)
 
 

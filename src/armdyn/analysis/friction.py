@@ -31,7 +31,7 @@ class FrictionParts:
         return self.dry_of(direction @ self.rows.T)
 
     def dry_of(self, speed: np.ndarray) -> np.ndarray:
-        """Coulomb friction (..., n) for speeds of the surfaces with the signs of `speed` (..., E)."""
+        """Coulomb friction (..., n) where the friction surfaces slide with the signs of `speed` (..., E)."""
         levels: np.ndarray = np.where(speed > 0, self.forward, np.where(speed < 0, self.backward, 0.0))
         return np.asarray(levels @ self.rows)
 

@@ -1,7 +1,7 @@
 """What the tip is asked to do: which rows of position and orientation, their analytical Jacobian and scale.
 
 Position comes first (rows 0, 1, 2: x, y, z in base axes), then orientation (rows 3, 4, 5): the angles of a
-representation, or, in "geometric", the components of the angular velocity, which are no coordinates' rates.
+representation, or, in "geometric", the components of the angular velocity (not derivatives of angles).
 """
 
 from __future__ import annotations

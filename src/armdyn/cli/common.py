@@ -51,7 +51,7 @@ def terminal() -> Console:
 
 
 def say(text: str) -> None:
-    """Print one line; what stands in a name or a path cannot act on the terminal."""
+    """Print one line, without control characters from names and paths that could act on the terminal."""
     print(one_line(text))
 
 
@@ -69,17 +69,17 @@ def add_row(table: Table, *cells: str | Text) -> None:
 
 
 def check_output(output: Path, *inputs: str | Path | None) -> None:
-    """Refuse, before the work begins, a file that cannot be written or that is read."""
+    """Refuse, before the work begins, an output file that cannot be written or that is also an input."""
     if output.is_dir():
         raise ArmdynError(f"--output: cannot write '{output}': it is a folder")
     if not output.parent.is_dir():
         raise ArmdynError(f"--output: cannot write '{output}': there is no folder '{output.parent}'")
     if any(is_read(output, given) for given in inputs if given is not None):
-        raise ArmdynError(f"--output: '{output}' is the file that is read; give another one")
+        raise ArmdynError(f"--output: '{output}' is also an input; choose another file")
 
 
 def is_read(output: Path, given: str | Path) -> bool:
-    """Whether two paths lead to one file; a device may be both, and a bundled robot is no file."""
+    """Whether two paths lead to one regular file. Devices may be both, and bundled robots are not files."""
     if given in bundled_robots() or not output.is_file():
         return False
     return Path(given).exists() and output.samefile(given)

@@ -77,7 +77,7 @@ def _derivation(equations: Equations, form: Any, steps: bool, sympy: bool, notat
 
 
 def _proof(equations: Equations, form: str) -> str:
-    """What was proved, as the form has it: a comment where there is one."""
+    """What was proved: a comment in LaTeX and Python, plain lines in text and Markdown."""
     lines = str(equations.prove()).splitlines()
     if form == "markdown":
         lines[0] = markdown_text(lines[0])

@@ -39,10 +39,10 @@ class Finding(NamedTuple):
 
 def doctor(
     clear_cache: Annotated[
-        bool, typer.Option("--clear-cache", help="Remove the compiled functions.")
+        bool, typer.Option("--clear-cache", help="Delete the compiled functions from the cache.")
     ] = False,
 ) -> None:
-    """Say what is installed, which backends work, and where the cache is. Ends with 1 if something fails."""
+    """Show what is installed, which backends work and where the cache is. Exit code 1 if something fails."""
     if clear_cache:
         _clear()
         return
@@ -75,7 +75,7 @@ def _findings() -> Iterator[Finding]:
 
 
 def _found(what: str, find: Callable[[], str]) -> Finding:
-    """Whatever goes wrong in finding something out is what is found."""
+    """A finding; one that fails is reported with its error instead of ending the doctor."""
     try:
         return Finding(what, find())
     except Exception as error:
@@ -86,11 +86,11 @@ def _found(what: str, find: Callable[[], str]) -> Finding:
 
 
 def _packages() -> Iterator[Finding]:
-    """Each requirement with its version; those of an extra, which need not be there, in one line."""
+    """Each required package with its version; the optional packages of each extra on one line."""
     try:
         requirements = metadata.requires("armdyn") or []
     except metadata.PackageNotFoundError:
-        yield Finding("packages", "unknown: armdyn is not installed, only found")
+        yield Finding("packages", "unknown: armdyn runs from source and is not installed")
         return
     extras: dict[str, list[str]] = {}
     for requirement in requirements:
@@ -120,14 +120,14 @@ def _version_of(name: str) -> str | None:
 
 def _processor() -> str:
     size = vector_bytes()
-    return f"{cpu()[0]} ({platform.machine()}), {size // 8} doubles to a register of {8 * size} bits"
+    return f"{cpu()[0]} ({platform.machine()}), registers of {8 * size} bits ({size // 8} doubles)"
 
 
 # ---- backends ----------------------------------------------------------------------------------------------
 
 
 def _tried(what: str) -> str:
-    """Machine code is run in a process of its own: what ends it does not end the doctor. No cache is used."""
+    """Machine code runs in a separate process, so that a crash does not end the doctor; without the cache."""
     if what == "evaluator":
         trial(what)
         return "works"
@@ -152,7 +152,7 @@ def _tried(what: str) -> str:
 
 
 def trial(what: str) -> None:
-    """Torques of a small arm by one backend, in double and single precision, against the evaluator's."""
+    """Compare torques of a small arm by one backend, in double and single precision, with the evaluator's."""
     robot = Robot.load("planar")
     rows = 20_000 if what == "parallel" else 20
     inputs = np.random.default_rng(1).uniform(-1, 1, (3, rows, robot.n))
@@ -175,7 +175,7 @@ def trial(what: str) -> None:
 def _check(what: str, found: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
     error = float(np.abs(found - expected).max() / np.abs(expected).max())
     if not error <= tolerance:
-        raise ArmdynError(f"{what}: off by {error:.1e} of the largest")
+        raise ArmdynError(f"{what}: relative error {error:.1e}")
 
 
 # ---- cache -------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def _cache() -> Iterator[Finding]:
     held = f"{state.files} files, {_megabytes(state.size)} of at most {_megabytes(state.bound)}"
     yield Finding("cache", f"{state.folder}, {held}")
     if state.problem:
-        yield Finding("cache use", f"FAILS: {state.problem}; every process compiles anew", False)
+        yield Finding("cache use", f"FAILS: {state.problem}; each process compiles its functions", False)
     elif not state.bound:
         yield Finding("cache use", "nothing is kept: ARMDYN_CACHE_SIZE is 0")
     else:

@@ -17,7 +17,7 @@ from armdyn.kernels.c import c_source, identifier
 
 def export_c(
     robot: RobotArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to, made if need be.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; created if missing.")],
     functions: Annotated[
         str, typer.Option(help="Functions, separated by commas, or 'all'.")
     ] = "inverse_dynamics",
@@ -43,11 +43,11 @@ def export_c(
 
 
 def _check_folder(output: Path, robot: str) -> None:
-    """Refuse, before the work begins, a folder that cannot be made or in which the robot file may be lost."""
+    """Refuse, before the work begins, a folder that cannot be made or where the robot file would be lost."""
     if output.exists() and not output.is_dir():
-        raise ArmdynError(f"--output: cannot write to '{output}': it is no folder")
+        raise ArmdynError(f"--output: cannot write to '{output}': it is not a folder")
     if not output.parent.is_dir():
         raise ArmdynError(f"--output: cannot write to '{output}': there is no folder '{output.parent}'")
     for path in output.glob("*.[ch]"):
         if is_read(path, robot):
-            raise ArmdynError(f"--output: '{path}' is the file that is read; give another folder")
+            raise ArmdynError(f"--output: '{path}' is also an input; choose another folder")

@@ -1,4 +1,4 @@
-"""What happens around a verb: streams that may be closed, errors in one line, exit codes."""
+"""What happens around a command: closed streams, errors in one line, exit codes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from armdyn.expression import ArmdynError
 from armdyn.model import PhysicsWarning
 from armdyn.output import one_line
 
-# click lies inside newer releases of typer and beside older ones.
+# Newer releases of typer include click; older ones import it.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
 class Verb(TyperCommand):
     """A verb whose errors name its options.
 
-    The library writes of its arguments as "name: …" at the beginning of a message or as "name=" in it, and a
-    verb's parameters are called as the arguments they become: `q0` for `--from`.
+    Messages of the library name an argument as "name: …" at the beginning or as "name=" later on. A verb's
+    parameters have the names of the arguments they are passed to (`q0` for `--from`), so they can be
+    replaced.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -37,7 +38,7 @@ class Verb(TyperCommand):
 
 
 def _in_options(text: str, parameters: Iterable[Any]) -> str:
-    """The message with options in the places of arguments."""
+    """The message with the names of arguments replaced by those of options."""
     options = {x.name: max(x.opts, key=len) for x in parameters if x.param_type_name == "option"}
 
     def option(found: re.Match[str]) -> str:
@@ -48,21 +49,21 @@ def _in_options(text: str, parameters: Iterable[Any]) -> str:
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> int:
-    """Run a verb; the exit code. A wrong input is one line on stderr, not a traceback."""
+    """Run a verb and return the exit code. A wrong input is one line on stderr, not a traceback."""
     _open_streams()
     try:
         try:
             return _invoke(app, list(arguments))
         finally:
-            sys.stdout.flush()  # here, where what goes wrong is still told in one line
+            sys.stdout.flush()  # here, where an error is still caught
     except ArmdynError as error:
         return _complain(str(error))
     except _UsageError as error:
         return _explain(error)
-    except BrokenPipeError:  # whoever reads has seen enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         _print_no_more(sys.stdout)
         return 0
-    except OSError as error:  # what is printed goes to a full disk
+    except OSError as error:  # stdout is a file on a full disk, say
         _print_no_more(sys.stdout)
         return _complain(str(error))
     except MemoryError:
@@ -82,23 +83,23 @@ def _invoke(app: typer.Typer, arguments: list[str]) -> int:
 
 
 def _open_streams() -> None:
-    """A stream that was closed leads nowhere: else the next file opened would take its place."""
+    """Open closed streams on the null device; otherwise the next file opened would take their place."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without a sign such as ² shows a question mark
+        sys.stdout.reconfigure(errors="replace")  # "?" for what the terminal lacks, such as ²
 
 
 @contextmanager
 def _one_line_warnings() -> Iterator[None]:
-    """Warnings are one line each, without the place in the program that they come from."""
+    """Show each warning as one line, without file name and line number."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         _tell(f"warning: {message}")
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PhysicsWarning)  # `show` says what looks wrong
+        warnings.simplefilter("ignore", PhysicsWarning)  # `armdyn show` lists them
         warnings.showwarning = show
         yield
 
@@ -117,12 +118,12 @@ def _tell(text: str) -> None:
 
 
 def _print_no_more(stream: TextIO) -> None:
-    """What is left in the buffer goes nowhere, instead of failing again when Python ends."""
+    """Send the rest of the buffer to the null device, so that it does not fail again when Python ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _explain(error: Any) -> int:
-    """What is wrong with the command itself, and where its options are listed; without a verb, the verbs."""
+    """Say what is wrong with the command line and how to see its options; without a verb, list the verbs."""
     context, text = error.ctx, error.format_message()
     if context is None:
         return _complain(text.rstrip("."))

@@ -68,7 +68,7 @@ def simulate(
     trajectory: Annotated[
         Path | None, typer.Option(help="What the controller follows: a motion in a file.")
     ] = None,
-    target: Annotated[str | None, typer.Option("--to", help="Or a posture it goes to.")] = None,
+    target: Annotated[str | None, typer.Option("--to", help="Or the posture it moves to.")] = None,
     stiffness: Annotated[str | None, typer.Option(help="K_P, one number or one for each joint.")] = None,
     damping: Annotated[str | None, typer.Option(help="K_D, one number or one for each joint.")] = None,
     saturated: Annotated[
@@ -78,16 +78,16 @@ def simulate(
     method: Annotated[
         Method,
         typer.Option(
-            help="Adaptive steps, or compiled fixed ones of fourth order; with dry friction these are of "
-            "first order where a joint stops, starts or turns round."
+            help="Adaptive steps, or compiled fixed steps of fourth order. With dry friction fixed steps "
+            "are of first order where a joint stops, starts or reverses."
         ),
     ] = Method.adaptive,
     step: Annotated[float, typer.Option(help="Time between samples; of rk4, also its step [s].")] = 1e-3,
     limits: Annotated[
-        AtLimits, typer.Option(help="Where a joint passes a limit of its position: say so, stop, or neither.")
+        AtLimits, typer.Option(help="When a joint passes a position limit: warn, stop there, or ignore it.")
     ] = AtLimits.warn,
     max_steps: Annotated[
-        int | None, typer.Option(help="Adaptive steps at most; default: 50 000 and 20 000 a second.")
+        int | None, typer.Option(help="Most adaptive steps; default: 50 000 plus 20 000 per second.")
     ] = None,
     rotors: RotorsOption = None,
 ) -> None:
@@ -158,7 +158,7 @@ def _plan(robot: Robot, torque: str | None) -> _Plan:
 
 
 def _torque_file(torque: str | None) -> str | None:
-    """The file that --torque names, None where it gives numbers."""
+    """The file that --torque names; None if it gives numbers."""
     return torque.strip() if torque is not None and torque.strip().lower().endswith(".csv") else None
 
 

@@ -10,15 +10,15 @@ from armdyn.expression import ZERO, Expression
 from armdyn.model.vector import Vector, vector
 
 _LONGEST_ROOT = 1000
-_STEPS = 2**60  # of the net of rational directions: they are 1e-18 apart
+_STEPS = 2**60  # rational directions on a grid with a spacing of 1e-18
 
 
 def unit_vector(entries: Sequence[Expression]) -> Vector:
-    """The vector divided by its length; its squares sum up to a rational number that is not zero.
+    """The vector divided by its length. The sum of its squares must be a rational number other than zero.
 
-    Where the length is a root of a long number (a unit vector given in 16 digits has such a length, by
-    rounding) dividing by it would drag the root through all equations. The nearest direction with rational
-    entries takes its place: of length one exactly, and closer than any double can tell.
+    Where the length is the root of a long number, as for a unit vector given in 16 digits, dividing by it
+    would carry the root through all equations. Then the nearest direction with rational entries is taken: its
+    length is exactly one, and no double can tell it from the one given.
     """
     squares = sum((x * x for x in entries), ZERO)
     length = squares.sqrt()

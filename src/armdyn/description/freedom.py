@@ -1,8 +1,8 @@
-"""What the parts of a robot can do, found at a few states drawn at random: how links move, what joints drive.
+"""How links can move and which joints move no inertia, found numerically at a few random states.
 
-Decides what of a description matters: on a planar arm only the moment about the common axis does. Symbols
-without a value are given one at random too. A few states are enough: what vanishes at them vanishes at all,
-but for states of measure zero.
+This decides which numbers of a description matter: on a planar arm only the moment about the common axis
+does. Symbols without a value get random values too. A few states are enough: with probability one, a term
+that is zero at all of them is zero everywhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from armdyn.model.mechanism import FIXED_BASE, Body, Converter, Mechanism, lower
 from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import ZERO3, Vector, add, apply, apply_transposed, cross
 
-MOST_JOINTS = 100  # whose inertia matrix is looked at
+MOST_JOINTS = 100  # the inertia matrix is not checked beyond
 _STATES = 4
 _SMALL = 1e-9
 _SINGULAR = 1e-12
@@ -26,11 +26,11 @@ _SINGULAR = 1e-12
 
 @dataclass(frozen=True)
 class Freedom:
-    """How a link moves: the span of its angular velocities, link axes, and whether its mass is felt."""
+    """How a link moves: the span of its angular velocities in link axes, and whether its mass matters."""
 
     axes: np.ndarray  # (3, k): unit vectors that span all its angular velocities
     com_moves: bool
-    com_on_axis: bool  # its own joint turns and leaves the centre of mass where it is
+    com_on_axis: bool  # its own joint turns about an axis through the centre of mass
 
     @property
     def turns(self) -> bool:
@@ -38,11 +38,11 @@ class Freedom:
 
     @property
     def feels_one_moment(self) -> bool:
-        """Whether at most one entry of the tensor, about a fixed axis, is felt in this motion."""
+        """Whether the link turns about at most one fixed axis, so that at most one moment matters."""
         return bool(self.axes.shape[1] <= 1)
 
     def only_needs(self, tensor: np.ndarray) -> bool:
-        """Whether the tensor is nothing but the one moment this motion feels, or one it does not feel."""
+        """Whether the tensor is only the one moment that matters; any one, if the link does not turn."""
         if not self.feels_one_moment:
             return False
         if not self.turns:
@@ -53,7 +53,7 @@ class Freedom:
 
 
 def in_numbers(model: RobotModel) -> tuple[Mechanism, Converter]:
-    """The robot over floats, and what made it so; free symbols have a value drawn at random."""
+    """The robot over floats and the conversion to them; free symbols get random values."""
     rng = random.Random(1)
     free = {name: rng.uniform(0.5, 1.5) for name, value in model.symbols if value is None}
     values = model.values | free
@@ -84,7 +84,7 @@ def freedoms(model: RobotModel, mechanism: Mechanism, convert: Converter) -> dic
 
 
 def joints_without_inertia(model: RobotModel, mechanism: Mechanism) -> list[str]:
-    """The links whose joints, alone or together, move without any inertia: B is singular everywhere."""
+    """The links whose joints, alone or together, move no inertia, so that B is singular everywhere."""
     if model.n > MOST_JOINTS:
         return []
     names: set[str] = set()
@@ -97,7 +97,7 @@ def joints_without_inertia(model: RobotModel, mechanism: Mechanism) -> list[str]
 
 
 def _without_inertia(mechanism: Mechanism, q: list[float]) -> list[int]:
-    """The joints with nothing but rounding on the diagonal of B; else those of a singular combination."""
+    """The joints whose diagonal entry of B is rounding error; if none, those of a singular combination."""
     carried = composites_about_joints(mechanism, joint_frames(mechanism, q))
     largest = [
         body.mass if joint.joint == "prismatic" else body.tensor[0] + body.tensor[3] + body.tensor[5]

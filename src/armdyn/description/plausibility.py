@@ -1,4 +1,4 @@
-"""What can be computed with but looks wrong: impossible bodies, degrees, millimetres, forgotten inertia."""
+"""What is valid but looks wrong: impossible bodies, degrees, millimetres, forgotten inertia."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST = 20.0  # m, of a link; cranes are built of shorter ones
 LONGEST_STROKE = 100.0  # m, of a sliding joint; tracks are long
 FURTHEST_TURN = 15.0  # rad, of a turning joint; cables allow two turns and a bit
 GYRATION = 10.0  # radius of gyration, in lengths of the link
-SHORTEST = 1.0  # m, what a link is taken to measure at least
+SHORTEST = 1.0  # m: shorter links count as this long
 
 
 def physics_warnings(model: RobotModel) -> list[str]:
@@ -32,7 +32,7 @@ def physics_warnings(model: RobotModel) -> list[str]:
             freedom = freedoms(model, mechanism, convert)
             unmoved = joints_without_inertia(model, mechanism)
     except (ArithmeticError, ExpressionError, np.linalg.LinAlgError):
-        pass  # numbers that overflow: not for here to say
+        pass  # numbers that overflow are refused elsewhere
     found = list(impossible_bodies(model))
     for link in model.links:
         problems = [*_body_problems(model, link, bodies[link.name], freedom.get(link.name))]
@@ -43,7 +43,7 @@ def physics_warnings(model: RobotModel) -> list[str]:
     found += _forgotten_tensors(model, bodies, freedom, unmoved)
     if unmoved:
         whose = "its joint moves" if len(unmoved) == 1 else "their joints move"
-        reason = "no mass, tensor or rotor resists a torque there"
+        reason = "no mass, inertia or rotor resists a torque there"
         found.append(f"{_where([(quoted(name), 0.0) for name in unmoved])}: {whose} no inertia: {reason}")
     return found
 
@@ -66,9 +66,9 @@ def _body_problems(model: RobotModel, link: Link, body: Central, freedom: Freedo
 
 
 def _is_one_moment(model: RobotModel, body: Central, freedom: Freedom) -> bool:
-    """Whether the one moment that matters was given and no other, as for the arms of textbooks.
+    """Whether only the one moment that matters was given, as for the arms of textbooks.
 
-    A payload adds to the others too; then it is enough that they do not matter.
+    A payload adds to the other moments too; it is then enough that they do not matter.
     """
     return freedom.feels_one_moment if model.derived else freedom.only_needs(body.matrix)
 
@@ -78,8 +78,8 @@ def _forgotten_tensors(
 ) -> Iterator[str]:
     """Bodies that turn and have mass but no tensor, where a point mass cannot be meant.
 
-    On the axis of its own joint a point would not feel the joint at all; and where two other links have
-    tensors, this one has been left out.
+    A point on the axis of its own joint would add nothing to that joint's inertia. And where two other links
+    have tensors, this one was probably forgotten.
     """
     turning = [link for link in model.moving if link.name in freedom and freedom[link.name].turns]
     with_tensor = sum(not bodies[link.name].is_zero for link in turning)
@@ -117,7 +117,7 @@ def _degrees(model: RobotModel) -> Iterator[str]:
 
 
 def _angles(model: RobotModel, transforms: Iterable[Transform]) -> Iterator[float]:
-    """The sizes of the angles in orientations that are plain numbers, symbols by their values."""
+    """The magnitudes of the angles that are written without pi, with the values of their symbols."""
     for x in (x for T in transforms for row in T.R for x in row):
         for atom in Expression.of(x).atoms():
             if atom.kind in ("cos", "sin") and atom.argument is not None:
@@ -127,7 +127,7 @@ def _angles(model: RobotModel, transforms: Iterable[Transform]) -> Iterator[floa
 
 
 def _farthest(model: RobotModel, link: Link) -> float:
-    """The limit of position farthest from zero; what is written with pi is no misread unit."""
+    """The position limit farthest from zero; limits written with pi are not degrees."""
     limits = [x.substitute(model.exact_values).number for x in link.limits.position or ()]
     return max((abs(float(x)) for x in limits if x is not None), default=0.0)
 
@@ -166,7 +166,7 @@ def _millimetres(model: RobotModel, bodies: dict[str, Central]) -> Iterator[str]
 
 
 def _length(model: RobotModel, p: Vector) -> float:
-    """The length of a vector; 0 while a symbol in it is free."""
+    """The length of a vector; 0 if a symbol in it has no value."""
     entries = [model.value(x) for x in p]
     return math.hypot(*(x for x in entries if x is not None)) if None not in entries else 0.0
 

@@ -55,7 +55,7 @@ def load(robot: str | Path) -> RobotModel:
 
 
 def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotModel:
-    """A robot from a table with the keys of the robot file; what looks wrong in it is warned of."""
+    """A robot from a table with the keys of the robot file, with a warning for what looks wrong in it."""
     level = 4  # the caller of Robot.load
     if source is None:
         level = 3  # the caller of Robot.from_dict
@@ -117,7 +117,7 @@ def _symbols(table: Mapping[str, Any], source: str) -> Symbols:
 def _link_readers(entries: Sequence[object], top: Reader) -> list[tuple[Reader, str, str]]:
     """The links' tables with their names and parents.
 
-    Names, parents and carriers are looked at before all else: what is missing elsewhere may depend on them.
+    Names, parents and carriers are checked first, because other messages depend on them.
     """
     found: list[tuple[Reader, str, str]] = []
     carriers = []

@@ -17,8 +17,7 @@ from armdyn.expression import ExpressionError, rational
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 16
 
-# Strings and comments, also those that do not end: nothing in them is structure. Possessive, so that no text
-# takes more than one pass.
+# Strings and comments, closed or not, hold no structure. Possessive quantifiers: one pass for any text.
 _OPAQUE = re.compile(
     r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)'
     r"|'''(?:[^']|'(?!''))*+(?:'''|\Z)"
@@ -74,7 +73,7 @@ def _too_deep(text: str) -> bool:
 
 
 def _number(text: str) -> Any:
-    """A decimal as an exact rational; what is none is kept, so that its key can be named."""
+    """A decimal as an exact rational; others (nan, 1e999) are kept as text, to be refused with their key."""
     try:
         return rational(text)
     except ExpressionError:

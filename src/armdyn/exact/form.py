@@ -62,7 +62,7 @@ class Form:
         return self.map(lambda a: Poly(a.ring, a.p * g))
 
     def __add__(self, other: Any) -> Any:
-        """Another form's sum is a form; with a text or a number it is an `Entry`, multiplied out."""
+        """The sum: with another form a form; with a text or a number an `Entry`, multiplied out."""
         if isinstance(other, int) and other == 0:
             return self
         if not isinstance(other, Form) or other.basis is not self.basis:
@@ -82,7 +82,7 @@ class Form:
         return self.map(lambda a: -a)
 
     def __sub__(self, other: Any) -> Any:
-        """What is left of the entry when another, or a text, is taken away: zero where they agree."""
+        """The difference from another entry or a text, zero if they agree."""
         return self + (-other) if isinstance(other, Form) else self._entry - other
 
     def __rsub__(self, other: Any) -> Any:
@@ -185,12 +185,12 @@ class Entry:
 def _sum(a: Poly, b: Poly) -> Poly:
     both = _in_one_ring(a, b)
     if both is None:
-        raise ArmdynError("these entries are of robots with different symbols and have no sum")
+        raise ArmdynError("entries of robots with different symbols cannot be added or subtracted")
     return both[0] + both[1]
 
 
 def _in_one_ring(a: Poly, b: Poly) -> tuple[Poly, Poly] | None:
-    """Both in the ring of the one that has the generators of the other."""
+    """Both polynomials in one ring: that of the one which has all generators of the other."""
     if set(b.ring.names) <= set(a.ring.names):
         return a, a.ring.include(b)
     return (b.ring.include(a), b) if set(a.ring.names) <= set(b.ring.names) else None

@@ -81,7 +81,7 @@ def sympy_source(equations: ClosedForm) -> str:
 
 
 def _variables(symbols: list[str], taken: set[str]) -> dict[str, str]:
-    """A variable of the script for each symbol: its name, longer where that is taken."""
+    """A variable of the script for each symbol: its name, made longer where that name is taken."""
     found: dict[str, str] = {}
     for name in symbols:
         variable = name

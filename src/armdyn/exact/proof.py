@@ -48,7 +48,7 @@ def prove(equations: ClosedForm) -> Proof:
         ("B' - 2C is skew-symmetric, entry by entry", _skew),
         ("Y pi is the model, column by column, with Y from Newton-Euler's backward pass", _regressor),
     ]
-    check_proved(equations.terms)  # known in a fraction of the time, and small where the rest is
+    check_proved(equations.terms)  # a fast check: if these are small, the rest is too
     statements = []
     for text, check in checks:
         start = perf_counter()

@@ -1,7 +1,7 @@
 """Where the diagonal rotor model is exact: z_mᵀω of the link that carries the motor (section 4 of 002).
 
-Whether it is zero is decided by numbers at random postures, speeds and values of the symbols, which takes no
-time for any number of joints; its formula is made only where few joints lie below the carrier.
+Whether it is zero is decided numerically at random postures, speeds and values of the symbols, which is fast
+for any number of joints. Its formula is made only where few joints lie between the base and the carrier.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _speed(basis: Basis, i: int, couples: bool) -> Entry:
 
 
 def _turning(mechanism: Mechanism, i: int) -> Mechanism:
-    """What turns the carrier of rotor i: the bodies up to it, all at one point."""
+    """Bodies up to the carrier of rotor i, without lengths, which do not change how it turns."""
     rotor = mechanism.rotors[i]
     bodies = mechanism.bodies[: rotor.carrier + 1]
     return replace(

@@ -1,9 +1,9 @@
 """Expressions as floating-point numbers, right to a few units in the last place also where terms cancel.
 
-A sum is first taken in floats. Where its terms cancel or leave the range of floats it is taken anew in exact
-fractions: symbols are the numbers they are written as, and only irrational atoms (pi, roots, cosines and
-sines) stay floats, each product of them with one exact coefficient. Where these cancel too, more digits of
-them are used: sin(x)**16 is a polynomial in cos(x) here, and tiny beside its terms.
+A sum is first taken in floats. Where its terms cancel or overflow it is taken again in exact fractions:
+symbols are the decimals they are written as, and only irrational atoms (pi, roots, cosines and sines) stay
+floats, each product of them with one exact coefficient. Where these cancel too, they are computed to more
+digits: sin(x)**16, say, is kept as a polynomial in cos(x) and is tiny compared with its terms.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from armdyn.expression.terms import Atom, Monomial
 if TYPE_CHECKING:
     from armdyn.expression.expression import Expression
 
-_CANCELLED = 4.0  # terms this much larger together than their sum
+_CANCELLED = 4.0  # cancellation: the magnitudes of the terms over their sum
 _CANCELLED_BADLY = 1000.0
 _DIGITS = (50, 200, 800)
 _TINY, _HUGE = 1e-250, 1e250
@@ -90,7 +90,7 @@ class Evaluation:
         return total
 
     def _with_digits(self, x: Expression) -> float:
-        """In as many digits as it takes to see what irrational terms leave of one another."""
+        """The sum in as many digits as the cancellation of its irrational terms needs."""
         import mpmath  # comes with SymPy; hardly ever needed
 
         for digits in _DIGITS:
@@ -128,7 +128,7 @@ class Evaluation:
         return functions[atom.kind](x) if atom.kind in functions else 1 / x
 
     def _small_enough(self, x: Expression) -> bool:
-        """Whether a common denominator of all terms has a size that is computed with at once."""
+        """Whether the common denominator of all terms is short enough for exact fractions."""
         largest: dict[Atom, int] = {}
         for monomial, _ in x.terms:
             for atom, exponent in monomial:
@@ -196,7 +196,7 @@ class Evaluation:
 
 
 def _decimal(x: Any) -> Fraction | None:
-    """The number a Python number is written as: 0.1 is one tenth."""
+    """A Python number as the decimal it is written as: 0.1 is one tenth."""
     if isinstance(x, Integral):
         return Fraction(int(x))
     return Fraction(repr(float(x))) if math.isfinite(x) else None

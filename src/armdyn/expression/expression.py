@@ -25,9 +25,9 @@ from armdyn.expression.terms import Atom, Monomial, added, inverted, multiplied,
 from armdyn.expression.text import terms_text
 from armdyn.expression.work import MAX_BITS, charge
 
-_FACTORING = 200  # what looking for the factors of a long number costs, in products of terms
+_FACTORING = 200  # cost of factoring a long number, in products of terms
 _MAX_POWER_OF_TEN = 1000
-_SHORT = 10**40  # a factor that makes no number long
+_SHORT = 10**40  # factors below this keep numbers short
 
 
 class Expression:
@@ -226,7 +226,7 @@ class Expression:
 
 
 def _shown(x: object) -> str:
-    """What was found, unless Python cannot write it: a list with an integer of 10 000 digits."""
+    """The value as text, or its type where Python cannot print it."""
     try:
         return repr(x)
     except ValueError:
@@ -293,7 +293,7 @@ def square_part(n: int) -> tuple[int, list[int]]:
 
 @cache
 def _primes() -> tuple[int, ...]:
-    """Those below 10 000."""
+    """The primes below 10 000."""
     sieve = [True] * 10_000
     for p in range(2, 100):
         if sieve[p]:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from armdyn.expression.expression import Expression
 
 _KIND_ORDER = {kind: i for i, kind in enumerate(("pi", "sqrt", "symbol", "cos", "sin", "abs", "inverse"))}
-_BITS_PER_PRODUCT = 256  # a product of longer numbers counts as several,
-_ATOMS_PER_PRODUCT = 3  # and one of longer monomials
+_BITS_PER_PRODUCT = 256  # products of longer numbers count several times,
+_ATOMS_PER_PRODUCT = 3  # and so do those of longer monomials
 
 Monomial = tuple[tuple["Atom", int], ...]
 Terms = dict[Monomial, Fraction]
@@ -31,11 +31,11 @@ class Atom:
 
     kind: str
     name: str
-    argument: Expression | None = field(default=None, compare=False)  # `name` says it all
+    argument: Expression | None = field(default=None, compare=False)  # a symbol or pi, given by `name`
 
     @staticmethod
     def of(kind: str, argument: Expression) -> Atom:
-        """A function of an expression that is not too large to be inside of one."""
+        """A function of an expression; refused if the expression is too large or too deep."""
         depth = 1 + max((atom.depth for atom in argument.atoms()), default=0)
         if depth > MAX_DEPTH:
             raise TooLargeError(f"too large: functions inside functions, more than {MAX_DEPTH} deep")
@@ -50,7 +50,7 @@ class Atom:
 
     @cached_property
     def depth(self) -> int:
-        """How many functions are inside one another here."""
+        """How deep functions are nested."""
         if self.argument is None:
             return 0
         return 1 + max((atom.depth for atom in self.argument.atoms()), default=0)
@@ -62,7 +62,7 @@ class Atom:
 
 
 def added(*sums: Iterable[tuple[Monomial, Fraction]]) -> Terms:
-    """The sum of sums: equal monomials come together."""
+    """The sum; coefficients of equal monomials are added."""
     total: Terms = {}
     for terms in sums:
         for monomial, coefficient in terms:
@@ -97,7 +97,7 @@ def inverted(monomial: Monomial, coefficient: Fraction) -> Terms:
 
 
 def normal_form(exponents: Mapping[Atom, int], coefficient: Fraction) -> Terms:
-    """A product of powers of atoms: bound ones stay below their square, the rest is multiplied out."""
+    """A product of powers of atoms in normal form, without squares of roots, sines and absolute values."""
     kept: list[tuple[Atom, int]] = []
     factors: list[Mapping[Monomial, Fraction]] = []
     for atom, e in exponents.items():

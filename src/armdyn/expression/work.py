@@ -1,4 +1,4 @@
-"""How much multiplying out may cost: counted while it is done, so that no text can ask for too much."""
+"""A bound on multiplying out, counted while it is done, so that a short text cannot ask for too much."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from armdyn.expression.errors import ExpressionError
 MAX_PRODUCTS = 100_000  # of terms, in one multiplication outside of any limit: below a second
 MAX_BITS = 14_000  # of a numerator or denominator: Python prints no longer ones
 MAX_EXPONENT = 32
-MAX_DEPTH = 32  # functions inside functions
-MAX_SIZE = 20_000  # characters of what a function is taken of
+MAX_DEPTH = 32  # levels of functions inside functions
+MAX_SIZE = 20_000  # characters of a function's argument
 
 
 class TooLargeError(ExpressionError):
-    """Multiplied out, an expression is too large."""
+    """An expression is too large when multiplied out."""
 
 
 @dataclass
@@ -32,9 +32,9 @@ _budget: ContextVar[_Budget | None] = ContextVar("armdyn_expression_budget", def
 
 @contextmanager
 def limited(products: int) -> Iterator[None]:
-    """Within the block all multiplications together may take so many products of terms.
+    """Bound the products of terms that all multiplications in the block may take together.
 
-    They count in an outer block too.
+    They also count towards the bound of an outer block.
     """
     token = _budget.set(_Budget(products, products, _budget.get()))
     try:
@@ -44,7 +44,7 @@ def limited(products: int) -> Iterator[None]:
 
 
 def charge(products: int) -> None:
-    """Take products of terms, before they are made, from what is left."""
+    """Count products of terms, before they are made, and refuse them beyond the bound."""
     budget = _budget.get()
     if budget is None and products > MAX_PRODUCTS:
         _refuse(MAX_PRODUCTS)

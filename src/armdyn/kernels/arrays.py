@@ -29,7 +29,7 @@ class Table(Protocol):
 
 
 Floats: TypeAlias = NDArray[np.floating[Any]]
-Scalars: TypeAlias = Floats | np.floating[Any]  # one number for one state
+Scalars: TypeAlias = Floats | np.floating[Any]  # a scalar for a single state
 _Array: TypeAlias = NDArray[np.floating[Any] | np.integer[Any]]
 _Row: TypeAlias = Sequence[float] | _Array
 Numbers: TypeAlias = _Row | Sequence[_Row] | Sequence[Sequence[_Row]] | Table
@@ -53,7 +53,7 @@ def real_array(
 
 
 def _converted(x: Any) -> NDArray[Any]:
-    """The array; an exception whose text says what was found instead of numbers."""
+    """`x` as an array; raises an exception whose text says what was found instead of numbers."""
     if isinstance(x, list | tuple):
         _check_entries(x)
         try:
@@ -71,7 +71,7 @@ def _converted(x: Any) -> NDArray[Any]:
 
 
 def _is_plain(kind: type) -> bool:
-    """An array that is nothing but its numbers: no mask, no units or other arithmetic of its own."""
+    """Whether it is a plain array, not a subclass with a mask, units or arithmetic of its own."""
     if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
         return False
     return kind.__array_ufunc__ is np.ndarray.__array_ufunc__
@@ -117,7 +117,7 @@ def _dtype_text(dtype: np.dtype[Any]) -> str:
         "O": "objects",
     }
     if dtype.kind == "f":
-        return f"{dtype} numbers; at most 64 bits are computed with"
+        return f"{dtype} numbers; at most 64 bits are supported"
     return f"{words[dtype.kind]} ({dtype})" if dtype.kind in words else f"{dtype}"
 
 

@@ -27,12 +27,12 @@ _KEYWORDS = """
     and bitand bitor catch class compl delete export friend mutable namespace new not operator or private
     protected public template this throw try typename using virtual xor
     main test
-"""  # of C, of later C and C++, and what the test program is called
+"""  # C, later C and C++, and the names of the test program
 _HEADERS = """
     assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg
     stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype
     aux con nul prn
-"""  # NAME.h would hide the library's; the last are no names of files on Windows
+"""  # NAME.h would hide a standard header; the last line cannot name files on Windows
 _TAKEN = frozenset(f"{_KEYWORDS} {_HEADERS}".split())
 _LONGEST = 48  # characters of a prefix: it begins the names of files and functions
 _UNITS = {
@@ -72,7 +72,7 @@ class CSource:
     prefix: str
 
     def write(self, folder: Path) -> list[Path]:
-        """Three files, all or none, in a folder that is made if only it is missing."""
+        """Write three files, all or none. The folder is created if its parent exists."""
         made = not folder.exists()
         try:
             folder.mkdir(exist_ok=True)
@@ -95,7 +95,7 @@ class CSource:
 def identifier(text: str) -> str:
     """A C identifier from any name."""
     found = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_").lower()[:_LONGEST].rstrip("_") or "robot"
-    device = re.fullmatch("(com|lpt)[0-9]", found)  # no names of files on Windows either
+    device = re.fullmatch("(com|lpt)[0-9]", found)  # cannot name files on Windows either
     return f"robot_{found}" if found[0].isdigit() or found in _TAKEN or device else found
 
 
@@ -121,15 +121,13 @@ def _provenance(title: str, joints: Sequence[str], scalar: str, version: str) ->
 
 
 def commented(text: str) -> str:
-    """A text as it goes into a comment, which it must not end: a line of its own, without what C takes there
-    for something else: joined lines, trigraphs, the ends of comments.
-    """
+    """A text as one line of a C comment, without what could end it: joined lines, trigraphs, "*/"."""
     line = one_line(text).replace("\\", "/")
     return re.sub(r"\?(?=\?)|\*(?=/)|/(?=\*)", r"\g<0> ", line)
 
 
 def _check_constants(name: str, program: Program, scalar: str) -> None:
-    """C has no way to write what is beyond the numbers of a type."""
+    """Refuse constants that overflow the type: C cannot write them."""
     for node in program.nodes:
         if node[0] == "const" and not _fits(node[1], scalar):
             raise ArmdynError(f"{name}: the constant {node[1]!r} cannot be written as a {scalar} of C")

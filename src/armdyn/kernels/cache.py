@@ -1,10 +1,10 @@
 """Object code on disk: made once per program, processor and version.
 
-A file is named by a digest of all it depends on, and carries a checksum. A damaged, foreign or unreadable
-one is ignored and made again; files appear whole or not at all, so processes may share the folder; a folder
-that cannot be written costs only time. The checksum has no secret: what keeps other people's code out is that
-only files are read that nobody else can have written (`trust`). Where others could, nothing is read or kept,
-and a warning says so, once.
+A file is named by a digest of all it depends on, and carries a checksum. A damaged, foreign or unreadable one
+is ignored and made again. Files appear whole or not at all, so processes may share the folder. A folder that
+cannot be written costs only time. The checksum is not secret, so it does not keep other people's code out:
+only files that no other user can have written are read (`trust`). Where another user could have, nothing is
+read or kept, and one warning says so.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from armdyn.kernels.cache_size import entries, keep_within_bound, remove, size_b
 from armdyn.kernels.trust import UntrustedError, check_folder, make_folder, read_own
 
 _MAGIC = b"armdyn object 1\n"
-_told: set[Path] = set()  # folders of which a warning has been given
+_told: set[Path] = set()  # folders that have been warned of
 
 
 class CacheWarning(UserWarning):
-    """Compiled code is not read from the cache, because others could have put it there."""
+    """The cache is not used, because other users could have put code there."""
 
 
 def cache_folder() -> Path:
@@ -80,7 +80,7 @@ def read(key: str) -> bytes | None:
     if hashlib.sha256(key.encode() + code).digest() != content[len(_MAGIC) : head]:
         return None
     with contextlib.suppress(OSError):
-        os.utime(folder / f"{key}.o")  # used just now: goes last
+        os.utime(folder / f"{key}.o")  # mark as used just now, to be removed last
     return code
 
 
@@ -94,7 +94,7 @@ def write(key: str, code: bytes) -> None:
         try:
             check_folder(folder)
             make_folder(folder)
-            check_folder(folder)  # others may have been first
+            check_folder(folder)  # another user may have made it first
         except UntrustedError as reason:
             _say_once(folder, reason)
             return
@@ -116,30 +116,30 @@ def _put(path: Path, content: bytes) -> None:
 def _say_once(folder: Path, reason: UntrustedError) -> None:
     if folder not in _told:
         _told.add(folder)
-        text = f"{reason}: functions are compiled anew; $ARMDYN_CACHE may name a folder of your own"
+        text = f"{reason}: the cache is not used; set $ARMDYN_CACHE to a folder that only you can write"
         warnings.warn(text, CacheWarning, stacklevel=2)
 
 
 @dataclass(frozen=True)
 class State:
-    """The cache as it is."""
+    """Where the cache is, how large, and whether it is used."""
 
     folder: Path
     files: int
     size: int  # bytes
     bound: int  # bytes
-    problem: str  # why it is not used; empty where it is
+    problem: str  # why it is not used; empty if it is used
 
 
 def state() -> State:
-    """Where the cache is, how large, and whether it is used."""
+    """The state of the cache."""
     folder = cache_folder()
     found = list(entries(folder))
     return State(folder, len(found), sum(entry.size for entry in found), size_bound(), _problem(folder))
 
 
 def _problem(folder: Path) -> str:
-    """Why nothing can be kept in a folder, found by trying."""
+    """Why a folder cannot be used, found by writing to it; empty if it can."""
     try:
         folder = folder.resolve()
         check_folder(folder)
@@ -152,6 +152,6 @@ def _problem(folder: Path) -> str:
 
 
 def clear() -> tuple[int, int]:
-    """Remove the files of the cache, and nothing else in its folder; how many went, and their size."""
+    """Remove the files of the cache and nothing else in its folder. Returns their number and size."""
     gone = [entry for entry in entries(cache_folder()) if remove(entry)]
     return len(gone), sum(entry.size for entry in gone)

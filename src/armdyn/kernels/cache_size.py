@@ -1,8 +1,8 @@
-"""How large the cache may grow: what was used least recently goes first.
+"""A bound on the size of the cache: files used least recently are removed first.
 
-The folder is looked through when a process first writes to it and again when the process has added so much
-that the bound may be passed; as other processes add too, that is an eighth of the bound at most. Others may
-do the same at the same time: a file that is gone already is no loss.
+A process lists the folder when it first writes to it, and again when it has added so much that the bound may
+be passed: an eighth of the bound at most, since other processes add files too. Several processes may remove
+files at the same time; a file that is gone already is ignored.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from armdyn.expression import ArmdynError
 
 VARIABLE = "ARMDYN_CACHE_SIZE"
 _DEFAULT = 512  # MB
-_LEFT = 0.9  # of the bound, so that not every file that is added makes another go
-_STALE = 3600  # seconds after which a temporary file is nobody's any more
-_NAMES = re.compile(r"[0-9a-f]{64}\.o|\.new[a-z0-9_]{8}")  # what we write; nothing else is ever removed
-_allowance: dict[Path, int] = {}  # bytes this process may add to a folder before it looks again
+_LEFT = 0.9  # of the bound, so that not every new file leads to another cleanup
+_STALE = 3600  # seconds after which a temporary file counts as abandoned
+_NAMES = re.compile(r"[0-9a-f]{64}\.o|\.new[a-z0-9_]{8}")  # our files; no others are removed
+_allowance: dict[Path, int] = {}  # bytes this process may add to a folder before it lists it again
 
 
 class Entry(NamedTuple):
@@ -46,7 +46,7 @@ def size_bound() -> int:
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """The files of ours in a folder."""
+    """The files of the cache in a folder."""
     with contextlib.suppress(OSError), os.scandir(folder) as found:
         for item in found:
             if _NAMES.fullmatch(item.name):
@@ -57,7 +57,7 @@ def entries(folder: Path) -> Iterator[Entry]:
 
 
 def keep_within_bound(folder: Path, added: int) -> None:
-    """To be called after so many bytes have been added to a folder."""
+    """Keep the bound after `added` bytes have been written to a folder."""
     bound = size_bound()
     left = _allowance.get(folder, 0) - added
     if left < 0:
@@ -66,7 +66,7 @@ def keep_within_bound(folder: Path, added: int) -> None:
 
 
 def _shrink(folder: Path, bound: int) -> int:
-    """Remove what is stale and, where there is too much, what was used least recently; the size left."""
+    """Remove abandoned files and, beyond the bound, those used least recently. Returns the size left."""
     now, kept = time.time(), list[Entry]()
     for entry in entries(folder):
         if not entry.is_temporary:
@@ -84,7 +84,7 @@ def _shrink(folder: Path, bound: int) -> int:
 
 
 def remove(entry: Entry) -> bool:
-    """Whether it could be removed."""
+    """Remove a file; whether that worked."""
     try:
         entry.path.unlink()
     except OSError:

@@ -21,9 +21,9 @@ _failures = ctypes.c_int64(0)
 
 
 def failures() -> int:
-    """How often a loop has found no memory: if more often after a call than before, its result is void.
+    """How often a loop could not allocate memory. If it grows during a call, that call's result is invalid.
 
-    The number is one for all gufuncs and threads, so a call may be blamed for another one's failure.
+    All gufuncs and threads share the count, so a call may also fail because of another thread's.
     """
     return _failures.value
 

@@ -44,7 +44,7 @@ class Integrator:
     """Programs and the layout of their columns, compiled when first used.
 
     A state is (arms, layout.state): q, q̇, modes, quadratures, 1 while the arm goes on, the number of steps
-    it has taken, and when the joints watched left their ranges.
+    it has taken, and when the watched joints left their ranges.
     """
 
     def __init__(self, programs: Programs, layout: Layout) -> None:
@@ -114,7 +114,7 @@ class Integrator:
         def part(first: int, last: int) -> None:
             told = {**values, "first": first, "last": last}
             if function((ctypes.c_int64 * len(FIELDS))(*(told[name] for name in FIELDS))):
-                raise MemoryError("integration: no memory to work in")
+                raise MemoryError("integration: not enough memory")
 
         call_on_ranges(part, self._edges(arms, every * len(saved)))
 

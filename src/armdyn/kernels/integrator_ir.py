@@ -77,7 +77,7 @@ def _stage_ir(layout: Layout, lane: Lane, first: bool) -> str:
 
 
 def _finish_ir(layout: Layout, lane: Lane) -> str:
-    """x + h/6 · sum where the new speeds are within the limit; elsewhere x stays and the arm ends."""
+    """x + h/6 · sum where the new speeds are within the limit; elsewhere x stays and the arm stops."""
     code = Code(lane)
     T, n = lane.type, layout.n
     for k in _moving(layout):
@@ -101,9 +101,9 @@ def _finish_ir(layout: Layout, lane: Lane) -> str:
 
 
 def _watch(code: Code, layout: Layout, alive: str) -> str:
-    """Note joints that are out of their ranges after a step, from %x before to %sum after it; who goes on.
+    """Record the joints that leave their ranges in a step from %x to %sum; the mask of arms that go on.
 
-    What is done for a joint that has just left its range is jumped over where none is out of it.
+    The code for a joint that has just left its range is skipped while all joints are within theirs.
     """
     T, mask, constant = code.lane.type, code.lane.mask, code.lane.constant
     if not layout.watch.joints:
@@ -130,7 +130,7 @@ def _watch(code: Code, layout: Layout, alive: str) -> str:
 
 
 def _note(code: Code, layout: Layout, watched: Watched, k: int, out: str) -> None:
-    """When a joint that is out of its range left it first, by a straight line through the step."""
+    """When a joint first left its range, by linear interpolation within the step."""
     T, constant, zero = code.lane.type, code.lane.constant, code.lane.constant(0.0)
     old, new, noted = code.load("%x", watched.joint), code.load("%sum", watched.joint), code.load("%x", k)
     above = code(f"fcmp ogt {T} {new}, {constant(watched.upper)}")

@@ -28,7 +28,7 @@ FIELDS = (
 
 
 class Watched(NamedTuple):
-    """A joint whose position is watched, and between which limits it should stay."""
+    """A joint whose position is watched, and its limits."""
 
     joint: int
     lower: float
@@ -47,10 +47,10 @@ class Watch:
 class Layout:
     """How many columns there are of what.
 
-    State: q, q̇ (n each), modes, quadratures (integrals of rates), then those of the loop's own: 1 while the
-    arm goes on (it has not diverged or been stopped), the number of its steps, and for each joint watched
-    0, or when it first left its range: one more than the steps until then, a part of a step included,
-    negative where it fell below the lower limit. Saved: the same without the loop's own.
+    State: q, q̇ (n each), modes, quadratures (integrals of rates), then the loop's own columns: 1 while the
+    arm goes on (it has not diverged or been stopped), the number of its steps, and for each watched joint 0,
+    or 1 + the number of steps (with a fraction) until it first left its range, negative where it fell below
+    the lower limit. Saved: the same without the loop's own columns.
     """
 
     n: int
@@ -70,7 +70,7 @@ class Layout:
 
     @property
     def passed(self) -> int:
-        """Where the instants at which joints left their ranges begin."""
+        """The first column of the instants at which joints left their ranges."""
         return self.saved + 2
 
     @property

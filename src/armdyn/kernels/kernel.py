@@ -139,7 +139,7 @@ class Kernel:
         if result is None:
             result = gufunc(*inputs) if targets is None else gufunc(*inputs, out=targets)
         if failures() != before:
-            raise MemoryError(f"{self.name}: no memory to work in")
+            raise MemoryError(f"{self.name}: not enough memory")
         return result
 
     def _in_slices(
@@ -150,7 +150,7 @@ class Kernel:
         batch: Shape,
         dtype: np.dtype[Any],
     ) -> Any:
-        """A large batch on several threads; None for what is left to one."""
+        """A large batch on several threads; None if one thread is to do it."""
         if get_threads() == 1 or _overlap(inputs, targets):
             return None
         outputs = self._outputs(targets, batch, dtype)
@@ -176,7 +176,7 @@ class Kernel:
     def _outputs(
         self, targets: Sequence[Any] | None, batch: Shape, dtype: np.dtype[Any]
     ) -> list[np.ndarray] | None:
-        """Arrays to write to; None where the batch is broadcast into larger ones, which NumPy does."""
+        """Arrays to write to; None where `out` is larger than the batch, and NumPy has to broadcast."""
         shapes = [batch + shape for shape in self.outputs]
         given = (None,) * len(shapes) if targets is None else targets
         if any(y is not None and y.shape != shape for y, shape in zip(given, shapes, strict=True)):

@@ -3,8 +3,8 @@
 Rows come with any strides. Whole registers are loaded and transposed where the entries of a row lie side by
 side; otherwise entries are fetched one by one. What is left over after full registers takes the scalar body.
 The floating-point flags are left as they were found: a NaN or a singular row shows in its row, not as a
-warning. A loop has no way to say that something went wrong; where there is no memory for what it works in, it
-leaves the rows alone and counts that in the number `data` points to.
+warning. A loop cannot return an error; if it gets no memory to work in, it leaves the rows alone and adds one
+to the count that `data` points to.
 """
 
 from __future__ import annotations
@@ -234,9 +234,9 @@ ON_THE_STACK = 16 * 1024  # bytes; more might not fit the stack of a thread
 
 
 def workspace_ir(lane: Lane, columns_in: int, columns_out: int, slots: int) -> tuple[list[str], list[str]]:
-    """%in, %out and %scratch in one aligned block, and what gives it back.
+    """%in, %out and %scratch in one aligned block, and the code that frees it.
 
-    Ends in the block %ready; where memory is short it goes to the block %no_memory, which the function has.
+    Ends in the block %ready; without memory it jumps to the function's block %no_memory.
     """
     size = (columns_in + columns_out + slots) * lane.bytes + 64
     small = size <= ON_THE_STACK

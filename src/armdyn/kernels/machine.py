@@ -37,14 +37,14 @@ if hasattr(os, "register_at_fork"):  # a fork waits for a compilation under way:
 
 @cache
 def _llvm() -> Any:
-    """LLVM, made ready when it is first needed: without it the evaluator still works."""
+    """LLVM, imported when it is first needed: without it the evaluator still works."""
     try:
         import llvmlite.binding as llvm
     except (ImportError, OSError) as error:
-        _make_sure_of(_LIBRARY)  # if that is not why
+        _make_sure_of(_LIBRARY)  # raises MemoryError if that is the reason
         raise ArmdynError(
             f"compiled functions need llvmlite, which cannot be imported ({error}); "
-            "armdyn.set_backend('evaluator') does without"
+            "armdyn.set_backend('evaluator') works without it"
         ) from None
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -81,11 +81,11 @@ def toolchain() -> str:
 
 
 def _make_sure_of(size: int) -> None:
-    """MemoryError unless there is room for LLVM and some bytes: without room, LLVM ends the process."""
+    """Raise MemoryError unless there is memory for LLVM and `size` bytes; LLVM would end the process."""
     try:
         mmap.mmap(-1, _ROOM + size).close()
     except OSError:
-        raise MemoryError("no memory to compile in") from None
+        raise MemoryError("not enough memory to compile") from None
 
 
 def compile_ir(ir: str) -> bytes:

@@ -70,7 +70,7 @@ def _step(
 
 
 def _watch(layout: Layout, state: np.ndarray, new: np.ndarray, alive: np.ndarray) -> np.ndarray:
-    """Note joints that are out of their ranges after this step; who goes on."""
+    """Record the joints that are out of their ranges after this step; which arms go on."""
     goes_on = alive
     for k, (joint, lower, upper) in enumerate(layout.watch.joints, layout.passed):
         x, y, noted = state[:, joint], new[:, joint], state[:, k]

@@ -79,8 +79,8 @@ def call_in_slices(
 def call_on_ranges(part: Callable[[int, int], None], edges: Sequence[int]) -> None:
     """part(edges[k], edges[k + 1]) for every k, once each, on this thread and others.
 
-    Threads claim slices; what no thread claims, because none could be started, is done by this one. None is
-    under way any more when this returns or raises.
+    Threads claim slices. Those that no thread claims, because none could be started, are done by this one.
+    When this returns or raises, no slice is still running.
     """
     slices = _Slices(part, list(pairwise(edges)))
     try:
@@ -111,11 +111,11 @@ class _Slices:
         self._part: Callable[[int, int], None] | None = part
         self._waiting = deque(ranges)
         self._changed = threading.Condition()
-        self._helping = 0  # slices under way on other threads
+        self._helping = 0  # slices running on other threads
         self._error: BaseException | None = None
 
     def work(self) -> None:
-        """Do what nobody has claimed, on the calling thread."""
+        """Do the slices that nobody has claimed, on the calling thread."""
         part = self._part
         while part is not None:
             try:
@@ -127,7 +127,7 @@ class _Slices:
     def help(self) -> None:
         """The same on another thread, which the calling one waits for."""
         with self._changed:
-            if not self._waiting:  # done already, maybe long ago
+            if not self._waiting:  # all slices are done already
                 return
             self._helping += 1
         try:
@@ -140,13 +140,13 @@ class _Slices:
                 self._changed.notify_all()
 
     def failed(self, error: BaseException) -> None:
-        """Nothing more is claimed."""
+        """Keep the error and let no thread claim another slice."""
         self._waiting.clear()
         if self._error is None or not isinstance(error, Exception):
             self._error = error
 
     def finish(self) -> None:
-        """Wait for the other threads, also when interrupted; then raise what went wrong."""
+        """Wait for the other threads, also when interrupted, and raise the error there was."""
         waiting = True
         while waiting:
             try:
@@ -155,7 +155,7 @@ class _Slices:
                 waiting = False
             except KeyboardInterrupt as interrupt:
                 self.failed(interrupt)
-        self._part = None  # a helper that comes later finds nothing, and keeps no array alive
+        self._part = None  # a thread that starts late finds nothing to do, and keeps no array alive
         error, self._error = self._error, None
         if error is not None:
             raise error

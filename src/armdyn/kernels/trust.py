@@ -1,8 +1,8 @@
 """Who could have written a file: machine code is run only if nobody but this user and root could.
 
-As OpenSSH does with keys: a folder that others can write is refused, and so is one below such a folder, for
-whoever can write the one above can put another in its place. A sticky folder, such as /tmp, lets nobody do
-that to what belongs to this user. Windows has no such modes; its cache folder is the user's own.
+The rules are those of OpenSSH for keys: a folder that other users can write is refused, and so is a folder
+below it, which they could replace. In a sticky folder, such as /tmp, nobody can replace what belongs to this
+user. Windows has no such modes; its cache folder lies in the user's profile.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from pathlib import Path
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _READ_AS_IT_IS = sum(
     getattr(os, flag, 0) for flag in ("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
-)  # no link is followed, and no pipe waited for
+)  # follow no link and wait for no pipe
 
 
 class UntrustedError(Exception):
-    """Others could have written what is to be read; the message says why."""
+    """Another user could have written the file; the message says why."""
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder, given without links, to which others could bring files. It need not exist yet."""
+    """Refuse a folder (a path without links) that others could put files into. It need not exist yet."""
     for place in (folder, *folder.parents):
         try:
             info = place.lstat()
@@ -34,7 +34,7 @@ def check_folder(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """The folder and those above it, each for this user only."""
+    """Make the folder and missing ones above it, each for this user only."""
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     for place in reversed(missing):
         place.mkdir(mode=0o700, exist_ok=True)
@@ -51,7 +51,7 @@ def read_own(path: Path) -> bytes:
     with os.fdopen(handle, "rb") as file:
         info = os.fstat(handle)
         if not stat.S_ISREG(info.st_mode):
-            raise UntrustedError(f"'{path}' is no regular file")
+            raise UntrustedError(f"'{path}' is not a regular file")
         _check_owner(path, info, _OTHERS_WRITE)
         return file.read()
 
@@ -60,6 +60,6 @@ def _check_owner(path: Path, info: os.stat_result, forbidden: int) -> None:
     if not hasattr(os, "geteuid"):
         return
     if info.st_uid not in (0, os.geteuid()):
-        raise UntrustedError(f"'{path}' belongs to another user (number {info.st_uid})")
+        raise UntrustedError(f"'{path}' belongs to another user (uid {info.st_uid})")
     if info.st_mode & forbidden:
-        raise UntrustedError(f"others can write '{path}' (chmod go-w would end that)")
+        raise UntrustedError(f"other users can write '{path}' (chmod go-w prevents that)")

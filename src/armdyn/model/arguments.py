@@ -1,4 +1,4 @@
-"""What Python callers hand over: numbers, lists of numbers, words; each refused by the argument's name."""
+"""Checks of arguments: numbers, lists of numbers, words. Errors begin with the argument's name."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from armdyn.model.errors import ModelError
 from armdyn.model.vector import Vector, vector
 
 LARGEST = 10**300  # of a number in an expression
-_MOST = 10_000  # entries of an array that are looked at one by one
+_MOST = 10_000  # entries of an array that is made a list
 
 
 def plain(value: object) -> Any:
-    """A NumPy array or a pandas column as a list, an array of no axes as its number; all else as it is."""
+    """A NumPy array or a pandas column as a list, a 0-d array as its number; anything else unchanged."""
     if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "to_numpy"):
         value = value.to_numpy()
     if isinstance(value, np.ndarray) and value.size <= _MOST:
@@ -26,12 +26,12 @@ def plain(value: object) -> Any:
 
 
 def shown(value: object) -> str:
-    """A value as it is quoted in a message: short, and there whatever its own text does."""
+    """A value as quoted in a message: short, and safe even where printing the value fails."""
     if isinstance(value, int) and value.bit_length() > 1000:  # Python prints no integer of too many digits
         return f"an integer of {int(value.bit_length() * math.log10(2)) + 1} digits or so"
     try:
         text = " ".join(repr(value).split())
-    except Exception:  # a list too deep or with such an integer in it, a class of one's own
+    except Exception:  # a list that is too deep or holds such an integer, or a class whose repr fails
         return f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -48,7 +48,7 @@ def number(name: str, value: object) -> Expression:
 
 
 def numbers(name: str, value: object, count: int | None = None) -> list[Expression]:
-    """A list, a tuple or an array of numbers; as many as `count` says."""
+    """A list, a tuple or an array of `count` numbers."""
     entries = plain(value)
     wanted = "a list of numbers" if count is None else f"{count} numbers"
     if isinstance(value, np.ndarray) and value.ndim > 1:
@@ -92,7 +92,7 @@ def table(name: str, value: object, allowed: Sequence[str]) -> dict[str, Any]:
 
 
 def _reason(value: object, error: ExpressionError) -> str:
-    """The parser's words for a text; for anything else what was found, in a form that can be shown."""
+    """The parser's message for a text; for anything else, what was expected and found."""
     if isinstance(value, str):
         return str(error)
     return f"expected a finite number or an expression, found {shown(value)}"

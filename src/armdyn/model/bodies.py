@@ -26,11 +26,11 @@ _DIAGONAL = ("xx", "yy", "zz")
 
 @dataclass(frozen=True)
 class Central:
-    """Mass and tensor about the centre of mass; None where a free symbol decides."""
+    """Mass and tensor about the centre of mass; None for entries that depend on a free symbol."""
 
     mass: float | None
     entries: dict[str, float | None]  # by TENSOR_KEYS
-    tolerance: float  # what entries and principal moments may be off by
+    tolerance: float  # error of the entries and principal moments
 
     @property
     def known(self) -> list[float]:
@@ -64,7 +64,7 @@ class Central:
 def central(model: RobotModel, inertia: Inertia) -> Central:
     """A body about its centre of mass.
 
-    Free symbols are given values at random, several times: what stays the same does not depend on them.
+    Free symbols get random values, several times; entries that stay the same do not depend on them.
     """
     parts = [Expression.of(x) for x in (inertia.mass, *inertia.moment, *inertia.tensor)]
     free = sorted({name for x in parts for name in x.symbols()} - model.exact_values.keys())
@@ -82,7 +82,7 @@ def central(model: RobotModel, inertia: Inertia) -> Central:
 
 
 def _about_com(parts: list[Expression]) -> tuple[list[float], float, bool]:
-    """Mass and entries about the centre of mass, the largest about the origin, whether all is rational."""
+    """Mass and entries about the centre of mass, the largest about the origin, whether all are rational."""
     fractions = [x.number for x in parts]
     exact = [x for x in fractions if x is not None]
     values: Sequence[Fraction] | Sequence[float]
@@ -110,7 +110,7 @@ def _common(samples: Sequence[float]) -> float | None:
     return first if all(abs(x - first) <= 1e-12 * scale for x in samples[1:]) else None
 
 
-# ---- what no body has --------------------------------------------------------------------------------------
+# ---- impossible bodies -------------------------------------------------------------------------------------
 
 
 def impossible_bodies(model: RobotModel) -> Iterator[str]:
@@ -128,9 +128,9 @@ def impossible_bodies(model: RobotModel) -> Iterator[str]:
 
 
 def impossible_inertia(model: RobotModel, inertia: Inertia) -> Iterator[str]:
-    """What no body has: a negative mass or a negative principal moment."""
+    """Refuse a negative mass or a negative principal moment."""
     for x in (*inertia.moment, *inertia.tensor):
-        model.value(x)  # about the origin, as it is computed with: refused here where it overflows
+        model.value(x)  # about the origin, as the algorithms use it: refuses numbers that overflow
     body = central(model, inertia)
     if body.mass is not None and body.mass < 0:
         yield f"mass: found {body.mass:g}; a mass is zero or positive"
@@ -180,7 +180,7 @@ def broken_triangle(body: Central) -> str | None:
 
 
 def _negative_block(body: Central) -> tuple[str, ...]:
-    """Entries without free symbols that make a principal moment negative, if there are any."""
+    """Entries without free symbols that make a principal moment negative; empty if there are none."""
     for key in _DIAGONAL:
         x = body.entries[key]
         if x is not None and x < -body.tolerance:

@@ -1,4 +1,4 @@
-"""What is raised and what is warned of about a robot that is no robot."""
+"""Errors and warnings about the parts of a robot."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from armdyn.expression import ArmdynError
 
 
 class ModelError(ArmdynError):
-    """The parts do not make a robot."""
+    """The parts do not fit together, or one of them is impossible."""
 
 
 class PhysicsWarning(UserWarning):
-    """The numbers can be computed with, but describe no possible body or are in the wrong units."""
+    """The numbers are valid but look wrong: a body that cannot exist, wrong units, missing inertia."""

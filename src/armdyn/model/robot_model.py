@@ -30,7 +30,7 @@ class RobotModel:
     tip: str = BASE
     tool: Transform = Transform()
     symbols: tuple[tuple[str, Expression | None], ...] = ()
-    derived: bool = field(default=False, compare=False)  # bodies are sums or differences, not as described
+    derived: bool = field(default=False, compare=False)  # with a payload, say: bodies are not as described
 
     def __post_init__(self) -> None:
         for problem in _problems(self):
@@ -86,21 +86,21 @@ def quoted(name: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names one after the other; of very many the first."""
+    """Names separated by commas; of very many only the first."""
     shown = ", ".join(one_line(name)[:60] for name in names[:50])
     return f"{shown}, … ({len(names)} in all)" if len(names) > 50 else shown
 
 
 def naming_problems(names: Sequence[str], parents: Sequence[str], carriers: Sequence[str]) -> Iterator[str]:
-    """What is wrong with who is called how, hangs on whom, and (where not empty) whose motor rides on whom.
+    """Problems with the names of links, with their parents and (where not empty) with the carriers of motors.
 
-    First of all problems: what else is said of a link means little while its place is not known.
+    These are checked first, because other messages about a link name it and its place in the chain.
     """
     later = set(names)
     known = {BASE}
     for i, (name, parent) in enumerate(zip(names, parents, strict=True)):
         if name == BASE:
-            yield f"link {i + 1}: the name 'base' is the fixed base's own; choose another"
+            yield f"link {i + 1}: the name 'base' is reserved for the fixed base; choose another"
         if name in known:
             yield f"two links are named {quoted(name)}; names must differ"
         if parent not in known:

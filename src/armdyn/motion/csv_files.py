@@ -54,13 +54,13 @@ def read(path: str | Path) -> Motion:
 
 
 def _warn_of_noise(path: str | Path, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
-    """Tell of velocities that are read as they are, but whose signs are those of rounding errors."""
+    """Warn of velocities that look like rounding errors; they are used as they are."""
     joints = noisy_joints(t, q, qd)
     if joints.size:
         names = ", ".join(f"qd{i + 1}" for i in joints)
         warnings.warn(
-            f"{path}: {names}: velocities up to {np.abs(qd[:, joints]).max():.2g} look like the rounding of "
-            "a joint that stands still, but their signs count as directions of dry friction; write 0 "
+            f"{path}: {names}: velocities up to {np.abs(qd[:, joints]).max():.2g} look like rounding errors "
+            "of a joint that stands still, but dry friction takes its direction from their signs; write 0 "
             "where a joint rests",
             MotionWarning,
             stacklevel=4,

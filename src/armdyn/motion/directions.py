@@ -1,4 +1,4 @@
-"""Where dry friction changes its direction: a motion seen from both sides of every start, stop and turn."""
+"""Directions of dry friction just before and just after a joint starts, stops or reverses."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 from armdyn.motion.motion import Side
 from armdyn.motion.trajectory import Samples, Trajectory
 
-INSIDE = 1e-3  # of the way from sample to sample: how far beside one its direction is looked for
+INSIDE = 1e-3  # of the interval between samples: how far beside an instant directions are taken
 HALVINGS = 50
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A motion just beside instants: its states there, and the signs of the speeds of friction surfaces."""
+    """A motion just before or after instants: its states, and the signs of friction surfaces' speeds."""
 
     samples: Samples
-    signs: np.ndarray  # (N, E); at the instant itself a surface may rest and have none
+    signs: np.ndarray  # (N, E); at the instant itself the sign may be zero
 
 
 def beside_turns(trajectory: Trajectory, samples: Samples, surfaces: np.ndarray) -> Beside:
     """The motion on both sides of the instants at which a friction surface (E, n) starts, stops or turns.
 
-    Only sides with signs that the samples do not have: at 0 there is none before, and none beside a rest.
+    Only sides whose signs differ from those at the instant itself; there is none before t = 0.
     """
     t, at = samples.t, np.sign(samples.qd @ surfaces.T)
     cells = np.flatnonzero((at[1:] != at[:-1]).any(1) & (np.diff(t) > 0))
@@ -56,7 +56,7 @@ def _beside(trajectory: Trajectory, t: np.ndarray, signs: np.ndarray, side: Side
 def _bisected(
     trajectory: Trajectory, a: np.ndarray, b: np.ndarray, rows: np.ndarray, sign: np.ndarray
 ) -> np.ndarray:
-    """The instants (N,) between a and b at which the speeds of surfaces (N, n) lose their signs."""
+    """The instants (N,) between a and b at which the speeds of surfaces (N, n) become zero."""
     for _ in range(HALVINGS if a.size else 0):
         middle = (a + b) / 2
         same = np.sign(np.sum(trajectory(middle)[1] * rows, -1)) == sign

@@ -8,4 +8,4 @@ class MotionError(ArmdynError):
 
 
 class MotionWarning(UserWarning):
-    """A motion that is taken as it is given, but hardly meant."""
+    """A motion is used as given, but looks unintended."""

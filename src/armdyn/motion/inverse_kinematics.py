@@ -58,12 +58,12 @@ def _missing(task: TipTask, q: np.ndarray, pose: np.ndarray) -> float:
 def _settled(
     task: TipTask, q: np.ndarray, seed: np.ndarray, pose: np.ndarray, tolerance: float
 ) -> np.ndarray:
-    """The posture with joints that cannot be told from where they were at the seed left there."""
+    """The posture, with joints that moved by no more than the rounding error put back to the seed."""
     inverse, _ = task.inverse(task.jacobian(q))
     missing = _missing(task, q, pose)
     stays = np.abs(q - seed) <= task.accuracy(q, inverse, missing)
     settled = np.where(stays, seed, q)
-    # Beside a singular posture accuracy is poor, and joints that moved together must not be parted.
+    # Near a singular posture accuracy is poor, and putting back one of several joints would move the tip.
     return settled if _missing(task, settled, pose) <= max(missing, tolerance * task.length) else q
 
 

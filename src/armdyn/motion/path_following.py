@@ -26,8 +26,8 @@ from armdyn.motion.tip_task import SINGULAR, TipTask
 STEPS = 16  # of the first pass along the path; halved where the posture changes fast
 NEAR = 0.02  # rad: a posture this near to the one expected is its continuation
 MOST_CALLS = 50_000  # of the slope of a redundant arm's posture; a path takes some hundreds
-STILL = 1e-12  # rad or m: a joint that stays this near to its start all along stands still
-PLACES = np.arange(4) / 4  # of the way from node to node: where joints that stand still are looked for
+STILL = 1e-12  # rad or m: a joint that stays this close to its start along the whole path stands still
+PLACES = np.arange(4) / 4  # fractions of the intervals between nodes at which joints are checked for rest
 INTERPOLATION = 1e-11  # rad: between the nodes of a redundant arm's posture
 
 
@@ -47,7 +47,7 @@ class Follower:
     path: TipPath
     nodes: Profile  # posture over s, good enough to start Newton's method from
     start: np.ndarray  # (n,) the posture at s = 0
-    still: np.ndarray  # (n,) whether a joint stands still all along
+    still: np.ndarray  # (n,) whether a joint stands still along the whole path
 
     def posture(self, s: np.ndarray) -> tuple[States, np.ndarray]:
         """q, q', q'' at s (N,), each (N, n), and how far from singular (N,)."""
@@ -76,7 +76,7 @@ def corrected(task: TipTask, targets: np.ndarray, q: np.ndarray, steps: int = 5)
 def slopes(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> tuple[States, np.ndarray]:
     """q, q', q'' and how far from singular, at s (N,) and postures q (N, n).
 
-    A joint whose q' cannot be told from zero has none, so that rounding does not decide its direction.
+    A q' smaller than its rounding error is set to zero, so that rounding does not decide a joint's direction.
     """
     x1, x2 = (task.rows(x)[..., None] for x in path.slopes(s))
     J = task.jacobian(q)
@@ -100,7 +100,7 @@ def follow(task: TipTask, path: TipPath, q0: np.ndarray) -> Follower:
 
 
 def _still(task: TipTask, path: TipPath, q0: np.ndarray, nodes: Profile) -> np.ndarray:
-    """The joints (n,) that stay at q0 along the whole path, as far as postures can be told from each other.
+    """The joints (n,) that stay at q0 along the whole path, to the accuracy of postures.
 
     Lines and arcs are analytic: a joint that stands still on a part of one does so on all of it.
     """

@@ -9,8 +9,8 @@ import numpy as np
 
 from armdyn.motion.motion import Motion, Side, States
 
-SAME_INSTANT = 1e-12  # of themselves: breaks of two joints nearer than this are one
-ROUNDING = 8 * np.finfo(float).eps  # of its terms' magnitudes: a velocity that is less is zero
+SAME_INSTANT = 1e-12  # relative: breaks of two joints closer than this are one
+ROUNDING = 8 * np.finfo(float).eps  # of the magnitudes of its terms: a smaller velocity is set to zero
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Profile:
     def evaluate(self, t: np.ndarray, side: Side = "after") -> States:
         """Position, velocity, acceleration at t (N,) within the profile, each (N,) or (N, n).
 
-        A velocity that is the rounding of its terms is zero: where a joint reverses it has no direction.
+        A velocity that is only rounding error is set to zero: where a joint reverses it has no direction.
         """
         inside = np.clip(t, 0.0, self.duration)
         piece = np.searchsorted(self.breaks[1:-1], inside, side="right" if side == "after" else "left")

@@ -15,7 +15,7 @@ from armdyn.motion.piecewise import ROUNDING, as_motion, hermite
 
 Where = Callable[[int], str]  # how a message calls a sample
 
-NOISE = 1e-12  # rad or m, or of larger positions: way that cannot be told from none
+NOISE = 1e-12  # rad or m, relative for positions beyond 1: a smaller displacement counts as none
 
 
 def _sample(i: int) -> str:
@@ -69,14 +69,14 @@ def _way(q: np.ndarray) -> np.ndarray:
 
 
 def _rests(x: np.ndarray) -> np.ndarray:
-    """Whether a sample is the same as those before and after it (N, n): a spline swings on where it rests."""
+    """Whether a sample equals those before and after it (N, n): the joint rests, a spline would not."""
     same = np.diff(x, axis=0) == 0
     inner = same[1:] & same[:-1] if len(same) > 1 else same
     return np.concatenate([inner[:1], inner, inner[-1:]])[: len(x)]
 
 
 def noisy_joints(t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """The joints, counted from 0, whose velocities look like the rounding of a joint that stands still."""
+    """The joints, counted from 0, whose velocities look like rounding errors of a joint that stands still."""
     least = NOISE * np.maximum(1.0, np.abs(q).max(0))
     top = np.abs(qd).max(0)
     return np.flatnonzero((top > 0) & (top * (t[-1] - t[0]) <= least) & (_way(q) <= least))

@@ -67,9 +67,9 @@ def scale_to_limits(
     With faster=True it may also be sped up: c is the least factor at all. The limits are the robot's own
     unless given here (one number, or one per joint; infinite for none). They are held at the trajectory's
     samples (closer ones, where these are fewer than 200), at its knots and on both sides of every jump of its
-    acceleration; those of torque also just before and just after a joint starts, stops or turns, where dry
-    friction has a direction that it lacks at the instant itself.
-    `wrench` (6,) is what the tip exerts on its surroundings all along.
+    acceleration. Torque limits are also held just before and just after a joint starts, stops or reverses:
+    dry friction acts there, but not at the instant itself. `wrench` (6,) is what the tip exerts on its
+    surroundings all along.
     """
     check_robot(robot, trajectory)
     limits, h = limits_for(robot, torque, velocity, acceleration), tip_wrench(wrench)
@@ -96,7 +96,7 @@ def scale_to_limits(
 
 
 def _looked_at(robot: Robot, trajectory: Trajectory, wrench: np.ndarray | None) -> tuple[Samples, SpeedParts]:
-    """The samples at which limits are held, and the torques there, also beside starts, stops and turns."""
+    """The samples at which limits are held and the torques there, also beside starts, stops and reversals."""
     friction = friction_parts(robot)
     samples = trajectory.samples(min(trajectory.step, trajectory.duration / LEAST), knots=True)
     parts = speed_parts(robot, samples.q, samples.qd, samples.qdd, wrench)
@@ -110,7 +110,7 @@ def _looked_at(robot: Robot, trajectory: Trajectory, wrench: np.ndarray | None) 
 
 
 def _joined(one: Rows, other: Rows, order: np.ndarray) -> Rows:
-    """The rows of two in a common order."""
+    """The rows of two sets of samples, in the order of time."""
     columns = zip(vars(one).values(), vars(other).values(), strict=True)
     return type(one)(*(np.concatenate(x)[order] for x in columns))
 

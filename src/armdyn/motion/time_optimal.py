@@ -22,7 +22,7 @@ from armdyn.motion.time_optimal_solve import NoWay, best_profile
 from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
 
-GRID = 1000  # intervals, to which some 0.1 % of time is lost; twice as many lose half of it
+GRID = 1000  # intervals; costs about 0.1 % of the least time, and twice as many half of that
 LEAST = 10
 EXCESS = 2e-4  # of a limit: intervals that go beyond one by more between their points are cut in two
 CHANGE = 2e-3  # of a limit: intervals on which viscous friction changes by more are cut too

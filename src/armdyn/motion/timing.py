@@ -16,7 +16,7 @@ from armdyn.motion.trajectory import Trajectory
 Law: TypeAlias = Callable[[np.ndarray], Any]  # times (N,) -> r, ṙ, r̈
 CHECKED = 1000  # intervals on whose ends a law is looked at
 AGREES = 0.01  # of the range of r and of the largest rate: how nearly they must be integrals of the others
-RESTS = 1e-13  # of the largest rate: a function's rate that is less is zero, as is that of a cosine's end
+RESTS = 1e-13  # of the largest rate: smaller ones are set to zero, as at the ends of a cosine
 MEETS = 1e-9  # of the duration: how nearly a law must begin and end where it should
 
 
@@ -28,7 +28,7 @@ class Timing:
     duration: float  # s
     end: float  # s of the motion it times
     jumps: np.ndarray  # where r̈ jumps [s]
-    least: float = 0.0  # rates that are not more are zero
+    least: float = 0.0  # rates up to this are set to zero
 
     def __call__(self, t: np.ndarray, side: Side = "after") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """r, ṙ, r̈ at times (N,)."""

@@ -37,7 +37,7 @@ class TipPath:
         found[:, 3, 3] = 1.0
         found[:, :3, :3] = Rotation.from_rotvec(s[:, None] * self.spin).as_matrix() @ self.start[:3, :3]
         angle, side, inward = self._circle(s)
-        # From the start, not from a centre that may be far: a nearly straight arc is as exact as a line.
+        # From the start, not from the centre, which may be far: a nearly straight arc is as exact as a line.
         moved = np.sin(angle) * side + 2 * np.sin(angle / 2) ** 2 * inward
         found[:, :3, 3] = self.start[:3, 3] + moved + s[:, None] * self.straight
         return found

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from armdyn.robot import Robot
 
-ROUNDING = 8 * np.finfo(float).eps  # what the operations of a pose and of a linear system add up to
+ROUNDING = 8 * np.finfo(float).eps  # of a pose and of the solution of a linear system
 SINGULAR = 1e-5  # smallest singular value of the task's Jacobian over its largest one
 
 
@@ -82,7 +82,7 @@ class TipTask:
     def accuracy(self, q: np.ndarray, inverse: np.ndarray, missing: float = 0.0) -> np.ndarray:
         """How far from its true position a joint may be (..., n), at postures q (..., n) with J⁺ `inverse`.
 
-        Poses are rounded, and `missing` [m] is what the posture found leaves of its target.
+        Poses are rounded, and `missing` [m] is the distance of the tip from its target.
         """
         gain = np.linalg.norm(inverse, axis=-1)
         return np.asarray(gain * (ROUNDING * self.reach + missing) + ROUNDING * np.abs(q))
@@ -90,7 +90,7 @@ class TipTask:
     def slope_accuracy(self, q: np.ndarray, inverse: np.ndarray, slope: np.ndarray) -> np.ndarray:
         """How far from its true value each joint's part of the slope q' = J⁺ x' may be (..., n).
 
-        J is rounded, and is that of a posture beside the true one: q' is then wrong by J⁺ ΔJ q'.
+        J is rounded and belongs to a posture close to the true one, which makes q' wrong by J⁺ ΔJ q'.
         """
         beside, speed = (
             np.linalg.norm(x * self.weights, axis=-1, keepdims=True)

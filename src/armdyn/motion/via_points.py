@@ -16,7 +16,7 @@ from armdyn.motion.piecewise import SAME_INSTANT, Profile, as_motion, hermite
 
 Kind = Literal["cubic", "quintic", "blend"]
 
-SOLVED = 1e-13  # of a joint's largest velocity: how exact those at the points of a spline are
+SOLVED = 1e-13  # of a joint's largest velocity: accuracy of velocities at the points of a spline
 
 
 @computable()
@@ -90,7 +90,7 @@ def _refuse(what: str, **given: Any) -> None:
 
 
 def _spline(points: np.ndarray, t: np.ndarray, kind: str, qd0: np.ndarray, qd1: np.ndarray) -> Profile:
-    moved = points - points[0]  # of a joint that stays all zeros, which no solution of equations rounds
+    moved = points - points[0]  # all zeros for a joint that stays, and so is its spline
     if kind == "cubic":
         spline = CubicSpline(t, moved, bc_type=((1, qd0), (1, qd1)))
     else:
@@ -106,7 +106,7 @@ def _spline(points: np.ndarray, t: np.ndarray, kind: str, qd0: np.ndarray, qd1: 
 
 
 def _but_rounding(velocity: np.ndarray) -> np.ndarray:
-    """Velocities (K, n) with those zero that their joint's largest one cannot be told from zero beside."""
+    """Velocities (K, n), with zeros for those that are rounding errors beside their joint's largest one."""
     return np.where(np.abs(velocity) <= SOLVED * np.abs(velocity).max(0), 0.0, velocity)
 
 

@@ -1,4 +1,4 @@
-"""What leaves the program: files that are replaced whole or not at all, and names as they go into them."""
+"""What the program writes: files that are replaced whole or not at all, and names that are safe to print."""
 
 from armdyn.output.files import write_files, write_whole
 from armdyn.output.names import one_line

@@ -23,10 +23,10 @@ def write_files(texts: Mapping[Path, str], error: type[ArmdynError] = ArmdynErro
         for path, text in texts.items():
             if (
                 path.exists() and not path.is_file() and not path.is_dir()
-            ):  # a device or a pipe: no file to keep
+            ):  # a device or a pipe: there is no old file to keep
                 path.write_bytes(text.encode("utf-8", "replace"))
             else:
-                target = path.resolve()  # through a link: the link stays
+                target = path.resolve()  # a link stays; the file it leads to is replaced
                 waiting.append((_temporary(target, text), target))
         for temporary, target in waiting:
             path = target
@@ -52,7 +52,7 @@ def _temporary(target: Path, text: str) -> Path:
             os.fsync(file.fileno())
         if target.exists():
             if not os.access(target, os.W_OK):
-                raise PermissionError(0, "it may not be written")
+                raise PermissionError(0, "it is write-protected")
             temporary.chmod(target.stat().st_mode & 0o7777)
     except BaseException:
         temporary.unlink(missing_ok=True)

@@ -69,7 +69,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _load_matplotlib() -> None:
-    """matplotlib does not load where $MPLBACKEND names no backend; figures that open no window need none."""
+    """matplotlib does not load if $MPLBACKEND names a missing backend; figures in files do not need one."""
     if "matplotlib" in sys.modules:
         return
     backend = os.environ.pop("MPLBACKEND", None)

@@ -39,7 +39,7 @@ def add_equations(page: Page, robot: Robot) -> None:
 
 
 def _equations(robot: Robot, equations: Equations) -> list[Markup]:
-    """All of them or what can be said of them, and their proof."""
+    """The equations, or a summary where they are too long, and their proof."""
     size = sum(row.size for row in equations.tau)
     shown = _whole(equations) if size <= _WHOLE else _outline(equations, size)
     return [_notation(robot), *shown, tag("h3", "What was proved"), *_proof(equations, size)]

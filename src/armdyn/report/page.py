@@ -46,7 +46,7 @@ def _text(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text that cannot become markup, nor turn the direction of what follows it."""
+    """Text that cannot become markup, nor change the writing direction of what follows it."""
     return escape("".join(c if c.isprintable() or c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text))
 
 

@@ -170,7 +170,7 @@ def add_fall(page: Page, robot: Robot, trajectory: Trajectory) -> None:
     """The motors switched off half-way: a simulation, judged by its energy."""
     section = page.section("simulation", "Let go")
     q, qd, _ = trajectory(trajectory.duration / 2)
-    # An arm let go falls through its limits: here the energies are the point.
+    # A falling arm passes its limits; this section is about energies.
     run = simulate(robot, q, qd, _FALL, output=_FALL / 300, limits="ignore", progress=False)
     drift = float(np.abs(run.balance).max()) / max(float(run.kinetic.max()), 1e-12)
     text: list[str] = ["The motors are switched off half-way along the motion and the arm moves by itself "]

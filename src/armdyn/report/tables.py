@@ -132,7 +132,7 @@ def limits_grid(model: RobotModel) -> Grid:
     return Grid(headings, tuple(rows))
 
 
-_COUNTED = 30  # joints up to which programs that grow faster than the arm are recorded just to count them
+_COUNTED = 30  # joints; beyond, programs that grow faster than the arm are not recorded only to count them
 _LINEAR = ("inverse_dynamics", "gravity")
 
 

@@ -3,7 +3,7 @@
 Within a piece every surface keeps its mode, so the equations are smooth. A piece ends where a sliding surface
 comes to rest or a sticking one needs more friction than there is; the instant is found on the dense output,
 and the step is taken again to end there. Every piece takes a step and the number of steps is bounded, so that
-something stiff or a chatter ends the motion and not the user's patience.
+a stiff or chattering motion ends in reasonable time.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from armdyn.simulation.trace import SPEED_LIMIT, Stop, Trace
 LOOKS = 4  # at how many instants of a step changes of mode are looked for
 BEYOND = 1e-11  # of half the distance of the levels: friction exactly at its level still holds
 MOST_AT_ONCE = 50  # changes of mode at one instant before it counts as a failure
-STEPS, STEPS_A_SECOND = 50_000, 20_000  # as many are tried where the user does not say
-EVALUATIONS = 12  # of the rates, for a step of DOP853 taken or tried in vain
+STEPS, STEPS_A_SECOND = 50_000, 20_000  # default bound on steps
+EVALUATIONS = 12  # of the rates, for a step of DOP853, accepted or rejected
 CHANGE = 10  # steps that a change of mode counts as, by the time it takes
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How exact, and at the cost of how many steps for an arm; None: as the duration suggests."""
+    """Tolerances, and the bound on steps for an arm (None: by the duration)."""
 
     rtol: float
     atol: float
@@ -213,7 +213,7 @@ class _Motion:
         )
 
     def _step(self, solver: DOP853) -> None:
-        """A step; what was tried in vain counts too."""
+        """Take a step. Rejected trials count too."""
         before = solver.nfev
         with np.errstate(all="ignore"):
             solver.step()
@@ -221,12 +221,12 @@ class _Motion:
         self.last = solver.step_size or 0.0
 
     def _used_up(self) -> str:
-        """Why the steps did not suffice."""
-        cause = f"steps as short as {self.last:.2g} s, as for something stiff or torques that jump,"
+        """Why all steps were used."""
+        cause = f"steps as short as {self.last:.2g} s (something is stiff, or torques jump)"
         recent = self.events[-10:]
         if len(recent) == 10 and self.t - recent[0].time < 1e-3 * self.grid.duration:
-            cause = f"{len(self.events):,} changes between sticking and slipping, as in a chatter,"
-        return f"max_steps ({self.most:,}) are used up by {cause}"
+            cause = f"{len(self.events):,} changes between sticking and slipping (friction chatters)"
+        return f"max_steps ({self.most:,}) reached with {cause}"
 
     def _keep_at_start(self) -> None:
         self.rows[0], self.kept = self.y, 1
@@ -247,7 +247,7 @@ class _Motion:
                 self._left(watched, bool(self.y[joint] > upper), 0.0)
 
     def _look(self, solver: DOP853, dense: _Lazy, end: float) -> str | None:
-        """Note the joints that leave their ranges from the last state to `end`; the reason to stop there."""
+        """Record the joints that leave their ranges between the last state and `end`; the reason to stop."""
         if not self.watched:
             return None
         span = Span(self.n, self.t, end, self.y, solver.y if end == solver.t else dense(end), dense)
@@ -262,7 +262,7 @@ class _Motion:
         return None
 
     def _left(self, watched: Watched, above: bool, t: float) -> LimitPassed:
-        """Note it, and look no longer."""
+        """Record it, and watch this joint no longer."""
         self.watched.remove(watched)
         self.passed.append(self.limits.passed(watched.joint, above, t))
         return self.passed[-1]
@@ -329,7 +329,7 @@ class _Motion:
         self.beyond[e] *= 10  # by rounding only: it holds
 
     def _state_at(self, start: float, t: float) -> tuple[float, np.ndarray]:
-        """The state at t by steps of its own: more accurate than dense output. How far it got, and there."""
+        """The time reached and the state there, stepping to t: more accurate than dense output."""
         if t <= start:
             return t, self.y.copy()
         solver = self._solver(start, self.y, t, t - start)

@@ -1,4 +1,4 @@
-"""Whether the energies of a run add up: what tells steps that blow up though every number stays finite."""
+"""Whether the energies of a run add up. This detects steps that blow up while every number stays finite."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 
 from armdyn.simulation.run import Run
 
-OFF = 0.05  # of the energy exchanged: more than this unexplained, and the motion is not the robot's
-ROUNDING = 1e-9  # of the energies themselves: what may be unexplained where hardly any is exchanged
-STATES = 200_000  # of so many, about, energies are looked at; and at no less than LEAST instants
+OFF = 0.05  # of the energy exchanged: if more is unexplained, the motion is wrong
+ROUNDING = 1e-9  # of the energies themselves: unexplained energy allowed where hardly any is exchanged
+STATES = 200_000  # energies are checked at about so many states, and at no fewer than LEAST instants
 LEAST = 20
 
 
@@ -18,15 +18,15 @@ class Imbalance(NamedTuple):
     """An arm whose energies do not add up."""
 
     arm: int
-    time: float  # the first instant looked at at which they do not [s]
-    unexplained: float  # at most, over the run [J]
+    time: float  # the first instant checked at which they do not [s]
+    unexplained: float  # the largest value over the run [J]
     exchanged: float  # among motion, height, torques, tip and friction [J]
 
 
 def imbalances(run: Run) -> list[Imbalance]:
-    """The arms (of the batch made flat) whose energies do not add up.
+    """The arms (numbered through the whole batch) whose energies do not add up.
 
-    What counts as exchanged is the sum of the largest values so far of kinetic energy, change of potential
+    The energy exchanged is the sum of the largest values so far of kinetic energy, change of potential
     energy, and the works of torques, wrench and friction.
     """
     rows = _looked_at(run)

@@ -15,8 +15,8 @@ Dense: TypeAlias = Callable[[float], np.ndarray]  # the state at an instant of t
 
 
 def first_zero(margin: Callable[[float], float], a: float, b: float) -> float:
-    """Where a margin that is positive at a and negative at b is zero; the end where it already is."""
-    ends = {a: margin(a), b: margin(b)}  # asked once: a torque with noise in it answers anew each time
+    """Where a margin that is positive at a and negative at b is zero; a or b if it is zero there."""
+    ends = {a: margin(a), b: margin(b)}  # evaluated once: a torque with noise gives another value each time
     if ends[a] <= 0:
         return a
     if not ends[b] < 0:  # dense output and step differ by rounding
@@ -40,7 +40,7 @@ class Span:
     dense: Dense
 
     def leaving(self, watched: Watched) -> tuple[float, bool] | None:
-        """When a joint leaves its range, and whether above; also where it is back at the end."""
+        """When a joint leaves its range, and whether above; also if it is back by the end of the step."""
         for above in (True, False):
             t = self._passing(watched.joint, watched.upper if above else watched.lower, 1 if above else -1)
             if t is not None:

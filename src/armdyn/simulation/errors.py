@@ -8,4 +8,4 @@ class SimulationError(ArmdynError):
 
 
 class SimulationWarning(UserWarning):
-    """Something about a motion that was simulated: it stopped early, cannot be right, or passes limits."""
+    """A simulated motion stopped early, cannot be right, or passes position limits."""

@@ -31,8 +31,8 @@ Batch: TypeAlias = tuple[int, ...]
 CHUNK = 2_000_000_000  # operations between two reports of progress, less than a second's
 SIGNALS = 2**24  # numbers that signals may take at a time
 OF_FIRST_ORDER = (
-    "dry friction: fixed steps are of fourth order only while every joint slides on or sticks; at the "
-    "instants at which one stops, starts or turns round they are of first order"
+    "dry friction: fixed steps are of fourth order only while every joint keeps sliding or sticking; where "
+    "a joint stops, starts or reverses they are of first order"
 )
 
 
@@ -75,7 +75,7 @@ def integrate_fixed(
 
 @lru_cache(maxsize=64)
 def _integrator(robot: Robot, drive: Drive, watch: Watch) -> Integrator:
-    """Recorded once for a robot, a drive and what is watched."""
+    """The compiled integrator, made once for a robot, a drive and the limits to be watched."""
     return make_integrator(robot.mechanism, drive, watch)
 
 
@@ -87,8 +87,10 @@ def _in_pieces(
     grid: Grid,
     update: Update,
 ) -> None:
-    """advance(steps, rows) to the end, or until no arm is left; between calls progress is told and an
-    interrupt is heard."""
+    """Call advance(steps, rows) until the end, or until every arm has stopped.
+
+    The work is cut into several calls so that progress can be reported and the user can interrupt it.
+    """
     done = 0
     for stretch in grid.stretches(most):
         advance(stretch, saved[stretch.rows])

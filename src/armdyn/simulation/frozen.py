@@ -1,4 +1,4 @@
-"""What is handed to code of others."""
+"""Read-only arrays for functions of the user."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def frozen(x: np.ndarray) -> np.ndarray:
-    """A copy for a function of the user: it can be kept but not written to, and never changes."""
+    """A read-only copy for a function of the user, who may keep it: it never changes."""
     own = np.array(x)
     own.setflags(write=False)
     return own

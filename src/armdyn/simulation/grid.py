@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-ROUNDING = 1e-12  # part by which a ratio may miss a whole number and still be one
+ROUNDING = 1e-12  # a ratio this close to a whole number, relatively, counts as one
 
 
 @dataclass(frozen=True)
 class Stretch:
     """Equal steps of `h`: `every` to each of the rows they write, the first of which is `first`.
 
-    They begin `lead` and `step` steps after the instant of the row before.
+    The first one begins `lead` + `step` steps after the instant of the row before.
     """
 
     grid: Grid
@@ -63,9 +63,9 @@ class _Cut(NamedTuple):
 
 @dataclass(frozen=True)
 class Grid:
-    """Instants 0, output, 2 output, … and the duration, whether it is a multiple or not.
+    """Instants 0, output, 2 output, … and the duration, which need not be a multiple of `output`.
 
-    Between two of them are full steps, and a shorter one before the next instant where they do not fit.
+    Between two instants are full steps and, if they do not fit, a shorter one at the end.
     """
 
     duration: float
@@ -111,7 +111,7 @@ class Grid:
     def stretches(self, most: int) -> Iterator[Stretch]:
         """All steps in order, at most `most` at a time.
 
-        A row that takes several stretches is written by each of them; what the last writes stays.
+        A row that takes several stretches is written by each of them; the last one gives its final value.
         """
         yield from self._stretches(1, self._whole, self._cut, most)
         if self.samples > self._whole:

@@ -1,4 +1,4 @@
-"""Position limits: which joints are watched, and what is said where one passes its limit."""
+"""Position limits: which joints are watched, and the message when one passes its limit."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from armdyn.simulation.run import LimitPassed
 
 Limits: TypeAlias = Literal["warn", "stop", "ignore"]
 WORDS: tuple[Limits, ...] = ("warn", "stop", "ignore")
-WITHIN = 1e-9  # rad or m: a joint this little beyond its limit is at it
+WITHIN = 1e-9  # rad or m: a joint beyond its limit by less than this is at its limit
 
 
 @dataclass(frozen=True)
 class PositionLimits:
-    """A robot's limits and what is done where they are passed."""
+    """A robot's position limits, and what to do when a joint passes one."""
 
     robot: Robot
     word: Limits
@@ -33,7 +33,7 @@ class PositionLimits:
 
     @cached_property
     def watch(self) -> Watch:
-        """What the integrators look at; nothing where limits are ignored."""
+        """The joints that the integrators watch; none if limits are ignored."""
         if self.word == "ignore":
             return Watch()
         pairs = zip(self.bounds.lower.tolist(), self.bounds.upper.tolist(), strict=True)
@@ -62,13 +62,13 @@ class PositionLimits:
 
     @cached_property
     def _names(self) -> list[tuple[str, str]]:
-        """How each joint is called, and the unit of its position."""
+        """The name of each joint and the unit of its position."""
         moving = self.robot.model.moving
         units = ("rad" if link.joint == "revolute" else "m" for link in moving)
         return [(joint_name(self.robot, j), unit) for j, unit in enumerate(units)]
 
     def warning(self, passed: Sequence[LimitPassed], batch: tuple[int, ...]) -> str:
-        """Which joints pass which limits when; of a batch, the first arm and how many do."""
+        """Which joints pass which limits and when; for a batch, how many arms do and the first of them."""
         first: dict[int, LimitPassed] = {}
         for one in passed:
             first.setdefault(one.joint, one)
@@ -76,8 +76,8 @@ class PositionLimits:
         if batch:
             arms = len({one.arm for one in passed})
             texts = [f"{text} in arm {one.arm}" for text, one in zip(texts, first.values(), strict=True)]
-            texts[0] = f"{arms} of {int(np.prod(batch))} arms leave their ranges; first, {texts[0]}"
-        return "; ".join(texts) + "; limits='stop' ends the run there, 'ignore' says nothing"
+            texts[0] = f"{arms} of {int(np.prod(batch))} arms pass limits; first, {texts[0]}"
+        return "; ".join(texts) + "; limits='stop' ends the run there, limits='ignore' does not check"
 
 
 def position_limits(robot: Robot, word: Any) -> PositionLimits:

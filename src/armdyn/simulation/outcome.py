@@ -1,4 +1,4 @@
-"""From what an integration leaves to a `Run`: shapes, applied torques, and what there is to say about it."""
+"""Makes a `Run` from the result of an integration: shapes, applied torques, messages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace:
 
 
 def judged(run: Run, method: Method, grid: Grid, stops: list[Stop]) -> Run:
-    """The run, not completed where the energies of arms do not add up that nothing else is said about."""
+    """The run, marked as not completed if the energies of an arm that did not stop do not add up."""
     said = {stop.arm for stop in stops if stop.works is None}
     found = [one for one in imbalances(run) if one.arm not in said]
     if not found:
@@ -64,19 +64,19 @@ def judged(run: Run, method: Method, grid: Grid, stops: list[Stop]) -> Run:
     cure = (
         f"steps of {min(grid.step, grid.output):g} s are too long" if method == "rk4" else "rtol is too large"
     )
-    message = "; ".join([run.message] * bool(run.message) + texts) + f": {cure}, or torques jump too often"
+    message = "; ".join([run.message] * bool(run.message) + texts) + f"; {cure}, or torques jump too often"
     return replace(run, completed=False, message=message)
 
 
 def _unexplained(one: Imbalance) -> str:
     return (
-        f"the energies do not add up from about t = {one.time:.6g} s on, "
-        f"{one.unexplained:.2g} J are unexplained of {one.exchanged:.2g} J exchanged"
+        f"the energies do not add up from about t = {one.time:.6g} s on: "
+        f"{one.unexplained:.2g} J of {one.exchanged:.2g} J exchanged are unexplained"
     )
 
 
 def _applied(driven: Actuation, method: Method, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """The torques at the instants kept; functions are asked as they were on the way."""
+    """The torques at the instants kept; functions are called with the same shapes as during the run."""
     source = driven.torque
     if source.is_absent:
         return np.where(np.isnan(q), np.nan, 0.0)
@@ -94,7 +94,7 @@ def _applied(driven: Actuation, method: Method, t: np.ndarray, q: np.ndarray, qd
 
 
 def _message(stops: list[Stop], batch: tuple[int, ...]) -> str:
-    """When, where and why arms stopped; of many, the first few."""
+    """When, where and why arms stopped: the first three, and how many more."""
     shown = []
     for stop in stops[:3]:
         state = f"q = {_text(stop.q)}, qd = {_text(stop.qd)}"

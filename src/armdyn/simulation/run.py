@@ -26,7 +26,7 @@ class Event(NamedTuple):
 
 
 class LimitPassed(NamedTuple):
-    """A joint that passes a limit of its position for the first time."""
+    """The first time that a joint passes a position limit."""
 
     time: float  # s, interpolated
     joint: int  # its place in q
@@ -49,9 +49,9 @@ class Run:
     and what friction has taken. An arm that diverged or was stopped has NaN from there on; instants that no
     arm reached are left out, `completed` is False and `message` says when and where. A run of one arm that a
     limit stopped ends with the instant it stopped at. `completed` is also False where the energies do not
-    add up (`balance`). `events` tells when joints began to stick or to slip; of fixed steps, what can be seen
-    between the instants kept. `limits_passed` are the joints that left the range of their positions, in the
-    order in which they did. `notes` say what else to know about the accuracy.
+    add up (`balance`). `events` are the instants at which joints began to stick or to slip; with fixed steps,
+    those that can be seen between the instants kept. `limits_passed` are the joints that passed position
+    limits, in the order in which they did. `notes` are remarks about the accuracy.
     """
 
     robot: Robot = field(repr=False)

@@ -47,19 +47,20 @@ def simulate(
     `torque` is None, torques (..., n), torques over time (T, ..., n) (evenly spaced from 0 to `duration`,
     linear in between: an array with one axis more than the states), a function of (t, q, qd) or a controller.
     `wrench` (..., 6), (T, ..., 6) or a function is what the tip exerts on its surroundings, base axes.
-    Functions are given the state of one arm by "adaptive", of all arms (..., n) by "rk4"; what they do for
-    less than three outputs or a hundredth of the time "adaptive" may overlook. They cannot write to it.
+    "adaptive" calls functions with the state of one arm, "rk4" with that of all arms (..., n); these arrays
+    are read-only. "adaptive" may miss a pulse shorter than both three times `output` and a hundredth of the
+    duration.
 
     Methods: "adaptive", of order 8 to `rtol` and `atol`, arm by arm, in at most `max_steps` steps each
-    (default: 50 000, and 20 000 for every second); "rk4", fixed steps of `step`, compiled, all arms at once,
-    of fourth order; with dry friction of first order where a joint stops, starts or turns round. States are
-    kept every `output` seconds (default: `step`) and at the end; where steps do not fit, the one before is
-    shorter.
+    (default: 50 000 plus 20 000 per second); "rk4", fixed steps of `step`, compiled, all arms at once, of
+    fourth order, but with dry friction of first order where a joint stops, starts or reverses. States are
+    kept every `output` seconds (default: `step`) and at the end; where steps do not fit in between, the last
+    one is shorter.
 
-    Dry friction sticks: a joint at rest stays there until the torque on it exceeds the friction's level.
-    Where a joint passes a limit of its position a SimulationWarning says so ("warn"), the arm stops ("stop"),
-    or nothing is said ("ignore"). A motion that diverges, that takes too many steps or whose energies do not
-    add up is not `completed`, with a SimulationWarning; what was computed is kept.
+    Dry friction sticks: a joint at rest stays there until the torque on it exceeds the friction's level. When
+    a joint passes a position limit, `limits` decides: a SimulationWarning ("warn"), the arm stops there
+    ("stop"), or nothing ("ignore"). A motion that diverges, that takes too many steps or whose energies do
+    not add up is not `completed` and gives a SimulationWarning; what was computed is kept.
     """
     if not isinstance(robot, Robot):
         raise SimulationError(f"robot: expected a Robot, found {type(robot).__name__}")

@@ -13,7 +13,7 @@ SPEED_LIMIT = 1e4  # rad/s or m/s: an arm this fast has diverged
 
 @dataclass(frozen=True)
 class Stop:
-    """An arm that did not get to the end: when, in which state, and why (with the instant)."""
+    """An arm that stopped before the end: when, in which state, and why (a text with the instant)."""
 
     arm: int
     time: float
