@@ -115,10 +115,11 @@ def _torques(
 def _composed(motion: Motion, timing: Timing) -> Motion:
     """q̄(r(t)) with (7.120), (7.121)."""
     knots, jumps = timing.inverse(motion.knots), timing.inverse(motion.jumps)
+    places, given = np.append(knots, timing.duration), np.append(motion.knots, motion.duration)
 
     def evaluate(t: np.ndarray, side: Side) -> States:
         r, rate, change = timing(t, side)
-        q, qd, qdd = motion.evaluate(snapped(t, knots, motion.knots, r).clip(0.0, motion.duration), side)
+        q, qd, qdd = motion.evaluate(snapped(t, places, given, r).clip(0.0, motion.duration), side)
         rate, change = rate[:, None], change[:, None]
         return q, rate * qd, rate**2 * qdd + change * qd
 

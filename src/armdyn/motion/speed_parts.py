@@ -89,7 +89,7 @@ def snapped(t: np.ndarray, instants: np.ndarray, values: np.ndarray, at: np.ndar
     """`at` (N,), the values belonging to times t, made exact where t is one of `instants`.
 
     Times that have been scaled and scaled back miss the jump they stand for by a rounding error, and would
-    find its wrong side.
+    find its wrong side; or the end, and the arm would not rest there.
     """
     if not instants.size:
         return at
@@ -104,9 +104,10 @@ def snapped(t: np.ndarray, instants: np.ndarray, values: np.ndarray, at: np.ndar
 def linearly_timed(motion: Motion, factor: float) -> Motion:
     """The same motion taking `factor` times as long."""
     jumps, knots = factor * motion.jumps, factor * motion.knots
+    places, own = np.append(knots, factor * motion.duration), np.append(motion.knots, motion.duration)
 
     def evaluate(t: np.ndarray, side: Any) -> Any:
-        r = snapped(t, knots, motion.knots, t / factor).clip(0.0, motion.duration)
+        r = snapped(t, places, own, t / factor).clip(0.0, motion.duration)
         q, qd, qdd = motion.evaluate(r, side)
         return q, qd / factor, qdd / factor**2
 
