@@ -101,11 +101,11 @@ def test_the_ends_of_a_law_that_is_a_function() -> None:
 
 def test_the_end_of_a_motion_at_another_speed() -> None:
     """Scaled back, its duration may miss that of the given motion by rounding."""
-    robot, motion = Robot.load("planar3"), Trajectory.cubic([0, 0, 0], [1, -1, 2], 1.1)
-    for k in range(1, 60):
-        speed, duration = 0.37 * k, 0.013 * k
+    robot, rng = Robot.load("planar3"), np.random.default_rng(3)
+    for given, speed, duration in rng.uniform(0.2, 3, (60, 3)):
+        motion = Trajectory.cubic([0, 0, 0], [1, -1, 2], given)
 
-        def law(t: np.ndarray, rate: float = motion.duration / duration) -> tuple[np.ndarray, ...]:
+        def law(t: np.ndarray, rate: float = given / duration) -> tuple[np.ndarray, ...]:
             return rate * t, np.full_like(t, rate), np.zeros_like(t)
 
         for other in (
