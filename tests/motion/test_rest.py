@@ -99,6 +99,24 @@ def test_the_ends_of_a_law_that_is_a_function() -> None:
     assert other([1e-6, 2.0 - 1e-6])[1].all()
 
 
+def test_the_end_of_a_motion_at_another_speed() -> None:
+    """Scaled back, its duration may miss that of the given motion by rounding."""
+    robot, rng = Robot.load("planar3"), np.random.default_rng(3)
+    for given, speed, duration in rng.uniform(0.2, 3, (60, 3)):
+        motion = Trajectory.cubic([0, 0, 0], [1, -1, 2], given)
+
+        def law(t: np.ndarray, rate: float = given / duration) -> tuple[np.ndarray, ...]:
+            return rate * t, np.full_like(t, rate), np.zeros_like(t)
+
+        for other in (
+            scale_to_limits(robot, motion, torque=np.inf, velocity=speed, faster=True).trajectory,
+            retime(robot, motion, law, duration).trajectory,
+        ):
+            q, qd, _ = other(other.duration)
+            assert (q == motion.q[-1]).all()
+            assert not qd.any()
+
+
 REVERSALS = {
     "cubic": lambda: (Trajectory.cubic([0.0], [0.0], 0.6, qd0=1.0, qd1=-1.0), 0.3),
     "quintic": lambda: (Trajectory.quintic([5.0], [5.0], 1.4, qd0=3.0, qd1=-3.0), 0.7),

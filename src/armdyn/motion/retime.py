@@ -118,13 +118,13 @@ class _Composed:
 
     motion: Motion
     timing: Timing
-    knots: np.ndarray  # those of the motion, in the law's time [s]
+    places: np.ndarray  # the knots and the end of the motion, in the law's time [s]
 
     def evaluate(self, t: np.ndarray, side: Side) -> States:
         motion = self.motion
         r, rate, change = self.timing(t, side)
-        at = snapped(t, self.knots, motion.knots, r).clip(0.0, motion.duration)
-        q, qd, qdd = motion.evaluate(at, side)
+        at = snapped(t, self.places, np.append(motion.knots, motion.duration), r)
+        q, qd, qdd = motion.evaluate(at.clip(0.0, motion.duration), side)
         rate, change = rate[:, None], change[:, None]
         return q, rate * qd, rate**2 * qdd + change * qd
 
@@ -136,7 +136,7 @@ def _composed(motion: Motion, timing: Timing) -> Motion:
     return Motion(
         motion.n,
         timing.duration,
-        _Composed(motion, timing, knots).evaluate,
+        _Composed(motion, timing, np.append(knots, timing.duration)).evaluate,
         np.append(jumps, own),
         f"{motion.label}, retimed",
         np.append(knots, own),

@@ -89,7 +89,7 @@ def snapped(t: np.ndarray, instants: np.ndarray, values: np.ndarray, at: np.ndar
     """`at` (N,), the values belonging to times t, made exact where t is one of `instants`.
 
     Times that have been scaled and scaled back miss the jump they stand for by a rounding error, and would
-    find its wrong side.
+    find its wrong side; or the end, and the arm would not rest there.
     """
     if not instants.size:
         return at
@@ -107,23 +107,22 @@ class _Stretched:
 
     motion: Motion
     factor: float
-    knots: np.ndarray  # those of the motion, stretched [s]
 
     def evaluate(self, t: np.ndarray, side: Side) -> States:
         motion, factor = self.motion, self.factor
-        r = snapped(t, self.knots, motion.knots, t / factor).clip(0.0, motion.duration)
+        places = np.append(motion.knots, motion.duration)
+        r = snapped(t, factor * places, places, t / factor).clip(0.0, motion.duration)
         q, qd, qdd = motion.evaluate(r, side)
         return q, qd / factor, qdd / factor**2
 
 
 def linearly_timed(motion: Motion, factor: float) -> Motion:
     """The same motion taking `factor` times as long."""
-    knots = factor * motion.knots
     return Motion(
         motion.n,
         factor * motion.duration,
-        _Stretched(motion, factor, knots).evaluate,
+        _Stretched(motion, factor).evaluate,
         factor * motion.jumps,
         f"{motion.label}, {factor:.6g} times as long",
-        knots,
+        factor * motion.knots,
     )
