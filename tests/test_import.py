@@ -8,7 +8,7 @@ import pytest
 
 import armdyn
 
-FOLDERS = ("analysis", "motion", "report", "simulation")
+FOLDERS = ("analysis", "kernels", "motion", "report", "simulation")
 
 
 def python(script, **environment):
@@ -19,7 +19,9 @@ def test_folders_are_found_without_being_imported():
     python("""
 import sys
 import armdyn
-assert not {"scipy", "matplotlib"} & set(sys.modules)
+assert not {"numpy", "scipy", "matplotlib", "flint", "llvmlite"} & set(sys.modules)
+armdyn.Robot
+assert not {"scipy", "matplotlib", "flint", "llvmlite"} & set(sys.modules)
 armdyn.report.write_report
 armdyn.motion.Trajectory, armdyn.simulation.simulate, armdyn.analysis.contributions
 assert "matplotlib.pyplot" not in sys.modules
@@ -50,6 +52,11 @@ for name in ("llvmlite", "flint"):
 def test_folders_are_listed(name):
     assert name in dir(armdyn)
     assert getattr(armdyn, name).__name__ == f"armdyn.{name}"
+
+
+def test_every_public_name_is_there():
+    assert set(armdyn.__all__) == set(armdyn._HOMES)
+    assert all(getattr(armdyn, name) is not None for name in armdyn.__all__)
 
 
 def test_what_is_not_there_is_an_attribute_error():

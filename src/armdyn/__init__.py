@@ -13,21 +13,6 @@ __version__ = "0.1.0"
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
-from armdyn.description import DescriptionError, bundled_robots
-from armdyn.expression import ArmdynError, Expression
-from armdyn.kernels import CacheWarning, get_threads, set_backend, set_threads
-from armdyn.model import (
-    Inertia,
-    PhysicsWarning,
-    box,
-    cylinder,
-    hollow_cylinder,
-    point_mass,
-    rod,
-    sphere,
-)
-from armdyn.robot import BaseMotion, Robot
-
 if TYPE_CHECKING:
     from armdyn import analysis as analysis
     from armdyn import motion as motion
@@ -43,19 +28,51 @@ if TYPE_CHECKING:
     )
     from armdyn.analysis.operational import operational
     from armdyn.analysis.rotor_error import rotor_error
+    from armdyn.description import DescriptionError, bundled_robots
     from armdyn.exact import Equations, Proof
+    from armdyn.expression import ArmdynError, Expression
+    from armdyn.kernels import CacheWarning, get_threads, set_backend, set_threads
+    from armdyn.model import (
+        Inertia,
+        PhysicsWarning,
+        box,
+        cylinder,
+        hollow_cylinder,
+        point_mass,
+        rod,
+        sphere,
+    )
     from armdyn.motion.errors import MotionError, MotionWarning
     from armdyn.motion.inverse_kinematics import inverse_kinematics
     from armdyn.motion.retime import retime
     from armdyn.motion.scaling import scale_to_limits
     from armdyn.motion.time_optimal import time_optimal
     from armdyn.motion.trajectory import Trajectory
+    from armdyn.robot import BaseMotion, Robot
     from armdyn.simulation import ComputedTorque, OperationalControl, PDGravity, SimulationWarning, simulate
 
-# Found when first used: a program that needs only the model waits for neither SciPy nor FLINT.
+# Every name is found when it is first used: nobody waits for what they do not use.
 _HOMES = {
+    "ArmdynError": "expression",
+    "Expression": "expression",
+    "Inertia": "model",
+    "PhysicsWarning": "model",
+    "box": "model",
+    "cylinder": "model",
+    "hollow_cylinder": "model",
+    "point_mass": "model",
+    "rod": "model",
+    "sphere": "model",
+    "DescriptionError": "description",
+    "bundled_robots": "description",
     "Equations": "exact",
     "Proof": "exact",
+    "CacheWarning": "kernels",
+    "get_threads": "kernels",
+    "set_backend": "kernels",
+    "set_threads": "kernels",
+    "BaseMotion": "robot",
+    "Robot": "robot",
     "contributions": "analysis",
     "dynamic_manipulability": "analysis",
     "force_ellipsoid": "analysis",
@@ -78,7 +95,10 @@ _HOMES = {
     "simulate": "simulation",
 }
 
-_FOLDERS = ("analysis", "motion", "report", "simulation")
+_FOLDERS = (
+    *("expression", "model", "dynamics", "description", "exact", "program", "kernels", "robot"),
+    *("analysis", "motion", "simulation", "report"),
+)
 
 __all__ = [
     "ArmdynError",
@@ -129,7 +149,8 @@ def __getattr__(name: str) -> Any:
         return _import_module(f"armdyn.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'armdyn' has no attribute '{name}'")
-    return getattr(_import_module(f"armdyn.{_HOMES[name]}"), name)
+    found = globals()[name] = getattr(_import_module(f"armdyn.{_HOMES[name]}"), name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy
+import typer
 from typer.testing import CliRunner
 
-from armdyn import Robot, bundled_robots
+from armdyn import Robot, bundled_robots, cli
 from armdyn.cli import app
 from commands import refused, rows, run
 
@@ -490,3 +491,15 @@ def test_show_says_where_the_frames_are():
     found = rows(run("show", "elbow"))
     assert ["shoulder", "base", "0, 0, 0", "1, 0, 0", "0, -1, 0", "0, 0, 1"] in found
     assert ["upper arm", "shoulder", "a2, 0, 0", "1, 0, 0", "0, 0, 1", "0, 0, 1"] in found
+
+
+def test_the_list_of_verbs_is_made_without_their_modules_and_each_verb_is_there():
+    code = (
+        "import sys\nfrom armdyn.cli import app, run\n"
+        "run(app, ['--help'])\nassert 'numpy' not in sys.modules\n"
+    )
+    listed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    group = typer.main.get_command(app)
+    for name, (_, line) in cli.VERBS.items():
+        assert f"{name} " in listed
+        assert group.get_command(None, name).help.split()[0] == line.split()[0]

@@ -11,10 +11,9 @@ from typer.testing import CliRunner
 
 from armdyn import __version__
 from armdyn.cli import app
+from armdyn.cli import doctor as doctor_module
 from armdyn.kernels import cache
 from commands import run
-
-doctor_module = sys.modules["armdyn.cli.doctor"]  # `armdyn.cli.doctor` is the verb
 
 
 @pytest.fixture(autouse=True)
@@ -136,7 +135,7 @@ import sys
 sys.modules["llvmlite"] = None
 from armdyn.cli import main
 sys.argv = ["armdyn", *sys.argv[1:]]
-doctor_module = sys.modules["armdyn.cli.doctor"]
+from armdyn.cli import doctor as doctor_module
 doctor_module._tried = lambda what: doctor_module.trial(what) or "works"
 main()
 """

@@ -112,7 +112,7 @@ def test_a_warning_is_one_line_without_the_place_in_the_program(capsys):
 
 MEMORY = """
 import resource, sys
-import armdyn.cli
+import armdyn.cli.motion
 with open("/proc/self/statm") as file:
     used = int(file.read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 200_000_000,) * 2)

@@ -111,7 +111,9 @@ def test_a_wrong_value_is_refused_by_the_name_of_its_option(
 
 def options_with_values():
     """Verb and option for every option that takes a value."""
-    for name, command in typer.main.get_command(app).commands.items():
+    group = typer.main.get_command(app)
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         for further, verb in getattr(command, "commands", {"": command}).items():
             for parameter in verb.params:
                 if parameter.param_type_name == "option" and not getattr(parameter, "is_flag", False):

@@ -1,35 +1,66 @@
-"""The command line: one verb, one call. Each module holds the verbs of one kind of work."""
+"""The command line: one verb, one call. Each module holds the verbs of one kind of work.
+
+A verb's module is imported when the verb is called: `armdyn robots` does not wait for SciPy.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from armdyn import __version__
-from armdyn.cli.derive import derive
-from armdyn.cli.describe import robots, show
-from armdyn.cli.doctor import doctor
-from armdyn.cli.export import export_c
-from armdyn.cli.motion import scale, trajectory
-from armdyn.cli.report import report
 from armdyn.cli.running import Verb, run
-from armdyn.cli.simulate import simulate
-from armdyn.cli.torque import torque
+
+# Verb: its module and function, and the line that the list of verbs has for it.
+VERBS = {
+    "robots": ("describe.robots", "List the bundled robots."),
+    "show": ("describe.show", "Show links, motors, limits, symbols, and what looks wrong."),
+    "derive": ("derive.derive", "Derive the exact equations of motion."),
+    "trajectory": ("motion.trajectory", "Make a motion: of the joints, or of the tip along a line."),
+    "torque": ("torque.torque", "Compute joint torques for a state or along a motion."),
+    "scale": ("motion.scale", "Time a motion to meet the limits, also in the least time."),
+    "simulate": ("simulate.simulate", "Simulate the arm under nothing, torques or a controller."),
+    "report": ("report.report", "Write all about a robot on one HTML page."),
+    "export": ("export.export", "Write code for other programs."),
+    "doctor": ("doctor.doctor", "Show what is installed, which backends work, where the cache is."),
+}
+
+
+class _Verbs(TyperGroup):
+    """Verbs by name, each made when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in VERBS:
+            return None
+        module, name = VERBS[cmd_name][0].split(".")
+        found = getattr(import_module(f"armdyn.cli.{module}"), name)
+        if not isinstance(found, typer.Typer):
+            verb, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
+            found.command(cmd_name, cls=Verb)(verb)
+        command = typer.main.get_command(found)
+        command.name = cmd_name
+        return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in VERBS.items()])
+
 
 app = typer.Typer(
     help="The dynamics of robot manipulators: exact equations and proofs, motions, simulation, reports.",
+    cls=_Verbs,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (robots, show, derive, trajectory, torque, scale, simulate, report, doctor):
-    app.command(cls=Verb)(verb)
-export = typer.Typer(help="Write code for other programs.", no_args_is_help=True)
-export.command("c", cls=Verb)(export_c)
-app.add_typer(export, name="export")
 
 
 def _version(asked: bool) -> None:

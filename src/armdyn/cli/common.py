@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from rich.text import Text
 
 from armdyn.description import bundled_robots
 from armdyn.expression import ArmdynError, parse
+from armdyn.model import PhysicsWarning
 from armdyn.output import one_line
 from armdyn.robot import Robot
 
@@ -32,7 +34,9 @@ RotorsOption = Annotated[Rotors | None, typer.Option(help="Rotor model; default:
 
 
 def load_robot(robot: str, rotors: Rotors | None) -> Robot:
-    loaded = Robot.load(robot)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PhysicsWarning)  # `show` says what looks wrong
+        loaded = Robot.load(robot)
     return loaded if rotors is None else loaded.with_rotors(rotors.value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.table import Table
 
 from armdyn.cli.common import RobotArgument, RotorsOption, add_row, load_robot, table_of, terminal
-from armdyn.description import bundled_robots
+from armdyn.description import bundled_robots, bundled_table
 from armdyn.expression import Expression
 from armdyn.output import one_line
 from armdyn.report.tables import (
@@ -24,10 +24,10 @@ def robots() -> None:
     """List the bundled robots."""
     table = table_of("name", "robot", "joints", "rotors")
     for name in bundled_robots():
-        robot = Robot.load(name)
-        kinds = "".join("R" if link.joint == "revolute" else "P" for link in robot.model.moving)
-        motors = any(link.motor for link in robot.model.links)
-        add_row(table, name, robot.name, kinds, robot.model.rotors if motors else "no motors")
+        robot = bundled_table(name)  # not loaded: a list of names does not wait for exact numbers
+        kinds = "".join({"revolute": "R", "prismatic": "P"}.get(link["joint"], "") for link in robot["link"])
+        motors = any("motor" in link for link in robot["link"])
+        add_row(table, name, robot["name"], kinds, robot.get("rotors", "exact") if motors else "no motors")
     terminal().print(table)
 
 

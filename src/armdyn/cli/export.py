@@ -10,6 +10,7 @@ import typer
 
 from armdyn import __version__
 from armdyn.cli.common import RobotArgument, RotorsOption, is_read, load_robot, say
+from armdyn.cli.running import Verb
 from armdyn.expression import ArmdynError
 from armdyn.kernels import FUNCTIONS
 from armdyn.kernels.c import c_source, identifier
@@ -51,3 +52,10 @@ def _check_folder(output: Path, robot: str) -> None:
     for path in output.glob("*.[ch]"):
         if is_read(path, robot):
             raise ArmdynError(f"--output: '{path}' is also an input; choose another folder")
+
+
+export = typer.Typer(
+    help="Write code for other programs.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+)
+export.callback()(lambda: None)  # "export c" stays two words with one kind of code
+export.command("c", cls=Verb)(export_c)

@@ -68,7 +68,7 @@ def trajectory(
     if (q1 is None) == (displacement is None):
         raise ArmdynError("give either --to, a posture, or --line, a displacement of the tip")
     check_output(output, robot)
-    loaded = Robot.load(robot)
+    loaded = load_robot(robot, None)
     given = {
         "duration": duration,
         "acceleration_time": acceleration_time,

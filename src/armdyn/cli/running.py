@@ -15,7 +15,6 @@ import typer
 from typer.core import TyperCommand
 
 from armdyn.expression import ArmdynError
-from armdyn.model import PhysicsWarning
 from armdyn.output import one_line
 
 # Newer releases of typer include click; older ones import it.
@@ -99,7 +98,6 @@ def _one_line_warnings() -> Iterator[None]:
         _tell(f"warning: {message}")
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PhysicsWarning)  # `armdyn show` lists them
         warnings.showwarning = show
         yield
 

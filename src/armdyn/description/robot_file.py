@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from armdyn.description import dh, toml_text
+from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.plausibility import physics_warnings
 from armdyn.description.reader import DescriptionError, Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited
@@ -26,18 +26,11 @@ _MAX_PRODUCTS = 300_000  # of terms, to multiply out all of a description
 _FORMULAS = {"dh": dh.standard, "mdh": dh.modified}
 
 
-def bundled_robots() -> list[str]:
-    """The names of the robots that come with the package."""
-    folder = resources.files("armdyn.description") / "robots"
-    return sorted(Path(f.name).stem for f in folder.iterdir() if f.name.endswith(".toml"))
-
-
 def load(robot: str | Path) -> RobotModel:
     """A bundled robot by name, or a robot file by path."""
     bundled = bundled_robots()
     if isinstance(robot, str) and robot in bundled:
-        text = (resources.files("armdyn.description") / "robots" / f"{robot}.toml").read_text("utf-8")
-        return build(toml_text.parse(text, robot), robot)
+        return build(bundled_table(robot), robot)
     if not isinstance(robot, (str, os.PathLike)):
         raise TypeError(f"expected a path to a robot file or a bundled name, found {shown(robot)}")
     path = Path(robot)
