@@ -10,6 +10,7 @@ import numpy as np
 
 from armdyn.analysis.friction import FrictionParts, friction_parts
 from armdyn.analysis.limits import JointLimits
+from armdyn.expression import shown
 from armdyn.motion.checks import computable
 from armdyn.motion.errors import MotionError
 from armdyn.motion.scaling import rate_within, scale_to_limits
@@ -24,6 +25,7 @@ from armdyn.robot import Robot
 
 GRID = 1000  # intervals; costs about 0.1 % of the least time, and twice as many half of that
 LEAST = 10
+MOST = 1_000_000
 EXCESS = 2e-4  # of a limit: intervals that go beyond one by more between their points are cut in two
 CHANGE = 2e-3  # of a limit: intervals on which viscous friction changes by more are cut too
 PARTS = 8  # at most, in one of so many rounds
@@ -135,8 +137,8 @@ def _count(grid: Any) -> int:
         count = index(grid)
     except TypeError:
         count = 0
-    if count < LEAST:
-        raise MotionError(f"grid: found {grid!r}; a number of intervals, at least {LEAST}, is expected")
+    if not LEAST <= count <= MOST:
+        raise MotionError(f"grid: expected a number of intervals from {LEAST} to {MOST}, found {shown(grid)}")
     return count
 
 
