@@ -222,7 +222,7 @@ class _Motion:
 
     def _used_up(self) -> str:
         """Why all steps were used."""
-        cause = f"steps as short as {self.last:.2g} s (something is stiff, or torques jump)"
+        cause = f"steps as short as {self.last:.2g} s (something may be stiff, or torques jump)"
         recent = self.events[-10:]
         if len(recent) == 10 and self.t - recent[0].time < 1e-3 * self.grid.duration:
             cause = f"{len(self.events):,} changes between sticking and slipping (friction chatters)"
