@@ -31,7 +31,7 @@ CHANGE = 2e-3  # of a limit: intervals on which viscous friction changes by more
 PARTS = 8  # at most, in one of so many rounds
 ROUNDS = 12
 ENDLESS = 1e15  # x that no limit has bounded [1/s²]
-SOME = 5  # every which interval is looked at for a first comparison with linear scaling
+SOME = 5  # every fifth interval is used for a first comparison with linear scaling
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class TimeOptimal:
 
     The path is known by s from 0 to 1, its arc length in joint space with weighted joints. `s` are the N + 1
     ends of intervals on which s̈ is constant, `speed` is ṡ there and `acceleration` s̈ between. At `t` the
-    torques are `torque`: at both ends of each interval, so that most instants stand twice, before and after.
+    torques are `torque`: at both ends of each interval, so that most instants appear twice, before and after.
     `excess` is by how much of a limit the motion was found to go beyond one between the points of the grid.
     Where no faster motion is found than the given one scaled linearly, it is that one; s̈ is not constant on
     the intervals then, and `acceleration` is the one in their middle.

@@ -113,7 +113,7 @@ def _timing(size: float, profile: str, **data: Any) -> Profile:
 
 @dataclass(frozen=True)
 class _Samples:
-    """The samples of a motion that are looked at: all, or of very many every second, third and so on."""
+    """The samples of a motion that are checked: all, or of very many every second, third and so on."""
 
     label: str
     step: float

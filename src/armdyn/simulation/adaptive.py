@@ -130,7 +130,7 @@ class _Motion:
         self.modes = np.where(rest, 0, np.sign(self.plant.speeds(qd))).astype(int)
         for end in (*self.actuation.breaks, self.grid.duration):
             self.end = float(end)
-            # At a break torques may jump: what rests is looked at again, for the torques after it.
+            # At a break torques may jump: joints at rest are checked again, for the torques after it.
             before = self.modes
             self._choose(self.plant.at_rest(self.y[n : 2 * n]))
             if self.t > 0:
