@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from armdyn.description import from_table, load, physics_warnings
-from armdyn.expression import Expression
+from armdyn.expression import Expression, shown
 from armdyn.kernels import BASE_INPUTS, FUNCTIONS, Kernel, make_kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
 from armdyn.model import Mechanism, ModelError, RobotModel, edit, impossible_inertia, lower
-from armdyn.model.arguments import numbers, shown, three, word
+from armdyn.model.arguments import numbers, three, word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import extras, parameter_names, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
@@ -324,10 +324,10 @@ class Robot:
     def program(self, function: str, optional: Sequence[str] = ()) -> Program:
         """The straight-line program of a function, with optional inputs such as "wrench"."""
         if function not in FUNCTIONS:
-            raise ModelError(f"function: found '{function}'; allowed: {', '.join(FUNCTIONS)}")
+            raise ModelError(f"function: found {shown(function)}; allowed: {', '.join(FUNCTIONS)}")
         allowed = FUNCTIONS[function].optional
         if isinstance(optional, str) or len(set(optional)) != len(optional):
-            raise ModelError(f"optional: found {optional!r}; a list of different names is expected")
+            raise ModelError(f"optional: found {shown(optional)}; a list of different names is expected")
         base = [name for name in optional if name in BASE_INPUTS]
         if base and len(base) != len(BASE_INPUTS):
             raise ModelError(f"optional: a moving base takes all of {', '.join(BASE_INPUTS)}")
@@ -347,7 +347,7 @@ class Robot:
     ) -> Any:
         """Call the kernel of a function for a link or with optional inputs."""
         if link is not None and link not in list(self._model.index):
-            raise ModelError(f"link: found {link!r}; links: {', '.join(self._model.index)}")
+            raise ModelError(f"link: found {shown(link)}; links: {', '.join(self._model.index)}")
         given = {key: x for key, x in optional.items() if x is not None or key in BASE_INPUTS}
         return self._kernels[(name, link or "", *given)](*arguments, *given.values(), out=out)
 

@@ -272,6 +272,8 @@ NO_NUMBERS = {
     "set": ({1.0}, "an object of type set"),
     "generator": ((x for x in range(6)), "an object of type generator"),
     "function": (len, "an object of type builtin_function_or_method"),
+    "long integer": (10**5000, "an integer larger than any float"),
+    "long integers": ([10**5000] * 6, "an integer larger than any float"),
 }
 if np.dtype(np.longdouble).itemsize > 8:
     NO_NUMBERS["long double"] = (np.zeros(6, np.longdouble), f"an array of {np.dtype(np.longdouble)} numbers")

@@ -21,6 +21,8 @@ from armdyn import (
     retime,
     rotor_error,
     scale_to_limits,
+    set_backend,
+    set_threads,
     simulate,
     time_optimal,
     velocity_ellipsoid,
@@ -41,6 +43,7 @@ CALLS = {
     "operational qd": lambda x: operational(PUMA, HOME, x),
     "operational torques": lambda x: operational(PUMA, HOME, ZERO).torques(x),
     "dynamic_manipulability q": lambda x: dynamic_manipulability(PUMA, x),
+    "dynamic_manipulability weights": lambda x: dynamic_manipulability(PUMA, HOME, weights=x),
     "velocity_ellipsoid q": lambda x: velocity_ellipsoid(PUMA, x),
     "force_ellipsoid q": lambda x: force_ellipsoid(PUMA, x),
     "manipulability q": lambda x: manipulability(PUMA, x),
@@ -88,6 +91,7 @@ CALLS = {
 # None means "not given" to these.
 OPTIONAL = (
     "contributions wrench",
+    "dynamic_manipulability weights",
     "through times",
     "scale_to_limits torque",
     "time_optimal velocity",
@@ -97,6 +101,27 @@ OPTIONAL = (
 # A function may drive a simulation, and exact numbers may be written as expressions.
 ALLOWED = {("simulate torque", "function"), ("simulate wrench", "function"), ("with_payload mass", "text")}
 KINDS = {name: x for name, (x, _) in NO_NUMBERS.items() if name != "generator"}
+
+CHOICES = {
+    "backend": set_backend,
+    "threads": set_threads,
+    "rotors": PUMA.with_rotors,
+    "function": PUMA.program,
+    "link": lambda x: PUMA.pose(HOME, link=x),
+    "notation": lambda x: Robot.load("planar").equations().text(x),
+    "kind": lambda x: dynamic_manipulability(PUMA, HOME, kind=x),
+    "damping": lambda x: operational(PUMA, HOME, ZERO, damping=x),
+    "side": lambda x: MOTION(0.5, x),
+    "grid": lambda x: time_optimal(PUMA, MOTION, grid=x),
+    "method": lambda x: simulate(PUMA, HOME, ZERO, 0.1, method=x),
+    "limits": lambda x: simulate(PUMA, HOME, ZERO, 0.1, limits=x),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_an_integer_too_long_to_print_in_the_place_of_a_choice(name):
+    with pytest.raises((ArmdynError, ValueError), match=f"^{name}: .*found an integer of 5001 digits or so"):
+        CHOICES[name](10**5000)
 
 
 @pytest.mark.parametrize("call", CALLS)

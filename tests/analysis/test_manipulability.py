@@ -134,8 +134,11 @@ def test_ellipse_is_closed():
         ({"kind": "all"}, "kind: found 'all'; allowed: 'minimum_norm', 'reachable'"),
         ({"rows": (0, 9)}, "rows: found (0, 9)"),
         ({"weights": "velocity_limits"}, "weights: found 'velocity_limits'; allowed: 'torque_limits'"),
-        ({"weights": [1, 2]}, "weights: found [1, 2]; a positive number, 3 of them"),
-        ({"weights": -1}, "weights: found -1"),
+        (
+            {"weights": [1, 2]},
+            "weights: expected a positive number, 3 of them, or 'torque_limits', found [1, 2]",
+        ),
+        ({"weights": -1}, "found -1"),
         (
             {"weights": "torque_limits"},
             "no torque limit is given for joint 1 ('link 1'), joint 2 ('link 2'), joint 3 ('link 3')",

@@ -98,7 +98,7 @@ def test_only_times_and_positions_are_needed(tmp_path: Path) -> None:
         ("t,q1,q3\n0,1,2\n", "line 1: column q2 is missing for 2 joints, found t, q1, q3"),
         ("t,q1,q2,qd1\n0,1,2,3\n", "line 1: column qd2 is missing for 2 joints"),
         ("t,q1,qd1,qd2\n0,1,2,3\n", "line 1: column qd2 belongs to none of the 1 joints"),
-        ("t,q1,q1\n0,1,2\n", "line 1: column 'q1' stands twice"),
+        ("t,q1,q1\n0,1,2\n", "line 1: column 'q1' appears twice"),
         ("t,q1\n0,1\n1\n", "line 3: 2 columns are expected, found 1"),
         ("t,q1\n0,1\n\n1,two\n", "line 4: column q1: found 'two'; a number is expected"),
         ("t,q1\n0,1\n1,nan\n", "line 3: column q1: found 'nan'; a number is expected"),
@@ -108,7 +108,7 @@ def test_only_times_and_positions_are_needed(tmp_path: Path) -> None:
         ("t,q1,qdd1\n0,0,1\n1,1,2\n", "line 1: accelerations qdd without velocities qd"),
         ("t,q1\n0,1\n", "1 rows of numbers; a motion has two or more"),
         ("t,q1\n0,1\n#\n2,1\n1,1\n", "line 5: t = 1 s comes after 2 s; times must not go back"),
-        ("t,q1\n0,1\n1,1\n1,1\n2,1\n", "line 4: t = 1 s stands twice"),
+        ("t,q1\n0,1\n1,1\n1,1\n2,1\n", "line 4: t = 1 s appears twice"),
     ],
 )
 def test_wrong_files_are_refused_with_the_line(text: str, message: str, tmp_path: Path) -> None:

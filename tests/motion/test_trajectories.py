@@ -350,7 +350,7 @@ def test_samples_without_accelerations_and_without_velocities() -> None:
         (([0, 1, 2], [1, 2]), "q: 3 rows are expected"),
         (
             ([0, 1, 1, 2], [1, 2, 2, 3]),
-            "sample 2: t = 1 s stands twice; where the acceleration jumps, qd and",
+            "sample 2: t = 1 s appears twice; where the acceleration jumps, qd and",
         ),
         (([0, 1, 2], [1, 2, 3], None, [1, 2, 3]), "qdd: accelerations without velocities"),
         (
@@ -366,7 +366,7 @@ def test_samples_without_accelerations_and_without_velocities() -> None:
             "sample 2: the velocity of joint 1 jumps at t = 1",
         ),
         (([0, 1, 1, 1, 2], [1] * 5, [0] * 5, [0] * 5), "sample 3: t = 1 s stands more than twice"),
-        (([0, 0, 1], [1] * 3, [0] * 3, [0] * 3), "sample 1: t = 0 s, an end of the motion, stands twice"),
+        (([0, 0, 1], [1] * 3, [0] * 3, [0] * 3), "sample 1: t = 0 s, an end of the motion, appears twice"),
     ],
 )
 def test_impossible_samples_are_refused(data: tuple[Any, ...], message: str) -> None:

@@ -8,10 +8,9 @@ import numpy as np
 
 from armdyn.expression import ArmdynError
 from armdyn.kernels.arrays import real_array
-from armdyn.model.arguments import shown
 from armdyn.robot import Robot
 
-__all__ = ["AnalysisError", "fit_together", "floats", "joint_arrays", "numbers", "shown", "with_wrench"]
+__all__ = ["AnalysisError", "fit_together", "floats", "joint_arrays", "numbers", "with_wrench"]
 
 
 class AnalysisError(ArmdynError):

@@ -9,8 +9,8 @@ from numbers import Number
 from typing import Any, NoReturn
 
 from armdyn.description.direction import unit_vector
-from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, expression
-from armdyn.model.arguments import LARGEST, plain, shown
+from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, expression, shown
+from armdyn.model.arguments import LARGEST, plain
 from armdyn.model.vector import Vector, vector
 from armdyn.output import one_line
 

@@ -12,9 +12,9 @@ from armdyn.description import dh, toml_text
 from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.plausibility import physics_warnings
 from armdyn.description.reader import DescriptionError, Reader, Symbols
-from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited
+from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
 from armdyn.model import PhysicsWarning, impossible_bodies
-from armdyn.model.arguments import plain, shown
+from armdyn.model.arguments import plain
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Coulomb, Friction, Limits, Link, Motor, Transform
 from armdyn.model.robot_model import BASE, RobotModel, naming_problems, symbol_name_problem

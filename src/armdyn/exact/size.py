@@ -16,7 +16,7 @@ MAX_TERMS = 250_000  # and have 183 000 in one polynomial when they are proved
 MAX_EXPANDED = 1_000_000  # terms of an entry written out in the description's symbols
 MAX_PROVED = 600_000
 MAX_WRITTEN = 200_000  # terms of what is printed or handed over at once
-_NUMBERS = "numbers (robot.inertia and so on, exported C) need no equations"
+_NUMBERS = "numeric functions (robot.inertia and so on, exported C) need no equations"
 
 
 class SizeError(ArmdynError):
@@ -26,7 +26,8 @@ class SizeError(ArmdynError):
 def check_joints(joints: int) -> None:
     if joints > MAX_JOINTS:
         raise SizeError(
-            f"exact equations are for at most {MAX_JOINTS} moving joints, this robot has {joints}; {_NUMBERS}"
+            f"exact equations are made for at most {MAX_JOINTS} moving joints, this robot has {joints}; "
+            f"{_NUMBERS}"
         )
 
 
@@ -35,7 +36,7 @@ def check_product(a: int, b: int) -> None:
     if a * b > MAX_PRODUCTS:
         raise SizeError(
             f"the exact equations of this robot are too large: they need a product of {a} and {b} terms, "
-            f"and {MAX_PRODUCTS} products of terms at once are allowed; {_NUMBERS}"
+            f"at most {MAX_PRODUCTS} products of terms are allowed; {_NUMBERS}"
         )
 
 
@@ -44,7 +45,7 @@ def check_terms(terms: int) -> None:
     if terms > MAX_TERMS:
         raise SizeError(
             f"the exact equations of this robot are too large: a polynomial in them has {terms} terms, "
-            f"{MAX_TERMS} are allowed; {_NUMBERS}"
+            f"at most {MAX_TERMS} are allowed; {_NUMBERS}"
         )
 
 
@@ -52,7 +53,7 @@ def check_expanded(terms: int) -> None:
     """Before an entry is written out."""
     if terms > MAX_EXPANDED:
         raise SizeError(
-            f"an entry of these equations would have up to {terms} terms, {MAX_EXPANDED} are allowed; "
+            f"an entry of these equations may have {terms} terms, at most {MAX_EXPANDED} are allowed; "
             f"{_NUMBERS}"
         )
 
@@ -60,15 +61,13 @@ def check_expanded(terms: int) -> None:
 def check_proved(terms: int) -> None:
     """Before equations are proved."""
     if terms > MAX_PROVED:
-        raise SizeError(
-            f"these equations have {terms} terms, and {MAX_PROVED} are proved at most; {_NUMBERS}"
-        )
+        raise SizeError(f"these equations have {terms} terms, at most {MAX_PROVED} can be proved; {_NUMBERS}")
 
 
 def check_written(terms: int) -> None:
     """Before equations are printed or handed over as a whole."""
     if terms > MAX_WRITTEN:
         raise SizeError(
-            f"these equations have {terms} terms, and {MAX_WRITTEN} are written at most; their entries can "
-            f"be printed one by one, and {_NUMBERS}"
+            f"these equations have {terms} terms, at most {MAX_WRITTEN} can be written at once; print single "
+            f"entries, or use numbers: {_NUMBERS}"
         )

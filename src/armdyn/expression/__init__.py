@@ -2,6 +2,7 @@
 
 from armdyn.expression.errors import ArmdynError, ExpressionError, MissingValueError
 from armdyn.expression.expression import ONE, ZERO, Expression
+from armdyn.expression.messages import shown
 from armdyn.expression.parser import expression, parse, rational
 from armdyn.expression.terms import Atom
 from armdyn.expression.text import decimal_text
@@ -21,4 +22,5 @@ __all__ = [
     "limited",
     "parse",
     "rational",
+    "shown",
 ]

@@ -21,6 +21,7 @@ from typing import Any
 
 from armdyn.expression.errors import ExpressionError
 from armdyn.expression.evaluation import Evaluation
+from armdyn.expression.messages import shown
 from armdyn.expression.terms import Atom, Monomial, added, inverted, multiplied, power
 from armdyn.expression.text import terms_text
 from armdyn.expression.work import MAX_BITS, charge
@@ -51,7 +52,7 @@ class Expression:
         if isinstance(x, Expression):
             return x
         if isinstance(x, bool) or not isinstance(x, (Real, Decimal)):
-            raise ExpressionError(f"expected a number or an expression, found {_shown(x)}")
+            raise ExpressionError(f"expected a number or an expression, found {shown(x)}")
         if isinstance(x, (Integral, Rational)):
             exact = Fraction(int(x.numerator), int(x.denominator))
             if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS:
@@ -223,14 +224,6 @@ class Expression:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Expression, (dict(self.terms),))
-
-
-def _shown(x: object) -> str:
-    """The value as text, or its type where Python cannot print it."""
-    try:
-        return repr(x)
-    except ValueError:
-        return f"a {type(x).__name__}"
 
 
 def _rational(x: Fraction) -> Expression:

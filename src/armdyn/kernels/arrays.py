@@ -14,8 +14,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from armdyn.expression import ArmdynError
-from armdyn.model.arguments import shown
+from armdyn.expression import ArmdynError, shown
 from armdyn.program.program import Shape
 
 
@@ -45,7 +44,9 @@ def real_array(
     """`x` as an array of real numbers, which may be `x` itself; NaN and infinity are allowed."""
     try:
         array = _converted(x)
-    except (TypeError, ValueError, OverflowError) as problem:
+    except OverflowError:
+        raise error(f"{name}: expected {expected}, found an integer larger than any float") from None
+    except (TypeError, ValueError) as problem:
         raise error(f"{name}: expected {expected}, found {problem}") from None
     if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
         raise error(f"{name}: expected {expected}, found an array of {_dtype_text(array.dtype)}")

@@ -92,9 +92,7 @@ def write(key: str, code: bytes) -> None:
     with contextlib.suppress(OSError, RuntimeError):
         folder = cache_folder().resolve()
         try:
-            check_folder(folder)
             make_folder(folder)
-            check_folder(folder)  # another user may have made it first
         except UntrustedError as reason:
             _say_once(folder, reason)
             return
@@ -142,9 +140,7 @@ def _problem(folder: Path) -> str:
     """Why a folder cannot be used, found by writing to it; empty if it can."""
     try:
         folder = folder.resolve()
-        check_folder(folder)
         make_folder(folder)
-        check_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             return ""
     except (UntrustedError, OSError, RuntimeError) as reason:

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from armdyn.expression import shown
 from armdyn.kernels import cache
 from armdyn.kernels.arrays import checked_inputs, checked_out
 from armdyn.kernels.gufunc import failures, make_gufunc
@@ -30,7 +31,7 @@ _settings: dict[str, Backend] = {"backend": "compiled"}
 def set_backend(backend: Backend) -> None:
     """Whether functions are "compiled" (the default) or run by the "evaluator", for robots used only once."""
     if backend not in ("compiled", "evaluator"):
-        raise ValueError(f"backend: found {backend!r}; allowed: 'compiled', 'evaluator'")
+        raise ValueError(f"backend: found {shown(backend)}; allowed: 'compiled', 'evaluator'")
     _settings["backend"] = backend
 
 

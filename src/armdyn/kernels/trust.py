@@ -34,10 +34,12 @@ def check_folder(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder and missing ones above it, each for this user only."""
+    """Make the folder and missing ones above it, each for this user only; refuse one others could write."""
+    check_folder(folder)
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     for place in reversed(missing):
         place.mkdir(mode=0o700, exist_ok=True)
+    check_folder(folder)  # another user may have made it first
 
 
 def read_own(path: Path) -> bytes:

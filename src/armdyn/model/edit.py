@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, cast
 
-from armdyn.expression import Expression
-from armdyn.model.arguments import number, shown, table, three
+from armdyn.expression import Expression, shown
+from armdyn.model.arguments import number, table, three
 from armdyn.model.errors import ModelError
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Friction, Link, Motor, Transform

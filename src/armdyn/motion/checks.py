@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import floats, shown
+from armdyn.analysis.arrays import floats
+from armdyn.expression import shown
 from armdyn.motion.errors import MotionError
 
 

@@ -38,7 +38,7 @@ def write(path: str | Path, t: np.ndarray, columns: dict[str, np.ndarray]) -> No
 def read(path: str | Path) -> Motion:
     """The motion through the rows of a file; only t and q1 … qn are needed, other columns are ignored.
 
-    Lines that begin with # are comments. An instant that stands twice is one at which the acceleration jumps.
+    Lines that begin with # are comments. At an instant that appears twice the acceleration jumps.
     """
     columns, lines, table = _table(path, _columns)
     n = sum(name.startswith("q") and name[1:].isdigit() for name in columns)
@@ -149,7 +149,7 @@ def _columns(header: list[str]) -> list[str]:
     found = ", ".join(header)
     if len(set(header)) != len(header):
         name = next(x for x in header if header.count(x) > 1)
-        raise MotionError(f"column '{name}' stands twice")
+        raise MotionError(f"column '{name}' appears twice")
     n = len([name for name in header if re.fullmatch(r"q\d+", name)])
     if "t" not in header or n == 0:
         raise MotionError(f"columns t, q1 … qn are expected, found {found}")
@@ -178,7 +178,7 @@ def _numbers(
     values = []
     for k in picked:
         try:
-            value = nan if "_" in cells[k] else float(cells[k])  # Python's 1_000 is no number elsewhere
+            value = nan if "_" in cells[k] else float(cells[k])  # 1_000 is a number only in Python
         except ValueError:
             value = nan
         if not isfinite(value):

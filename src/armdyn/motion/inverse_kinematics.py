@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import shown
+from armdyn.expression import shown
 from armdyn.motion.checks import number, numbers, point, posture, rotation, whole_number
 from armdyn.motion.closed_forms import closed_form_solutions
 from armdyn.motion.errors import MotionError

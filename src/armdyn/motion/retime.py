@@ -32,7 +32,7 @@ class Retimed:
     """A motion along the same path by another timing law.
 
     `t` are the instants at which the law reaches the samples of the given motion, and those at which r̈
-    jumps; where an acceleration jumps, the instant stands twice, before and after.
+    jumps; where an acceleration jumps, the instant appears twice, before and after.
     """
 
     trajectory: Trajectory

@@ -28,7 +28,7 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
 
     Between samples it is the quintic that has the states at both ends. Without accelerations these are the
     slopes of a cubic spline through the velocities; without velocities either, the motion is a cubic spline
-    through the positions. An instant that stands twice is one at which the acceleration jumps.
+    through the positions. An instant that appears twice is one at which the acceleration jumps.
     """
     times = numbers("t", t)
     if times.ndim != 1 or len(times) < 2:
@@ -44,7 +44,7 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
     if twice.any() and (velocity is None or acceleration is None):
         i = int(twice.argmax())
         raise MotionError(
-            f"{where(i + 1)}: t = {times[i]:.9g} s stands twice; where the acceleration jumps, qd and "
+            f"{where(i + 1)}: t = {times[i]:.9g} s appears twice; where the acceleration jumps, qd and "
             "qdd are needed too"
         )
     if velocity is None:
@@ -109,7 +109,7 @@ def _check_instants(t: np.ndarray, where: Where) -> np.ndarray:
         raise MotionError(f"{where(i)}: t = {t[i]:.9g} s stands more than twice")
     if twice[0] or twice[-1]:
         i = 1 if twice[0] else len(t) - 1
-        raise MotionError(f"{where(i)}: t = {t[i]:.9g} s, an end of the motion, stands twice")
+        raise MotionError(f"{where(i)}: t = {t[i]:.9g} s, an end of the motion, appears twice")
     return twice
 
 

@@ -30,7 +30,7 @@ from armdyn.robot import Robot
 
 Rows = TypeVar("Rows", Samples, SpeedParts)
 KINDS = ("torque", "velocity", "acceleration")
-LEAST = 200  # steps in which a motion is looked at, however long its own are
+LEAST = 200  # steps, at least, at which a motion is checked
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from armdyn.analysis.friction import FrictionParts, friction_parts
 from armdyn.analysis.limits import JointLimits
+from armdyn.expression import shown
 from armdyn.motion.checks import computable
 from armdyn.motion.errors import MotionError
 from armdyn.motion.scaling import rate_within, scale_to_limits
@@ -24,12 +25,13 @@ from armdyn.robot import Robot
 
 GRID = 1000  # intervals; costs about 0.1 % of the least time, and twice as many half of that
 LEAST = 10
+MOST = 1_000_000
 EXCESS = 2e-4  # of a limit: intervals that go beyond one by more between their points are cut in two
 CHANGE = 2e-3  # of a limit: intervals on which viscous friction changes by more are cut too
 PARTS = 8  # at most, in one of so many rounds
 ROUNDS = 12
 ENDLESS = 1e15  # x that no limit has bounded [1/s²]
-SOME = 5  # every which interval is looked at for a first comparison with linear scaling
+SOME = 5  # every fifth interval is used for a first comparison with linear scaling
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class TimeOptimal:
 
     The path is known by s from 0 to 1, its arc length in joint space with weighted joints. `s` are the N + 1
     ends of intervals on which s̈ is constant, `speed` is ṡ there and `acceleration` s̈ between. At `t` the
-    torques are `torque`: at both ends of each interval, so that most instants stand twice, before and after.
+    torques are `torque`: at both ends of each interval, so that most instants appear twice, before and after.
     `excess` is by how much of a limit the motion was found to go beyond one between the points of the grid.
     Where no faster motion is found than the given one scaled linearly, it is that one; s̈ is not constant on
     the intervals then, and `acceleration` is the one in their middle.
@@ -135,8 +137,8 @@ def _count(grid: Any) -> int:
         count = index(grid)
     except TypeError:
         count = 0
-    if count < LEAST:
-        raise MotionError(f"grid: found {grid!r}; a number of intervals, at least {LEAST}, is expected")
+    if not LEAST <= count <= MOST:
+        raise MotionError(f"grid: expected a number of intervals from {LEAST} to {MOST}, found {shown(grid)}")
     return count
 
 

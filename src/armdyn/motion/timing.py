@@ -14,7 +14,7 @@ from armdyn.motion.motion import Motion, Side, States
 from armdyn.motion.trajectory import Trajectory
 
 Law: TypeAlias = Callable[[np.ndarray], Any]  # times (N,) -> r, ṙ, r̈
-CHECKED = 1000  # intervals on whose ends a law is looked at
+CHECKED = 1000  # intervals at whose ends a law is checked
 AGREES = 0.01  # of the range of r and of the largest rate: how nearly they must be integrals of the others
 RESTS = 1e-13  # of the largest rate: smaller ones are set to zero, as at the ends of a cosine
 MEETS = 1e-9  # of the duration: how nearly a law must begin and end where it should

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import shown
 from armdyn.analysis.limits import joint_limits, joint_name
+from armdyn.expression import shown
 from armdyn.motion import profiles, tip_paths
 from armdyn.motion.checks import computable, number, one_of, positive_time, posture
 from armdyn.motion.errors import MotionError
@@ -121,7 +121,7 @@ def _timing(size: float, profile: str, **data: Any) -> Profile:
 
 @dataclass(frozen=True)
 class _Samples:
-    """The samples of a motion that are looked at: all, or of very many every second, third and so on."""
+    """The samples of a motion that are checked: all, or of very many every second, third and so on."""
 
     label: str
     step: float

@@ -19,7 +19,7 @@ from armdyn.robot import Robot
 
 @dataclass(frozen=True)
 class Samples:
-    """States at instants; an instant at which the acceleration jumps may stand twice, before and after."""
+    """States at instants; an instant at which the acceleration jumps may appear twice, before and after."""
 
     t: np.ndarray  # (N,), not decreasing
     q: np.ndarray  # (N, n)
@@ -160,7 +160,7 @@ class Trajectory:
     ) -> Trajectory:
         """States q, qd, qdd (N, n) at instants t (N,), quintics between them; qdd, or both, may be left out.
 
-        Time counts from the first instant. An instant that stands twice is a jump of the acceleration.
+        Time counts from the first instant. An instant that appears twice is a jump of the acceleration.
         """
         return cls(through_samples(t, q, qd, qdd), step)
 
@@ -172,7 +172,7 @@ class Trajectory:
     def to_csv(self, path: str | Path, step: float | None = None) -> None:
         """Write t, q, qd, qdd to a file: samples `step` apart and every instant where a derivative jumps.
 
-        Where it is the acceleration that jumps the instant stands twice. Reading the file gives back the
+        Where the acceleration jumps, the instant appears twice. Reading the file gives back the
         same motion where that is polynomials up to the fifth degree.
         """
         found = self.samples(step, knots=True)
@@ -313,7 +313,7 @@ class Trajectory:
         return self._states[2]
 
     def samples(self, step: float | None = None, *, knots: bool = False) -> Samples:
-        """Samples `step` apart with both sides of every jump: each instant in `jumps` stands twice.
+        """Samples `step` apart with both sides of every jump: each instant in `jumps` appears twice.
 
         `knots`: the instants at which higher derivatives jump are added, once each.
         """

@@ -130,7 +130,7 @@ class _Motion:
         self.modes = np.where(rest, 0, np.sign(self.plant.speeds(qd))).astype(int)
         for end in (*self.actuation.breaks, self.grid.duration):
             self.end = float(end)
-            # At a break torques may jump: what rests is looked at again, for the torques after it.
+            # At a break torques may jump: joints at rest are checked again, for the torques after it.
             before = self.modes
             self._choose(self.plant.at_rest(self.y[n : 2 * n]))
             if self.t > 0:
@@ -222,7 +222,7 @@ class _Motion:
 
     def _used_up(self) -> str:
         """Why all steps were used."""
-        cause = f"steps as short as {self.last:.2g} s (something is stiff, or torques jump)"
+        cause = f"steps as short as {self.last:.2g} s (something may be stiff, or torques jump)"
         recent = self.events[-10:]
         if len(recent) == 10 and self.t - recent[0].time < 1e-3 * self.grid.duration:
             cause = f"{len(self.events):,} changes between sticking and slipping (friction chatters)"

@@ -60,7 +60,7 @@ def judged(run: Run, method: Method, grid: Grid, stops: list[Stop]) -> Run:
     batch = run.q.shape[1:-1]
     texts = [_arm(one.arm, batch) + _unexplained(one) for one in found[:3]]
     if len(found) > len(texts):
-        texts.append(f"and {len(found) - len(texts)} more arms")
+        texts.append(f"and {len(found) - len(texts)} more")
     cure = (
         f"steps of {min(grid.step, grid.output):g} s are too long" if method == "rk4" else "rtol is too large"
     )
@@ -100,7 +100,7 @@ def _message(stops: list[Stop], batch: tuple[int, ...]) -> str:
         state = f"q = {_text(stop.q)}, qd = {_text(stop.qd)}"
         shown.append(f"{_arm(stop.arm, batch)}{stop.reason}, {state}")
     if len(stops) > len(shown):
-        shown.append(f"and {len(stops) - len(shown)} more arms")
+        shown.append(f"and {len(stops) - len(shown)} more")
     return "; ".join(shown)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import floats, shown
+from armdyn.analysis.arrays import floats
+from armdyn.expression import shown
 from armdyn.kernels.arrays import Numbers
 from armdyn.robot import Robot
 from armdyn.simulation.actuation import actuation
@@ -65,7 +66,7 @@ def simulate(
     if not isinstance(robot, Robot):
         raise SimulationError(f"robot: expected a Robot, found {type(robot).__name__}")
     if method not in ("adaptive", "rk4"):
-        raise SimulationError(f"method: found {method!r}; allowed: 'adaptive', 'rk4'")
+        raise SimulationError(f"method: found {shown(method)}; allowed: 'adaptive', 'rk4'")
     watched = position_limits(robot, limits)
     check_friction(robot)
     q, qd = _states(robot, q0, qd0)
