@@ -4,6 +4,8 @@ A sum is first taken in floats. Where its terms cancel or leave the range of flo
 fractions: symbols are the numbers they are written as, and only irrational atoms (pi, roots, cosines and
 sines) stay floats, each product of them with one exact coefficient. Where these cancel too, more digits of
 them are used: sin(x)**16 is a polynomial in cos(x) here, and tiny beside its terms.
+
+Angles are rounded before their cosines and sines are taken: those of large ones are right to less.
 """
 
 from __future__ import annotations
