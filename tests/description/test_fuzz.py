@@ -131,9 +131,14 @@ TABLES = [
 ]
 
 
+DEEPEST = 10  # level of a table at which it is spoiled
+
+
 def places(part, path=()):
-    """Every place in a table, as a path."""
+    """Every place in a table, as a path; not all of what has been put there and is nested without end."""
     found = [path] if path else []
+    if len(path) > DEEPEST:
+        return found
     items = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
     for key, value in items:
         found += places(value, (*path, key))

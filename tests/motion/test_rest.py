@@ -187,6 +187,23 @@ def test_noise_in_a_file_is_read_as_it_is_and_told(tmp_path: Path) -> None:
     assert motion(0.0)[1][0] == 4e-16
 
 
+@pytest.mark.parametrize("velocities", [True, False])
+def test_noise_in_positions_is_told(tmp_path: Path, velocities: bool) -> None:
+    """Where velocities are zero in the file they are not so between its rows."""
+    path, rows = tmp_path / "noise.csv", [0.5 + k % 2 * 1e-15 for k in range(11)]
+    header, zero = ("t,q1,qd1", ",0") if velocities else ("t,q1", "")
+    path.write_text("\n".join([header, *(f"{k / 10},{q!r}{zero}" for k, q in enumerate(rows))]), "utf-8")
+    with pytest.warns(MotionWarning, match=r"noise.csv: qd?1: velocities up to .* look like the rounding"):
+        Trajectory.from_csv(path)
+
+
+def test_a_joint_that_creeps_is_not_warned_of(tmp_path: Path) -> None:
+    path = tmp_path / "creep.csv"
+    path.write_text("t,q1\n" + "\n".join(f"{k},{k * 1e-9!r}" for k in range(1001)), "utf-8")
+    motion = Trajectory.from_csv(path)
+    np.testing.assert_allclose(motion.with_step(0.25).qd, 1e-9, rtol=1e-6)
+
+
 @pytest.mark.parametrize(("noise", "motion"), [(0.0, 1.0), (1e-6, 1.0), (0.0, 0.0)])
 def test_a_file_that_moves_or_rests_is_not_warned_of(tmp_path: Path, noise: float, motion: float) -> None:
     Trajectory.from_csv(table(tmp_path / "fine.csv", noise, motion))

@@ -4,6 +4,8 @@ A sum is first taken in floats. Where its terms cancel or overflow it is taken a
 symbols are the decimals they are written as, and only irrational atoms (pi, roots, cosines and sines) stay
 floats, each product of them with one exact coefficient. Where these cancel too, they are computed to more
 digits: sin(x)**16, say, is kept as a polynomial in cos(x) and is tiny compared with its terms.
+
+Angles are rounded before their cosines and sines are taken, so those of very large angles are less exact.
 """
 
 from __future__ import annotations

@@ -48,20 +48,24 @@ def read(path: str | Path) -> Motion:
         motion = through_samples(table[:, 0], **given, where=lambda i: f"line {lines[i]}")
     except MotionError as problem:
         raise MotionError(f"{path}: {problem}") from None
-    if "qd" in given:
-        _warn_of_noise(path, table[:, 0], given["q"], given["qd"])
+    _warn_of_noise(path, table[:, 0], given["q"], given.get("qd"), motion)
     return motion
 
 
-def _warn_of_noise(path: str | Path, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> None:
-    """Warn of velocities that look like rounding errors; they are used as they are."""
-    joints = noisy_joints(t, q, qd)
+def _warn_of_noise(
+    path: str | Path, t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, motion: Motion
+) -> None:
+    """Warn of a motion that looks like rounding errors; it is used as it is."""
+    instants = t - t[0]
+    looked_at = np.concatenate([instants, (instants[1:] + instants[:-1]) / 2])
+    speed = np.abs(motion.evaluate(looked_at, "after")[1]).max(0)
+    joints = noisy_joints(t, q, qd, speed)
     if joints.size:
-        names = ", ".join(f"qd{i + 1}" for i in joints)
+        names = ", ".join(f"{'q' if qd is None else 'qd'}{i + 1}" for i in joints)
         warnings.warn(
-            f"{path}: {names}: velocities up to {np.abs(qd[:, joints]).max():.2g} look like rounding errors "
-            "of a joint that stands still, but dry friction takes its direction from their signs; write 0 "
-            "where a joint rests",
+            f"{path}: {names}: velocities up to {speed[joints].max():.2g} look like rounding errors of a "
+            "joint that stands still, but dry friction takes its direction from their signs; where a joint "
+            "rests, write one position and velocity 0",
             MotionWarning,
             stacklevel=4,
         )

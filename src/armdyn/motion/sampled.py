@@ -75,11 +75,14 @@ def _rests(x: np.ndarray) -> np.ndarray:
     return np.concatenate([inner[:1], inner, inner[-1:]])[: len(x)]
 
 
-def noisy_joints(t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """The joints, counted from 0, whose velocities look like rounding errors of a joint that stands still."""
+def noisy_joints(t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, speed: np.ndarray) -> np.ndarray:
+    """The joints, counted from 0, whose motion looks like rounding errors of a joint that stands still.
+
+    `qd` are velocities where they are given, and `speed` (n,) is the largest the motion has.
+    """
     least = NOISE * np.maximum(1.0, np.abs(q).max(0))
-    top = np.abs(qd).max(0)
-    return np.flatnonzero((top > 0) & (top * (t[-1] - t[0]) <= least) & (_way(q) <= least))
+    given = np.zeros(1) if qd is None else np.abs(qd).max(0)
+    return np.flatnonzero((speed > 0) & (given * (t[-1] - t[0]) <= least) & (_way(q) <= least))
 
 
 def _states(name: str, x: Any, rows: int, columns: int | None = None) -> np.ndarray:
