@@ -18,10 +18,10 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 16
 
 # Strings and comments, also those that do not end: nothing in them is structure. Possessive, so that no text
-# takes more than one pass.
+# takes more than one pass. Up to two quotation marks may stand before the three that end a string.
 _OPAQUE = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)'
-    r"|'''(?:[^']|'(?!''))*+(?:'''|\Z)"
+    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\Z)'
+    r"|'''(?:[^']|'(?!''))*+(?:'{3,5}|\Z)"
     r'|"(?:[^"\\\n]|\\.)*+"?'
     r"|'[^'\n]*+'?"
     r"|#[^\n]*+",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,12 +26,28 @@ def plain(value: object) -> Any:
     return value
 
 
+class _Short(reprlib.Repr):
+    """Python's texts, of which only the beginning is made: a small list can stand in others many times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = 20
+        self.maxstring = self.maxlong = 400
+
+    def repr_instance(self, x: object, level: int) -> str:
+        return repr(x)
+
+
+_SHORT = _Short()
+
+
 def shown(value: object) -> str:
     """A value as it is quoted in a message: short, and there whatever its own text does."""
     if isinstance(value, int) and value.bit_length() > 1000:  # Python prints no integer of too many digits
         return f"an integer of {int(value.bit_length() * math.log10(2)) + 1} digits or so"
     try:
-        text = " ".join(repr(value).split())
+        text = " ".join(_SHORT.repr(value).split())
     except Exception:  # a list too deep or with such an integer in it, a class of one's own
         return f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 60 else text[:57] + "..."
