@@ -318,7 +318,7 @@ class Robot:
             raise ModelError(f"function: found '{function}'; allowed: {', '.join(FUNCTIONS)}")
         allowed = FUNCTIONS[function].optional
         if isinstance(optional, str) or len(set(optional)) != len(optional):
-            raise ModelError(f"optional: found {optional!r}; a list of different names is expected")
+            raise ModelError(f"optional: found {shown(optional)}; a list of different names is expected")
         base = [name for name in optional if name in BASE_INPUTS]
         if base and len(base) != len(BASE_INPUTS):
             raise ModelError(f"optional: a moving base takes all of {', '.join(BASE_INPUTS)}")
@@ -343,7 +343,7 @@ class Robot:
     ) -> Any:
         """Call the kernel of a function for a link or with optional inputs."""
         if link is not None and link not in list(self._model.index):
-            raise ModelError(f"link: found {link!r}; links: {', '.join(self._model.index)}")
+            raise ModelError(f"link: found {shown(link)}; links: {', '.join(self._model.index)}")
         given = {key: x for key, x in optional.items() if x is not None or key in BASE_INPUTS}
         return self._kernels[(name, link or "", *given)](*arguments, *given.values(), out=out)
 

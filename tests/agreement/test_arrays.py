@@ -366,7 +366,7 @@ def test_a_small_list_that_stands_in_others_many_times_is_refused():
     many: list = [0.0] * 6
     for _ in range(40):
         many = [many, many]
-    with pytest.raises(TypeError, match="q: expected numbers .*, found lists of 6597069766656 numbers"):
+    with pytest.raises(TypeError, match=r"q: expected numbers .*, found lists of 6597069766656 numbers"):
         Robot.load("puma560").inertia(many)
     with pytest.raises(TypeError, match="found lists of different lengths"):
         Robot.load("puma560").inertia([[0.0] * 6, many])

@@ -14,6 +14,7 @@ import numpy as np
 
 from armdyn.analysis.arrays import AnalysisError, joint_arrays, with_wrench
 from armdyn.analysis.friction import friction_parts
+from armdyn.model.arguments import shown
 from armdyn.robot import Robot
 
 RotorPart = Literal["separate", "within"]
@@ -74,7 +75,7 @@ class Contributions:
         """
         n = self.gravity.shape[-1]
         if joint not in range(n):
-            raise AnalysisError(f"joint: found {joint!r}; allowed: 0 to {n - 1}")
+            raise AnalysisError(f"joint: found {shown(joint)}; allowed: 0 to {n - 1}")
         i, joints = int(joint), range(n)
         curves = [(f"inertia, joint {j + 1}", self.inertia[..., i, j]) for j in joints]
         curves += [(f"centrifugal, joint {j + 1}", self.centrifugal[..., i, j]) for j in joints]
@@ -87,6 +88,7 @@ class Contributions:
         return ((name, curve) for name, curve in curves if curve.any())
 
 
+@np.errstate(over="ignore", invalid="ignore")  # states of infinite or huge numbers give such torques, quietly
 def contributions(
     robot: Robot,
     q: Any,
@@ -105,7 +107,7 @@ def contributions(
     k_r2 I_m2), and `rotor_coupling` is zero. The two differ only for a robot whose rotors are "exact".
     """
     if rotors not in ("separate", "within"):
-        raise AnalysisError(f"rotors: found {rotors!r}; allowed: 'separate', 'within'")
+        raise AnalysisError(f"rotors: found {shown(rotors)}; allowed: 'separate', 'within'")
     q, qd, qdd = joint_arrays(robot, q=q, qd=qd, qdd=qdd)
     h, q, qd, qdd = with_wrench(wrench, q, qd, qdd)
     plain, coupling = robot, np.zeros(q.shape)

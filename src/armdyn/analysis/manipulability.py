@@ -23,6 +23,7 @@ from armdyn.analysis.task import (
     moving_rows,
     whitened,
 )
+from armdyn.model.arguments import shown
 from armdyn.robot import Robot
 
 Kind = Literal["minimum_norm", "reachable"]
@@ -56,7 +57,7 @@ def dynamic_manipulability(
     the set of all J q̈ that the torques reach. Without redundant joints they are the same.
     """
     if kind not in tuple(KINDS):
-        raise AnalysisError(f"kind: found {kind!r}; allowed: {', '.join(repr(k) for k in KINDS)}")
+        raise AnalysisError(f"kind: found {shown(kind)}; allowed: {', '.join(repr(k) for k in KINDS)}")
     (q,) = joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "torque", "torques")
@@ -120,7 +121,9 @@ def _weights(
     limits = f"{quantity}_limits"
     if isinstance(weights, str):
         if weights != limits:
-            raise AnalysisError(f"weights: found {weights!r}; allowed: {limits!r}, a number, one per joint")
+            raise AnalysisError(
+                f"weights: found {shown(weights)}; allowed: {limits!r}, a number, one per joint"
+            )
         values = getattr(joint_limits(robot), quantity)
         if missing := [joint_name(robot, int(i)) for i in np.flatnonzero(~np.isfinite(values))]:
             raise AnalysisError(f"weights: no {quantity} limit is given for {', '.join(missing)}")
@@ -131,7 +134,8 @@ def _weights(
         values = np.zeros(robot.n)
     if not (np.isfinite(values) & (values > 0)).all():
         raise AnalysisError(
-            f"weights: found {weights!r}; a positive number, {robot.n} of them, or {limits!r} is expected"
+            f"weights: found {shown(weights)}; "
+            f"a positive number, {robot.n} of them, or {limits!r} is expected"
         )
     return values, f"{plural} of unit norm when divided by {np.asarray(weights).tolist()}"
 

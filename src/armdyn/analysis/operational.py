@@ -27,6 +27,7 @@ from armdyn.analysis.task import (
     task_motion,
     whitened,
 )
+from armdyn.model.arguments import shown
 from armdyn.robot import Robot
 
 DAMPING = 0.01
@@ -192,7 +193,7 @@ def _threshold(damping: Any) -> float:
     if damping is None:
         return DAMPING
     if not isinstance(damping, (int, float, np.number)) or not 0 <= damping < 1:
-        raise AnalysisError(f"damping: found {damping!r}; a number from 0 up to 1 is expected")
+        raise AnalysisError(f"damping: found {shown(damping)}; a number from 0 up to 1 is expected")
     return float(damping)
 
 

@@ -22,6 +22,7 @@ from armdyn.analysis.orientation import (
     zyz_transform,
     zyz_transform_dot,
 )
+from armdyn.model.arguments import shown
 from armdyn.robot import Robot
 
 Representation = Literal["position", "rpy", "zyz", "geometric"]
@@ -79,7 +80,7 @@ def make_task(robot: Robot, representation: Representation, rows: Sequence[int] 
     """The task with these rows, or by default with all that the arm can move, the earlier rows preferred."""
     if representation not in tuple(ROW_NAMES):
         allowed = ", ".join(repr(name) for name in ROW_NAMES)
-        raise AnalysisError(f"representation: found {representation!r}; allowed: {allowed}")
+        raise AnalysisError(f"representation: found {shown(representation)}; allowed: {allowed}")
     if rows is None:
         return _default_task(robot, representation)
     return _task(robot, representation, checked_rows(representation, rows))
@@ -95,7 +96,7 @@ def checked_rows(representation: Representation, rows: Any) -> tuple[int, ...]:
         good = False
     if not good:
         listing = ", ".join(f"{i} ({name})" for i, name in enumerate(names))
-        raise AnalysisError(f"rows: found {rows!r}; allowed: some of {listing}, each once")
+        raise AnalysisError(f"rows: found {shown(rows)}; allowed: some of {listing}, each once")
     return chosen
 
 

@@ -9,6 +9,7 @@ from armdyn import dynamics
 from armdyn.exact.basis import Basis
 from armdyn.exact.form import Array, Entry, Form
 from armdyn.exact.ring import Poly
+from armdyn.model.arguments import shown
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.robot_model import RobotModel
 
@@ -117,7 +118,7 @@ class ClosedForm:
     def coriolis(self, choice: Literal["christoffel", "h"] = "christoffel") -> Array[Form]:
         """C by Christoffel symbols, or c_ij = Σ_k h_ijk q̇_k, another choice that satisfies (7.43)."""
         if choice not in ("christoffel", "h"):
-            raise ValueError(f"choice: found {choice!r}; allowed: 'christoffel', 'h'")
+            raise ValueError(f"choice: found {shown(choice)}; allowed: 'christoffel', 'h'")
         return self.C if choice == "christoffel" else self._contract(self.h)
 
     def _contract(self, symbols: Array[list[Form]]) -> Array[Form]:

@@ -13,6 +13,7 @@ from armdyn.exact.size import check_written
 from armdyn.exact.styles import LATEX, TEXT, Style
 from armdyn.exact.titles import latex_text, markdown_text
 from armdyn.expression import ArmdynError
+from armdyn.model.arguments import shown
 from armdyn.output import one_line
 
 Notation = Literal["book", "craig"]
@@ -43,7 +44,7 @@ class Section:
 
 def letters(notation: Notation) -> Letters:
     if notation not in _LETTERS:
-        raise ArmdynError(f"notation: found {notation!r}; allowed: 'book', 'craig'")
+        raise ArmdynError(f"notation: found {shown(notation)}; allowed: 'book', 'craig'")
     return _LETTERS[notation]
 
 

@@ -16,6 +16,7 @@ from armdyn.exact.proof import Proof, prove
 from armdyn.exact.rotors import RotorCoupling, rotor_couplings
 from armdyn.exact.styles import LATEX, TEXT
 from armdyn.expression import ArmdynError
+from armdyn.model.arguments import shown
 
 if TYPE_CHECKING:
     from armdyn.exact.handover import SympyEquations
@@ -50,7 +51,7 @@ class Equations(ClosedForm):
     def steps(self, form: Literal["text", "latex", "markdown"] = "text") -> str:
         """The Newton–Euler recursion link by link in symbols, as in 7.5.3."""
         if form not in ("text", "latex", "markdown"):
-            raise ArmdynError(f"form: found {form!r}; allowed: 'text', 'latex', 'markdown'")
+            raise ArmdynError(f"form: found {shown(form)}; allowed: 'text', 'latex', 'markdown'")
         render = {"text": document.text, "latex": document.latex, "markdown": document.markdown}[form]
         title = f"{self.model.name}: Newton-Euler recursion"
         return render(title, steps.sections(self, TEXT if form == "text" else LATEX))

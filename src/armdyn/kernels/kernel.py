@@ -19,6 +19,7 @@ from armdyn.kernels.loop import module_ir
 from armdyn.kernels.machine import compile_ir, is_full, load_object, loaded, lock, toolchain, vector_bytes
 from armdyn.kernels.single import layout_is_known, make_single, single_ir
 from armdyn.kernels.threads import MINIMUM_ROWS, call_in_slices, get_threads
+from armdyn.model.arguments import shown
 from armdyn.program.evaluate import evaluate
 from armdyn.program.program import Program, Shape
 
@@ -30,7 +31,7 @@ _settings: dict[str, Backend] = {"backend": "compiled"}
 def set_backend(backend: Backend) -> None:
     """Whether functions are "compiled" (the default) or run by the "evaluator", for robots used only once."""
     if backend not in ("compiled", "evaluator"):
-        raise ValueError(f"backend: found {backend!r}; allowed: 'compiled', 'evaluator'")
+        raise ValueError(f"backend: found {shown(backend)}; allowed: 'compiled', 'evaluator'")
     _settings["backend"] = backend
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression import ArmdynError
+from armdyn.model.arguments import shown
 
 MINIMUM_ROWS = 8192  # per thread: below this, starting a thread costs more than it saves
 MOST_THREADS = 9999
@@ -30,7 +31,7 @@ def set_threads(count: int | None) -> None:
         _settings.pop("threads", None)
     elif isinstance(count, bool) or count not in range(1, MOST_THREADS + 1):
         raise ArmdynError(
-            f"threads: expected a whole number from 1 to {MOST_THREADS}, or None, found {count!r}"
+            f"threads: expected a whole number from 1 to {MOST_THREADS}, or None, found {shown(count)}"
         )
     else:
         _settings["threads"] = int(count)

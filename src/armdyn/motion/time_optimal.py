@@ -10,6 +10,7 @@ import numpy as np
 
 from armdyn.analysis.friction import FrictionParts, friction_parts
 from armdyn.analysis.limits import JointLimits
+from armdyn.model.arguments import shown
 from armdyn.motion.checks import computable
 from armdyn.motion.errors import MotionError
 from armdyn.motion.scaling import rate_within, scale_to_limits
@@ -136,7 +137,7 @@ def _count(grid: Any) -> int:
     except TypeError:
         count = 0
     if count < LEAST:
-        raise MotionError(f"grid: found {grid!r}; a number of intervals, at least {LEAST}, is expected")
+        raise MotionError(f"grid: found {shown(grid)}; a number of intervals, at least {LEAST}, is expected")
     return count
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from armdyn.model.arguments import shown
 from armdyn.motion.checks import number, numbers, point, rotation
 from armdyn.motion.errors import MotionError
 from armdyn.motion.inverse_kinematics import as_pose
@@ -116,7 +117,8 @@ def final_rotation(end: Any, orientation: Any, start: np.ndarray) -> tuple[np.nd
     if isinstance(orientation, str) or orientation is None:
         if orientation not in ("auto", "keep", "free", None):
             raise MotionError(
-                f"orientation: found {orientation!r}; allowed: 'auto', 'keep', 'free' or a rotation (3, 3)"
+                f"orientation: found {shown(orientation)}; "
+                "allowed: 'auto', 'keep', 'free' or a rotation (3, 3)"
             )
         if orientation in ("free", None):
             return None, False

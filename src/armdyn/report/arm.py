@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
+from armdyn.model.arguments import shown
 from armdyn.motion.speed_parts import check_robot
 from armdyn.motion.trajectory import Trajectory
 from armdyn.report.drawing import GREY, INK, PALE, WIDTH, arrow, colour, note, sheet, styled
@@ -45,7 +46,7 @@ def plot_strobe(robot: Robot, trajectory: Trajectory, postures: int = 7) -> Figu
     """The robot at equal intervals of time along a motion, the path of its tip, its last posture in full."""
     check_robot(robot, trajectory)
     if postures % 1 or postures < 1:
-        raise ReportError(f"postures: found {postures!r}; a whole number from 1 on is expected")
+        raise ReportError(f"postures: found {shown(postures)}; a whole number from 1 on is expected")
     times = np.linspace(0, trajectory.duration, postures)
     drawn = [skeleton(robot, q) for q in trajectory(times)[0]]
     view = view_of(robot, drawn[len(drawn) // 2])

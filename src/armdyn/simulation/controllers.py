@@ -21,6 +21,7 @@ from armdyn.dynamics import gravity_torques
 from armdyn.kernels import Kernel
 from armdyn.kernels.cache import digest_of
 from armdyn.model import Mechanism, lower
+from armdyn.model.arguments import shown
 from armdyn.motion.trajectory import Trajectory
 from armdyn.program import record
 from armdyn.robot import Robot
@@ -211,7 +212,7 @@ class OperationalControl(Controller):
         _check_gains(n, null_stiffness=self.null_stiffness, null_damping=self.null_damping)
         _check_gains(1, damped=self.damped)
         if not np.isscalar(self.furthest) or not _wide(self.furthest, 1, "furthest")[0] > 0:
-            raise SimulationError(f"furthest: found {self.furthest!r}; a positive length is expected")
+            raise SimulationError(f"furthest: found {shown(self.furthest)}; a positive length is expected")
         if self.posture is not None:
             _check_place("posture", self.posture, n)
         elif np.any(np.asarray(self.null_stiffness) != 0):
@@ -312,4 +313,4 @@ def _check_gains(size: int, **gains: Any) -> None:
     for name, gain in gains.items():
         array = _wide(gain, size, name)
         if not (np.isfinite(array) & (array >= 0)).all():
-            raise SimulationError(f"{name}: found {gain!r}; gains are finite and not negative")
+            raise SimulationError(f"{name}: found {shown(gain)}; gains are finite and not negative")

@@ -11,6 +11,7 @@ import numpy as np
 
 from armdyn.analysis.limits import JointLimits, joint_limits, joint_name
 from armdyn.kernels.integrator_layout import Watch, Watched
+from armdyn.model.arguments import shown
 from armdyn.robot import Robot
 from armdyn.simulation.errors import SimulationError
 from armdyn.simulation.run import LimitPassed
@@ -84,4 +85,4 @@ def position_limits(robot: Robot, word: Any) -> PositionLimits:
     for allowed in WORDS:
         if isinstance(word, str) and word == allowed:
             return PositionLimits(robot, allowed)
-    raise SimulationError(f"limits: expected 'warn', 'stop' or 'ignore', found {word!r}")
+    raise SimulationError(f"limits: expected 'warn', 'stop' or 'ignore', found {shown(word)}")

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from armdyn.model.arguments import shown
 from armdyn.motion import csv_files
 from armdyn.robot import Robot
 from armdyn.simulation.errors import SimulationError
@@ -94,7 +95,7 @@ class Run:
         batch = self.q.shape[1:-1]
         index = () if arm is None else tuple(np.atleast_1d(arm).tolist())
         if len(index) != len(batch) or any(i not in range(-s, s) for i, s in zip(index, batch, strict=True)):
-            raise SimulationError(f"arm: found {arm!r}; one index into the batch {batch} is expected")
+            raise SimulationError(f"arm: found {shown(arm)}; one index into the batch {batch} is expected")
         at = (slice(None), *index)
         columns = {"q": self.q[at], "qd": self.qd[at], "tau": self.tau[at], "energy": self.energy[at]}
         csv_files.write(path, self.t, columns)

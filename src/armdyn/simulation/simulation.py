@@ -64,7 +64,7 @@ def simulate(
     if not isinstance(robot, Robot):
         raise SimulationError(f"robot: expected a Robot, found {type(robot).__name__}")
     if method not in ("adaptive", "rk4"):
-        raise SimulationError(f"method: found {method!r}; allowed: 'adaptive', 'rk4'")
+        raise SimulationError(f"method: found {shown(method)}; allowed: 'adaptive', 'rk4'")
     watched = position_limits(robot, limits)
     check_friction(robot)
     q, qd = _states(robot, q0, qd0)

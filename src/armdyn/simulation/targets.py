@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.analysis.arrays import floats
+from armdyn.model.arguments import shown
 from armdyn.motion.profiles import quintic
 from armdyn.simulation.errors import SimulationError
 
@@ -65,7 +66,7 @@ class TipLine(TipTarget):
         except (TypeError, ValueError):
             duration = np.nan
         if not 0 < duration < np.inf:
-            raise SimulationError(f"duration: found {self.duration!r}; a positive time is expected")
+            raise SimulationError(f"duration: found {shown(self.duration)}; a positive time is expected")
 
     def position(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         start, way = np.asarray(self.start, float), np.subtract(self.end, self.start, dtype=float)
@@ -76,7 +77,7 @@ class TipLine(TipTarget):
 def _check_point(name: str, point: Any) -> None:
     array = floats(SimulationError, name, point, "three numbers")
     if array.shape != (3,) or not np.isfinite(array).all():
-        raise SimulationError(f"{name}: expected three finite numbers, found {point!r}")
+        raise SimulationError(f"{name}: expected three finite numbers, found {shown(point)}")
 
 
 def _check_rotation(rotation: Any) -> None:
