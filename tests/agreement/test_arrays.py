@@ -95,7 +95,7 @@ def test_broadcast_and_written_out(name, method):
 
 @pytest.mark.parametrize("method", WITH_WRENCH)
 def test_wrench_in_a_batch(method):
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     wrench = np.random.default_rng(1).uniform(-5, 5, (4, 6))
     inputs = arguments(robot, method)
     found = outputs(getattr(robot, method)(*inputs, wrench))
@@ -163,7 +163,7 @@ def test_mixed_float32_and_float64():
 
 
 def test_arrays_that_are_not_contiguous():
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     q = np.random.default_rng(0).uniform(-3, 3, (6, 8))
     assert_same(robot.gravity(q.T), robot.gravity(q.T.copy()), 0)
     assert_same(robot.gravity(q.T[::-2]), robot.gravity(q.T[::-2].copy()), 0)
@@ -187,7 +187,7 @@ def test_out_and_no_out(name, method):
 
 
 def test_out_that_is_an_input():
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     (q,) = arguments(robot, "gravity", (3,))
     expected = robot.gravity(q)
     robot.gravity(q, out=q)
@@ -195,7 +195,7 @@ def test_out_that_is_an_input():
 
 
 def test_out_of_a_strided_view_and_of_float32():
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     (q,) = arguments(robot, "gravity", (3,))
     big = np.zeros((6, 12))
     robot.gravity(q, out=big[::2, ::2])
@@ -217,7 +217,7 @@ def test_out_of_a_strided_view_and_of_float32():
     ],
 )
 def test_wrong_out_is_refused(out, error):
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     with pytest.raises(error, match=r"^out: expected "):
         robot.gravity(np.zeros((3, 6)), out=out)
 
@@ -251,6 +251,14 @@ NO_NUMBERS = {
     "list of None": ([None] * 6, "None in a list"),
     "nested None": ([[0.0] * 5 + [None]], "None in a list"),
     "complex": ([1j] * 6, "1j in a list"),
+    "arrays of truth values in a list": (
+        [np.zeros(6), np.ones(6, bool)],
+        "an array of truth values (bool) in a list",
+    ),
+    "arrays of objects in a list": (
+        [np.zeros(6), np.array([None] * 6)],
+        "an array of objects (object) in a list",
+    ),
     "complex array": (np.zeros(6, complex), "an array of complex numbers (complex128)"),
     "dates": (np.zeros(6, "M8[D]"), "an array of datetime64[D]"),
     "texts in an array": (np.array(["1"] * 6), "an array of text (<U1)"),
@@ -283,7 +291,7 @@ WRONG_SHAPES = (np.zeros(5), np.zeros((6, 1)), 1.0, 7, np.float64(1), [], np.zer
 @every_method
 def test_wrong_shapes_in_every_method(method):
     """`q: expected (..., 6), found (5,)`, whichever input it is."""
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     right = arguments(robot, method)
     for i, name in enumerate(METHODS[method][0]):
         for wrong in WRONG_SHAPES:
@@ -300,7 +308,7 @@ def test_wrong_shapes_in_every_method(method):
 @every_method
 @pytest.mark.parametrize(("wrong", "found"), NO_NUMBERS.values(), ids=NO_NUMBERS.keys())
 def test_what_is_no_numbers_in_every_method(method, wrong, found):
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     right = arguments(robot, method)
     for i, name in enumerate(METHODS[method][0]):
         expected = f"^{name}: expected numbers (..., 6), found {found}"
@@ -310,7 +318,7 @@ def test_what_is_no_numbers_in_every_method(method, wrong, found):
 
 @pytest.mark.parametrize(("wrong", "found"), NO_NUMBERS.values(), ids=NO_NUMBERS.keys())
 def test_what_is_no_numbers_for_wrench_parameters_base_and_out(wrong, found):
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     right = arguments(robot, "inverse_dynamics")
     p = len(robot.parameters)
     for method in WITH_WRENCH:
@@ -332,7 +340,7 @@ def test_what_is_no_numbers_for_wrench_parameters_base_and_out(wrong, found):
 
 
 def test_wrong_shapes_of_wrench_parameters_and_base():
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     right = arguments(robot, "inverse_dynamics")
     with pytest.raises(ArmdynError, match=r"^wrench: expected \(\.\.\., 6\), found \(3,\)$"):
         robot.inverse_dynamics(*right, np.zeros(3))
@@ -343,7 +351,7 @@ def test_wrong_shapes_of_wrench_parameters_and_base():
 
 
 def test_batches_that_do_not_broadcast():
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     message = r"^coriolis: shapes do not fit together: q \(2, 6\), qd \(3, 6\)$"
     with pytest.raises(ArmdynError, match=message):
         robot.coriolis(np.zeros((2, 6)), np.zeros((3, 6)))
@@ -353,7 +361,17 @@ def test_a_list_within_itself_is_refused():
     endless = []
     endless.append(endless)
     with pytest.raises(TypeError, match="lists more than 64 deep"):
-        ROBOTS["puma560"].gravity(endless)
+        Robot.load("puma560").gravity(endless)
+
+
+def test_a_small_list_that_stands_in_others_many_times_is_refused():
+    many: list = [0.0] * 6
+    for _ in range(40):
+        many = [many, many]
+    with pytest.raises(TypeError, match=r"q: expected numbers .*, found lists of 6597069766656 numbers"):
+        Robot.load("puma560").inertia(many)
+    with pytest.raises(TypeError, match="found lists of different lengths"):
+        Robot.load("puma560").inertia([[0.0] * 6, many])
 
 
 def test_fractions_and_numpy_numbers_in_lists():
@@ -390,12 +408,12 @@ def test_pandas_tables():
 def test_arrays_of_other_libraries_are_refused_by_name(library, make):
     module = pytest.importorskip(library)
     with pytest.raises(TypeError, match=rf"q: expected numbers .*, found an object of type {library[:4]}"):
-        ROBOTS["puma560"].gravity(make(module))
+        Robot.load("puma560").gravity(make(module))
 
 
 @pytest.mark.parametrize("method", ["pose", "jacobian", "jacobian_dot"])
 def test_an_unknown_link_names_the_links(method):
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     with pytest.raises(ArmdynError, match=r"link: found 'elbow'; links: .*waist.*forearm"):
         getattr(robot, method)(*arguments(robot, method), link="elbow")
 
@@ -418,7 +436,7 @@ def test_nan_in_one_row_stays_there(robot, method):
 
 @pytest.mark.parametrize("method", ["inverse_dynamics", "forward_dynamics", "inertia", "pose"])
 def test_nan_is_not_swallowed(method):
-    robot = ROBOTS["puma560"]
+    robot = Robot.load("puma560")
     inputs = arguments(robot, method)
     inputs[0][1] = np.nan
     assert np.isnan(getattr(robot, method)(*inputs)).any()
@@ -451,7 +469,7 @@ def test_robots_that_are_equal_and_robots_that_differ():
     robots = [Robot.load(name) for name in bundled_robots()]
     assert robots == list(ROBOTS.values())
     assert len({*robots, *ROBOTS.values()}) == len(ROBOTS)
-    puma = ROBOTS["puma560"]
+    puma = Robot.load("puma560")
     others = [
         puma.with_payload(1),
         puma.with_gravity([0, 0, 0]),

@@ -133,3 +133,9 @@ def test_unknown_choices_are_named():
     for joint in (2, -1, 0.5, "first"):
         with pytest.raises(AnalysisError, match="allowed: 0 to 1"):
             contributions(robot, [0, 0], [0, 0], [0, 0]).at(joint)
+
+
+def test_huge_states_raise_no_warning():
+    robot, x = Robot.load("puma560"), np.full(6, 1e308)
+    parts = contributions(robot, np.zeros(6), x, x)
+    assert not np.isfinite(parts.rotor_coupling).all()

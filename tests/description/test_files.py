@@ -85,6 +85,9 @@ DEEP = {
     "tables in line": "a = " + "{a = " * 50_000,
     "lists and tables": "a = " + "[{a = " * 20_000,
     "a dotted key after a text": 'b = """ \\""" """\nc = \'\'\'\'x\'\'\'\n' + "a." * 50_000 + "a = 1",
+    "lists after a quote in quotes": 'a = [""" """", ' + "[" * 50_000,
+    "a dotted key after two quotes in quotes": "a = {b = ''' ''''', " + "a." * 50_000 + "a = 1}",
+    "a dotted key after two quotes in other quotes": 'a = {b = """ """"", ' + "a." * 50_000 + "a = 1}",
 }
 
 
@@ -99,6 +102,9 @@ SHALLOW = {
     "dots in comments": f'# {"a." * 200}\n# """ {"[" * 50}',
     "quotes in quotes": f"s = '\"'\nt = \"'\" # '\nu = '{'[' * 50}'",
     "an escaped quote": 's = "\\\\" # "\nt = "\\"' + "[" * 50 + '"',
+    "quotes at the end of long texts": 's = ["""\'""""", \'\'\'"\'\'\'\', """\\""""]\nt = \''
+    + "[" * 50
+    + "'",
     "a list over many lines": "s = [\n" + "[1.5, 2.5], # [\n" * 100 + "]",
     "depth of sixteen": "a." * 15 + "a = " + "[" * 16 + "]" * 16,
 }

@@ -8,7 +8,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from armdyn import ArmdynError, Expression, Robot, box, cylinder, hollow_cylinder, point_mass, rod, sphere
+from armdyn import (
+    ArmdynError,
+    Expression,
+    Robot,
+    box,
+    cylinder,
+    hollow_cylinder,
+    point_mass,
+    rod,
+    set_backend,
+    set_threads,
+    simulate,
+    sphere,
+)
 
 HUGE = 10**10_000
 NO_NUMBERS = [
@@ -137,3 +150,20 @@ def test_a_pandas_column_is_a_list_of_numbers(robot):
     pandas = pytest.importorskip("pandas")
     column = pandas.Series(robot.parameters, index=robot.parameter_names)
     assert robot.with_parameters(column) == robot.with_parameters(robot.parameters)
+
+
+def test_messages_quote_the_beginning_of_a_small_list_that_stands_in_others_many_times():
+    many: list = [1.0]
+    for _ in range(40):
+        many = [many, many]
+    robot = Robot.load("planar")
+    calls = [
+        lambda: set_threads(many),
+        lambda: set_backend(many),
+        lambda: robot.pose([0, 0], many),
+        lambda: simulate(robot, [0, 0], [0, 0], 0.1, method=many),
+    ]
+    for call in calls:
+        with pytest.raises((ArmdynError, TypeError, ValueError), match=r"\[\[\[\[") as caught:
+            call()
+        assert len(str(caught.value)) < 200

@@ -1,5 +1,6 @@
 """Trajectories in files: what is written is what is read, and wrong files are named with the line."""
 
+import time
 from math import pi
 from pathlib import Path
 
@@ -127,6 +128,35 @@ def test_files_that_cannot_be_opened_are_named(tmp_path: Path) -> None:
         Trajectory.from_csv(tmp_path / "binary.csv")
     with pytest.raises(MotionError, match=r"cannot write '.*x\.csv'"):
         Trajectory.triangular(0, 1, 1).to_csv(tmp_path / "binary.csv" / "x.csv")
+
+
+def test_files_with_very_many_columns(tmp_path: Path) -> None:
+    """Time and messages do not grow with the square of what is in them."""
+    path, n = tmp_path / "wide.csv", 20_000
+    names = [f"q{i + 1}" for i in range(n)]
+    rows = "".join(f"{t}{',0' * n}\n" for t in range(2))
+    begin = time.process_time()
+    path.write_text(f"t,{','.join(names)}\n{rows}")
+    assert Trajectory.from_csv(path).n == n
+    path.write_text(f"t,{','.join(names).replace('q', 'tau')}\n{rows}")
+    assert read_torques(path).tau.shape == (2, n)
+    path.write_text(f"t,{','.join(names)},q{n}\n")
+    with pytest.raises(MotionError, match="column 'q20000' stands twice"):
+        Trajectory.from_csv(path)
+    assert time.process_time() - begin < 5
+    path.write_text(f"x,{','.join(names)}\n")
+    with pytest.raises(MotionError) as caught:
+        Trajectory.from_csv(path)
+    assert len(str(caught.value)) < 600
+
+
+def test_a_file_without_end_and_a_path_that_no_file_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(MotionError, match="cannot be read: embedded null"):
+        Trajectory.from_csv("a\0b")
+    monkeypatch.setattr("armdyn.motion.csv_files.MAX_BYTES", 10**6)
+    if Path("/dev/zero").exists():
+        with pytest.raises(MotionError, match="/dev/zero: this is larger than 1000000 bytes"):
+            Trajectory.from_csv("/dev/zero")
 
 
 def test_no_folder_is_made_for_a_file(tmp_path: Path) -> None:

@@ -84,6 +84,12 @@ def test_a_name_no_file_can_have(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes here")
+def test_the_longest_name_a_file_can_have(tmp_path):
+    path = tmp_path / ("\N{CJK UNIFIED IDEOGRAPH-6F22}" * 85)  # 255 bytes
+    assert write_whole(path, "a").read_text() == "a"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_links_stay_and_pipes_are_written_into(tmp_path):
     (tmp_path / "file").write_text("old")
     (tmp_path / "link").symlink_to("file")

@@ -88,6 +88,7 @@ class Contributions:
         return ((name, curve) for name, curve in curves if curve.any())
 
 
+@np.errstate(over="ignore", invalid="ignore")  # states of infinite or huge numbers give such torques, quietly
 def contributions(
     robot: Robot,
     q: Any,

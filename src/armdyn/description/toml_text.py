@@ -17,10 +17,11 @@ from armdyn.expression import ExpressionError, rational
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 16
 
-# Strings and comments, closed or not, hold no structure. Possessive quantifiers: one pass for any text.
+# Strings and comments, closed or not, hold no structure. Possessive quantifiers: one pass for any text. Up to
+# two quotation marks may stand before the three that end a string.
 _OPAQUE = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"""|\Z)'
-    r"|'''(?:[^']|'(?!''))*+(?:'''|\Z)"
+    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\Z)'
+    r"|'''(?:[^']|'(?!''))*+(?:'{3,5}|\Z)"
     r'|"(?:[^"\\\n]|\\.)*+"?'
     r"|'[^'\n]*+'?"
     r"|#[^\n]*+",

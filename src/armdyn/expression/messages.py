@@ -1,6 +1,23 @@
 """Values as they are quoted in messages."""
 
 import math
+import reprlib
+
+
+class _Short(reprlib.Repr):
+    """Makes only the beginning of a text: a small list can stand in others very many times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 4
+        self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = 20
+        self.maxstring = self.maxlong = 400
+
+    def repr_instance(self, x: object, level: int) -> str:
+        return repr(x)
+
+
+_SHORT = _Short()
 
 
 def shown(value: object) -> str:
@@ -8,7 +25,7 @@ def shown(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 1000:  # Python prints no integer of too many digits
         return f"an integer of {int(value.bit_length() * math.log10(2)) + 1} digits or so"
     try:
-        text = " ".join(repr(value).split())
+        text = " ".join(_SHORT.repr(value).split())
     except Exception:  # a list that is too deep or holds such an integer, or a class whose repr fails
         return f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 60 else text[:57] + "..."

@@ -36,6 +36,7 @@ Numbers: TypeAlias = _Row | Sequence[_Row] | Sequence[Sequence[_Row]] | Table
 _FLOAT64 = np.dtype(np.float64)
 _ACCEPTED = "NumPy arrays, lists and pandas tables are accepted"
 _DEEPEST = 64  # NumPy has no more axes
+_MOST_LISTED = 100_000_000  # numbers in lists, which would take many seconds to read
 
 
 def real_array(
@@ -48,7 +49,7 @@ def real_array(
         raise error(f"{name}: expected {expected}, found an integer larger than any float") from None
     except (TypeError, ValueError) as problem:
         raise error(f"{name}: expected {expected}, found {problem}") from None
-    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+    if not _is_real(array.dtype):
         raise error(f"{name}: expected {expected}, found an array of {_dtype_text(array.dtype)}")
     return array
 
@@ -78,23 +79,52 @@ def _is_plain(kind: type) -> bool:
     return kind.__array_ufunc__ is np.ndarray.__array_ufunc__
 
 
+def _is_real(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "iuf" and dtype.itemsize <= 8
+
+
 def _is_number(kind: type) -> bool:
     return kind is float or kind is int or (kind is not bool and issubclass(kind, Real | np.number))
 
 
-def _check_entries(x: list[Any] | tuple[Any, ...], depth: int = 1) -> None:
-    """Refuse entries of a list that are neither real numbers nor lists nor arrays of them."""
-    if depth > _DEEPEST:
-        raise TypeError(f"lists more than {_DEEPEST} deep")
-    for kind in set(map(type, x)):
-        if _is_number(kind) or _is_plain(kind):
-            continue
-        if issubclass(kind, list | tuple):
-            for entry in x:
-                if isinstance(entry, list | tuple):
-                    _check_entries(entry, depth + 1)
-            continue
-        raise TypeError(f"{_kind_text(next(e for e in x if type(e) is kind))} in a list")
+def _check_entries(x: list[Any] | tuple[Any, ...]) -> None:
+    """Refuse lists of anything but real numbers, arrays of them and lists, and lists that are too large.
+
+    Level by level, each list once: a small one that stands in itself or in others many times is no work.
+    """
+    level: dict[int, Any] = {id(x): x}
+    for _ in range(_DEEPEST):
+        inner: dict[int, Any] = {}
+        for part in level.values():
+            for kind in set(map(type, part)):
+                if _is_number(kind):
+                    continue
+                entries = [entry for entry in part if type(entry) is kind]
+                if issubclass(kind, list | tuple):
+                    inner |= {id(entry): entry for entry in entries}
+                else:
+                    _check_inner_arrays(kind, entries)
+        if not inner:
+            return _check_size(x)
+        level = inner
+    raise TypeError(f"lists more than {_DEEPEST} deep")
+
+
+def _check_inner_arrays(kind: type, entries: Sequence[Any]) -> None:
+    """Arrays in a list; among others NumPy would count truth values as numbers, and None as one."""
+    if not _is_plain(kind):
+        raise TypeError(f"{_kind_text(entries[0])} in a list")
+    for dtype in {entry.dtype for entry in entries}:
+        if not _is_real(dtype):
+            raise TypeError(f"an array of {_dtype_text(dtype)} in a list")
+
+
+def _check_size(x: Any) -> None:
+    size = 1
+    while isinstance(x, list | tuple) and x:
+        size, x = size * len(x), x[0]
+    if size > _MOST_LISTED:
+        raise TypeError(f"lists of {size} numbers; at most {_MOST_LISTED} are read from lists")
 
 
 def _kind_text(x: Any) -> str:

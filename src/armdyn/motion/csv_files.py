@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite, nan
@@ -19,6 +20,7 @@ from armdyn.motion.sampled import noisy_joints, through_samples
 from armdyn.output import write_whole
 
 PREFIXES = ("q", "qd", "qdd")
+MAX_BYTES = 500_000_000  # about an hour of a seven-joint arm's positions at 1 kHz
 
 
 def write(path: str | Path, t: np.ndarray, columns: dict[str, np.ndarray]) -> None:
@@ -110,7 +112,8 @@ def _table(
         columns = choose(header)
     except MotionError as problem:
         raise MotionError(f"{path}: line {line}: {problem}") from None
-    picked = [header.index(name) for name in columns]
+    place = {name: k for k, name in enumerate(header)}
+    picked = [place[name] for name in columns]
     table = np.array([_numbers(path, line, cells, header, picked) for line, cells in rows[1:]])
     if len(table) < 2:
         raise MotionError(f"{path}: {len(table)} rows of numbers; a motion has two or more")
@@ -121,22 +124,32 @@ def _torque_columns(header: list[str]) -> list[str]:
     found = [name for name in header if re.fullmatch(r"tau\d+", name)]
     wanted = [f"tau{i + 1}" for i in range(len(found))]
     if "t" not in header or not found or sorted(found) != sorted(wanted):
-        raise MotionError(f"columns t, tau1 … taun are expected, found {', '.join(header)}")
+        raise MotionError(f"columns t, tau1 … taun are expected, found {_listed(header)}")
+    given = set(header)
     states = [f"{name}{i + 1}" for name in ("q", "qd") for i in range(len(found))]
-    return ["t", *wanted, *(name for name in states if name in header)]
+    return ["t", *wanted, *(name for name in states if name in given)]
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
     """Line numbers and cells, blank lines and comments left out."""
+    lines = [(i + 1, line) for i, line in enumerate(_text(path).splitlines())]
+    kept = [(i, line) for i, line in lines if line.strip() and not line.lstrip().startswith("#")]
+    return [(i, [cell.strip() for cell in _cells(path, i, line)]) for i, line in kept]
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_text("utf-8-sig")
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise MotionError(f"{path}: this is larger than {MAX_BYTES} bytes; give it in parts")
+        return content.decode("utf-8-sig")
     except OSError as problem:
         raise MotionError(f"{path}: cannot be read: {problem.strerror}") from None
     except UnicodeDecodeError:
         raise MotionError(f"{path}: this is not a text file in UTF-8") from None
-    lines = [(i + 1, line) for i, line in enumerate(text.splitlines())]
-    kept = [(i, line) for i, line in lines if line.strip() and not line.lstrip().startswith("#")]
-    return [(i, [cell.strip() for cell in _cells(path, i, line)]) for i, line in kept]
+    except ValueError as problem:  # a path that no file can have
+        raise MotionError(f"{str(path)!r}: cannot be read: {problem}") from None
 
 
 def _cells(path: Path, number: int, line: str) -> list[str]:
@@ -148,12 +161,16 @@ def _cells(path: Path, number: int, line: str) -> list[str]:
         raise MotionError(f"{path}: line {number}: a quotation mark is out of place") from None
 
 
+def _listed(header: list[str]) -> str:
+    text = ", ".join(header)
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
 def _columns(header: list[str]) -> list[str]:
     """The names of the columns to read: t, then positions and, where there are any, velocities and so on."""
-    found = ", ".join(header)
-    if len(set(header)) != len(header):
-        name = next(x for x in header if header.count(x) > 1)
-        raise MotionError(f"column '{name}' appears twice")
+    found = _listed(header)
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
+        raise MotionError(f"column '{twice[0]}' appears twice")
     n = len([name for name in header if re.fullmatch(r"q\d+", name)])
     if "t" not in header or n == 0:
         raise MotionError(f"columns t, q1 … qn are expected, found {found}")
@@ -187,7 +204,7 @@ def _numbers(
             value = nan
         if not isfinite(value):
             raise MotionError(
-                f"{path}: line {line}: column {header[k]}: found '{cells[k]}'; a number is expected"
+                f"{path}: line {line}: column {header[k]}: found '{cells[k][:60]}'; a number is expected"
             )
         values.append(value)
     return values

@@ -43,7 +43,7 @@ def _temporary(target: Path, text: str) -> Path:
     """The text in a new file beside the target, with the permissions the target has or would get."""
     if target.is_dir():
         raise IsADirectoryError(0, "it is a folder")
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
+    temporary = target.with_name(f".armdyn-{secrets.token_hex(6)}")  # the target's name may be as long as any
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
