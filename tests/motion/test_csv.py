@@ -141,7 +141,7 @@ def test_files_with_very_many_columns(tmp_path: Path) -> None:
     path.write_text(f"t,{','.join(names).replace('q', 'tau')}\n{rows}")
     assert read_torques(path).tau.shape == (2, n)
     path.write_text(f"t,{','.join(names)},q{n}\n")
-    with pytest.raises(MotionError, match="column 'q20000' stands twice"):
+    with pytest.raises(MotionError, match="column 'q20000' appears twice"):
         Trajectory.from_csv(path)
     assert time.process_time() - begin < 5
     path.write_text(f"x,{','.join(names)}\n")

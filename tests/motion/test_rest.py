@@ -193,7 +193,7 @@ def test_noise_in_positions_is_told(tmp_path: Path, velocities: bool) -> None:
     path, rows = tmp_path / "noise.csv", [0.5 + k % 2 * 1e-15 for k in range(11)]
     header, zero = ("t,q1,qd1", ",0") if velocities else ("t,q1", "")
     path.write_text("\n".join([header, *(f"{k / 10},{q!r}{zero}" for k, q in enumerate(rows))]), "utf-8")
-    with pytest.warns(MotionWarning, match=r"noise.csv: qd?1: velocities up to .* look like the rounding"):
+    with pytest.warns(MotionWarning, match=r"noise.csv: qd?1: velocities up to .* look like rounding errors"):
         Trajectory.from_csv(path)
 
 
