@@ -274,3 +274,16 @@ def test_numbers_compare_with_python_numbers():
     for number in (2, Fraction(1, 3), 0.5, 0.1):
         if Expression.of(number) == number:  # what is equal hashes equal
             assert hash(Expression.of(number)) == hash(number)
+
+
+@pytest.mark.parametrize(
+    "text", ["1or 2", "1 is 2", "(1)(2)", "'a' is 1", "1if 2else 3", "0xfor 3", "[1](2)"]
+)
+def test_what_python_warns_of_is_refused_without_a_word_of_python(text):
+    with pytest.raises(ExpressionError, match=r"is not an expression; allowed: "):
+        parse(text)
+
+
+def test_names_that_end_like_words_of_python_are_symbols():
+    names = ("band", "main", "chain", "motor", "x1or", "axis", "_2is", "e5in")
+    assert parse("+".join(names)).symbols() == set(names)

@@ -14,7 +14,7 @@ from typing import Any
 from armdyn.description.reader import BadNumber, DescriptionError
 from armdyn.expression import ExpressionError, rational
 
-MAX_BYTES = 1_000_000
+MAX_BYTES = 500_000
 MAX_DEPTH = 16
 
 # Strings and comments, closed or not, hold no structure. Possessive quantifiers: one pass for any text. Up to

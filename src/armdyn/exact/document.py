@@ -42,7 +42,8 @@ class Section:
 
 
 def letters(notation: Notation) -> Letters:
-    if notation not in _LETTERS:
+    given: object = notation  # whatever it is
+    if not isinstance(given, str) or given not in _LETTERS:
         raise ArmdynError(f"notation: found {shown(notation)}; allowed: 'book', 'craig'")
     return _LETTERS[notation]
 

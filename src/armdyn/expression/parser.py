@@ -27,6 +27,10 @@ _FUNCTIONS: dict[str, Callable[[Expression], Expression]] = {
     "inv": lambda x: Expression.of(1) / x,
 }
 _ALLOWED = "numbers, declared symbols, pi, + - * / **, cos sin sqrt abs and parentheses"
+# What makes Python print a SyntaxWarning before it can be refused: "1or 2", "1 is 2", "(1)(2)", texts.
+_ODD = re.compile(
+    r"(?<![\w.])[0-9.][\w.]*?(?:and|else|for|if|in|is|not|or)\b|\b(?:is|not)\b|['\"\\]|[)\]}][ \t]*[(\[{]"
+)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 
 
@@ -47,6 +51,8 @@ def parse(text: str, known: Collection[str] | None = None, max_length: int = MAX
         raise ExpressionError(f"an expression may have {max_length} characters, this one has {len(text)}")
     text = text.strip().replace("\r\n", "\n").replace("\r", "\n")  # as Python counts lines
     try:
+        if _ODD.search(text):
+            raise SyntaxError
         tree = ast.parse(text, mode="eval")
         with limited(MAX_PRODUCTS + 5 * len(text)):
             return _Walker(text, known, MAX_TERMS * max_length // MAX_LENGTH).visit(tree.body)

@@ -199,7 +199,8 @@ def _numbers(
     values = []
     for k in picked:
         try:
-            value = nan if "_" in cells[k] else float(cells[k])  # 1_000 is a number only in Python
+            # 1_000 and digits of other scripts are numbers only in Python.
+            value = float(cells[k]) if cells[k].isascii() and "_" not in cells[k] else nan
         except ValueError:
             value = nan
         if not isfinite(value):

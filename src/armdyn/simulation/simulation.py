@@ -65,7 +65,8 @@ def simulate(
     """
     if not isinstance(robot, Robot):
         raise SimulationError(f"robot: expected a Robot, found {type(robot).__name__}")
-    if method not in ("adaptive", "rk4"):
+    chosen: object = method  # whatever it is
+    if not isinstance(chosen, str) or chosen not in ("adaptive", "rk4"):
         raise SimulationError(f"method: found {shown(method)}; allowed: 'adaptive', 'rk4'")
     watched = position_limits(robot, limits)
     check_friction(robot)
