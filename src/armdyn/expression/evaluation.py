@@ -17,6 +17,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from armdyn.expression.errors import MissingValueError
+from armdyn.expression.messages import listed
 from armdyn.expression.terms import Atom, Monomial
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ class Evaluation:
 
     def _symbol(self, name: str) -> Any:
         if name not in self.symbols:
-            known = ", ".join(sorted(self.symbols)) or "none"
+            known = listed(sorted(self.symbols)) or "none"
             raise MissingValueError(
                 f"symbol '{name}' has no value, so '{self.whole}' is not a number; "
                 f"symbols with a value: {known}"

@@ -1,7 +1,8 @@
-"""Values as they are quoted in messages."""
+"""Values and names as they are quoted in messages."""
 
 import math
 import reprlib
+from collections.abc import Sequence
 
 
 class _Short(reprlib.Repr):
@@ -29,3 +30,9 @@ def shown(value: object) -> str:
     except Exception:  # a list that is too deep or holds such an integer, or a class whose repr fails
         return f"a value of type {type(value).__name__} that cannot be shown"
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names separated by commas; the first fifty of very many, and the beginnings of very long ones."""
+    text = ", ".join(name[:60] for name in names[:50])
+    return f"{text}, … ({len(names)} in all)" if len(names) > 50 else text

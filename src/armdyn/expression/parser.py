@@ -10,6 +10,7 @@ from math import comb
 
 from armdyn.expression.errors import ExpressionError
 from armdyn.expression.expression import Expression
+from armdyn.expression.messages import listed
 from armdyn.expression.terms import added
 from armdyn.expression.work import TooLargeError, limited
 
@@ -130,8 +131,8 @@ class _Walker:
 
     def _name(self, name: str) -> Expression:
         if self.known is not None and name not in self.known:
-            names = ", ".join(sorted(self.known)) or "none"
-            raise ExpressionError(f"unknown symbol '{name}'; declared symbols: {names}")
+            names = listed(sorted(self.known)) or "none"
+            raise ExpressionError(f"unknown symbol '{name[:60]}'; declared symbols: {names}")
         return Expression.symbol(name)
 
     def _sum(self, node: ast.expr) -> Expression:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from armdyn.expression import Expression
+from armdyn.expression.messages import listed as listed_names
 from armdyn.model.errors import ModelError
 from armdyn.model.parts import Limits, Link, RotorModel, Transform
 from armdyn.model.vector import ZERO3, Vector
@@ -86,9 +87,8 @@ def quoted(name: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names separated by commas; of very many only the first."""
-    shown = ", ".join(one_line(name)[:60] for name in names[:50])
-    return f"{shown}, … ({len(names)} in all)" if len(names) > 50 else shown
+    """Names of links, which may be any text, in a message."""
+    return listed_names([one_line(name) for name in names])
 
 
 def naming_problems(names: Sequence[str], parents: Sequence[str], carriers: Sequence[str]) -> Iterator[str]:
