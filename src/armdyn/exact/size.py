@@ -14,7 +14,7 @@ MAX_JOINTS = 30
 MAX_PRODUCTS = 500_000  # of terms, in one multiplication: six joints in general position need 250 000,
 MAX_TERMS = 250_000  # and have 183 000 in one polynomial when they are proved
 MAX_EXPANDED = 1_000_000  # terms of an entry written out in the description's symbols
-MAX_PROVED = 1_000_000  # some 1.3 GB
+MAX_PROVED = 600_000
 MAX_WRITTEN = 200_000  # terms of what is printed or handed over at once
 _NUMBERS = "numeric functions (robot.inertia and so on, exported C) need no equations"
 
