@@ -366,7 +366,7 @@ def command_case(number: int) -> str:
         Path("robot.toml").write_text(text, "utf-8")
         Trajectory.cubic([0, 0], [1, -0.5], 0.1, step=0.01).to_csv("motion.csv")
         code, told = _run_command([w.replace("\0", "") for w in words])
-        if Path("robot.toml").read_text("utf-8") != text:
+        if words.count("robot.toml") > 1 and Path("robot.toml").read_text("utf-8") != text:
             return f"foreign exception: {words} overwrote its input"
     if code not in (0, 1, 2) or "Traceback" in told:
         return f"foreign exception: {words}: exit code {code}: {told}"
