@@ -28,9 +28,9 @@ _FUNCTIONS: dict[str, Callable[[Expression], Expression]] = {
     "inv": lambda x: Expression.of(1) / x,
 }
 _ALLOWED = "numbers, declared symbols, pi, + - * / **, cos sin sqrt abs and parentheses"
-# What makes Python print a SyntaxWarning before it can be refused: "1or 2", "1 is 2", "(1)(2)", texts.
+# What makes Python print a SyntaxWarning before it can be refused: "1or 2", "1 is 2", "(1)(2)", "'\\d'".
 _ODD = re.compile(
-    r"(?<![\w.])[0-9.][\w.]*?(?:and|else|for|if|in|is|not|or)\b|\b(?:is|not)\b|['\"\\]|[)\]}][ \t]*[(\[{]"
+    r"(?<![\w.])[0-9.][\w.]*?(?:and|else|for|if|in|is|not|or)\b|\b(?:is|not)\b|\\|[)\]}'\"][ \t]*[(\[{]"
 )
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 
