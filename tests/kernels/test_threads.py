@@ -390,8 +390,16 @@ def test_an_error_in_one_slice_waits_for_the_others(wrong, kind):
     assert len(started) == len(set(started))
 
 
+@pytest.fixture
+def interruptible():
+    """SIGINT raises KeyboardInterrupt, also where the tests were started with it ignored (in the background)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals to threads")
-def test_an_interrupt_while_waiting_waits_for_the_others():
+def test_an_interrupt_while_waiting_waits_for_the_others(interruptible):
     set_threads(2)
     main, helping, ended = threading.get_ident(), threading.Event(), []
 
