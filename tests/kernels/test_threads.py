@@ -392,7 +392,7 @@ def test_an_error_in_one_slice_waits_for_the_others(wrong, kind):
 
 @pytest.fixture
 def interruptible():
-    """SIGINT raises KeyboardInterrupt, also where the tests were started with it ignored (in the background)."""
+    """SIGINT raises KeyboardInterrupt, also where the tests run in the background with it ignored."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
