@@ -27,7 +27,7 @@ from armdyn import (
 )
 from armdyn.analysis.friction import friction_parts
 from armdyn.motion import TimeOptimal
-from armdyn.motion.time_optimal import GRID as DEFAULT
+from armdyn.motion.least_time.time_optimal import GRID as DEFAULT
 from motion import GRID, path, points
 
 FINER = 8

@@ -40,8 +40,9 @@ from timing import Call, race
 
 import armdyn
 from armdyn import Robot
-from armdyn.kernels import FUNCTIONS, Kernel, get_threads, set_threads
+from armdyn.kernels import Kernel, get_threads, set_threads
 from armdyn.program import record
+from armdyn.robot.functions import FUNCTIONS
 
 TITLE = "Kernels"
 AGREEMENT = 1e-9  # relative to the largest entry

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from armdyn import Robot
-from armdyn.motion.motion import Motion
-from armdyn.motion.trajectory import Trajectory
+from armdyn.motion.trajectories.motion import Motion
+from armdyn.motion.trajectories.trajectory import Trajectory
 
 
 def one_joint(inertia: float = 2.0, torque: float = 3.0, gravity: float = 0.0, **friction: Any) -> Robot:

@@ -6,9 +6,9 @@ from typing import Any
 from armdyn import Equations, Expression, Robot
 from armdyn.dynamics import NewtonEuler, newton_euler
 from armdyn.dynamics.kinematics import base_frames, joint_frames, point_jacobian, rotor_jacobian
-from armdyn.exact.form import Array, Form
-from armdyn.exact.mechanism import over_ring
-from armdyn.exact.ring import Poly
+from armdyn.exact.engine.form import Array, Form
+from armdyn.exact.engine.mechanism import over_ring
+from armdyn.exact.engine.ring import Poly
 from armdyn.expression import parse
 from armdyn.model import FIXED_BASE
 from armdyn.model.vector import Vector, add, apply, vector

@@ -43,11 +43,11 @@ if TYPE_CHECKING:
         sphere,
     )
     from armdyn.motion.errors import MotionError, MotionWarning
-    from armdyn.motion.inverse_kinematics import inverse_kinematics
-    from armdyn.motion.retime import retime
-    from armdyn.motion.scaling import scale_to_limits
-    from armdyn.motion.time_optimal import time_optimal
-    from armdyn.motion.trajectory import Trajectory
+    from armdyn.motion.least_time.time_optimal import time_optimal
+    from armdyn.motion.timing.retime import retime
+    from armdyn.motion.timing.scaling import scale_to_limits
+    from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
+    from armdyn.motion.trajectories.trajectory import Trajectory
     from armdyn.robot import BaseMotion, Robot
     from armdyn.simulation import ComputedTorque, OperationalControl, PDGravity, SimulationWarning, simulate
 

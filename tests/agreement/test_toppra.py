@@ -12,7 +12,7 @@ import pytest
 from armdyn import Robot
 from armdyn.analysis.friction import friction_parts
 from armdyn.analysis.limits import JointLimits
-from armdyn.motion.time_optimal import time_optimal
+from armdyn.motion.least_time.time_optimal import time_optimal
 from one_joint import shares, waypoints
 
 with warnings.catch_warnings():

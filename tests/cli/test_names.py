@@ -11,7 +11,7 @@ import sympy
 
 from armdyn import Robot
 from armdyn.cli import main
-from armdyn.exact.titles import latex_text, markdown_text
+from armdyn.exact.printing.titles import latex_text, markdown_text
 from armdyn.output import one_line
 from commands import refused
 

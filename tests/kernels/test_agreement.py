@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.kernels import BASE_INPUTS, FUNCTIONS
 from armdyn.model import Transform
 from armdyn.model.mechanism import with_parameters
 from armdyn.model.parameters import extras
 from armdyn.program import evaluate
+from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS
 from arms import generators, robots
 from kernels.tools import arguments, as_tuple, error, over
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot
-from armdyn.kernels import FUNCTIONS
 from armdyn.program import evaluate
+from armdyn.robot.functions import FUNCTIONS
 from kernels.tools import arguments, as_tuple, integers, kernel_of, rotated, rotated_sum
 
 SIZES = (1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 33)  # around the widths of registers

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, set_backend
-from armdyn.kernels import FUNCTIONS
 from armdyn.kernels import kernel as kernel_module
+from armdyn.robot.functions import FUNCTIONS
 from kernels.tools import arguments, as_tuple, error
 
 

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from armdyn import ArmdynError, Robot
 from armdyn.cli import app
-from armdyn.kernels import FUNCTIONS
 from armdyn.kernels.c import c_source, commented, identifier
 from armdyn.program import record
+from armdyn.robot.functions import FUNCTIONS
 
 CC = shutil.which("cc") or shutil.which("gcc")
 STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]

@@ -13,9 +13,9 @@ import armdyn
 from armdyn import CacheWarning, Robot
 from armdyn.kernels import cache
 from armdyn.kernels import kernel as kernel_module
-from armdyn.kernels.loop import module_ir
-from armdyn.kernels.machine import compile_ir, vector_bytes
-from armdyn.kernels.single import single_ir
+from armdyn.kernels.llvm.gufunc_loop import module_ir
+from armdyn.kernels.llvm.machine import compile_ir, vector_bytes
+from armdyn.kernels.llvm.single import single_ir
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="modes and owners as on Unix")
 Q = np.array([0.3, -0.7])

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot, dynamics
-from armdyn.kernels.functions import FUNCTIONS, Context, _recorded
 from armdyn.model.parameters import extras
+from armdyn.robot.functions import FUNCTIONS, Context, _recorded
 from arms import generators, law, quietly, robots, state
 from program.chains import chain
 

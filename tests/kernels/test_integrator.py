@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import armdyn
-from armdyn.kernels.integrator import Integrator, Signals
-from armdyn.kernels.integrator_layout import Layout, Programs, Watch, Watched
+from armdyn.kernels.loops.integrator import Integrator, Signals
+from armdyn.kernels.loops.integrator_layout import Layout, Programs, Watch, Watched
 from armdyn.program import record
 
 NOTHING = Signals(np.zeros((1, 0)), np.zeros((1, 1, 0)))
@@ -136,7 +136,7 @@ def test_arms_in_a_batch_and_alone():
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads(threads, monkeypatch):
-    monkeypatch.setattr("armdyn.kernels.integrator.MINIMUM_WORK", 1)
+    monkeypatch.setattr("armdyn.kernels.loops.integrator.MINIMUM_WORK", 1)
     integrator = oscillators(rates=1, constants=1, signal=1)
     q, qd = states(45)
     rng = np.random.default_rng(5)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from armdyn import PhysicsWarning, Robot, set_threads
-from armdyn.kernels.machine import toolchain
+from armdyn.kernels.llvm.machine import toolchain
 from arms import Part, Plan, table_of
 from kernels.tools import arguments, kernel_of
 
@@ -77,8 +77,8 @@ assert np.array_equal(without_memory(lambda: kernel(x)), np.arange(2500.0))
 """
 
 STEPS = """
-from armdyn.kernels.integrator import Integrator, Signals
-from armdyn.kernels.integrator_layout import Layout, Programs
+from armdyn.kernels.loops.integrator import Integrator, Signals
+from armdyn.kernels.loops.integrator_layout import Layout, Programs
 from armdyn.program import record
 
 n = 100

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn import PhysicsWarning, Robot
-from armdyn.kernels import FUNCTIONS
 from armdyn.program import evaluate
+from armdyn.robot.functions import FUNCTIONS
 from kernels.tools import arguments, as_tuple, error
 
 ROWS = 10  # more than a register of float64

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 
 import armdyn
-from armdyn.kernels.path_pass import PathRows, path_pass, path_pass_reference
+from armdyn.kernels.loops.path_pass import PathRows, path_pass, path_pass_reference
 
 
 def random_rows(rng: np.random.Generator, count: int = 30, m: int = 8) -> PathRows:
@@ -76,7 +76,7 @@ def test_contradicting_rows_are_named() -> None:
 def test_evaluator_runs_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     monkeypatch.setattr(
-        "armdyn.kernels.path_pass.path_pass_reference", lambda rows: calls.append(rows) or "reference"
+        "armdyn.kernels.loops.path_pass.path_pass_reference", lambda rows: calls.append(rows) or "reference"
     )
     armdyn.set_backend("evaluator")
     try:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.kernels import machine, set_threads
+from armdyn.kernels import set_threads
+from armdyn.kernels.llvm import machine
 from kernels.tools import arguments
 
 METHODS = [m for m in ("fork", "spawn", "forkserver") if m in multiprocessing.get_all_start_methods()]

@@ -5,8 +5,8 @@ import pytest
 
 from armdyn import Robot
 from armdyn.kernels import kernel as kernel_module
-from armdyn.kernels import llvm
-from armdyn.kernels.lane import Lane
+from armdyn.kernels.llvm import body as llvm
+from armdyn.kernels.llvm.lane import Lane
 from armdyn.program import OPS, evaluate
 from kernels.tools import arguments, as_tuple, error, kernel_of
 from program.chains import chain

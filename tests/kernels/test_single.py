@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.kernels import FUNCTIONS
 from armdyn.kernels import kernel as kernel_module
-from armdyn.kernels.single import layout_is_known
+from armdyn.kernels.llvm.single import layout_is_known
+from armdyn.robot.functions import FUNCTIONS
 from kernels.tools import arguments, as_tuple, kernel_of
 
 pytestmark = pytest.mark.skipif(not layout_is_known(), reason="arrays are laid out otherwise here")

@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 
 from armdyn import Robot
-from armdyn.kernels import FUNCTIONS, Kernel
+from armdyn.kernels import Kernel
 from armdyn.program import record
+from armdyn.robot.functions import FUNCTIONS
 
 _number = count()
 

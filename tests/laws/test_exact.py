@@ -11,7 +11,7 @@ from hypothesis import reject
 
 from armdyn import ArmdynError, Equations, Expression, Robot, bundled_robots
 from armdyn.exact import SizeError
-from armdyn.exact.proof import ProofError
+from armdyn.exact.engine.proof import ProofError
 from armdyn.model.vector import ZERO3, add, apply, cross, scale
 from arms import ROTORS, assert_same, exact_array, generator_values, generators, law, models, robots, state
 

@@ -10,7 +10,7 @@ from armdyn import ArmdynError, Robot, bundled_robots
 from armdyn.cli.describe import _coupling_lines
 from armdyn.description.robot_file import DescriptionError
 from armdyn.exact import SizeError
-from armdyn.exact.size import check_written
+from armdyn.exact.engine.size import check_written
 from armdyn.expression import ExpressionError, parse
 from armdyn.report.report import report
 

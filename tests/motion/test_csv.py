@@ -9,7 +9,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.motion import MotionError, Trajectory
-from armdyn.motion.csv_files import read_torques
+from armdyn.motion.trajectories.csv_files import read_torques
 from arms import assert_same
 
 START, END = np.array([0.1, -2.0, 0.7]), np.array([1.3, 1.0 / 3.0, 0.7])
@@ -153,7 +153,7 @@ def test_files_with_very_many_columns(tmp_path: Path) -> None:
 def test_a_file_without_end_and_a_path_that_no_file_has(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(MotionError, match="cannot be read: embedded null"):
         Trajectory.from_csv("a\0b")
-    monkeypatch.setattr("armdyn.motion.csv_files.MAX_BYTES", 10**6)
+    monkeypatch.setattr("armdyn.motion.trajectories.csv_files.MAX_BYTES", 10**6)
     if Path("/dev/zero").exists():
         with pytest.raises(MotionError, match="/dev/zero: this is larger than 1000000 bytes"):
             Trajectory.from_csv("/dev/zero")

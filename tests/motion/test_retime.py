@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 import armdyn
 from armdyn import Robot
 from armdyn.motion.errors import MotionError
-from armdyn.motion.retime import Retimed, motion_parts, retime
-from armdyn.motion.trajectory import Trajectory
+from armdyn.motion.timing.retime import Retimed, motion_parts, retime
+from armdyn.motion.trajectories.trajectory import Trajectory
 from arms import law, robots
 
 END = 1.1  # s, of the given motions

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import armdyn
 from armdyn import Robot
 from armdyn.motion.errors import MotionError
-from armdyn.motion.rates import largest_rate
-from armdyn.motion.scaling import scale_to_limits
-from armdyn.motion.trajectory import Trajectory
+from armdyn.motion.timing.rates import largest_rate
+from armdyn.motion.timing.scaling import scale_to_limits
+from armdyn.motion.trajectories.trajectory import Trajectory
 from arms import law, robots
 from one_joint import along, one_joint
 

@@ -11,13 +11,13 @@ from scipy.optimize import brentq
 
 import armdyn
 from armdyn import Robot
-from armdyn.kernels import path_pass
-from armdyn.motion import time_optimal_solve as solve
+from armdyn.kernels.loops import path_pass
 from armdyn.motion.errors import MotionError
-from armdyn.motion.scaling import scale_to_limits
-from armdyn.motion.time_optimal import time_optimal
-from armdyn.motion.time_optimal_rows import PathLimits
-from armdyn.motion.trajectory import Trajectory
+from armdyn.motion.least_time import solve
+from armdyn.motion.least_time.rows import PathLimits
+from armdyn.motion.least_time.time_optimal import time_optimal
+from armdyn.motion.timing.scaling import scale_to_limits
+from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.report import plot_path_speed
 from arms import law, robots
 from one_joint import along, one_joint, shares, waypoints

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.kernels.functions import STATE
 from armdyn.program import OPS, evaluate, jacobian, record
 from armdyn.program.derive import _by_adjoints, _by_tangents
+from armdyn.robot.functions import STATE
 from arms import generators, law, robots, state
 from program.chains import chain
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.kernels import FUNCTIONS
 from armdyn.program import OPS, Program, evaluate, record
 from armdyn.program.program import inline, replay
 from armdyn.program.tape import Recorder, Tape
+from armdyn.robot.functions import FUNCTIONS
 
 
 def recorded(function, sizes=(3,), outputs=((),)):
@@ -145,8 +145,8 @@ def test_two_recordings_are_the_same(function):
 SCRIPT = """
 import hashlib
 from armdyn import Robot
-from armdyn.kernels import FUNCTIONS
-from armdyn.kernels.loop import module_ir
+from armdyn.robot.functions import FUNCTIONS
+from armdyn.kernels.llvm.gufunc_loop import module_ir
 robot = Robot.load("scara")
 text = "".join(str(robot.program(f, FUNCTIONS[f].optional[:1])) for f in FUNCTIONS if "derivatives" not in f)
 text += module_ir(robot.program("inverse_dynamics"), "double", 8, "name")

@@ -10,7 +10,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.report import write_report
-from armdyn.report.page import POLICY
+from armdyn.report.page.page import POLICY
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)

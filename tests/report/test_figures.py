@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from armdyn import ArmdynError, Robot, contributions, rotor_error, scale_to_limits, simulate, time_optimal
-from armdyn.motion.trajectory import Trajectory
+from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.report import (
     ReportError,
     default_motion,
@@ -28,8 +28,8 @@ from armdyn.report import (
     plot_tip,
     plot_trajectory,
 )
-from armdyn.report.drawing import COLOURS, DASHES, spread, svg
-from armdyn.report.quantities import joint_title
+from armdyn.report.figures.drawing import COLOURS, DASHES, spread, svg
+from armdyn.report.findings.quantities import joint_title
 
 UNIT = re.compile(r"\[(rad|m|N m|N|s|J|%|1|1/s|rad/s|m/s|rad/s²|m/s²)\]")
 

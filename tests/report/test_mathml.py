@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, bundled_robots
-from armdyn.exact.mathml import MATHML, inline
-from armdyn.exact.names import Glyph
-from armdyn.exact.printing import Printer
+from armdyn.exact.printing.mathml import MATHML, inline
+from armdyn.exact.printing.names import Glyph
+from armdyn.exact.printing.printer import Printer
 from armdyn.expression import parse
 
 SMALL = [name for name in bundled_robots() if name not in ("panda", "puma560", "ur10", "stanford")]

@@ -9,8 +9,8 @@ import pytest
 
 from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, bundled_robots
 from armdyn.report import write_report
-from armdyn.report.equation_section import add_equations
-from armdyn.report.page import Page
+from armdyn.report.page.equations import add_equations
+from armdyn.report.page.page import Page
 from arms import quietly
 from report.pages import check_page
 

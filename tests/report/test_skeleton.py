@@ -6,10 +6,10 @@ import pytest
 import armdyn
 from armdyn import Robot, bundled_robots
 from armdyn.report import plot_arm
-from armdyn.report.drawing import svg
-from armdyn.report.example_motion import default_motion
-from armdyn.report.skeleton import skeleton
-from armdyn.report.views import plane_normal, view_of
+from armdyn.report.figures.drawing import svg
+from armdyn.report.findings.example_motion import default_motion
+from armdyn.report.findings.skeleton import skeleton
+from armdyn.report.findings.views import plane_normal, view_of
 from arms import assert_same, generators, law, robots, state
 
 PLANAR = {"pendulum", "planar", "planar3", "pr", "rp", "rmit2r", "cartesian", "cartesian45"}

@@ -226,15 +226,17 @@ def test_pieces_of_a_long_run_and_the_run_in_one(monkeypatch):
         yield reports.append
 
     monkeypatch.setattr("armdyn.simulation.simulation.progress_bar", bar)
-    monkeypatch.setattr("armdyn.simulation.fixed.CHUNK", 1000)  # some steps: more than one, less than a row
+    monkeypatch.setattr(
+        "armdyn.simulation.engine.fixed.CHUNK", 1000
+    )  # some steps: more than one, less than a row
     parts = simulate(PLANAR, Q0, [0, 0], 0.2, samples, method="rk4", output=0.01)
     np.testing.assert_array_equal(parts.q, whole.q)
     np.testing.assert_array_equal(parts.tau, whole.tau)
     assert 20 < len(reports) < 200
     assert (np.diff(reports) > 0).all()
     assert reports[-1] == 1.0
-    monkeypatch.setattr("armdyn.simulation.fixed.CHUNK", 2_000_000_000)
-    monkeypatch.setattr("armdyn.simulation.fixed.SIGNALS", 1)
+    monkeypatch.setattr("armdyn.simulation.engine.fixed.CHUNK", 2_000_000_000)
+    monkeypatch.setattr("armdyn.simulation.engine.fixed.SIGNALS", 1)
     parts = simulate(PLANAR, Q0, [0, 0], 0.2, samples, method="rk4", output=0.01)
     np.testing.assert_array_equal(parts.q, whole.q)
 

@@ -5,7 +5,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.simulation import simulate
-from armdyn.simulation.grid import Grid
+from armdyn.simulation.engine.grid import Grid
 from simulation.sliders import slider
 
 PLANAR = Robot.load("planar")

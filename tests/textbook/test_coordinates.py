@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot
-from armdyn.exact.combinations import CombinationError
-from armdyn.exact.coordinates import CoordinateError
+from armdyn.exact.transformations.combinations import CombinationError
+from armdyn.exact.transformations.coordinates import CoordinateError
 
 STATES = [np.random.default_rng(seed).uniform(-1.4, 1.4, 4) for seed in range(5)]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from armdyn import Robot
-from armdyn.exact.form import Array
+from armdyn.exact.engine.form import Array
 from textbook_tools import Arm
 
 

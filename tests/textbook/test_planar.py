@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.exact.form import Array
+from armdyn.exact.engine.form import Array
 from textbook_tools import Arm
 
 ZERO = [[0, 0], [0, 0], [0, 0]]

@@ -11,7 +11,7 @@ import typer
 
 from armdyn.cli.common import RobotArgument, RotorsOption, check_output, load_robot, say
 from armdyn.exact import Equations
-from armdyn.exact.titles import markdown_text
+from armdyn.exact.printing.titles import markdown_text
 from armdyn.expression import ArmdynError
 from armdyn.output import write_whole
 

@@ -22,7 +22,7 @@ from armdyn import __version__
 from armdyn.expression import ArmdynError
 from armdyn.kernels import cache, get_threads, set_backend, set_threads
 from armdyn.kernels.kernel import get_backend
-from armdyn.kernels.machine import cpu, llvm_versions, vector_bytes
+from armdyn.kernels.llvm.machine import cpu, llvm_versions, vector_bytes
 from armdyn.output import one_line
 from armdyn.robot import Robot
 

@@ -12,8 +12,8 @@ from armdyn import __version__
 from armdyn.cli.common import RobotArgument, RotorsOption, is_read, load_robot, say
 from armdyn.cli.running import Verb
 from armdyn.expression import ArmdynError
-from armdyn.kernels import FUNCTIONS
 from armdyn.kernels.c import c_source, identifier
+from armdyn.robot.functions import FUNCTIONS
 
 
 def export_c(

@@ -26,8 +26,8 @@ from armdyn.cli.common import (
 )
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, scale_to_limits, time_optimal
-from armdyn.motion.ranges import beyond_limits
-from armdyn.motion.tip_motions import LAWS
+from armdyn.motion.tip.motions import LAWS
+from armdyn.motion.trajectories.ranges import beyond_limits
 from armdyn.robot import Robot
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]

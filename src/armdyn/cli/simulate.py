@@ -28,7 +28,7 @@ from armdyn.cli.common import (
 )
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
-from armdyn.motion.csv_files import read_torques
+from armdyn.motion.trajectories.csv_files import read_torques
 from armdyn.robot import Robot
 from armdyn.simulation import ComputedTorque, PDGravity, Run, SimulationWarning
 from armdyn.simulation import simulate as run_simulation

@@ -27,7 +27,7 @@ from armdyn.cli.common import (
 )
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
-from armdyn.motion.csv_files import write
+from armdyn.motion.trajectories.csv_files import write
 from armdyn.robot import Robot
 
 

@@ -1,7 +1,7 @@
 """Exact closed form over python-flint's polynomials: equations, proofs, printing."""
 
+from armdyn.exact.engine.proof import Proof, ProofError
+from armdyn.exact.engine.size import SizeError
 from armdyn.exact.equations import Equations
-from armdyn.exact.proof import Proof, ProofError
-from armdyn.exact.size import SizeError
 
 __all__ = ["Equations", "Proof", "ProofError", "SizeError"]

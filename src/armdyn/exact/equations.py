@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from armdyn.exact import document, steps
-from armdyn.exact.closed_form import ClosedForm
-from armdyn.exact.combinations import in_terms_of
-from armdyn.exact.coordinates import InCoordinates, in_coordinates, motor_rows, motor_torques
-from armdyn.exact.document import Notation
-from armdyn.exact.form import Array, Entry
-from armdyn.exact.mathml import MATHML, mathml
-from armdyn.exact.proof import Proof, prove
-from armdyn.exact.rotors import RotorCoupling, rotor_couplings
-from armdyn.exact.styles import LATEX, TEXT
+from armdyn.exact.engine.closed_form import ClosedForm
+from armdyn.exact.engine.form import Array, Entry
+from armdyn.exact.engine.proof import Proof, prove
+from armdyn.exact.engine.rotors import RotorCoupling, rotor_couplings
+from armdyn.exact.printing import document, steps
+from armdyn.exact.printing.document import Notation
+from armdyn.exact.printing.mathml import MATHML, mathml
+from armdyn.exact.printing.styles import LATEX, TEXT
+from armdyn.exact.transformations.combinations import in_terms_of
+from armdyn.exact.transformations.coordinates import InCoordinates, in_coordinates, motor_rows, motor_torques
 from armdyn.expression import ArmdynError, shown
 
 if TYPE_CHECKING:
-    from armdyn.exact.handover import SympyEquations
+    from armdyn.exact.transformations.handover import SympyEquations
 
 
 class Equations(ClosedForm):
@@ -57,13 +57,15 @@ class Equations(ClosedForm):
 
     def sympy(self) -> SympyEquations:
         """SymPy matrices .B .C .g .friction in q1 … qn, qd1 … qdn and the description's symbols."""
-        from armdyn.exact.handover import to_sympy  # SymPy takes a while to load: only when asked for
+        from armdyn.exact.transformations.handover import (
+            to_sympy,  # SymPy takes a while to load: only when asked for
+        )
 
         return to_sympy(self)
 
     def sympy_source(self) -> str:
         """A Python script that builds the same SymPy matrices."""
-        from armdyn.exact.handover import sympy_source
+        from armdyn.exact.transformations.handover import sympy_source
 
         return sympy_source(self)
 

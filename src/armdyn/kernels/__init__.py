@@ -1,17 +1,13 @@
 """Array functions made from the algorithms of `dynamics/`: recorded, compiled, registered with NumPy."""
 
 from armdyn.kernels.cache import CacheWarning
-from armdyn.kernels.functions import BASE_INPUTS, FUNCTIONS, make_kernel
 from armdyn.kernels.kernel import Kernel, set_backend
 from armdyn.kernels.threads import get_threads, set_threads
 
 __all__ = [
-    "BASE_INPUTS",
-    "FUNCTIONS",
     "CacheWarning",
     "Kernel",
     "get_threads",
-    "make_kernel",
     "set_backend",
     "set_threads",
 ]

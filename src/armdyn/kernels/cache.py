@@ -47,7 +47,7 @@ def code_digest() -> str:
     digest = hashlib.sha256()
     digest.update(str(sys.modules[__name__.partition(".")[0]].__dict__["__version__"]).encode())
     package = Path(__file__).parent.parent
-    for layer in ("expression", "model", "dynamics", "program", "kernels"):
+    for layer in ("expression", "model", "dynamics", "program", "kernels", "robot"):
         for file in sorted((package / layer).rglob("*.py")):
             digest.update(file.relative_to(package).as_posix().encode())
             digest.update(file.read_bytes())

@@ -15,10 +15,18 @@ import numpy as np
 from armdyn.expression import shown
 from armdyn.kernels import cache
 from armdyn.kernels.arrays import checked_inputs, checked_out
-from armdyn.kernels.gufunc import failures, make_gufunc
-from armdyn.kernels.loop import module_ir
-from armdyn.kernels.machine import compile_ir, is_full, load_object, loaded, lock, toolchain, vector_bytes
-from armdyn.kernels.single import layout_is_known, make_single, single_ir
+from armdyn.kernels.llvm.gufunc import failures, make_gufunc
+from armdyn.kernels.llvm.gufunc_loop import module_ir
+from armdyn.kernels.llvm.machine import (
+    compile_ir,
+    is_full,
+    load_object,
+    loaded,
+    lock,
+    toolchain,
+    vector_bytes,
+)
+from armdyn.kernels.llvm.single import layout_is_known, make_single, single_ir
 from armdyn.kernels.threads import MINIMUM_ROWS, call_in_slices, get_threads
 from armdyn.program.evaluate import evaluate
 from armdyn.program.program import Program, Shape

@@ -1,11 +1,11 @@
 """Trajectories, and what their timing costs: profiles, paths of the tip, scaling to limits, least time."""
 
 from armdyn.motion.errors import MotionError, MotionWarning
-from armdyn.motion.inverse_kinematics import inverse_kinematics
-from armdyn.motion.retime import Retimed, motion_parts, retime
-from armdyn.motion.scaling import Scaled, scale_to_limits
-from armdyn.motion.time_optimal import TimeOptimal, time_optimal
-from armdyn.motion.trajectory import Samples, Trajectory
+from armdyn.motion.least_time.time_optimal import TimeOptimal, time_optimal
+from armdyn.motion.timing.retime import Retimed, motion_parts, retime
+from armdyn.motion.timing.scaling import Scaled, scale_to_limits
+from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
+from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 
 __all__ = [
     "MotionError",

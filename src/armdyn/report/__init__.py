@@ -13,33 +13,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from armdyn.report.arm import plot_arm, plot_strobe
-    from armdyn.report.comparison_figures import (
+    from armdyn.report.errors import ReportError
+    from armdyn.report.figures.arm import plot_arm, plot_strobe
+    from armdyn.report.figures.comparison import (
         plot_energy,
         plot_path_speed,
         plot_rotor_error,
         plot_scaling,
     )
-    from armdyn.report.ellipsoid_figures import plot_dynamic_ellipsoid, plot_ellipsoids
-    from armdyn.report.errors import ReportError
-    from armdyn.report.example_motion import default_motion
-    from armdyn.report.motion_figures import plot_contributions, plot_tip, plot_trajectory
+    from armdyn.report.figures.ellipsoids import plot_dynamic_ellipsoid, plot_ellipsoids
+    from armdyn.report.figures.motion import plot_contributions, plot_tip, plot_trajectory
+    from armdyn.report.findings.example_motion import default_motion
     from armdyn.report.report import write_report
 
 _HOMES = {
     "ReportError": "errors",
-    "default_motion": "example_motion",
-    "plot_arm": "arm",
-    "plot_contributions": "motion_figures",
-    "plot_dynamic_ellipsoid": "ellipsoid_figures",
-    "plot_ellipsoids": "ellipsoid_figures",
-    "plot_energy": "comparison_figures",
-    "plot_path_speed": "comparison_figures",
-    "plot_rotor_error": "comparison_figures",
-    "plot_scaling": "comparison_figures",
-    "plot_strobe": "arm",
-    "plot_tip": "motion_figures",
-    "plot_trajectory": "motion_figures",
+    "default_motion": "findings.example_motion",
+    "plot_arm": "figures.arm",
+    "plot_contributions": "figures.motion",
+    "plot_dynamic_ellipsoid": "figures.ellipsoids",
+    "plot_ellipsoids": "figures.ellipsoids",
+    "plot_energy": "figures.comparison",
+    "plot_path_speed": "figures.comparison",
+    "plot_rotor_error": "figures.comparison",
+    "plot_scaling": "figures.comparison",
+    "plot_strobe": "figures.arm",
+    "plot_tip": "figures.motion",
+    "plot_trajectory": "figures.motion",
     "write_report": "report",
 }
 

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from armdyn.expression import ArmdynError
-from armdyn.motion.speed_parts import check_robot, tip_wrench
-from armdyn.motion.trajectory import Trajectory
+from armdyn.motion.timing.speed_parts import check_robot, tip_wrench
+from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.output import write_whole
-from armdyn.report.about_section import add_description, add_robot, free_symbols, subtitle
-from armdyn.report.equation_section import add_equations
 from armdyn.report.errors import ReportError
-from armdyn.report.example_motion import default_motion
-from armdyn.report.motion_section import add_motion, add_torques
-from armdyn.report.page import Page, grid, paragraph, warning
-from armdyn.report.scaling_section import add_scaling
-from armdyn.report.strength_section import add_ellipsoids, add_fall, add_rotors
-from armdyn.report.tables import operations_grid
+from armdyn.report.findings.example_motion import default_motion
+from armdyn.report.page.about import add_description, add_robot, free_symbols, subtitle
+from armdyn.report.page.equations import add_equations
+from armdyn.report.page.motion import add_motion, add_torques
+from armdyn.report.page.page import Page, grid, paragraph, warning
+from armdyn.report.page.scaling import add_scaling
+from armdyn.report.page.strength import add_ellipsoids, add_fall, add_rotors
+from armdyn.report.page.tables import operations_grid
 from armdyn.robot import Robot
 
 _LEAST, _MOST = 400, 20_000  # intervals between the samples that a motion's numbers are taken from

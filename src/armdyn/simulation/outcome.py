@@ -8,12 +8,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from armdyn.robot import Robot
-from armdyn.simulation.actuation import Actuation
 from armdyn.simulation.balance import Imbalance, imbalances
+from armdyn.simulation.control.actuation import Actuation
+from armdyn.simulation.engine.grid import Grid
+from armdyn.simulation.engine.trace import Stop, Trace
 from armdyn.simulation.frozen import frozen
-from armdyn.simulation.grid import Grid
 from armdyn.simulation.run import Run
-from armdyn.simulation.trace import Stop, Trace
 
 Method: TypeAlias = Literal["adaptive", "rk4"]
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from armdyn.expression import shown
-from armdyn.motion import csv_files
+from armdyn.motion.trajectories import csv_files
 from armdyn.robot import Robot
 from armdyn.simulation.errors import SimulationError
 

@@ -12,14 +12,14 @@ from armdyn.analysis.arrays import floats
 from armdyn.expression import shown
 from armdyn.kernels.arrays import Numbers
 from armdyn.robot import Robot
-from armdyn.simulation.actuation import actuation
-from armdyn.simulation.adaptive import Effort, integrate_adaptive
+from armdyn.simulation.control.actuation import actuation
+from armdyn.simulation.engine.adaptive import Effort, integrate_adaptive
+from armdyn.simulation.engine.fixed import integrate_fixed
+from armdyn.simulation.engine.grid import Grid
+from armdyn.simulation.engine.limits import Limits, position_limits
+from armdyn.simulation.engine.plant import check_friction
 from armdyn.simulation.errors import SimulationError, SimulationWarning
-from armdyn.simulation.fixed import integrate_fixed
-from armdyn.simulation.grid import Grid
-from armdyn.simulation.limits import Limits, position_limits
 from armdyn.simulation.outcome import Method, judged, make_run
-from armdyn.simulation.plant import check_friction
 from armdyn.simulation.progress import progress_bar
 from armdyn.simulation.run import Run
 

@@ -1,0 +1,1 @@
+"""The exact algebra: rings, closed form, proof."""

@@ -1,0 +1,171 @@
+"""What the equations of one robot are written in: two rings and the parameters that join them.
+
+The *kinematic* ring has joint variables and geometry; the coefficients of the dynamic parameters live there,
+which keeps them small. The *full* ring has the inertial symbols too; entries are expanded into it on demand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from armdyn.exact.engine.mechanism import atoms_of, geometry_entries, over_ring
+from armdyn.exact.engine.ring import Poly, Ring
+from armdyn.exact.engine.size import check_joints
+from armdyn.expression import ArmdynError, Atom, Expression, limited, parse
+from armdyn.model.mechanism import Mechanism, lower
+from armdyn.model.parameters import extras, parameter_names, parameter_vector
+from armdyn.model.robot_model import RobotModel
+
+_SUM = re.compile(r"([cs])(\d{2,}|\d+(?:_\d+)+)")
+_MAX_TEXT = 10**6
+_MAX_MULTIPLE = 16  # of a joint angle in a cosine or sine
+_MAX_PRODUCTS = 10**6  # of terms, to put the description's own expressions together
+
+
+class Basis:
+    """The rings, the parameter values and the readers and printers of one robot's equations."""
+
+    def __init__(self, model: RobotModel) -> None:
+        self.model = model
+        with limited(_MAX_PRODUCTS):
+            self.exact: Mechanism = lower(model, lambda x: x)
+        self.extras = extras(model)
+        self.parameter_names = parameter_names(model)
+        self.parameters = [Expression.of(x) for x in parameter_vector(self.exact, self.extras)]
+        self.joints = tuple(link.joint for link in model.moving)
+        self._geometry = atoms_of(geometry_entries(self.exact))
+
+    @property
+    def n(self) -> int:
+        return self.exact.n
+
+    @cached_property
+    def kinematic(self) -> Ring:
+        return self._ring(*self._geometry)
+
+    @cached_property
+    def full(self) -> Ring:
+        return self.extended([])
+
+    def extended(self, further: Sequence[Expression], joints: Sequence[str] | None = None) -> Ring:
+        """The full ring with what further numbers need, and perhaps other kinds of joints."""
+        atoms, inverted = atoms_of([*self.parameters, *further])
+        declared = {Atom("symbol", name) for name, _ in self.model.symbols}
+        everything = self._geometry[0] | atoms | declared
+        return self._ring(everything, self._geometry[1] | inverted, joints=joints)
+
+    @cached_property
+    def with_parameter_names(self) -> Ring:
+        """The kinematic ring with one generator per dynamic parameter."""
+        return self.with_names([f"[{name}]" for name in self.parameter_names])
+
+    def with_names(self, names: Sequence[str]) -> Ring:
+        """The kinematic ring with further generators."""
+        return self._ring(*self._geometry, tuple(names))
+
+    def _ring(
+        self,
+        atoms: set[Atom],
+        inverted: set[Atom],
+        names: tuple[str, ...] = (),
+        joints: Sequence[str] | None = None,
+    ) -> Ring:
+        check_joints(self.n)
+        coupled = self.exact.motor_friction
+        ring = Ring(joints or self.joints, atoms | inverted, inverted, len(coupled), names)
+        for i, friction in enumerate(coupled):
+            speed = ring.zero
+            for j, k in friction.row:
+                speed = speed + ring.gen(f"qd{j + 1}") * _in(ring, k)
+            ring.register_sign(speed, f"sgnm{i + 1}")
+        return ring
+
+    @cached_property
+    def values(self) -> list[Poly]:
+        """The parameters in the full ring."""
+        return [self.full.constant(x) for x in self.parameters]
+
+    @cached_property
+    def value_sizes(self) -> list[int]:
+        return [len(x) for x in self.values]
+
+    def mechanism(self) -> Mechanism:
+        """The robot over the kinematic ring, its dynamic parameters set to zero: for regressors."""
+        return over_ring(self.exact, self.kinematic, [0] * len(self.parameters), self.extras)
+
+    def named_mechanism(self) -> Mechanism:
+        """The robot over the ring with parameter names, each parameter a generator."""
+        ring = self.with_parameter_names
+        generators = [ring.gen(f"[{name}]") for name in self.parameter_names]
+        return over_ring(self.exact, ring, generators, self.extras)
+
+    # ---- reading ---------------------------------------------------------------------------------------
+
+    def read(self, text: str, ring: Ring | None = None) -> Poly:
+        """A text in the description's symbols and joint variables as an element (of the full ring).
+
+        Joints enter as c1 s1 c12 …, cos(q1), sin(q1 + q2), q1 (prismatic), qd1, qdd1, sgn1; a power is
+        written ** or ^.
+        """
+        ring = ring or self.full
+        total = ring.zero
+        for monomial, coefficient in parse(text.replace("^", "**"), max_length=_MAX_TEXT).terms:
+            term = ring.one * coefficient
+            for atom, exponent in monomial:
+                factor = self._generator(ring, atom, exponent < 0)
+                term = term * factor ** abs(exponent)
+            total = total + term
+        return total
+
+    def _generator(self, ring: Ring, atom: Atom, inverted: bool) -> Poly:
+        name = f"1/{atom}" if inverted else str(atom)
+        if name in ring.index:
+            return ring.gen(name)
+        if not inverted and atom.kind in ("cos", "sin") and atom.argument is not None:
+            found = self._of_angle(ring, atom.argument)
+            if found is not None:
+                return found[atom.kind == "sin"]
+        match = _SUM.fullmatch(name)
+        if match:
+            kind, digits = match.groups()
+            joints = [int(d) - 1 for d in (digits.split("_") if "_" in digits else digits)]
+            if all(0 <= j < self.n and self.joints[j] == "revolute" for j in joints):
+                return cos_sin_of_sum(ring, joints)[kind == "s"]
+        known = ", ".join(n for n in ring.names if not n.startswith("["))
+        raise ArmdynError(f"'{name}' is not in these equations; they have {known}")
+
+    def _of_angle(self, ring: Ring, angle: Expression) -> tuple[Poly, Poly] | None:
+        """cos and sin of whole multiples of joint angles plus a constant; None for any other angle."""
+        turning = {f"q{j + 1}": j for j, kind in enumerate(self.joints) if kind == "revolute"}
+        joints: list[tuple[int, int]] = []
+        constant = angle
+        for monomial, coefficient in angle.terms:
+            if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].name in turning:
+                if coefficient.denominator != 1 or abs(coefficient) > _MAX_MULTIPLE:
+                    return None
+                joints.append((turning[monomial[0][0].name], int(coefficient)))
+                constant = constant - Expression({monomial: coefficient})
+        if not joints or constant.symbols() & turning.keys():
+            return None
+        c, s = (self.read(str(x), ring) for x in (constant.cos(), constant.sin()))
+        for j, times in joints:
+            cj, sj = cos_sin_of_sum(ring, [j] * abs(times))
+            sj = sj if times > 0 else -sj
+            c, s = c * cj - s * sj, s * cj + c * sj
+        return c, s
+
+
+def _in(ring: Ring, x: Any) -> Any:
+    return ring.constant(x) if isinstance(x, Expression) else x
+
+
+def cos_sin_of_sum(ring: Ring, joints: list[int]) -> tuple[Poly, Poly]:
+    """cos and sin of a sum of joint angles, multiplied out."""
+    c, s = ring.one, ring.zero
+    for j in joints:
+        cj, sj = ring.gen(f"c{j + 1}"), ring.gen(f"s{j + 1}")
+        c, s = c * cj - s * sj, s * cj + c * sj
+    return c, s

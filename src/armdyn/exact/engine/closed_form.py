@@ -1,0 +1,216 @@
+"""The terms of the equations of motion in closed form: B q̈ + C q̇ + friction + g = τ."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Literal
+
+from armdyn import dynamics
+from armdyn.exact.engine.basis import Basis
+from armdyn.exact.engine.form import Array, Entry, Form
+from armdyn.exact.engine.ring import Poly
+from armdyn.expression import shown
+from armdyn.model.mechanism import Mechanism
+from armdyn.model.robot_model import RobotModel
+
+PER_JOINT = 13
+INERTIAL = 11
+
+
+class ClosedForm:
+    """The terms of (7.42) as exact arrays, from the energies β_T, β_U of (7.76); each is made on demand."""
+
+    def __init__(self, model: RobotModel) -> None:
+        self.model = model
+        self.basis = Basis(model)
+        self.n = self.basis.n
+
+    # ---- energies --------------------------------------------------------------------------------------
+
+    @cached_property
+    def beta_T(self) -> dict[int, Poly]:
+        """Coefficient of each parameter in the kinetic energy (7.76); zero ones left out."""
+        q, qd, _ = self.basis.kinematic.joint_variables()
+        return self._by_parameter(dynamics.kinetic_regressor(self._mechanism, q, qd))
+
+    @cached_property
+    def beta_U(self) -> dict[int, Poly]:
+        """Coefficient of each parameter in the potential energy (7.76); zero ones left out."""
+        q, _, _ = self.basis.kinematic.joint_variables()
+        return self._by_parameter(dynamics.potential_regressor(self._mechanism, q))
+
+    @cached_property
+    def _mechanism(self) -> Mechanism:
+        return self.basis.mechanism()
+
+    def _by_parameter(self, rows: list[list[object]]) -> dict[int, Poly]:
+        zero = self.basis.kinematic.zero
+        return {
+            PER_JOINT * j + k: zero + x for j, row in enumerate(rows) for k, x in enumerate(row) if x != 0
+        }
+
+    @property
+    def kinetic_energy(self) -> Form:
+        """T."""
+        return self._form(self.beta_T)
+
+    @property
+    def potential_energy(self) -> Form:
+        """U, zero at the base origin."""
+        return self._form(self.beta_U)
+
+    def _form(self, coefficients: dict[int, Poly]) -> Form:
+        """A form in the parameters that are not zero in the description."""
+        present = {p: a for p, a in coefficients.items() if not self.basis.parameters[p].is_zero}
+        return Form(self.basis, present)
+
+    @cached_property
+    def terms(self) -> int:
+        """How many terms B, the Christoffel symbols and g have: what writing them costs."""
+        forms = [self.B[i, j] for i in range(self.n) for j in range(i, self.n)]
+        forms += [c for i in range(self.n) for j in range(self.n) for c in self.christoffel[i][j][j:]]
+        return sum(len(a) for form in (*forms, *self.g) for a in form.coefficients.values())
+
+    # ---- the terms of (7.42) ---------------------------------------------------------------------------
+
+    @cached_property
+    def B(self) -> Array[Form]:
+        """The inertia matrix: b_ij = ∂²T/∂q̇_i∂q̇_j (7.31)."""
+        momenta = [self.kinetic_energy.derivative(f"qd{i + 1}") for i in range(self.n)]
+        B: list[list[Form]] = [[Form(self.basis, {})] * self.n for _ in range(self.n)]
+        for i in range(self.n):
+            for j in range(i, self.n):
+                B[i][j] = B[j][i] = momenta[i].derivative(f"qd{j + 1}")
+        return Array(B)
+
+    @cached_property
+    def _dB(self) -> list[list[list[Form]]]:
+        """∂b_ij/∂q_k, indexed [i][j][k]."""
+        n = self.n
+        d = {(i, j): [self.B[i, j].by_joint(k) for k in range(n)] for i in range(n) for j in range(i, n)}
+        return [[d[min(i, j), max(i, j)] for j in range(n)] for i in range(n)]
+
+    @cached_property
+    def h(self) -> Array[list[Form]]:
+        """h_ijk = ∂b_ij/∂q_k − ½ ∂b_jk/∂q_i (7.41)."""
+        n, d = self.n, self._dB
+        return Array(
+            [[[d[i][j][k] - _half(d[j][k][i]) for k in range(n)] for j in range(n)] for i in range(n)]
+        )
+
+    @cached_property
+    def christoffel(self) -> Array[list[Form]]:
+        """c_ijk of (7.45), symmetric in j and k; [i] is the matrix C_i(q) with c_i = q̇ᵀC_i q̇."""
+        n, d = self.n, self._dB
+        empty = Form(self.basis, {})
+        c = [[[empty] * n for _ in range(n)] for _ in range(n)]
+        for i in range(n):
+            for j in range(n):
+                for k in range(j, n):
+                    c[i][j][k] = c[i][k][j] = _half(d[i][j][k] + d[i][k][j] - d[j][k][i])
+        return Array(c)
+
+    @cached_property
+    def C(self) -> Array[Form]:
+        """The Coriolis matrix of Christoffel symbols (7.44): Ḃ − 2C is skew-symmetric."""
+        return self._contract(self.christoffel)
+
+    def coriolis(self, choice: Literal["christoffel", "h"] = "christoffel") -> Array[Form]:
+        """C by Christoffel symbols, or c_ij = Σ_k h_ijk q̇_k, another choice that satisfies (7.43)."""
+        if choice not in ("christoffel", "h"):
+            raise ValueError(f"choice: found {shown(choice)}; allowed: 'christoffel', 'h'")
+        return self.C if choice == "christoffel" else self._contract(self.h)
+
+    def _contract(self, symbols: Array[list[Form]]) -> Array[Form]:
+        rows = [
+            [
+                sum((x.times_generator(f"qd{k + 1}") for k, x in enumerate(entry)), Form(self.basis, {}))
+                for entry in row
+            ]
+            for row in symbols
+        ]
+        return Array(rows)
+
+    @cached_property
+    def B_dot(self) -> Array[Form]:
+        """Ḃ = Σ_k ∂B/∂q_k q̇_k."""
+        return self._contract(Array(self._dB))
+
+    @property
+    def N(self) -> Array[Form]:
+        """N = Ḃ − 2C (7.47)."""
+        return self.skew(self.C)
+
+    def skew(self, C: Array[Form]) -> Array[Form]:
+        """Ḃ − 2C for any choice of C."""
+        n = self.n
+        return Array([[self.B_dot[i, j] - C[i, j] * 2 for j in range(n)] for i in range(n)])
+
+    @cached_property
+    def g(self) -> Array[Form]:
+        """Gravity torques g_i = ∂U/∂q_i (7.39)."""
+        return Array([self.potential_energy.by_joint(i) for i in range(self.n)])
+
+    @cached_property
+    def friction(self) -> Array[Form]:
+        """F_v q̇ + F_s sgn(q̇) of (7.42), the sign opaque; motor friction included."""
+        columns = range(PER_JOINT * self.n, len(self.basis.parameters))
+        friction = [p for p in range(PER_JOINT * self.n) if p % PER_JOINT >= INERTIAL] + list(columns)
+        return Array([self._form({p: self.Y[i, p] for p in friction}) for i in range(self.n)])
+
+    @cached_property
+    def regressor(self) -> Array[Entry]:
+        """Y with τ = Y π (7.79)–(7.81), n×p, from the energies: every column, also of zero parameters."""
+        return Array([[Entry(self.basis, y) for y in row] for row in self.Y])
+
+    @cached_property
+    def Y(self) -> Array[Poly]:
+        """The regressor's polynomials."""
+        n, zero = self.n, self.basis.kinematic.zero
+        Y = [[zero] * len(self.basis.parameters) for _ in range(n)]
+        for p in sorted(self.beta_T.keys() | self.beta_U.keys()):
+            for i, y in enumerate(lagrange(self.beta_T.get(p, zero), self.beta_U.get(p, zero), n)):
+                Y[i][p] = y
+        for i, row in enumerate(self._friction_columns):
+            for p, y in row.items():
+                Y[i][p] = zero + y
+        return Array(Y)
+
+    @cached_property
+    def _friction_columns(self) -> list[dict[int, Poly]]:
+        """The friction columns: the torques of unit friction parameters."""
+        names = self.basis.with_parameter_names
+        _, qd, _ = names.joint_variables()
+        torques = dynamics.friction_torques(self.basis.named_mechanism(), qd)
+        rows: list[dict[int, Poly]] = []
+        for torque in torques:
+            row = {}
+            for p, name in enumerate(self.basis.parameter_names):
+                if coefficient := torque.derivative(f"[{name}]"):
+                    row[p] = self.basis.kinematic.include(coefficient)
+            rows.append(row)
+        return rows
+
+    @cached_property
+    def tau(self) -> Array[Form]:
+        """The whole left-hand side of (7.42), Σ b_ij q̈_j + Σ c_ijk q̇_j q̇_k + friction + g_i."""
+        return Array([self._form({p: y for p, y in enumerate(self.Y[i]) if y}) for i in range(self.n)])
+
+
+def _half(form: Form) -> Form:
+    return form.map(lambda a: a / 2)
+
+
+def lagrange(T: Poly, U: Poly, n: int) -> list[Poly]:
+    """d/dt ∂L/∂q̇_i − ∂L/∂q_i (7.2) for L = T − U, row by row."""
+    ring = T.ring
+    rows = []
+    for i in range(n):
+        momentum = T.derivative(f"qd{i + 1}")
+        total = U.by_joint(i) - T.by_joint(i)
+        if momentum:
+            for k in range(n):
+                total = total + momentum.derivative(f"qd{k + 1}") * ring.gen(f"qdd{k + 1}")
+                total = total + momentum.by_joint(k) * ring.gen(f"qd{k + 1}")
+        rows.append(total)
+    return rows

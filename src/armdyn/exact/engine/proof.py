@@ -1,0 +1,125 @@
+"""Proofs by polynomial identity: what they establish holds for every posture, motion and parameter value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from time import perf_counter
+
+from armdyn import dynamics
+from armdyn.exact.engine.closed_form import ClosedForm
+from armdyn.exact.engine.ring import Poly
+from armdyn.exact.engine.size import check_proved
+from armdyn.expression import ArmdynError
+from armdyn.output import one_line
+
+
+class ProofError(ArmdynError):
+    """An identity that should hold does not: the message names the entry and what is left over."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A proved identity: what it says, how many terms were compared, how long it took."""
+
+    text: str
+    terms: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was proved for a robot. Every statement is an identity between canonical forms, not a sample."""
+
+    robot: str
+    statements: tuple[Statement, ...]
+
+    def __str__(self) -> str:
+        lines = [f"Proved for '{one_line(self.robot)}', as identities in all joint variables and parameters:"]
+        lines += [f"  - {s.text} ({s.terms} terms, {s.seconds:.2f} s)" for s in self.statements]
+        return "\n".join(lines)
+
+
+def prove(equations: ClosedForm) -> Proof:
+    """Prove that the equations are the robot's; raises `ProofError` at the first identity that fails."""
+    checks: list[tuple[str, Callable[[ClosedForm], int]]] = [
+        ("Newton-Euler, run over the ring, equals d/dt dL/dq' - dL/dq, term by term", _newton_euler),
+        ("the equations B q'' + C q' + friction + g are these torques", _terms_add_up),
+        ("B' - 2C is skew-symmetric, entry by entry", _skew),
+        ("Y pi is the model, column by column, with Y from Newton-Euler's backward pass", _regressor),
+    ]
+    check_proved(equations.terms)  # a fast check: if these are small, the rest is too
+    statements = []
+    for text, check in checks:
+        start = perf_counter()
+        terms = check(equations)
+        statements.append(Statement(text, terms, perf_counter() - start))
+    return Proof(equations.model.name, tuple(statements))
+
+
+def _same(what: str, found: Poly, expected: Poly) -> int:
+    """Terms compared; an exception if the difference is not the zero polynomial."""
+    difference = found - expected
+    if difference:
+        raise ProofError(f"{what}: the two sides differ by {str(difference)[:200]}")
+    return len(found)
+
+
+def _newton_euler(equations: ClosedForm) -> int:
+    """τ of (7.114), every parameter a generator, against Σ_p (d/dt ∂β_T/∂q̇ − ∂β_T/∂q + ∂β_U/∂q) π_p."""
+    basis = equations.basis
+    ring = basis.with_parameter_names
+    torques = dynamics.newton_euler(basis.named_mechanism(), *ring.joint_variables()).tau
+    terms = 0
+    for i, torque in enumerate(torques):
+        expected = ring.zero.p
+        for p, name in enumerate(basis.parameter_names):
+            if y := equations.Y[i, p]:
+                expected = expected + ring.include(y).p * ring.gen(f"[{name}]").p
+        terms += _same(f"tau_{i + 1}", ring.zero + torque, Poly(ring, expected))
+    return terms
+
+
+def _terms_add_up(equations: ClosedForm) -> int:
+    """B q̈ + C q̇ + friction + g, coefficient by coefficient, against the Lagrange rows."""
+    basis, n = equations.basis, equations.n
+    terms = 0
+    for i in range(n):
+        total = equations.g[i] + equations.friction[i]
+        for j in range(n):
+            total = total + equations.B[i, j].times_generator(f"qdd{j + 1}")
+            total = total + equations.C[i, j].times_generator(f"qd{j + 1}")
+        expected = equations.tau[i].coefficients
+        zero = basis.kinematic.zero
+        for p in total.coefficients.keys() | expected.keys():
+            where = f"equation {i + 1}, coefficient of {basis.parameter_names[p]}"
+            terms += _same(where, total.coefficients.get(p, zero), expected.get(p, zero))
+    return terms
+
+
+def _skew(equations: ClosedForm) -> int:
+    terms = 0
+    N = equations.N
+    for i in range(equations.n):
+        for j in range(i + 1):
+            terms += sum(len(a) for a in N[i, j].coefficients.values())
+            _zero(f"n_{i + 1}{j + 1} + n_{j + 1}{i + 1}", (N[i, j] + N[j, i]).coefficients.values())
+    return terms
+
+
+def _zero(what: str, polynomials: Iterable[Poly]) -> None:
+    for a in polynomials:
+        if a:
+            raise ProofError(f"{what} is not zero: {str(a)[:200]}")
+
+
+def _regressor(equations: ClosedForm) -> int:
+    """Y from unit parameters (another algorithm than the energies) against (7.79), and its zeros."""
+    basis = equations.basis
+    ring = basis.kinematic
+    Y = dynamics.regressor(basis.mechanism(), *ring.joint_variables(), basis.extras)
+    terms = 0
+    for i in range(equations.n):
+        for p, name in enumerate(basis.parameter_names):
+            terms += _same(f"Y[{i + 1}, {name}]", ring.zero + Y[i][p], equations.Y[i, p])
+    return terms

@@ -1,0 +1,286 @@
+"""The ring the equations live in: polynomials over ℚ in c_i, s_i, q̇_i, q̈_i and constants, in normal form.
+
+A generator stands for the cosine or sine of a joint angle, a prismatic coordinate, a velocity, an
+acceleration, the sign of a speed (opaque), or a constant atom of the description. Products are reduced by
+
+    s_i² = 1 − c_i²    √p² = p    sin(β)² = 1 − cos(β)²    |k|² = k²    x·x⁻¹ = 1
+
+whose leading monomials are pairwise coprime, so they are a Gröbner basis and the normal form is canonical:
+two elements are equal exactly if their polynomials are. Constants of different angles, and the inverses of
+sines, cosines and sums, count as independent: an identity proved here holds for whatever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+from armdyn.exact.engine.size import check_product, check_terms
+from armdyn.expression import Atom, Expression
+
+_SQUARED = ("sqrt", "sin", "abs")
+
+
+class Ring:
+    """A polynomial ring with the generators of n joints and the given constant atoms."""
+
+    def __init__(
+        self,
+        joints: Sequence[str],
+        atoms: Iterable[Atom],
+        inverted: Iterable[Atom] = (),
+        speeds: int = 0,
+        names: Iterable[str] = (),
+    ) -> None:
+        """`joints`: "revolute" or "prismatic" each; `speeds`: how many further opaque signs are wanted;
+        `names`: further plain symbols."""
+        self.joints = tuple(joints)
+        n = len(self.joints)
+        self.atoms = _closed(atoms)
+        self.inverted = sorted(set(inverted), key=lambda a: a.sort_key)
+        squared = [a for a in self.atoms if a.kind in _SQUARED]
+        plain = [a for a in self.atoms if a.kind not in _SQUARED]
+        revolute = [i for i in range(n) if self.joints[i] == "revolute"]
+        self.names: list[str] = [f"s{i + 1}" for i in revolute]
+        self.names += [str(a) for a in squared]
+        self.names += [f"1/{a}" for a in self.inverted]
+        self.names += [f"c{i + 1}" if self.joints[i] == "revolute" else f"q{i + 1}" for i in range(n)]
+        self.names += [f"qd{i + 1}" for i in range(n)] + [f"qdd{i + 1}" for i in range(n)]
+        self.names += [f"sgn{i + 1}" for i in range(n)] + [f"sgnm{i + 1}" for i in range(speeds)]
+        self.names += [str(a) for a in plain] + list(names)
+        self.index = {name: i for i, name in enumerate(self.names)}
+        assert len(self.index) == len(self.names), "generator names must differ"
+        self.context = flint.fmpq_mpoly_ctx.get(self.names, flint.Ordering.degrevlex)
+        self._gens = self.context.gens()
+        self.zero = Poly(self, self.context.constant(0))
+        self.one = Poly(self, self.context.constant(1))
+        self._signs: list[tuple[Any, Any]] = []
+        self._relations: list[tuple[tuple[int, ...], Any]] = []
+        self._add_relations(revolute, squared)
+        for i in range(n):
+            self.register_sign(self.gen(f"qd{i + 1}"), f"sgn{i + 1}")
+
+    def _add_relations(self, revolute: list[int], squared: list[Atom]) -> None:
+        """(generators of the leading monomial, relation); one generator stands for its square."""
+        for i in revolute:
+            s, c = self._g(f"s{i + 1}"), self._g(f"c{i + 1}")
+            self._relations.append(((self.index[f"s{i + 1}"],), s * s + c * c - 1))
+        for atom in squared:
+            x = self._g(str(atom))
+            self._relations.append(((self.index[str(atom)],), x * x - self._square(atom)))
+        for atom in (a for a in self.inverted if a.kind not in ("sin", "cos", "abs")):
+            x, y = self._g(str(atom)), self._g(f"1/{atom}")
+            self._relations.append(((self.index[str(atom)], self.index[f"1/{atom}"]), x * y - 1))
+
+    def _square(self, atom: Atom) -> Any:
+        assert atom.argument is not None
+        if atom.kind == "sin":
+            c = self._g(str(Atom("cos", atom.name, atom.argument)))
+            return 1 - c * c
+        argument = self.constant(atom.argument).p
+        return argument if atom.kind == "sqrt" else argument * argument
+
+    def _g(self, name: str) -> Any:
+        return self._gens[self.index[name]]
+
+    def gen(self, name: str) -> Poly:
+        return Poly(self, self._g(name))
+
+    def register_sign(self, speed: Poly, name: str) -> None:
+        """Let sign(speed) be the opaque generator `name`."""
+        self._signs.append((speed.p, self._g(name)))
+
+    def sign(self, p: Any) -> Any:
+        if p == 0:
+            return self.context.constant(0)
+        for speed, generator in self._signs:
+            if p == speed:
+                return generator
+            if p == -speed:
+                return -generator
+        raise ValueError(f"the sign of {p} has no generator")
+
+    def reduce(self, p: Any) -> Any:
+        """The normal form."""
+        degrees = p.degrees()
+        for leading, relation in self._relations:
+            square = len(leading) == 1
+            if degrees[leading[0]] >= (2 if square else 1) and (square or degrees[leading[1]]):
+                _, p = divmod(p, relation)
+                degrees = p.degrees()
+        return p
+
+    def constant(self, x: Expression | int | Fraction) -> Poly:
+        """An exact number of the description as an element."""
+        total = self.context.constant(0)
+        for monomial, coefficient in Expression.of(x).terms:
+            term = self.context.constant(flint.fmpq(coefficient.numerator, coefficient.denominator))
+            for atom, exponent in monomial:
+                name = str(atom) if exponent > 0 else f"1/{atom}"
+                term = term * self._g(name) ** abs(exponent)
+            total = total + term
+        return Poly(self, self.reduce(total))
+
+    def include(self, x: Poly) -> Poly:
+        """An element of a ring whose generators are all here."""
+        if x.ring is self:
+            return x
+        return Poly(self, x.p.project_to_context(self.context))
+
+    def joint_variables(self) -> tuple[list[Any], list[Poly], list[Poly]]:
+        """q (angles, or coordinates of prismatic joints), q̇ and q̈ as scalars for the algorithms."""
+        numbers = range(1, len(self.joints) + 1)
+        q = [
+            JointAngle(self.gen(f"c{i}"), self.gen(f"s{i}")) if kind == "revolute" else self.gen(f"q{i}")
+            for i, kind in zip(numbers, self.joints, strict=True)
+        ]
+        return q, [self.gen(f"qd{i}") for i in numbers], [self.gen(f"qdd{i}") for i in numbers]
+
+
+def _closed(atoms: Iterable[Atom]) -> list[Atom]:
+    """The atoms, with the cosine of every sine, and what their relations refer to."""
+    found: set[Atom] = set()
+    todo = list(atoms)
+    while todo:
+        atom = todo.pop()
+        if atom in found:
+            continue
+        found.add(atom)
+        if atom.kind == "sin":
+            todo.append(Atom("cos", atom.name, atom.argument))
+        if atom.kind == "abs" and atom.argument is not None:
+            todo += atom.argument.atoms()
+    return sorted(found, key=lambda a: a.sort_key)
+
+
+class JointAngle:
+    """A revolute joint's variable: only its cosine and sine are in the ring."""
+
+    def __init__(self, c: Poly, s: Poly) -> None:
+        self._c, self._s = c, s
+
+    def cos(self) -> Poly:
+        return self._c
+
+    def sin(self) -> Poly:
+        return self._s
+
+
+class Poly:
+    """An element of a ring, always in normal form."""
+
+    __slots__ = ("p", "ring")
+
+    def __init__(self, ring: Ring, p: Any) -> None:
+        self.ring, self.p = ring, p
+
+    def __add__(self, other: Any) -> Poly:
+        if isinstance(other, Poly):
+            return Poly(self.ring, self.p + other.p)
+        return self if _is_zero(other) else Poly(self.ring, self.p + _number(other))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Poly:
+        return Poly(self.ring, -self.p)
+
+    def __sub__(self, other: Any) -> Poly:
+        if isinstance(other, Poly):
+            return Poly(self.ring, self.p - other.p)
+        return self if _is_zero(other) else Poly(self.ring, self.p - _number(other))
+
+    def __rsub__(self, other: Any) -> Poly:
+        return Poly(self.ring, -self.p) if _is_zero(other) else Poly(self.ring, _number(other) - self.p)
+
+    def __mul__(self, other: Any) -> Any:
+        if isinstance(other, Poly):
+            check_product(len(self.p), len(other.p))
+            product = Poly(self.ring, self.ring.reduce(self.p * other.p))
+            check_terms(len(product.p))
+            return product
+        if isinstance(other, int):
+            if other == 1:
+                return self
+            if other == 0:
+                return 0
+        return Poly(self.ring, self.p * _number(other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Poly:
+        """By a rational number."""
+        return Poly(self.ring, self.p * (1 / flint.fmpq(_number(other))))
+
+    def __pow__(self, exponent: int) -> Poly:
+        result = self.ring.one
+        for _ in range(exponent):
+            result = result * self
+        return result
+
+    def sign(self) -> Poly:
+        return Poly(self.ring, self.ring.sign(self.p))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Poly):
+            same = self.ring is other.ring or self.ring.names == other.ring.names
+            return bool(same and self.p == other.p)
+        return bool(self.p == _number(other)) if isinstance(other, (int, Fraction)) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(sorted(self.terms().items())))
+
+    def __bool__(self) -> bool:
+        return not self.p.is_zero()
+
+    def __len__(self) -> int:
+        """The number of terms."""
+        return len(self.p)
+
+    def __repr__(self) -> str:
+        return str(self.p)
+
+    def terms(self) -> dict[tuple[int, ...], Fraction]:
+        """Exponents -> coefficient."""
+        return {m: Fraction(int(c.p), int(c.q)) for m, c in self.p.to_dict().items()}
+
+    def derivative(self, generator: str) -> Poly:
+        """By a generator that no relation binds: a velocity or an acceleration."""
+        return Poly(self.ring, self.p.derivative(self.ring.index[generator]))
+
+    def by_joint(self, i: int) -> Poly:
+        """∂/∂q_i: ċ = −s, ṡ = c; or plainly for a prismatic joint."""
+        ring = self.ring
+        if ring.joints[i] == "prismatic":
+            return Poly(ring, self.p.derivative(ring.index[f"q{i + 1}"]))
+        c, s = ring.index[f"c{i + 1}"], ring.index[f"s{i + 1}"]
+        by_s, by_c = self.p.derivative(s), self.p.derivative(c)
+        if by_s.is_zero() and by_c.is_zero():
+            return ring.zero
+        return Poly(ring, ring.reduce(by_s * ring._gens[c] - by_c * ring._gens[s]))
+
+    def value(self, values: Mapping[str, float]) -> float:
+        """Its floating-point value, generators by name."""
+        total = 0.0
+        names = self.ring.names
+        for exponents, coefficient in self.terms().items():
+            product = float(coefficient)
+            for i, e in enumerate(exponents):
+                if e:
+                    product *= float(values[names[i]]) ** int(e)
+            total += product
+        return total
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, int) and x == 0
+
+
+def _number(x: Any) -> Any:
+    if isinstance(x, Fraction):
+        return flint.fmpq(x.numerator, x.denominator)
+    if isinstance(x, int):
+        return x
+    raise TypeError(f"an exact element meets {type(x).__name__} {x!r}; only integers and fractions are exact")

@@ -1,0 +1,1 @@
+"""Exact equations as text, LaTeX, Markdown and MathML."""

@@ -1,0 +1,244 @@
+"""Whole sets of equations as a document: plain text, LaTeX, Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from armdyn.exact.engine.closed_form import ClosedForm
+from armdyn.exact.engine.form import Form
+from armdyn.exact.engine.size import check_written
+from armdyn.exact.printing.printer import LIMIT, Printer
+from armdyn.exact.printing.styles import LATEX, TEXT, Style
+from armdyn.exact.printing.titles import latex_text, markdown_text
+from armdyn.expression import ArmdynError, shown
+from armdyn.output import one_line
+
+Notation = Literal["book", "craig"]
+_TERMS_ALIGNED = 100
+
+
+@dataclass(frozen=True)
+class Letters:
+    """The names of the terms of (7.42)."""
+
+    B: str
+    C: str
+    g: str
+    vector: bool  # velocity terms as one vector V(q, q̇) instead of a matrix
+
+
+_LETTERS = {"book": Letters("b", "c", "g", False), "craig": Letters("M", "V", "G", True)}
+
+
+@dataclass
+class Section:
+    """A heading, a sentence, and lines "left = terms"."""
+
+    title: str
+    text: str = ""
+    lines: list[tuple[str, list[str]]] = field(default_factory=list)
+
+
+def letters(notation: Notation) -> Letters:
+    given: object = notation  # whatever it is
+    if not isinstance(given, str) or given not in _LETTERS:
+        raise ArmdynError(f"notation: found {shown(notation)}; allowed: 'book', 'craig'")
+    return _LETTERS[notation]
+
+
+def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Section]:
+    """The equations of motion, the terms they are made of, and what was named on the way."""
+    names = letters(notation)
+    check_written(equations.terms)
+    printer = Printer(equations.basis, style)
+    found = [_motion(equations, printer, names), _inertia(equations, printer, names)]
+    found.append(_velocity(equations, printer, names))
+    found.append(_vector(equations, printer, "Gravity torques", names.g, equations.g.rows))
+    found.append(_vector(equations, printer, "Friction torques", "f", equations.friction.rows))
+    found.append(Section("Where", "", list(printer.definitions.items())))
+    return [s for s in found if s.lines or s.text]
+
+
+def _variable(equations: ClosedForm, style: Style, joint: int, order: int) -> str:
+    return style.generator(f"q{'d' * order}{joint + 1}", equations.basis)
+
+
+def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
+    """Rows of (7.42) written out where they fit, as (7.82)."""
+    style, n = printer.style, equations.n
+    long = any(row.size > 50 * LIMIT or len(row.expanded) > LIMIT for row in equations.tau)
+    rows = [] if long else [_row(equations, printer, i) for i in range(n)]
+    widest = max((style.visible(term) for row in rows for term in row), default=0)
+    if not rows or widest > 2 * style.width:
+        return in_matrices(equations, style, names)
+    lines = [(style.entry("tau", (i + 1,)), row or [style.zero]) for i, row in enumerate(rows)]
+    return Section("Equations of motion", "", lines)
+
+
+def _row(equations: ClosedForm, printer: Printer, i: int) -> list[str]:
+    """The terms of row i: inertia, velocities, friction, gravity."""
+    terms = [
+        printer.times(printer.parts(equations.B[i, j]), _variable(equations, printer.style, j, 2))
+        for j in range(equations.n)
+        if not equations.B[i, j].is_zero
+    ]
+    terms += list(_velocity_terms(equations, printer, i))
+    return terms + printer.parts(equations.friction[i]) + printer.parts(equations.g[i])
+
+
+def in_matrices(equations: ClosedForm, style: Style, names: Letters) -> Section:
+    """(7.42) in matrices: one line, however long the entries are."""
+    M, V, G = ("M", "V", "G") if names.vector else ("B", "C", "g")
+    q, qd, qdd = style.vectors
+    velocity = style.applied(V, (q, qd))
+    row = [f"{style.applied(M, (q,))}{style.acting}{qdd}"]
+    row += [velocity if names.vector else f"{velocity}{style.acting}{qd}", style.applied(G, (q,))]
+    if any(not f.is_zero for f in equations.friction):
+        row.append(style.applied("f", (qd,)))
+    return Section("Equations of motion", "", [(style.entry("tau", ()), row)])
+
+
+def _velocity_terms(
+    equations: ClosedForm, printer: Printer, i: int, named: dict[str, list[str]] | None = None
+) -> Iterator[str]:
+    """Centrifugal and Coriolis terms of row i: Σ c_ijk q̇_j q̇_k, products once.
+
+    With `named`, a coefficient too long for a line gets a name there.
+    """
+    style, n = printer.style, equations.n
+    for j in range(n):
+        for k in range(j, n):
+            symbol: Form = equations.christoffel[i][j][k]
+            if symbol.is_zero:
+                continue
+            coefficient = printer.parts(symbol if j == k else symbol * 2)
+            if named is not None and style.visible(style.sum(coefficient)) > style.width:
+                name = style.entry("h", (i + 1, j + 1, k + 1))
+                named[name], coefficient = coefficient, [name]
+            speeds = [_variable(equations, style, j, 1), _variable(equations, style, k, 1)]
+            product = style.power(speeds[0], 2) if j == k else style.times.join(speeds)
+            yield printer.times(coefficient, product)
+
+
+def _inertia(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
+    style, lines = printer.style, []
+    for i in range(equations.n):
+        for j in range(i, equations.n):
+            left = style.entry(names.B, (i + 1, j + 1))
+            if i != j:
+                left += style.equals + style.entry(names.B, (j + 1, i + 1))
+            lines.append((left, printer.parts(equations.B[i, j]) or [style.zero]))
+    return Section("Inertia matrix", "", lines)
+
+
+def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
+    """C by entries, a long one by its Christoffel symbols; or the vector V."""
+    style, n = printer.style, equations.n
+    if names.vector:
+        long: dict[str, list[str]] = {}
+        lines = []
+        for i in range(n):
+            terms = list(_velocity_terms(equations, printer, i, long))
+            lines.append((style.entry(names.C, (i + 1,)), terms or [style.zero]))
+        return Section("Centrifugal and Coriolis torques", "", lines + list(long.items()))
+    lines = []
+    named: dict[str, Form] = {}
+    for i in range(n):
+        for j in range(n):
+            entry = equations.C[i, j]
+            left = style.entry(names.C, (i + 1, j + 1))
+            if entry.size <= LIMIT:
+                lines.append((left, printer.parts(entry) or [style.zero]))
+                continue
+            terms = []
+            for k in range(n):
+                symbol = equations.christoffel[i][j][k]
+                if not symbol.is_zero:
+                    name = style.entry(names.C, (i + 1, *sorted((j + 1, k + 1))))
+                    named[name] = symbol
+                    terms.append(f"{name}{style.times}{_variable(equations, style, k, 1)}")
+            lines.append((left, terms or [style.zero]))
+    lines += [(name, printer.parts(symbol)) for name, symbol in named.items()]
+    return Section("Coriolis matrix", "", lines)
+
+
+def _vector(equations: ClosedForm, printer: Printer, title: str, letter: str, entries: list[Form]) -> Section:
+    if all(entry.is_zero for entry in entries):
+        return Section(title, "None.") if letter != "f" else Section(title)
+    style = printer.style
+    lines = [
+        (style.entry(letter, (i + 1,)), printer.parts(entry) or [style.zero])
+        for i, entry in enumerate(entries)
+    ]
+    return Section(title, "", lines)
+
+
+# ---- rendering -------------------------------------------------------------------------------------------
+
+
+def text(title: str, parts: list[Section]) -> str:
+    blocks = [one_line(title), "=" * len(one_line(title))]
+    for section in parts:
+        blocks += ["", one_line(section.title), "-" * len(one_line(section.title))]
+        blocks += [section.text] if section.text else []
+        for left, terms in section.lines:
+            lines = list(broken(terms, TEXT))
+            indent = "\n" + " " * (len(left) + 3)
+            blocks.append(f"{left} = {indent.join(lines)}")
+    return "\n".join(blocks) + "\n"
+
+
+def latex(title: str, parts: list[Section]) -> str:
+    """A fragment for a document with amsmath."""
+    blocks = [rf"\section*{{{latex_text(title)}}}"]
+    for section in parts:
+        blocks.append(rf"\subsection*{{{latex_text(section.title)}}}")
+        blocks += [section.text] if section.text else []
+        blocks += [_align(lines, r"\begin{align*}", r"\end{align*}") for lines in _chunks(section.lines)]
+    return "\n".join(blocks) + "\n"
+
+
+def _chunks(lines: list[tuple[str, list[str]]]) -> Iterator[list[tuple[str, list[str]]]]:
+    """Lines in portions that TeX can align at once."""
+    chunk: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if chunk and sum(len(terms) for _, terms in chunk) + len(line[1]) > _TERMS_ALIGNED:
+            yield chunk
+            chunk = []
+        chunk.append(line)
+    if chunk:
+        yield chunk
+
+
+def markdown(title: str, parts: list[Section]) -> str:
+    blocks = [f"# {markdown_text(title)}", ""]
+    for section in parts:
+        blocks += [f"## {markdown_text(section.title)}", ""]
+        blocks += [section.text, ""] if section.text else []
+        for line in section.lines:
+            blocks += ["$$", _align([line], r"\begin{aligned}", r"\end{aligned}"), "$$", ""]
+    return "\n".join(blocks)
+
+
+def _align(lines: list[tuple[str, list[str]]], begin: str, end: str) -> str:
+    rows = []
+    for left, terms in lines:
+        first, *rest = broken(terms, LATEX)
+        rows.append(f"{left} &= {first}" + "".join(rf" \\{chr(10)}  &\quad {line}" for line in rest))
+    return begin + "\n" + " \\\\\n".join(rows) + "\n" + end
+
+
+def broken(terms: list[str], style: Style) -> Iterator[str]:
+    """A sum in lines of readable length; a line after the first starts with its sign."""
+    line: list[str] = []
+    first, used = True, 0
+    for term in terms:
+        width = style.visible(term) + 3
+        if line and used + width > style.width:
+            yield style.sum(line, continued=not first)
+            line, first, used = [], False, 0
+        line.append(term)
+        used += width
+    yield style.sum(line, continued=not first)

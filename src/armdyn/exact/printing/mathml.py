@@ -1,0 +1,183 @@
+"""Equations as presentation MathML (MathML Core): what browsers typeset without scripts or fonts of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from html import escape
+
+from armdyn.exact.engine.form import Entry, Form
+from armdyn.exact.printing.document import Section, broken
+from armdyn.exact.printing.names import Glyph, is_greek, number_text
+from armdyn.exact.printing.printer import Printer
+from armdyn.exact.printing.styles import Style, index_text
+from armdyn.output import one_line
+
+_TAG = re.compile(r"<[^>]*>|[⁢⁡]")
+_TOKEN = re.compile(r"\d+|.")
+_TIMES = "<mo>⁢</mo>"  # invisible times, U+2062
+_APPLY = "<mo>⁡</mo>"  # invisible function application, U+2061
+_ACCENTS = {"dot": "˙", "ddot": "¨", "hat": "^", "bar": "¯"}
+_GREEK_VARIANTS = {"theta": "θ", "vartheta": "ϑ", "phi": "ϕ", "varphi": "φ", "epsilon": "ϵ", "ell": "ℓ"}
+_RIGHT = 'style="text-align:right;text-align:-webkit-right"'  # Chromium takes plain "right" for left here
+_LEFT = 'style="text-align:left"'
+
+
+class Subscripted(str):
+    """An element with a subscript; it remembers its two parts, so that a power stands above the subscript."""
+
+    base: str
+    sub: str
+
+    def __new__(cls, base: str, sub: str) -> Subscripted:
+        self = super().__new__(cls, f"<msub>{base}{sub}</msub>")
+        self.base, self.sub = base, sub
+        return self
+
+
+def _visible(formula: str) -> int:
+    return len(_TAG.sub("", formula))
+
+
+def _letter(head: str) -> str:
+    """The character of a letter's name."""
+    if head in _GREEK_VARIANTS:
+        return _GREEK_VARIANTS[head]
+    if not is_greek(head):
+        return escape(head)
+    first = ord("Α") if head[0].isupper() else ord("α")
+    order = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho"
+    order += " final-sigma sigma tau upsilon phi chi psi omega"
+    return chr(first + order.split().index(head.lower()))
+
+
+def _row(parts: Iterable[str]) -> str:
+    """Elements as one."""
+    found = list(parts)
+    return found[0] if len(found) == 1 else f"<mrow>{''.join(found)}</mrow>"
+
+
+def _index(text: str) -> list[str]:
+    """A subscript: numbers, letters in italics, commas."""
+    elements = []
+    for token in _TOKEN.findall(text):
+        tag = "mn" if token.isdigit() else "mi" if token.isalpha() else "mo"
+        elements.append(f"<{tag}>{escape(token)}</{tag}>")
+    return elements
+
+
+def _glyph(glyph: Glyph) -> str:
+    text = f"<mi>{_letter(glyph.head)}</mi>"
+    if glyph.accent:
+        accent = f'<mo stretchy="false">{_ACCENTS[glyph.accent]}</mo>'
+        text = f'<mover accent="true">{text}{accent}</mover>'
+    sub: list[str] = []
+    for part in glyph.sub:
+        sub += _index(part) if isinstance(part, str) else [_glyph(part)]
+    return Subscripted(text, _row(sub)) if sub else text
+
+
+def _number(x: Fraction) -> str:
+    text = number_text(x)
+    if "/" in text:
+        top, bottom = text.split("/")
+        return f'<mfrac displaystyle="false"><mn>{top}</mn><mn>{bottom}</mn></mfrac>'
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        return f"<mn>{mantissa}</mn><mo>·</mo>{_power('<mn>10</mn>', int(exponent))}"
+    return f"<mn>{text}</mn>"
+
+
+def _power(base: str, e: int) -> str:
+    if e == 1:
+        return base
+    exponent = f"<mn>{e}</mn>" if e >= 0 else f"<mrow><mo>−</mo><mn>{-e}</mn></mrow>"
+    if isinstance(base, Subscripted):
+        return f"<msubsup>{base.base}{base.sub}{exponent}</msubsup>"
+    return f"<msup>{base}{exponent}</msup>"
+
+
+def _parentheses(inner: str) -> str:
+    """Of one size: stretched ones leave gaps around what is barely taller than a letter."""
+    return f'<mrow><mo stretchy="false">(</mo>{inner}<mo stretchy="false">)</mo></mrow>'
+
+
+def _applied(f: str, arguments: tuple[str, ...]) -> str:
+    return f"<mi>{f}</mi>{_APPLY}{_parentheses('<mo>,</mo>'.join(arguments))}"
+
+
+def _function(kind: str, inner: str) -> str:
+    if kind == "sqrt":
+        return f"<msqrt>{inner}</msqrt>"
+    if kind == "abs":
+        return f'<mrow><mo form="prefix">|</mo>{inner}<mo form="postfix">|</mo></mrow>'
+    if kind == "inverse":
+        return _power(_parentheses(inner), -1)
+    return f"<mrow>{_applied(kind, (inner,))}</mrow>"
+
+
+def _entry(letter: str, indices: tuple[int, ...]) -> str:
+    return _glyph(Glyph(letter, (index_text(indices),) if indices else ()))
+
+
+def _dotted(accent: str) -> str:
+    return _glyph(Glyph("q", (), accent))
+
+
+MATHML = Style(
+    name="mathml",
+    width=72,
+    visible=_visible,
+    number=_number,
+    times=_TIMES,
+    plus="<mo>+</mo>",
+    minus="<mo>−</mo>",
+    negative='<mo form="prefix">−</mo>',
+    equals="<mo>=</mo>",
+    power=_power,
+    parentheses=_parentheses,
+    trig=lambda kind, joints: _glyph(Glyph(kind, (joints,))),
+    sub_expression=lambda k: _glyph(Glyph("x", (str(k),))),
+    entry=_entry,
+    vectors=("<mi>q</mi>", _dotted("dot"), _dotted("ddot")),
+    applied=_applied,
+    acting=_TIMES,
+    glyph=_glyph,
+    function=_function,
+)
+
+
+def mathml(title: str, parts: list[Section]) -> str:
+    """A fragment of HTML: headings, and each section's equations as one block of MathML."""
+    blocks = [f"<h1>{escape(one_line(title))}</h1>"]
+    for section in parts:
+        blocks.append(f"<h2>{escape(one_line(section.title))}</h2>")
+        blocks += [f"<p>{escape(section.text)}</p>"] if section.text else []
+        blocks += [aligned(section.lines)] if section.lines else []
+    return "\n".join(blocks) + "\n"
+
+
+def aligned(lines: Iterable[tuple[str, list[str]]]) -> str:
+    """Lines "left = terms" as one block, aligned at the sign; long sums go on over several rows."""
+    rows = []
+    for left, terms in lines:
+        first, *rest = broken(terms, MATHML)
+        rows.append(_table_row(left, "<mo>=</mo>", first))
+        rows += [_table_row("", "", f'<mspace width="1em"/>{line}') for line in rest]
+    table = "\n".join(rows)
+    return f'<math display="block"><mtable displaystyle="true">\n{table}\n</mtable></math>'
+
+
+def _table_row(left: str, sign: str, right: str) -> str:
+    cells = f"<mtd {_RIGHT}>{left}</mtd><mtd>{sign}</mtd><mtd {_LEFT}>{right}</mtd>"
+    return f"<mtr>{cells}</mtr>"
+
+
+def inline(entry: Form | Entry) -> str:
+    """One entry of the equations as an inline formula; what had to be named follows it."""
+    printer = Printer(entry.basis, MATHML)
+    text = printer.entry(entry) if isinstance(entry, Form) else printer.poly(entry.poly)
+    for name, parts in printer.definitions.items():
+        text += f'<mo>,</mo><mspace width="1em"/>{name}<mo>=</mo>{MATHML.sum(parts)}'
+    return f"<math>{text}</math>"

@@ -1,0 +1,206 @@
+"""Entries of the equations in a style (text, LaTeX, MathML), in the notation of the book.
+
+An entry is multiplied out in the description's symbols and collected. An entry past `LIMIT` terms is written
+in the augmented links' parameters, past that in named sub-expressions; `definitions` lists what was named.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from armdyn.exact.engine.ring import Poly, Ring
+from armdyn.exact.printing.angles import AngleSums, parallel_runs
+from armdyn.exact.printing.collecting import Collector, Product, Term, is_motion
+from armdyn.exact.printing.names import Roles
+from armdyn.exact.printing.styles import Style
+
+if TYPE_CHECKING:
+    from armdyn.exact.engine.basis import Basis
+    from armdyn.exact.engine.form import Form
+
+LIMIT = 200  # terms of an entry before parts of it get names
+INLINE = 3  # terms of a coefficient that is not worth a name
+
+
+@dataclass
+class Printer:
+    """Prints the entries of one robot's equations in one style, collecting the names it gives."""
+
+    basis: Basis
+    style: Style
+    definitions: dict[str, list[str]] = field(default_factory=dict)
+    _named: dict[Poly, str] = field(default_factory=dict)
+
+    @cached_property
+    def roles(self) -> Roles:
+        return Roles.of(self.basis.model)
+
+    @cached_property
+    def _collector(self) -> Collector:
+        return Collector(self.roles)
+
+    @cached_property
+    def _angles(self) -> dict[int, AngleSums]:
+        return {}
+
+    def _sums(self, ring: Ring) -> AngleSums:
+        if id(ring) not in self._angles:
+            self._angles[id(ring)] = AngleSums(ring, parallel_runs(self.basis.exact))
+        return self._angles[id(ring)]
+
+    # ---- what is printed -------------------------------------------------------------------------------
+
+    def entry(self, form: Form) -> str:
+        """An entry, as short as it can be said."""
+        return self.style.sum(self.parts(form))
+
+    def parts(self, form: Form) -> list[str]:
+        """The signed terms of an entry's sum."""
+        if form.size <= LIMIT or (form.size <= 50 * LIMIT and len(form.expanded) <= LIMIT):
+            return self._sum(self._terms(form.expanded))
+        if sum(len(a) for a in form.coefficients.values()) <= LIMIT:
+            terms = [t for p, a in form.coefficients.items() for t in self._times_parameter(p, a)]
+        else:
+            terms = [t for p, a in form.coefficients.items() for t in self._named_coefficient(p, a)]
+        return self._sum(terms)
+
+    def poly(self, poly: Poly) -> str:
+        """A polynomial, collected; one that is too long in named parts."""
+        return self.style.sum(self.poly_parts(poly))
+
+    def poly_parts(self, poly: Poly) -> list[str]:
+        return self._sum(self._split(poly) if len(poly) > LIMIT else self._terms(poly))
+
+    def times(self, parts: list[str], factor: str) -> str:
+        """A sum times a factor, as one signed term."""
+        one = self.style.number(Fraction(1))
+        if parts in ([one], [f"-{one}"]):
+            return factor if parts == [one] else f"-{factor}"
+        text = parts[0] if len(parts) == 1 else self.style.parentheses(self.style.sum(parts))
+        return f"{text}{self.style.times}{factor}"
+
+    # ---- terms -----------------------------------------------------------------------------------------
+
+    def _terms(self, poly: Poly) -> list[Term]:
+        names = poly.ring.names
+        return [
+            Term(c, tuple((names[i], e) for i, e in enumerate(m) if e), trig)
+            for c, m, trig in self._sums(poly.ring).terms(poly)
+        ]
+
+    def _times_parameter(self, p: int, a: Poly) -> list[Term]:
+        factor = self._parameter(p)
+        return [Term(t.coefficient, (*t.factors, (factor, 1)), t.trig) for t in self._terms(a)]
+
+    def _named_coefficient(self, p: int, a: Poly) -> list[Term]:
+        if len(a) <= INLINE:
+            return self._times_parameter(p, a)
+        name, sign = self._name(a)
+        return [Term(Fraction(sign), ((name, 1), (self._parameter(p), 1)))]
+
+    def _parameter(self, p: int) -> str:
+        """The generator of a parameter: its own symbol if it is one, else [name], defined."""
+        value = self.basis.parameters[p]
+        if len(value.terms) == 1 and len(value.terms[0][0]) == 1 and value.terms[0][1] == 1:
+            atom, exponent = value.terms[0][0][0]
+            if exponent == 1 and atom.kind == "symbol":
+                return atom.name
+        name = f"[{self.basis.parameter_names[p]}]"
+        label = self.style.generator(name, self.basis)
+        if label not in self.definitions:
+            self.definitions[label] = self.poly_parts(self.basis.values[p])
+        return name
+
+    def _name(self, a: Poly) -> tuple[str, int]:
+        """A name for a polynomial, the same for the same one up to sign."""
+        for candidate, sign in ((a, 1), (-a, -1)):
+            if candidate in self._named:
+                return self._named[candidate], sign
+        parts = self.poly_parts(a)
+        name = f"#{len(self._named) + 1}"
+        self._named[a] = name
+        self.definitions[self.style.sub_expression(len(self._named))] = parts
+        return name, 1
+
+    def _split(self, poly: Poly) -> list[Term]:
+        """A long polynomial as a short one in named parts: collected by the joint that splits it best."""
+        ring = poly.ring
+        best: dict[tuple[int, ...], Poly] = {}
+        for j, kind in enumerate(ring.joints):
+            names = (f"s{j + 1}", f"c{j + 1}") if kind == "revolute" else (f"q{j + 1}",)
+            parts = _collected(poly, [ring.index[name] for name in (*names, f"qd{j + 1}", f"qdd{j + 1}")])
+            if len(parts) > 1 and (not best or max(map(len, parts.values())) < max(map(len, best.values()))):
+                best = parts
+        if not best:
+            return self._terms(poly)
+        terms = []
+        for outer, part in best.items():
+            factors = tuple((ring.names[i], e) for i, e in enumerate(outer) if e)
+            if len(part) <= INLINE:
+                terms += [Term(t.coefficient, (*t.factors, *factors), t.trig) for t in self._terms(part)]
+            else:
+                name, sign = self._name(part)
+                terms.append(Term(Fraction(sign), (*factors, (name, 1))))
+        return terms
+
+    # ---- spelling --------------------------------------------------------------------------------------
+
+    def _sum(self, terms: list[Term]) -> list[str]:
+        """A collected sum: its signed terms."""
+        return [self._product(product) for product in self._collector.collect(terms)]
+
+    def _product(self, product: Product) -> str:
+        """Number, gears, inertias, masses, lengths, (sum), gravity, angles, (motion); the sign in front."""
+        style, roles, term = self.style, self.roles, product.term
+        ranked = sorted(term.factors, key=lambda f: roles.rank(f[0]))
+        motion = [self._power(name, e) for name, e in ranked if is_motion(name)]
+        gravity = [self._power(name, e) for name, e in ranked if name in roles.gravity]
+        constants = [
+            self._power(name, e) for name, e in ranked if not is_motion(name) and name not in roles.gravity
+        ]
+        angles = [style.power(style.trig(kind, self._joint_list(joints)), e) for kind, joints, e in term.trig]
+        inner = [self._bracket(product.inner)] if product.inner else []
+        factors = [*constants, *inner, *gravity, *angles, *motion]
+        if product.motion:
+            factors.append(self._motion(product))
+        number = abs(term.coefficient)
+        if number != 1 or not factors:
+            factors.insert(0, style.number(number))
+        return ("-" if term.coefficient < 0 else "") + style.times.join(factors)
+
+    def _bracket(self, products: tuple[Product, ...]) -> str:
+        return self.style.parentheses(self.style.sum(self._product(p) for p in products))
+
+    def _motion(self, product: Product) -> str:
+        if len(product.motion) == 1:
+            return self._product(product.motion[0])
+        return self.style.power(self._bracket(product.motion), product.power)
+
+    def _power(self, name: str, e: int) -> str:
+        if name.startswith("1/"):
+            return self.style.power(self._spell(name[2:]), -e)
+        return self.style.power(self._spell(name), e)
+
+    def _spell(self, name: str) -> str:
+        if name.startswith("#"):
+            return self.style.sub_expression(int(name[1:]))
+        if name[0] in "cs" and name[1:].isdigit():  # a bare cosine or sine left by splitting
+            return self.style.trig(name[0], name[1:])
+        return self.style.generator(name, self.basis)
+
+    def _joint_list(self, joints: tuple[int, ...]) -> str:
+        return ("," if self.basis.n > 9 else "").join(str(j + 1) for j in joints)
+
+
+def _collected(poly: Poly, indices: list[int]) -> dict[tuple[int, ...], Poly]:
+    """A polynomial as a polynomial in some generators: outer exponents -> coefficient."""
+    parts: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
+    for monomial, c in poly.p.to_dict().items():
+        outer, inner = [0] * len(monomial), list(monomial)
+        for i in indices:
+            outer[i], inner[i] = monomial[i], 0
+        parts.setdefault(tuple(outer), {})[tuple(inner)] = c
+    return {outer: Poly(poly.ring, poly.ring.context.from_dict(inner)) for outer, inner in parts.items()}

@@ -1,0 +1,204 @@
+"""Styles: how the parts of a formula are spelled. Plain text and LaTeX here, MathML in `mathml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from armdyn.exact.printing.names import Glyph, is_greek, number_text, parameter_glyph, symbol_glyph
+from armdyn.expression import Atom, Expression, parse
+
+if TYPE_CHECKING:
+    from armdyn.exact.engine.basis import Basis
+
+_SPACING = ("left", "right", "quad")
+_COMMAND = re.compile(r"\\[A-Za-z]+|[{}_^ ]")
+_VARIABLE = re.compile(r"q(d{0,2})(\d+)")
+_SIGN = re.compile(r"sgn(m?)(\d+)")
+_DOTS = ("", "dot", "ddot")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How to spell things. A term of a sum is a string; one that is subtracted starts with "-".
+
+    A style without `glyph` writes generators by their plain names.
+    """
+
+    name: str
+    width: int  # visible characters of a line of formula
+    visible: Callable[[str], int]  # about how many characters a formula shows
+    number: Callable[[Fraction], str]
+    times: str
+    plus: str
+    minus: str
+    negative: str  # in front of a sum's first term
+    equals: str
+    power: Callable[[str, int], str]
+    parentheses: Callable[[str], str]
+    trig: Callable[[str, str], str]
+    sub_expression: Callable[[int], str]
+    entry: Callable[[str, tuple[int, ...]], str]  # of an array, indices from one; none: the array itself
+    vectors: tuple[str, str, str]  # q, q̇, q̈
+    applied: Callable[[str, tuple[str, ...]], str]  # B(q)
+    acting: str  # between a matrix and a vector
+    glyph: Callable[[Glyph], str] | None = None
+    function: Callable[[str, str], str] = lambda kind, inner: f"{kind}({inner})"
+
+    @property
+    def zero(self) -> str:
+        return self.number(Fraction(0))
+
+    def sum(self, terms: Iterable[str], continued: bool = False) -> str:
+        """Terms with their signs between them; a continued sum starts with a sign."""
+        text = ""
+        for term in terms:
+            subtracted, bare = term.startswith("-"), term.removeprefix("-")
+            if text:
+                text += (self.minus if subtracted else self.plus) + bare
+            elif continued:
+                text = (self.minus if subtracted else self.plus).lstrip() + bare
+            else:
+                text = self.negative + bare if subtracted else bare
+        return text or self.zero
+
+    def generator(self, name: str, basis: Basis) -> str:
+        """A generator of a ring: q1, qd1, sgn1, a parameter in brackets, a function, a symbol."""
+        if self.glyph is None:
+            return name
+        if match := _VARIABLE.fullmatch(name):
+            return self.glyph(variable_glyph(basis, int(match[2]) - 1, len(match[1])))
+        if match := _SIGN.fullmatch(name):
+            i = int(match[2]) - 1
+            speed = motor_speed(basis, i) if match[1] else variable_glyph(basis, i, 1)
+            return self.function("sgn", self.glyph(speed))
+        if name.startswith("["):
+            return self.glyph(parameter_glyph(name) or Glyph(name))
+        if "(" in name:
+            return self.expression(parse(name))
+        return self.glyph(symbol_glyph(name))
+
+    def expression(self, x: Expression) -> str:
+        """An exact number of a description."""
+        terms = []
+        for monomial, coefficient in x.terms:
+            factors = [self.power(self._atom(atom), exponent) for atom, exponent in monomial]
+            if abs(coefficient) != 1 or not factors:
+                factors.insert(0, self.number(abs(coefficient)))
+            terms.append(("-" if coefficient < 0 else "") + self.times.join(factors))
+        return self.sum(terms)
+
+    def _atom(self, atom: Atom) -> str:
+        if atom.argument is not None:
+            return self.function(atom.kind, self.expression(atom.argument))
+        name = "pi" if atom.kind == "pi" else atom.name
+        return name if self.glyph is None else self.glyph(symbol_glyph(name))
+
+
+def variable_glyph(basis: Basis, joint: int, order: int = 0) -> Glyph:
+    """ϑ_i for a revolute joint, d_i for a prismatic one (q_i where a length has that name), with dots."""
+    letter = "vartheta"
+    if basis.joints[joint] == "prismatic":
+        letter = "q" if f"d{joint + 1}" in dict(basis.model.symbols) else "d"
+    return Glyph(letter, (str(joint + 1),), _DOTS[order])
+
+
+def motor_speed(basis: Basis, i: int) -> Glyph:
+    """ϑ̇_m of the motor with coupled friction i."""
+    joint = basis.exact.motor_friction[i].joint + 1
+    return Glyph("vartheta", (Glyph("m", (str(joint),)),), "dot")
+
+
+def index_text(indices: tuple[int, ...]) -> str:
+    return ("" if max(indices, default=0) < 10 else ",").join(map(str, indices))
+
+
+# ---- plain text and LaTeX --------------------------------------------------------------------------------
+
+
+def _text_entry(letter: str, indices: tuple[int, ...]) -> str:
+    """b[1,2]: c12 is the cosine of q1 + q2."""
+    return f"{letter}[{','.join(map(str, indices))}]" if indices else letter
+
+
+def _visible(formula: str) -> int:
+    """A command is one character, braces and spaces are none."""
+    return len(_COMMAND.sub(lambda m: "x" if m[0][0] == "\\" and m[0][1:] not in _SPACING else "", formula))
+
+
+def _latex_number(x: Fraction) -> str:
+    text = number_text(x)
+    if "/" in text:
+        top, bottom = text.split("/")
+        return rf"\tfrac{{{top}}}{{{bottom}}}"
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        return rf"{mantissa} \cdot 10^{{{int(exponent)}}}"
+    return text
+
+
+def _latex_glyph(glyph: Glyph) -> str:
+    """Dots take braces, as in \\dot{\\vartheta}_{1}; hat and bar stand before one letter."""
+    command = is_greek(glyph.head) or glyph.head == "ell"
+    text = f"\\{glyph.head}" if command else glyph.head.replace("_", r"\_")
+    if len(glyph.head) > 1 and not command:
+        text = rf"\mathrm{{{text}}}"
+    if glyph.accent:
+        text = rf"\{glyph.accent}{{{text}}}" if "dot" in glyph.accent else rf"\{glyph.accent} {text}"
+    sub = "".join(part if isinstance(part, str) else _latex_glyph(part) for part in glyph.sub)
+    return f"{text}_{{{sub}}}" if sub else text
+
+
+def _latex_function(kind: str, inner: str) -> str:
+    patterns = {
+        "sgn": rf"\operatorname{{sgn}}({inner})",
+        "sqrt": rf"\sqrt{{{inner}}}",
+        "abs": rf"\left|{inner}\right|",
+        "inverse": rf"\left({inner}\right)^{{-1}}",
+    }
+    return patterns.get(kind, rf"\{kind}({inner})")
+
+
+TEXT = Style(
+    name="text",
+    width=110,
+    visible=_visible,
+    number=number_text,
+    times="*",
+    plus=" + ",
+    minus=" - ",
+    negative="-",
+    equals=" = ",
+    power=lambda base, e: base if e == 1 else f"{base}**{e}",
+    parentheses=lambda x: f"({x})",
+    trig=lambda kind, joints: kind + joints.replace(",", "_"),
+    sub_expression=lambda k: f"x{k}",
+    entry=_text_entry,
+    vectors=("q", "q'", "q''"),
+    applied=lambda f, arguments: f"{f}({', '.join(arguments)})",
+    acting=" ",
+)
+LATEX = Style(
+    name="latex",
+    width=78,
+    visible=_visible,
+    number=_latex_number,
+    times=" ",
+    plus=" + ",
+    minus=" - ",
+    negative="-",
+    equals=" = ",
+    power=lambda base, e: base if e == 1 else f"{base}^{{{e}}}",
+    parentheses=lambda x: rf"\left({x}\right)",
+    trig=lambda kind, joints: f"{kind}_{{{joints}}}",
+    sub_expression=lambda k: f"x_{{{k}}}",
+    entry=lambda letter, indices: _latex_glyph(Glyph(letter, (index_text(indices),))),
+    vectors=("q", r"\dot q", r"\ddot q"),
+    applied=lambda f, arguments: f"{f}({', '.join(arguments)})",
+    acting=r"\,",
+    glyph=_latex_glyph,
+    function=_latex_function,
+)

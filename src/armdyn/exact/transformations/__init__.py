@@ -1,0 +1,1 @@
+"""Exact equations in other coordinates, other parameters and other programs."""

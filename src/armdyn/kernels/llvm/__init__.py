@@ -1,0 +1,1 @@
+"""Programs as LLVM code, in this process."""

@@ -1,0 +1,244 @@
+"""Program -> LLVM IR, W samples to a register.
+
+The body of a program works on columns: `in` and `out` are arrays of registers, one per input and output
+scalar. A long program is cut into functions that hand values on through `scratch`, because LLVM's time for
+one basic block grows faster than its length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from textwrap import dedent
+
+from armdyn.kernels.llvm.lane import Lane, per_lane
+from armdyn.kernels.llvm.sincos import sincos_ir
+from armdyn.program.ops import OPS
+from armdyn.program.program import Program
+
+SEGMENT = 600  # operations in one function
+
+
+def body_ir(program: Program, lane: Lane) -> str:
+    """`@body_W(in, out, scratch)` and what it needs."""
+    return (
+        named_body_ir(program, lane, "body") + "\n" + routines_ir(lane, {node[0] for node in program.nodes})
+    )
+
+
+def named_body_ir(program: Program, lane: Lane, name: str) -> str:
+    """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs."""
+    emitter = _Emitter(program, lane, name)
+    segments = list(emitter.segments())
+    w = lane.width
+    calls = "\n".join(
+        f"  call void @{name}_part{k}_{w}(ptr %in, ptr %out, ptr %scratch)" for k in range(len(segments))
+    )
+    main = f"""
+define internal void @{name}_{w}(ptr noalias %in, ptr noalias %out, ptr noalias %scratch) {{
+{calls}
+  ret void
+}}
+"""
+    return "\n".join([*segments, main])
+
+
+def scratch_slots(program: Program, lane: Lane) -> int:
+    """How many registers the parts of a program hand on through scratch."""
+    return _Emitter(program, lane).slot_count
+
+
+class _Emitter:
+    """Writes the nodes of a program as instructions, part by part."""
+
+    def __init__(self, program: Program, lane: Lane, name: str = "body") -> None:
+        self.program, self.lane, self.name = program, lane, name
+        self.slots: dict[int, int] = {}  # nodes that later parts need -> place in scratch
+        self.slot_count = 0
+        self.parts = self._cut()
+
+    def _cut(self) -> list[range]:
+        """Ranges of nodes with at most SEGMENT operations each, of about equal length."""
+        operations = [i for i, node in enumerate(self.program.nodes) if node[0] in OPS]
+        count = max(1, -(-len(operations) // SEGMENT))
+        bounds = [operations[len(operations) * k // count] for k in range(1, count)] if operations else []
+        edges = [0, *bounds, len(self.program.nodes)]
+        parts = [range(a, b) for a, b in pairwise(edges)]
+        self._assign_slots(parts)
+        return parts
+
+    def _assign_slots(self, parts: list[range]) -> None:
+        """A place in scratch for every value a later part needs; a place is free again after the last one."""
+        nodes = self.program.nodes
+        part_of = {i: k for k, part in enumerate(parts) for i in part}
+        last_part: dict[int, int] = {}
+        for i, node in enumerate(nodes):
+            if node[0] in OPS:
+                last_part.update({a: part_of[i] for a in node[1:] if part_of[a] < part_of[i]})
+        free: list[int] = []
+        leaving: dict[int, list[int]] = {}
+        for k, part in enumerate(parts):
+            for i in part:
+                if nodes[i][0] in OPS and i in last_part:
+                    slot = free.pop() if free else self.slot_count
+                    self.slot_count = max(self.slot_count, slot + 1)
+                    self.slots[i] = slot
+                    leaving.setdefault(last_part[i], []).append(slot)
+            free += leaving.get(k, [])
+
+    def segments(self) -> Iterator[str]:
+        results: dict[int, list[int]] = {}
+        for k, r in enumerate(self.program.results):
+            results.setdefault(r, []).append(k)
+        blocks = [list(self._part(part, results)) for part in self.parts]
+        plain = [
+            (i, k) for i, places in results.items() if self.program.nodes[i][0] not in OPS for k in places
+        ]
+        blocks += [list(self._plain(plain[j : j + SEGMENT])) for j in range(0, len(plain), SEGMENT)]
+        for k, lines in enumerate(blocks):
+            yield (
+                f"define internal void @{self.name}_part{k}_{self.lane.width}"
+                "(ptr noalias %in, ptr noalias %out, ptr noalias %scratch) {\n"
+                + "\n".join(lines)
+                + "\n  ret void\n}\n"
+            )
+
+    def _part(self, part: range, results: dict[int, list[int]]) -> Iterator[str]:
+        here: dict[int, str] = {}
+        pairs: set[int] = set()
+        for i in part:
+            node = self.program.nodes[i]
+            if node[0] not in OPS:
+                continue
+            for a in node[1:]:
+                if a not in here:
+                    yield from self._fetch(a, here)
+            yield from self._operation(i, node[0], [here[a] for a in node[1:]], node[1], pairs)
+            here[i] = f"%v{i}"
+            if i in self.slots:
+                yield from self._store("scratch", self.slots[i], here[i], f"s{i}")
+            for k in results.get(i, ()):
+                yield from self._store("out", k, here[i], f"o{k}")
+
+    def _fetch(self, a: int, here: dict[int, str]) -> Iterator[str]:
+        """An argument from outside the part: a constant, an input, or from scratch."""
+        node = self.program.nodes[a]
+        if node[0] == "const":
+            here[a] = self.lane.constant(node[1])
+            return
+        source, k = ("in", node[1]) if node[0] == "input" else ("scratch", self.slots[a])
+        here[a] = f"%v{a}"
+        yield f"  %p{a} = getelementptr {self.lane.type}, ptr %{source}, i64 {k}"
+        yield f"  %v{a} = load {self.lane.type}, ptr %p{a}, align {self.lane.align}"
+
+    def _store(self, target: str, k: int, value: str, name: str) -> Iterator[str]:
+        yield f"  %{name} = getelementptr {self.lane.type}, ptr %{target}, i64 {k}"
+        yield f"  store {self.lane.type} {value}, ptr %{name}, align {self.lane.align}"
+
+    def _plain(self, entries: list[tuple[int, int]]) -> Iterator[str]:
+        """Outputs that are constants or inputs as they are."""
+        here: dict[int, str] = {}
+        for i, k in entries:
+            if i not in here:
+                yield from self._fetch(i, here)
+            yield from self._store("out", k, here[i], f"o{k}")
+
+    def _operation(self, i: int, op: str, args: list[str], first: int, pairs: set[int]) -> Iterator[str]:
+        spelling = OPS[op].llvm
+        T = self.lane.type
+        if spelling in ("fadd", "fsub", "fmul", "fdiv"):
+            yield f"  %v{i} = {spelling} contract {T} {args[0]}, {args[1]}"
+        elif spelling == "fneg":
+            yield f"  %v{i} = fneg {T} {args[0]}"
+        elif spelling in ("sin", "cos"):
+            if first not in pairs:
+                pairs.add(first)
+                yield f"  %sc{first} = call {{{T}, {T}}} @sincos_{self.lane.width}({T} {args[0]})"
+            yield f"  %v{i} = extractvalue {{{T}, {T}}} %sc{first}, {int(spelling == 'cos')}"
+        else:
+            arguments = ", ".join(f"{T} {a}" for a in args)
+            yield f"  %v{i} = call {T} @{spelling}_{self.lane.width}({arguments})"
+
+
+def routines_ir(lane: Lane, used: set[str]) -> str:
+    """The routines the operations in use call."""
+    text = sincos_ir(lane) if used & {"sin", "cos"} else ""
+    return text + "".join(ROUTINES[op](lane) for op in ROUTINES if op in used)
+
+
+def _abs(lane: Lane) -> str:
+    return _intrinsic(lane, "abs", "fabs", 1)
+
+
+def _sqrt(lane: Lane) -> str:
+    return _intrinsic(lane, "sqrt", "sqrt", 1)
+
+
+def _minimum(lane: Lane) -> str:
+    return _intrinsic(lane, "min", "minimum", 2)
+
+
+def _maximum(lane: Lane) -> str:
+    return _intrinsic(lane, "max", "maximum", 2)
+
+
+def _intrinsic(lane: Lane, name: str, intrinsic: str, arity: int) -> str:
+    T = lane.type
+    parameters = ", ".join(f"{T} %x{k}" for k in range(arity))
+    types = ", ".join([T] * arity)
+    return dedent(f"""
+        declare {T} @llvm.{intrinsic}.{lane.suffix}({types})
+        define internal {T} @{name}_{lane.width}({parameters}) {{
+          %r = call {T} @llvm.{intrinsic}.{lane.suffix}({parameters})
+          ret {T} %r
+        }}
+        """)
+
+
+def _sign(lane: Lane) -> str:
+    """1, −1, or the argument itself: 0 for 0, NaN for NaN."""
+    T, M, zero = lane.type, lane.mask, lane.constant(0.0)
+    return dedent(f"""
+        define internal {T} @sign_{lane.width}({T} %x) {{
+          %up = fcmp ogt {T} %x, {zero}
+          %down = fcmp olt {T} %x, {zero}
+          %a = select {M} %up, {T} {lane.constant(1.0)}, {T} %x
+          %b = select {M} %down, {T} {lane.constant(-1.0)}, {T} %a
+          ret {T} %b
+        }}
+        """)
+
+
+def _select(lane: Lane) -> str:
+    T, M = lane.type, lane.mask
+    return dedent(f"""
+        define internal {T} @select_{lane.width}({T} %c, {T} %a, {T} %b) {{
+          %m = fcmp ogt {T} %c, {lane.constant(0.0)}
+          %r = select {M} %m, {T} %a, {T} %b
+          ret {T} %r
+        }}
+        """)
+
+
+def _exp(lane: Lane) -> str:
+    """libm's, number by number."""
+    function = "exp" if lane.scalar == "double" else "expf"
+    body, result = per_lane(lane, "%x", function, "e")
+    return f"""
+declare {lane.scalar} @{function}({lane.scalar})
+define internal {lane.type} @exp_{lane.width}({lane.type} %x) {{
+{body}
+  ret {lane.type} {result}
+}}
+"""
+
+
+ROUTINES: dict[str, Callable[[Lane], str]] = {
+    "abs": _abs,
+    "sqrt": _sqrt,
+    "min": _minimum,
+    "max": _maximum,
+    "sign": _sign,
+    "select": _select,
+    "exp": _exp,
+}

@@ -1,0 +1,1 @@
+"""Loops around programs: integration, and the passes of least time."""

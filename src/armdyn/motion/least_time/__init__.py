@@ -1,0 +1,1 @@
+"""The same path in least time."""

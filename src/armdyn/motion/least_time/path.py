@@ -1,0 +1,253 @@
+"""The path of a trajectory, freed of its timing.
+
+The parameter s runs from 0 to 1 along the arc length of the path in joint space, each joint weighted. Unlike
+the trajectory's own time it has a tangent q'(s) that vanishes nowhere, also where the given motion starts,
+pauses or turns around. A path that turns around has to stop there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from armdyn.motion.errors import MotionError
+from armdyn.motion.least_time.pieces import Piece, crossings, moving_pieces, speed_of
+from armdyn.motion.trajectories.motion import States
+from armdyn.motion.trajectories.trajectory import Trajectory
+
+# Lobatto's five points of an interval, its ends and its middle among them: there it is known. From the speeds
+# follow its length, and the lengths from its start to each of them.
+_INNER = np.sqrt(3 / 7)
+POINTS = np.array([-1.0, -_INNER, 0.0, _INNER, 1.0])
+WHOLE = np.array([1 / 10, 49 / 90, 32 / 45, 49 / 90, 1 / 10])
+_POWER = np.arange(1, 6)[:, None]
+_FROM_VALUES = np.linalg.inv(np.vander(POINTS, increasing=True).T)
+PARTS = _FROM_VALUES @ ((POINTS**_POWER - (-1.0) ** _POWER) / _POWER)
+BETWEEN = (POINTS[1:] + POINTS[:-1]) / 2
+_PARTS_BETWEEN = _FROM_VALUES @ ((BETWEEN**_POWER - (-1.0) ** _POWER) / _POWER)
+CLOSER = np.array([1 / 16, 1 / 4])  # of the first and last interval of a piece: where they are cut
+ENDS = 0.5  # the points due to each end of a piece, where those due to its length are one
+NOTHING = 1e-12  # rad or m: joints that move less do not move
+RESTING = 1e-3  # of the top speed: slower ends of pieces are taken for points of rest
+NEAR = 0.02  # of an interval: how near to a point of rest the tangent is taken there
+TURN = 2 * np.pi  # rad of turning that deserve as many points as the whole length
+STRAIGHT = 1e-6  # rad: a path that turns by less at a point of rest need not stop there
+ROUGH = 1000  # steps in which a motion is searched for rests and turns, at least
+SHARP = 0.1  # rad: intervals on which the path turns by more are cut in two
+FAR = 0.5  # rad or m: those too on which a joint moves by more
+HALVINGS = 30  # of an interval, at most: where a path all but turns around it turns within very little
+TIMES = 30  # as many intervals as asked for, at most
+
+
+@dataclass(frozen=True)
+class PathGrid:
+    """A path on N intervals, each known at five points from its start to its end: jumps have two sides."""
+
+    trajectory: Trajectory
+    weights: np.ndarray  # (n,) of the joints in the arc length
+    length: float  # of the path
+    first: np.ndarray  # the intervals that begin a piece of the path, and N
+    t: np.ndarray  # (N, 5) instants of the given motion [s]
+    s: np.ndarray  # (N, 5), from 0 to 1
+    ahead: np.ndarray  # (N, 5) s from the interval's start, to its own accuracy however short the interval is
+    q: np.ndarray  # (N, 5, n)
+    dq: np.ndarray  # (N, 5, n) dq/ds
+    ddq: np.ndarray  # (N, 5, n) d²q/ds²
+    speed: np.ndarray  # (N, 5) ds/dt of the given motion [1/s]
+    change: np.ndarray  # (N, 5) d²s/dt² of the given motion [1/s²]
+    stops: np.ndarray  # (N + 1,) bool: where the path has to be at rest
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """The ends of the intervals (N + 1,), in s."""
+        return np.append(self.s[:, 0], 1.0)
+
+    @property
+    def coarse(self) -> np.ndarray:
+        """Whether five points are too few to know an interval by (N,): the path turns sharply or goes far."""
+        tangent = self.dq * self.weights
+        tangent = tangent / np.linalg.norm(tangent, axis=-1, keepdims=True)
+        turn = np.linalg.norm(np.diff(tangent, axis=1), axis=-1).sum(-1)
+        far = np.abs(np.diff(self.q, axis=1)).sum(1).max(-1)
+        return np.asarray((turn > SHARP) | (far > FAR))
+
+    def between(self) -> tuple[np.ndarray, States]:
+        """s from the start (N, 4) and q, q', q'' (N, 4, n) half-way between the five points."""
+        half = (self.t[:, 4:] - self.t[:, :1]) / 2
+        q, qd, qdd = self.trajectory(self.t[:, :1] + half * (BETWEEN + 1))
+        dq, ddq, _ = by_length(qd, qdd, self.weights, self.length)
+        return half * (self.speed @ _PARTS_BETWEEN), (q, dq, ddq)
+
+    def cut(self, parts: np.ndarray) -> PathGrid:
+        """The path with each interval cut into so many (N,) parts of equal duration."""
+        start, end = (np.repeat(self.t[:, k], parts) for k in (0, 4))
+        starts = np.append(0, np.cumsum(parts))
+        place = np.arange(starts[-1]) - np.repeat(starts[:-1], parts)
+        width, count = end - start, np.repeat(parts, parts)
+        last = place == count - 1
+        start = start + width * (place / count)
+        end = np.where(last, end, np.append(start[1:], end[-1]))
+        return _on_intervals(self.trajectory, self.weights, start, end, starts[self.first])
+
+
+def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathGrid:
+    """The path of a trajectory on about `count` intervals, more where it turns sharply or goes far.
+
+    Jumps of the acceleration (of higher derivatives too, if they are not too many), and the instants at which
+    a friction surface (E, n) changes its direction, are ends of intervals.
+    """
+    table, weights = _rough(trajectory, count)
+    pieces = moving_pieces(trajectory, *table, weights)
+    knots = trajectory.motion.knots
+    kinks = knots if len(knots) < max(count, ROUGH / 2) else trajectory.jumps
+    breaks = np.concatenate([kinks, crossings(trajectory, *table, weights, surfaces)])
+    density = [_density(piece) for piece in pieces]
+    total = sum(d[-1] for _, d in density)
+    instants = [
+        _instants(piece, d, max(8, round(count * d[1][-1] / total)), breaks)
+        for piece, d in zip(pieces, density, strict=True)
+    ]
+    start = np.concatenate([t[:-1] for t in instants])
+    end = np.concatenate([t[1:] for t in instants])
+    first = np.cumsum([0, *(len(t) - 1 for t in instants)])
+    grid = _on_intervals(trajectory, weights, start, end, first)
+    for _ in range(HALVINGS):
+        coarse = grid.coarse
+        if not coarse.any() or len(grid.s) > TIMES / 2 * count:
+            break
+        grid = grid.cut(1 + coarse)
+    return grid
+
+
+def _rough(trajectory: Trajectory, count: int) -> tuple[tuple[np.ndarray, States], np.ndarray]:
+    """The given motion at many instants, and the weights of its joints."""
+    regular = np.linspace(0.0, trajectory.duration, max(2 * count, ROUGH) + 1)
+    t = np.unique(np.concatenate([regular, trajectory.motion.knots]))
+    states = trajectory(t)
+    top = np.abs(states[1]).max(0)
+    if top.max() * trajectory.duration < NOTHING:
+        raise MotionError("trajectory: it does not move, so there is no path to follow")
+    weights = 1 / np.maximum(top, 0.01 * top.max())  # a joint that hardly moves hardly counts
+    return (t, states), weights
+
+
+def _density(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
+    """Instants of a piece, and the share of grid points due up to each: by length, by turns, and by its ends.
+
+    From a standing start speed grows with the square root of the distance, so points are due by that too.
+    """
+    distance, turn = (
+        np.append(0.0, np.cumsum(np.diff(piece.t) * (rate[1:] + rate[:-1]) / 2))
+        for rate in (piece.speed, piece.turning)
+    )
+    t, along = _closer(piece, distance / distance[-1])
+    ends = np.sqrt(along) + 1 - np.sqrt(np.maximum(1 - along, 0.0))
+    share = distance[-1] / piece.whole * (along + ENDS * ends) + np.interp(t, piece.t, turn) / TURN
+    return t, share
+
+
+def _closer(piece: Piece, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Further instants in the first and last step, where the distance grows with the time or its square."""
+    power = np.where(piece.speed[[0, -1]] > RESTING * piece.speed.max(), 1, 2)
+    part = (np.arange(1, 16) / 16) ** 2
+    t, first, last = piece.t, piece.t[1] - piece.t[0], piece.t[-1] - piece.t[-2]
+    return (
+        np.concatenate([t[:1], t[0] + first * part, t[1:-1], (t[-1] - last * part)[::-1], t[-1:]]),
+        np.concatenate(
+            [
+                along[:1],
+                along[1] * part ** power[0],
+                along[1:-1],
+                (1 - (1 - along[-2]) * part ** power[1])[::-1],
+                along[-1:],
+            ]
+        ),
+    )
+
+
+def _instants(
+    piece: Piece, table: tuple[np.ndarray, np.ndarray], count: int, breaks: np.ndarray
+) -> np.ndarray:
+    """The instants of the ends of the intervals of a piece; breaks replace the regular ones next to them."""
+    known, density = table
+    regular = np.linspace(0.0, density[-1], count + 1)
+    inside = np.unique(breaks[(breaks > piece.t[0]) & (breaks < piece.t[-1])])
+    near = 1e-6 * (piece.t[-1] - piece.t[0])
+    inside = inside[(inside - piece.t[0] > near) & (piece.t[-1] - inside > near)]
+    inside = inside[np.diff(inside, prepend=-np.inf) > near]
+    t = np.interp(regular, density, known)
+    t[0], t[-1] = piece.t[0], piece.t[-1]
+    if inside.size:
+        places = np.interp(inside, known, density)
+        spoilt = np.abs(regular[1:-1, None] - places).min(1) < density[-1] / count / 2
+        t = np.unique(np.concatenate([t[:1], t[1:-1][~spoilt], inside, t[-1:]]))
+    first, last = ((t[k] - t[j]) * CLOSER for j, k in ((0, 1), (-1, -2)))
+    return np.concatenate([t[:1], t[0] + first, t[1:-1], t[-1] + last[::-1], t[-1:]])
+
+
+def _on_intervals(
+    trajectory: Trajectory, weights: np.ndarray, start: np.ndarray, end: np.ndarray, first: np.ndarray
+) -> PathGrid:
+    """Lengths, tangents and curvatures on the intervals [start, end]; `first` are those that begin pieces."""
+    half = (end - start) / 2
+    t = start[:, None] + half[:, None] * (POINTS + 1)
+    t[:, 4] = end
+    q, qd, qdd = _at(trajectory, t)
+    speed = speed_of(qd, weights)
+    covered = half[:, None] * (speed @ PARTS)
+    length = float(covered[:, 4].sum())
+    ends = np.cumsum(covered[:, 4]) / length
+    ends[-1] = 1.0
+    ahead = covered / length
+    s = np.append(0.0, ends[:-1])[:, None] + ahead
+    s[:, 4] = ends
+    _beside_rest(trajectory, t, speed, first, qd, qdd)
+    dq, ddq, change = by_length(qd, qdd, weights, length)
+    stops = _stops(dq * weights, first)
+    return PathGrid(
+        trajectory, weights, length, first, t, s, ahead, q, dq, ddq, speed / length, change, stops
+    )
+
+
+def by_length(qd: np.ndarray, qdd: np.ndarray, weights: np.ndarray, length: float) -> States:
+    """dq/ds, d²q/ds² and d²s/dt² from derivatives by time (..., n)."""
+    rate = speed_of(qd, weights)[..., None] / length
+    change = np.sum(weights**2 * qd * qdd, -1, keepdims=True) / (rate * length**2)
+    dq = qd / rate
+    return dq, (qdd - change * dq) / rate**2, change[..., 0]
+
+
+def _at(trajectory: Trajectory, t: np.ndarray) -> States:
+    """States at the points (N, 5) of intervals; at their ends, those on the interval's own side."""
+    inner, last = trajectory(t[:, :4]), trajectory(t[:, 4:], "before")
+    q, qd, qdd = (np.concatenate([x, y], 1) for x, y in zip(inner, last, strict=True))
+    return q, qd, qdd
+
+
+def _beside_rest(
+    trajectory: Trajectory,
+    t: np.ndarray,
+    speed: np.ndarray,
+    first: np.ndarray,
+    qd: np.ndarray,
+    qdd: np.ndarray,
+) -> None:
+    """At ends of pieces where the motion rests, its derivatives a little inside, where it has a direction."""
+    for intervals, column, sign in ((first[:-1], 0, 1.0), (first[1:] - 1, 4, -1.0)):
+        rests = intervals[speed[intervals, column] < RESTING * speed.max()]
+        if rests.size:
+            width = t[rests, 4] - t[rests, 0]
+            _, qd[rests, column], qdd[rests, column] = trajectory(t[rests, column] + sign * NEAR * width)
+
+
+def _stops(tangent: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Ends of the path, and ends of pieces where its direction changes."""
+    stops = np.zeros(len(tangent) + 1, bool)
+    stops[[0, -1]] = True
+    inner = first[1:-1]
+    if inner.size:
+        before, after = tangent[inner - 1, 4], tangent[inner, 0]
+        unit = [x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (before, after)]
+        stops[inner] = np.linalg.norm(unit[1] - unit[0], axis=-1) > STRAIGHT
+    return stops

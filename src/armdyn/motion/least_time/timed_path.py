@@ -1,0 +1,104 @@
+"""The motion along a path whose acceleration s̈ is constant on each interval of its grid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from armdyn.motion.least_time.path import NEAR, POINTS, RESTING, WHOLE, PathGrid, by_length
+from armdyn.motion.least_time.pieces import speed_of
+from armdyn.motion.trajectories.motion import Motion, Side, States
+
+INSIDE = 1e-9  # of an interval: how far inside of it derivatives at its ends are taken
+
+
+@dataclass(frozen=True)
+class TimedPath:
+    """A path with x = ṡ² at the N + 1 ends of its intervals, linear in s between."""
+
+    grid: PathGrid
+    x: np.ndarray  # (N + 1,)
+
+    @cached_property
+    def times(self) -> np.ndarray:
+        """When the ends of the intervals are reached (N + 1,) [s]."""
+        y = np.sqrt(self.x)
+        return np.append(0.0, np.cumsum(2 * self.grid.ahead[:, 4] / (y[1:] + y[:-1])))
+
+    @property
+    def u(self) -> np.ndarray:
+        """s̈ on the intervals (N,) [1/s²]."""
+        return np.asarray(np.diff(self.x) / (2 * self.grid.ahead[:, 4]))
+
+    @property
+    def at_points(self) -> np.ndarray:
+        """x at the points of the intervals (N, 5)."""
+        found = self.x[:-1, None] + 2 * self.grid.ahead * self.u[:, None]
+        found[:, 4] = self.x[1:]
+        return np.asarray(np.maximum(found, 0.0))
+
+    def motion(self, label: str) -> Motion:
+        jumps = self.times[1:-1]
+        return Motion(self.grid.q.shape[-1], float(self.times[-1]), self.evaluate, jumps, label)
+
+    def evaluate(self, t: np.ndarray, side: Side) -> States:
+        """Positions, velocities, accelerations (N, n) at times (N,)."""
+        times, length = self.times, self.grid.ahead[:, 4]
+        i = np.searchsorted(times[1:-1], t, side="right" if side == "after" else "left")
+        late, speed, u = t - times[i], np.sqrt(self.x[i]), self.u[i]
+        ahead = (late * (speed + u * late / 2)).clip(0.0, length[i])
+        ends = t == times[i + 1]  # exactly: at the end the arm rests
+        ahead = np.where(ends, length[i], ahead)
+        rate = np.where(ends, np.sqrt(self.x[i + 1]), np.maximum(speed + u * late, 0.0))
+        q, dq, ddq = self._path(i, ahead)
+        rate, u = rate[:, None], u[:, None]
+        return q, rate * dq, rate**2 * ddq + u * dq
+
+    def _path(self, i: np.ndarray, ahead: np.ndarray) -> States:
+        """q, q', q'' on intervals i (N,), `ahead` (N,) of their starts, derivatives from their inside.
+
+        So they are those of its side where the path jumps, and a joint that turns around has the direction it
+        has on the interval. Beside a point of rest they are taken where the grid takes them.
+        """
+        grid = self.grid
+        r = instants(grid, i, ahead)
+        start, end = grid.t[i, 0], grid.t[i, 4]
+        rests = grid.speed[i][:, [0, 4]] < RESTING * grid.speed.max()
+        first, last = (np.where(rest, NEAR, INSIDE) * (end - start) for rest in rests.T)
+        q = grid.trajectory(r)[0]
+        _, qd, qdd = grid.trajectory(r.clip(start + first, end - last))
+        dq, ddq, _ = by_length(qd, qdd, grid.weights, grid.length)
+        return q, dq, ddq
+
+
+def instants(grid: PathGrid, i: np.ndarray, ahead: np.ndarray) -> np.ndarray:
+    """The instants of the given motion (N,) at which it is `ahead` (N,) of the starts of intervals i (N,)."""
+    part = np.sum(ahead[:, None] > grid.ahead[i, 1:4], -1)
+    start, end = grid.t[i, part], grid.t[i, part + 1]
+    whole = grid.ahead[i, part + 1] - grid.ahead[i, part]
+    ahead = ahead - grid.ahead[i, part]
+    first, last = grid.speed[i, part], grid.speed[i, part + 1]
+    # A first guess from a speed that is linear in time and covers the right distance.
+    scale = 2 * whole / ((end - start) * (first + last))
+    a, change = scale * first, scale * (last - first) / (end - start)
+    root = np.sqrt(np.maximum(a * a + 2 * change * ahead, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r = start + np.where(ahead > 0, 2 * ahead / (a + root), 0.0)
+    r = r.clip(start, end)
+    active = np.flatnonzero((ahead > 0) & (ahead < whole))
+    r[ahead >= whole] = end[ahead >= whole]
+    for _ in range(30):
+        if not active.size:
+            break
+        begin, now = start[active], r[active]
+        t = begin[:, None] + (now - begin)[:, None] / 2 * (POINTS + 1)
+        speed = speed_of(grid.trajectory(t)[1], grid.weights) / grid.length
+        covered = (now - begin) / 2 * (speed @ WHOLE)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            move = (covered - ahead[active]) / speed[:, 4]
+        move = np.where(np.isfinite(move), move, 0.0)
+        r[active] = (now - move).clip(begin, end[active])
+        active = active[np.abs(move) > 1e-13 * grid.trajectory.duration]
+    return np.asarray(r)

@@ -1,0 +1,1 @@
+"""The same path at another speed: timing laws, and scaling to limits."""

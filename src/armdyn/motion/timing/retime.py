@@ -1,0 +1,143 @@
+"""Another timing law for the same path (7.119): its torques from those of the given motion (7.126)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from armdyn.motion.errors import MotionError
+from armdyn.motion.timing.laws import Law, Timing, timing_law
+from armdyn.motion.timing.speed_parts import SpeedParts, check_robot, snapped, speed_parts, tip_wrench
+from armdyn.motion.trajectories.motion import Motion, Side, States
+from armdyn.motion.trajectories.trajectory import Samples, Trajectory
+from armdyn.robot import Robot
+
+
+@dataclass(frozen=True)
+class MotionParts:
+    """What (7.126) needs of a motion at N of its instants: computed once, good for any number of laws."""
+
+    robot: Robot
+    trajectory: Trajectory
+    samples: Samples
+    speed: SpeedParts
+    push: np.ndarray  # (N, n): B q̇, what a changing rate costs
+    wrench: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Retimed:
+    """A motion along the same path by another timing law.
+
+    `t` are the instants at which the law reaches the samples of the given motion, and those at which r̈
+    jumps; where an acceleration jumps, the instant appears twice, before and after.
+    """
+
+    trajectory: Trajectory
+    t: np.ndarray = field(repr=False)  # (N,) [s]
+    torque: np.ndarray = field(repr=False)  # (N, n) torques at t [N m or N]
+
+
+def motion_parts(robot: Robot, trajectory: Trajectory, *, wrench: Any = None) -> MotionParts:
+    """The parts at the trajectory's `samples()`; `wrench` (6,) is what the tip exerts all along."""
+    check_robot(robot, trajectory)
+    return _parts_at(robot, trajectory, trajectory.samples(), tip_wrench(wrench))
+
+
+def retime(
+    robot: Robot,
+    trajectory: Trajectory,
+    law: Trajectory | Law,
+    duration: float | None = None,
+    *,
+    wrench: Any = None,
+    parts: MotionParts | None = None,
+) -> Retimed:
+    """The motion q(t) = q̄(r(t)), r strictly increasing from 0 to the given motion's duration.
+
+    The law r(t) is a `Trajectory` of one joint, or a function that takes times (N,) and gives r, ṙ, r̈, with
+    its own `duration`. Torques are ṙ² τ̄_s(r) + r̈ B q̄' (7.126), with friction also ṙ F_v q̄' + dry + static,
+    from parts computed at the given motion's samples: inverse dynamics is not run along the new motion.
+    `parts`, from `motion_parts`, spares computing them for each of several laws.
+    """
+    check_robot(robot, trajectory)
+    timing = timing_law(law, duration, trajectory.duration)
+    if parts is None:
+        parts = motion_parts(robot, trajectory, wrench=wrench)
+    elif not isinstance(parts, MotionParts):
+        raise MotionError(f"parts: expected what motion_parts gives, found {type(parts).__name__}")
+    elif wrench is not None or (parts.robot, parts.trajectory) != (robot, trajectory):
+        raise MotionError("parts: they are those of another robot, trajectory or wrench than the one given")
+    t, torque = _torques(parts, timing)
+    if timing.jumps.size:
+        t, torque = _with_jumps(parts, timing, t, torque)
+    return Retimed(Trajectory(_composed(trajectory.motion, timing), trajectory.step), t, torque)
+
+
+def _with_jumps(
+    parts: MotionParts, timing: Timing, t: np.ndarray, torque: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Instants and torques with both sides of each jump of r̈, in place of samples that fall on one.
+
+    The given motion may jump at the same instant: on each side it is the one of this side.
+    """
+    jumps, motion = timing.jumps, parts.trajectory.motion
+    r = snapped(jumps, timing.inverse(motion.jumps), motion.jumps, timing(jumps)[0])
+    sides: tuple[Side, Side] = ("before", "after")
+    found = []
+    for side in sides:
+        few = _parts_at(parts.robot, parts.trajectory, Samples(r, *parts.trajectory(r, side)), parts.wrench)
+        found.append(_torques(few, timing, jumps, side)[1])
+    other = ~np.isin(snapped(t, jumps, jumps, t), jumps)
+    t = np.concatenate([t[other], jumps, jumps])
+    order = np.argsort(t, kind="stable")
+    return t[order], np.concatenate([torque[other], *found])[order]
+
+
+def _parts_at(robot: Robot, trajectory: Trajectory, at: Samples, wrench: np.ndarray | None) -> MotionParts:
+    speed = speed_parts(robot, at.q, at.qd, at.qdd, wrench)
+    push = np.einsum("kij,kj->ki", robot.inertia(at.q), at.qd)
+    return MotionParts(robot, trajectory, at, speed, push, wrench)
+
+
+def _torques(
+    parts: MotionParts, timing: Timing, t: np.ndarray | None = None, side: Side = "after"
+) -> tuple[np.ndarray, np.ndarray]:
+    """Instants and torques (7.126) at the states of `parts`."""
+    if t is None:
+        t = timing.inverse(parts.samples.t)
+    _, rate, change = (x[:, None] for x in timing(t, side))
+    return t, parts.speed.torque(rate) + change * parts.push
+
+
+@dataclass(frozen=True)
+class _Composed:
+    """A motion under a timing law."""
+
+    motion: Motion
+    timing: Timing
+    places: np.ndarray  # the knots and the end of the motion, in the law's time [s]
+
+    def evaluate(self, t: np.ndarray, side: Side) -> States:
+        motion = self.motion
+        r, rate, change = self.timing(t, side)
+        at = snapped(t, self.places, np.append(motion.knots, motion.duration), r)
+        q, qd, qdd = motion.evaluate(at.clip(0.0, motion.duration), side)
+        rate, change = rate[:, None], change[:, None]
+        return q, rate * qd, rate**2 * qdd + change * qd
+
+
+def _composed(motion: Motion, timing: Timing) -> Motion:
+    """q̄(r(t)) with (7.120), (7.121)."""
+    knots, jumps = timing.inverse(motion.knots), timing.inverse(motion.jumps)
+    own = snapped(timing.jumps, jumps, jumps, timing.jumps)  # one instant, not two a rounding error apart
+    return Motion(
+        motion.n,
+        timing.duration,
+        _Composed(motion, timing, np.append(knots, timing.duration)).evaluate,
+        np.append(jumps, own),
+        f"{motion.label}, retimed",
+        np.append(knots, own),
+    )

@@ -1,0 +1,152 @@
+"""Linear dynamic scaling (section 7.7): the whole motion slower, or faster, by one factor.
+
+A motion that takes c times as long needs torques τ_s/c² + F_v q̇/c + dry + static. With the rate k = 1/c
+every joint and sample asks |τ_s k² + F_v q̇ k + rest| ≤ limit; `rates` finds the largest k for all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from armdyn.analysis.friction import friction_parts
+from armdyn.analysis.limits import JointLimits, joint_name, torque_unit
+from armdyn.motion.checks import computable
+from armdyn.motion.errors import MotionError
+from armdyn.motion.timing.directions import beside_turns
+from armdyn.motion.timing.rates import Rate, largest_rate
+from armdyn.motion.timing.speed_parts import (
+    SpeedParts,
+    check_robot,
+    limits_for,
+    linearly_timed,
+    speed_parts,
+    tip_wrench,
+)
+from armdyn.motion.trajectories.trajectory import Samples, Trajectory
+from armdyn.robot import Robot
+
+Rows = TypeVar("Rows", Samples, SpeedParts)
+KINDS = ("torque", "velocity", "acceleration")
+LEAST = 200  # steps, at least, at which a motion is checked
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A motion scaled linearly in time to meet limits.
+
+    `kind`, `joint` (counted from 0) and `instant` tell the limit that keeps it from being faster: "torque",
+    "velocity" or "acceleration". They are None where the motion was within its limits and stayed as it was.
+    """
+
+    factor: float  # c: the scaled motion takes c times as long
+    trajectory: Trajectory
+    t: np.ndarray = field(repr=False)  # (N,) the instants at which limits are held [s]
+    torque: np.ndarray = field(repr=False)  # (N, n) torques of the scaled motion at t [N m or N]
+    limits: JointLimits = field(repr=False)
+    kind: str | None
+    joint: int | None
+    instant: float | None  # of the scaled motion [s]
+
+
+@computable()
+def scale_to_limits(
+    robot: Robot,
+    trajectory: Trajectory,
+    *,
+    torque: Any = None,
+    velocity: Any = None,
+    acceleration: Any = None,
+    wrench: Any = None,
+    faster: bool = False,
+) -> Scaled:
+    """The motion slowed down no more than the limits demand: c is the least factor ≥ 1 that meets them all.
+
+    With faster=True it may also be sped up: c is the least factor at all. The limits are the robot's own
+    unless given here (one number, or one per joint; infinite for none). They are held at the trajectory's
+    samples (closer ones, where these are fewer than 200), at its knots and on both sides of every jump of its
+    acceleration. Torque limits are also held just before and just after a joint starts, stops or reverses:
+    dry friction acts there, but not at the instant itself. `wrench` (6,) is what the tip exerts on its
+    surroundings all along.
+    """
+    check_robot(robot, trajectory)
+    limits, h = limits_for(robot, torque, velocity, acceleration), tip_wrench(wrench)
+    samples, parts = _looked_at(robot, trajectory, h)
+    rate = rate_within(limits, parts, samples, np.inf if faster else 1.0)
+    if not np.isfinite(rate.value):
+        raise MotionError(
+            f"{robot.name}: no limit bounds this motion's speed; give torque=, velocity= or acceleration="
+        )
+    if rate.value <= 0:
+        raise MotionError(_impossible(robot, samples, parts, limits, rate))
+    factor = 1 / rate.value
+    kind, sample, joint = (None,) * 3 if rate.row is None else place_of(rate.row, samples)
+    return Scaled(
+        factor=factor,
+        trajectory=Trajectory(linearly_timed(trajectory.motion, factor), trajectory.step),
+        t=factor * samples.t,
+        torque=parts.torque(rate.value),
+        limits=limits,
+        kind=kind,
+        joint=joint,
+        instant=None if sample is None else float(factor * samples.t[sample]),
+    )
+
+
+def _looked_at(robot: Robot, trajectory: Trajectory, wrench: np.ndarray | None) -> tuple[Samples, SpeedParts]:
+    """The samples at which limits are held and the torques there, also beside starts, stops and reversals."""
+    friction = friction_parts(robot)
+    samples = trajectory.samples(min(trajectory.step, trajectory.duration / LEAST), knots=True)
+    parts = speed_parts(robot, samples.q, samples.qd, samples.qdd, wrench)
+    if not len(friction.rows):
+        return samples, parts
+    beside = beside_turns(trajectory, samples, friction.rows)
+    few = beside.samples
+    further = replace(speed_parts(robot, few.q, few.qd, few.qdd, wrench), dry=friction.dry_of(beside.signs))
+    order = np.argsort(np.concatenate([samples.t, few.t]), kind="stable")
+    return _joined(samples, few, order), _joined(parts, further, order)
+
+
+def _joined(one: Rows, other: Rows, order: np.ndarray) -> Rows:
+    """The rows of two sets of samples, in the order of time."""
+    columns = zip(vars(one).values(), vars(other).values(), strict=True)
+    return type(one)(*(np.concatenate(x)[order] for x in columns))
+
+
+def rate_within(limits: JointLimits, parts: SpeedParts, samples: Samples, most: float) -> Rate:
+    """The largest rate of the motion's own time that meets all limits at the samples."""
+    zero = np.zeros_like(samples.q)
+    rows = [
+        (parts.squared, parts.linear, parts.dry + parts.static, limits.torque),
+        (zero, samples.qd, zero, limits.velocity),
+        (samples.qdd, zero, zero, limits.acceleration),
+    ]
+    A, B, C = (np.concatenate([row[k] for row in rows]).ravel() for k in range(3))
+    bounds = np.concatenate([np.broadcast_to(row[3], zero.shape) for row in rows]).ravel()
+    return largest_rate(A, B, C, bounds, most)
+
+
+def place_of(row: int, samples: Samples) -> tuple[str, int, int]:
+    """The kind of limit, the sample and the joint of a row of `rate_within`."""
+    kind, sample, joint = np.unravel_index(row, (len(KINDS), *samples.q.shape))
+    return KINDS[int(kind)], int(sample), int(joint)
+
+
+def _impossible(robot: Robot, samples: Samples, parts: SpeedParts, limits: JointLimits, rate: Rate) -> str:
+    """What makes every rate impossible: at some joint and sample even standing still needs too much."""
+    assert rate.row is not None
+    _, sample, joint = place_of(rate.row, samples)
+    place, unit, limit = (sample, joint), torque_unit(robot, joint), limits.torque[joint]
+    rest = (parts.dry + parts.static)[place]
+    A, B, C, most = (np.atleast_1d(x) for x in (parts.squared[place], parts.linear[place], rest, limit))
+    allowed = largest_rate(A, B, C, most, np.inf)
+    hint = "no speed of this motion is possible"
+    if allowed.value > rate.tried:
+        hint = f"there it could only pass at speed, at most {allowed.value:.4g} times the given one"
+    return (
+        f"{joint_name(robot, joint)} at t = {samples.t[sample]:.6g} s of the given motion: gravity and dry "
+        f"friction alone need {rest:.6g} {unit}, the limit is {limit:.6g} {unit}; "
+        f"slowing down does not help, {hint}"
+    )

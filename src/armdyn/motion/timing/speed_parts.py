@@ -1,0 +1,128 @@
+"""The torques of a motion by how they grow with its speed, and the limits they are held against.
+
+At a rate ṙ of the motion's own time, changing by r̈, the torques are those of section 7.7 with friction:
+ṙ² τ_s + ṙ F_v q̇ + dry + static + r̈ B q̇, of which (7.126) has the first and the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from armdyn.analysis.friction import friction_parts
+from armdyn.analysis.limits import JointLimits, joint_limits, joint_name
+from armdyn.motion.checks import numbers, per_joint
+from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectories.motion import Motion, Side, States
+from armdyn.motion.trajectories.piecewise import ROUNDING, SAME_INSTANT
+from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.robot import Robot
+
+
+@dataclass(frozen=True)
+class SpeedParts:
+    """Parts of the torques (N, n) at N states; at the motion's own speed they add up to inverse dynamics."""
+
+    squared: np.ndarray  # B q̈ + C q̇, τ_s of (7.123): grows with the square of the rate
+    linear: np.ndarray  # F_v q̇: grows with the rate
+    dry: np.ndarray  # Coulomb friction: knows only the direction
+    static: np.ndarray  # gravity, offsets, tip wrench
+
+    def torque(self, rate: Any = 1.0) -> np.ndarray:
+        """Torques (N, n) at a constant rate, or one per state (N, 1), of the motion's own time."""
+        return np.asarray(rate * (rate * self.squared + self.linear) + self.dry + self.static)
+
+
+def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: np.ndarray | None = None) -> SpeedParts:
+    """The parts at states (N, n), `wrench` (6,) being what the tip exerts on its surroundings."""
+    friction = friction_parts(robot)
+    zero = np.zeros_like(q)
+    static = np.asarray(robot.inverse_dynamics(q, zero, zero, wrench))
+    # Friction as inverse dynamics has it: where a surface hardly moves, rounding decides its direction.
+    rubbing = np.asarray(robot.friction(qd)) - friction.offset
+    linear = qd @ friction.viscous
+    squared = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - static - rubbing
+    return SpeedParts(squared, linear, rubbing - linear, static)
+
+
+def check_robot(robot: Robot, trajectory: Trajectory) -> None:
+    """Refuse a trajectory that is not one of this robot's."""
+    if not isinstance(robot, Robot):
+        raise MotionError(f"robot: expected a Robot, found {type(robot).__name__}")
+    if not isinstance(trajectory, Trajectory):
+        raise MotionError(f"trajectory: expected a Trajectory, found {type(trajectory).__name__}")
+    if trajectory.n != robot.n:
+        raise MotionError(f"trajectory: it moves {trajectory.n} joints, but {robot.name} has {robot.n}")
+
+
+def tip_wrench(wrench: Any) -> np.ndarray | None:
+    """h_e (6,) as an array; None where none is given."""
+    if wrench is None:
+        return None
+    found = numbers("wrench", wrench)
+    if found.shape != (6,):
+        raise MotionError(
+            f"wrench: found shape {found.shape}; six numbers, force and then moment, the same all along, "
+            "are expected"
+        )
+    return found
+
+
+def limits_for(robot: Robot, torque: Any, velocity: Any, acceleration: Any) -> JointLimits:
+    """The robot's own limits, those given instead: positive, infinite for none, one or one per joint."""
+    given = {"torque": torque, "velocity": velocity, "acceleration": acceleration}
+    arrays = {name: np.array(per_joint(name, x, robot.n)) for name, x in given.items() if x is not None}
+    limits = replace(joint_limits(robot), **arrays)
+    for name in given:
+        bad = np.flatnonzero(~(getattr(limits, name) > 0))
+        if bad.size:
+            found = getattr(limits, name)[bad[0]]
+            raise MotionError(
+                f"{name}: the limit of {joint_name(robot, bad[0])} is {found:g}; positive is expected"
+            )
+    return limits
+
+
+def snapped(t: np.ndarray, instants: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """`at` (N,), the values belonging to times t, made exact where t is one of `instants`.
+
+    Times that have been scaled and scaled back miss the jump they stand for by a rounding error, and would
+    find its wrong side; or the end, and the arm would not rest there.
+    """
+    if not instants.size:
+        return at
+    after = np.searchsorted(instants, t).clip(1, max(1, instants.size - 1))
+    nearest = after - (
+        np.abs(t - instants[after - 1]) <= np.abs(t - instants[after.clip(0, instants.size - 1)])
+    )
+    tolerance = SAME_INSTANT * np.abs(t) + ROUNDING * np.abs(instants).max()
+    return np.where(np.abs(t - instants[nearest]) <= tolerance, values[nearest], at)
+
+
+@dataclass(frozen=True)
+class _Stretched:
+    """A motion that takes `factor` times as long."""
+
+    motion: Motion
+    factor: float
+
+    def evaluate(self, t: np.ndarray, side: Side) -> States:
+        motion, factor = self.motion, self.factor
+        places = np.append(motion.knots, motion.duration)
+        r = snapped(t, factor * places, places, t / factor).clip(0.0, motion.duration)
+        q, qd, qdd = motion.evaluate(r, side)
+        return q, qd / factor, qdd / factor**2
+
+
+def linearly_timed(motion: Motion, factor: float) -> Motion:
+    """The same motion taking `factor` times as long."""
+    return Motion(
+        motion.n,
+        factor * motion.duration,
+        _Stretched(motion, factor).evaluate,
+        factor * motion.jumps,
+        f"{motion.label}, {factor:.6g} times as long",
+        factor * motion.knots,
+    )

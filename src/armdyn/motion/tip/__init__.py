@@ -1,0 +1,1 @@
+"""Motions of the tip: paths, inverse kinematics, the joints that follow."""

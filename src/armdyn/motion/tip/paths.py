@@ -1,0 +1,127 @@
+"""Paths of the tip: straight lines and arcs, with a rotation on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from armdyn.expression import shown
+from armdyn.motion.checks import number, numbers, point, rotation
+from armdyn.motion.errors import MotionError
+from armdyn.motion.tip.inverse_kinematics import as_pose
+
+ROUNDING = 1e-12  # m, or of the tip's coordinates where those are larger than 1 m
+MOST_TURNS = 10_000
+
+
+@dataclass(frozen=True)
+class TipPath:
+    """Poses of the tip over a parameter s from 0 to `size`: metres of way or, (nearly) without one, radians.
+
+    The tip goes `straight` per s and, with `bend` (rad per s about `centre` and `axis`), around; it turns by
+    `spin` per s, base axes.
+    """
+
+    start: np.ndarray  # (4, 4)
+    size: float
+    straight: np.ndarray  # (3,)
+    spin: np.ndarray  # (3,)
+    centre: np.ndarray  # (3,)
+    bend: np.ndarray  # (3,)
+
+    def poses(self, s: np.ndarray) -> np.ndarray:
+        """(N, 4, 4) at s (N,)."""
+        found = np.zeros((len(s), 4, 4))
+        found[:, 3, 3] = 1.0
+        found[:, :3, :3] = Rotation.from_rotvec(s[:, None] * self.spin).as_matrix() @ self.start[:3, :3]
+        angle, side, inward = self._circle(s)
+        # From the start, not from the centre, which may be far: a nearly straight arc is as exact as a line.
+        moved = np.sin(angle) * side + 2 * np.sin(angle / 2) ** 2 * inward
+        found[:, :3, 3] = self.start[:3, 3] + moved + s[:, None] * self.straight
+        return found
+
+    def slopes(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """First and second derivatives by s of the tip's position over its orientation, each (N, 6)."""
+        first, second = np.zeros((len(s), 6)), np.zeros((len(s), 6))
+        angle, side, inward = self._circle(s)
+        rate = np.linalg.norm(self.bend)
+        first[:, :3] = rate * (np.cos(angle) * side + np.sin(angle) * inward) + self.straight
+        first[:, 3:] = self.spin
+        second[:, :3] = rate**2 * (np.cos(angle) * inward - np.sin(angle) * side)
+        return first, second
+
+    def _circle(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The angle (N, 1) of the bend, and the radius (3,) at the start: turned by a right angle; inward."""
+        rate = float(np.linalg.norm(self.bend))
+        axis = self.bend / (rate or 1.0)
+        side = np.cross(axis, self.start[:3, 3] - self.centre)
+        return rate * s[:, None], side, np.cross(axis, side)
+
+
+def line(start: np.ndarray, end: Any, displacement: Any, final: np.ndarray | None) -> TipPath:
+    """From the pose `start` to a point or pose, or by a displacement, turning to the rotation `final`."""
+    if (end is None) == (displacement is None):
+        raise MotionError("line: either an end or a displacement is expected")
+    if end is None:
+        way = point("displacement", displacement)
+    else:
+        found = numbers("end", end)
+        way = (found if found.shape == (3,) else as_pose("end", end)[:3, 3]) - start[:3, 3]
+    turn = np.zeros(3) if final is None else Rotation.from_matrix(final @ start[:3, :3].T).as_rotvec()
+    length = float(np.linalg.norm(way))
+    if length <= _rounding(start):
+        way, length = np.zeros(3), 0.0
+    angle = float(np.linalg.norm(turn))
+    if angle <= 1e-12:
+        turn, angle = np.zeros(3), 0.0
+    # A way too short to be meant is walked too, but it is the turn that takes the time.
+    size = length if length > 1e-6 * angle else angle
+    zero = np.zeros(3)
+    return TipPath(start, size, way / (size or 1.0), turn / (size or 1.0), start[:3, 3], zero)
+
+
+def arc(start: np.ndarray, centre: Any, axis: Any, angle: float, follow: bool) -> TipPath:
+    """From the pose `start` around an axis through a centre by an angle; `follow`: the tip turns with it."""
+    middle, direction = point("centre", centre), point("axis", axis)
+    length = float(np.linalg.norm(direction))
+    if length == 0:
+        raise MotionError("axis: found a vector of no length; a direction is expected")
+    angle = number("angle", angle)
+    if not abs(angle) <= MOST_TURNS * 2 * np.pi:
+        raise MotionError(f"angle: found {angle:g} rad; at most {MOST_TURNS} turns are expected")
+    direction = direction / length
+    out = start[:3, 3] - middle
+    radius = float(np.linalg.norm(out - (out @ direction) * direction))
+    if radius <= _rounding(start):
+        raise MotionError("circle: the tip is on the axis; a circle has a radius")
+    bend = direction * np.sign(angle) / radius
+    length = radius * abs(angle)
+    length = length if length > _rounding(start) else 0.0
+    return TipPath(start, length, np.zeros(3), bend if follow else np.zeros(3), middle, bend)
+
+
+def _rounding(start: np.ndarray) -> float:
+    """A way of less than this [m] is rounding of the point where the tip already is."""
+    return ROUNDING * max(1.0, float(np.abs(start[:3, 3]).max()))
+
+
+def final_rotation(end: Any, orientation: Any, start: np.ndarray) -> tuple[np.ndarray | None, bool | None]:
+    """Where a line turns to, and whether orientation counts: None where the arm decides.
+
+    `orientation`: "auto", "keep", "free" (or None), or a rotation (3, 3); a pose as `end` has its own.
+    """
+    given = None if end is None or np.shape(end) != (4, 4) else as_pose("end", end)[:3, :3]
+    if isinstance(orientation, str) or orientation is None:
+        if orientation not in ("auto", "keep", "free", None):
+            raise MotionError(
+                f"orientation: found {shown(orientation)}; allowed: 'auto', 'keep', 'free', a rotation (3, 3)"
+            )
+        if orientation in ("free", None):
+            return None, False
+        if orientation == "keep":
+            return start[:3, :3], True
+        return given, None if given is None else True
+    return rotation("orientation", orientation), True

@@ -1,0 +1,227 @@
+"""`Profile`: a motion as polynomials of time, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from armdyn.motion.trajectories.motion import Motion, Side, States
+
+SAME_INSTANT = 1e-12  # relative: breaks of two joints closer than this are one
+ROUNDING = 8 * np.finfo(float).eps  # of the magnitudes of its terms: a smaller velocity is set to zero
+
+
+@dataclass(frozen=True)
+class Profile:
+    """Position over time as m polynomials, for one joint or, with common breaks, for several.
+
+    Piece i holds from `breaks[i]` to `breaks[i + 1]`, and is Σ_k coefficients[i, k] (t − origins[i])^k. A
+    piece that ends at rest has its origin at its end, so that its last velocity is zero and not nearly so.
+    `smooth` names the inner breaks at which only the origin changes and not the polynomial.
+    """
+
+    breaks: np.ndarray  # (m + 1,), from 0 to the duration [s]
+    origins: np.ndarray  # (m,) [s]
+    coefficients: np.ndarray  # (m, degree + 1) or (m, degree + 1, n)
+    smooth: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # indices into breaks
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+        return float(self.breaks[-1])
+
+    def evaluate(self, t: np.ndarray, side: Side = "after") -> States:
+        """Position, velocity, acceleration at t (N,) within the profile, each (N,) or (N, n).
+
+        A velocity that is only rounding error is set to zero: where a joint reverses it has no direction.
+        """
+        inside = np.clip(t, 0.0, self.duration)
+        piece = np.searchsorted(self.breaks[1:-1], inside, side="right" if side == "after" else "left")
+        powers = self.coefficients[piece]
+        time = inside - self.origins[piece]
+        if powers.ndim == 3:
+            time = time[:, None]
+        q, qd, qdd = (np.zeros_like(powers[:, 0]) for _ in range(3))
+        for k in range(powers.shape[1] - 1, -1, -1):
+            qdd = qdd * time + 2 * qd
+            qd = qd * time + q
+            q = q * time + powers[:, k]
+        size, late = np.zeros_like(q), np.abs(time)
+        for k in range(powers.shape[1] - 1, 0, -1):
+            size = size * late + k * np.abs(powers[:, k])
+        return q, np.where(np.abs(qd) <= ROUNDING * size, 0.0, qd), qdd
+
+    @cached_property
+    def knots(self) -> np.ndarray:
+        """The inner breaks at which the polynomial changes [s]."""
+        return np.delete(self.breaks, self.smooth)[1:-1]
+
+    @cached_property
+    def jumps(self) -> np.ndarray:
+        """Those of them at which the acceleration jumps."""
+        places = np.concatenate([[0.0], self.knots, [self.duration]])
+        before, after = (self.evaluate(places, side)[2] for side in ("before", "after"))
+        largest = np.maximum(np.abs(before), np.abs(after)).max(0)
+        differs: np.ndarray = np.abs(after - before) > 1e-9 * largest
+        return np.asarray(places[differs.reshape(len(places), -1).any(1)])
+
+    def resting_until(self, duration: float) -> Profile:
+        """The same profile, followed by rest."""
+        if duration <= self.duration:
+            return self
+        last = np.zeros_like(self.coefficients[:1])
+        last[0, 0] = self.evaluate(self.breaks[-1:])[0][0]
+        return Profile(
+            np.append(self.breaks, duration),
+            np.append(self.origins, duration),
+            np.concatenate([self.coefficients, last]),
+            self.smooth,
+        )
+
+    def snapped(self, instants: np.ndarray) -> Profile:
+        """The same profile with breaks that are nearly one of `instants` moved onto it."""
+
+        def moved(t: np.ndarray) -> np.ndarray:
+            nearest = instants[np.abs(t[:, None] - instants).argmin(1)]
+            return np.where(np.abs(nearest - t) <= SAME_INSTANT * t, nearest, t)
+
+        return Profile(moved(self.breaks), moved(self.origins), self.coefficients, self.smooth)
+
+    def between(self, start: np.ndarray, end: np.ndarray) -> Profile:
+        """The profile of several joints that go from `start` to `end` as this one goes from 0 to 1."""
+        distance = end - start
+        powers = self.coefficients[:, :, None] * distance
+        place = self.coefficients[:, 0, None]
+        powers[:, 0] = np.where(place == 1.0, end, start + place * distance)
+        return Profile(self.breaks, self.origins, powers, self.smooth)
+
+
+def rest(position: float, duration: float) -> Profile:
+    return Profile(np.array([0.0, duration]), np.zeros(1), np.array([[position, 0.0, 0.0]]))
+
+
+def symmetric(
+    start: float, end: float, duration: float, breaks: np.ndarray, coefficients: np.ndarray
+) -> Profile:
+    """From rest to rest: pieces of speeding up, constant speed, and the same pieces backwards.
+
+    `breaks` (k + 1,) begin at 0 and end where the top speed is reached; `coefficients` (k, degree + 1) are
+    distances covered, each piece from its own start.
+    """
+    distance = end - start
+    cruising = duration - 2 * breaks[-1]
+    if cruising <= SAME_INSTANT * duration:
+        breaks = np.append(breaks[:-1], duration / 2)
+    up = coefficients.copy()
+    up[:, 0] += start
+    down = -coefficients[::-1] * (-1.0) ** np.arange(coefficients.shape[1])
+    down[:, 0] += end
+    back = duration - breaks[::-1]
+    if cruising <= SAME_INSTANT * duration:
+        return Profile(
+            np.concatenate([breaks, back[1:]]),
+            np.concatenate([breaks[:-1], back[1:]]),
+            np.concatenate([up, down]),
+        )
+    middle = np.zeros((1, coefficients.shape[1]))
+    top = _speed(coefficients[-1], breaks[-1] - breaks[-2])
+    middle[0, :2] = start + distance / 2, top
+    return Profile(
+        np.concatenate([breaks, back]),
+        np.concatenate([breaks[:-1], [duration / 2], back[1:]]),
+        np.concatenate([up, middle, down]),
+    )
+
+
+def _speed(powers: np.ndarray, time: float) -> float:
+    return float(sum(k * c * time ** (k - 1) for k, c in enumerate(powers) if k))
+
+
+def hermite(t: np.ndarray, first: States, last: States) -> Profile:
+    """Quintic pieces between instants t (m + 1,), through the states at each piece's two ends.
+
+    `first` are position, velocity, acceleration (m, ...) where a piece begins, `last` those where it ends.
+    Each half of a piece is written from its own end, so that the states there are met exactly.
+    """
+    length = np.diff(t)
+    pieces = len(length)
+    coefficients = np.stack([_quintic(first, last, length), _quintic(last, first, -length)], axis=1)
+    breaks = np.empty(2 * pieces + 1)
+    breaks[::2], breaks[1::2] = t, t[:-1] + length / 2
+    return Profile(
+        breaks,
+        np.column_stack([t[:-1], t[1:]]).ravel(),
+        coefficients.reshape(2 * pieces, *coefficients.shape[2:]),
+        smooth=np.arange(1, 2 * pieces, 2),
+    )
+
+
+def _quintic(here: States, there: States, length: np.ndarray) -> np.ndarray:
+    """Powers (m, 6, ...) of the time since `here` of the polynomials that are `there` after `length`."""
+    (q0, v0, a0), (q1, v1, a1) = here, there
+    h = length.reshape(-1, *(1,) * (q0.ndim - 1))
+    D = q1 - q0 - h * (v0 + h / 2 * a0)
+    E = h * (v1 - v0 - h * a0)
+    F = h**2 * (a1 - a0)
+    return np.stack(
+        [
+            q0,
+            v0,
+            a0 / 2,
+            (10 * D - 4 * E + F / 2) / h**3,
+            (-15 * D + 7 * E - F) / h**4,
+            (6 * D - 3 * E + F / 2) / h**5,
+        ],
+        axis=1,
+    )
+
+
+def together(profiles: list[Profile], label: str) -> Motion:
+    """The motion of joints that start together, each with its own profile and resting after its end."""
+    duration = max(profile.duration for profile in profiles)
+    instants = np.unique(np.concatenate([profile.breaks for profile in profiles]))
+    # Of instants that differ by rounding the last stays, so that the motion's end is among them.
+    instants = instants[np.append(np.diff(instants) > SAME_INSTANT * instants[1:], True)]
+    joined = [profile.snapped(instants).resting_until(duration) for profile in profiles]
+    if all(_same_pieces(joined[0], profile) for profile in joined[1:]):
+        powers = np.stack([profile.coefficients for profile in joined], axis=-1)
+        return as_motion(replace(joined[0], coefficients=powers), label)
+    return Motion(
+        n=len(joined),
+        duration=duration,
+        evaluate=_Abreast(tuple(joined)).evaluate,
+        jumps=np.concatenate([profile.jumps for profile in joined]),
+        label=label,
+        knots=np.concatenate([profile.knots for profile in joined]),
+    )
+
+
+@dataclass(frozen=True)
+class _Abreast:
+    """Joints with breaks of their own."""
+
+    profiles: tuple[Profile, ...]
+
+    def evaluate(self, t: np.ndarray, side: Side) -> States:
+        states = [profile.evaluate(t, side) for profile in self.profiles]
+        q, qd, qdd = (np.stack([state[k] for state in states], axis=-1) for k in range(3))
+        return q, qd, qdd
+
+
+def _same_pieces(a: Profile, b: Profile) -> bool:
+    pairs = ((a.breaks, b.breaks), (a.origins, b.origins), (a.smooth, b.smooth))
+    return a.coefficients.shape == b.coefficients.shape and all(np.array_equal(x, y) for x, y in pairs)
+
+
+def as_motion(profile: Profile, label: str) -> Motion:
+    """The motion of several joints with common breaks."""
+    return Motion(
+        n=profile.coefficients.shape[2],
+        duration=profile.duration,
+        evaluate=profile.evaluate,
+        jumps=profile.jumps,
+        label=label,
+        knots=profile.knots,
+    )

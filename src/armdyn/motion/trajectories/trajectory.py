@@ -1,0 +1,365 @@
+"""`Trajectory`: joint positions, velocities and accelerations over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armdyn.motion.checks import numbers, one_of, positive_time
+from armdyn.motion.tip import motions as tip_motions
+from armdyn.motion.trajectories import csv_files, joint_motions, profiles
+from armdyn.motion.trajectories.motion import STEP, Motion, Side, States, same, sample_times
+from armdyn.motion.trajectories.sampled import through_samples
+from armdyn.motion.trajectories.via_points import Kind, via_points
+from armdyn.robot import Robot
+
+
+@dataclass(frozen=True)
+class Samples:
+    """States at instants; an instant at which the acceleration jumps may appear twice, before and after."""
+
+    t: np.ndarray  # (N,), not decreasing
+    q: np.ndarray  # (N, n)
+    qd: np.ndarray
+    qdd: np.ndarray
+
+
+class Trajectory:
+    """A motion of n joints from time 0 to `duration`, known at every instant.
+
+    `trajectory(t)` is (q, qd, qdd), each (..., n) for t of shape (...). Outside of [0, duration] the arm
+    rests at the nearer end. `t`, `q`, `qd`, `qdd` are samples `step` apart, both ends included. At the
+    instants `jumps`, where the acceleration jumps, it is the one just after the instant (at the end, the one
+    just before); `trajectory(t, side="before")` is the other.
+    """
+
+    def __init__(self, motion: Motion, step: float = STEP) -> None:
+        self.motion = motion
+        self.step = positive_time("step", step)
+
+    # ---- making: joint by joint ------------------------------------------------------------------------
+    #
+    # Postures are (n,); durations, times and limits are numbers, or one per joint. A joint that arrives
+    # early rests.
+
+    @classmethod
+    def triangular(cls, q0: Any, q1: Any, duration: Any, *, step: float = STEP) -> Trajectory:
+        """Constant acceleration for half of the duration, then the opposite one."""
+        return cls(joint_motions.each("triangular", profiles.triangular, q0, q1, duration=duration), step)
+
+    @classmethod
+    def trapezoidal(
+        cls,
+        q0: Any,
+        q1: Any,
+        *,
+        acceleration_time: Any = None,
+        max_velocity: Any = None,
+        max_acceleration: Any = None,
+        duration: Any = None,
+        synchronised: bool = False,
+        step: float = STEP,
+    ) -> Trajectory:
+        """Trapezoidal velocities, from two of the four data; triangular where the top speed is not reached.
+
+        `synchronised`: all joints take the time of the slowest, on a straight line in joint space.
+        """
+        motion = joint_motions.trapezoidal(
+            q0,
+            q1,
+            together=synchronised,
+            acceleration_time=acceleration_time,
+            max_velocity=max_velocity,
+            max_acceleration=max_acceleration,
+            duration=duration,
+        )
+        return cls(motion, step)
+
+    @classmethod
+    def cubic(
+        cls, q0: Any, q1: Any, duration: Any, qd0: Any = None, qd1: Any = None, *, step: float = STEP
+    ) -> Trajectory:
+        """Polynomials of third degree with velocities qd0 and qd1 at the ends, zero where not given."""
+        data = {"duration": duration, "qd0": qd0, "qd1": qd1}
+        return cls(joint_motions.each("cubic", profiles.cubic, q0, q1, **data), step)
+
+    @classmethod
+    def quintic(
+        cls,
+        q0: Any,
+        q1: Any,
+        duration: Any,
+        qd0: Any = None,
+        qd1: Any = None,
+        qdd0: Any = None,
+        qdd1: Any = None,
+        *,
+        step: float = STEP,
+    ) -> Trajectory:
+        """Polynomials of fifth degree with velocities and accelerations at the ends, zero where not given."""
+        data = {"duration": duration, "qd0": qd0, "qd1": qd1, "qdd0": qdd0, "qdd1": qdd1}
+        return cls(joint_motions.each("quintic", profiles.quintic, q0, q1, **data), step)
+
+    @classmethod
+    def jerk_limited(
+        cls,
+        q0: Any,
+        q1: Any,
+        max_velocity: Any,
+        max_acceleration: Any,
+        max_jerk: Any,
+        *,
+        synchronised: bool = False,
+        step: float = STEP,
+    ) -> Trajectory:
+        """The fastest motion under limits of velocity, acceleration and jerk, of up to seven pieces.
+
+        `synchronised`: all joints take the time of the slowest, on a straight line in joint space.
+        """
+        limits = {"max_velocity": max_velocity, "max_acceleration": max_acceleration, "max_jerk": max_jerk}
+        return cls(joint_motions.jerk_limited(q0, q1, together=synchronised, **limits), step)
+
+    # ---- making: through points and samples ------------------------------------------------------------
+
+    @classmethod
+    def through(
+        cls,
+        points: Any,
+        times: Any = None,
+        *,
+        kind: Kind = "cubic",
+        qd0: Any = None,
+        qd1: Any = None,
+        max_velocity: Any = None,
+        max_acceleration: Any = None,
+        blend_time: float | None = None,
+        step: float = STEP,
+    ) -> Trajectory:
+        """Via points (K, n) at `times` (K,), by a "cubic" or "quintic" spline, or past them with a "blend".
+
+        Without times, the motion is as long as the limits of velocity and acceleration need.
+        """
+        motion = via_points(
+            points,
+            times,
+            kind=kind,
+            qd0=qd0,
+            qd1=qd1,
+            max_velocity=max_velocity,
+            max_acceleration=max_acceleration,
+            blend_time=blend_time,
+        )
+        return cls(motion, step)
+
+    @classmethod
+    def from_samples(
+        cls, t: Any, q: Any, qd: Any = None, qdd: Any = None, *, step: float = STEP
+    ) -> Trajectory:
+        """States q, qd, qdd (N, n) at instants t (N,), quintics between them; qdd, or both, may be left out.
+
+        Time counts from the first instant. An instant that appears twice is a jump of the acceleration.
+        """
+        return cls(through_samples(t, q, qd, qdd), step)
+
+    @classmethod
+    def from_csv(cls, path: str | Path, *, step: float = STEP) -> Trajectory:
+        """A file with columns t, q1 … qn and, if there, qd1 … qdn, qdd1 … qddn; others are ignored."""
+        return cls(csv_files.read(path), step)
+
+    def to_csv(self, path: str | Path, step: float | None = None) -> None:
+        """Write t, q, qd, qdd to a file: samples `step` apart and every instant where a derivative jumps.
+
+        Where the acceleration jumps, the instant appears twice. Reading the file gives back the
+        same motion where that is polynomials up to the fifth degree.
+        """
+        found = self.samples(step, knots=True)
+        csv_files.write(path, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd})
+
+    # ---- making: of the tip ----------------------------------------------------------------------------
+    #
+    # The tip starts where it is at q0. Its speed follows a profile: "trapezoidal" from two of
+    # acceleration_time, max_velocity, max_acceleration and duration; "triangular", "cubic", "quintic" with a
+    # duration; "jerk_limited" with max_velocity, max_acceleration and max_jerk, all in metres (of a mere
+    # rotation, radians). A sample that is out of reach, singular or beyond a joint's limits is an error.
+
+    @classmethod
+    def line(
+        cls,
+        robot: Robot,
+        q0: Any,
+        end: Any = None,
+        *,
+        displacement: Any = None,
+        orientation: Any = "auto",
+        profile: str = "trapezoidal",
+        acceleration_time: float | None = None,
+        max_velocity: float | None = None,
+        max_acceleration: float | None = None,
+        max_jerk: float | None = None,
+        duration: float | None = None,
+        check_limits: bool = True,
+        step: float = STEP,
+    ) -> Trajectory:
+        """The tip straight to the point (3,) or pose (4, 4) `end`, or by a `displacement` (3,), base axes.
+
+        `orientation`: "keep" it, leave it "free", or turn steadily to a rotation (3, 3), as to that of a
+        pose; "auto" keeps it where the arm can do so in all directions. A redundant arm moves with the least
+        joint speed.
+        """
+        law = {
+            "profile": profile,
+            "acceleration_time": acceleration_time,
+            "max_velocity": max_velocity,
+            "max_acceleration": max_acceleration,
+            "max_jerk": max_jerk,
+            "duration": duration,
+        }
+        return cls(
+            tip_motions.line(robot, q0, end, displacement, orientation, step, check_limits, **law), step
+        )
+
+    @classmethod
+    def circle(
+        cls,
+        robot: Robot,
+        q0: Any,
+        centre: Any,
+        axis: Any,
+        angle: float,
+        *,
+        orientation: Any = "auto",
+        profile: str = "trapezoidal",
+        acceleration_time: float | None = None,
+        max_velocity: float | None = None,
+        max_acceleration: float | None = None,
+        max_jerk: float | None = None,
+        duration: float | None = None,
+        check_limits: bool = True,
+        step: float = STEP,
+    ) -> Trajectory:
+        """The tip by an `angle` [rad] around the `axis` (3,) through `centre` (3,), base axes.
+
+        `orientation` as for `line`; "follow": the tip turns with the circle.
+        """
+        law = {
+            "profile": profile,
+            "acceleration_time": acceleration_time,
+            "max_velocity": max_velocity,
+            "max_acceleration": max_acceleration,
+            "max_jerk": max_jerk,
+            "duration": duration,
+        }
+        motion = tip_motions.circle(robot, q0, centre, axis, angle, orientation, step, check_limits, **law)
+        return cls(motion, step)
+
+    # ---- looking ---------------------------------------------------------------------------------------
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+        return self.motion.duration
+
+    @property
+    def jumps(self) -> np.ndarray:
+        """The instants between 0 and `duration` at which the acceleration jumps [s]."""
+        return self.motion.jumps
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return self.motion.n
+
+    def __call__(self, t: Any, side: Side = "after") -> States:
+        """Position, velocity and acceleration at times t (...), each (..., n)."""
+        one_of("side", side, "before", "after")
+        times = numbers("t", t)
+        flat = times.ravel()
+        q, qd, qdd = (
+            x.reshape(*times.shape, self.n) for x in self.motion.evaluate(flat.clip(0.0, self.duration), side)
+        )
+        rests = (times < 0) | (times > self.duration)
+        if rests.any():
+            qd, qdd = (np.where(rests[..., None], 0.0, x) for x in (qd, qdd))
+        return q, qd, qdd
+
+    # ---- samples ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def t(self) -> np.ndarray:
+        """The instants of the samples (N,) [s]."""
+        return _read_only(sample_times(self.duration, self.step))
+
+    @cached_property
+    def _states(self) -> States:
+        q, qd, qdd = (_read_only(x) for x in self(self.t))
+        return q, qd, qdd
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions (N, n) at `t` [rad or m]."""
+        return self._states[0]
+
+    @property
+    def qd(self) -> np.ndarray:
+        """Velocities (N, n) at `t`."""
+        return self._states[1]
+
+    @property
+    def qdd(self) -> np.ndarray:
+        """Accelerations (N, n) at `t`."""
+        return self._states[2]
+
+    def samples(self, step: float | None = None, *, knots: bool = False) -> Samples:
+        """Samples `step` apart with both sides of every jump: each instant in `jumps` appears twice.
+
+        `knots`: the instants at which higher derivatives jump are added, once each.
+        """
+        regular = self.t if step is None else sample_times(self.duration, step)
+        inner = self.motion.knots if knots else self.jumps
+        # Rows to be read back must not be too near each other, or rounding becomes acceleration.
+        same = 1e-3 * (self.step if step is None else step) if knots else 1e-9 * self.duration
+        near = _near(regular, inner, same)
+        near[[0, -1]] = False
+        t = np.concatenate([regular[~near], inner, self.jumps])
+        t.sort()
+        before = np.append(np.diff(t) == 0, False)
+        left, right = self(t, "before"), self(t, "after")
+        q, qd, qdd = (np.where(before[:, None], x, y) for x, y in zip(left, right, strict=True))
+        return Samples(t, q, qd, qdd)
+
+    def with_step(self, step: float) -> Trajectory:
+        """The same motion with samples `step` apart."""
+        return Trajectory(self.motion, step)
+
+    def __eq__(self, other: object) -> bool:
+        """The same motion, made of the same numbers, with samples the same time apart."""
+        if not isinstance(other, Trajectory):
+            return NotImplemented
+        return self.step == other.step and same(self.motion, other.motion)
+
+    def __hash__(self) -> int:
+        return hash((self.n, self.duration, self.step, self.motion.label))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Trajectory, (self.motion, self.step)
+
+    def __repr__(self) -> str:
+        return f"<Trajectory {self.motion.label}, {self.n} joints, {self.duration:g} s>"
+
+
+def _near(t: np.ndarray, instants: np.ndarray, tolerance: float) -> np.ndarray:
+    """Whether each of t (N,) is one of the sorted instants, up to a tolerance."""
+    if not len(instants):
+        return np.zeros(len(t), bool)
+    after = np.searchsorted(instants, t).clip(1, max(len(instants) - 1, 1))
+    neighbours = np.stack([instants[after - 1], instants[after.clip(max=len(instants) - 1)]])
+    return np.asarray(np.abs(neighbours - t).min(0) <= tolerance)
+
+
+def _read_only(x: np.ndarray) -> np.ndarray:
+    x.flags.writeable = False
+    return x

@@ -1,0 +1,212 @@
+"""Motions through or past via points: splines, and straight pieces with parabolic blends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from scipy.interpolate import CubicSpline, make_interp_spline
+
+from armdyn.motion.checks import computable, numbers, one_of, per_joint, positive_time
+from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectories.motion import Motion, States
+from armdyn.motion.trajectories.piecewise import SAME_INSTANT, Profile, as_motion, hermite
+
+Kind = Literal["cubic", "quintic", "blend"]
+
+SOLVED = 1e-13  # of a joint's largest velocity: accuracy of velocities at the points of a spline
+
+
+@computable()
+def via_points(
+    points: Any,
+    times: Any = None,
+    *,
+    kind: Kind = "cubic",
+    qd0: Any = None,
+    qd1: Any = None,
+    max_velocity: Any = None,
+    max_acceleration: Any = None,
+    blend_time: float | None = None,
+) -> Motion:
+    """A motion for points (K, n), reached at `times` (K,), which are counted from the first.
+
+    kind "cubic": the spline of cubics with continuous acceleration; "quintic": the spline of quintics with
+    continuous derivatives up to the fourth and no acceleration at the ends; both with velocities qd0 and qd1
+    at the ends, zero where not given. Without times, the motion takes as long as the limits of velocity and
+    acceleration need, one of them being reached. "blend": straight lines between the points and constant
+    acceleration for `blend_time` around each, so that inner points are passed and not met; the motion is
+    longer than the times by one blend time.
+    """
+    one_of("kind", kind, "cubic", "quintic", "blend")
+    places = _points(points)
+    n = places.shape[1]
+    if kind == "blend":
+        _refuse("blend", qd0=qd0, qd1=qd1, max_velocity=max_velocity, max_acceleration=max_acceleration)
+        if times is None or blend_time is None:
+            raise MotionError("kind 'blend' takes times and a blend_time")
+        return as_motion(_blended(places, _times(times, len(places)), blend_time), "via points, blended")
+    _refuse(kind, blend_time=blend_time)
+    given = (("qd0", 0.0 if qd0 is None else qd0), ("qd1", 0.0 if qd1 is None else qd1))
+    ends = [np.array(per_joint(name, x, n)) for name, x in given]
+    if not np.isfinite(ends).all():
+        raise MotionError("qd0, qd1: finite velocities are expected")
+    if times is not None:
+        _refuse("times given", max_velocity=max_velocity, max_acceleration=max_acceleration)
+        instants = _times(times, len(places))
+    elif np.any(ends):
+        raise MotionError("times: they are needed where an end velocity is not zero")
+    else:
+        instants = _least_times(places, kind, max_velocity, max_acceleration)
+    return as_motion(_spline(places, instants, kind, ends[0], ends[1]), f"via points, {kind}")
+
+
+def _points(points: Any) -> np.ndarray:
+    found = numbers("points", points)
+    found = found[:, None] if found.ndim == 1 else found
+    if found.ndim != 2 or len(found) < 2 or not found.shape[1]:
+        raise MotionError(f"points: two rows or more are expected, found an array of shape {found.shape}")
+    return found
+
+
+def _times(times: Any, count: int) -> np.ndarray:
+    found = numbers("times", times)
+    if found.shape != (count,):
+        raise MotionError(f"times: {count} instants are expected, one per point, found shape {found.shape}")
+    if (np.diff(found) <= 0).any():
+        i = int((np.diff(found) <= 0).argmax())
+        raise MotionError(
+            f"times: point {i + 1} comes at {found[i + 1]:g} s, point {i} at {found[i]:g} s; times must grow"
+        )
+    return np.asarray(found - found[0])
+
+
+def _refuse(what: str, **given: Any) -> None:
+    for name, x in given.items():
+        if x is not None:
+            raise MotionError(f"{name}: it has no meaning with {what}")
+
+
+def _spline(points: np.ndarray, t: np.ndarray, kind: str, qd0: np.ndarray, qd1: np.ndarray) -> Profile:
+    moved = points - points[0]  # all zeros for a joint that stays, and so is its spline
+    if kind == "cubic":
+        spline = CubicSpline(t, moved, bc_type=((1, qd0), (1, qd1)))
+    else:
+        rest = np.zeros_like(qd0)
+        ends = ([(1, qd0), (2, rest)], [(1, qd1), (2, rest)])
+        spline = make_interp_spline(t, moved, k=5, bc_type=ends)
+    velocity, acceleration = _but_rounding(spline(t, 1)), spline(t, 2)
+    velocity[0], velocity[-1] = qd0, qd1
+    if kind == "quintic":
+        acceleration[[0, -1]] = 0.0
+    first: States = (points[:-1], velocity[:-1], acceleration[:-1])
+    return hermite(t, first, (points[1:], velocity[1:], acceleration[1:]))
+
+
+def _but_rounding(velocity: np.ndarray) -> np.ndarray:
+    """Velocities (K, n), with zeros for those that are rounding errors beside their joint's largest one."""
+    return np.where(np.abs(velocity) <= SOLVED * np.abs(velocity).max(0), 0.0, velocity)
+
+
+def _least_times(points: np.ndarray, kind: str, max_velocity: Any, max_acceleration: Any) -> np.ndarray:
+    """Instants in the proportion of the largest joint distances, as short as the limits allow."""
+    if max_velocity is None and max_acceleration is None:
+        raise MotionError("times: give them, or max_velocity, max_acceleration or both")
+    n = points.shape[1]
+    v, a = (
+        np.array(per_joint(name, np.inf if x is None else x, n))
+        for name, x in (("max_velocity", max_velocity), ("max_acceleration", max_acceleration))
+    )
+    for name, x in (("max_velocity", v), ("max_acceleration", a)):
+        if not (x > 0).all():
+            raise MotionError(
+                f"{name}: joint {int((~(x > 0)).argmax()) + 1}: found {x.min():g}; it is positive"
+            )
+    if not np.isfinite([*v, *a]).any():
+        raise MotionError("max_velocity, max_acceleration: none is finite; a motion takes some time")
+    distance = np.abs(np.diff(points, axis=0))
+    weight = 1 / (v if np.isfinite(v).all() else a if np.isfinite(a).all() else np.ones(n))
+    length = (distance * weight).max(1)
+    if not length.all():
+        i = int((length == 0).argmax())
+        raise MotionError(f"points: points {i} and {i + 1} are the same; give times")
+    t = np.concatenate([[0.0], np.cumsum(length / length.max())])
+    zero = np.zeros(n)
+    top_v, top_a = _peaks(_spline(points, t, kind, zero, zero))
+    factor = max((top_v / v).max(), np.sqrt((top_a / a).max()))
+    return np.asarray(t * factor)
+
+
+def _peaks(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
+    """The largest velocity and acceleration of each joint, magnitudes (n,).
+
+    The acceleration of a quintic is largest at an end or where the jerk, a quadratic, is zero. Between those
+    places it is monotonic, and where its sign changes the velocity is largest.
+    """
+    span = np.diff(profile.breaks)[:, None]
+    low = (profile.breaks[:-1] - profile.origins)[:, None]
+    c = profile.coefficients.swapaxes(0, 1)  # (6, m, n)
+
+    def velocity(x: np.ndarray) -> np.ndarray:
+        t = low + x * span
+        return np.asarray(c[1] + t * (2 * c[2] + t * (3 * c[3] + t * (4 * c[4] + t * 5 * c[5]))))
+
+    def acceleration(x: np.ndarray) -> np.ndarray:
+        t = low + x * span
+        return np.asarray(2 * c[2] + t * (6 * c[3] + t * (12 * c[4] + t * 20 * c[5])))
+
+    roots = _quadratic_roots(60 * c[5], 24 * c[4], 6 * c[3])
+    inner = [np.clip(np.nan_to_num((x - low) / span), 0.0, 1.0) for x in roots]
+    places = np.sort(np.stack([np.zeros_like(inner[0]), *inner, np.ones_like(inner[0])]), axis=0)
+    stops = [_sign_change(acceleration, left, right) for left, right in pairwise(places)]
+    top_v = np.max([np.abs(velocity(x)) for x in (*places, *stops)], axis=(0, 1))
+    return top_v, np.max([np.abs(acceleration(x)) for x in places], axis=(0, 1))
+
+
+def _quadratic_roots(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of a x² + b x + c; infinite or not a number where there are none."""
+    with np.errstate(all="ignore"):
+        half = -(b + np.copysign(np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0)), b)) / 2
+        return half / a, c / half
+
+
+def _sign_change(f: Callable[[np.ndarray], np.ndarray], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """By bisection, where f changes its sign between left and right; an end where it does not."""
+    sign = np.sign(f(left))
+    for _ in range(30):  # an extremum of f's integral, so half of the digits are enough
+        middle = (left + right) / 2
+        same = np.sign(f(middle)) == sign
+        left, right = np.where(same, middle, left), np.where(same, right, middle)
+    return left
+
+
+def _blended(points: np.ndarray, t: np.ndarray, blend_time: float) -> Profile:
+    """Straight lines between the points, with constant acceleration around each and at both ends."""
+    blend_time = positive_time("blend_time", blend_time)
+    if (np.diff(t) < blend_time * (1 - 1e-9)).any():
+        i = int((np.diff(t) < blend_time).argmax())
+        raise MotionError(
+            f"blend_time: found {blend_time:g} s; points {i} and {i + 1} are only {t[i + 1] - t[i]:g} s apart"
+        )
+    rest = np.zeros((1, points.shape[1]))
+    velocity = np.concatenate([rest, np.diff(points, axis=0) / np.diff(t)[:, None], rest])
+    count, half = len(points), blend_time / 2
+    middle = t + half  # of the blends, on the motion's own clock
+    pieces = np.zeros((2 * count - 1, 3, points.shape[1]))
+    # A blend is written from its middle, where the two lines meet at the point; the last one from its end.
+    bend = np.diff(velocity, axis=0) / blend_time
+    pieces[::2, 0] = points + bend * half**2 / 2
+    pieces[::2, 1] = _but_rounding((velocity[1:] + velocity[:-1]) / 2)
+    pieces[::2, 2] = bend / 2
+    pieces[1::2, 0], pieces[1::2, 1] = points[:-1], velocity[1:-1]
+    origins = np.empty(2 * count - 1)
+    origins[::2], origins[1::2] = middle, middle[:-1]
+    breaks = np.column_stack([middle - half, middle + half]).ravel()
+    breaks[0] = 0.0
+    for piece, instant, k in ((0, breaks[0], 0), (-1, breaks[-1], -1)):
+        origins[piece] = instant
+        pieces[piece, 0], pieces[piece, 1] = points[k], 0.0
+    keep = np.append(True, np.diff(breaks) > SAME_INSTANT * breaks[1:])
+    return Profile(breaks[keep], origins[keep[1:]], pieces[keep[1:]])

@@ -1,0 +1,142 @@
+"""The motion a report shows when none is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import acos, pi
+
+import numpy as np
+
+from armdyn.analysis.limits import JointLimits, joint_limits
+from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.report.findings.skeleton import Skeleton, skeleton
+from armdyn.report.findings.views import plane_normal, view_of
+from armdyn.robot import Robot
+
+_TURN, _SLIDE = pi / 2, 0.3  # what a joint covers at most [rad], [m]
+_SHARE = 0.4  # of a joint's range
+_SPEED = 0.8  # of a joint's limits of velocity and acceleration
+_POSTURES = 256
+_QUINTIC = 1.875, 5.7735  # largest velocity and acceleration of a quintic over 1 in 1 s
+
+
+@dataclass(frozen=True)
+class DefaultMotion:
+    """A motion and what to say about it."""
+
+    trajectory: Trajectory
+    text: str
+
+
+def default_motion(robot: Robot) -> DefaultMotion:
+    """A motion inside the limits of position: that of figure 7.5 for an arm of two parallel revolute joints.
+
+    For any other robot a quintic between two postures on both sides of a dexterous one, lasting one second,
+    or as long as 80 % of the limits of velocity and acceleration allow.
+    """
+    folded = _folded(robot)
+    if folded is not None:
+        trajectory = Trajectory.triangular(folded, folded + _TURN, 0.5)
+        return DefaultMotion(
+            trajectory,
+            "Both joints turn by a quarter in 0.5 s with triangular velocity, from a folded posture with the "
+            "elbow down and the tip level with the first joint: the motion of figure 7.5.",
+        )
+    limits = joint_limits(robot)
+    middle, span = _dexterous(robot, limits), _span(robot, limits)
+    start, end = middle - span / 2, middle + span / 2
+    duration, reason = _duration(span, limits)
+    trajectory = Trajectory.quintic(start, end, duration)
+    text = (
+        "All joints move along a straight line in joint space by a polynomial of fifth degree, through the "
+        f"most dexterous of {_POSTURES} postures; {reason}."
+    )
+    return DefaultMotion(trajectory, text)
+
+
+def _folded(robot: Robot) -> np.ndarray | None:
+    """Where figure 7.5 starts: the tip at a tenth of the reach, elbow down; None for other robots."""
+    if robot.n != 2 or any(link.joint != "revolute" for link in robot.model.moving):
+        return None
+    straight = skeleton(robot, np.zeros(2))
+    normal = plane_normal(straight)
+    limits = joint_limits(robot)
+    if normal is None or np.isfinite(limits.lower).any() or np.isfinite(limits.upper).any():
+        return None
+    first, second = straight.joints
+    if first.axis @ second.axis < 0:
+        return None
+    arms = second.point - first.point, straight.tip - second.point
+    flat = [v - normal * float(normal @ v) for v in arms]
+    a, b = (float(np.linalg.norm(v)) for v in flat)
+    r = 0.1 * (a + b)
+    if min(a, b) <= 0 or not abs(a - b) < r < a + b:
+        return None
+    elbow = acos((r * r - a * a - b * b) / (2 * a * b))
+    shoulder = -acos((a * a + r * r - b * b) / (2 * a * r))
+    return _angles(robot, straight, flat, shoulder, elbow)
+
+
+def _angles(
+    robot: Robot, straight: Skeleton, arms: list[np.ndarray], shoulder: float, elbow: float
+) -> np.ndarray:
+    """Joint positions that turn the two arms from where they are at zero to the angles wanted."""
+    view = view_of(robot, straight)
+    sense = 1.0 if straight.joints[0].axis @ view.towards > 0 else -1.0
+    first, second = (float(np.arctan2(*view.flat(v)[::-1])) for v in arms)
+    found = np.array([shoulder - first, elbow - (second - first)])
+    return np.asarray(sense * ((found + pi) % (2 * pi) - pi))
+
+
+def _ranges(robot: Robot, limits: JointLimits) -> tuple[np.ndarray, np.ndarray]:
+    """What each joint may do, within a turn or a metre where the description does not say."""
+    revolute = np.array([link.joint == "revolute" for link in robot.model.moving])
+    half = np.where(revolute, pi, 0.5)
+    lower = np.where(np.isfinite(limits.lower), limits.lower, np.where(revolute, -half, 0.0))
+    upper = np.where(np.isfinite(limits.upper), limits.upper, np.where(revolute, half, 2 * half))
+    centre = (lower + upper) / 2
+    reach = np.minimum((upper - lower) / 2, np.where(revolute, pi, np.inf))
+    return centre - reach, centre + reach
+
+
+def _span(robot: Robot, limits: JointLimits) -> np.ndarray:
+    lower, upper = _ranges(robot, limits)
+    most = [_TURN if link.joint == "revolute" else _SLIDE for link in robot.model.moving]
+    return np.asarray(np.minimum(np.array(most), _SHARE * (upper - lower)))
+
+
+def _dexterous(robot: Robot, limits: JointLimits) -> np.ndarray:
+    """Of postures spread evenly over the middle of the ranges, the one with the largest √det(J_P J_Pᵀ).
+
+    Motions that take the tip below the base count less: an arm rather reaches out than down.
+    """
+    lower, upper = _ranges(robot, limits)
+    margin = _span(robot, limits) / 2
+    lower, upper = lower + margin, upper - margin
+    # A Weyl sequence: powers of the root of x^(n+1) = x + 1 fill the box evenly.
+    root = 2.0
+    for _ in range(60):
+        root = (1 + root) ** (1 / (robot.n + 1))
+    steps = (1 / root) ** np.arange(1, robot.n + 1)
+    q = lower + (upper - lower) * ((0.5 + np.arange(1, _POSTURES + 1)[:, None] * steps) % 1)
+    J = np.asarray(robot.jacobian(q))[:, :3]
+    singular = np.linalg.svd(J, compute_uv=False)
+    rank = int((singular > 1e-6 * singular.max()).sum(1).max()) if singular.max() > 0 else 0
+    measure = singular[:, :rank].prod(1)
+    gravity = np.array([robot.model.number(x) for x in robot.model.gravity])
+    passed = np.array([q - margin, q, q + margin])
+    height = -np.asarray(robot.pose(passed))[..., :3, 3] @ gravity
+    measure = measure * np.where(height < 0, 0.3, 1.0).prod(0)
+    return np.asarray(q[int(np.argmax(np.round(measure, 12)))])
+
+
+def _duration(span: np.ndarray, limits: JointLimits) -> tuple[float, str]:
+    with np.errstate(divide="ignore"):
+        by_velocity = _QUINTIC[0] * span / (_SPEED * limits.velocity)
+        by_acceleration = np.sqrt(_QUINTIC[1] * span / (_SPEED * limits.acceleration))
+    needed = float(max(by_velocity.max(), by_acceleration.max()))
+    if needed <= 0 or not np.isfinite(needed):
+        return 1.0, "it lasts one second"
+    duration = float(np.ceil(needed * 100) / 100)
+    which = "velocity" if by_velocity.max() >= by_acceleration.max() else "acceleration"
+    return duration, f"it lasts {duration:g} s, so that the joints keep to 80 % of their limits of {which}"

@@ -1,0 +1,1 @@
+"""What drives an arm: torques, controllers and their targets."""

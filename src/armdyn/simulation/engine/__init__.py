@@ -1,0 +1,1 @@
+"""Integration in time, fixed and adaptive, with joints that stick and slip."""

@@ -1,0 +1,88 @@
+"""Position limits: which joints are watched, and the message when one passes its limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from armdyn.analysis.limits import JointLimits, joint_limits, joint_name
+from armdyn.expression import shown
+from armdyn.kernels.loops.integrator_layout import Watch, Watched
+from armdyn.robot import Robot
+from armdyn.simulation.errors import SimulationError
+from armdyn.simulation.run import LimitPassed
+
+Limits: TypeAlias = Literal["warn", "stop", "ignore"]
+WORDS: tuple[Limits, ...] = ("warn", "stop", "ignore")
+WITHIN = 1e-9  # rad or m: a joint beyond its limit by less than this is at its limit
+
+
+@dataclass(frozen=True)
+class PositionLimits:
+    """A robot's position limits, and what to do when a joint passes one."""
+
+    robot: Robot
+    word: Limits
+
+    @cached_property
+    def bounds(self) -> JointLimits:
+        return joint_limits(self.robot)
+
+    @cached_property
+    def watch(self) -> Watch:
+        """The joints that the integrators watch; none if limits are ignored."""
+        if self.word == "ignore":
+            return Watch()
+        pairs = zip(self.bounds.lower.tolist(), self.bounds.upper.tolist(), strict=True)
+        joints = (Watched(j, low - WITHIN, high + WITHIN) for j, (low, high) in enumerate(pairs))
+        limited = tuple(w for w in joints if np.isfinite((w.lower, w.upper)).any())
+        return Watch(limited, self.word == "stop")
+
+    def check_start(self, q: np.ndarray) -> None:
+        """Refuse positions (arms, n) beyond a limit that is to stop the arm."""
+        if self.word != "stop":
+            return
+        for joint, lower, upper in self.watch.joints:
+            wrong = np.flatnonzero((q[:, joint] < lower) | (q[:, joint] > upper))
+            if wrong.size:
+                found = float(q[wrong[0], joint])
+                low, high = self.bounds.lower[joint], self.bounds.upper[joint]
+                raise SimulationError(
+                    f"q0: expected {joint_name(self.robot, joint)} within its limits, {low:g} to {high:g}, "
+                    f"where limits='stop'; found {found:g}"
+                )
+
+    def passed(self, joint: int, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
+        name, unit = self._names[joint]
+        bounds = self.bounds.upper if above else self.bounds.lower
+        return LimitPassed(time, joint, name, float(bounds[joint]), unit, arm)
+
+    @cached_property
+    def _names(self) -> list[tuple[str, str]]:
+        """The name of each joint and the unit of its position."""
+        moving = self.robot.model.moving
+        units = ("rad" if link.joint == "revolute" else "m" for link in moving)
+        return [(joint_name(self.robot, j), unit) for j, unit in enumerate(units)]
+
+    def warning(self, passed: Sequence[LimitPassed], batch: tuple[int, ...]) -> str:
+        """Which joints pass which limits and when; for a batch, how many arms do and the first of them."""
+        first: dict[int, LimitPassed] = {}
+        for one in passed:
+            first.setdefault(one.joint, one)
+        texts = [one.text for one in first.values()]
+        if batch:
+            arms = len({one.arm for one in passed})
+            texts = [f"{text} in arm {one.arm}" for text, one in zip(texts, first.values(), strict=True)]
+            texts[0] = f"{arms} of {int(np.prod(batch))} arms pass limits; first, {texts[0]}"
+        return "; ".join(texts) + "; limits='stop' ends the run there, limits='ignore' does not check"
+
+
+def position_limits(robot: Robot, word: Any) -> PositionLimits:
+    for allowed in WORDS:
+        if isinstance(word, str) and word == allowed:
+            return PositionLimits(robot, allowed)
+    raise SimulationError(f"limits: expected 'warn', 'stop' or 'ignore', found {shown(word)}")
