@@ -1,0 +1,243 @@
+"""Loops around programs, as data: integration over time, passes along a path.
+
+A loop is written for one instance (an arm, a path) and run for many. Its numbers live in local arrays; all
+arithmetic is done by programs that it calls. Integers, counters of loops among them, are the same for all
+instances; conditions on numbers differ from one to the next. `evaluate_loop` defines what a loop means;
+printers turn it into LLVM and C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from armdyn.program.program import Program
+
+
+class _Arithmetic:
+    """Sums and products of integers that are known when the loop runs."""
+
+    def __add__(self, other: Int) -> Int:
+        return Combined("add", self, other)  # type: ignore[arg-type]
+
+    def __sub__(self, other: Int) -> Int:
+        return Combined("sub", self, other)  # type: ignore[arg-type]
+
+    def __mul__(self, other: Int) -> Int:
+        return Combined("mul", self, other)  # type: ignore[arg-type]
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class Count(_Arithmetic):
+    """An integer that the caller gives."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Counter(_Arithmetic):
+    """The integer that a `For` counts by."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Combined(_Arithmetic):
+    """a + b, a − b or a · b."""
+
+    op: str  # "add", "sub", "mul"
+    a: Int
+    b: Int
+
+
+Int: TypeAlias = int | Count | Counter | Combined
+
+
+@dataclass(frozen=True)
+class Local:
+    """An array of numbers of its own for every instance; zeros at first."""
+
+    name: str
+    size: int
+
+    def __getitem__(self, part: slice | int) -> Part:
+        if isinstance(part, int):
+            return Part(self, part, 1)
+        start, stop, _ = part.indices(self.size)
+        return Part(self, start, max(stop - start, 0))
+
+    @property
+    def all(self) -> Part:
+        return Part(self, 0, self.size)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some adjacent numbers of a local array."""
+
+    array: Local
+    start: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An array of the caller's, (rows, instances or 1, columns); read, or read and written."""
+
+    name: str
+    columns: int
+    written: bool = False
+
+
+# ---- statements --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Load:
+    """The first columns of a row of an argument into a local array."""
+
+    target: Part
+    source: Argument
+    row: Int = 0
+
+
+@dataclass(frozen=True)
+class Save:
+    """Numbers of a local array into the first columns of a row of an argument."""
+
+    target: Argument
+    row: Int
+    source: Part
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Numbers from one place to another that does not overlap it."""
+
+    target: Part
+    source: Part
+
+
+@dataclass(frozen=True)
+class Set:
+    """One number, from an integer."""
+
+    target: Part
+    value: Int
+
+
+@dataclass(frozen=True)
+class Call:
+    """A program of the loop: one part for each of its inputs and outputs, in their order.
+
+    Outputs may overlap inputs: all inputs are read before an output is written.
+    """
+
+    program: str
+    inputs: tuple[Part, ...]
+    outputs: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A function that the caller gives: an integer and parts in, one part out. In C it is a callback."""
+
+    name: str
+    row: Int
+    inputs: tuple[Part, ...]
+    output: Part
+
+
+@dataclass(frozen=True)
+class For:
+    """The body for counter = start, start + 1, … stop − 1; backwards: from stop − 1 down to start."""
+
+    counter: Counter
+    start: Int
+    stop: Int
+    body: Block
+    backwards: bool = False
+
+
+@dataclass(frozen=True)
+class While:
+    """The body, as long as a number is positive (at most `most` times)."""
+
+    condition: Part
+    body: Block
+    most: Int | None = None
+
+
+@dataclass(frozen=True)
+class If:
+    """The body where a number is positive, else `otherwise`."""
+
+    condition: Part
+    body: Block
+    otherwise: Block = ()
+
+
+Statement: TypeAlias = Load | Save | Copy | Set | Call | Ask | For | While | If
+Block: TypeAlias = tuple[Statement, ...]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Statements, and what they use."""
+
+    name: str
+    counts: tuple[Count, ...]
+    arguments: tuple[Argument, ...]
+    body: Block
+    programs: Mapping[str, Program] = field(repr=False)
+
+    @property
+    def statements(self) -> Iterator[Statement]:
+        """All of them, also those within others, in the order they are written."""
+        return _within(self.body)
+
+    @property
+    def locals(self) -> tuple[Local, ...]:
+        """The local arrays, in the order in which they are first used."""
+        return tuple(dict.fromkeys(part.array for s in self.statements for part in parts_of(s)))
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The functions that the caller gives."""
+        return tuple(dict.fromkeys(s.name for s in self.statements if isinstance(s, Ask)))
+
+    @property
+    def identity(self) -> str:
+        """A text with all that the loop depends on."""
+        return "\n".join([repr(self), *(f"{name} {program}" for name, program in self.programs.items())])
+
+
+def parts_of(statement: Statement) -> tuple[Part, ...]:
+    """The parts of local arrays that a statement itself uses."""
+    match statement:
+        case Load(target=part) | Save(source=part) | Set(target=part):
+            return (part,)
+        case While(condition=part) | If(condition=part):
+            return (part,)
+        case Copy(target=target, source=source):
+            return (source, target)
+        case Call(inputs=inputs, outputs=outputs):
+            return (*inputs, *outputs)
+        case Ask(inputs=inputs, output=output):
+            return (*inputs, output)
+        case _:
+            return ()
+
+
+def _within(block: Block) -> Iterator[Statement]:
+    for statement in block:
+        yield statement
+        if isinstance(statement, For | While):
+            yield from _within(statement.body)
+        elif isinstance(statement, If):
+            yield from _within(statement.body)
+            yield from _within(statement.otherwise)
