@@ -40,23 +40,17 @@ class FrictionParts:
 def friction_parts(robot: Robot) -> FrictionParts:
     """The friction of a robot, joints first, then motors with a coupled row; read-only."""
     mechanism, n = robot.mechanism, robot.n
-    viscous = np.diag([float(f.viscous) for f in mechanism.friction])
+    viscous, offset = np.zeros((n, n)), np.zeros(n)
     rows, forward, backward = [], [], []
-    for i, f in enumerate(mechanism.friction):
-        levels = f.coulomb + f.asymmetry, f.asymmetry - f.coulomb
-        if any(levels):
-            rows.append(np.eye(n)[i])
-            forward.append(levels[0])
-            backward.append(levels[1])
-    for m in mechanism.motor_friction:
+    for surface in mechanism.friction:
         row = np.zeros(n)
-        row[[j for j, _ in m.row]] = [k for _, k in m.row]
-        viscous = viscous + m.viscous * np.outer(row, row)
-        if m.coulomb:
+        row[[j for j, _ in surface.row]] = [k for _, k in surface.row]
+        viscous += surface.viscous * np.outer(row, row)
+        offset += surface.offset * row
+        if any(surface.levels):
             rows.append(row)
-            forward.append(m.coulomb)
-            backward.append(-m.coulomb)
-    offset = np.array([float(f.offset) for f in mechanism.friction])
+            forward.append(surface.levels[0])
+            backward.append(surface.levels[1])
     found = (
         viscous,
         np.array(rows).reshape(-1, n),

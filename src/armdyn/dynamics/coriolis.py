@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from armdyn.dynamics.friction import rotor_speed
 from armdyn.dynamics.inertia_matrix import felt_moment
 from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
 from armdyn.expression.functions import half
+from armdyn.model.friction import along
 from armdyn.model.inertia import Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.vector import (
@@ -121,7 +121,7 @@ def _carried_about_joints(
     spins: list[Vector] = [ZERO3] * mechanism.n
     for rotor in mechanism.rotors:
         if rotor.carrier != FIXED_BASE:
-            momentum = scale(half(rotor.inertia * rotor_speed(rotor.row, qd)), rotor.axis)
+            momentum = scale(half(rotor.inertia * along(rotor.row, qd)), rotor.axis)
             spins[rotor.carrier] = add(spins[rotor.carrier], momentum)
     total = [
         _carried_by_body(body.inertia, w_i, spin)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from armdyn.dynamics.friction import rotor_speed
 from armdyn.dynamics.kinematics import joint_frames, velocities
 from armdyn.expression.functions import half
+from armdyn.model.friction import along
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.vector import ZERO3, Scalar, Vector, apply_transposed, cross, dot
 
@@ -23,7 +23,7 @@ def kinetic_regressor(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Sc
     beta = [[*_body_terms(w_i, v_i), 0] for w_i, v_i in zip(w, v, strict=True)]
     for rotor in mechanism.rotors:
         w_c = ZERO3 if rotor.carrier == FIXED_BASE else w[rotor.carrier]
-        speed = rotor_speed(rotor.row, qd)
+        speed = along(rotor.row, qd)
         beta[rotor.joint][10] = speed * dot(rotor.axis, w_c) + half(speed * speed)
     return beta
 

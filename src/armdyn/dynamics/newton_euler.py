@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from armdyn.dynamics.friction import friction_torques, rotor_speed
+from armdyn.dynamics.friction import friction_torques
 from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
+from armdyn.model.friction import along
 from armdyn.model.inertia import Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.vector import (
@@ -146,7 +147,7 @@ def _rotor_motions(
     result = []
     for rotor in mechanism.rotors:
         w_c, dw_c = _carrier_motion(rotor.carrier, w, dw, base)
-        speed, acceleration = rotor_speed(rotor.row, qd), rotor_speed(rotor.row, qdd)
+        speed, acceleration = along(rotor.row, qd), along(rotor.row, qdd)
         rate = add(scale(acceleration, rotor.axis), scale(speed, cross(w_c, rotor.axis)))
         torque = rotor.inertia * (acceleration + dot(rotor.axis, dw_c))
         result.append(RotorMotion(add(dw_c, rate), scale(rotor.inertia, rate), torque))

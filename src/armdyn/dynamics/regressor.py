@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from armdyn.dynamics.friction import rotor_speed
 from armdyn.dynamics.kinematics import JointFrame, ancestors
 from armdyn.dynamics.newton_euler import newton_euler, point_acceleration
 from armdyn.expression.functions import sign
+from armdyn.model.friction import TERMS, along
 from armdyn.model.inertia import tensor_matrix
 from armdyn.model.mechanism import FIXED_BASE, Extra, Mechanism
 from armdyn.model.vector import IDENTITY, ZERO3, Scalar, Vector, add, apply, cross, dot, scale
@@ -44,7 +44,7 @@ def regressor(
         Y[j][PER_JOINT * j + 12] = sign(qd[j])
     for rotor in mechanism.rotors:
         column = PER_JOINT * rotor.joint + 10
-        speed, acceleration = rotor_speed(rotor.row, qd), rotor_speed(rotor.row, qdd)
+        speed, acceleration = along(rotor.row, qd), along(rotor.row, qdd)
         w_c, dw_c = (
             (ZERO3, ZERO3)
             if rotor.carrier == FIXED_BASE
@@ -89,14 +89,9 @@ def _spread(
 def _extra_column(
     mechanism: Mechanism, extra: Extra, qd: Sequence[Scalar], Y: list[list[Scalar]], column: int
 ) -> None:
-    if extra.kind == "asymmetry":
-        s = sign(qd[extra.joint])
-        Y[extra.joint][column] = s * s
-    elif extra.kind == "offset":
-        Y[extra.joint][column] = 1
-    else:
-        row = next(f.row for f in mechanism.motor_friction if f.joint == extra.joint)
-        speed = rotor_speed(row, qd)
-        value = speed if extra.kind == "motor_viscous" else sign(speed)
-        for j, k in row:
-            Y[j][column] = k * value
+    surface = mechanism.friction[extra.joint]
+    if extra.kind.startswith("motor_"):
+        surface = next(f for f in mechanism.coupled_friction if f.joint == extra.joint)
+    speed = surface.speed(qd)
+    for j, k in surface.row:
+        Y[j][column] = k * TERMS[extra.kind.removeprefix("motor_")](speed, sign(speed))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from armdyn.expression import Expression
+from armdyn.model.friction import Row, Surface
 from armdyn.model.inertia import Inertia, Tensor, tensor
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import BASE, RobotModel
@@ -46,27 +47,7 @@ class Rotor:
     carrier: int
     axis: Vector  # in the carrier's frame; zero in the reflected model
     inertia: Scalar
-    row: tuple[tuple[int, Scalar], ...]  # (j, k_ij): θ_m = Σ k_ij q_j
-
-
-@dataclass(frozen=True)
-class MotorFriction:
-    """Motor-side friction of a motor with a coupled row: it cannot be referred to one joint."""
-
-    joint: int
-    row: tuple[tuple[int, Scalar], ...]
-    viscous: Scalar
-    coulomb: Scalar
-
-
-@dataclass(frozen=True)
-class JointFriction:
-    """Viscous, Coulomb, Coulomb asymmetry and offset, an uncoupled motor's share included."""
-
-    viscous: Scalar = 0
-    coulomb: Scalar = 0
-    asymmetry: Scalar = 0
-    offset: Scalar = 0
+    row: Row  # θ_m = Σ k_ij q_j (7.22)
 
 
 ExtraKind = Literal["asymmetry", "motor_viscous", "motor_coulomb", "offset"]
@@ -96,8 +77,7 @@ class Mechanism:
 
     bodies: tuple[Body, ...]
     rotors: tuple[Rotor, ...]
-    friction: tuple[JointFriction, ...]
-    motor_friction: tuple[MotorFriction, ...]
+    friction: tuple[Surface, ...]  # the joints in their order, then motors that turn with several joints
     gravity: Vector
     tip: int  # the body the tip frame is fixed to
     R_tip: Matrix  # tip frame in that body
@@ -106,6 +86,11 @@ class Mechanism:
     @property
     def n(self) -> int:
         return len(self.bodies)
+
+    @property
+    def coupled_friction(self) -> tuple[Surface, ...]:
+        """The friction of motors that turn with several joints."""
+        return self.friction[self.n :]
 
 
 def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | None = None) -> Mechanism:
@@ -128,16 +113,18 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
             _rotor(model, motor, joint_of[link.name], rows[link.name], convert, places)
             for link, motor in motors
         ),
-        friction=tuple(_converted(joint_friction(model, link), convert) for link in model.moving),
-        motor_friction=tuple(
-            MotorFriction(
-                joint_of[link.name],
-                rows[link.name],
-                convert(motor.friction.viscous),
-                convert(motor.friction.symmetric),
-            )
-            for link, motor in motors
-            if has_motor_friction(model, link)
+        friction=(
+            *(_converted(joint_friction(model, link), j, convert) for j, link in enumerate(model.moving)),
+            *(
+                Surface(
+                    joint_of[link.name],
+                    rows[link.name],
+                    convert(motor.friction.viscous),
+                    convert(motor.friction.symmetric),
+                )
+                for link, motor in motors
+                if has_motor_friction(model, link)
+            ),
         ),
         gravity=convert.vector(model.gravity),
         tip=tip_body,
@@ -159,18 +146,21 @@ def with_parameters(
             for j, body in enumerate(mechanism.bodies)
         ),
         rotors=tuple(replace(rotor, inertia=parameters[13 * rotor.joint + 10]) for rotor in mechanism.rotors),
-        friction=tuple(
-            JointFriction(
-                parameters[13 * j + 11],
-                parameters[13 * j + 12],
-                extra.get(("asymmetry", j), 0),
-                extra.get(("offset", j), 0),
-            )
-            for j in range(n)
-        ),
-        motor_friction=tuple(
-            replace(f, viscous=extra["motor_viscous", f.joint], coulomb=extra["motor_coulomb", f.joint])
-            for f in mechanism.motor_friction
+        friction=(
+            *(
+                replace(
+                    mechanism.friction[j],
+                    viscous=parameters[13 * j + 11],
+                    coulomb=parameters[13 * j + 12],
+                    asymmetry=extra.get(("asymmetry", j), 0),
+                    offset=extra.get(("offset", j), 0),
+                )
+                for j in range(n)
+            ),
+            *(
+                replace(f, viscous=extra["motor_viscous", f.joint], coulomb=extra["motor_coulomb", f.joint])
+                for f in mechanism.coupled_friction
+            ),
         ),
     )
 
@@ -257,9 +247,7 @@ def _body(link: Link, i: int, convert: Converter, places: Places, inertias: list
     )
 
 
-def _row(
-    link: Link, motor: Motor, joint_of: dict[str, int], convert: Converter
-) -> tuple[tuple[int, Scalar], ...]:
+def _row(link: Link, motor: Motor, joint_of: dict[str, int], convert: Converter) -> Row:
     entries = {joint_of[link.name]: motor.gear}
     entries.update({joint_of[name]: k for name, k in motor.coupling if not k.is_zero})
     return tuple((j, convert(k)) for j, k in sorted(entries.items()))
@@ -269,7 +257,7 @@ def _rotor(
     model: RobotModel,
     motor: Motor,
     joint: int,
-    row: tuple[tuple[int, Scalar], ...],
+    row: Row,
     convert: Converter,
     places: Places,
 ) -> Rotor:
@@ -278,7 +266,7 @@ def _rotor(
     return Rotor(joint, carrier, axis, convert(motor.axial), row)
 
 
-def joint_friction(model: RobotModel, link: Link) -> JointFriction:
+def joint_friction(model: RobotModel, link: Link) -> dict[str, Expression]:
     """The joint's own friction and, referred to it by the gear, that of an uncoupled motor; exact."""
     own = link.friction
     viscous, coulomb, asymmetry, offset = own.viscous, own.symmetric, own.asymmetry, own.offset
@@ -289,7 +277,7 @@ def joint_friction(model: RobotModel, link: Link) -> JointFriction:
         coulomb = coulomb + abs(k) * f.symmetric
         asymmetry = asymmetry + k * f.asymmetry
         offset = offset + k * f.offset
-    return JointFriction(viscous, coulomb, asymmetry, offset)
+    return {"viscous": viscous, "coulomb": coulomb, "asymmetry": asymmetry, "offset": offset}
 
 
 def has_motor_friction(model: RobotModel, link: Link) -> bool:
@@ -299,5 +287,5 @@ def has_motor_friction(model: RobotModel, link: Link) -> bool:
     return present and motor is not None and is_coupled(motor) and not motor.friction.is_zero
 
 
-def _converted(friction: JointFriction, convert: Converter) -> JointFriction:
-    return JointFriction(*(convert(x) for x in vars(friction).values()))
+def _converted(friction: dict[str, Expression], joint: int, convert: Converter) -> Surface:
+    return Surface(joint, ((joint, 1),), **{name: convert(x) for name, x in friction.items()})

@@ -32,11 +32,11 @@ PER_JOINT = (*INERTIAL, "Im", "Fv", "Fs")
 def extras(model: RobotModel) -> tuple[Extra, ...]:
     """The extra parameters this robot has, in the order of the vector."""
     frictions = [joint_friction(model, link) for link in model.moving]
-    found = [Extra("asymmetry", j) for j, f in enumerate(frictions) if not f.asymmetry.is_zero]
+    found = [Extra("asymmetry", j) for j, f in enumerate(frictions) if not f["asymmetry"].is_zero]
     for j, link in enumerate(model.moving):
         if has_motor_friction(model, link):
             found += [Extra("motor_viscous", j), Extra("motor_coulomb", j)]
-    found += [Extra("offset", j) for j, f in enumerate(frictions) if not f.offset.is_zero]
+    found += [Extra("offset", j) for j, f in enumerate(frictions) if not f["offset"].is_zero]
     return tuple(found)
 
 
@@ -48,9 +48,9 @@ def parameter_names(model: RobotModel) -> tuple[str, ...]:
 def parameter_vector(mechanism: Mechanism, further: Sequence[Extra]) -> list[Scalar]:
     """The parameters of a mechanism over its own scalar; `further` are the extras of its model."""
     Im = {rotor.joint: rotor.inertia for rotor in mechanism.rotors}
-    coupled = {f.joint: f for f in mechanism.motor_friction}
+    coupled = {f.joint: f for f in mechanism.coupled_friction}
     values: list[Scalar] = []
-    for j, (body, friction) in enumerate(zip(mechanism.bodies, mechanism.friction, strict=True)):
+    for j, (body, friction) in enumerate(zip(mechanism.bodies, mechanism.friction, strict=False)):
         i = body.inertia
         values += [i.mass, *i.moment, *i.tensor, Im.get(j, 0), friction.viscous, friction.coulomb]
     for extra in further:

@@ -74,7 +74,7 @@ class Basis:
         joints: Sequence[str] | None = None,
     ) -> Ring:
         check_joints(self.n)
-        coupled = self.exact.motor_friction
+        coupled = self.exact.coupled_friction
         ring = Ring(joints or self.joints, atoms | inverted, inverted, len(coupled), names)
         for i, friction in enumerate(coupled):
             speed = ring.zero

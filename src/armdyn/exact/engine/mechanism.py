@@ -20,7 +20,7 @@ def geometry_entries(exact: Mechanism) -> Iterator[Scalar]:
     for rotor in exact.rotors:
         yield from rotor.axis
         yield from (k for _, k in rotor.row)
-    for friction in exact.motor_friction:
+    for friction in exact.coupled_friction:
         yield from (k for _, k in friction.row)
     for row in (*exact.R_tip, exact.p_tip, exact.gravity):
         yield from row
@@ -68,8 +68,7 @@ def over_ring(
             for body in exact.bodies
         ),
         rotors=tuple(replace(r, axis=vec(r.axis), row=row(r.row)) for r in exact.rotors),
-        friction=exact.friction,
-        motor_friction=tuple(replace(f, row=row(f.row)) for f in exact.motor_friction),
+        friction=tuple(replace(f, row=row(f.row)) for f in exact.friction),
         gravity=vec(exact.gravity),
         tip=exact.tip,
         R_tip=mat(exact.R_tip),

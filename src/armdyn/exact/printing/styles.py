@@ -108,7 +108,7 @@ def variable_glyph(basis: Basis, joint: int, order: int = 0) -> Glyph:
 
 def motor_speed(basis: Basis, i: int) -> Glyph:
     """ϑ̇_m of the motor with coupled friction i."""
-    joint = basis.exact.motor_friction[i].joint + 1
+    joint = basis.exact.coupled_friction[i].joint + 1
     return Glyph("vartheta", (Glyph("m", (str(joint),)),), "dot")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from armdyn.dynamics import inertia_matrix, inverse_dynamics, jacobian, jacobian_dot, pose
+from armdyn.dynamics import friction_torques, inertia_matrix, inverse_dynamics, jacobian, jacobian_dot, pose
 from armdyn.dynamics.forward import solve
-from armdyn.expression.functions import sign
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.vector import Vector, add, cross, vector
 
@@ -66,15 +66,8 @@ def computed_torque(
     tau = inverse_dynamics(mechanism, q, qd, asked)
     if full is None or "target_velocity" not in given:
         return tau
-    target = given["target_velocity"]
-    for j, f in enumerate(full.friction):
-        s = sign(target[j])
-        tau[j] = tau[j] + f.coulomb * s + f.asymmetry * (s * s)
-    for m in full.motor_friction:
-        s = sign(dot([k for _, k in m.row], [target[j] for j, _ in m.row]))
-        for j, k in m.row:
-            tau[j] = tau[j] + k * m.coulomb * s
-    return tau
+    dry = replace(full, friction=tuple(f.dry for f in full.friction))
+    return [t + f for t, f in zip(tau, friction_torques(dry, given["target_velocity"]), strict=True)]
 
 
 def operational(

@@ -47,8 +47,8 @@ def integrate_fixed(
 ) -> Trace:
     """All arms (arms, n) over the grid."""
     mechanism = robot.mechanism
-    if any(m.coulomb for m in mechanism.motor_friction):
-        joint = next(m.joint for m in mechanism.motor_friction if m.coulomb)
+    if any(m.coulomb for m in mechanism.coupled_friction):
+        joint = next(m.joint for m in mechanism.coupled_friction if m.coulomb)
         raise SimulationError(
             f"method: the motor of {joint_name(robot, joint)} has dry friction and turns with several "
             "joints; 'rk4' cannot let it stick, 'adaptive' can"

@@ -23,7 +23,7 @@ from armdyn.dynamics.newton_euler import newton_euler
 from armdyn.expression.functions import sign
 from armdyn.kernels.loops.integrator import Integrator
 from armdyn.kernels.loops.integrator_layout import Layout, Programs, Watch
-from armdyn.model.mechanism import JointFriction, Mechanism
+from armdyn.model.mechanism import Mechanism
 from armdyn.program import Program, record
 from armdyn.simulation.control.laws import Given, Scalars, dot
 
@@ -56,20 +56,18 @@ def tau_as_given(q: Scalars, qd: Scalars, given: Given) -> Scalars:
 
 def dry_joints(mechanism: Mechanism) -> list[int]:
     """The joints at which dry friction differs with direction."""
-    return [j for j, f in enumerate(mechanism.friction) if f.coulomb]
+    return [f.joint for f in mechanism.friction if f.coulomb]
 
 
 def without_dry_friction(mechanism: Mechanism) -> Mechanism:
     """Viscous friction and offsets stay."""
-    friction = tuple(replace(f, coulomb=0, asymmetry=0) for f in mechanism.friction)
-    motors = tuple(replace(f, coulomb=0) for f in mechanism.motor_friction)
-    return replace(mechanism, friction=friction, motor_friction=motors)
+    return replace(mechanism, friction=tuple(f.smooth for f in mechanism.friction))
 
 
 def works_of(mechanism: Mechanism, drive: Drive) -> tuple[str, ...]:
     """The kinds of work there are."""
-    rubs = any(any(vars(f).values()) for f in mechanism.friction) or mechanism.motor_friction
-    there = {"torque": drive.law is not None, "wrench": drive.has_wrench, "friction": bool(rubs)}
+    rubs = any(f.viscous or f.offset or any(f.levels) for f in mechanism.friction)
+    there = {"torque": drive.law is not None, "wrench": drive.has_wrench, "friction": rubs}
     return tuple(name for name in WORKS if there[name])
 
 
@@ -124,8 +122,7 @@ def _smooth(
 def without_modes(mechanism: Mechanism) -> Mechanism:
     """Without the dry friction that modes stand for; a joint whose two levels are equal has an offset."""
     friction = tuple(
-        JointFriction(f.viscous, 0, 0, f.offset + (0 if f.coulomb else f.asymmetry))
-        for f in mechanism.friction
+        replace(f.smooth, offset=f.offset + (0 if f.coulomb else f.asymmetry)) for f in mechanism.friction
     )
     return replace(mechanism, friction=friction)
 
@@ -183,7 +180,7 @@ def _decide(mechanism: Mechanism, joints: Sequence[int]) -> Program:
     inverse of B is positive definite.
     """
     n, e = mechanism.n, len(joints)
-    levels = [(f.asymmetry + f.coulomb, f.asymmetry - f.coulomb) for f in mechanism.friction]
+    levels = [f.levels for f in mechanism.friction]
 
     def function(qd: Scalars, modes: Scalars, qdd: Scalars, held: Scalars, late: Scalars) -> Any:
         changed: Any = 0
