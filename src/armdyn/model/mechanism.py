@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from armdyn.expression import Expression
 from armdyn.model.inertia import Inertia, Tensor, tensor
@@ -22,6 +22,7 @@ from armdyn.model.robot_model import BASE, RobotModel
 from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, apply, vector
 
 FIXED_BASE = -1
+Map: TypeAlias = Callable[[Scalar], Scalar]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,19 @@ class Body:
     p_after: Vector
     inertia: Inertia
 
+    def map(self, geometry: Map, parameter: Map) -> Body:
+        before, p_before = _matrix(geometry, self.R_before), _vector(geometry, self.p_before)
+        axis = _vector(geometry, self.axis)
+        after, p_after = _matrix(geometry, self.R_after), _vector(geometry, self.p_after)
+        i = self.inertia
+        inertia = Inertia(
+            parameter(i.mass), _vector(parameter, i.moment), tensor(parameter(x) for x in i.tensor)
+        )
+        return Body(self.parent, self.joint, before, p_before, axis, after, p_after, inertia)
+
+
+Row: TypeAlias = tuple[tuple[int, Scalar], ...]  # (j, k_ij): θ_m = Σ k_ij q_j
+
 
 @dataclass(frozen=True)
 class Rotor:
@@ -46,7 +60,11 @@ class Rotor:
     carrier: int
     axis: Vector  # in the carrier's frame; zero in the reflected model
     inertia: Scalar
-    row: tuple[tuple[int, Scalar], ...]  # (j, k_ij): θ_m = Σ k_ij q_j
+    row: Row
+
+    def map(self, geometry: Map, parameter: Map) -> Rotor:
+        axis, inertia = _vector(geometry, self.axis), parameter(self.inertia)
+        return Rotor(self.joint, self.carrier, axis, inertia, _row(geometry, self.row))
 
 
 @dataclass(frozen=True)
@@ -54,9 +72,13 @@ class MotorFriction:
     """Motor-side friction of a motor with a coupled row: it cannot be referred to one joint."""
 
     joint: int
-    row: tuple[tuple[int, Scalar], ...]
+    row: Row
     viscous: Scalar
     coulomb: Scalar
+
+    def map(self, geometry: Map, parameter: Map) -> MotorFriction:
+        row = _row(geometry, self.row)
+        return MotorFriction(self.joint, row, parameter(self.viscous), parameter(self.coulomb))
 
 
 @dataclass(frozen=True)
@@ -67,6 +89,9 @@ class JointFriction:
     coulomb: Scalar = 0
     asymmetry: Scalar = 0
     offset: Scalar = 0
+
+    def map(self, f: Map) -> JointFriction:
+        return JointFriction(f(self.viscous), f(self.coulomb), f(self.asymmetry), f(self.offset))
 
 
 ExtraKind = Literal["asymmetry", "motor_viscous", "motor_coulomb", "offset"]
@@ -107,6 +132,51 @@ class Mechanism:
     def n(self) -> int:
         return len(self.bodies)
 
+    def map(self, geometry: Map, parameter: Map | None = None) -> Mechanism:
+        """The mechanism with every scalar x replaced by f(x), always in the same order.
+
+        `geometry` acts on frames, axes, transmission rows and gravity, `parameter` (the same by default) on
+        the dynamic parameters: inertias of bodies and rotors, friction. Indices and kinds of joints stay.
+        """
+        parameter = parameter or geometry
+        return Mechanism(
+            bodies=tuple(body.map(geometry, parameter) for body in self.bodies),
+            rotors=tuple(rotor.map(geometry, parameter) for rotor in self.rotors),
+            friction=tuple(friction.map(parameter) for friction in self.friction),
+            motor_friction=tuple(friction.map(geometry, parameter) for friction in self.motor_friction),
+            gravity=_vector(geometry, self.gravity),
+            tip=self.tip,
+            R_tip=_matrix(geometry, self.R_tip),
+            p_tip=_vector(geometry, self.p_tip),
+        )
+
+    def scalars(self, parameters: bool = True) -> list[Scalar]:
+        """Every scalar in the order of `map`; without parameters, those of the geometry only."""
+        found: list[Scalar] = []
+
+        def note(x: Scalar) -> Scalar:
+            found.append(x)
+            return x
+
+        self.map(note, note if parameters else unchanged)
+        return found
+
+
+def unchanged(x: Scalar) -> Scalar:
+    return x
+
+
+def _vector(f: Map, v: Vector) -> Vector:
+    return (f(v[0]), f(v[1]), f(v[2]))
+
+
+def _matrix(f: Map, M: Matrix) -> Matrix:
+    return (_vector(f, M[0]), _vector(f, M[1]), _vector(f, M[2]))
+
+
+def _row(f: Map, row: Row) -> Row:
+    return tuple((j, f(k)) for j, k in row)
+
 
 def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | None = None) -> Mechanism:
     """The mechanism of a model; `scalar` turns its exact numbers into the scalar wanted.
@@ -118,7 +188,7 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
     motors = [(link, link.motor) for link in model.moving if link.motor and model.rotors != "none"]
     inertias = _augmented(model, convert, places, [motor for _, motor in motors])
     joint_of = {link.name: i for i, link in enumerate(model.moving)}
-    rows = {link.name: _row(link, motor, joint_of, convert) for link, motor in motors}
+    rows = {link.name: _transmission(link, motor, joint_of, convert) for link, motor in motors}
     tip_body, T_tip = places[model.tip if tip is None else tip]
     if tip is None:
         T_tip = T_tip @ convert.transform(model.tool)
@@ -128,7 +198,7 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
             _rotor(model, motor, joint_of[link.name], rows[link.name], convert, places)
             for link, motor in motors
         ),
-        friction=tuple(_converted(joint_friction(model, link), convert) for link in model.moving),
+        friction=tuple(joint_friction(model, link).map(convert) for link in model.moving),
         motor_friction=tuple(
             MotorFriction(
                 joint_of[link.name],
@@ -257,9 +327,7 @@ def _body(link: Link, i: int, convert: Converter, places: Places, inertias: list
     )
 
 
-def _row(
-    link: Link, motor: Motor, joint_of: dict[str, int], convert: Converter
-) -> tuple[tuple[int, Scalar], ...]:
+def _transmission(link: Link, motor: Motor, joint_of: dict[str, int], convert: Converter) -> Row:
     entries = {joint_of[link.name]: motor.gear}
     entries.update({joint_of[name]: k for name, k in motor.coupling if not k.is_zero})
     return tuple((j, convert(k)) for j, k in sorted(entries.items()))
@@ -269,7 +337,7 @@ def _rotor(
     model: RobotModel,
     motor: Motor,
     joint: int,
-    row: tuple[tuple[int, Scalar], ...],
+    row: Row,
     convert: Converter,
     places: Places,
 ) -> Rotor:
@@ -297,7 +365,3 @@ def has_motor_friction(model: RobotModel, link: Link) -> bool:
     motor = link.motor
     present = motor is not None and model.rotors != "none"
     return present and motor is not None and is_coupled(motor) and not motor.friction.is_zero
-
-
-def _converted(friction: JointFriction, convert: Converter) -> JointFriction:
-    return JointFriction(*(convert(x) for x in vars(friction).values()))
