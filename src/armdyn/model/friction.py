@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from armdyn.expression.functions import sign
 from armdyn.model.vector import Scalar
 
+Map: TypeAlias = Callable[[Scalar], Scalar]
 Row: TypeAlias = tuple[tuple[int, Scalar], ...]  # (j, k_j): v = Σ k_j q̇_j
 
 # What a coefficient is multiplied with: a function of speed and direction. One row a term.
@@ -49,6 +50,12 @@ class Surface:
             total = total + getattr(self, name) * term(speed, s)
         return total
 
+    def map(self, geometry: Map, parameter: Map) -> Surface:
+        """With its row through `geometry` and its coefficients through `parameter`."""
+        return Surface(
+            self.joint, mapped(geometry, self.row), **{name: parameter(getattr(self, name)) for name in TERMS}
+        )
+
     @property
     def levels(self) -> tuple[Scalar, Scalar]:
         """Dry friction at positive and at negative speed."""
@@ -73,3 +80,7 @@ def along(row: Row, values: Sequence[Scalar]) -> Scalar:
     for j, k in row:
         total = total + k * values[j]
     return total
+
+
+def mapped(f: Map, row: Row) -> Row:
+    return tuple((j, f(k)) for j, k in row)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from armdyn.expression import Expression
-from armdyn.model.friction import Row, Surface
+from armdyn.model.friction import Map, Row, Surface, mapped
 from armdyn.model.inertia import Inertia, Tensor, tensor
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import BASE, RobotModel
@@ -38,6 +38,16 @@ class Body:
     p_after: Vector
     inertia: Inertia
 
+    def map(self, geometry: Map, parameter: Map) -> Body:
+        before, p_before = _matrix(geometry, self.R_before), _vector(geometry, self.p_before)
+        axis = _vector(geometry, self.axis)
+        after, p_after = _matrix(geometry, self.R_after), _vector(geometry, self.p_after)
+        i = self.inertia
+        inertia = Inertia(
+            parameter(i.mass), _vector(parameter, i.moment), tensor(parameter(x) for x in i.tensor)
+        )
+        return Body(self.parent, self.joint, before, p_before, axis, after, p_after, inertia)
+
 
 @dataclass(frozen=True)
 class Rotor:
@@ -48,6 +58,10 @@ class Rotor:
     axis: Vector  # in the carrier's frame; zero in the reflected model
     inertia: Scalar
     row: Row  # θ_m = Σ k_ij q_j (7.22)
+
+    def map(self, geometry: Map, parameter: Map) -> Rotor:
+        axis, inertia = _vector(geometry, self.axis), parameter(self.inertia)
+        return Rotor(self.joint, self.carrier, axis, inertia, mapped(geometry, self.row))
 
 
 ExtraKind = Literal["asymmetry", "motor_viscous", "motor_coulomb", "offset"]
@@ -92,6 +106,46 @@ class Mechanism:
         """The friction of motors that turn with several joints."""
         return self.friction[self.n :]
 
+    def map(self, geometry: Map, parameter: Map | None = None) -> Mechanism:
+        """The mechanism with every scalar x replaced by f(x), always in the same order.
+
+        `geometry` acts on frames, axes, transmission rows and gravity, `parameter` (the same by default) on
+        the dynamic parameters: inertias of bodies and rotors, friction. Indices and kinds of joints stay.
+        """
+        parameter = parameter or geometry
+        return Mechanism(
+            bodies=tuple(body.map(geometry, parameter) for body in self.bodies),
+            rotors=tuple(rotor.map(geometry, parameter) for rotor in self.rotors),
+            friction=tuple(surface.map(geometry, parameter) for surface in self.friction),
+            gravity=_vector(geometry, self.gravity),
+            tip=self.tip,
+            R_tip=_matrix(geometry, self.R_tip),
+            p_tip=_vector(geometry, self.p_tip),
+        )
+
+    def scalars(self, parameters: bool = True) -> list[Scalar]:
+        """Every scalar in the order of `map`; without parameters, those of the geometry only."""
+        found: list[Scalar] = []
+
+        def note(x: Scalar) -> Scalar:
+            found.append(x)
+            return x
+
+        self.map(note, note if parameters else unchanged)
+        return found
+
+
+def unchanged(x: Scalar) -> Scalar:
+    return x
+
+
+def _vector(f: Map, v: Vector) -> Vector:
+    return (f(v[0]), f(v[1]), f(v[2]))
+
+
+def _matrix(f: Map, M: Matrix) -> Matrix:
+    return (_vector(f, M[0]), _vector(f, M[1]), _vector(f, M[2]))
+
 
 def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | None = None) -> Mechanism:
     """The mechanism of a model; `scalar` turns its exact numbers into the scalar wanted.
@@ -103,7 +157,7 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
     motors = [(link, link.motor) for link in model.moving if link.motor and model.rotors != "none"]
     inertias = _augmented(model, convert, places, [motor for _, motor in motors])
     joint_of = {link.name: i for i, link in enumerate(model.moving)}
-    rows = {link.name: _row(link, motor, joint_of, convert) for link, motor in motors}
+    rows = {link.name: _transmission(link, motor, joint_of, convert) for link, motor in motors}
     tip_body, T_tip = places[model.tip if tip is None else tip]
     if tip is None:
         T_tip = T_tip @ convert.transform(model.tool)
@@ -247,7 +301,7 @@ def _body(link: Link, i: int, convert: Converter, places: Places, inertias: list
     )
 
 
-def _row(link: Link, motor: Motor, joint_of: dict[str, int], convert: Converter) -> Row:
+def _transmission(link: Link, motor: Motor, joint_of: dict[str, int], convert: Converter) -> Row:
     entries = {joint_of[link.name]: motor.gear}
     entries.update({joint_of[name]: k for name, k in motor.coupling if not k.is_zero})
     return tuple((j, convert(k)) for j, k in sorted(entries.items()))

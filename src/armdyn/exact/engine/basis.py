@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from armdyn.exact.engine.mechanism import atoms_of, geometry_entries, over_ring
+from armdyn.exact.engine.mechanism import atoms_of, over_ring
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.size import check_joints
 from armdyn.expression import ArmdynError, Atom, Expression, limited, parse
@@ -36,7 +36,7 @@ class Basis:
         self.parameter_names = parameter_names(model)
         self.parameters = [Expression.of(x) for x in parameter_vector(self.exact, self.extras)]
         self.joints = tuple(link.joint for link in model.moving)
-        self._geometry = atoms_of(geometry_entries(self.exact))
+        self._geometry = atoms_of(self.exact.scalars(parameters=False))
 
     @property
     def n(self) -> int:

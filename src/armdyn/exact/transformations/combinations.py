@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from armdyn.exact.engine.mechanism import geometry_entries
 from armdyn.expression import ArmdynError, Atom, Expression, parse
 from armdyn.model import edit
 from armdyn.model.mechanism import lower
@@ -29,7 +28,7 @@ def in_terms_of(model: RobotModel, combinations: Mapping[str, str]) -> RobotMode
             raise CombinationError(f"'{name}' is not a new name; the robot has {', '.join(known)}")
     geometry = {
         symbol
-        for x in geometry_entries(lower(model, lambda x: x))
+        for x in lower(model, lambda x: x).scalars(parameters=False)
         if isinstance(x, Expression)
         for symbol in x.symbols()
     }
