@@ -25,7 +25,7 @@ class Arm:
         self.eq: Equations = robot.equations()
         basis = self.eq.basis
         self.ring = basis.full
-        self.mechanism = over_ring(basis.exact, self.ring, basis.values, basis.extras)
+        self.mechanism = over_ring(basis.exact, self.ring, basis.values, basis.layout)
         self.q, self.qd, self.qdd = self.ring.joint_variables()
         self.frames = base_frames(self.mechanism, joint_frames(self.mechanism, self.q))
 

@@ -7,8 +7,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.model import Transform
-from armdyn.model.mechanism import with_parameters
-from armdyn.model.parameters import extras
+from armdyn.model.parameters import layout, mechanism_with
 from armdyn.program import evaluate
 from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS
 from arms import generators, robots
@@ -44,11 +43,11 @@ class Case:
             columns = [x[i].tolist() for x in inputs]
             given = dict(zip(self.optional, columns[len(row.inputs) :], strict=True))
             mechanism = self.robot.mechanism
-            further = extras(self.robot.model)
+            entries = layout(self.robot.model)
             if "parameters" in given:
-                mechanism = with_parameters(mechanism, given.pop("parameters"), further)
+                mechanism = mechanism_with(mechanism, given.pop("parameters"), entries)
             if self.function == "regressor":
-                given["further"] = further
+                given["layout"] = entries
             results.append(row.algorithm(mechanism, *columns[: len(row.inputs)], **given))
         return np.array(results, dtype=float)
 

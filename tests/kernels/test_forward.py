@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot, dynamics
-from armdyn.model.parameters import extras
+from armdyn.model.parameters import layout
 from armdyn.robot.functions import FUNCTIONS, Context, _recorded
 from arms import generators, law, quietly, robots, state
 from program.chains import chain
@@ -125,7 +125,7 @@ def test_where_it_is_not_the_inertia_is_factorised(motors):
 def recorded(robot, algorithm):
     row = replace(FUNCTIONS["forward_dynamics"], algorithm=algorithm)
     inputs = [(name, robot.n) for name in row.inputs]
-    return _recorded(row, inputs, Context("forward_dynamics", robot.mechanism, tuple(extras(robot.model))))
+    return _recorded(row, inputs, Context("forward_dynamics", robot.mechanism, layout(robot.model)))
 
 
 @pytest.mark.parametrize(

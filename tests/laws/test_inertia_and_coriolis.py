@@ -31,7 +31,7 @@ def test_inertia_three_ways_over_the_exact_ring(model):
     """The same, as identities, and equal to ∂²T/∂q̇∂q̇."""
     equations = Equations(model)
     basis = equations.basis
-    mechanism = over_ring(basis.exact, basis.full, basis.values, basis.extras)
+    mechanism = over_ring(basis.exact, basis.full, basis.values, basis.layout)
     q, _, _ = basis.full.joint_variables()
     for way in (
         dynamics.inertia_matrix,
@@ -84,7 +84,7 @@ def test_coriolis_recursion_over_the_exact_ring(model):
     """The recursion and Christoffel's symbols, as identities; Ḃ − 2C skew with the recursion's C."""
     equations = Equations(model)
     basis, n = equations.basis, model.n
-    mechanism = over_ring(basis.exact, basis.full, basis.values, basis.extras)
+    mechanism = over_ring(basis.exact, basis.full, basis.values, basis.layout)
     q, qd, _ = basis.full.joint_variables()
     C = [[basis.full.zero + x for x in row] for row in dynamics.coriolis_matrix(mechanism, q, qd)]
     for i in range(n):

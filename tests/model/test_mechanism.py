@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from armdyn import Robot, bundled_robots
 from armdyn.model.mechanism import unchanged
-from armdyn.model.parameters import extras, parameter_vector
+from armdyn.model.parameters import layout, parameter_vector
 from arms import robots
 
 INDICES = {"parent", "joint", "carrier", "tip"}
@@ -39,7 +39,10 @@ def test_every_scalar_is_met_once_in_the_order_of_the_fields(robot):
 @pytest.mark.parametrize("name", bundled_robots())
 def test_geometry_and_parameters_together_are_all(name):
     robot = Robot.load(name)
-    mechanism, further = robot.mechanism, extras(robot.model)
+    mechanism = robot.mechanism
     blank = mechanism.map(unchanged, lambda _: None)
     assert blank.scalars(parameters=False) == mechanism.scalars(parameters=False)
-    assert set(parameter_vector(blank, further)) <= {None, 0}  # 0: the rotor of a joint that has none
+    assert set(parameter_vector(blank, layout(robot.model))) <= {
+        None,
+        0,
+    }  # 0: the rotor of a joint that has none

@@ -15,8 +15,9 @@ from armdyn.description.reader import DescriptionError, Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
 from armdyn.model import PhysicsWarning, impossible_bodies
 from armdyn.model.arguments import plain
+from armdyn.model.friction import SINGLE, TERMS, Coulomb, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
-from armdyn.model.parts import Coulomb, Friction, Limits, Link, Motor, Transform
+from armdyn.model.parts import Limits, Link, Motor, Transform
 from armdyn.model.robot_model import BASE, RobotModel, naming_problems, symbol_name_problem
 from armdyn.model.vector import Vector, apply
 from armdyn.output import one_line
@@ -141,7 +142,7 @@ def _link(reader: Reader, name: str, parent: str, convention: str) -> Link:
             axis=axis,
             after=T_after,
             inertia=_inertia(reader),
-            friction=_friction(reader.sub("friction"), offset=True),
+            friction=_friction(reader.sub("friction")),
             limits=_limits(reader.sub("limits")),
             motor=_motor(reader.sub("motor"), parent, apply(T_before.R, axis)) if "motor" in reader else None,
         )
@@ -183,12 +184,9 @@ def _inertia(reader: Reader) -> Inertia:
     return Inertia.at_com(mass, com, entries)
 
 
-def _friction(reader: Reader, offset: bool) -> Friction:
-    friction = Friction(
-        viscous=reader.number("viscous", 0),
-        coulomb=_coulomb(reader),
-        offset=reader.number("offset", 0) if offset else ZERO,
-    )
+def _friction(reader: Reader, at_motor: bool = False) -> Friction:
+    single = [name for name in SINGLE if TERMS[name].at_motors or not at_motor]
+    friction = Friction(coulomb=_coulomb(reader), **{name: reader.number(name, 0) for name in single})
     reader.finish()
     return friction
 
@@ -231,7 +229,7 @@ def _motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:
         mass=reader.number("mass", 0),
         position=reader.vector("position", [0, 0, 0]),
         coupling=tuple((name, coupling.number(name)) for name in coupling.names()),
-        friction=_friction(reader.sub("friction"), offset=False),
+        friction=_friction(reader.sub("friction"), at_motor=True),
         torque_constant=reader.number("torque_constant", 1),
     )
     reader.asked.add("axis")

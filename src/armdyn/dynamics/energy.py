@@ -1,6 +1,6 @@
 """Kinetic and potential energy, and the energy regressors β_T, β_U of (7.76).
 
-Both are linear in the parameters of (7.77): per joint, ten of the augmented link and Im of its motor.
+Both are linear in the parameters of (7.77): those of the augmented links, and Im of the motors.
 """
 
 from __future__ import annotations
@@ -10,21 +10,29 @@ from collections.abc import Sequence
 from armdyn.dynamics.kinematics import joint_frames, velocities
 from armdyn.expression.functions import half
 from armdyn.model.friction import along
+from armdyn.model.inertia import ENTRIES
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
+from armdyn.model.parameters import Parameter, parameter_values, symbol
 from armdyn.model.vector import ZERO3, Scalar, Vector, apply_transposed, cross, dot
 
-PER_JOINT = 11  # m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz, Im
+_BODY = [symbol("body", entry) for entry in ENTRIES]
+_ROTOR = symbol("rotor", "inertia")
 
 
-def kinetic_regressor(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
-    """β_T: per joint the coefficients of its eleven parameters in T (7.70)."""
+def kinetic_regressor(
+    mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]
+) -> dict[Parameter, Scalar]:
+    """β_T: the coefficient of each parameter in T (7.70)."""
     joints = joint_frames(mechanism, q)
     w, v = velocities(mechanism, joints, qd)
-    beta = [[*_body_terms(w_i, v_i), 0] for w_i, v_i in zip(w, v, strict=True)]
-    for rotor in mechanism.rotors:
-        w_c = ZERO3 if rotor.carrier == FIXED_BASE else w[rotor.carrier]
-        speed = along(rotor.row, qd)
-        beta[rotor.joint][10] = speed * dot(rotor.axis, w_c) + half(speed * speed)
+    rotors = {rotor.joint: rotor for rotor in mechanism.rotors}
+    beta: dict[Parameter, Scalar] = {}
+    for j in range(mechanism.n):
+        beta |= {Parameter(name, j): b for name, b in zip(_BODY, _body_terms(w[j], v[j]), strict=True)}
+        if rotor := rotors.get(j):
+            w_c = ZERO3 if rotor.carrier == FIXED_BASE else w[rotor.carrier]
+            speed = along(rotor.row, qd)
+            beta[Parameter(_ROTOR, j)] = speed * dot(rotor.axis, w_c) + half(speed * speed)
     return beta
 
 
@@ -43,12 +51,12 @@ def _body_terms(w: Vector, v: Vector) -> list[Scalar]:
     ]
 
 
-def potential_regressor(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
-    """β_U: per joint the coefficients of its eleven parameters in U (7.75); zero at the base origin."""
+def potential_regressor(mechanism: Mechanism, q: Sequence[Scalar]) -> dict[Parameter, Scalar]:
+    """β_U: the coefficient of each mass and first moment in U (7.75); zero at the base origin."""
     g: list[Vector] = []  # gravity in body axes
     lift: list[Scalar] = []  # −g_0ᵀ p_i
-    beta: list[list[Scalar]] = []
-    for body, joint in zip(mechanism.bodies, joint_frames(mechanism, q), strict=True):
+    beta: dict[Parameter, Scalar] = {}
+    for j, (body, joint) in enumerate(zip(mechanism.bodies, joint_frames(mechanism, q), strict=True)):
         if body.parent == FIXED_BASE:
             g_p, lift_p = mechanism.gravity, 0
         else:
@@ -56,23 +64,16 @@ def potential_regressor(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[
         g_i = apply_transposed(joint.R, g_p)
         g.append(g_i)
         lift.append(lift_p - dot(g_p, body.p_before) - dot(g_i, joint.r))
-        beta.append([lift[-1], -g_i[0], -g_i[1], -g_i[2], 0, 0, 0, 0, 0, 0, 0])
+        terms = (lift[-1], -g_i[0], -g_i[1], -g_i[2])
+        beta |= {Parameter(name, j): b for name, b in zip(_BODY, terms, strict=False)}
     return beta
 
 
-def _parameters(mechanism: Mechanism) -> list[list[Scalar]]:
-    Im = {rotor.joint: rotor.inertia for rotor in mechanism.rotors}
-    return [
-        [body.inertia.mass, *body.inertia.moment, *body.inertia.tensor, Im.get(j, 0)]
-        for j, body in enumerate(mechanism.bodies)
-    ]
-
-
-def _total(beta: list[list[Scalar]], mechanism: Mechanism) -> Scalar:
+def _total(beta: dict[Parameter, Scalar], mechanism: Mechanism) -> Scalar:
+    values = parameter_values(mechanism)
     total: Scalar = 0
-    for row, values in zip(beta, _parameters(mechanism), strict=True):
-        for b, value in zip(row, values, strict=True):
-            total = total + b * value
+    for parameter, b in beta.items():
+        total = total + b * values[parameter]
     return total
 
 

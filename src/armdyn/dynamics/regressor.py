@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from armdyn.dynamics.kinematics import JointFrame, ancestors
-from armdyn.dynamics.newton_euler import newton_euler, point_acceleration
+from armdyn.dynamics.kinematics import ancestors
+from armdyn.dynamics.newton_euler import NewtonEuler, newton_euler, point_acceleration
 from armdyn.expression.functions import sign
-from armdyn.model.friction import TERMS, along
-from armdyn.model.inertia import tensor_matrix
-from armdyn.model.mechanism import FIXED_BASE, Extra, Mechanism
+from armdyn.model.friction import TERMS, Surface, along
+from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, tensor, tensor_matrix
+from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor
+from armdyn.model.parameters import Parameter
 from armdyn.model.vector import IDENTITY, ZERO3, Scalar, Vector, add, apply, cross, dot, scale
 
-PER_JOINT = 13
-_UNIT_TENSORS = [
-    tensor_matrix(row)
-    for row in (
-        (1, 0, 0, 0, 0, 0),
-        (0, 1, 0, 0, 0, 0),
-        (0, 0, 1, 0, 0, 0),
-        (0, 0, 0, 1, 0, 0),
-        (0, 0, 0, 0, 1, 0),
-        (0, 0, 0, 0, 0, 1),
-    )
-]
+Column = Iterator[tuple[int, Scalar]]  # (i, y): joint i feels y; a joint may come more than once
+_UNIT_TENSORS = [tensor_matrix(tensor(int(k == key) for k in TENSOR_KEYS)) for key in TENSOR_KEYS]
 
 
 def regressor(
@@ -31,67 +22,74 @@ def regressor(
     q: Sequence[Scalar],
     qd: Sequence[Scalar],
     qdd: Sequence[Scalar],
-    further: Sequence[Extra] = (),
+    layout: Sequence[Parameter],
 ) -> list[list[Scalar]]:
-    """Y, n×p: 13 columns a joint (ten of the augmented link, Im, Fv, Fs), then one per extra parameter."""
-    n = mechanism.n
-    Y: list[list[Scalar]] = [[0] * (PER_JOINT * n + len(further)) for _ in range(n)]
+    """Y, n×p: a column for each parameter of the layout, the torques where it is 1 and the others 0."""
     motion = newton_euler(mechanism, q, qd, qdd, friction=False)
-    for j in range(n):
-        for k, (f, m) in enumerate(_unit_wrenches(motion.w[j], motion.dw[j], motion.a[j])):
-            _spread(mechanism, motion.joints, j, f, m, Y, PER_JOINT * j + k)
-        Y[j][PER_JOINT * j + 11] = qd[j]
-        Y[j][PER_JOINT * j + 12] = sign(qd[j])
-    for rotor in mechanism.rotors:
-        column = PER_JOINT * rotor.joint + 10
-        speed, acceleration = along(rotor.row, qd), along(rotor.row, qdd)
-        w_c, dw_c = (
-            (ZERO3, ZERO3)
-            if rotor.carrier == FIXED_BASE
-            else (motion.w[rotor.carrier], motion.dw[rotor.carrier])
-        )
-        rate = add(scale(acceleration, rotor.axis), scale(speed, cross(w_c, rotor.axis)))
-        _spread(mechanism, motion.joints, rotor.carrier, ZERO3, rate, Y, column)
-        for j, k_j in rotor.row:
-            Y[j][column] = Y[j][column] + k_j * (acceleration + dot(rotor.axis, dw_c))
-    for i, extra in enumerate(further):
-        _extra_column(mechanism, extra, qd, Y, PER_JOINT * n + i)
+    wrenches = [
+        dict(zip(ENTRIES, _unit_wrenches(*of_body), strict=True))
+        for of_body in zip(motion.w, motion.dw, motion.a, strict=True)
+    ]
+    rotors = {rotor.joint: rotor for rotor in mechanism.rotors}
+    coupled = {surface.joint: surface for surface in mechanism.coupled_friction}
+
+    def column(parameter: Parameter) -> Column:
+        joint, entry = parameter.joint, parameter.kind.entry
+        match parameter.kind.part:
+            case "body":
+                return _felt(mechanism, motion, joint, *wrenches[joint][entry])
+            case "rotor":
+                return _of_rotor(mechanism, motion, rotors.get(joint), qd, qdd)
+            case "joint":
+                return _of_friction(mechanism.friction[joint], entry, qd)
+            case "motor":
+                return _of_friction(coupled[joint], entry, qd)
+
+    Y: list[list[Scalar]] = [[0] * len(layout) for _ in range(mechanism.n)]
+    for p, parameter in enumerate(layout):
+        for i, y in column(parameter):
+            Y[i][p] = Y[i][p] + y
     return Y
 
 
 def _unit_wrenches(w: Vector, dw: Vector, a: Vector) -> list[tuple[Vector, Vector]]:
-    """Force and moment about the origin of a body with one of its ten parameters 1 and the others 0."""
+    """Force and moment about the origin of a body with one of its parameters 1 and the others 0."""
     wrenches = [(a, ZERO3)]
     wrenches += [(point_acceleration(w, dw, e), cross(e, a)) for e in IDENTITY]
     wrenches += [(ZERO3, add(apply(U, dw), cross(w, apply(U, w)))) for U in _UNIT_TENSORS]
     return wrenches
 
 
-def _spread(
-    mechanism: Mechanism,
-    joints: Sequence[JointFrame],
-    body: int,
-    f: Vector,
-    m: Vector,
-    Y: list[list[Scalar]],
-    column: int,
-) -> None:
-    """Carry a wrench about a body's origin to the base, noting what each joint feels."""
+def _felt(mechanism: Mechanism, motion: NewtonEuler, body: int, f: Vector, m: Vector) -> Column:
+    """What each joint feels of a wrench about a body's origin, from the body to the base."""
     for i in ancestors(mechanism, body):
-        joint = joints[i]
+        joint = motion.joints[i]
         mu = add(m, cross(joint.r, f))
-        felt = dot(joint.z, mu if mechanism.bodies[i].joint == "revolute" else f)
-        Y[i][column] = Y[i][column] + felt
+        yield i, dot(joint.z, mu if mechanism.bodies[i].joint == "revolute" else f)
         f = apply(joint.R, f)
         m = add(apply(joint.R, mu), cross(mechanism.bodies[i].p_before, f))
 
 
-def _extra_column(
-    mechanism: Mechanism, extra: Extra, qd: Sequence[Scalar], Y: list[list[Scalar]], column: int
-) -> None:
-    surface = mechanism.friction[extra.joint]
-    if extra.kind.startswith("motor_"):
-        surface = next(f for f in mechanism.coupled_friction if f.joint == extra.joint)
+def _of_rotor(
+    mechanism: Mechanism,
+    motion: NewtonEuler,
+    rotor: Rotor | None,
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+) -> Column:
+    """A rotor with inertia 1: its momentum's rate on its carrier, its torque on the joints of its row."""
+    if rotor is None:
+        return
+    on_base = rotor.carrier == FIXED_BASE
+    w, dw = (ZERO3, ZERO3) if on_base else (motion.w[rotor.carrier], motion.dw[rotor.carrier])
+    speed, acceleration = along(rotor.row, qd), along(rotor.row, qdd)
+    rate = add(scale(acceleration, rotor.axis), scale(speed, cross(w, rotor.axis)))
+    yield from _felt(mechanism, motion, rotor.carrier, ZERO3, rate)
+    for j, k in rotor.row:
+        yield j, k * (acceleration + dot(rotor.axis, dw))
+
+
+def _of_friction(surface: Surface, term: str, qd: Sequence[Scalar]) -> Column:
     speed = surface.speed(qd)
     for j, k in surface.row:
-        Y[j][column] = k * TERMS[extra.kind.removeprefix("motor_")](speed, sign(speed))
+        yield j, k * TERMS[term].of(speed, sign(speed))

@@ -2,6 +2,7 @@
 
 from armdyn.model.bodies import impossible_bodies, impossible_inertia
 from armdyn.model.errors import ModelError, PhysicsWarning
+from armdyn.model.friction import Friction
 from armdyn.model.inertia import (
     Inertia,
     box,
@@ -13,7 +14,7 @@ from armdyn.model.inertia import (
     steiner,
 )
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Rotor, lower
-from armdyn.model.parts import Friction, Limits, Link, Motor, Transform
+from armdyn.model.parts import Limits, Link, Motor, Transform
 from armdyn.model.robot_model import BASE, RobotModel
 
 __all__ = [

@@ -15,6 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from armdyn.expression import Expression, ExpressionError
+from armdyn.model.friction import SINGLE, TERMS
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Link
 from armdyn.model.robot_model import RobotModel, quoted
@@ -205,13 +206,16 @@ def _listed(moments: np.ndarray) -> str:
 
 def _negative_entries(model: RobotModel, link: Link) -> Iterator[str]:
     """Masses and inertias of the motor, and friction that drives instead of braking."""
-    entries = [("friction.viscous", link.friction.viscous)]
-    pairs = [("friction.coulomb", link.friction.coulomb)]
+    frictions = [("friction", link.friction)]
+    entries: list[tuple[str, Expression]] = []
     if link.motor is not None:
         motor = link.motor
-        pairs.append(("motor.friction.coulomb", motor.friction.coulomb))
+        frictions.append(("motor.friction", motor.friction))
         entries += [("motor.mass", motor.mass), ("motor.inertia", motor.axial)]
-        entries += [("motor.inertia", motor.transverse), ("motor.friction.viscous", motor.friction.viscous)]
+        entries += [("motor.inertia", motor.transverse)]
+    pairs = [(f"{key}.coulomb", friction.coulomb) for key, friction in frictions]
+    braking = [name for name in SINGLE if TERMS[name].brakes]
+    entries += [(f"{key}.{name}", getattr(friction, name)) for key, friction in frictions for name in braking]
     for key, pair in pairs:
         forward, backward = (model.value(x) for x in pair)
         if (forward or 0) < 0 or (backward or 0) > 0:

@@ -9,8 +9,10 @@ from typing import Any, Literal, cast
 from armdyn.expression import Expression, shown
 from armdyn.model.arguments import number, table, three
 from armdyn.model.errors import ModelError
+from armdyn.model.friction import SINGLE, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
-from armdyn.model.parts import Friction, Link, Motor, Transform
+from armdyn.model.parameters import symbol
+from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import BASE, RobotModel, listed
 from armdyn.model.vector import Scalar, Vector, vector
 
@@ -121,12 +123,13 @@ class _Naming:
 
     def friction(self, f: Friction, suffix: str) -> Friction:
         forward, backward = f.coulomb
-        if f.asymmetry.is_zero:
-            coulomb = self(forward, f"Fs{suffix}")
+        if f.coefficients["asymmetry"].is_zero:
+            coulomb = self(forward, f"{symbol('joint', 'coulomb')}{suffix}")
             pair = (coulomb, -coulomb)
         else:
             pair = (self(forward, f"Fp{suffix}"), self(backward, f"Fn{suffix}"))
-        return Friction(self(f.viscous, f"Fv{suffix}"), pair, self(f.offset, f"F0{suffix}"))
+        single = {name: self(getattr(f, name), f"{symbol('joint', name)}{suffix}") for name in SINGLE}
+        return Friction(coulomb=pair, **single)
 
     def motor(self, motor: Motor, i: int) -> Motor:
         return replace(

@@ -1,30 +1,44 @@
-"""Friction, over any scalar: what acts on a surface (a joint, or a motor that turns with several joints).
+"""Friction: its terms, once, for the description, the dynamics, the parameter vector and what is above.
 
-The speed of a surface is v = Σ k_j q̇_j along its row. Its friction is a sum of terms, each a coefficient
-times a function of the speed and of the direction of sliding s (1, −1, or 0 at rest); joint j feels k_j times
-it.
+Friction acts on a surface: a joint, or a motor that turns with several joints. The speed of a surface is
+v = Σ k_j q̇_j along its row. Its friction is a sum of terms, each a coefficient times a function of the speed
+and of the direction of sliding s (1, −1, or 0 at rest); joint j feels k_j times it.
+
+A further term is a row of `TERMS`, a field of `Surface` and of `Friction`, and a row of the parameter table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeAlias
 
+from armdyn.expression import ZERO, Expression
 from armdyn.expression.functions import sign
 from armdyn.model.vector import Scalar
 
+Coulomb: TypeAlias = tuple[Expression, Expression]
 Map: TypeAlias = Callable[[Scalar], Scalar]
 Row: TypeAlias = tuple[tuple[int, Scalar], ...]  # (j, k_j): v = Σ k_j q̇_j
 
-# What a coefficient is multiplied with: a function of speed and direction. One row a term.
-TERMS: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "viscous": lambda speed, direction: speed,
-    "coulomb": lambda speed, direction: direction,
-    "asymmetry": lambda speed, direction: direction * direction,
-    "offset": lambda speed, direction: 1,
+
+@dataclass(frozen=True)
+class Term:
+    """What a coefficient of friction is multiplied with, and where it may stand."""
+
+    of: Callable[[Scalar, Scalar], Scalar]  # a function of speed and direction: the regressor's column
+    referred: Callable[[Expression], Expression]  # a motor's coefficient, by its gear k, at the joint
+    dry: bool = False  # depends on the direction alone, so that it holds a joint at rest
+    brakes: bool = True  # whether a negative coefficient would drive the joint
+    at_motors: bool = True  # whether the robot file takes it for motors, too
+
+
+TERMS: dict[str, Term] = {
+    "viscous": Term(lambda speed, direction: speed, lambda k: k * k),
+    "coulomb": Term(lambda speed, direction: direction, abs, dry=True),
+    "asymmetry": Term(lambda speed, direction: direction * direction, lambda k: k, dry=True, brakes=False),
+    "offset": Term(lambda speed, direction: 1, lambda k: k, brakes=False, at_motors=False),
 }
-DRY = ("coulomb", "asymmetry")  # the terms that depend on the direction alone: they stick at rest
 
 
 @dataclass(frozen=True)
@@ -47,14 +61,18 @@ class Surface:
         s = sign(speed) if direction is None else direction
         total: Scalar = 0
         for name, term in TERMS.items():
-            total = total + getattr(self, name) * term(speed, s)
+            total = total + getattr(self, name) * term.of(speed, s)
         return total
+
+    @property
+    def coefficients(self) -> dict[str, Scalar]:
+        """By term."""
+        return {name: getattr(self, name) for name in TERMS}
 
     def map(self, geometry: Map, parameter: Map) -> Surface:
         """With its row through `geometry` and its coefficients through `parameter`."""
-        return Surface(
-            self.joint, mapped(geometry, self.row), **{name: parameter(getattr(self, name)) for name in TERMS}
-        )
+        row = mapped(geometry, self.row)
+        return Surface(self.joint, row, **{name: parameter(x) for name, x in self.coefficients.items()})
 
     @property
     def levels(self) -> tuple[Scalar, Scalar]:
@@ -64,14 +82,57 @@ class Surface:
     @property
     def smooth(self) -> Surface:
         """Without dry friction."""
-        without: dict[str, Any] = dict.fromkeys(DRY, 0)
-        return replace(self, **without)
+        return self._without(dry=True)
 
     @property
     def dry(self) -> Surface:
         """Dry friction alone."""
-        without: dict[str, Any] = {name: 0 for name in TERMS if name not in DRY}
-        return replace(self, **without)
+        return self._without(dry=False)
+
+    def _without(self, dry: bool) -> Surface:
+        gone: dict[str, Any] = {name: 0 for name, term in TERMS.items() if term.dry is dry}
+        return replace(self, **gone)
+
+
+@dataclass(frozen=True)
+class Friction:
+    """Friction as a description gives it, exact, of a joint or at a motor's shaft.
+
+    The backward Coulomb value is the torque at negative speed, so it is negative as a rule.
+    """
+
+    viscous: Expression = ZERO  # N m s/rad or N s/m
+    coulomb: Coulomb = (ZERO, ZERO)  # forward, backward [N m or N]
+    offset: Expression = ZERO  # N m or N
+
+    @staticmethod
+    def of(coefficients: Mapping[str, Scalar]) -> Friction:
+        """With these coefficients, by term; those left out are zero."""
+        found = {name: Expression.of(x) for name, x in coefficients.items()}
+        s, a = found.pop("coulomb", ZERO), found.pop("asymmetry", ZERO)
+        return Friction(coulomb=(a + s, a - s), **found)
+
+    @property
+    def coefficients(self) -> dict[str, Expression]:
+        """By term: of the Coulomb values, half their difference and half their sum."""
+        forward, backward = self.coulomb
+        levels = {"coulomb": (forward - backward) / 2, "asymmetry": (forward + backward) / 2}
+        return {name: levels[name] if name in levels else getattr(self, name) for name in TERMS}
+
+    @property
+    def entries(self) -> dict[str, Expression]:
+        """The numbers as given, in their order, the two Coulomb values apart."""
+        forward, backward = self.coulomb
+        pair = {"coulomb+": forward, "coulomb-": backward}
+        return {"viscous": self.viscous, **pair} | {name: getattr(self, name) for name in SINGLE}
+
+    @property
+    def is_zero(self) -> bool:
+        return all(x.is_zero for x in self.entries.values())
+
+
+NO_FRICTION = Friction()
+SINGLE = tuple(field.name for field in fields(Friction) if field.name != "coulomb")  # given by one number
 
 
 def along(row: Row, values: Sequence[Scalar]) -> Scalar:

@@ -22,6 +22,7 @@ from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, add, dot, multipl
 Tensor: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
 Number: TypeAlias = Expression | int | float | Fraction | str
 TENSOR_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
+ENTRIES = ("m", "mx", "my", "mz", *(f"I{key}" for key in TENSOR_KEYS))  # of a body, (7.77)
 ZERO6: Tensor = (0, 0, 0, 0, 0, 0)
 
 
@@ -65,6 +66,17 @@ class Inertia:
     def at_com(mass: Scalar, com: Vector, tensor: Tensor) -> Inertia:
         """From the centre of mass and the tensor about it, both in the axes of the frame (7.71)–(7.73)."""
         return Inertia(mass, scale(mass, com), _plus(tensor, steiner(mass, com)))
+
+    @staticmethod
+    def of(entries: Sequence[Scalar]) -> Inertia:
+        """From its numbers in the order of `ENTRIES`."""
+        m, x, y, z, *moments = entries
+        return Inertia(m, (x, y, z), tensor(moments))
+
+    @property
+    def entries(self) -> tuple[Scalar, ...]:
+        """Its numbers in the order of `ENTRIES`."""
+        return (self.mass, *self.moment, *self.tensor)
 
     def __add__(self, other: Inertia) -> Inertia:
         return Inertia(

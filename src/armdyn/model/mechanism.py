@@ -11,13 +11,13 @@ its transmission row. The three rotor models differ here and nowhere else:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 from armdyn.expression import Expression
-from armdyn.model.friction import Map, Row, Surface, mapped
-from armdyn.model.inertia import Inertia, Tensor, tensor
+from armdyn.model.friction import TERMS, Map, Row, Surface, mapped
+from armdyn.model.inertia import ZERO6, Inertia, Tensor
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import BASE, RobotModel
 from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, apply, vector
@@ -42,10 +42,7 @@ class Body:
         before, p_before = _matrix(geometry, self.R_before), _vector(geometry, self.p_before)
         axis = _vector(geometry, self.axis)
         after, p_after = _matrix(geometry, self.R_after), _vector(geometry, self.p_after)
-        i = self.inertia
-        inertia = Inertia(
-            parameter(i.mass), _vector(parameter, i.moment), tensor(parameter(x) for x in i.tensor)
-        )
+        inertia = Inertia.of([parameter(x) for x in self.inertia.entries])
         return Body(self.parent, self.joint, before, p_before, axis, after, p_after, inertia)
 
 
@@ -62,27 +59,6 @@ class Rotor:
     def map(self, geometry: Map, parameter: Map) -> Rotor:
         axis, inertia = _vector(geometry, self.axis), parameter(self.inertia)
         return Rotor(self.joint, self.carrier, axis, inertia, mapped(geometry, self.row))
-
-
-ExtraKind = Literal["asymmetry", "motor_viscous", "motor_coulomb", "offset"]
-_EXTRA_NAMES: dict[ExtraKind, str] = {
-    "asymmetry": "Fa",
-    "motor_viscous": "Fvm",
-    "motor_coulomb": "Fsm",
-    "offset": "F0",
-}
-
-
-@dataclass(frozen=True)
-class Extra:
-    """A parameter beyond the 13 of a joint: its kind and the joint (or the joint of the motor)."""
-
-    kind: ExtraKind
-    joint: int
-
-    @property
-    def name(self) -> str:
-        return f"{_EXTRA_NAMES[self.kind]}{self.joint + 1}"
 
 
 @dataclass(frozen=True)
@@ -158,6 +134,12 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
     inertias = _augmented(model, convert, places, [motor for _, motor in motors])
     joint_of = {link.name: i for i, link in enumerate(model.moving)}
     rows = {link.name: _transmission(link, motor, joint_of, convert) for link, motor in motors}
+    surfaces = [Surface(j, ((j, 1),), **joint_friction(model, link)) for j, link in enumerate(model.moving)]
+    surfaces += [
+        Surface(joint_of[link.name], rows[link.name], **motor.friction.coefficients)
+        for link, motor in motors
+        if has_motor_friction(model, link)
+    ]
     tip_body, T_tip = places[model.tip if tip is None else tip]
     if tip is None:
         T_tip = T_tip @ convert.transform(model.tool)
@@ -167,60 +149,12 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
             _rotor(model, motor, joint_of[link.name], rows[link.name], convert, places)
             for link, motor in motors
         ),
-        friction=(
-            *(_converted(joint_friction(model, link), j, convert) for j, link in enumerate(model.moving)),
-            *(
-                Surface(
-                    joint_of[link.name],
-                    rows[link.name],
-                    convert(motor.friction.viscous),
-                    convert(motor.friction.symmetric),
-                )
-                for link, motor in motors
-                if has_motor_friction(model, link)
-            ),
-        ),
+        friction=tuple(surface.map(unchanged, convert) for surface in surfaces),
         gravity=convert.vector(model.gravity),
         tip=tip_body,
         R_tip=T_tip.R,
         p_tip=T_tip.p,
     )
-
-
-def with_parameters(
-    mechanism: Mechanism, parameters: Sequence[Scalar], further: Sequence[Extra]
-) -> Mechanism:
-    """The mechanism with other dynamic parameters: 13 per joint, then the extras, in any scalar."""
-    n = mechanism.n
-    extra = {(e.kind, e.joint): x for e, x in zip(further, parameters[13 * n :], strict=True)}
-    return replace(
-        mechanism,
-        bodies=tuple(
-            replace(body, inertia=_inertia(parameters[13 * j : 13 * j + 10]))
-            for j, body in enumerate(mechanism.bodies)
-        ),
-        rotors=tuple(replace(rotor, inertia=parameters[13 * rotor.joint + 10]) for rotor in mechanism.rotors),
-        friction=(
-            *(
-                replace(
-                    mechanism.friction[j],
-                    viscous=parameters[13 * j + 11],
-                    coulomb=parameters[13 * j + 12],
-                    asymmetry=extra.get(("asymmetry", j), 0),
-                    offset=extra.get(("offset", j), 0),
-                )
-                for j in range(n)
-            ),
-            *(
-                replace(f, viscous=extra["motor_viscous", f.joint], coulomb=extra["motor_coulomb", f.joint])
-                for f in mechanism.coupled_friction
-            ),
-        ),
-    )
-
-
-def _inertia(values: Sequence[Scalar]) -> Inertia:
-    return Inertia(values[0], (values[1], values[2], values[3]), tensor(values[4:10]))
 
 
 def is_coupled(motor: Motor) -> bool:
@@ -246,7 +180,7 @@ class Converter:
         return Transform(vector(self.vector(row) for row in T.R), self.vector(T.p))
 
     def inertia(self, i: Inertia) -> Inertia:
-        return Inertia(self(i.mass), self.vector(i.moment), tensor(self(x) for x in i.tensor))
+        return Inertia.of([self(x) for x in i.entries])
 
 
 Places = dict[str, tuple[int, Transform]]
@@ -288,7 +222,7 @@ def locked_rotor(motor: Motor, with_tensor: bool) -> Inertia:
     x, y, z = motor.axis
     t, d = motor.transverse, motor.axial - motor.transverse
     tensor: Tensor = (t + d * x * x, d * x * y, d * x * z, t + d * y * y, d * y * z, t + d * z * z)
-    return Inertia.at_com(motor.mass, motor.position, tensor if with_tensor else (0, 0, 0, 0, 0, 0))
+    return Inertia.at_com(motor.mass, motor.position, tensor if with_tensor else ZERO6)
 
 
 def _body(link: Link, i: int, convert: Converter, places: Places, inertias: list[Inertia]) -> Body:
@@ -321,17 +255,13 @@ def _rotor(
 
 
 def joint_friction(model: RobotModel, link: Link) -> dict[str, Expression]:
-    """The joint's own friction and, referred to it by the gear, that of an uncoupled motor; exact."""
-    own = link.friction
-    viscous, coulomb, asymmetry, offset = own.viscous, own.symmetric, own.asymmetry, own.offset
+    """By term, exact: the joint's own friction and, referred to it by the gear, an uncoupled motor's."""
+    own = link.friction.coefficients
     motor = link.motor
-    if motor is not None and model.rotors != "none" and not is_coupled(motor):
-        k, f = motor.gear, motor.friction
-        viscous = viscous + k * k * f.viscous
-        coulomb = coulomb + abs(k) * f.symmetric
-        asymmetry = asymmetry + k * f.asymmetry
-        offset = offset + k * f.offset
-    return {"viscous": viscous, "coulomb": coulomb, "asymmetry": asymmetry, "offset": offset}
+    if motor is None or model.rotors == "none" or is_coupled(motor):
+        return own
+    at_motor = motor.friction.coefficients
+    return {name: own[name] + term.referred(motor.gear) * at_motor[name] for name, term in TERMS.items()}
 
 
 def has_motor_friction(model: RobotModel, link: Link) -> bool:
@@ -339,7 +269,3 @@ def has_motor_friction(model: RobotModel, link: Link) -> bool:
     motor = link.motor
     present = motor is not None and model.rotors != "none"
     return present and motor is not None and is_coupled(motor) and not motor.friction.is_zero
-
-
-def _converted(friction: dict[str, Expression], joint: int, convert: Converter) -> Surface:
-    return Surface(joint, ((joint, 1),), **{name: convert(x) for name, x in friction.items()})

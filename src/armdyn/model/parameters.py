@@ -1,64 +1,158 @@
-"""The parameter vector: from a robot, and a robot from it.
+"""The parameter vector: its table, and how it is read from and written to mechanisms and models.
 
-Per moving joint, in the order of (7.77): m, m·x, m·y, m·z, Ixx, Ixy, Ixz, Iyy, Iyz, Izz of the augmented link
-about its frame's origin, Im of the motor that drives the joint, Fv, Fs. Then, where the robot has them:
-Coulomb asymmetry per joint, motor-side viscous and Coulomb friction of motors with a coupled row, offsets.
+`TABLE` has one row for each kind of parameter: its symbol, what has it and which number of that it is. The
+names are promises to users: a symbol and the number of the joint, counted from one. A block's parameters
+stand together, joint by joint. First, for every joint, those of (7.77) with Fv and Fs: the augmented link
+about its frame's origin, the rotor of the motor that drives the joint, friction. Then, where the robot has
+them: Coulomb asymmetry of joints, friction of motors that turn with several joints, offsets.
+
+A further parameter is a row here and its term: a friction's in `model/friction.py`, any other's column in
+`dynamics/regressor.py` (and `dynamics/energy.py` if it stores energy).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, TypeAlias
 
-from armdyn.expression import ZERO, Expression
+from armdyn.expression import Expression
 from armdyn.model.errors import ModelError
-from armdyn.model.inertia import Inertia, tensor
-from armdyn.model.mechanism import (
-    Extra,
-    ExtraKind,
-    Mechanism,
-    has_motor_friction,
-    joint_friction,
-    lower,
-)
-from armdyn.model.parts import Friction, Link
+from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Surface
+from armdyn.model.inertia import ENTRIES, Inertia
+from armdyn.model.mechanism import Mechanism, has_motor_friction, joint_friction, lower
+from armdyn.model.parts import Link
 from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import Scalar
 
-INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
-PER_JOINT = (*INERTIAL, "Im", "Fv", "Fs")
+Part: TypeAlias = Literal["body", "rotor", "joint", "motor"]
 
 
-def extras(model: RobotModel) -> tuple[Extra, ...]:
-    """The extra parameters this robot has, in the order of the vector."""
+@dataclass(frozen=True)
+class Kind:
+    """A row of the table."""
+
+    symbol: str  # m of m1
+    part: Part  # the augmented link; the joint's rotor; friction of the joint, or of its coupled motor
+    entry: str  # an entry of `Inertia`, the rotor's inertia, or a term of friction
+
+
+TABLE: tuple[tuple[Kind, ...], ...] = (
+    (
+        *(Kind(entry, "body", entry) for entry in ENTRIES),
+        Kind("Im", "rotor", "inertia"),
+        Kind("Fv", "joint", "viscous"),
+        Kind("Fs", "joint", "coulomb"),
+    ),
+    (Kind("Fa", "joint", "asymmetry"),),
+    (Kind("Fvm", "motor", "viscous"), Kind("Fsm", "motor", "coulomb")),
+    (Kind("F0", "joint", "offset"),),
+)
+KINDS = {kind.symbol: kind for block in TABLE for kind in block}
+_SYMBOLS = {(kind.part, kind.entry): kind.symbol for kind in KINDS.values()}
+
+
+class Parameter(NamedTuple):
+    """An entry of the vector: a kind of parameter, by its symbol, and a joint, counted from zero."""
+
+    symbol: str
+    joint: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.symbol}{self.joint + 1}"
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS[self.symbol]
+
+
+Layout: TypeAlias = tuple[Parameter, ...]
+
+
+def symbol(part: Part, entry: str) -> str:
+    """What the parameter is called that is this number of a part."""
+    return _SYMBOLS[part, entry]
+
+
+# ---- what a robot has --------------------------------------------------------------------------------------
+
+
+def layout(model: RobotModel) -> Layout:
+    """The parameters of a robot, in the order of the vector."""
+    always, *others = TABLE
     frictions = [joint_friction(model, link) for link in model.moving]
-    found = [Extra("asymmetry", j) for j, f in enumerate(frictions) if not f["asymmetry"].is_zero]
-    for j, link in enumerate(model.moving):
-        if has_motor_friction(model, link):
-            found += [Extra("motor_viscous", j), Extra("motor_coulomb", j)]
-    found += [Extra("offset", j) for j, f in enumerate(frictions) if not f["offset"].is_zero]
+    coupled = [has_motor_friction(model, link) for link in model.moving]
+
+    def has(kind: Kind, joint: int) -> bool:
+        return coupled[joint] if kind.part == "motor" else not frictions[joint][kind.entry].is_zero
+
+    joints = range(model.n)
+    found = [Parameter(kind.symbol, joint) for joint in joints for kind in always]
+    for block in others:
+        found += [Parameter(kind.symbol, joint) for joint in joints for kind in block if has(kind, joint)]
     return tuple(found)
 
 
 def parameter_names(model: RobotModel) -> tuple[str, ...]:
-    per_joint = [f"{name}{j + 1}" for j in range(model.n) for name in PER_JOINT]
-    return (*per_joint, *(extra.name for extra in extras(model)))
+    return tuple(parameter.name for parameter in layout(model))
 
 
-def parameter_vector(mechanism: Mechanism, further: Sequence[Extra]) -> list[Scalar]:
-    """The parameters of a mechanism over its own scalar; `further` are the extras of its model."""
-    Im = {rotor.joint: rotor.inertia for rotor in mechanism.rotors}
-    coupled = {f.joint: f for f in mechanism.coupled_friction}
-    values: list[Scalar] = []
-    for j, (body, friction) in enumerate(zip(mechanism.bodies, mechanism.friction, strict=False)):
-        i = body.inertia
-        values += [i.mass, *i.moment, *i.tensor, Im.get(j, 0), friction.viscous, friction.coulomb]
-    for extra in further:
-        if extra.kind in ("asymmetry", "offset"):
-            values.append(getattr(mechanism.friction[extra.joint], extra.kind))
-        else:
-            values.append(getattr(coupled[extra.joint], extra.kind.removeprefix("motor_")))
-    return values
+# ---- mechanisms --------------------------------------------------------------------------------------------
+
+
+def parameter_values(mechanism: Mechanism) -> dict[Parameter, Scalar]:
+    """Every parameter of a mechanism over its own scalar; of a joint without a rotor there is no Im."""
+    return {
+        Parameter(_SYMBOLS[part, entry], joint): x
+        for part, joint, entries in _parts(mechanism)
+        for entry, x in entries.items()
+        if (part, entry) in _SYMBOLS
+    }
+
+
+def _parts(mechanism: Mechanism) -> Iterator[tuple[Part, int, dict[str, Scalar]]]:
+    """What has parameters, its joint and its numbers by entry."""
+    for joint, body in enumerate(mechanism.bodies):
+        yield "body", joint, dict(zip(ENTRIES, body.inertia.entries, strict=True))
+    for rotor in mechanism.rotors:
+        yield "rotor", rotor.joint, {"inertia": rotor.inertia}
+    for surface in mechanism.friction[: mechanism.n]:
+        yield "joint", surface.joint, surface.coefficients
+    for surface in mechanism.coupled_friction:
+        yield "motor", surface.joint, surface.coefficients
+
+
+def parameter_vector(mechanism: Mechanism, layout: Sequence[Parameter]) -> list[Scalar]:
+    """The parameters of a mechanism in the order of its model's layout."""
+    values = parameter_values(mechanism)
+    return [values.get(parameter, 0) for parameter in layout]
+
+
+def mechanism_with(mechanism: Mechanism, values: Sequence[Scalar], layout: Sequence[Parameter]) -> Mechanism:
+    """The mechanism with other parameters, in any scalar; those not in the layout are zero."""
+    given = dict(zip(layout, values, strict=True))
+
+    def value(part: Part, entry: str, joint: int) -> Scalar:
+        return given.get(Parameter(_SYMBOLS.get((part, entry), ""), joint), 0)
+
+    def surface(part: Part, old: Surface) -> Surface:
+        return Surface(old.joint, old.row, **{name: value(part, name, old.joint) for name in TERMS})
+
+    n = mechanism.n
+    bodies = [Inertia.of([value("body", entry, j) for entry in ENTRIES]) for j in range(n)]
+    return replace(
+        mechanism,
+        bodies=tuple(replace(old, inertia=x) for old, x in zip(mechanism.bodies, bodies, strict=True)),
+        rotors=tuple(replace(old, inertia=value("rotor", "inertia", old.joint)) for old in mechanism.rotors),
+        friction=(
+            *(surface("joint", old) for old in mechanism.friction[:n]),
+            *(surface("motor", old) for old in mechanism.coupled_friction),
+        ),
+    )
+
+
+# ---- models ------------------------------------------------------------------------------------------------
 
 
 def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotModel:
@@ -67,60 +161,42 @@ def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotMod
     Motors keep their masses, positions and transverse inertias, and fixed links their bodies: what of the
     new values these do not explain goes to the moving links, so the vector is met exactly.
     """
-    further = extras(model)
-    expected = 13 * model.n + len(further)
-    if len(values) != expected:
-        raise ModelError(f"parameters: expected {expected} parameters ({model.name}), found {len(values)}")
-    extra_values = {(e.kind, e.joint): v for e, v in zip(further, values[13 * model.n :], strict=True)}
+    wanted = layout(model)
+    if len(values) != len(wanted):
+        raise ModelError(f"parameters: expected {len(wanted)} parameters ({model.name}), found {len(values)}")
+    given = dict(zip(wanted, values, strict=True))
     links = {link.name: link for link in model.links}
-    for j, link in enumerate(model.moving):
-        links[link.name] = _set_motor(model, j, link, values[13 * j + 10], extra_values)
+    for joint, link in enumerate(model.moving):
+        links[link.name] = _with_motor(model, joint, link, given)
     bare = replace(model, links=tuple(_bare(links[link.name]) for link in model.links))
     rest = lower(bare, lambda x: x)
-    for j, link in enumerate(model.moving):
-        own = values[13 * j : 13 * j + 13]
-        target = Inertia(own[0], (own[1], own[2], own[3]), tensor(own[4:10]))
-        friction = Friction(
-            viscous=own[11] - rest.friction[j].viscous,
-            coulomb=_pair(
-                own[12] - rest.friction[j].coulomb,
-                extra_values.get(("asymmetry", j), ZERO) - rest.friction[j].asymmetry,
-            ),
-            offset=extra_values.get(("offset", j), ZERO) - rest.friction[j].offset,
+    target = mechanism_with(rest, values, wanted)
+    for joint, link in enumerate(model.moving):
+        own, already = target.friction[joint].coefficients, rest.friction[joint].coefficients
+        links[link.name] = replace(
+            links[link.name],
+            inertia=target.bodies[joint].inertia - rest.bodies[joint].inertia,
+            friction=Friction.of({name: own[name] - already[name] for name in TERMS}),
         )
-        inertia = target - rest.bodies[j].inertia
-        links[link.name] = replace(links[link.name], inertia=inertia, friction=friction)
     return replace(model, links=tuple(links[link.name] for link in model.links), derived=True)
-
-
-def _pair(symmetric: Expression, asymmetry: Expression) -> tuple[Expression, Expression]:
-    return (asymmetry + symmetric, asymmetry - symmetric)
 
 
 def _bare(link: Link) -> Link:
     """A moving link without inertia and friction of its own."""
-    return link if link.joint == "fixed" else replace(link, inertia=Inertia(), friction=Friction())
+    return link if link.joint == "fixed" else replace(link, inertia=Inertia(), friction=NO_FRICTION)
 
 
-def _set_motor(
-    model: RobotModel,
-    j: int,
-    link: Link,
-    Im: Expression,
-    extra_values: dict[tuple[ExtraKind, int], Expression],
-) -> Link:
+def _with_motor(model: RobotModel, joint: int, link: Link, given: dict[Parameter, Expression]) -> Link:
+    """The link with the inertia of its motor's rotor and, where coupled, the friction of its motor."""
+    inertia = Parameter(symbol("rotor", "inertia"), joint)
     motor = link.motor
     if motor is None or model.rotors == "none":
-        if not Im.is_zero:
+        if not given[inertia].is_zero:
             raise ModelError(
-                f"Im{j + 1} is {Im}, but joint {j + 1} ('{link.name}') has no rotor; 0 is allowed"
+                f"{inertia.name} is {given[inertia]}, but joint {joint + 1} ('{link.name}') has no rotor; "
+                "0 is allowed"
             )
         return link
-    friction = motor.friction
-    if ("motor_viscous", j) in extra_values:
-        friction = replace(
-            friction,
-            viscous=extra_values["motor_viscous", j],
-            coulomb=_pair(extra_values["motor_coulomb", j], ZERO),
-        )
-    return replace(link, motor=replace(motor, axial=Im, friction=friction))
+    at_motor = {p.kind.entry: x for p, x in given.items() if p.joint == joint and p.kind.part == "motor"}
+    friction = Friction.of(at_motor) if at_motor else motor.friction
+    return replace(link, motor=replace(motor, axial=given[inertia], friction=friction))

@@ -1,4 +1,4 @@
-"""What a robot is made of: transforms, links with their joints, motors, friction, limits."""
+"""What a robot is made of: transforms, links with their joints, motors, limits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from armdyn.expression import ONE, ZERO, Expression
+from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import Inertia
 from armdyn.model.vector import (
     IDENTITY,
@@ -21,7 +22,6 @@ from armdyn.model.vector import (
 
 JointKind: TypeAlias = Literal["revolute", "prismatic", "fixed"]
 RotorModel: TypeAlias = Literal["exact", "reflected", "none"]
-Coulomb: TypeAlias = tuple[Expression, Expression]
 
 X: Vector = (1, 0, 0)
 Y: Vector = (0, 1, 0)
@@ -45,32 +45,6 @@ class Transform:
     @staticmethod
     def rotation(axis: Vector, angle: Expression) -> Transform:
         return Transform(rotation_about(axis, angle.cos(), angle.sin()), ZERO3)
-
-
-@dataclass(frozen=True)
-class Friction:
-    """Viscous [N m s/rad or N s/m], Coulomb (forward, backward) and offset [N m or N] friction.
-
-    The backward Coulomb value is the torque at negative speed, so it is negative as a rule.
-    """
-
-    viscous: Expression = ZERO
-    coulomb: Coulomb = (ZERO, ZERO)
-    offset: Expression = ZERO
-
-    @property
-    def symmetric(self) -> Expression:
-        """Fs: half the difference of the two Coulomb values."""
-        return (self.coulomb[0] - self.coulomb[1]) / 2
-
-    @property
-    def asymmetry(self) -> Expression:
-        """Half their sum: what is added at any speed but zero."""
-        return (self.coulomb[0] + self.coulomb[1]) / 2
-
-    @property
-    def is_zero(self) -> bool:
-        return all(x.is_zero for x in (self.viscous, *self.coulomb, self.offset))
 
 
 @dataclass(frozen=True)
@@ -100,7 +74,7 @@ class Motor:
     mass: Expression = ZERO
     position: Vector = ZERO3
     coupling: tuple[tuple[str, Expression], ...] = ()
-    friction: Friction = Friction()
+    friction: Friction = NO_FRICTION
     torque_constant: Expression = ONE
 
 
@@ -120,6 +94,6 @@ class Link:
     axis: Vector = Z
     after: Transform = Transform()
     inertia: Inertia = Inertia()
-    friction: Friction = Friction()
+    friction: Friction = NO_FRICTION
     limits: Limits = field(default_factory=Limits)
     motor: Motor | None = None

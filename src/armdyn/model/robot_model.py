@@ -147,7 +147,7 @@ def _motor_problems(model: RobotModel, link: Link, moving: set[str]) -> Iterator
             others = [other.name for other in model.moving if other.name != link.name]
             yield f"{where}.coupling: found {quoted(name)}; other moving links: {listed(others) or 'none'}"
     coupled = any(not k.is_zero for _, k in motor.coupling)
-    if coupled and not motor.friction.asymmetry.is_zero:
+    if coupled and not motor.friction.coefficients["asymmetry"].is_zero:
         yield f"{where}.friction.coulomb: a motor with a coupling takes one value, not a pair"
     axis = [model.value(x) for x in motor.axis]
     norm = sum(x * x for x in axis if x is not None)

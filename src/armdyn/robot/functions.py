@@ -10,7 +10,8 @@ from armdyn import dynamics
 from armdyn.dynamics import BaseMotion
 from armdyn.dynamics.forward import solve
 from armdyn.kernels.kernel import Kernel
-from armdyn.model.mechanism import Extra, Mechanism, with_parameters
+from armdyn.model.mechanism import Mechanism
+from armdyn.model.parameters import Layout, mechanism_with
 from armdyn.program import Program, jacobian, record
 from armdyn.program.program import Shape, inline
 
@@ -43,7 +44,7 @@ class Context:
 
     name: str
     mechanism: Mechanism
-    further: tuple[Extra, ...]
+    layout: Layout
 
     @property
     def n(self) -> int:
@@ -51,7 +52,7 @@ class Context:
 
     @property
     def p(self) -> int:
-        return 13 * self.n + len(self.further)
+        return len(self.layout)
 
 
 def _vector(n: int, p: int) -> tuple[Shape, ...]:
@@ -86,10 +87,10 @@ def _recorded(row: Function, inputs: Inputs, context: Context) -> Program:
         given = dict(zip([name for name, _ in inputs], columns, strict=True))
         mechanism = context.mechanism
         if "parameters" in given:
-            mechanism = with_parameters(mechanism, given.pop("parameters"), context.further)
+            mechanism = mechanism_with(mechanism, given.pop("parameters"), context.layout)
         required = [given.pop(name) for name in row.inputs]
         if context.name == "regressor":
-            given["further"] = context.further
+            given["layout"] = context.layout
         return row.algorithm(mechanism, *required, **given)
 
     return record(function, inputs, outputs)
@@ -157,12 +158,10 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def make_kernel(
-    name: str, mechanism: Mechanism, further: Sequence[Extra], optional: Sequence[str] = ()
-) -> Kernel:
+def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Sequence[str] = ()) -> Kernel:
     """The kernel of a function for a mechanism; `optional` names inputs given beyond the usual ones."""
     row = FUNCTIONS[name]
-    context = Context(name, mechanism, tuple(further))
+    context = Context(name, mechanism, layout)
     sizes = {"wrench": 6, "parameters": context.p, **dict.fromkeys(BASE_INPUTS, 3)}
     inputs = [(key, sizes.get(key, mechanism.n)) for key in (*row.inputs, *optional)]
     make = row.make or _recorded
@@ -171,5 +170,5 @@ def make_kernel(
         inputs,
         row.shapes(context.n, context.p),
         lambda: make(row, inputs, context),
-        f"{mechanism!r} {further!r} {inputs!r}",
+        f"{mechanism!r} {[p.name for p in layout]!r} {inputs!r}",
     )

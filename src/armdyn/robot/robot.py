@@ -17,7 +17,7 @@ from armdyn.kernels.arrays import Floats, Numbers, Scalars
 from armdyn.model import Mechanism, ModelError, RobotModel, edit, impossible_inertia, lower
 from armdyn.model.arguments import numbers, three, word
 from armdyn.model.inertia import Number
-from armdyn.model.parameters import extras, parameter_names, parameter_vector, with_parameters
+from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
 from armdyn.program import Program
 from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, make_kernel
@@ -138,13 +138,17 @@ class Robot:
         return physics_warnings(self._model)
 
     @cached_property
+    def _layout(self) -> Layout:
+        return layout(self._model)
+
+    @property
     def parameter_names(self) -> tuple[str, ...]:
-        return parameter_names(self._model)
+        return tuple(parameter.name for parameter in self._layout)
 
     @cached_property
     def parameters(self) -> np.ndarray:
         """The parameter vector (p,): per joint m, m·x, m·y, m·z, Ixx … Izz, Im, Fv, Fs; then extras."""
-        values = np.array([float(x) for x in parameter_vector(self.mechanism, extras(self._model))])
+        values = np.array([float(x) for x in parameter_vector(self.mechanism, self._layout)])
         values.flags.writeable = False
         return values
 
@@ -354,7 +358,7 @@ class Robot:
 
     def _kernel(self, key: str | tuple[str, ...]) -> Kernel:
         name, link, *optional = (key, "") if isinstance(key, str) else key
-        return make_kernel(name, self._frame_of(link), extras(self._model), optional)
+        return make_kernel(name, self._frame_of(link), self._layout, optional)
 
     def _frame_of(self, link: str) -> Mechanism:
         if not link:

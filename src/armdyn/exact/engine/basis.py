@@ -16,7 +16,7 @@ from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.size import check_joints
 from armdyn.expression import ArmdynError, Atom, Expression, limited, parse
 from armdyn.model.mechanism import Mechanism, lower
-from armdyn.model.parameters import extras, parameter_names, parameter_vector
+from armdyn.model.parameters import layout, parameter_vector
 from armdyn.model.robot_model import RobotModel
 
 _SUM = re.compile(r"([cs])(\d{2,}|\d+(?:_\d+)+)")
@@ -32,9 +32,9 @@ class Basis:
         self.model = model
         with limited(_MAX_PRODUCTS):
             self.exact: Mechanism = lower(model, lambda x: x)
-        self.extras = extras(model)
-        self.parameter_names = parameter_names(model)
-        self.parameters = [Expression.of(x) for x in parameter_vector(self.exact, self.extras)]
+        self.layout = layout(model)
+        self.parameter_names = tuple(parameter.name for parameter in self.layout)
+        self.parameters = [Expression.of(x) for x in parameter_vector(self.exact, self.layout)]
         self.joints = tuple(link.joint for link in model.moving)
         self._geometry = atoms_of(self.exact.scalars(parameters=False))
 
@@ -94,13 +94,13 @@ class Basis:
 
     def mechanism(self) -> Mechanism:
         """The robot over the kinematic ring, its dynamic parameters set to zero: for regressors."""
-        return over_ring(self.exact, self.kinematic, [0] * len(self.parameters), self.extras)
+        return over_ring(self.exact, self.kinematic, [0] * len(self.layout), self.layout)
 
     def named_mechanism(self) -> Mechanism:
         """The robot over the ring with parameter names, each parameter a generator."""
         ring = self.with_parameter_names
         generators = [ring.gen(f"[{name}]") for name in self.parameter_names]
-        return over_ring(self.exact, ring, generators, self.extras)
+        return over_ring(self.exact, ring, generators, self.layout)
 
     # ---- reading ---------------------------------------------------------------------------------------
 

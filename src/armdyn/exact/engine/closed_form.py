@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from armdyn import dynamics
 from armdyn.exact.engine.basis import Basis
@@ -11,10 +11,8 @@ from armdyn.exact.engine.form import Array, Entry, Form
 from armdyn.exact.engine.ring import Poly
 from armdyn.expression import shown
 from armdyn.model.mechanism import Mechanism
+from armdyn.model.parameters import Parameter
 from armdyn.model.robot_model import RobotModel
-
-PER_JOINT = 13
-INERTIAL = 11
 
 
 class ClosedForm:
@@ -43,11 +41,9 @@ class ClosedForm:
     def _mechanism(self) -> Mechanism:
         return self.basis.mechanism()
 
-    def _by_parameter(self, rows: list[list[object]]) -> dict[int, Poly]:
+    def _by_parameter(self, beta: dict[Parameter, Any]) -> dict[int, Poly]:
         zero = self.basis.kinematic.zero
-        return {
-            PER_JOINT * j + k: zero + x for j, row in enumerate(rows) for k, x in enumerate(row) if x != 0
-        }
+        return {p: zero + x for p, key in enumerate(self.basis.layout) if (x := beta.get(key, 0)) != 0}
 
     @property
     def kinetic_energy(self) -> Form:
@@ -154,8 +150,8 @@ class ClosedForm:
     @cached_property
     def friction(self) -> Array[Form]:
         """F_v q̇ + F_s sgn(q̇) of (7.42), the sign opaque; motor friction included."""
-        columns = range(PER_JOINT * self.n, len(self.basis.parameters))
-        friction = [p for p in range(PER_JOINT * self.n) if p % PER_JOINT >= INERTIAL] + list(columns)
+        parts = [parameter.kind.part for parameter in self.basis.layout]
+        friction = [p for p, part in enumerate(parts) if part in ("joint", "motor")]
         return Array([self._form({p: self.Y[i, p] for p in friction}) for i in range(self.n)])
 
     @cached_property

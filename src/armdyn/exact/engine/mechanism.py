@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from armdyn.exact.engine.ring import Ring
 from armdyn.expression import Atom, Expression
-from armdyn.model.mechanism import Extra, Mechanism, unchanged, with_parameters
+from armdyn.model.mechanism import Mechanism, unchanged
+from armdyn.model.parameters import Parameter, mechanism_with
 from armdyn.model.vector import Scalar
 
 
@@ -23,11 +24,11 @@ def atoms_of(entries: Iterable[Scalar]) -> tuple[set[Atom], set[Atom]]:
 
 
 def over_ring(
-    exact: Mechanism, ring: Ring, parameters: Sequence[Scalar], further: Sequence[Extra]
+    exact: Mechanism, ring: Ring, parameters: Sequence[Scalar], layout: Sequence[Parameter]
 ) -> Mechanism:
-    """The mechanism with its geometry in the ring and the given parameters (13 per joint, then extras)."""
+    """The mechanism with its geometry in the ring and the given parameters, in the order of the layout."""
 
     def constant(x: Scalar) -> Scalar:
         return ring.constant(x) if isinstance(x, Expression) else x
 
-    return with_parameters(exact.map(constant, unchanged), parameters, further)
+    return mechanism_with(exact.map(constant, unchanged), parameters, layout)

@@ -117,7 +117,7 @@ def _regressor(equations: ClosedForm) -> int:
     """Y from unit parameters (another algorithm than the energies) against (7.79), and its zeros."""
     basis = equations.basis
     ring = basis.kinematic
-    Y = dynamics.regressor(basis.mechanism(), *ring.joint_variables(), basis.extras)
+    Y = dynamics.regressor(basis.mechanism(), *ring.joint_variables(), basis.layout)
     terms = 0
     for i in range(equations.n):
         for p, name in enumerate(basis.parameter_names):

@@ -88,7 +88,7 @@ class Recursion:
         else:
             generators = [f"[{name}]" for name in basis.parameter_names]
             values = [ring.gen(name) if name in ring.index else 0 for name in generators]
-        mechanism = over_ring(basis.exact, ring, values, basis.extras)
+        mechanism = over_ring(basis.exact, ring, values, basis.layout)
         bodies = tuple(
             replace(body, inertia=inertia)
             for body, (inertia, _) in zip(mechanism.bodies, self.bodies, strict=True)

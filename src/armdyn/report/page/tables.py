@@ -8,8 +8,9 @@ from typing import TypeAlias
 
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import Inertia, RobotModel
+from armdyn.model.friction import Friction
 from armdyn.model.inertia import TENSOR_KEYS
-from armdyn.model.parts import Friction, Limits
+from armdyn.model.parts import Limits
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
 
@@ -72,15 +73,7 @@ def _body_cells(inertia: Inertia) -> tuple[Cell, Cell, Cell]:
 
 
 def _friction(friction: Friction) -> Values:
-    forward, backward = friction.coulomb
-    return _present(
-        {
-            "viscous": friction.viscous,
-            "coulomb+": forward,
-            "coulomb-": backward,
-            "offset": friction.offset,
-        }
-    )
+    return _present(friction.entries)
 
 
 def frames_grid(model: RobotModel) -> Grid:
@@ -111,7 +104,7 @@ def motors_grid(model: RobotModel) -> Grid:
     for link in model.links:
         motor = link.motor
         if motor:
-            friction = {"viscous": motor.friction.viscous, "coulomb": motor.friction.symmetric}
+            friction = motor.friction.coefficients
             numbers = (motor.gear, motor.axial, motor.transverse, motor.mass)
             rest = (_list(motor.axis), _present(dict(motor.coupling)), _present(friction))
             rows.append((link.name, motor.carrier, *numbers, *rest))
