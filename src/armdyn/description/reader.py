@@ -82,11 +82,12 @@ class Reader:
             found = expression(value, self.symbols)
         except ExpressionError as error:
             self.fail(key, str(error))
-        if unknown := sorted(found.symbols() - self.symbols.keys()):
+        symbols = found.symbols()
+        if unknown := sorted(symbols - self.symbols.keys()):
             self.fail(key, f"unknown symbol '{unknown[0]}'; declared: {', '.join(self.symbols) or 'none'}")
         if any(abs(coefficient) > LARGEST for _, coefficient in found.terms):
             self.fail(key, "a number in it is larger than 1e300")
-        if found.symbols() <= self.values.keys():
+        if symbols <= self.values.keys():
             try:
                 found.value(self.values)
             except ExpressionError as error:

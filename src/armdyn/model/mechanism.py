@@ -261,6 +261,8 @@ class Converter:
         self.scalar = scalar
 
     def __call__(self, x: Scalar) -> Scalar:
+        if type(x) is int and -1 <= x <= 1:
+            return x
         exact = Expression.of(x)
         number = exact.number
         return int(number) if number in (0, 1, -1) else self.scalar(exact)

@@ -36,7 +36,10 @@ class Transform:
     p: Vector = ZERO3
 
     def __matmul__(self, other: Transform) -> Transform:
-        return Transform(multiply(self.R, other.R), add(self.p, apply(self.R, other.p)))
+        if self.R == IDENTITY:  # quick, as most steps only turn or only shift
+            return Transform(other.R, add(self.p, other.p))
+        R = self.R if other.R == IDENTITY else multiply(self.R, other.R)
+        return Transform(R, self.p if other.p == ZERO3 else add(self.p, apply(self.R, other.p)))
 
     @staticmethod
     def translation(x: Scalar, y: Scalar, z: Scalar) -> Transform:
