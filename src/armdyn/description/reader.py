@@ -73,6 +73,8 @@ class Reader:
         return self.expression(key, self.raw(key, default, "a number or an expression in the symbols"))
 
     def expression(self, key: str, value: object) -> Expression:
+        if type(value) is int and 0 <= value <= 1:  # most entries
+            return Expression.of(value)
         if isinstance(value, BadNumber):
             self.fail(key, f"expected a number between 1e-300 and 1e300, found {value[:40]}")
         value = plain(value)

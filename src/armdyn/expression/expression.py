@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from numbers import Integral, Rational, Real
 from typing import Any
 
@@ -53,6 +53,8 @@ class Expression:
             return x
         if type(x) is int and x in _KEPT:
             return _KEPT[x]
+        if type(x) is float and math.isfinite(x):
+            return _decimal(x)
         if isinstance(x, bool) or not isinstance(x, (Real, Decimal)):
             raise ExpressionError(f"expected a number or an expression, found {shown(x)}")
         if isinstance(x, (Integral, Rational)):
@@ -62,7 +64,7 @@ class Expression:
             return _rational(exact)
         if not math.isfinite(x) or (isinstance(x, Decimal) and abs(x.adjusted()) > _MAX_POWER_OF_TEN):
             raise ExpressionError(f"expected a finite number, found {x}")
-        return _rational(Fraction(Decimal(repr(float(x))) if not isinstance(x, Decimal) else x))
+        return _rational(Fraction(x)) if isinstance(x, Decimal) else _decimal(float(x))
 
     @staticmethod
     def symbol(name: str) -> Expression:
@@ -155,10 +157,12 @@ class Expression:
         other = _operand(other)
         if other is None:
             return NotImplemented
+        if not self.terms or not other.terms:
+            return ZERO
         for x, y in ((self, other), (other, self)):
             number = x.number
             if number is not None and number.denominator < _SHORT > abs(number.numerator):
-                return y if number == 1 else Expression({m: c * number for m, c in y.terms} if number else {})
+                return y if number == 1 else Expression({m: c * number for m, c in y.terms})
         return Expression(multiplied(dict(self.terms), dict(other.terms)))
 
     __rmul__ = __mul__
@@ -238,6 +242,12 @@ class Expression:
 
 def _rational(x: Fraction) -> Expression:
     return Expression({(): x})
+
+
+@lru_cache(1024)
+def _decimal(x: float) -> Expression:
+    """The decimal that a float is written as."""
+    return _rational(Fraction(Decimal(repr(x))))
 
 
 def _atomic(atom: Atom) -> Expression:
@@ -337,4 +347,5 @@ _EXACT: dict[Fraction, Callable[[], tuple[Expression, Expression]]] = {
 _ZERO = Fraction(0)
 _KEPT: dict[int, Expression] = {}  # the whole numbers that matrices are full of
 _KEPT.update({k: Expression.of(k) for k in (-1, 0, 1, 2)})
-ZERO, ONE = _KEPT[0], _KEPT[1]
+ZERO: Expression = _KEPT[0]
+ONE: Expression = _KEPT[1]

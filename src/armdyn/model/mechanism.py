@@ -265,7 +265,9 @@ class Converter:
             return x
         exact = Expression.of(x)
         number = exact.number
-        return int(number) if number in (0, 1, -1) else self.scalar(exact)
+        if number is not None and number.denominator == 1 and -1 <= number.numerator <= 1:
+            return int(number)
+        return self.scalar(exact)
 
     def vector(self, v: Vector) -> Vector:
         return vector(self(x) for x in v)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from armdyn.expression import ONE, ZERO, Expression
@@ -46,6 +47,7 @@ class Transform:
         return Transform(IDENTITY, (x, y, z))
 
     @staticmethod
+    @lru_cache(256)  # robots that differ in a few numbers have most angles in common
     def rotation(axis: Vector, angle: Expression) -> Transform:
         return Transform(rotation_about(axis, angle.cos(), angle.sin()), ZERO3)
 

@@ -107,10 +107,10 @@ class Robot:
         """The description as data."""
         return self._model
 
-    @cached_property
+    @property
     def mechanism(self) -> Mechanism:
         """What the algorithms work on, in floats: bodies, rotors, gravity. Free symbols are refused."""
-        return lower(self._model, self._model.number)
+        return self._model.mechanism
 
     @property
     def name(self) -> str:
