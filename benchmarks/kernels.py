@@ -40,7 +40,7 @@ from timing import Call, race
 
 import armdyn
 from armdyn import Robot
-from armdyn.kernels import Kernel, get_threads, set_threads
+from armdyn.kernels import Kernel, Specification, get_threads, set_threads
 from armdyn.program import record
 from armdyn.robot.functions import FUNCTIONS
 
@@ -235,7 +235,7 @@ def two_threads(size: Size) -> Iterator[Value]:
     result = np.empty_like(states[0])
     dynamics = Call(partial(robot.inverse_dynamics, out=result), states, size.many)
     x = np.linspace(0.1, 0.9, 16384)[:, None]
-    work, pool = _arithmetic().float64, ThreadPoolExecutor(2)
+    work, pool = _arithmetic().on("compiled").float64, ThreadPoolExecutor(2)
     one, two = (Call(_spread, (pool, work, x, 64, count), 64 * len(x)) for count in (1, 2))
     before = [partial(set_threads, count) for count in (1, 2, 1, 1)]
     try:
@@ -265,7 +265,8 @@ def _arithmetic() -> Kernel:
     def program() -> Any:
         return record(function, [("x", 1)], [("y", (1,))])
 
-    return Kernel("arithmetic", [("x", 1)], [(1,)], program, "benchmark: 8 chains of 64 multiply-adds")
+    text = "benchmark: 8 chains of 64 multiply-adds"
+    return Kernel(Specification("arithmetic", (("x", 1),), ((1,),), program, text))
 
 
 def _spread(pool: ThreadPoolExecutor, work: Any, x: np.ndarray, times: int, threads: int) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from armdyn.description import DescriptionError, bundled_robots
     from armdyn.exact import Equations, Proof
     from armdyn.expression import ArmdynError, Expression
-    from armdyn.kernels import CacheWarning, get_threads, set_backend, set_threads
+    from armdyn.kernels import CacheWarning, backend, get_threads, set_backend, set_threads
     from armdyn.model import (
         Inertia,
         PhysicsWarning,
@@ -68,6 +68,7 @@ _HOMES = {
     "Equations": "exact",
     "Proof": "exact",
     "CacheWarning": "kernels",
+    "backend": "kernels",
     "get_threads": "kernels",
     "set_backend": "kernels",
     "set_threads": "kernels",
@@ -118,6 +119,7 @@ __all__ = [
     "Robot",
     "SimulationWarning",
     "Trajectory",
+    "backend",
     "box",
     "bundled_robots",
     "contributions",

@@ -1,8 +1,9 @@
-"""Compiled code of these tests is kept in a folder of their own; the number of threads is put back."""
+"""Compiled code of these tests is kept in a folder of their own; settings are put back."""
 
 import pytest
 
 from armdyn.kernels import set_threads
+from armdyn.kernels.llvm import compiled
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -16,6 +17,12 @@ def _cache(tmp_path_factory):
 def _threads():
     yield
     set_threads(None)
+
+
+@pytest.fixture(autouse=True)
+def _first_robots(monkeypatch):
+    """The first robot of each structure in a test is the first there is: its numbers become constants."""
+    monkeypatch.setattr(compiled, "_first", {})
 
 
 @pytest.fixture

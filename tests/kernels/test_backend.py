@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, set_backend
-from armdyn.kernels import kernel as kernel_module
+from armdyn.kernels.llvm import compiled as compiled_module
 from armdyn.robot.functions import FUNCTIONS
 from kernels.tools import arguments, as_tuple, error
 
@@ -14,7 +14,7 @@ def evaluator(monkeypatch):
     def refuse(ir):
         raise AssertionError("compiled")
 
-    monkeypatch.setattr(kernel_module, "compile_ir", refuse)
+    monkeypatch.setattr(compiled_module, "compile_ir", refuse)
     set_backend("evaluator")
     yield
     set_backend("compiled")

@@ -13,7 +13,7 @@ from armdyn import ArmdynError, Robot
 from armdyn.cli import app
 from armdyn.kernels.c import c_source, commented, identifier
 from armdyn.program import record
-from armdyn.robot.functions import FUNCTIONS
+from armdyn.robot.functions import FUNCTIONS, WORDS
 
 CC = shutil.which("cc") or shutil.which("gcc")
 STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -85,7 +85,7 @@ def test_two_exports_are_the_same_bytes(tmp_path):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-WORDS = """
+RESERVED = """
     auto break case char const continue default do double else enum extern float for goto if inline int long
     register restrict return short signed sizeof static struct switch typedef union unsigned void volatile
     while _Bool _Complex _Imaginary
@@ -107,7 +107,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("text", [*NAMES, *WORDS.split(), "Math", "INT", "COM1"])
+@pytest.mark.parametrize("text", [*NAMES, *RESERVED.split(), "Math", "INT", "COM1"])
 def test_any_name_and_a_c_identifier(text):
     found = identifier(text)
     assert found.isidentifier()
@@ -115,7 +115,7 @@ def test_any_name_and_a_c_identifier(text):
     assert len(found) < 60
     assert not found.startswith("_")
     assert not found.endswith("_")
-    assert found not in WORDS.split()
+    assert found not in RESERVED.split()
     assert identifier(found) == found
 
 
@@ -147,7 +147,7 @@ def robot_named(title, joint="joint"):
 def source_of(robot, names=("gravity",), scalar="double"):
     joints = [link.name for link in robot.model.moving]
     programs = {name: robot.program(name) for name in names}
-    return c_source(robot.name, identifier(robot.name), programs, joints, scalar, "0")
+    return c_source(robot.name, identifier(robot.name), programs, joints, scalar, "0", WORDS)
 
 
 def compiles(source, folder):
@@ -176,6 +176,7 @@ def test_names_that_would_leave_the_comment(tmp_path):
             [text, text[::-1]],
             "double",
             text,
+            WORDS,
         )
         compiles(source, tmp_path / str(k))
 
@@ -210,20 +211,22 @@ def program_of(constant):
 )
 def test_a_constant_beyond_the_type_is_refused(constant, scalar):
     with pytest.raises(ArmdynError, match=rf"gravity: the constant .* cannot be written as a {scalar} of C"):
-        c_source("arm", "arm", {"gravity": program_of(float(constant))}, ["j"], scalar, "0")
+        c_source("arm", "arm", {"gravity": program_of(float(constant))}, ["j"], scalar, "0", WORDS)
 
 
 @needs_compiler
 @pytest.mark.parametrize("scalar", ["double", "float"])
 @pytest.mark.parametrize("constant", [1e37, -1e37, 3e38, 1e-300, -1e-60, -0.0])
 def test_constants_within_the_type(tmp_path, constant, scalar):
-    compiles(c_source("arm", "arm", {"gravity": program_of(constant)}, ["j"], scalar, "0"), tmp_path / "out")
+    compiles(
+        c_source("arm", "arm", {"gravity": program_of(constant)}, ["j"], scalar, "0", WORDS), tmp_path / "out"
+    )
 
 
 def test_a_value_of_the_test_beyond_the_type_is_refused():
     product = record(lambda x: [(x[0] + 3e38) * (x[1] + 3e38)], [("q", 2)], [("out", (1,))])
     with pytest.raises(ArmdynError, match=r"gravity: a value of its test is .* as a float of C"):
-        c_source("arm", "arm", {"gravity": product}, ["j"], "float", "0")
+        c_source("arm", "arm", {"gravity": product}, ["j"], "float", "0", WORDS)
 
 
 # ---- files -------------------------------------------------------------------------------------------------

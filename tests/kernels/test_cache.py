@@ -10,8 +10,8 @@ import pytest
 
 from armdyn import Robot
 from armdyn.kernels import cache
-from armdyn.kernels import kernel as kernel_module
-from kernels.tools import kernel_of
+from armdyn.kernels.llvm import compiled as compiled_module
+from kernels.tools import Forgetful, kernel_of
 
 Q = np.array([0.3, -0.7])
 
@@ -19,7 +19,7 @@ Q = np.array([0.3, -0.7])
 @pytest.fixture(autouse=True)
 def only_the_disk(monkeypatch):
     """What this process has loaded already is not remembered: every robot goes to the folder."""
-    monkeypatch.setattr(kernel_module, "loaded", lambda names: None)
+    monkeypatch.setattr(compiled_module, "_loaded", Forgetful())
 
 
 class Compiled(AssertionError):
@@ -32,7 +32,7 @@ def no_compiler(monkeypatch):
         def compile_ir(ir):
             raise Compiled
 
-        monkeypatch.setattr(kernel_module, "compile_ir", compile_ir)
+        monkeypatch.setattr(compiled_module, "compile_ir", compile_ir)
 
     return refuse
 
@@ -88,7 +88,7 @@ def test_functions_of_one_robot_share_nothing(fresh_cache):
 def test_another_version_or_processor_compiles_again(fresh_cache, monkeypatch, other):
     Robot.load("planar").gravity(Q)
     if other == "toolchain":
-        monkeypatch.setattr(kernel_module, "toolchain", lambda: "another processor")
+        monkeypatch.setattr(compiled_module, "toolchain", lambda: "another processor")
     else:
         monkeypatch.setattr(cache, "code_digest", lambda: "another version")
     Robot.load("planar").gravity(Q)
@@ -224,11 +224,11 @@ SCRIPT = """
 import sys
 import numpy as np
 from armdyn import Robot
-from armdyn.kernels import kernel
+from armdyn.kernels.llvm import compiled
 if sys.argv[1] == "cached":
     def refuse(ir):
         raise SystemExit("compiled again")
-    kernel.compile_ir = refuse
+    compiled.compile_ir = refuse
 robot = Robot.load("scara")
 q = np.linspace(-1, 1, 40).reshape(10, 4)
 print(robot.inverse_dynamics(q, q, q).tobytes().hex())

@@ -64,7 +64,7 @@ BATCH = """
 robot = chain(32)
 inputs = arguments(robot, "inverse_dynamics", (64,))
 out, kernel = np.zeros((64, 32)), robot._kernels["inverse_dynamics"]
-kernel.float64, kernel.single
+kernel.on("compiled").float64, kernel.on("compiled").quick
 without_memory(lambda: kernel(*inputs, out=out))
 assert np.allclose(out[5], robot.inverse_dynamics(*(x[5] for x in inputs)))
 """
@@ -72,7 +72,7 @@ assert np.allclose(out[5], robot.inverse_dynamics(*(x[5] for x in inputs)))
 SINGLE = """
 kernel = kernel_of(lambda x: [x[0] * k for k in range(2500)], [1], [(2500,)], "many")
 x = np.ones(1)
-kernel.float64, kernel.single
+kernel.on("compiled").float64, kernel.on("compiled").quick
 assert np.array_equal(without_memory(lambda: kernel(x)), np.arange(2500.0))
 """
 

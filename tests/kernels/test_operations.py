@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from armdyn.kernels import kernel as kernel_module
+from armdyn.kernels.llvm import compiled as compiled_module
 from armdyn.program import OPS, evaluate
 from armdyn.program.tape import Recorder
 from kernels.tools import kernel_of
@@ -53,7 +53,7 @@ def test_compiled_operation(op, dtype):
 
 @pytest.mark.parametrize("register", [16, 32, 64])
 def test_every_operation_at_every_register_width(register, monkeypatch, fresh_cache):
-    monkeypatch.setattr(kernel_module, "vector_bytes", lambda: register)
+    monkeypatch.setattr(compiled_module, "vector_bytes", lambda: register)
 
     def function(x):
         tape = x[0].tape

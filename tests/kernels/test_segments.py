@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.kernels import kernel as kernel_module
 from armdyn.kernels.llvm import body as llvm
+from armdyn.kernels.llvm import compiled as compiled_module
 from armdyn.kernels.llvm.lane import Lane
 from armdyn.program import OPS, evaluate
 from kernels.tools import arguments, as_tuple, error, kernel_of
@@ -78,7 +78,7 @@ def test_parts_are_of_bounded_length():
 @pytest.mark.parametrize("register", [16, 32, 64])
 @pytest.mark.parametrize("name", ["scara", "stanford"])
 def test_register_widths(monkeypatch, fresh_cache, register, name):
-    monkeypatch.setattr(kernel_module, "vector_bytes", lambda: register)
+    monkeypatch.setattr(compiled_module, "vector_bytes", lambda: register)
     robot = Robot.load(name)
     for function in ("inverse_dynamics", "inertia"):
         for dtype, tolerance in ((np.float64, 1e-12), (np.float32, 1e-5)):

@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from armdyn.kernels import kernel as kernel_module
+from armdyn.kernels.llvm import compiled as compiled_module
 from kernels.tools import kernel_of
 
 LIMIT = 1e5
@@ -113,7 +113,7 @@ def test_two_ulp_one_number_at_a_time(both):
 
 @pytest.mark.parametrize("register", [16, 32, 64])
 def test_every_register_width(register, monkeypatch, fresh_cache):
-    monkeypatch.setattr(kernel_module, "vector_bytes", lambda: register)
+    monkeypatch.setattr(compiled_module, "vector_bytes", lambda: register)
     x = np.concatenate([samples(300, 4), near_quarters(100, 4)])
     assert ulps(sine_cosine(register)(x[:, None]), x).max() <= 2
     narrow = x.astype(np.float32)

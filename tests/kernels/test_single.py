@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.kernels import kernel as kernel_module
+from armdyn.kernels.llvm import compiled as compiled_module
 from armdyn.kernels.llvm.single import layout_is_known
 from armdyn.robot.functions import FUNCTIONS
 from kernels.tools import arguments, as_tuple, kernel_of
@@ -31,7 +31,7 @@ def test_single_call_is_the_gufunc(robot, function):
     kernel = robot._kernels[function]
     for seed in range(5):
         inputs = arguments(robot, function, (), seed)
-        found, expected = kernel.single(*inputs), kernel.float64(*inputs)
+        found, expected = kernel.on("compiled").quick(*inputs), kernel.on("compiled").float64(*inputs)
         assert found is not None
         assert isinstance(found, tuple) == isinstance(expected, tuple)
         for x, y in zip(as_tuple(found), as_tuple(expected), strict=True):
@@ -90,7 +90,7 @@ def test_what_is_left_to_the_gufunc(robot, name):
     for place in range(3):
         inputs = [plain] * 3
         inputs[place] = x
-        assert kernel.single(*inputs) is None
+        assert kernel.on("compiled").quick(*inputs) is None
         found = kernel(*inputs)
         np.testing.assert_allclose(np.asarray(found).reshape(4), expected, rtol=1e-15)
 
@@ -98,13 +98,13 @@ def test_what_is_left_to_the_gufunc(robot, name):
 def test_what_single_calls_leave_and_the_checks_refuse(robot):
     kernel, q = robot._kernels["gravity"], np.zeros(4)
     for bad in (np.zeros(3), np.zeros(5), np.zeros(0), np.float64(1), 1.0, None, "text", object()):
-        assert kernel.single(bad) is None
+        assert kernel.on("compiled").quick(bad) is None
         with pytest.raises((TypeError, ValueError)):
             kernel(bad)
-    assert kernel.single() is None
-    assert kernel.single(q, q) is None
+    assert kernel.on("compiled").quick() is None
+    assert kernel.on("compiled").quick(q, q) is None
     with pytest.raises(TypeError):
-        kernel.single(q, keyword=q)
+        kernel.on("compiled").quick(q, keyword=q)
 
 
 def test_a_dtype_that_only_equals_float64(robot):
@@ -118,7 +118,7 @@ def test_read_only_input(robot):
     q = np.array([1.0, 2.0, 3.0, 4.0])
     expected = robot.gravity(q)
     q.flags.writeable = False
-    np.testing.assert_array_equal(robot._kernels["gravity"].single(q), expected)
+    np.testing.assert_array_equal(robot._kernels["gravity"].on("compiled").quick(q), expected)
 
 
 def test_inputs_are_left_alone(robot):
@@ -132,14 +132,23 @@ def test_inputs_are_left_alone(robot):
 def test_references_do_not_leak(robot):
     q, qd, qdd = arguments(robot, "inverse_dynamics")
     one, three = robot._kernels["inverse_dynamics"], robot._kernels["inverse_dynamics_derivatives"]
-    watched = [np.dtype(np.float64), None, np.ndarray, q, qd, qdd, one.single, three.single]
+    watched = [
+        np.dtype(np.float64),
+        None,
+        np.ndarray,
+        q,
+        qd,
+        qdd,
+        one.on("compiled").quick,
+        three.on("compiled").quick,
+    ]
 
     def calls(count):
         for _ in range(count):
             one(q, qd, qdd)
             three(q, qd, qdd)
-            one.single(q, qd)
-            one.single([1], qd, qdd)
+            one.on("compiled").quick(q, qd)
+            one.on("compiled").quick([1], qd, qdd)
 
     calls(10)
     gc.collect()
@@ -174,11 +183,11 @@ def test_memory_does_not_grow(robot):
 
 
 def test_where_the_layout_is_not_known(monkeypatch, fresh_cache):
-    monkeypatch.setattr(kernel_module, "layout_is_known", lambda: False)
+    monkeypatch.setattr(compiled_module, "layout_is_known", lambda: False)
     robot = Robot.load("scara")
     q, qd, qdd = arguments(robot, "inverse_dynamics")
     kernel = robot._kernels["inverse_dynamics"]
-    assert kernel.single(q, qd, qdd) is None
+    assert kernel.on("compiled").quick(q, qd, qdd) is None
     tau = robot.inverse_dynamics(q, qd, qdd)
     monkeypatch.undo()
     np.testing.assert_array_equal(tau, Robot.load("scara").inverse_dynamics(q, qd, qdd))
@@ -190,7 +199,7 @@ def test_known_and_unknown_layouts_share_a_cache(monkeypatch, fresh_cache, first
     q = np.array([1.0, 2.0, 3.0, 4.0])
     results = []
     for known in (first, not first):
-        monkeypatch.setattr(kernel_module, "layout_is_known", lambda known=known: known)
+        monkeypatch.setattr(compiled_module, "layout_is_known", lambda known=known: known)
         results.append(Robot.load("scara").gravity(q))
     np.testing.assert_array_equal(*results)
 
@@ -207,5 +216,5 @@ def test_scalar_outputs_come_from_the_gufunc(robot):
 def test_one_joint():
     robot = Robot.load("pendulum")
     q = np.array([0.7])
-    assert robot._kernels["inertia"].single(q).shape == (1, 1)
+    assert robot._kernels["inertia"].on("compiled").quick(q).shape == (1, 1)
     np.testing.assert_array_equal(robot.gravity(q), robot.gravity(q[None])[0])

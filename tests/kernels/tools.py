@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import HealthCheck, Phase, given, settings
 
 from armdyn import Robot
-from armdyn.kernels import Kernel
+from armdyn.kernels import Kernel, Specification
 from armdyn.program import record
 from armdyn.robot.functions import FUNCTIONS
 
@@ -15,10 +15,19 @@ _number = count()
 
 def kernel_of(function, sizes, outputs, identity=None):
     """A kernel of a function of lists of scalars, with its own place in the cache unless told otherwise."""
-    inputs = [(f"x{k}", size) for k, size in enumerate(sizes)]
+    inputs = tuple((f"x{k}", size) for k, size in enumerate(sizes))
     named = [(f"y{k}", shape) for k, shape in enumerate(outputs)]
     text = identity or f"test {next(_number)}"
-    return Kernel("test", inputs, outputs, lambda: record(function, inputs, named), text)
+    return Kernel(
+        Specification("test", inputs, tuple(outputs), lambda: record(function, inputs, named), text)
+    )
+
+
+class Forgetful(dict):
+    """In the place of what a process has loaded: every kernel goes to the disk."""
+
+    def __contains__(self, key):
+        return False
 
 
 def rotated_sum(size):

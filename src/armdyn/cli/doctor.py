@@ -20,8 +20,7 @@ import typer
 
 from armdyn import __version__
 from armdyn.expression import ArmdynError
-from armdyn.kernels import cache, get_threads, set_backend, set_threads
-from armdyn.kernels.kernel import get_backend
+from armdyn.kernels import backend, cache, get_threads, set_threads
 from armdyn.kernels.llvm.machine import cpu, llvm_versions, vector_bytes
 from armdyn.output import one_line
 from armdyn.robot import Robot
@@ -156,13 +155,9 @@ def trial(what: str) -> None:
     robot = Robot.load("planar")
     rows = 20_000 if what == "parallel" else 20
     inputs = np.random.default_rng(1).uniform(-1, 1, (3, rows, robot.n))
-    used = get_backend()
-    set_backend("evaluator")
-    try:
+    with backend("evaluator"):
         expected = robot.inverse_dynamics(*inputs)
         back = robot.forward_dynamics(inputs[0], inputs[1], expected)
-    finally:
-        set_backend(used)
     _check("forward after inverse dynamics", back, inputs[2], 1e-9)
     if what == "evaluator":
         return

@@ -13,7 +13,7 @@ from armdyn.cli.common import RobotArgument, RotorsOption, is_read, load_robot, 
 from armdyn.cli.running import Verb
 from armdyn.expression import ArmdynError
 from armdyn.kernels.c import c_source, identifier
-from armdyn.robot.functions import FUNCTIONS
+from armdyn.robot.functions import FUNCTIONS, WORDS
 
 
 def export_c(
@@ -35,7 +35,8 @@ def export_c(
     programs = {name: loaded.program(name) for name in names}
     joints = [f"{link.name} ({link.joint})" for link in loaded.model.moving]
     scalar = "float" if single else "double"
-    source = c_source(loaded.name, identifier(prefix or loaded.name), programs, joints, scalar, __version__)
+    prefix = identifier(prefix or loaded.name)
+    source = c_source(loaded.name, prefix, programs, joints, scalar, __version__, WORDS)
     paths = source.write(output)
     for path in paths:
         say(f"wrote {path}")

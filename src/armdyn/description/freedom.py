@@ -56,6 +56,8 @@ def in_numbers(model: RobotModel) -> tuple[Mechanism, Converter]:
     """The robot over floats and the conversion to them; free symbols get random values."""
     rng = random.Random(1)
     free = {name: rng.uniform(0.5, 1.5) for name, value in model.symbols if value is None}
+    if not free:
+        return model.mechanism, Converter(model.number)
     values = model.values | free
     convert = Converter(lambda x: x.value(values))
     return lower(model, convert.scalar), convert

@@ -22,7 +22,12 @@ SHORTEST = 1.0  # m: shorter links count as this long
 
 
 def physics_warnings(model: RobotModel) -> list[str]:
-    """One line for each thing that looks wrong."""
+    """One line for each thing that is impossible or looks wrong."""
+    return [*impossible_bodies(model), *suspicions(model)]
+
+
+def suspicions(model: RobotModel) -> list[str]:
+    """One line for each thing that is possible but looks wrong."""
     bodies = {link.name: central(model, link.inertia) for link in model.links}
     freedom: dict[str, Freedom] = {}
     unmoved: list[str] = []
@@ -33,7 +38,7 @@ def physics_warnings(model: RobotModel) -> list[str]:
             unmoved = joints_without_inertia(model, mechanism)
     except (ArithmeticError, ExpressionError, np.linalg.LinAlgError):
         pass  # numbers that overflow are refused elsewhere
-    found = list(impossible_bodies(model))
+    found: list[str] = []
     for link in model.links:
         problems = [*_body_problems(model, link, bodies[link.name], freedom.get(link.name))]
         problems += _near_quarter_turns(link)

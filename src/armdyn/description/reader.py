@@ -73,6 +73,8 @@ class Reader:
         return self.expression(key, self.raw(key, default, "a number or an expression in the symbols"))
 
     def expression(self, key: str, value: object) -> Expression:
+        if type(value) is int and 0 <= value <= 1:  # most entries
+            return Expression.of(value)
         if isinstance(value, BadNumber):
             self.fail(key, f"expected a number between 1e-300 and 1e300, found {value[:40]}")
         value = plain(value)
@@ -82,11 +84,12 @@ class Reader:
             found = expression(value, self.symbols)
         except ExpressionError as error:
             self.fail(key, str(error))
-        if unknown := sorted(found.symbols() - self.symbols.keys()):
+        symbols = found.symbols()
+        if unknown := sorted(symbols - self.symbols.keys()):
             self.fail(key, f"unknown symbol '{unknown[0]}'; declared: {', '.join(self.symbols) or 'none'}")
         if any(abs(coefficient) > LARGEST for _, coefficient in found.terms):
             self.fail(key, "a number in it is larger than 1e300")
-        if found.symbols() <= self.values.keys():
+        if symbols <= self.values.keys():
             try:
                 found.value(self.values)
             except ExpressionError as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 from armdyn.description import dh, toml_text
 from armdyn.description.bundled import bundled_robots, bundled_table
-from armdyn.description.plausibility import physics_warnings
+from armdyn.description.plausibility import suspicions
 from armdyn.description.reader import DescriptionError, Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
 from armdyn.model import PhysicsWarning, impossible_bodies
@@ -60,7 +60,7 @@ def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotMode
             model = build(table, source)
     except TooLargeError as error:
         raise DescriptionError(f"{source}: the description is {error}") from None
-    for text in physics_warnings(model):
+    for text in suspicions(model):
         warnings.warn(f"{source}: {text}", PhysicsWarning, stacklevel=level)
     return model
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from armdyn.dynamics.friction import friction_torques
 from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
@@ -31,11 +32,15 @@ from armdyn.model.vector import (
 
 @dataclass(frozen=True)
 class BaseMotion:
-    """Motion of the base in base axes: ω_0 [rad/s], ω̇_0 [rad/s²], p̈_0 [m/s²] (gravity not included)."""
+    """Motion of a moving base, base axes: ω_0 [rad/s], ω̇_0 [rad/s²], p̈_0 [m/s²].
 
-    angular_velocity: Vector = ZERO3
-    angular_acceleration: Vector = ZERO3
-    linear_acceleration: Vector = ZERO3
+    Three scalars each, or for `Robot.inverse_dynamics` arrays (..., 3). Gravity is the robot's own and not
+    part of p̈_0.
+    """
+
+    angular_velocity: Any = ZERO3
+    angular_acceleration: Any = ZERO3
+    linear_acceleration: Any = ZERO3
 
 
 @dataclass

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from numbers import Integral, Rational, Real
 from typing import Any
 
@@ -36,13 +36,13 @@ class Expression:
 
     __slots__ = ("_hash", "terms")
     terms: tuple[tuple[Monomial, Fraction], ...]
+    _hash: int  # computed when first asked for
 
     def __init__(self, terms: Mapping[Monomial, Fraction]) -> None:
         kept = [(m, c) for m, c in terms.items() if c]
-        kept.sort(key=lambda mc: [(a.sort_key, -e) for a, e in mc[0]])
+        if len(kept) > 1:
+            kept.sort(key=lambda mc: [(a.sort_key, -e) for a, e in mc[0]])
         self.terms = tuple(kept)
-        number = self.number
-        self._hash = hash(self.terms if number is None else number)  # equal numbers hash equal
 
     # ---- making ----------------------------------------------------------------------------------------
 
@@ -51,6 +51,10 @@ class Expression:
         """The expression for a Python number; decimals are exact (0.1 is 1/10, not the nearest double)."""
         if isinstance(x, Expression):
             return x
+        if type(x) is int and x in _KEPT:
+            return _KEPT[x]
+        if type(x) is float and math.isfinite(x):
+            return _decimal(x)
         if isinstance(x, bool) or not isinstance(x, (Real, Decimal)):
             raise ExpressionError(f"expected a number or an expression, found {shown(x)}")
         if isinstance(x, (Integral, Rational)):
@@ -60,7 +64,7 @@ class Expression:
             return _rational(exact)
         if not math.isfinite(x) or (isinstance(x, Decimal) and abs(x.adjusted()) > _MAX_POWER_OF_TEN):
             raise ExpressionError(f"expected a finite number, found {x}")
-        return _rational(Fraction(repr(float(x)) if not isinstance(x, Decimal) else x))
+        return _rational(Fraction(x)) if isinstance(x, Decimal) else _decimal(float(x))
 
     @staticmethod
     def symbol(name: str) -> Expression:
@@ -80,7 +84,7 @@ class Expression:
     def number(self) -> Fraction | None:
         """The rational number this is, or None when it contains an atom."""
         if not self.terms:
-            return Fraction(0)
+            return _ZERO
         if len(self.terms) == 1 and not self.terms[0][0]:
             return self.terms[0][1]
         return None
@@ -91,6 +95,8 @@ class Expression:
     def symbols(self) -> set[str]:
         """The names of all symbols in it, also those inside functions."""
         names: set[str] = set()
+        if self.number is not None:
+            return names
         for atom in self.atoms():
             if atom.kind == "symbol":
                 names.add(atom.name)
@@ -105,7 +111,8 @@ class Expression:
         left where terms cancel.
         """
         try:
-            return Evaluation(self, symbols or {}).number(self)
+            number = self.number
+            return float(number) if number is not None else Evaluation(self, symbols or {}).number(self)
         except ZeroDivisionError:
             raise ExpressionError(f"'{self}' divides by zero with the symbols' values") from None
         except OverflowError:
@@ -150,10 +157,12 @@ class Expression:
         other = _operand(other)
         if other is None:
             return NotImplemented
+        if not self.terms or not other.terms:
+            return ZERO
         for x, y in ((self, other), (other, self)):
             number = x.number
             if number is not None and number.denominator < _SHORT > abs(number.numerator):
-                return Expression({m: c * number for m, c in y.terms})
+                return y if number == 1 else Expression({m: c * number for m, c in y.terms})
         return Expression(multiplied(dict(self.terms), dict(other.terms)))
 
     __rmul__ = __mul__
@@ -214,7 +223,12 @@ class Expression:
         return NotImplemented if other is None else self.terms == other.terms
 
     def __hash__(self) -> int:
-        return self._hash
+        try:
+            return self._hash
+        except AttributeError:
+            number = self.number
+            self._hash = hash(self.terms if number is None else number)  # equal numbers hash equal
+            return self._hash
 
     def __str__(self) -> str:
         return terms_text(self.terms)
@@ -230,6 +244,12 @@ def _rational(x: Fraction) -> Expression:
     return Expression({(): x})
 
 
+@lru_cache(1024)
+def _decimal(x: float) -> Expression:
+    """The decimal that a float is written as."""
+    return _rational(Fraction(Decimal(repr(x))))
+
+
 def _atomic(atom: Atom) -> Expression:
     return Expression({((atom, 1),): Fraction(1)})
 
@@ -239,7 +259,7 @@ def _operand(x: object) -> Expression | None:
         return x
     if isinstance(x, bool):
         return None
-    return Expression.of(x) if isinstance(x, (Real, Decimal)) else None
+    return Expression.of(x) if type(x) is int or isinstance(x, (Real, Decimal)) else None
 
 
 def _substituted(atom: Atom, values: Mapping[str, Expression]) -> Expression:
@@ -324,5 +344,8 @@ _EXACT: dict[Fraction, Callable[[], tuple[Expression, Expression]]] = {
 }
 
 
-ZERO: Expression = Expression({})
-ONE: Expression = Expression.of(1)
+_ZERO = Fraction(0)
+_KEPT: dict[int, Expression] = {}  # the whole numbers that matrices are full of
+_KEPT.update({k: Expression.of(k) for k in (-1, 0, 1, 2)})
+ZERO: Expression = _KEPT[0]
+ONE: Expression = _KEPT[1]

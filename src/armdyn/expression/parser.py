@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Collection
 from fractions import Fraction
+from functools import lru_cache
 from math import comb
 
 from armdyn.expression.errors import ExpressionError
@@ -32,6 +33,8 @@ _ALLOWED = "numbers, declared symbols, pi, + - * / **, cos sin sqrt abs and pare
 _ODD = re.compile(
     r"(?<![\w.])[0-9.][\w.]*?(?:and|else|for|if|in|is|not|or)\b|\b(?:is|not)\b|\\|[)\]}'\"][ \t]*[(\[{]"
 )
+_SHORT = 40  # characters
+_PLAIN = re.compile(r"[\w. +/-]*(\*[\w. +/-]+)*", re.ASCII)  # no parentheses, no powers
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 
 
@@ -48,6 +51,18 @@ def rational(text: str) -> Fraction:
 
 def parse(text: str, known: Collection[str] | None = None, max_length: int = MAX_LENGTH) -> Expression:
     """Read an expression such as "m1*l1**2/12" or "pi/2" in the symbols `known` (None: any name is one)."""
+    if len(text) <= _SHORT and _PLAIN.fullmatch(text):
+        return _plain(text, None if known is None else tuple(known))
+    return _parsed(text, known, max_length)
+
+
+@lru_cache(1024)
+def _plain(text: str, known: tuple[str, ...] | None) -> Expression:
+    """A short product or sum, such as "pi/2": robots that differ in a few numbers share most of them."""
+    return _parsed(text, known, MAX_LENGTH)
+
+
+def _parsed(text: str, known: Collection[str] | None, max_length: int) -> Expression:
     if len(text) > max_length:
         raise ExpressionError(f"an expression may have {max_length} characters, this one has {len(text)}")
     text = text.strip().replace("\r\n", "\n").replace("\r", "\n")  # as Python counts lines

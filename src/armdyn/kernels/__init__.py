@@ -1,12 +1,17 @@
 """Array functions made from the algorithms of `dynamics/`: recorded, compiled, registered with NumPy."""
 
+from armdyn.kernels.backends import backend, set_backend
 from armdyn.kernels.cache import CacheWarning
-from armdyn.kernels.kernel import Kernel, set_backend
+from armdyn.kernels.kernel import Kernel
+from armdyn.kernels.specification import Shared, Specification
 from armdyn.kernels.threads import get_threads, set_threads
 
 __all__ = [
     "CacheWarning",
     "Kernel",
+    "Shared",
+    "Specification",
+    "backend",
     "get_threads",
     "set_backend",
     "set_threads",

@@ -33,7 +33,7 @@ _Array: TypeAlias = NDArray[np.floating[Any] | np.integer[Any]]
 _Row: TypeAlias = Sequence[float] | _Array
 Numbers: TypeAlias = _Row | Sequence[_Row] | Sequence[Sequence[_Row]] | Table
 
-_FLOAT64 = np.dtype(np.float64)
+FLOAT64, FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 _ACCEPTED = "NumPy arrays, lists and pandas tables are accepted"
 _DEEPEST = 64  # NumPy has no more axes
 _MOST_LISTED = 100_000_000  # numbers in lists, which would take many seconds to read
@@ -161,7 +161,7 @@ def checked_inputs(
         raise TypeError(f"{function}: expected {names}, found {len(arrays)} arguments")
     found, leads = [], set()
     for (name, size), x in zip(inputs, arrays, strict=True):
-        if type(x) is not np.ndarray or x.dtype is not _FLOAT64:  # the usual case is quick
+        if type(x) is not np.ndarray or x.dtype is not FLOAT64:  # the usual case is quick
             x = real_array(name, x, f"numbers (..., {size})")
         shape = x.shape
         if not shape or shape[-1] != size:

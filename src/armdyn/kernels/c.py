@@ -35,31 +35,6 @@ _HEADERS = """
 """  # NAME.h would hide a standard header; the last line cannot name files on Windows
 _TAKEN = frozenset(f"{_KEYWORDS} {_HEADERS}".split())
 _LONGEST = 48  # characters of a prefix: it begins the names of files and functions
-_UNITS = {
-    "q": "joint positions [rad or m]",
-    "qd": "joint velocities [rad/s or m/s]",
-    "qdd": "joint accelerations [rad/s^2 or m/s^2]",
-    "tau": "joint torques [N m or N]",
-    "wrench": "force [N] over moment [N m] the tip exerts on its surroundings, base axes",
-    "parameters": "dynamic parameters, in the order of parameter_names",
-}
-_RESULTS = {
-    "inverse_dynamics": ("joint torques [N m or N]",),
-    "forward_dynamics": ("joint accelerations [rad/s^2 or m/s^2]",),
-    "inertia": ("inertia matrix B, row by row",),
-    "coriolis": ("Coriolis matrix C, row by row",),
-    "gravity": ("gravity torques [N m or N]",),
-    "friction": ("friction torques [N m or N]",),
-    "kinetic_energy": ("kinetic energy [J]",),
-    "potential_energy": ("potential energy [J]",),
-    "pose": ("homogeneous transform of the tip, row by row",),
-    "jacobian": ("geometric Jacobian of the tip, linear rows over angular, row by row",),
-    "jacobian_dot": ("time derivative of the Jacobian, row by row",),
-    "joint_wrenches": ("force over moment at each joint, link axes, row by row",),
-    "regressor": ("regressor Y, row by row",),
-    "inverse_dynamics_derivatives": ("d tau/d q", "d tau/d qd", "d tau/d qdd"),
-    "forward_dynamics_derivatives": ("d qdd/d q", "d qdd/d qd", "d qdd/d tau"),
-}
 
 
 @dataclass(frozen=True)
@@ -99,15 +74,29 @@ def identifier(text: str) -> str:
     return f"robot_{found}" if found[0].isdigit() or found in _TAKEN or device else found
 
 
+@dataclass(frozen=True)
+class Words:
+    """What the header says: the meaning of each input, and of each function's outputs, by name."""
+
+    inputs: Mapping[str, str]
+    results: Mapping[str, Sequence[str]]
+
+
 def c_source(
-    title: str, prefix: str, programs: Mapping[str, Program], joints: Sequence[str], scalar: str, version: str
+    title: str,
+    prefix: str,
+    programs: Mapping[str, Program],
+    joints: Sequence[str],
+    scalar: str,
+    version: str,
+    words: Words,
 ) -> CSource:
     """Functions `PREFIX_NAME` for programs by name, in "double" or "float"."""
     for name, program in programs.items():
         _check_constants(name, program, scalar)
     provenance = _provenance(title, joints, scalar, version)
     guard = f"{prefix.upper()}_H"
-    declarations = "\n".join(_documented(prefix, name, p, scalar) for name, p in programs.items())
+    declarations = "\n".join(_documented(prefix, name, p, scalar, words) for name, p in programs.items())
     header = f"{provenance}#ifndef {guard}\n#define {guard}\n\n{declarations}\n#endif\n"
     bodies = "\n".join(_definition(prefix, name, p, scalar) for name, p in programs.items())
     source = f'{provenance}#include "{prefix}.h"\n\n#include <math.h>\n\n{bodies}'
@@ -157,12 +146,12 @@ def _prototype(prefix: str, name: str, program: Program, scalar: str) -> str:
     return f"void {prefix}_{name}({', '.join(arguments)})"
 
 
-def _documented(prefix: str, name: str, program: Program, scalar: str) -> str:
+def _documented(prefix: str, name: str, program: Program, scalar: str, words: Words) -> str:
     """The declaration with shapes, units and operation counts."""
     lines = []
     for (key, size), (x, _) in zip(program.inputs, _input_names(program), strict=True):
-        lines.append(f" * {x}[{size}]: {_UNITS.get(key, key)}")
-    meanings = _RESULTS.get(name, ("",) * len(program.outputs))
+        lines.append(f" * {x}[{size}]: {words.inputs[key]}")
+    meanings = words.results[name]
     for (x, size), (_, shape), meaning in zip(_outputs(program), program.outputs, meanings, strict=True):
         dimensions = "x".join(map(str, shape)) or "scalar"
         lines.append(f" * {x}[{size}]: {meaning} ({dimensions})")

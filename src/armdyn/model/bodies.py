@@ -11,6 +11,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -67,17 +68,23 @@ def central(model: RobotModel, inertia: Inertia) -> Central:
 
     Free symbols get random values, several times; entries that stay the same do not depend on them.
     """
+    return _central(model.symbols, model.derived, inertia)
+
+
+@lru_cache(256)
+def _central(symbols: tuple[tuple[str, Expression | None], ...], derived: bool, inertia: Inertia) -> Central:
+    given = {name: value for name, value in symbols if value is not None}
     parts = [Expression.of(x) for x in (inertia.mass, *inertia.moment, *inertia.tensor)]
-    free = sorted({name for x in parts for name in x.symbols()} - model.exact_values.keys())
+    free = sorted({name for x in parts for name in x.symbols()} - given.keys())
     samples = []
     for seed in range(3 if free else 1):
         rng = random.Random(seed)
         values = {name: Expression.of(Fraction(rng.randint(3000, 10006), 10007)) for name in free}
-        samples.append(_about_com([x.substitute(model.exact_values | values) for x in parts]))
+        samples.append(_about_com([x.substitute(given | values) for x in parts]))
     mass, *entries = (_common(xs) for xs in zip(*(numbers for numbers, _, _ in samples), strict=True))
     known = [abs(x) for x in entries if x is not None]
     tolerance = TOLERANCE * max(known, default=0.0)
-    if model.derived or not all(exact for _, _, exact in samples):
+    if derived or not all(exact for _, _, exact in samples):
         tolerance += _FLOATS * max(about_origin for _, about_origin, _ in samples)
     return Central(mass, dict(zip(TENSOR_KEYS, entries, strict=True)), tolerance)
 

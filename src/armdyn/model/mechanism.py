@@ -169,9 +169,13 @@ class Converter:
         self.scalar = scalar
 
     def __call__(self, x: Scalar) -> Scalar:
+        if type(x) is int and -1 <= x <= 1:
+            return x
         exact = Expression.of(x)
         number = exact.number
-        return int(number) if number in (0, 1, -1) else self.scalar(exact)
+        if number is not None and number.denominator == 1 and -1 <= number.numerator <= 1:
+            return int(number)
+        return self.scalar(exact)
 
     def vector(self, v: Vector) -> Vector:
         return vector(self(x) for x in v)

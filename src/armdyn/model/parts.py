@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from armdyn.expression import ONE, ZERO, Expression
@@ -36,13 +37,17 @@ class Transform:
     p: Vector = ZERO3
 
     def __matmul__(self, other: Transform) -> Transform:
-        return Transform(multiply(self.R, other.R), add(self.p, apply(self.R, other.p)))
+        if self.R == IDENTITY:  # quick, as most steps only turn or only shift
+            return Transform(other.R, add(self.p, other.p))
+        R = self.R if other.R == IDENTITY else multiply(self.R, other.R)
+        return Transform(R, self.p if other.p == ZERO3 else add(self.p, apply(self.R, other.p)))
 
     @staticmethod
     def translation(x: Scalar, y: Scalar, z: Scalar) -> Transform:
         return Transform(IDENTITY, (x, y, z))
 
     @staticmethod
+    @lru_cache(256)  # robots that differ in a few numbers have most angles in common
     def rotation(axis: Vector, angle: Expression) -> Transform:
         return Transform(rotation_about(axis, angle.cos(), angle.sin()), ZERO3)
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from armdyn.expression import Expression
 from armdyn.expression.messages import listed as listed_names
@@ -15,6 +16,9 @@ from armdyn.model.errors import ModelError
 from armdyn.model.parts import Limits, Link, RotorModel, Transform
 from armdyn.model.vector import ZERO3, Vector
 from armdyn.output import one_line
+
+if TYPE_CHECKING:
+    from armdyn.model.mechanism import Mechanism
 
 BASE = "base"
 _RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|inv|base|(c|s|q|qd|qdd|sgn|sgnm)\d+(_\d+)*")
@@ -59,6 +63,13 @@ class RobotModel:
     @property
     def n(self) -> int:
         return len(self.moving)
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """What the algorithms work on, in floats. Free symbols are refused."""
+        from armdyn.model.mechanism import lower  # which takes models
+
+        return lower(self, self.number)
 
     def number(self, x: object) -> float:
         """The value of an entry of the model."""

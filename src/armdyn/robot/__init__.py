@@ -1,5 +1,6 @@
 """The front door: a robot and its numeric functions."""
 
-from armdyn.robot.robot import BaseMotion, Robot
+from armdyn.dynamics import BaseMotion
+from armdyn.robot.robot import Robot
 
 __all__ = ["BaseMotion", "Robot"]

@@ -1,23 +1,52 @@
-"""The numeric functions of a robot: one row each, with its inputs, output shapes and how it is recorded."""
+"""The numeric functions of a robot: one row each, from which kernels, the C export and the docs are made.
+
+A new function is an algorithm in `dynamics/`, a row here and a method of `Robot`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from armdyn import dynamics
 from armdyn.dynamics import BaseMotion
 from armdyn.dynamics.forward import solve
-from armdyn.kernels.kernel import Kernel
-from armdyn.model.mechanism import Mechanism
+from armdyn.kernels import Kernel, Shared, Specification
+from armdyn.kernels.c import Words
+from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
+from armdyn.model.vector import Scalar
 from armdyn.program import Program, jacobian, record
 from armdyn.program.program import Shape, inline
 
 STATE = ("q", "qd", "qdd")
 BASE_INPUTS = ("base.angular_velocity", "base.angular_acceleration", "base.linear_acceleration")
-Algorithm = Callable[..., Any]
+NUMBERS = "numbers"  # the input that stands for a robot's numbers in kernels that robots share
+Inputs = Sequence[tuple[str, int]]
+
+MEANINGS = {
+    "q": "joint positions [rad or m]",
+    "qd": "joint velocities [rad/s or m/s]",
+    "qdd": "joint accelerations [rad/s^2 or m/s^2]",
+    "tau": "joint torques [N m or N]",
+    "wrench": "force [N] over moment [N m] the tip exerts on its surroundings, base axes",
+    "parameters": "dynamic parameters, in the order of parameter_names",
+    BASE_INPUTS[0]: "angular velocity of the base [rad/s], base axes",
+    BASE_INPUTS[1]: "angular acceleration of the base [rad/s^2], base axes",
+    BASE_INPUTS[2]: "linear acceleration of the base [m/s^2], base axes, without gravity",
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """An output: its shape, with "n" for the number of joints and "p" for that of parameters, and meaning."""
+
+    shape: tuple[int | str, ...]
+    meaning: str
 
 
 @dataclass(frozen=True)
@@ -29,18 +58,15 @@ class Function:
     """
 
     inputs: tuple[str, ...]
-    shapes: Callable[[int, int], tuple[Shape, ...]]  # of n joints and p parameters
-    algorithm: Algorithm
+    results: tuple[Result, ...]
+    algorithm: Callable[..., Any]
     optional: tuple[str, ...] = ("parameters",)
     make: Callable[[Function, Inputs, Context], Program] | None = None
 
 
-Inputs = Sequence[tuple[str, int]]
-
-
 @dataclass(frozen=True)
 class Context:
-    """What a function is recorded for."""
+    """What a function is recorded for. In a shared form the mechanism has None in the place of numbers."""
 
     name: str
     mechanism: Mechanism
@@ -54,43 +80,31 @@ class Context:
     def p(self) -> int:
         return len(self.layout)
 
-
-def _vector(n: int, p: int) -> tuple[Shape, ...]:
-    return ((n,),)
-
-
-def _square(n: int, p: int) -> tuple[Shape, ...]:
-    return ((n, n),)
-
-
-def _scalar(n: int, p: int) -> tuple[Shape, ...]:
-    return ((),)
-
-
-def _three_squares(n: int, p: int) -> tuple[Shape, ...]:
-    return ((n, n),) * 3
+    def shapes(self, row: Function) -> tuple[Shape, ...]:
+        sizes: dict[int | str, Any] = {"n": self.n, "p": self.p}
+        return tuple(tuple(sizes.get(k, k) for k in result.shape) for result in row.results)
 
 
 def _inverse_dynamics(M: Mechanism, q: Any, qd: Any, qdd: Any, **given: Any) -> Any:
     base = None
     if BASE_INPUTS[0] in given:
-        w, dw, a = (tuple(given[name]) for name in BASE_INPUTS)
-        base = BaseMotion(w, dw, a)
+        base = BaseMotion(*(tuple(given[name]) for name in BASE_INPUTS))
     return dynamics.inverse_dynamics(M, q, qd, qdd, given.get("wrench"), base)
 
 
 def _recorded(row: Function, inputs: Inputs, context: Context) -> Program:
-    """The algorithm as it is, the model's parameters taken from an input where one is given."""
-    outputs = [(context.name, shape) for shape in row.shapes(context.n, context.p)]
+    """The algorithm as it is; numbers and parameters are taken from inputs where these are given."""
+    outputs = [(context.name, shape) for shape in context.shapes(row)]
 
     def function(*columns: Any) -> Any:
         given = dict(zip([name for name, _ in inputs], columns, strict=True))
         mechanism = context.mechanism
+        if NUMBERS in given:
+            numbers = iter(given.pop(NUMBERS))
+            mechanism = mechanism.map(lambda x: next(numbers) if x is None else x)
         if "parameters" in given:
             mechanism = mechanism_with(mechanism, given.pop("parameters"), context.layout)
         required = [given.pop(name) for name in row.inputs]
-        if context.name == "regressor":
-            given["layout"] = context.layout
         return row.algorithm(mechanism, *required, **given)
 
     return record(function, inputs, outputs)
@@ -104,6 +118,12 @@ def _forward(row: Function, inputs: Inputs, context: Context) -> Program:
     other = replace(row, algorithm=dynamics.forward_dynamics_articulated)
     articulated = _recorded(other, inputs, context)
     return articulated if articulated.operations < factorised.operations else factorised
+
+
+def _regressor(row: Function, inputs: Inputs, context: Context) -> Program:
+    """With a column for each extra parameter of the robot."""
+    algorithm = partial(dynamics.regressor, layout=context.layout)
+    return _recorded(replace(row, algorithm=algorithm), inputs, context)
 
 
 def _inverse_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
@@ -132,43 +152,90 @@ def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Pro
     return record(function, inputs, outputs)
 
 
+def _one(meaning: str, *shape: int | str) -> tuple[Result, ...]:
+    return (Result(shape, meaning),)
+
+
+def _squares(*meanings: str) -> tuple[Result, ...]:
+    return tuple(Result(("n", "n"), meaning) for meaning in meanings)
+
+
 _WITH_WRENCH = ("wrench", "parameters")
+_TORQUES, _ACCELERATIONS = _one(MEANINGS["tau"], "n"), _one(MEANINGS["qdd"], "n")
+_FORCES = ("q", "qd", "tau")
 FUNCTIONS: dict[str, Function] = {
-    "inverse_dynamics": Function(STATE, _vector, _inverse_dynamics, (*_WITH_WRENCH, *BASE_INPUTS)),
-    "forward_dynamics": Function(
-        ("q", "qd", "tau"), _vector, dynamics.forward_dynamics, _WITH_WRENCH, _forward
+    "inverse_dynamics": Function(STATE, _TORQUES, _inverse_dynamics, (*_WITH_WRENCH, *BASE_INPUTS)),
+    "forward_dynamics": Function(_FORCES, _ACCELERATIONS, dynamics.forward_dynamics, _WITH_WRENCH, _forward),
+    "inertia": Function(("q",), _squares("inertia matrix B, row by row"), dynamics.inertia_matrix),
+    "coriolis": Function(("q", "qd"), _squares("Coriolis matrix C, row by row"), dynamics.coriolis_matrix),
+    "gravity": Function(("q",), _one("gravity torques [N m or N]", "n"), dynamics.gravity_torques),
+    "friction": Function(("qd",), _one("friction torques [N m or N]", "n"), dynamics.friction_torques),
+    "kinetic_energy": Function(("q", "qd"), _one("kinetic energy [J]"), dynamics.kinetic_energy),
+    "potential_energy": Function(("q",), _one("potential energy [J]"), dynamics.potential_energy),
+    "pose": Function(
+        ("q",), _one("homogeneous transform of the tip, row by row", 4, 4), dynamics.pose, optional=()
     ),
-    "inertia": Function(("q",), _square, dynamics.inertia_matrix),
-    "coriolis": Function(("q", "qd"), _square, dynamics.coriolis_matrix),
-    "gravity": Function(("q",), _vector, dynamics.gravity_torques),
-    "friction": Function(("qd",), _vector, dynamics.friction_torques),
-    "kinetic_energy": Function(("q", "qd"), _scalar, dynamics.kinetic_energy),
-    "potential_energy": Function(("q",), _scalar, dynamics.potential_energy),
-    "pose": Function(("q",), lambda n, p: ((4, 4),), dynamics.pose, ()),
-    "jacobian": Function(("q",), lambda n, p: ((6, n),), dynamics.jacobian, ()),
-    "jacobian_dot": Function(("q", "qd"), lambda n, p: ((6, n),), dynamics.jacobian_dot, ()),
-    "joint_wrenches": Function(STATE, lambda n, p: ((n, 6),), dynamics.joint_wrenches, _WITH_WRENCH),
-    "regressor": Function(STATE, lambda n, p: ((n, p),), dynamics.regressor, ()),
+    "jacobian": Function(
+        ("q",),
+        _one("geometric Jacobian of the tip, linear rows over angular, row by row", 6, "n"),
+        dynamics.jacobian,
+        optional=(),
+    ),
+    "jacobian_dot": Function(
+        ("q", "qd"),
+        _one("time derivative of the Jacobian, row by row", 6, "n"),
+        dynamics.jacobian_dot,
+        optional=(),
+    ),
+    "joint_wrenches": Function(
+        STATE,
+        _one("force over moment at each joint, link axes, row by row", "n", 6),
+        dynamics.joint_wrenches,
+        _WITH_WRENCH,
+    ),
+    "regressor": Function(
+        STATE, _one("regressor Y, row by row", "n", "p"), dynamics.regressor, (), _regressor
+    ),
     "inverse_dynamics_derivatives": Function(
-        STATE, _three_squares, _inverse_dynamics, _WITH_WRENCH, _inverse_derivatives
+        STATE,
+        _squares("d tau/d q", "d tau/d qd", "d tau/d qdd"),
+        _inverse_dynamics,
+        _WITH_WRENCH,
+        _inverse_derivatives,
     ),
     "forward_dynamics_derivatives": Function(
-        ("q", "qd", "tau"), _three_squares, dynamics.forward_dynamics, _WITH_WRENCH, _forward_derivatives
+        _FORCES,
+        _squares("d qdd/d q", "d qdd/d qd", "d qdd/d tau"),
+        dynamics.forward_dynamics,
+        _WITH_WRENCH,
+        _forward_derivatives,
     ),
 }
+WORDS = Words(MEANINGS, {name: [result.meaning for result in row.results] for name, row in FUNCTIONS.items()})
 
 
 def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Sequence[str] = ()) -> Kernel:
     """The kernel of a function for a mechanism; `optional` names inputs given beyond the usual ones."""
     row = FUNCTIONS[name]
+    if "parameters" not in row.optional or "parameters" in optional:
+        mechanism = mechanism.map(unchanged, lambda _: 0)  # its own parameters do not matter
     context = Context(name, mechanism, layout)
     sizes = {"wrench": 6, "parameters": context.p, **dict.fromkeys(BASE_INPUTS, 3)}
-    inputs = [(key, sizes.get(key, mechanism.n)) for key in (*row.inputs, *optional)]
-    make = row.make or _recorded
-    return Kernel(
-        name,
-        inputs,
-        row.shapes(context.n, context.p),
-        lambda: make(row, inputs, context),
-        f"{mechanism!r} {[p.name for p in layout]!r} {inputs!r}",
-    )
+    inputs = tuple((key, sizes.get(key, mechanism.n)) for key in (*row.inputs, *optional))
+    numbers = np.array([x for x in mechanism.scalars() if not _is_structure(x)], float)
+    pattern = replace(context, mechanism=mechanism.map(lambda x: int(x) if _is_structure(x) else None))
+    shared = Shared(_specification(row, ((NUMBERS, len(numbers)), *inputs), pattern), numbers)
+    return Kernel(_specification(row, inputs, context, shared if len(numbers) else None))
+
+
+def _is_structure(x: Scalar) -> bool:
+    """Whether a number counts as a part of the structure: recording drops 0 and ±1."""
+    return x in (0, 1, -1)
+
+
+def _specification(
+    row: Function, inputs: Inputs, context: Context, shared: Shared | None = None
+) -> Specification:
+    identity = f"{context.mechanism!r} {[p.name for p in context.layout]} {inputs!r}"
+    record = partial(row.make or _recorded, row, inputs, context)
+    return Specification(context.name, tuple(inputs), context.shapes(row), record, identity, shared)

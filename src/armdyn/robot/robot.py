@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from armdyn.description import from_table, load, physics_warnings
+from armdyn.dynamics import BaseMotion
 from armdyn.expression import Expression, shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
@@ -24,18 +25,6 @@ from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, make_kernel
 
 if TYPE_CHECKING:
     from armdyn.exact import Equations
-
-
-@dataclass(frozen=True)
-class BaseMotion:
-    """Motion of a moving base, base axes: ω_0 [rad/s], ω̇_0 [rad/s²], p̈_0 [m/s²], each (..., 3).
-
-    Gravity is the robot's own and not part of p̈_0.
-    """
-
-    angular_velocity: Numbers = (0.0, 0.0, 0.0)
-    angular_acceleration: Numbers = (0.0, 0.0, 0.0)
-    linear_acceleration: Numbers = (0.0, 0.0, 0.0)
 
 
 class Robot:
@@ -118,10 +107,10 @@ class Robot:
         """The description as data."""
         return self._model
 
-    @cached_property
+    @property
     def mechanism(self) -> Mechanism:
         """What the algorithms work on, in floats: bodies, rotors, gravity. Free symbols are refused."""
-        return lower(self._model, self._model.number)
+        return self._model.mechanism
 
     @property
     def name(self) -> str:

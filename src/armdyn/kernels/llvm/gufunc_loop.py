@@ -209,12 +209,12 @@ def _loop_ir(name: str, lane: Lane, shapes: Sequence[Shape], inputs: int, slots:
     lines += ["  br label %wide_test", "wide_test:", "  %i = phi i64 [ 0, %ready ], [ %i_next, %wide_done ]"]
     lines += [f"  %i_next = add i64 %i, {w}", "  %fits = icmp ule i64 %i_next, %rows"]
     lines += ["  br i1 %fits, label %wide, label %single_test", "wide:", "  br label %wide_0"]
-    lines += _pass_ir(operands, "wide", "%i", w, lane.scalar)
+    lines += _pass_ir(operands, "wide", "%i", "0", w)
     lines += ["wide_done:", "  br label %wide_test"]
     lines += ["single_test:", "  %s = phi i64 [ %i, %wide_test ], [ %s_next, %single_done ]"]
     lines += ["  %s_next = add i64 %s, 1", "  %left = icmp ult i64 %s, %rows"]
     lines += ["  br i1 %left, label %single, label %end", "single:", "  br label %single_0"]
-    lines += _pass_ir(operands, "single", "%s", 1, lane.scalar)
+    lines += _pass_ir(operands, "single", "%s", "%i", 1)
     lines += ["single_done:", "  br label %single_test", "end:"]
     lines += ["  %restored = call i32 @fesetenv(ptr %environment)", *release]
     lines += ["  ret void", "no_memory:", "  %noted = atomicrmw add ptr %data, i64 1 seq_cst"]
@@ -291,13 +291,22 @@ class _Operand:
         lines.append(f"  %dense{a} = and i1 %inner{a}, %outer{a}")
         return lines
 
-    def move(self, tag: str, row: str, w: int, done: str) -> list[str]:
-        """Bring W rows into the columns, or back."""
+    def move(self, tag: str, row: str, first: str, w: int, done: str) -> list[str]:
+        """Bring W rows into the columns, or back. An input without a stride stays there after the first."""
         a = self.index
         columns = "in" if self.is_input else "out"
         register = self.lane.type if w > 1 else self.lane.scalar
         verb, strided = ("load", "gather") if self.is_input else ("store", "scatter")
-        lines = [
+        lines = []
+        if self.is_input:
+            lines = [
+                f"  %{tag}same{a} = icmp eq i64 %step{a}, 0",
+                f"  %{tag}later{a} = icmp ne i64 {row}, {first}",
+                f"  %{tag}kept{a} = and i1 %{tag}same{a}, %{tag}later{a}",
+                f"  br i1 %{tag}kept{a}, label %{done}, label %{tag}move{a}",
+                f"{tag}move{a}:",
+            ]
+        lines += [
             f"  %{tag}o{a} = mul i64 {row}, %step{a}",
             f"  %{tag}p{a} = getelementptr i8, ptr %base{a}, i64 %{tag}o{a}",
             f"  %{tag}c{a} = getelementptr {register}, ptr %{columns}, i64 {self.start}",
@@ -320,13 +329,13 @@ class _Operand:
         ]
 
 
-def _pass_ir(operands: Sequence[_Operand], tag: str, row: str, w: int, scalar: str) -> list[str]:
+def _pass_ir(operands: Sequence[_Operand], tag: str, row: str, first: str, w: int) -> list[str]:
     """Inputs in, body, outputs out: blocks tag_0, tag_1, … and finally tag_done."""
     inputs = [o for o in operands if o.is_input]
     outputs = [o for o in operands if not o.is_input]
     lines: list[str] = []
     for k, operand in enumerate(inputs):
-        lines += [f"{tag}_{k}:", *operand.move(tag, row, w, f"{tag}_{k + 1}")]
+        lines += [f"{tag}_{k}:", *operand.move(tag, row, first, w, f"{tag}_{k + 1}")]
     body = len(inputs)
     lines += [
         f"{tag}_{body}:",
@@ -336,5 +345,5 @@ def _pass_ir(operands: Sequence[_Operand], tag: str, row: str, w: int, scalar: s
     for k, operand in enumerate(outputs):
         last = k == len(outputs) - 1
         done = f"{tag}_done" if last else f"{tag}_{body + 2 + k}"
-        lines += [f"{tag}_{body + 1 + k}:", *operand.move(tag, row, w, done)]
+        lines += [f"{tag}_{body + 1 + k}:", *operand.move(tag, row, first, w, done)]
     return lines

@@ -19,7 +19,6 @@ _engines: list[Any] = []  # engines own the code: they live as long as the proce
 _loaded: dict[tuple[str, ...], list[int]] = {}
 _LIBRARY = 256 << 20  # bytes, more than LLVM's own code takes
 _ROOM = 16 << 20  # bytes that LLVM takes at most for small programs
-MOST_LOADED = 10_000  # each takes some of the memory maps a process may have
 
 
 def lock() -> threading.RLock:
@@ -123,8 +122,3 @@ def load_object(code: bytes, names: Sequence[str]) -> list[int]:
         _engines.append(engine)
         _loaded[tuple(names)] = addresses
         return addresses
-
-
-def is_full() -> bool:
-    """Whether so much code is loaded that no more should be: kernels then use the evaluator."""
-    return len(_engines) >= MOST_LOADED

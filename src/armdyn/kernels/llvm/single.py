@@ -198,7 +198,7 @@ def _results(shapes: list[tuple[int, ...]], name: str, release: list[str]) -> li
     return [*lines, "fail:", *release, "  ret ptr null"]
 
 
-def make_single(function: int, context: int, name: str) -> Any:
+def make_single(name: str, function: int, context: int) -> Any:
     """The builtin function at an address; its context is filled in."""
     values = (ctypes.c_void_p * _CONTEXT)(*_context())
     ctypes.memmove(context, values, ctypes.sizeof(values))

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from armdyn.kernels import cache
-from armdyn.kernels.kernel import Kernel, get_backend
+from armdyn.kernels.backends import get_backend
+from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.machine import (
     compile_ir,
-    is_full,
     load_object,
     loaded,
     lock,
@@ -85,7 +85,7 @@ class Integrator:
         number, keeps its last state and is saved as NaN from then on; so is one that the watch stops, in the
         state after that step.
         """
-        if get_backend() == "evaluator" or is_full():
+        if get_backend() == "evaluator":
             at = signals_at(signals)
             take_steps(self.bodies, self.layout, state, at, saved, every, h, limit)
             return
@@ -179,4 +179,4 @@ def _body(name: str, program: Program) -> Body:
     columns = (("columns", sum(size for _, size in program.inputs)),)
     results = (("columns", (len(program.results),)),)
     flat = Program(columns, results, program.nodes, program.results)
-    return Kernel(name, columns, [shape for _, shape in results], lambda: flat, cache.digest_of(str(flat)))
+    return Kernel.of(name, flat)

@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from armdyn.kernels.cache import digest_of
 from armdyn.kernels.kernel import Kernel
 from armdyn.program.evaluate_loop import Asked, Run, evaluate_loop
 from armdyn.program.loops import Loop
@@ -40,11 +39,10 @@ class LoopKernel:
 
 def _kernel(name: str, program: Program) -> Run:
     """A program as a function of its inputs (instances, size) that gives its outputs, flat."""
-    shapes = [shape for _, shape in program.outputs]
-    kernel = Kernel(name, program.inputs, shapes, lambda: program, digest_of(str(program)))
+    kernel = Kernel.of(name, program)
 
     def run(*inputs: np.ndarray) -> list[np.ndarray]:
         found = kernel(*inputs)
-        return [y.reshape(len(inputs[0]), -1) for y in (found if len(shapes) > 1 else (found,))]
+        return [y.reshape(len(inputs[0]), -1) for y in (found if len(program.outputs) > 1 else (found,))]
 
     return run

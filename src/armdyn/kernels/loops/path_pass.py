@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from armdyn.kernels import cache as objects
-from armdyn.kernels.kernel import get_backend
-from armdyn.kernels.llvm.machine import compile_ir, is_full, load_object, loaded, lock, toolchain
+from armdyn.kernels.backends import get_backend
+from armdyn.kernels.llvm.machine import compile_ir, load_object, loaded, lock, toolchain
 from armdyn.kernels.loops.path_pass_ir import path_pass_ir
 
 MOST = 1e18  # x beyond which a path takes no time: stands for infinity
@@ -53,7 +53,7 @@ class PathPass:
 
 def path_pass(rows: PathRows) -> PathPass:
     """The passes, compiled; by `path_pass_reference` where functions are evaluated instead."""
-    if get_backend() == "evaluator" or is_full():
+    if get_backend() == "evaluator":
         return path_pass_reference(rows)
     count, m = rows.slope.shape
     x, u, reach = np.zeros(count + 1), np.zeros(count), np.zeros((count + 1, 2))

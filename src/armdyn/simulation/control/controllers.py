@@ -20,7 +20,6 @@ from armdyn.analysis.limits import joint_limits
 from armdyn.dynamics import gravity_torques
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
-from armdyn.kernels.cache import digest_of
 from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.program import record
@@ -99,8 +98,7 @@ class Controller(ABC):
             given = dict(zip(names, columns, strict=True))
             return self.law(given["q"], given["qd"], given)
 
-        program = record(function, inputs, [("tau", (n,))])
-        return Kernel("torques", inputs, ((n,),), lambda: program, digest_of(str(program)))
+        return Kernel.of("torques", record(function, inputs, [("tau", (n,))]))
 
     @cached_property
     def _mechanism(self) -> Mechanism:

@@ -1,0 +1,145 @@
+"""The backend "compiled": a program as machine code in a NumPy gufunc with fixed core dimensions.
+
+Broadcasting, casting and errors are NumPy's own. It computes in float64, or in float32 when all inputs are
+float32. The first robot of a structure gets code with its numbers as constants. When a robot that differs in
+numbers only asks for the same function, code is made that takes the numbers as an input, and all further
+robots of this structure use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from armdyn.kernels import cache
+from armdyn.kernels.arrays import FLOAT32, FLOAT64, checked_inputs, checked_out
+from armdyn.kernels.llvm.gufunc import failures, make_gufunc
+from armdyn.kernels.llvm.gufunc_loop import module_ir
+from armdyn.kernels.llvm.machine import compile_ir, load_object, lock, toolchain, vector_bytes
+from armdyn.kernels.llvm.single import layout_is_known, make_single, single_ir
+from armdyn.kernels.specification import Specification
+from armdyn.kernels.threads import MINIMUM_ROWS, call_in_slices, get_threads
+from armdyn.program.program import Shape
+
+
+class Code(NamedTuple):
+    """Machine code of a specification in one precision, as Python calls it."""
+
+    gufunc: Any
+    single: Callable[..., Any]  # the result for plain vectors, else None
+
+
+# Machine code stays loaded for the rest of the process, so these only grow with it.
+_loaded: dict[str, Code] = {}  # by the key of the code
+_first: dict[str, str] = {}  # structure -> the robot whose numbers are constants
+
+
+class Compiled:
+    """A kernel as machine code."""
+
+    def __init__(self, specification: Specification) -> None:
+        self.name, self.inputs = specification.name, specification.inputs
+        self.outputs = specification.outputs
+        self._form, self._numbers = _form_of(specification)
+        code = _code(self._form, "double")
+        self.float64 = self._bound(code.gufunc, FLOAT64)
+        self.quick: Callable[..., Any] = self._bound(code.single, FLOAT64)
+        self._float32: Any = None
+
+    @property
+    def float32(self) -> Any:
+        """The gufunc in single precision; `float64` is the one in double precision."""
+        if self._float32 is None:
+            self._float32 = self._bound(_code(self._form, "float").gufunc, FLOAT32)
+        return self._float32
+
+    def _bound(self, function: Any, dtype: np.dtype[Any]) -> Any:
+        """A function with the robot's numbers as its first argument, where it takes them."""
+        return function if self._numbers is None else partial(function, self._numbers.astype(dtype))
+
+    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
+        inputs, batch = checked_inputs(self.name, self.inputs, arrays)
+        float32 = inputs[0].dtype == FLOAT32 and all(x.dtype == FLOAT32 for x in inputs)
+        dtype, gufunc = (FLOAT32, self.float32) if float32 else (FLOAT64, self.float64)
+        targets = None if out is None else checked_out(out, batch, self.outputs)
+        before = failures()
+        result = None
+        if len(batch) > 0 and prod(batch) >= 2 * MINIMUM_ROWS:
+            result = self._in_slices(gufunc, inputs, targets, batch, dtype)
+        if result is None:
+            result = gufunc(*inputs) if targets is None else gufunc(*inputs, out=targets)
+        if failures() != before:
+            raise MemoryError(f"{self.name}: not enough memory")
+        return result
+
+    def _in_slices(
+        self,
+        gufunc: Any,
+        inputs: Sequence[np.ndarray],
+        targets: Sequence[Any] | None,
+        batch: Shape,
+        dtype: np.dtype[Any],
+    ) -> Any:
+        """A large batch on several threads; None if one thread is to do it."""
+        if get_threads() == 1 or _overlap(inputs, targets):
+            return None
+        shapes = [batch + shape for shape in self.outputs]
+        given = (None,) * len(shapes) if targets is None else targets
+        if any(y is not None and y.shape != shape for y, shape in zip(given, shapes, strict=True)):
+            return None  # `out` is larger than the batch: NumPy has to broadcast
+        outputs = [np.empty(shape, dtype) if y is None else y for y, shape in zip(given, shapes, strict=True)]
+        call_in_slices(gufunc, inputs, outputs, batch)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _overlap(inputs: Sequence[np.ndarray], targets: Sequence[Any] | None) -> bool:
+    """Whether a result would be written where another slice still reads."""
+    return any(y is not None and np.may_share_memory(x, y) for x in inputs for y in targets or ())
+
+
+def _form_of(specification: Specification) -> tuple[Specification, np.ndarray | None]:
+    """The specification to compile, and the numbers to hand it."""
+    shared = specification.shared
+    if shared is None:
+        return specification, None
+    own = cache.digest_of(specification.name, specification.identity)
+    structure = cache.digest_of(specification.name, shared.specification.identity)
+    if _first.setdefault(structure, own) == own:
+        return specification, None
+    return shared.specification, shared.numbers
+
+
+def _code(form: Specification, scalar: str) -> Code:
+    """The code of a specification in "double" or "float": loaded once, from the disk where it is there."""
+    with_single = scalar == "double" and all(form.outputs) and layout_is_known()
+    parts = (form.name, form.identity, scalar, str(with_single), cache.code_digest(), toolchain())
+    key = cache.digest_of(*parts)
+    with lock():
+        if key not in _loaded:
+            _loaded[key] = _load(form, scalar, key, with_single)
+        return _loaded[key]
+
+
+def _load(form: Specification, scalar: str, key: str, with_single: bool) -> Code:
+    name = key[:24]
+    code = cache.read(key)
+    if code is None:
+        width = vector_bytes() // (8 if scalar == "double" else 4)
+        single = single_ir(form.program, name) if with_single else ""
+        code = compile_ir(module_ir(form.program, scalar, width, name, single))
+        cache.write(key, code)
+    names = [f"loop_{name}"] + ([f"single_{name}", f"context_{name}"] if with_single else [])
+    loop, *single_call = load_object(code, names)
+    signature = ",".join(f"({size})" for _, size in form.inputs) + "->"
+    signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in form.outputs)
+    dtype = FLOAT64 if scalar == "double" else FLOAT32
+    gufunc = make_gufunc(loop, form.name, signature, len(form.inputs), len(form.outputs), dtype)
+    return Code(gufunc, make_single(form.name, *single_call) if single_call else _not_quick)
+
+
+def _not_quick(*arrays: Any) -> None:
+    """In the place of a single call where there is none."""

@@ -1,0 +1,48 @@
+"""What a kernel is: named inputs and outputs, the program between them, and what identifies it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from armdyn.kernels.llvm.machine import lock
+from armdyn.program.program import Program, Shape
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A function of arrays: inputs (..., size) by name, outputs (..., *shape).
+
+    `record` makes the program when it is needed; `identity` is a text with all that the program depends on.
+    `shared` is the same function in a form that other robots can use too.
+    """
+
+    name: str
+    inputs: tuple[tuple[str, int], ...]
+    outputs: tuple[Shape, ...]
+    record: Callable[[], Program]
+    identity: str
+    shared: Shared | None = None
+    _made: list[Program] = field(default_factory=list, repr=False, compare=False)
+
+    @property
+    def program(self) -> Program:
+        """The program, recorded once."""
+        if not self._made:
+            with lock():
+                if not self._made:
+                    self._made.append(self.record())
+        return self._made[0]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A function that takes its constants as a vector, its first input, and this vector of a robot.
+
+    Robots that differ only in numbers have the same specification here, and so the same machine code.
+    """
+
+    specification: Specification
+    numbers: np.ndarray
