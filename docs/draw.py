@@ -6,11 +6,12 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+README = HERE.parent / "README.md"
 BLOCK = re.compile(r"^```(python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def draw(page: Path) -> None:
-    """The page's blocks, in order, in a folder of their own whose `figures` is ours."""
+def run(page: Path) -> dict[str, object]:
+    """Run the page's blocks, in order, in a folder of their own whose `figures` is ours; gives its names."""
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         Path("figures").symlink_to(HERE / "figures")
@@ -21,6 +22,34 @@ def draw(page: Path) -> None:
             else:
                 exec(compile(text, page.name, "exec"), namespace)
         os.chdir(HERE)
+    return namespace
+
+
+def draw_readme(robot, motion, path: Path) -> None:
+    """The picture of the README: an arm along a motion, beside the torques of its joints."""
+    from armdyn.report import plot_contributions, plot_strobe
+    from armdyn.report.figures.drawing import svg
+
+    arm, torques = svg(plot_strobe(robot, motion)), svg(plot_contributions(robot, motion))
+    (width, height), (beside, full) = _size(arm), _size(torques)
+    left, seen = 0.07 * width, 0.68 * width  # the rest of the drawing is empty
+    scale = full / height
+    arm = _placed(arm, 0, 0, seen * scale, full, f"{left:.2f} 0 {seen:.2f} {height:.2f}")
+    torques = _placed(torques, seen * scale, 0, beside, full, f"0 0 {beside:.2f} {full:.2f}")
+    box = f'viewBox="0 0 {seen * scale + beside:.2f} {full:.2f}"'
+    names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
+    path.write_text(f"<svg {names} {box}>\n{arm}{torques}</svg>\n", "utf-8")
+
+
+def _size(text: str) -> tuple[float, float]:
+    _, _, width, height = re.search(r'viewBox="([^"]+)"', text)[1].split()
+    return float(width), float(height)
+
+
+def _placed(text: str, x: float, y: float, width: float, height: float, box: str) -> str:
+    """An SVG as an element of another one."""
+    place = f'<svg x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}" viewBox="{box}">'
+    return place + text[text.index(">") + 1 :]
 
 
 if __name__ == "__main__":
@@ -28,6 +57,8 @@ if __name__ == "__main__":
     import matplotlib
 
     matplotlib.rcParams["svg.hashsalt"] = "armdyn"
-    for page in sorted(HERE.glob("*.md")):
+    for page in (README, *sorted(HERE.glob("*.md"))):
         print(f"--- {page.name}")
-        draw(page)
+        found = run(page)
+        if page == README:
+            draw_readme(found["robot"], found["motion"], HERE / "figures" / "readme.svg")

@@ -4,17 +4,23 @@ import contextlib
 import io
 import re
 import shlex
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import armdyn
 from armdyn import Robot, bundled_robots
 from armdyn.cli import app
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+sys.path.insert(0, str(ROOT / "docs"))
+from draw import draw_readme  # noqa: E402
+
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -63,7 +69,11 @@ class Page:
 def test_page_works_as_its_reader_works_through_it(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("figures").mkdir()
-    Page(path).run()
+    page = Page(path)
+    page.run()
+    if path == README:
+        Path("docs/figures").mkdir(parents=True)
+        draw_readme(page.namespace["robot"], page.namespace["motion"], Path("docs/figures/readme.svg"))
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text("utf-8"))
     assert [name for name in pictures if not (path.parent / name).exists()] == []
     assert [name for name in pictures if not Path(name).exists()] == [], "made by no block of the page"
@@ -85,12 +95,32 @@ def test_links_of_the_page_lead_somewhere(page):
     assert [t for t in targets if not (page.parent / t).exists()] == []
 
 
-def test_readme_names_every_bundled_robot_and_every_public_method():
-    text = PAGES[0].read_text("utf-8")
-    methods = [name for name in vars(Robot) if not name.startswith("_")]
-    assert [
-        name for name in (*bundled_robots(), *methods) if f"`{name}" not in text and name not in text
-    ] == []
+def test_readme_is_short_enough_to_be_finished():
+    assert len(README.read_text("utf-8").splitlines()) <= 120
+
+
+def test_readme_leads_to_every_page():
+    text = README.read_text("utf-8")
+    assert [page.name for page in PAGES[1:] if f"docs/{page.name})" not in text] == []
+
+
+def test_pages_name_every_public_method_and_function():
+    text = "".join((ROOT / "docs" / name).read_text("utf-8") for name in ("overview.md", "functions.md"))
+    methods = [f".{name}" for name in vars(Robot) if not name.startswith("_")]
+    assert [name for name in methods if not re.search(rf"`([Rr]obot)?{re.escape(name)}\b", text)] == []
+    functions = [name for name in armdyn.__all__ if name.islower() and callable(getattr(armdyn, name))]
+    pages = "".join(page.read_text("utf-8") for page in PAGES)
+    assert [name for name in functions if name not in pages] == []
+
+
+def test_table_of_bundled_robots_agrees_with_their_files():
+    text = (ROOT / "docs" / "robots.md").read_text("utf-8")
+    rows = {row[0]: row[1:] for row in re.findall(r"^\| `(\w+)` \| (\w+) \| (yes|no) \|", text, re.MULTILINE)}
+    assert sorted(rows) == bundled_robots()
+    for name, (joints, motors) in rows.items():
+        moving = Robot.load(name).model.moving
+        assert joints == "".join({"revolute": "R", "prismatic": "P"}[link.joint] for link in moving), name
+        assert (motors == "yes") == any(link.motor is not None for link in moving), name
 
 
 def without_times(text):

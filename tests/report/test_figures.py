@@ -29,7 +29,7 @@ from armdyn.report import (
     plot_trajectory,
 )
 from armdyn.report.figures.drawing import COLOURS, DASHES, spread, svg
-from armdyn.report.findings.quantities import joint_title
+from armdyn.report.figures.labels import joint_title
 
 UNIT = re.compile(r"\[(rad|m|N m|N|s|J|%|1|1/s|rad/s|m/s|rad/s²|m/s²)\]")
 

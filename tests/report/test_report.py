@@ -9,8 +9,11 @@ import pytest
 
 from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, bundled_robots
 from armdyn.report import write_report
-from armdyn.report.page.equations import add_equations
-from armdyn.report.page.page import Page
+from armdyn.report.findings.equations import find_equations
+from armdyn.report.findings.subject import Subject
+from armdyn.report.page.equations import write_equations
+from armdyn.report.page.page import Page, paragraph
+from armdyn.report.report import SECTIONS, Section
 from arms import quietly
 from report.pages import check_page
 
@@ -144,7 +147,7 @@ def test_a_given_motion_is_the_one_reported(tmp_path):
     motion = Trajectory.quintic([0.1], [0.45], 2.5)
     page = check_page(written(robot, tmp_path, motion, wrench=[10, 0, 0, 0, 0, 0]))
     assert "The motion given: quintic, 2.5 s." in page.words
-    assert "The tip presses on its surroundings all along." in page.words
+    assert "The tip exerts the given wrench on its surroundings all along." in page.words
     assert "tip wrench" in page.words
     assert "at q = (0.275) rad" in page.words
 
@@ -208,9 +211,43 @@ def test_a_path_that_cannot_be_written_is_named(tmp_path):
 def test_long_equations_are_outlined():
     """Seven joints: sizes, the shortest entries, and where to find the rest."""
     page = Page("panda", "")
-    add_equations(page, Robot.load("panda"))
+    equations = find_equations(Subject.of(Robot.load("panda")))
+    page.add("equations", "Equations of motion", write_equations(equations))
     found = check_page(page.html())
     assert "armdyn derive" in found.words
     assert "terms, too many to read here" in found.words
     assert "skew-symmetric" in found.words
     assert len(page.html()) < 100_000
+
+
+def test_each_quantity_is_computed_once(tmp_path, monkeypatch):
+    """Sections share the samples, the torques and the posture of their subject."""
+    calls = []
+
+    def counted(name):
+        real = getattr(Robot, name)
+
+        def call(self, *arguments, **options):
+            if len(arguments[0]) > 100 and self == robot:
+                calls.append(name)
+            return real(self, *arguments, **options)
+
+        return call
+
+    robot = Robot.load("rp")  # without motors: no second rotor model
+    subject = Subject.of(robot)
+    for name in ("inverse_dynamics", "jacobian_dot", "gravity"):
+        monkeypatch.setattr(Robot, name, counted(name))
+    sections = {section.key: section for section in SECTIONS}
+    for key in ("robot", "motion", "torques", "scaling", "ellipsoids"):
+        assert sections[key].parts(subject)
+    assert sorted(calls) == ["gravity", "inverse_dynamics", "jacobian_dot"]
+
+
+def test_a_section_is_one_row_of_the_list(tmp_path, monkeypatch):
+    """What a new section needs: a finding and a way to write it."""
+    row = Section("mass", "Joints", lambda subject: subject.robot.n, lambda n: [paragraph(f"{n} of them")])
+    monkeypatch.setattr("armdyn.report.report.SECTIONS", (*SECTIONS, row))
+    page = check_page(written(Robot.load("pendulum"), tmp_path))
+    assert [x for x in page.ids if not x.startswith("figure-")] == [*NUMERIC, "mass"]
+    assert "11 Joints 1 of them" in page.words

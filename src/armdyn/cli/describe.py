@@ -8,7 +8,7 @@ from armdyn.cli.common import RobotArgument, RotorsOption, add_row, load_robot, 
 from armdyn.description import bundled_robots, bundled_table
 from armdyn.expression import Expression
 from armdyn.output import one_line
-from armdyn.report.page.tables import (
+from armdyn.report.findings.tables import (
     Grid,
     cell_text,
     frames_grid,

@@ -15,14 +15,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from armdyn.report.errors import ReportError
     from armdyn.report.figures.arm import plot_arm, plot_strobe
-    from armdyn.report.figures.comparison import (
-        plot_energy,
-        plot_path_speed,
-        plot_rotor_error,
-        plot_scaling,
-    )
     from armdyn.report.figures.ellipsoids import plot_dynamic_ellipsoid, plot_ellipsoids
+    from armdyn.report.figures.energy import plot_energy
     from armdyn.report.figures.motion import plot_contributions, plot_tip, plot_trajectory
+    from armdyn.report.figures.rotors import plot_rotor_error
+    from armdyn.report.figures.scaling import plot_path_speed, plot_scaling
     from armdyn.report.findings.example_motion import default_motion
     from armdyn.report.report import write_report
 
@@ -33,10 +30,10 @@ _HOMES = {
     "plot_contributions": "figures.motion",
     "plot_dynamic_ellipsoid": "figures.ellipsoids",
     "plot_ellipsoids": "figures.ellipsoids",
-    "plot_energy": "figures.comparison",
-    "plot_path_speed": "figures.comparison",
-    "plot_rotor_error": "figures.comparison",
-    "plot_scaling": "figures.comparison",
+    "plot_energy": "figures.energy",
+    "plot_path_speed": "figures.scaling",
+    "plot_rotor_error": "figures.rotors",
+    "plot_scaling": "figures.scaling",
     "plot_strobe": "figures.arm",
     "plot_tip": "figures.motion",
     "plot_trajectory": "figures.motion",

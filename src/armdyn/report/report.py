@@ -1,27 +1,69 @@
-"""`write_report`: everything armdyn can say about a robot, in one HTML file."""
+"""`write_report`: everything armdyn can say about a robot, in one HTML file.
+
+A section is a row of `SECTIONS`: `findings` computes what it says, `page` writes it, `figures` draws it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from armdyn.expression import ArmdynError
-from armdyn.motion.timing.speed_parts import check_robot, tip_wrench
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.output import write_whole
 from armdyn.report.errors import ReportError
-from armdyn.report.findings.example_motion import default_motion
-from armdyn.report.page.about import add_description, add_robot, free_symbols, subtitle
-from armdyn.report.page.equations import add_equations
-from armdyn.report.page.motion import add_motion, add_torques
-from armdyn.report.page.page import Page, grid, paragraph, warning
-from armdyn.report.page.scaling import add_scaling
-from armdyn.report.page.strength import add_ellipsoids, add_fall, add_rotors
-from armdyn.report.page.tables import operations_grid
+from armdyn.report.findings.ellipsoids import find_ellipsoids
+from armdyn.report.findings.equations import find_equations
+from armdyn.report.findings.fall import find_fall
+from armdyn.report.findings.motion import find_motion, find_torques
+from armdyn.report.findings.robot import find_description, find_operations, find_robot
+from armdyn.report.findings.rotors import find_rotors
+from armdyn.report.findings.scaling import find_scaling
+from armdyn.report.findings.subject import Subject
+from armdyn.report.page.ellipsoids import write_ellipsoids
+from armdyn.report.page.equations import write_equations
+from armdyn.report.page.fall import write_fall
+from armdyn.report.page.motion import write_motion, write_torques
+from armdyn.report.page.operations import write_operations
+from armdyn.report.page.page import Page, Part, warning
+from armdyn.report.page.robot import subtitle, write_description, write_robot
+from armdyn.report.page.rotors import write_rotors
+from armdyn.report.page.scaling import write_scaling
 from armdyn.robot import Robot
 
-_LEAST, _MOST = 400, 20_000  # intervals between the samples that a motion's numbers are taken from
+
+@dataclass(frozen=True)
+class Section:
+    """A section: its id and title, what it says as data, and how that is written."""
+
+    key: str
+    title: str
+    find: Callable[[Subject], Any]
+    write: Callable[[Any], list[Part]]
+    numeric: bool = True  # left out where a symbol has no value
+
+    def parts(self, subject: Subject) -> list[Part]:
+        """The section; where the robot makes it impossible, the reason."""
+        try:
+            return self.write(self.find(subject))
+        except ArmdynError as problem:
+            return [warning(f"This is not possible here: {problem}.")]
+
+
+SECTIONS = (
+    Section("robot", "The robot", find_robot, write_robot, numeric=False),
+    Section("description", "What it is made of", find_description, write_description, numeric=False),
+    Section("equations", "Equations of motion", find_equations, write_equations, numeric=False),
+    Section("motion", "A motion", find_motion, write_motion),
+    Section("torques", "Torques and what causes them", find_torques, write_torques),
+    Section("scaling", "Against the limits", find_scaling, write_scaling),
+    Section("ellipsoids", "What the tip can do", find_ellipsoids, write_ellipsoids),
+    Section("rotors", "What the diagonal rotor model misses", find_rotors, write_rotors),
+    Section("simulation", "Motors switched off", find_fall, write_fall),
+    Section("operations", "Cost of computing", find_operations, write_operations),
+)
 
 
 def write_report(
@@ -30,7 +72,7 @@ def write_report(
     """Write a report about a robot and return its path: one HTML file that needs nothing else.
 
     The robot drawn, its tables, its equations typeset and proved, a motion with its torques and their parts,
-    scaling to the limits, ellipsoids, the cost of the diagonal rotor model, a simulation. Without a
+    scaling to the limits, ellipsoids, what the diagonal rotor model misses, a simulation. Without a
     `trajectory` a motion is chosen. `wrench` (6,) is what the tip exerts on its surroundings all along. A
     robot with symbols that have no value gets the parts that need none. The same input gives the same bytes.
     """
@@ -39,54 +81,9 @@ def write_report(
 
 def report(robot: Robot, trajectory: Trajectory | None = None, *, wrench: Any = None) -> str:
     """The report as text; see `write_report`."""
-    if trajectory is not None:
-        check_robot(robot, trajectory)
-    wrench = tip_wrench(wrench)
+    subject = Subject.of(robot, trajectory, wrench)
     page = Page(robot.name, subtitle(robot))
-    if free_symbols(robot):
-        add_robot(page, robot, None, "")
-        add_description(page, robot)
-        add_equations(page, robot)
-        return page.html()
-    if trajectory is None:
-        chosen = default_motion(robot)
-        trajectory, text = chosen.trajectory, chosen.text
-    else:
-        text = f"The motion given: {trajectory.motion.label}, {trajectory.duration:g} s."
-    trajectory = _sampled(trajectory)
-    middle = trajectory(trajectory.duration / 2)[0]
-    add_robot(page, robot, middle, "half-way along the motion of section 4")
-    add_description(page, robot)
-    add_equations(page, robot)
-    _attempt(add_motion, page, robot, trajectory, text, wrench)
-    _attempt(add_torques, page, robot, trajectory, wrench)
-    _attempt(add_scaling, page, robot, trajectory, wrench)
-    for add in (add_ellipsoids, add_rotors, add_fall):
-        _attempt(add, page, robot, trajectory)
-    _add_operations(page, robot)
+    for section in SECTIONS:
+        if not (section.numeric and subject.free_symbols):
+            page.add(section.key, section.title, section.parts(subject))
     return page.html()
-
-
-def _sampled(trajectory: Trajectory) -> Trajectory:
-    """The same motion with samples fine enough for the numbers, and not more than fit in memory."""
-    step = min(max(trajectory.step, trajectory.duration / _MOST), trajectory.duration / _LEAST)
-    return trajectory if step == trajectory.step else trajectory.with_step(step)
-
-
-def _attempt(add: Callable[..., None], page: Page, *arguments: Any) -> None:
-    """Add a section; where the robot makes it impossible, the section says why."""
-    try:
-        add(page, *arguments)
-    except ArmdynError as problem:
-        page.sections[-1].add(warning(f"This is not possible here: {problem}."))
-
-
-def _add_operations(page: Page, robot: Robot) -> None:
-    section = page.section("operations", "Cost of computing")
-    section.add(
-        paragraph(
-            "Additions, multiplications and so on in the straight-line programs that are compiled for this "
-            "robot, common parts shared and constants folded."
-        ),
-        grid(operations_grid(robot)),
-    )

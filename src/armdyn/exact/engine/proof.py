@@ -43,10 +43,10 @@ class Proof:
 def prove(equations: ClosedForm) -> Proof:
     """Prove that the equations are the robot's; raises `ProofError` at the first identity that fails."""
     checks: list[tuple[str, Callable[[ClosedForm], int]]] = [
-        ("Newton-Euler, run over the ring, equals d/dt dL/dq' - dL/dq, term by term", _newton_euler),
+        ("Newton-Euler, run over exact polynomials, equals d/dt dL/dq' - dL/dq, term by term", _newton_euler),
         ("the equations B q'' + C q' + friction + g are these torques", _terms_add_up),
         ("B' - 2C is skew-symmetric, entry by entry", _skew),
-        ("Y pi is the model, column by column, with Y from Newton-Euler's backward pass", _regressor),
+        ("Y pi gives these torques, column by column, with Y from Newton-Euler's backward pass", _regressor),
     ]
     check_proved(equations.terms)  # a fast check: if these are small, the rest is too
     statements = []

@@ -11,48 +11,47 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from armdyn.expression import shown
-from armdyn.motion.timing.speed_parts import check_robot
 from armdyn.motion.trajectories.trajectory import Trajectory
-from armdyn.report.errors import ReportError
 from armdyn.report.figures.drawing import GREY, INK, PALE, WIDTH, arrow, colour, note, sheet, styled
 from armdyn.report.figures.solids import joint_faces, sleeve_centre
-from armdyn.report.findings.quantities import posture
-from armdyn.report.findings.skeleton import Skeleton, skeleton
-from armdyn.report.findings.views import View, view_of
+from armdyn.report.findings.motion import Strobe, find_strobe
+from armdyn.report.findings.skeleton import Skeleton
+from armdyn.report.findings.subject import Posture, Subject
+from armdyn.report.findings.views import View, nice_below
 from armdyn.robot import Robot
 
 _RADIUS = 0.022  # of a joint's symbol, in parts of the drawing's size
 _DIRECTIONS = np.linspace(0, 2 * np.pi, 17)[:-1] + 0.3
 
 
-@styled
 def plot_arm(robot: Robot, q: Any) -> Figure:
     """The robot in a posture q (n,): joints numbered, motors on the links that carry them, the tip frame.
 
     A planar arm is drawn in its plane with axes in metres, any other in a parallel projection with the
     base's axes and a scale.
     """
-    drawn = skeleton(robot, posture(robot, q))
-    view = view_of(robot, drawn)
+    return draw_posture(Posture.of(robot, q))
+
+
+@styled
+def draw_posture(found: Posture) -> Figure:
+    drawn, view = found.arm, found.view
     figure, panel = canvas(view, [drawn])
     draw_arm(panel, view, drawn)
     label_arm(panel, view, drawn)
     return figure
 
 
-@styled
 def plot_strobe(robot: Robot, trajectory: Trajectory, postures: int = 7) -> Figure:
     """The robot at equal intervals of time along a motion, the path of its tip, its last posture in full."""
-    check_robot(robot, trajectory)
-    if postures % 1 or postures < 1:
-        raise ReportError(f"postures: found {shown(postures)}; a whole number from 1 on is expected")
-    times = np.linspace(0, trajectory.duration, postures)
-    drawn = [skeleton(robot, q) for q in trajectory(times)[0]]
-    view = view_of(robot, drawn[len(drawn) // 2])
+    return draw_strobe(find_strobe(Subject.of(robot, trajectory), postures))
+
+
+@styled
+def draw_strobe(found: Strobe) -> Figure:
+    drawn, view = found.arms, found.view
     figure, panel = canvas(view, drawn)
-    fine = trajectory(np.linspace(0, trajectory.duration, 200))[0]
-    path = view.flat(np.asarray(robot.pose(fine))[:, :3, 3])
+    path = view.flat(found.path)
     for k, ghost in enumerate(drawn[:-1]):
         draw_ghost(panel, view, ghost, 0.86 - 0.4 * k / max(len(drawn) - 2, 1))
     panel.plot(*path.T, color=colour(1), lw=1.3, ls=(0, (5, 2)), zorder=60)
@@ -107,12 +106,6 @@ def _scale_bar(panel: Axes, taken: np.ndarray) -> None:
     x, y = corners[int(np.argmax(np.round(away, 9)))]
     panel.plot([x, x + length], [y, y], color=INK, lw=1.6, solid_capstyle="butt", zorder=80)
     note(panel, f"{length:g} m", np.array([x + length / 2, y]), np.array([0, 7]))
-
-
-def nice_below(x: float) -> float:
-    """The largest of 1, 2, 5 times a power of ten that is not above x."""
-    power = 10.0 ** np.floor(np.log10(x))
-    return float(max(step for step in (1, 2, 5) if step * power <= x * (1 + 1e-9)) * power)
 
 
 # ---- the arm ---------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from io import BytesIO
+from itertools import pairwise
 from typing import Any, ParamSpec, TypeAlias
 
 import matplotlib as mpl
@@ -39,6 +40,7 @@ DASHES: tuple[Dash, ...] = (
 
 # A sum, behind its parts.
 TOTAL: dict[str, Any] = {"color": "#c4c4c4", "linestyle": "-", "lw": 4.0, "zorder": 1.5}
+_STRETCHES = 400  # of a curve on paper, each drawn by its extremes
 _LEADER, _SAMPLE = 7.0, 27.0  # points: how long leader lines and samples of lines are
 LABEL: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8.5, "zorder": 90}
 
@@ -126,9 +128,18 @@ def dash(k: int) -> Dash:
 
 def curve(panel: Axes, t: np.ndarray, y: np.ndarray, k: int, label: str = "", **options: Any) -> Line2D:
     """Curve number k: its own colour and dash."""
-    shown = {"color": colour(k), "linestyle": dash(k), **options}
-    (line,) = panel.plot(t, y, label=label, **shown)
+    shown, kept = {"color": colour(k), "linestyle": dash(k), **options}, _visible(y)
+    (line,) = panel.plot(t[kept], y[kept], label=label, **shown)
     return line
+
+
+def _visible(y: np.ndarray) -> np.ndarray:
+    """Indices of a long curve that are enough on paper: its ends, and the extremes of `_STRETCHES` parts."""
+    if len(y) <= 4 * _STRETCHES:
+        return np.arange(len(y))
+    edges = np.linspace(0, len(y), _STRETCHES + 1).astype(int)
+    extremes = [a + f(y[a:b]) for a, b in pairwise(edges) for f in (np.argmin, np.argmax)]
+    return np.unique([0, *extremes, len(y) - 1])
 
 
 def note(panel: Axes, text: str, place: np.ndarray, offset: np.ndarray, **options: Any) -> None:

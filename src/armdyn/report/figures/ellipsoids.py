@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,17 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 
 from armdyn.analysis.ellipsoid import Ellipsoid
-from armdyn.analysis.limits import joint_limits
-from armdyn.analysis.manipulability import dynamic_manipulability, force_ellipsoid, velocity_ellipsoid
-from armdyn.report.figures.arm import canvas, draw_arm, nice_below
+from armdyn.report.figures.arm import canvas, draw_arm
 from armdyn.report.figures.drawing import INK, arrow, colour, dash, note, styled
-from armdyn.report.findings.quantities import posture
-from armdyn.report.findings.skeleton import Skeleton, skeleton
-from armdyn.report.findings.views import View, view_of
+from armdyn.report.findings.ellipsoids import (
+    AccelerationEllipsoids,
+    KinematicEllipsoids,
+    acceleration_ellipsoids,
+    kinematic_ellipsoids,
+)
+from armdyn.report.findings.skeleton import Skeleton
+from armdyn.report.findings.subject import Posture
+from armdyn.report.findings.views import View, nice_below
 from armdyn.robot import Robot
 
 _SHARE = 0.34  # of the arm's size: how far the ellipsoids of a drawing reach
@@ -25,7 +30,6 @@ _AROUND = np.linspace(0, 2 * np.pi, 121)
 Drawn = tuple[Ellipsoid, str, int]  # an ellipsoid, its name in the legend, its number among line styles
 
 
-@styled
 def plot_dynamic_ellipsoid(robot: Robot, q: Any, weights: Any = None) -> Figure:
     """The dynamic manipulability ellipsoid (7.148) at the tip, with gravity's shift and without it.
 
@@ -33,65 +37,43 @@ def plot_dynamic_ellipsoid(robot: Robot, q: Any, weights: Any = None) -> Figure:
     `weights` are those of `dynamic_manipulability`: "torque_limits", a number, or one per joint [N m or N].
     Without them the unit is the robot's torque limits, or else twice the gravity torques' norm.
     """
-    q = posture(robot, q)
-    weights, unit = _unit(robot, q, weights)
-    shifted = dynamic_manipulability(robot, q, weights=weights)
-    still = dynamic_manipulability(robot, q, weights=weights, gravity=False)
-    redundant = robot.n > shifted.m
-    first = "least joint accelerations (7.148)" if redundant else "accelerations of the tip"
-    drawn: list[Drawn] = [(shifted, first, 0), (still, "the same without gravity", 2)]
-    if redundant:
-        reachable = dynamic_manipulability(robot, q, weights=weights, kind="reachable")
-        drawn.append((reachable, "all that the torques reach", 1))
-    return _figure(robot, q, drawn, "m/s²", unit)
-
-
-def _unit(robot: Robot, q: np.ndarray, weights: Any) -> tuple[Any, str]:
-    """Weights of the torques, and how the legend calls them."""
-    if weights is None and np.isfinite(joint_limits(robot).torque).all():
-        weights = "torque_limits"
-    if isinstance(weights, str):
-        return weights, "torques of norm 1 in units of their limits"
-    if weights is None:
-        size = float(np.linalg.norm(robot.gravity(q)))
-        weights = nice_below(2 * size) if size > 0 else 1.0
-    if np.ndim(weights) == 0:
-        return weights, f"torques of norm {weights:g} N m or N"
-    return weights, "torques of norm 1 in units of the joints' strengths"
+    return draw_accelerations(acceleration_ellipsoids(robot, Posture.of(robot, q), weights))
 
 
 @styled
+def draw_accelerations(found: AccelerationEllipsoids) -> Figure:
+    first = "accelerations of the tip" if found.reachable is None else "least joint accelerations (7.148)"
+    drawn: list[Drawn] = [(found.shifted, first, 0), (found.still, "the same without gravity", 2)]
+    if found.reachable is not None:
+        drawn.append((found.reachable, "all that the torques reach", 1))
+    return _figure(found.posture, drawn, "m/s²", found.unit)
+
+
 def plot_ellipsoids(robot: Robot, q: Any) -> Figure:
     """Velocity and force ellipsoids at the tip for joint velocities and torques of unit norm.
 
     Each is drawn to a scale of its own: what counts is the shape. They share their axes; where the tip is
     quick it is weak. A force that the structure bears by itself makes no ellipsoid: it is left out.
     """
-    q = posture(robot, q)
-    velocity, force = velocity_ellipsoid(robot, q), force_ellipsoid(robot, q)
-    drawn: list[Drawn] = [(velocity, "velocity", 0)]
-    if np.isfinite(force.lengths).all():
-        drawn.append((_resized(force, velocity), "force", 1))
-    return _figure(robot, q, drawn, "", "joint velocities and torques of norm 1")
+    return draw_velocities_and_forces(kinematic_ellipsoids(robot, Posture.of(robot, q)))
+
+
+@styled
+def draw_velocities_and_forces(found: KinematicEllipsoids) -> Figure:
+    drawn: list[Drawn] = [(found.velocity, "velocity", 0)]
+    if found.bounded:
+        drawn.append((_resized(found.force, found.velocity), "force", 1))
+    return _figure(found.posture, drawn, "", "joint velocities and torques of norm 1")
 
 
 def _resized(ellipsoid: Ellipsoid, like: Ellipsoid) -> Ellipsoid:
     """As large as another one."""
     factor = like.lengths.max() / ellipsoid.lengths.max()
-    return Ellipsoid(
-        ellipsoid.kind,
-        ellipsoid.description,
-        ellipsoid.names,
-        ellipsoid.centre * factor,
-        ellipsoid.axes,
-        ellipsoid.lengths * factor,
-        ellipsoid.to_joints,
-    )
+    return replace(ellipsoid, centre=ellipsoid.centre * factor, lengths=ellipsoid.lengths * factor)
 
 
-def _figure(robot: Robot, q: np.ndarray, drawn: list[Drawn], unit: str, title: str) -> Figure:
-    arm = skeleton(robot, q)
-    view = view_of(robot, arm)
+def _figure(posture: Posture, drawn: list[Drawn], unit: str, title: str) -> Figure:
+    arm, view = posture.arm, posture.view
     reach = max(float(np.linalg.norm(e.centre) + e.lengths.max()) for e, _, _ in drawn)
     scale = _SHARE * arm.size / reach if reach > 0 else 1.0
     tip = view.flat(arm.tip)

@@ -9,35 +9,37 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from armdyn.analysis.contributions import contributions
-from armdyn.motion.timing.speed_parts import tip_wrench
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.report.figures.drawing import TOTAL, colour, curve, dash, end_labels, framed, sheet, styled
-from armdyn.report.findings.quantities import (
-    effort_label,
-    joint_kinds,
-    joint_label,
-    joint_title,
-    on_paper,
-    tip_motion,
+from armdyn.report.figures.labels import effort_label, joint_kinds, joint_label, joint_title
+from armdyn.report.findings.motion import (
+    JointCurves,
+    TipCurves,
+    TorqueCurves,
+    joint_curves,
+    tip_curves,
+    torque_curves,
 )
-from armdyn.report.findings.skeleton import skeleton
-from armdyn.report.findings.views import plane_normal
+from armdyn.report.findings.subject import Subject
 from armdyn.robot import Robot
 
 _DETAILED = 3  # joints up to which every cause gets its own curve
 
 
-@styled
 def plot_trajectory(robot: Robot, trajectory: Trajectory, wrench: Any = None) -> Figure:
     """Positions, velocities, accelerations and torques of the joints over time, as in figure 7.5.
 
     `wrench` (6,) is the force and moment the tip exerts on its surroundings. A robot with both kinds of
     joints gets a column of panels for each, in its own units.
     """
-    samples, kinds = on_paper(robot, trajectory), joint_kinds(robot)
-    tau = np.asarray(robot.inverse_dynamics(samples.q, samples.qd, samples.qdd, tip_wrench(wrench)))
-    curves = samples.q, samples.qd, samples.qdd, tau
+    return draw_trajectory(joint_curves(Subject.of(robot, trajectory, wrench)))
+
+
+@styled
+def draw_trajectory(found: JointCurves) -> Figure:
+    robot, samples = found.robot, found.samples
+    kinds = joint_kinds(robot)
+    curves = samples.q, samples.qd, samples.qdd, found.torque
     mixed = len(kinds) == 2
     figure, panels = sheet(7.6 if mixed else 4.7, 4 if mixed else 2, 2, sharex=True)
     places = panels.T if mixed else panels.reshape(1, 4)
@@ -52,29 +54,23 @@ def plot_trajectory(robot: Robot, trajectory: Trajectory, wrench: Any = None) ->
     return figure
 
 
-@styled
 def plot_tip(robot: Robot, trajectory: Trajectory) -> Figure:
     """Position, velocity and acceleration of the tip over time, base axes, as in figure 7.9."""
-    samples = on_paper(robot, trajectory)
-    shown = _tip_axes(robot, samples.q[0])
+    return draw_tip(tip_curves(Subject.of(robot, trajectory)))
+
+
+@styled
+def draw_tip(found: TipCurves) -> Figure:
     figure, panels = sheet(2.5, 1, 3, sharex=True)
     names, units = ("position", "velocity", "acceleration"), ("m", "m/s", "m/s²")
-    for panel, name, unit, values in zip(panels[0], names, units, tip_motion(robot, samples), strict=True):
-        lines = [curve(panel, samples.t, values[:, k], k, "xyz"[k]) for k in shown]
+    curves = found.position, found.velocity, found.acceleration
+    for panel, name, unit, values in zip(panels[0], names, units, curves, strict=True):
+        lines = [curve(panel, found.t, values[:, k], k, "xyz"[k]) for k in found.axes]
         _finish(panel, lines, f"{name} [{unit}]")
         panel.set_xlabel("time [s]")
     return figure
 
 
-def _tip_axes(robot: Robot, q: np.ndarray) -> list[int]:
-    """The base axes along which the tip can move: those of its plane for a planar arm."""
-    normal = plane_normal(skeleton(robot, q))
-    if normal is None:
-        return [0, 1, 2]
-    return [k for k in range(3) if abs(normal[k]) < 1 - 1e-9]
-
-
-@styled
 def plot_contributions(robot: Robot, trajectory: Trajectory, wrench: Any = None) -> Figure:
     """The torques of a motion by what causes them, a panel for each joint, as in figures 7.6, 7.8 and 7.11.
 
@@ -83,34 +79,36 @@ def plot_contributions(robot: Robot, trajectory: Trajectory, wrench: Any = None)
     pale line is the whole torque.
     Rotor coupling is what exact rotors add to the diagonal model.
     """
-    samples = on_paper(robot, trajectory)
-    parts = contributions(robot, samples.q, samples.qd, samples.qdd, wrench)
-    total = parts.total
-    least = 1e-9 * np.abs(total).max()  # smaller curves are rounding
-    if robot.n <= _DETAILED:
-        figure, panels = sheet(0.45 + 2.25 * robot.n, robot.n, 1, sharex=True)
-        shown = [{n: y for n, y in parts.at(i) if np.abs(y).max() > least} for i in range(robot.n)]
-        look = {name: k for k, name in enumerate(dict.fromkeys(name for curves in shown for name in curves))}
-        for i, panel in enumerate(panels[:, 0]):
-            lines = [curve(panel, samples.t, total[:, i], 0, "total", **TOTAL)]
-            lines += [curve(panel, samples.t, y, look[name], name) for name, y in shown[i].items()]
-            _finish(panel, lines, effort_label(robot, i), joint_title(robot, i))
-        panels[-1, 0].set_xlabel("time [s]")
-        return figure
-    present = {name: part for name, part in parts.parts.items() if np.abs(part).max() > least}
-    return _grid_of_joints(robot, samples.t, present, total)
+    return draw_contributions(torque_curves(Subject.of(robot, trajectory, wrench)))
 
 
-def _grid_of_joints(robot: Robot, t: np.ndarray, parts: dict[str, np.ndarray], total: np.ndarray) -> Figure:
+@styled
+def draw_contributions(found: TorqueCurves) -> Figure:
+    robot, total = found.robot, found.total
+    if robot.n > _DETAILED:
+        return _grid_of_joints(found)
+    figure, panels = sheet(0.45 + 2.25 * robot.n, robot.n, 1, sharex=True)
+    shown = [{n: y for n, y in found.parts.at(i) if np.abs(y).max() > found.least} for i in range(robot.n)]
+    look = {name: k for k, name in enumerate(dict.fromkeys(name for curves in shown for name in curves))}
+    for i, panel in enumerate(panels[:, 0]):
+        lines = [curve(panel, found.t, total[:, i], 0, "total", **TOTAL)]
+        lines += [curve(panel, found.t, y, look[name], name) for name, y in shown[i].items()]
+        _finish(panel, lines, effort_label(robot, i), joint_title(robot, i))
+    panels[-1, 0].set_xlabel("time [s]")
+    return figure
+
+
+def _grid_of_joints(found: TorqueCurves) -> Figure:
     """Two columns of panels, one for each joint, with one legend."""
+    robot, t = found.robot, found.t
     rows = (robot.n + 1) // 2
     figure, panels = sheet(0.7 + 1.75 * rows, rows, 2, sharex=True)
     for i, panel in enumerate(panels.ravel()):
         if i >= robot.n:
             panel.set_axis_off()
             continue
-        panel.plot(t, total[:, i], label="total", **TOTAL)
-        for k, (name, part) in enumerate(parts.items()):
+        curve(panel, t, found.total[:, i], 0, "total", **TOTAL)
+        for k, (name, part) in enumerate(found.causes.items()):
             if part[:, i].any():
                 curve(panel, t, part[:, i], k, name, lw=1.3)
         _finish(panel, [], effort_label(robot, i), joint_title(robot, i))
@@ -119,7 +117,7 @@ def _grid_of_joints(robot: Robot, t: np.ndarray, parts: dict[str, np.ndarray], t
             panel.tick_params(labelbottom=True)
     handles = [Line2D([], [], label="total", **{**TOTAL, "zorder": 1})]
     handles += [
-        Line2D([], [], color=colour(k), linestyle=dash(k), label=name) for k, name in enumerate(parts)
+        Line2D([], [], color=colour(k), linestyle=dash(k), label=name) for k, name in enumerate(found.causes)
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 5))
     return figure

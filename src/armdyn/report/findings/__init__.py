@@ -1,1 +1,1 @@
-"""What a report tells, as data."""
+"""What a report says, as data: computed once, drawn by `figures`, written by `page`."""

@@ -107,3 +107,9 @@ def _area(points: np.ndarray) -> float:
     spread = np.ptp(points, axis=0)
     scatter = np.linalg.svd(points - points.mean(0), compute_uv=False)
     return float(spread[0] * 0.5 + scatter[-1])
+
+
+def nice_below(x: float) -> float:
+    """The largest of 1, 2, 5 times a power of ten that is not above x."""
+    power = 10.0 ** np.floor(np.log10(x))
+    return float(max(step for step in (1, 2, 5) if step * power <= x * (1 + 1e-9)) * power)

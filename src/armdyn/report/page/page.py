@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
+from typing import TypeAlias
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from armdyn.exact.printing.mathml import MATHML
 from armdyn.expression import Expression
 from armdyn.report.figures.drawing import svg
-from armdyn.report.page.tables import Cell, Grid, Values
+from armdyn.report.findings.tables import Cell, Grid, Values
 
 # A browser asks for nothing outside of the page, and runs nothing in it.
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -122,57 +123,59 @@ def _cell(cell: Cell) -> str:
     return cell
 
 
-@dataclass
-class Section:
-    """A heading with what stands under it."""
+@dataclass(frozen=True)
+class Picture:
+    """A figure, what it shows in words (for readers who do not see it), and its caption.
 
-    key: str  # its id in the page
-    title: str
-    parts: list[str] = field(default_factory=list)
+    On a narrow screen a `drawing` shrinks to fit; curves keep a size at which they can be read and scroll.
+    """
 
-    def add(self, *parts: str) -> None:
-        self.parts += parts
+    figure: Figure
+    alternative: str
+    caption: Sequence[str]
+    drawing: bool = False
+
+
+Part: TypeAlias = Markup | Picture
 
 
 @dataclass
 class Page:
-    """A report in the making: sections, and figures numbered as they come."""
+    """A report in the making. Sections and figures are numbered as they come."""
 
     title: str
     subtitle: str
-    sections: list[Section] = field(default_factory=list)
+    sections: list[tuple[str, str, Markup]] = field(default_factory=list)  # id, title, what is below it
     figures: int = 0
 
-    def section(self, key: str, title: str) -> Section:
-        self.sections.append(Section(key, title))
-        return self.sections[-1]
+    def add(self, key: str, title: str, parts: Iterable[Part]) -> None:
+        """A section; `key` is its id in the page."""
+        shown = [self._figure(part) if isinstance(part, Picture) else part for part in parts]
+        self.sections.append((key, title, join(shown)))
 
-    def figure(self, figure: Figure, alternative: str, *caption: str, drawing: bool = False) -> Markup:
-        """A picture inside the page, with its number and what is to be seen in it.
-
-        On a narrow screen a `drawing` shrinks to fit; curves keep a size at which they can be read and are
-        scrolled.
-        """
+    def _figure(self, picture: Picture) -> Markup:
+        """A picture inside the page, with its number."""
         self.figures += 1
-        data = b64encode(svg(figure).encode()).decode()
-        width, height = (round(96 * x) for x in figure.get_size_inches())
+        data = b64encode(svg(picture.figure).encode()).decode()
+        width, height = (round(96 * x) for x in picture.figure.get_size_inches())
         image = tag(
             "img",
             src=f"data:image/svg+xml;base64,{data}",
-            alt=alternative,
+            alt=picture.alternative,
             width=str(width),
             height=str(height),
         )
         label = tag("strong", f"Figure {self.figures}.")
-        frame = tag("div", image, class_="drawing picture" if drawing else "picture scroll")
-        return tag("figure", frame, tag("figcaption", label, " ", *caption), id=f"figure-{self.figures}")
+        frame = tag("div", image, class_="drawing picture" if picture.drawing else "picture scroll")
+        caption = tag("figcaption", label, " ", *picture.caption)
+        return tag("figure", frame, caption, id=f"figure-{self.figures}")
 
     def html(self) -> str:
         """The whole page."""
-        contents = tag("ol", *(tag("li", tag("a", s.title, href=f"#{s.key}")) for s in self.sections))
+        contents = tag("ol", *(tag("li", tag("a", title, href=f"#{key}")) for key, title, _ in self.sections))
         body = [
-            tag("section", tag("h2", f"{k}  {s.title}"), *s.parts, id=s.key)
-            for k, s in enumerate(self.sections, 1)
+            tag("section", tag("h2", f"{k}  {title}"), content, id=key)
+            for k, (key, title, content) in enumerate(self.sections, 1)
         ]
         head = tag(
             "head",

@@ -1,19 +1,10 @@
-"""Joints by kind, and the names and units of what is drawn about them."""
+"""How figures call joints and what they do: kinds, units, titles."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from armdyn.analysis.arrays import joint_arrays
-from armdyn.motion.timing.speed_parts import check_robot
-from armdyn.motion.trajectories.trajectory import Samples, Trajectory
-from armdyn.report.errors import ReportError
 from armdyn.robot import Robot
-
-POINTS = 400  # samples of a curve on paper
 
 
 @dataclass(frozen=True)
@@ -53,29 +44,6 @@ def effort_label(robot: Robot, joint: int) -> str:
 
 def joint_label(robot: Robot, joint: int) -> str:
     return f"joint {joint + 1}" if robot.n <= 3 else str(joint + 1)
-
-
-def posture(robot: Robot, q: Any) -> np.ndarray:
-    """One posture (n,), checked."""
-    (found,) = joint_arrays(robot, q=q)
-    if found.ndim != 1:
-        raise ReportError(f"q: found shape {found.shape}; one posture ({robot.n},) is expected")
-    return found
-
-
-def on_paper(robot: Robot, trajectory: Trajectory) -> Samples:
-    """Samples of a robot's motion for drawing: about `POINTS` of them, and both sides of every jump."""
-    check_robot(robot, trajectory)
-    return trajectory.samples(trajectory.duration / POINTS)
-
-
-def tip_motion(robot: Robot, samples: Samples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Position, velocity and acceleration (N, 3) of the tip: J q̇ and J q̈ + J̇ q̇."""
-    J = np.asarray(robot.jacobian(samples.q))[:, :3]
-    J_dot = np.asarray(robot.jacobian_dot(samples.q, samples.qd))[:, :3]
-    velocity = np.einsum("tij,tj->ti", J, samples.qd)
-    acceleration = np.einsum("tij,tj->ti", J, samples.qdd) + np.einsum("tij,tj->ti", J_dot, samples.qd)
-    return np.asarray(robot.pose(samples.q))[:, :3, 3], velocity, acceleration
 
 
 def joint_title(robot: Robot, joint: int) -> str:

@@ -1,0 +1,102 @@
+"""The subject of a report: a robot, one of its motions, and what several findings need to know about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from armdyn.analysis.arrays import joint_arrays
+from armdyn.analysis.limits import JointLimits, joint_limits
+from armdyn.motion.timing.speed_parts import check_robot, tip_wrench
+from armdyn.motion.trajectories.trajectory import Samples, Trajectory
+from armdyn.report.errors import ReportError
+from armdyn.report.findings.example_motion import default_motion
+from armdyn.report.findings.skeleton import Skeleton, skeleton
+from armdyn.report.findings.views import View, view_of
+from armdyn.robot import Robot
+
+_LEAST, _MOST = 400, 20_000  # intervals between the samples that a motion's numbers are taken from
+
+
+@dataclass(frozen=True)
+class Posture:
+    """A robot in a posture: joint positions (n,), what is drawn of it, and from where it is seen."""
+
+    q: np.ndarray
+    arm: Skeleton
+    view: View
+
+    @classmethod
+    def of(cls, robot: Robot, q: Any) -> Posture:
+        """One posture q (n,), checked."""
+        (found,) = joint_arrays(robot, q=q)
+        if found.ndim != 1:
+            raise ReportError(f"q: found shape {found.shape}; one posture ({robot.n},) is expected")
+        arm = skeleton(robot, found)
+        return cls(found, arm, view_of(robot, arm))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A robot, a motion of it (None: one is chosen), and the wrench (6,) its tip exerts all along.
+
+    What several findings need is computed when first asked for, and once.
+    """
+
+    robot: Robot
+    given: Trajectory | None = None
+    wrench: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, robot: Robot, trajectory: Trajectory | None = None, wrench: Any = None) -> Subject:
+        """The subject, its motion and wrench checked."""
+        if trajectory is not None:
+            check_robot(robot, trajectory)
+        return cls(robot, trajectory, tip_wrench(wrench))
+
+    @cached_property
+    def free_symbols(self) -> tuple[str, ...]:
+        """Symbols without a value: with any of them there are equations but no numbers."""
+        return tuple(name for name, value in self.robot.model.symbols if value is None)
+
+    @cached_property
+    def _chosen(self) -> tuple[Trajectory, str]:
+        if self.given is None:
+            chosen = default_motion(self.robot)
+            return chosen.trajectory, chosen.text
+        return self.given, f"The motion given: {self.given.motion.label}, {self.given.duration:g} s."
+
+    @property
+    def text(self) -> str:
+        """Which motion this is."""
+        return self._chosen[1]
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        """The motion, with samples fine enough for the numbers, and not more than fit in memory."""
+        motion = self._chosen[0]
+        step = min(max(motion.step, motion.duration / _MOST), motion.duration / _LEAST)
+        return motion if step == motion.step else motion.with_step(step)
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Samples of the motion, with both sides of every jump."""
+        return self.trajectory.samples()
+
+    @cached_property
+    def torque(self) -> np.ndarray:
+        """(N, n): the torques of the motion at its samples [N m or N]."""
+        at = self.samples
+        return np.asarray(self.robot.inverse_dynamics(at.q, at.qd, at.qdd, self.wrench))
+
+    @cached_property
+    def limits(self) -> JointLimits:
+        return joint_limits(self.robot)
+
+    @cached_property
+    def middle(self) -> Posture:
+        """The posture half-way through the motion."""
+        return Posture.of(self.robot, self.trajectory(self.trajectory.duration / 2)[0])

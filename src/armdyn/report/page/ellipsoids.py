@@ -1,0 +1,81 @@
+"""What the tip can do."""
+
+from __future__ import annotations
+
+from armdyn.analysis.ellipsoid import Ellipsoid
+from armdyn.report.figures.ellipsoids import draw_accelerations, draw_velocities_and_forces
+from armdyn.report.findings.ellipsoids import EllipsoidsFinding, KinematicEllipsoids
+from armdyn.report.page.page import Markup, Part, Picture, cell_number, join, number, paragraph, table
+
+
+def write_ellipsoids(found: EllipsoidsFinding) -> list[Part]:
+    return [
+        paragraph(
+            "Half-way through the motion, at rest: the accelerations that the joints can give the tip, and "
+            "its velocities and forces for joint velocities and torques of unit norm. The farther an "
+            "ellipsoid reaches in a direction, the easier that direction is for the arm."
+        ),
+        Picture(
+            draw_accelerations(found.acceleration),
+            "the dynamic manipulability ellipsoid at the tip",
+            _dynamic_caption(found),
+            drawing=True,
+        ),
+        Picture(
+            draw_velocities_and_forces(found.kinematic),
+            "velocity and force ellipsoids at the tip",
+            _kinematic_caption(found.kinematic),
+            drawing=True,
+        ),
+        _axes_table(found),
+    ]
+
+
+def _dynamic_caption(found: EllipsoidsFinding) -> list[str]:
+    shifted = found.acceleration.shifted
+    size = found.acceleration.shift
+    caption: list[str] = [f"Accelerations of the tip at rest for {found.strength}: from "]
+    caption += [number(shifted.lengths.min(), 3), " to ", number(shifted.lengths.max(), 3), " m/s². "]
+    if size > 0:
+        caption += ["Gravity shifts the whole ellipsoid by ", number(size, 3), " m/s² (arrow)."]
+    else:
+        caption.append("Gravity does not shift it in this posture.")
+    if found.acceleration.reachable is not None:
+        caption.append(
+            " The arm is redundant: the solid ellipsoid (7.148) holds for joint accelerations of least norm, "
+            "the dashed one shows all accelerations that the torques can reach."
+        )
+    return caption
+
+
+def _kinematic_caption(found: KinematicEllipsoids) -> list[str]:
+    if found.bounded:
+        caption: list[str] = ["Velocity (solid) and force (dashed) ellipsoids, each to its own scale. "]
+        caption.append("They share their axes: where the tip is quick it is weak. ")
+    else:
+        caption = ["Velocity ellipsoid. "]
+    if found.anisotropy < float("inf"):
+        caption += ["The tip is ", number(found.anisotropy, 3), " times as quick one way as another."]
+    else:
+        caption.append("From this posture the tip cannot move in all directions.")
+    if not found.bounded:
+        caption.append(" The structure bears some forces by itself, so no force ellipsoid is drawn.")
+    return caption
+
+
+def _axes_table(found: EllipsoidsFinding) -> Markup:
+    """Centre and semi-axes of the ellipsoids."""
+    first, reachable = found.acceleration.shifted, found.acceleration.reachable
+    listed: dict[str, Ellipsoid] = {
+        "acceleration [m/s²]": first,
+        "velocity [m/s]": found.kinematic.velocity,
+        "force [N]": found.kinematic.force,
+    }
+    if reachable is not None:
+        listed = {"reachable acceleration [m/s²]": reachable, **listed}
+    axes = (f"semi-axis {k + 1}" for k in range(first.m))
+    rows = []
+    for name, e in listed.items():
+        centre = join(["(", join((number(x, 3) for x in e.centre), ", "), ")"])
+        rows.append((name, centre, *(cell_number(x, 3) for x in e.lengths)))
+    return table(("ellipsoid", f"centre ({', '.join(first.names)})", *axes), rows)

@@ -1,0 +1,128 @@
+"""The first sections of a report: the robot drawn, its tables, what looks wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from armdyn.expression import Expression
+from armdyn.report.figures.arm import draw_posture
+from armdyn.report.findings.robot import DescriptionFinding, RobotFinding
+from armdyn.report.page.page import (
+    Markup,
+    Part,
+    Picture,
+    code,
+    expression,
+    grid,
+    items,
+    join,
+    number,
+    paragraph,
+    tag,
+)
+from armdyn.robot import Robot
+
+_KINDS = {"revolute": "R", "prismatic": "P"}
+_ROTORS = {"exact": "exact", "reflected": "reflected (diagonal)", "none": "left out"}
+
+
+def subtitle(robot: Robot) -> str:
+    kinds = "".join(_KINDS[link.joint] for link in robot.model.moving)
+    joints = "1 moving joint" if robot.n == 1 else f"{robot.n} moving joints"
+    return f"{joints} ({kinds}), written by armdyn"
+
+
+def write_robot(found: RobotFinding) -> list[Part]:
+    """Facts and a picture; a note instead of the picture where numbers are missing."""
+    robot, posture = found.robot, found.posture
+    if posture is not None:
+        picture = draw_posture(posture)
+        caption = _caption(robot, posture.q)
+        return [_facts(found), Picture(picture, f"{robot.name} in a posture", caption, drawing=True)]
+    note = paragraph(
+        "Without a value: ",
+        join((_symbol(name) for name in found.free_symbols), ", "),
+        ". The equations below hold for any value. What needs numbers (the drawing, torques, scaling, "
+        "ellipsoids, simulation) is left out until the robot file gives them.",
+    )
+    return [_facts(found), tag("div", note, class_="note")]
+
+
+def _symbol(name: str) -> Markup:
+    return expression(Expression.symbol(name))
+
+
+def _facts(found: RobotFinding) -> Markup:
+    robot, model, motors = found.robot, found.robot.model, found.motors
+    gravity = join((expression(x) for x in found.gravity), ", ")
+    facts = [
+        ("moving joints", Markup(str(robot.n))),
+        ("gravity, base frame", join(["(", gravity, ") m/s²"])),
+        ("motors", Markup(str(motors) if motors else "none described")),
+        ("dynamic parameters", Markup(str(len(robot.parameter_names)))),
+        ("tip frame on", join([model.tip])),
+    ]
+    if motors:
+        facts.insert(3, ("rotor model", Markup(_ROTORS[model.rotors])))
+    if found.mass is not None:
+        facts.insert(1, ("mass, motors included", join([number(found.mass), " kg"])))
+    return tag(
+        "dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts), class_="facts"
+    )
+
+
+def _caption(robot: Robot, q: np.ndarray) -> list[str]:
+    kinds = {link.joint for link in robot.model.moving}
+    shapes = []
+    if "revolute" in kinds:
+        shapes.append("cylinders (circles, seen end-on) are revolute joints")
+    if "prismatic" in kinds:
+        shapes.append("boxes are prismatic joints")
+    caption: list[str] = [
+        "The arm half-way through the motion below, at q = (",
+        join((number(x, 3) for x in q), ", "),
+    ]
+    caption.append(f") {_units(robot)}. {' and '.join(shapes).capitalize()}, numbered from the base; ")
+    caption.append("the arrows at the end are the tip frame.")
+    motors = [link for link in robot.model.moving if link.motor]
+    if motors and robot.model.rotors != "none":
+        caption.append(
+            " Black squares are motors: the number after M is the joint that the motor drives, and the line "
+            "leads to the motor's place on its carrier."
+        )
+    return caption
+
+
+def _units(robot: Robot) -> str:
+    units = ["rad" if link.joint == "revolute" else "m" for link in robot.model.moving]
+    return units[0] if len(set(units)) == 1 else ", ".join(units)
+
+
+def write_description(found: DescriptionFinding) -> list[Part]:
+    """The tables of the description, and what looks wrong in it."""
+    parts: list[Part] = [tag("h3", "Links"), grid(found.links), tag("h3", "Frames"), grid(found.frames)]
+    for title, table in (("Motors", found.motors), ("Limits", found.limits)):
+        nothing = paragraph(f"The description gives no {title.lower()}.")
+        parts += [tag("h3", title), grid(table) if table.rows else nothing]
+    parts.append(
+        paragraph(
+            "SI units and radians throughout. Frames are those of the links in the frames of their parents, "
+            "all joints at zero. Tensors are inertia tensors about the centre of mass in the link's axes; "
+            "entries that are zero are left out. Limits without a sign bound magnitudes."
+        )
+    )
+    if found.warnings:
+        heading = paragraph(tag("strong", "What looks wrong in the description"))
+        parts.append(tag("div", heading, items(found.warnings), class_="warning"))
+    if found.symbols:
+        parts += [tag("h3", "Symbols"), _symbols(found)]
+    return parts
+
+
+def _symbols(found: DescriptionFinding) -> Markup:
+    """Name in the file, sign in the equations, value."""
+    entries = []
+    for name, value in found.symbols:
+        shown = "free" if value is None else expression(value)
+        entries.append(tag("li", code(name), " ", _symbol(name), " = ", shown))
+    return tag("ul", *entries, class_="symbols")
