@@ -25,9 +25,9 @@ from armdyn import (
     simulate,
     time_optimal,
 )
-from armdyn.analysis.friction import friction_parts
 from armdyn.motion import TimeOptimal
 from armdyn.motion.least_time.time_optimal import GRID as DEFAULT
+from armdyn.robot.friction import friction_parts
 from motion import GRID, path, points
 
 FINER = 8

@@ -15,7 +15,7 @@ from toppra.constraint import (
     JointVelocityConstraint,
 )
 
-from armdyn.analysis.limits import JointLimits
+from armdyn.robot.joints import JointLimits
 
 PACKAGE = "toppra"
 

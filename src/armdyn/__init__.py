@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from armdyn import report as report
     from armdyn import simulation as simulation
     from armdyn.analysis.contributions import contributions
-    from armdyn.analysis.limits import joint_limits
     from armdyn.analysis.manipulability import (
         dynamic_manipulability,
         force_ellipsoid,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
     from armdyn.motion.trajectories.trajectory import Trajectory
     from armdyn.robot import BaseMotion, Robot
+    from armdyn.robot.joints import joint_limits
     from armdyn.simulation import ComputedTorque, OperationalControl, PDGravity, SimulationWarning, simulate
 
 # Every name is found when it is first used: nobody waits for what they do not use.
@@ -77,7 +77,7 @@ _HOMES = {
     "contributions": "analysis",
     "dynamic_manipulability": "analysis",
     "force_ellipsoid": "analysis",
-    "joint_limits": "analysis",
+    "joint_limits": "robot.joints",
     "manipulability": "analysis",
     "operational": "analysis",
     "rotor_error": "analysis",

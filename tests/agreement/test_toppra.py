@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.analysis.friction import friction_parts
-from armdyn.analysis.limits import JointLimits
 from armdyn.motion.least_time.time_optimal import time_optimal
+from armdyn.robot.friction import friction_parts
+from armdyn.robot.joints import JointLimits
 from one_joint import shares, waypoints
 
 with warnings.catch_warnings():

@@ -1,9 +1,8 @@
 """What a robot's model tells about a state: parts of torques, operational space, manipulability, rotors."""
 
-from armdyn.analysis.arrays import AnalysisError
 from armdyn.analysis.contributions import Contributions, contributions
 from armdyn.analysis.ellipsoid import Ellipsoid
-from armdyn.analysis.limits import JointLimits, joint_limits
+from armdyn.analysis.errors import AnalysisError
 from armdyn.analysis.manipulability import (
     dynamic_manipulability,
     force_ellipsoid,
@@ -12,6 +11,7 @@ from armdyn.analysis.manipulability import (
 )
 from armdyn.analysis.operational import Operational, OperationalWarning, operational
 from armdyn.analysis.rotor_error import RotorError, RotorErrorRow, rotor_error
+from armdyn.robot.joints import JointLimits, joint_limits
 
 __all__ = [
     "AnalysisError",

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from armdyn.analysis.arrays import AnalysisError, joint_arrays, with_wrench
-from armdyn.analysis.friction import friction_parts
+from armdyn.analysis.errors import AnalysisError, check
 from armdyn.expression import shown
 from armdyn.robot import Robot
+from armdyn.robot.friction import friction_parts
 
 RotorPart = Literal["separate", "within"]
 
@@ -106,10 +106,9 @@ def contributions(
     rotors="within" they are those of the full matrices B and C, as the book draws them (its b_12 has
     k_r2 I_m2), and `rotor_coupling` is zero. The two differ only for a robot whose rotors are "exact".
     """
-    if rotors not in ("separate", "within"):
-        raise AnalysisError(f"rotors: found {shown(rotors)}; allowed: 'separate', 'within'")
-    q, qd, qdd = joint_arrays(robot, q=q, qd=qd, qdd=qdd)
-    h, q, qd, qdd = with_wrench(wrench, q, qd, qdd)
+    check.one_of("rotors", rotors, "separate", "within")
+    q, qd, qdd = check.joint_arrays(robot, q=q, qd=qd, qdd=qdd)
+    h, q, qd, qdd = check.with_wrench(wrench, q, qd, qdd)
     plain, coupling = robot, np.zeros(q.shape)
     if rotors == "separate" and robot.model.rotors == "exact":
         plain = robot.with_rotors("reflected")
@@ -135,7 +134,7 @@ def christoffel(robot: Robot, q: Any) -> np.ndarray:
 
     C is linear in q̇, so its values at the n unit velocities are the symbols: c_ij = Σ_k c_ijk q̇_k (7.44).
     """
-    (q,) = joint_arrays(robot, q=q)
+    (q,) = check.joint_arrays(robot, q=q)
     unit = np.asarray(robot.coriolis(q[..., None, :], np.eye(robot.n)))  # (..., k, i, j)
     symbols = np.moveaxis(unit, -3, -1)
     return np.asarray((symbols + symbols.swapaxes(-1, -2)) / 2)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import AnalysisError, fit_together, numbers
+from armdyn.analysis.errors import AnalysisError, check
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class Ellipsoid:
 
     def _rows(self, name: str, value: Any) -> np.ndarray:
         """`value` as (..., k, m) that fits the ellipsoids; (m,) is one row."""
-        rows = np.atleast_2d(numbers(name, value, self.m))
-        fit_together((*self.centre.shape[:-1], 1), **{name: rows})
+        rows = np.atleast_2d(check.numbers(name, value, self.m))
+        check.fit_together((*self.centre.shape[:-1], 1), **{name: rows})
         return rows
 
 

@@ -11,9 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from armdyn.analysis.arrays import AnalysisError, floats, joint_arrays
 from armdyn.analysis.ellipsoid import Ellipsoid
-from armdyn.analysis.limits import joint_limits, joint_name
+from armdyn.analysis.errors import AnalysisError, check
 from armdyn.analysis.task import (
     ROW_NAMES,
     apply,
@@ -25,6 +24,7 @@ from armdyn.analysis.task import (
 )
 from armdyn.expression import shown
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_limits, joint_name
 
 Kind = Literal["minimum_norm", "reachable"]
 
@@ -56,9 +56,8 @@ def dynamic_manipulability(
     out what gravity does inside the arm: a point v̇ stands for q̈ = J⁺(v̇ + J B⁻¹ g) − B⁻¹ g. "reachable" is
     the set of all J q̈ that the torques reach. Without redundant joints they are the same.
     """
-    if kind not in tuple(KINDS):
-        raise AnalysisError(f"kind: found {shown(kind)}; allowed: {', '.join(repr(k) for k in KINDS)}")
-    (q,) = joint_arrays(robot, q=q)
+    check.one_of("kind", kind, *KINDS)
+    (q,) = check.joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "torque", "torques")
     L = inertia_root(robot, q)
@@ -76,7 +75,7 @@ def velocity_ellipsoid(
     robot: Robot, q: Any, *, rows: Sequence[int] | None = None, weights: Any = None
 ) -> Ellipsoid:
     """Tip velocities for joint velocities with ‖q̇‖ = 1 [m/s, rad/s]; `weights` also "velocity_limits"."""
-    (q,) = joint_arrays(robot, q=q)
+    (q,) = check.joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "velocity", "velocities")
     return _image("velocity", f"tip velocities, {unit}", names, np.zeros(J.shape[:-1]), J * w, w)
@@ -90,7 +89,7 @@ def force_ellipsoid(
     `weights` also "torque_limits". At a singularity the structure bears forces without torques: a length is
     infinite.
     """
-    (q,) = joint_arrays(robot, q=q)
+    (q,) = check.joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "torque", "torques")
     to_torques = J.swapaxes(-1, -2)
@@ -129,7 +128,7 @@ def _weights(
             raise AnalysisError(f"weights: no {quantity} limit is given for {', '.join(missing)}")
         return values, f"{plural} of unit norm when divided by their limits"
     expected = f"a positive number, {robot.n} of them, or {limits!r}"
-    values = floats(AnalysisError, "weights", weights, expected)
+    values = check.floats("weights", weights, expected)
     if values.shape not in ((), (1,), (robot.n,)) or not (np.isfinite(values) & (values > 0)).all():
         raise AnalysisError(f"weights: expected {expected}, found {shown(weights)}")
     text = f"{plural} of unit norm when divided by {values.tolist()}"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import AnalysisError, fit_together, joint_arrays, numbers, with_wrench
+from armdyn.analysis.errors import AnalysisError, check
 from armdyn.analysis.task import (
     SINGULAR,
     SINGULAR_WHERE,
@@ -110,9 +110,9 @@ class Operational:
 
     def forces(self, xdd: Any, h_A: Any = None) -> np.ndarray:
         """γ_A (..., m) for tip accelerations ẍ (..., m) (7.133), joint friction included."""
-        xdd = numbers("xdd", xdd, self.task.m)
-        h = self.h_A if h_A is None else numbers("h_A", h_A, self.task.m)
-        fit_together(self.x.shape[:-1], xdd=xdd, h_A=h)
+        xdd = check.numbers("xdd", xdd, self.task.m)
+        h = self.h_A if h_A is None else check.numbers("h_A", h_A, self.task.m)
+        check.fit_together(self.x.shape[:-1], xdd=xdd, h_A=h)
         return np.asarray(apply(self.B_A, xdd) + self.C_A_xd + self.g_A + self.friction_A + h)
 
     def torques(self, xdd: Any, tau0: Any = None, h_A: Any = None) -> np.ndarray:
@@ -125,20 +125,20 @@ class Operational:
         tau = apply(self.J_A.swapaxes(-1, -2), self.forces(xdd, h_A))
         if tau0 is None:
             return tau
-        tau0 = numbers("tau0", tau0, self.J_A.shape[-1])
-        fit_together(tau.shape[:-1], tau0=tau0)
+        tau0 = check.numbers("tau0", tau0, self.J_A.shape[-1])
+        check.fit_together(tau.shape[:-1], tau0=tau0)
         return np.asarray(tau + apply(self.null_space, tau0))
 
     def acceleration(self, tau: Any, h_A: Any = None) -> np.ndarray:
         """Tip accelerations ẍ (..., m) under torques (..., n): direct dynamics (7.129), friction included."""
-        tau = numbers("tau", tau, self.J_A.shape[-1])
+        tau = check.numbers("tau", tau, self.J_A.shape[-1])
         if h_A is None:
             contact = self.joint.wrench
         else:
-            h_A = numbers("h_A", h_A, self.task.m)
-            fit_together(self.x.shape[:-1], h_A=h_A)
+            h_A = check.numbers("h_A", h_A, self.task.m)
+            check.fit_together(self.x.shape[:-1], h_A=h_A)
             contact = apply(self.J_A.swapaxes(-1, -2), h_A)
-        fit_together(contact.shape[:-1], tau=tau)
+        check.fit_together(contact.shape[:-1], tau=tau)
         rest = self.joint.velocity + self.joint.gravity + self.joint.friction + contact
         return np.asarray(apply(self.joint.mobility.swapaxes(-1, -2), tau - rest) + self.joint.drift)
 
@@ -180,8 +180,8 @@ def operational(
     and a singular posture is refused.
     """
     threshold = _threshold(damping)
-    q, qd = joint_arrays(robot, q=q, qd=qd)
-    h, q, qd = with_wrench(wrench, q, qd)
+    q, qd = check.joint_arrays(robot, q=q, qd=qd)
+    h, q, qd = check.with_wrench(wrench, q, qd)
     task = make_task(robot, representation, rows)
     motion = task_motion(robot, task, q, qd, threshold)
     model = _model(robot, task, motion, q, qd, h, threshold)

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.analysis.errors import AnalysisError, check
+
 
 def rotation_from_zyz(angles: Any) -> np.ndarray:
     """R (..., 3, 3) = Rz(φ) Ry(ϑ) Rz(ψ) for angles (..., 3)."""
@@ -29,7 +31,7 @@ def rotation_from_rpy(angles: Any) -> np.ndarray:
 
 def zyz_from_rotation(R: Any) -> np.ndarray:
     """φ, ϑ, ψ (..., 3) with ϑ in [0, π]; where sin ϑ = 0 only φ ± ψ is determined, and ψ = 0 or π."""
-    R = np.asarray(R, float)
+    R = _matrices(R)
     psi = np.arctan2(R[..., 2, 1], -R[..., 2, 0])
     theta = np.arctan2(np.hypot(R[..., 2, 0], R[..., 2, 1]), R[..., 2, 2])
     # With ψ chosen, φ follows from the middle column of R Rz(−ψ) = Rz(φ) Ry(ϑ), which is never small.
@@ -40,7 +42,7 @@ def zyz_from_rotation(R: Any) -> np.ndarray:
 
 def rpy_from_rotation(R: Any) -> np.ndarray:
     """roll, pitch, yaw (..., 3) with pitch in [−π/2, π/2]; where its cosine is 0, roll is 0 or π."""
-    R = np.asarray(R, float)
+    R = _matrices(R)
     roll = np.arctan2(R[..., 2, 1], R[..., 2, 2])
     pitch = np.arctan2(-R[..., 2, 0], np.hypot(R[..., 2, 1], R[..., 2, 2]))
     # With the roll chosen, the yaw follows from the middle column of R Rx(−roll) = Rz(yaw) Ry(pitch).
@@ -88,8 +90,15 @@ def rpy_transform_dot(angles: Any, rates: Any) -> np.ndarray:
 
 
 def _split(angles: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    first, second, third = np.moveaxis(np.asarray(angles, float), -1, 0)
+    first, second, third = np.moveaxis(check.numbers("angles", angles, 3), -1, 0)
     return first, second, third
+
+
+def _matrices(R: Any) -> np.ndarray:
+    found = check.numbers("R", R, 3)
+    if found.shape[-2:] != (3, 3):
+        raise AnalysisError(f"R: expected (..., 3, 3), found {found.shape}")
+    return found
 
 
 def _turn(axis: int, angle: np.ndarray) -> np.ndarray:

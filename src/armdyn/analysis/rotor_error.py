@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import AnalysisError, joint_arrays
-from armdyn.analysis.limits import joint_name, torque_unit
+from armdyn.analysis.errors import AnalysisError, check
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_name, torque_unit
 
 ROUNDING = 1e-14  # of the largest torque of all joints: a smaller error is none
 
@@ -87,7 +87,7 @@ def rotor_error(robot: Robot, q: Any, qd: Any, qdd: Any) -> RotorError:
     The reflected model has k_r² I_m at the joint and the rotor's mass on its carrier; it misses the rotor's
     tensor in the carrier and the torques between the spinning rotor and the turning carrier.
     """
-    q, qd, qdd = joint_arrays(robot, q=q, qd=qd, qdd=qdd)
+    q, qd, qdd = check.joint_arrays(robot, q=q, qd=qd, qdd=qdd)
     if not q.size:
         raise AnalysisError(f"q: found shape {q.shape}; at least one sample is expected")
     exact, reflected = (

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from armdyn.analysis.arrays import AnalysisError
+from armdyn.analysis.errors import AnalysisError, check
 from armdyn.analysis.orientation import (
     rpy_from_rotation,
     rpy_transform,
@@ -24,6 +24,7 @@ from armdyn.analysis.orientation import (
 )
 from armdyn.expression import shown
 from armdyn.robot import Robot
+from armdyn.robot.tip import tip_freedom
 
 Representation = Literal["position", "rpy", "zyz", "geometric"]
 
@@ -78,9 +79,7 @@ class TaskMotion:
 
 def make_task(robot: Robot, representation: Representation, rows: Sequence[int] | None) -> Task:
     """The task with these rows, or by default with all that the arm can move, the earlier rows preferred."""
-    if representation not in tuple(ROW_NAMES):
-        allowed = ", ".join(repr(name) for name in ROW_NAMES)
-        raise AnalysisError(f"representation: found {shown(representation)}; allowed: {allowed}")
+    check.one_of("representation", representation, *ROW_NAMES)
     if rows is None:
         return _default_task(robot, representation)
     return _task(robot, representation, checked_rows(representation, rows))
@@ -100,12 +99,9 @@ def checked_rows(representation: Representation, rows: Any) -> tuple[int, ...]:
     return chosen
 
 
-@lru_cache(maxsize=64)
 def moving_rows(robot: Robot) -> tuple[int, ...]:
     """The directions x, y, z (0, 1, 2) along which the tip can move at all."""
-    _, J = _generic_rows(robot, "position")
-    size = np.linalg.norm(J, axis=-1).max(0)
-    rows = tuple(int(i) for i in np.flatnonzero(size > INDEPENDENT * max(1.0, size.max())))
+    rows = tuple(i for i in tip_freedom(robot).rows if i < 3)
     if not rows:
         raise AnalysisError(
             f"robot: the tip of '{robot.name}' does not change its position; choose rows 3, 4, 5"

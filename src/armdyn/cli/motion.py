@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from armdyn.analysis.limits import joint_name, torque_unit
 from armdyn.cli.common import (
     RobotArgument,
     RotorsOption,
@@ -29,6 +28,7 @@ from armdyn.motion import Trajectory, scale_to_limits, time_optimal
 from armdyn.motion.tip.motions import LAWS
 from armdyn.motion.trajectories.ranges import beyond_limits
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_name, joint_units, torque_unit
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
 LimitOption = Annotated[str | None, typer.Option(help="One number, or one for each joint, comma-separated.")]
@@ -118,9 +118,14 @@ def _print_motion(robot: Robot, motion: Trajectory) -> None:
     found = motion.samples()
     table = table_of("joint", "from", "to", "largest speed", "largest acceleration", "")
     for i, link in enumerate(robot.model.moving):
-        unit = "rad" if link.joint == "revolute" else "m"
+        units = joint_units(robot, i)
         figures = (found.q[0, i], found.q[-1, i], abs(found.qd[:, i]).max(), abs(found.qdd[:, i]).max())
-        add_row(table, link.name, *(f"{x:.6g}" for x in figures), f"{unit}, {unit}/s, {unit}/s²")
+        add_row(
+            table,
+            link.name,
+            *(f"{x:.6g}" for x in figures),
+            f"{units.position}, {units.velocity}, {units.acceleration}",
+        )
     terminal().print(table)
     print(f"{motion.duration:.6g} s, {len(motion.t)} samples")
     if all(value is not None for _, value in robot.model.symbols):

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from armdyn.analysis.limits import torque_unit
 from armdyn.cli.common import (
     RobotArgument,
     RotorsOption,
@@ -30,6 +29,7 @@ from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
 from armdyn.motion.trajectories.csv_files import read_torques
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_units
 from armdyn.simulation import ComputedTorque, PDGravity, Run, SimulationWarning
 from armdyn.simulation import simulate as run_simulation
 
@@ -204,9 +204,9 @@ def _print_run(robot: Robot, run: Run, target: Any) -> None:
         if wanted is not None:
             error = abs(run.q - wanted)[:, i]
             figures += [error[-1], error.max()]
-        unit = "rad" if link.joint == "revolute" else "m"
-        units = f"{unit}, {unit}/s, {torque_unit(robot, i)}"
-        add_row(table, link.name, *(f"{x:.6g}" for x in figures), units)
+        units = joint_units(robot, i)
+        of_figures = f"{units.position}, {units.velocity}, {units.torque}"
+        add_row(table, link.name, *(f"{x:.6g}" for x in figures), of_figures)
     terminal().print(table)
     at_tip = f"work at the tip {run.wrench_work[-1]:.6g} J, " if run.wrench_work.any() else ""
     print(

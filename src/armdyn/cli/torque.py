@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from armdyn.analysis import Contributions, contributions
-from armdyn.analysis.limits import torque_unit
 from armdyn.cli.common import (
     RobotArgument,
     RotorsOption,
@@ -29,6 +28,7 @@ from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
 from armdyn.motion.trajectories.csv_files import write
 from armdyn.robot import Robot
+from armdyn.robot.joints import torque_unit
 
 
 def torque(

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import floats
 from armdyn.expression import shown
 from armdyn.kernels.arrays import Numbers
 from armdyn.robot import Robot
+from armdyn.robot.checks import floats
 from armdyn.simulation.control.actuation import actuation
 from armdyn.simulation.engine.adaptive import Effort, integrate_adaptive
 from armdyn.simulation.engine.fixed import integrate_fixed

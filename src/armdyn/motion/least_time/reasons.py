@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from armdyn.analysis.limits import JointLimits, joint_name, torque_unit
 from armdyn.kernels.loops.path_pass import PathPass
 from armdyn.motion.least_time.path import PathGrid
 from armdyn.motion.least_time.rows import PathTorques
 from armdyn.robot import Robot
+from armdyn.robot.joints import JointLimits, joint_name, torque_unit
 
 
 def why_not(robot: Robot, grid: PathGrid, torques: PathTorques, limits: JointLimits, found: PathPass) -> str:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armdyn.analysis.friction import FrictionParts
-from armdyn.analysis.limits import JointLimits
 from armdyn.kernels.loops.path_pass import MOST, PathRows
 from armdyn.motion.least_time.path import PathGrid
 from armdyn.robot import Robot
+from armdyn.robot.friction import FrictionParts
+from armdyn.robot.joints import JointLimits
 
 ZERO = 1e-12  # of the largest coefficient of u: smaller ones count as this
 

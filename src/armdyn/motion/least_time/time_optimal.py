@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.friction import FrictionParts, friction_parts
-from armdyn.analysis.limits import JointLimits
 from armdyn.expression import shown
 from armdyn.motion.checks import computable
 from armdyn.motion.errors import MotionError
@@ -22,6 +20,8 @@ from armdyn.motion.timing.scaling import rate_within, scale_to_limits
 from armdyn.motion.timing.speed_parts import check_robot, limits_for, speed_parts, tip_wrench
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
+from armdyn.robot.friction import FrictionParts, friction_parts
+from armdyn.robot.joints import JointLimits
 
 GRID = 1000  # intervals; costs about 0.1 % of the least time, and twice as many half of that
 LEAST = 10

@@ -11,8 +11,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from armdyn.analysis.friction import friction_parts
-from armdyn.analysis.limits import JointLimits, joint_name, torque_unit
 from armdyn.motion.checks import computable
 from armdyn.motion.errors import MotionError
 from armdyn.motion.timing.directions import beside_turns
@@ -27,6 +25,8 @@ from armdyn.motion.timing.speed_parts import (
 )
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
+from armdyn.robot.friction import friction_parts
+from armdyn.robot.joints import JointLimits, joint_name, torque_unit
 
 Rows = TypeVar("Rows", Samples, SpeedParts)
 KINDS = ("torque", "velocity", "acceleration")

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.friction import friction_parts
-from armdyn.analysis.limits import JointLimits, joint_limits, joint_name
 from armdyn.motion.checks import numbers, per_joint
 from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectories.motion import Motion, Side, States
 from armdyn.motion.trajectories.piecewise import ROUNDING, SAME_INSTANT
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
+from armdyn.robot.friction import friction_parts
+from armdyn.robot.joints import JointLimits, joint_limits, joint_name
 
 
 @dataclass(frozen=True)

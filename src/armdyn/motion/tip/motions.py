@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.limits import joint_limits, joint_name
 from armdyn.expression import shown
 from armdyn.motion.checks import computable, number, one_of, positive_time, posture
 from armdyn.motion.errors import MotionError
@@ -20,6 +19,7 @@ from armdyn.motion.trajectories import profiles
 from armdyn.motion.trajectories.motion import Motion, Side, States, sample_times
 from armdyn.motion.trajectories.piecewise import Profile, rest, together
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_limits, joint_name
 
 # By name: the law and the data it takes, which all laws but the trapezoidal need in full.
 LAWS: dict[str, tuple[Callable[..., Profile], tuple[str, ...]]] = {

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from armdyn.robot import Robot
+from armdyn.robot.joints import revolute_joints
+from armdyn.robot.tip import tip_freedom
 
 ROUNDING = 8 * np.finfo(float).eps  # of a pose and of the solution of a linear system
 SINGULAR = 1e-5  # smallest singular value of the task's Jacobian over its largest one
@@ -32,7 +34,7 @@ class TipTask:
     @property
     def revolute(self) -> np.ndarray:
         """(n,)"""
-        return np.array([link.joint == "revolute" for link in self.robot.model.moving])
+        return revolute_joints(self.robot)
 
     @property
     def weights(self) -> np.ndarray:
@@ -101,24 +103,12 @@ class TipTask:
 
 @lru_cache(maxsize=64)
 def tip_task(robot: Robot, orientation: bool) -> TipTask:
-    """The task of a robot's tip, its rank and length found in some postures."""
-    rng = np.random.default_rng(7)
-    revolute = np.array([link.joint == "revolute" for link in robot.model.moving])
-    q = rng.uniform(-1, 1, (16, robot.n)) * np.where(revolute, np.pi, 1.0)
-    J = robot.jacobian(q)
-    columns = np.linalg.norm(J[:, :3], axis=1).max(0)
-    length = float(columns[revolute].max(initial=0.0)) or 1.0
-    reach = length + float(np.abs(robot.pose(q)[:, :3, 3]).max())
-    task = TipTask(robot, orientation, length, 0, np.abs(J).max((0, 1)) > 0, reach)
-    sigma = np.linalg.svd(task.jacobian(q), compute_uv=False)
-    rank = int((sigma > 1e-8 * sigma[:, :1]).sum(1).max())
-    return replace(task, rank=rank)
+    """The task of a robot's tip, with its rank and length."""
+    tip = tip_freedom(robot)
+    rank = tip.pose_rank if orientation else tip.position_rank
+    return TipTask(robot, orientation, tip.length, rank, tip.active, tip.reach)
 
 
-@lru_cache(maxsize=64)
 def can_keep_orientation(robot: Robot) -> bool:
     """Whether the tip can move in all its directions without turning: a planar arm of three joints can."""
-    angular = tip_task(robot, True).jacobian(np.random.default_rng(8).uniform(-1, 1, (16, robot.n)))[:, 3:]
-    sigma = np.linalg.svd(angular, compute_uv=False)
-    turns = int((sigma > 1e-8 * np.maximum(sigma[:, :1], 1e-300)).sum(1).max())
-    return tip_task(robot, True).rank == tip_task(robot, False).rank + turns
+    return tip_freedom(robot).keeps_orientation

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from armdyn.robot import Robot
+from armdyn.robot.joints import UNITS, Units, joint_units
 
 
 @dataclass(frozen=True)
@@ -13,33 +14,20 @@ class Kind:
 
     name: str
     joints: tuple[int, ...]
-    position: str
-    torque: str
-    effort: str  # what a torque is called here
-
-    @property
-    def units(self) -> tuple[str, str, str, str]:
-        """Of position, velocity, acceleration, torque."""
-        return self.position, f"{self.position}/s", f"{self.position}/s²", self.torque
+    units: Units
 
 
 def joint_kinds(robot: Robot) -> list[Kind]:
     """The kinds of joints a robot has, revolute first."""
-    of = {
-        kind: tuple(i for i, link in enumerate(robot.model.moving) if link.joint == kind)
-        for kind in ("revolute", "prismatic")
-    }
-    kinds = [
-        Kind("revolute", of["revolute"], "rad", "N m", "torque"),
-        Kind("prismatic", of["prismatic"], "m", "N", "force"),
-    ]
-    return [kind for kind in kinds if kind.joints]
+    kinds = [link.joint for link in robot.model.moving]
+    of = {name: tuple(i for i, kind in enumerate(kinds) if kind == name) for name in UNITS}
+    return [Kind(name, joints, UNITS[name]) for name, joints in of.items() if joints]
 
 
 def effort_label(robot: Robot, joint: int) -> str:
     """ "torque [N m]" or "force [N]"."""
-    revolute = robot.model.moving[joint].joint == "revolute"
-    return "torque [N m]" if revolute else "force [N]"
+    units = joint_units(robot, joint)
+    return f"{units.effort} [{units.torque}]"
 
 
 def joint_label(robot: Robot, joint: int) -> str:

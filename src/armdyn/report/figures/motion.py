@@ -44,7 +44,7 @@ def draw_trajectory(found: JointCurves) -> Figure:
     figure, panels = sheet(7.6 if mixed else 4.7, 4 if mixed else 2, 2, sharex=True)
     places = panels.T if mixed else panels.reshape(1, 4)
     for kind, column in zip(kinds, places, strict=True):
-        titles = "position", "velocity", "acceleration", kind.effort
+        titles = "position", "velocity", "acceleration", kind.units.effort
         for panel, title, unit, values in zip(column, titles, kind.units, curves, strict=True):
             lines = [curve(panel, samples.t, values[:, j], j, joint_label(robot, j)) for j in kind.joints]
             heading = f"{kind.name} joints" if mixed and title == "position" else ""

@@ -24,7 +24,7 @@ def draw_rotor_error(found: RotorsFinding) -> Figure:
     figure, panels = sheet(2.6, 1, len(kinds) + 1)
     for panel, kind in zip(panels[0], kinds, strict=False):
         lines = [curve(panel, t, error[:, j], j, joint_label(robot, j)) for j in kind.joints]
-        framed(panel, f"exact − diagonal [{kind.torque}]", f"{kind.effort}s")
+        framed(panel, f"exact − diagonal [{kind.units.torque}]", f"{kind.units.effort}s")
         end_labels(panel, lines)
     panel = panels[0, -1]
     lines = [curve(panel, t, share[:, j], j, joint_label(robot, j)) for j in range(robot.n)]

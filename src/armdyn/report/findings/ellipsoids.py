@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from armdyn.analysis.ellipsoid import Ellipsoid
-from armdyn.analysis.limits import joint_limits
 from armdyn.analysis.manipulability import dynamic_manipulability, force_ellipsoid, velocity_ellipsoid
 from armdyn.report.findings.subject import Posture, Subject
 from armdyn.report.findings.views import nice_below
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_limits
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from math import acos, pi
 
 import numpy as np
 
-from armdyn.analysis.limits import JointLimits, joint_limits
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.report.findings.skeleton import Skeleton, skeleton
 from armdyn.report.findings.views import plane_normal, view_of
 from armdyn.robot import Robot
+from armdyn.robot.joints import JointLimits, joint_limits, revolute_joints
 
 _TURN, _SLIDE = pi / 2, 0.3  # what a joint covers at most [rad], [m]
 _SHARE = 0.4  # of a joint's range
@@ -90,7 +90,7 @@ def _angles(
 
 def _ranges(robot: Robot, limits: JointLimits) -> tuple[np.ndarray, np.ndarray]:
     """What each joint may do, within a turn or a metre where the description does not say."""
-    revolute = np.array([link.joint == "revolute" for link in robot.model.moving])
+    revolute = revolute_joints(robot)
     half = np.where(revolute, pi, 0.5)
     lower = np.where(np.isfinite(limits.lower), limits.lower, np.where(revolute, -half, 0.0))
     upper = np.where(np.isfinite(limits.upper), limits.upper, np.where(revolute, half, 2 * half))

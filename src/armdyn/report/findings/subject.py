@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import joint_arrays
-from armdyn.analysis.limits import JointLimits, joint_limits
 from armdyn.motion.timing.speed_parts import check_robot, tip_wrench
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
-from armdyn.report.errors import ReportError
+from armdyn.report.errors import check
 from armdyn.report.findings.example_motion import default_motion
 from armdyn.report.findings.skeleton import Skeleton, skeleton
 from armdyn.report.findings.views import View, view_of
 from armdyn.robot import Robot
+from armdyn.robot.joints import JointLimits, joint_limits
 
 _LEAST, _MOST = 400, 20_000  # intervals between the samples that a motion's numbers are taken from
 
@@ -32,9 +31,7 @@ class Posture:
     @classmethod
     def of(cls, robot: Robot, q: Any) -> Posture:
         """One posture q (n,), checked."""
-        (found,) = joint_arrays(robot, q=q)
-        if found.ndim != 1:
-            raise ReportError(f"q: found shape {found.shape}; one posture ({robot.n},) is expected")
+        found = check.posture("q", q, robot.n)
         arm = skeleton(robot, found)
         return cls(found, arm, view_of(robot, arm))
 

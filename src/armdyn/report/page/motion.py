@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from armdyn.analysis.limits import torque_unit
 from armdyn.report.figures.arm import draw_strobe
 from armdyn.report.figures.motion import draw_contributions, draw_tip, draw_trajectory
 from armdyn.report.findings.motion import JointCurves, MotionFinding, TipCurves, TorquesFinding
@@ -18,6 +17,7 @@ from armdyn.report.page.page import (
     tag,
     warning,
 )
+from armdyn.robot.joints import joint_units, torque_unit
 
 
 def write_motion(found: MotionFinding) -> list[Part]:
@@ -73,15 +73,16 @@ def write_torques(found: TorquesFinding) -> list[Part]:
 def _peaks(found: TorquesFinding) -> Markup:
     columns = ("joint", "velocity", "acceleration", "torque", "at [s]", "torque, rms", "limit", "share of it")
     rows = []
-    for i, (link, peak) in enumerate(zip(found.curves.robot.model.moving, found.peaks, strict=True)):
-        length, effort = ("rad", "N m") if link.joint == "revolute" else ("m", "N")
+    robot = found.curves.robot
+    for i, (link, peak) in enumerate(zip(robot.model.moving, found.peaks, strict=True)):
+        units = joint_units(robot, i)
         row = [
             f"{i + 1}, {link.name}",
-            join([number(peak.velocity, 3), f" {length}/s"]),
-            join([number(peak.acceleration, 3), f" {length}/s²"]),
-            join([number(peak.torque), f" {effort}"]),
+            join([number(peak.velocity, 3), f" {units.velocity}"]),
+            join([number(peak.acceleration, 3), f" {units.acceleration}"]),
+            join([number(peak.torque), f" {units.torque}"]),
             number(peak.time, 3),
-            join([number(peak.rms), f" {effort}"]),
+            join([number(peak.rms), f" {units.torque}"]),
             cell_number(peak.limit),
             "–" if peak.limit == float("inf") else f"{100 * peak.torque / peak.limit:.0f} %",
         ]

@@ -21,6 +21,7 @@ from armdyn.report.page.page import (
     tag,
 )
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_units
 
 _KINDS = {"revolute": "R", "prismatic": "P"}
 _ROTORS = {"exact": "exact", "reflected": "reflected (diagonal)", "none": "left out"}
@@ -94,7 +95,7 @@ def _caption(robot: Robot, q: np.ndarray) -> list[str]:
 
 
 def _units(robot: Robot) -> str:
-    units = ["rad" if link.joint == "revolute" else "m" for link in robot.model.moving]
+    units = [joint_units(robot, j).position for j in range(robot.n)]
     return units[0] if len(set(units)) == 1 else ", ".join(units)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from armdyn.analysis.limits import joint_name
 from armdyn.motion.least_time.time_optimal import TimeOptimal
 from armdyn.motion.timing.scaling import Scaled
 from armdyn.report.figures.scaling import draw_path_speed, draw_scaling
 from armdyn.report.findings.scaling import ScalingFinding, TimingCurves
 from armdyn.report.page.page import Part, Picture, number, paragraph, warning
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_name
 
 
 def write_scaling(found: ScalingFinding) -> list[Part]:

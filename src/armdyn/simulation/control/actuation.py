@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from armdyn.analysis.arrays import floats
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
+from armdyn.robot.checks import floats
 from armdyn.simulation.control.controllers import Controller
 from armdyn.simulation.engine.integrand import Drive, Law, tau_as_given
 from armdyn.simulation.errors import SimulationError

@@ -15,8 +15,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from armdyn.analysis.arrays import floats
-from armdyn.analysis.limits import joint_limits
 from armdyn.dynamics import gravity_torques
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
@@ -24,6 +22,8 @@ from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.program import record
 from armdyn.robot import Robot
+from armdyn.robot.checks import floats
+from armdyn.robot.joints import joint_limits
 from armdyn.simulation.control import laws
 from armdyn.simulation.control.laws import Given, Scalars
 from armdyn.simulation.control.targets import TipTarget

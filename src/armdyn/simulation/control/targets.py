@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.analysis.arrays import floats
 from armdyn.expression import shown
 from armdyn.motion.trajectories.profiles import quintic
+from armdyn.robot.checks import floats
 from armdyn.simulation.errors import SimulationError
 
 

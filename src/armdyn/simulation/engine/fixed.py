@@ -13,11 +13,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from armdyn.analysis.limits import joint_name
 from armdyn.kernels.loops.integrator import Integrator, Signals
 from armdyn.kernels.loops.integrator_layout import Layout, Watch
 from armdyn.kernels.loops.stepping import take_steps
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_name
 from armdyn.simulation.control.actuation import Actuation
 from armdyn.simulation.engine.grid import Grid, Stretch
 from armdyn.simulation.engine.integrand import Drive, dry_joints, make_integrator, works_of

@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from armdyn.analysis.limits import JointLimits, joint_limits, joint_name
 from armdyn.expression import shown
 from armdyn.kernels.loops.integrator_layout import Watch, Watched
 from armdyn.robot import Robot
+from armdyn.robot.joints import JointLimits, joint_limits, joint_name
 from armdyn.simulation.errors import SimulationError
 from armdyn.simulation.run import LimitPassed
 

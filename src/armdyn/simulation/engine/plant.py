@@ -13,10 +13,10 @@ import numpy as np
 from scipy.linalg import cholesky, null_space, solve_triangular
 from scipy.optimize import linprog, lsq_linear
 
-from armdyn.analysis.friction import friction_parts
-from armdyn.analysis.limits import joint_name
 from armdyn.robot import Robot
+from armdyn.robot.friction import friction_parts
 from armdyn.robot.functions import make_kernel
+from armdyn.robot.joints import joint_name
 from armdyn.simulation.engine.integrand import without_dry_friction
 from armdyn.simulation.errors import SimulationError
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from armdyn.robot import Robot
+from armdyn.robot.robot import Robot
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,56 @@
-"""The limits of a robot's joints as arrays."""
+"""A robot's joints: their names, units and limits."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from armdyn.expression import Expression
-from armdyn.robot import Robot
+from armdyn.robot.robot import Robot
+
+
+@dataclass(frozen=True)
+class Units:
+    """How a kind of joint is measured, and what its torque is called."""
+
+    position: str
+    torque: str
+    effort: str
+
+    @property
+    def velocity(self) -> str:
+        return f"{self.position}/s"
+
+    @property
+    def acceleration(self) -> str:
+        return f"{self.position}/s²"
+
+    def __iter__(self) -> Iterator[str]:
+        """Of position, velocity, acceleration, torque."""
+        return iter((self.position, self.velocity, self.acceleration, self.torque))
+
+
+UNITS = {"revolute": Units("rad", "N m", "torque"), "prismatic": Units("m", "N", "force")}
+
+
+def joint_units(robot: Robot, joint: int) -> Units:
+    return UNITS[robot.model.moving[joint].joint]
+
+
+def torque_unit(robot: Robot, joint: int) -> str:
+    return joint_units(robot, joint).torque
+
+
+def joint_name(robot: Robot, joint: int) -> str:
+    """How messages call a joint: its number, counted from one, and its link."""
+    return f"joint {joint + 1} ('{robot.model.moving[joint].name}')"
+
+
+def revolute_joints(robot: Robot) -> np.ndarray:
+    """(n,): whether a joint turns; the others slide."""
+    return np.array([link.joint == "revolute" for link in robot.model.moving])
 
 
 @dataclass(frozen=True)
@@ -41,12 +84,3 @@ def joint_limits(robot: Robot) -> JointLimits:
         jerk=magnitudes([link.limits.jerk for link in moving]),
         torque=magnitudes([link.limits.torque for link in moving]),
     )
-
-
-def joint_name(robot: Robot, joint: int) -> str:
-    """How messages call a joint: its number, counted from one, and its link."""
-    return f"joint {joint + 1} ('{robot.model.moving[joint].name}')"
-
-
-def torque_unit(robot: Robot, joint: int) -> str:
-    return "N m" if robot.model.moving[joint].joint == "revolute" else "N"
