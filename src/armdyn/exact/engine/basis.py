@@ -7,7 +7,7 @@ which keeps them small. The *full* ring has the inertial symbols too; entries ar
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -133,7 +133,7 @@ class Basis:
             kind, digits = match.groups()
             joints = [int(d) - 1 for d in (digits.split("_") if "_" in digits else digits)]
             if all(0 <= j < self.n and self.joints[j] == "revolute" for j in joints):
-                return cos_sin_of_sum(ring, joints)[kind == "s"]
+                return cos_sin_of_sum(ring, [(j, 1) for j in joints])[kind == "s"]
         known = ", ".join(n for n in ring.names if not n.startswith("["))
         raise ArmdynError(f"'{name}' is not in these equations; they have {known}")
 
@@ -151,21 +151,24 @@ class Basis:
         if not joints or constant.symbols() & turning.keys():
             return None
         c, s = (self.read(str(x), ring) for x in (constant.cos(), constant.sin()))
-        for j, times in joints:
-            cj, sj = cos_sin_of_sum(ring, [j] * abs(times))
-            sj = sj if times > 0 else -sj
-            c, s = c * cj - s * sj, s * cj + c * sj
-        return c, s
+        return cos_sin_of_sum(ring, joints, (c, s))
 
 
 def _in(ring: Ring, x: Any) -> Any:
     return ring.constant(x) if isinstance(x, Expression) else x
 
 
-def cos_sin_of_sum(ring: Ring, joints: list[int]) -> tuple[Poly, Poly]:
-    """cos and sin of a sum of joint angles, multiplied out."""
-    c, s = ring.one, ring.zero
-    for j in joints:
-        cj, sj = ring.gen(f"c{j + 1}"), ring.gen(f"s{j + 1}")
-        c, s = c * cj - s * sj, s * cj + c * sj
+def cos_sin_of_sum(
+    ring: Ring, joints: Iterable[tuple[int, int]], start: tuple[Poly, Poly] | None = None
+) -> tuple[Poly, Poly]:
+    """cos and sin of a sum of multiples (joint, times) of joint angles, multiplied out.
+
+    `start` has those of an angle to begin with.
+    """
+    c, s = start or (ring.one, ring.zero)
+    for j, times in joints:
+        if times:
+            cj, sj = ring.gen(f"c{j + 1}"), ring.gen(f"s{j + 1}") * (1 if times > 0 else -1)
+        for _ in range(abs(times)):
+            c, s = c * cj - s * sj, s * cj + c * sj
     return c, s

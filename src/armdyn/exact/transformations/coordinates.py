@@ -10,18 +10,19 @@ depends on q the entries stay functions of q and q̇, and come over powers of de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from armdyn.exact.engine.basis import Basis
+import numpy as np
+
+from armdyn.exact.engine.basis import Basis, cos_sin_of_sum
 from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.form import Array, Entry
 from armdyn.exact.engine.ring import Poly, Ring
-from armdyn.expression import ArmdynError, Expression, expression
+from armdyn.expression import ArmdynError, Expression, TooLargeError, expression, limited
 
-PolyMatrix = list[list[Any]]
-_MAX_MINORS = 2000  # of a determinant: eleven rows without zeros
+_MAX_PRODUCTS = 200_000  # of terms, to invert J: about a second
 
 
 class CoordinateError(ArmdynError):
@@ -70,10 +71,8 @@ def motor_torques(equations: ClosedForm) -> Array[Entry]:
     basis = equations.basis
     inverse = _inverse(motor_rows(basis))
     ring = _ring_for(basis, inverse)
-    tau = [ring.include(row.expanded) for row in equations.tau]
-    return Array(
-        [Entry(basis, row) for row in _times_vector(_in_ring(ring, _transposed(inverse)), tau, ring)]
-    )
+    tau = _matrix(equations.tau, lambda row: ring.include(row.expanded))
+    return _entries(basis, ring, _matrix(inverse.T.tolist(), ring.constant) @ tau)
 
 
 # ---- constant J ------------------------------------------------------------------------------------------
@@ -84,26 +83,21 @@ def _constant(equations: ClosedForm, J: list[list[Expression]]) -> InCoordinates
     inverse = _inverse(J)
     ring, kinds, angles = _new_ring(basis, inverse)
     change = _Change(basis, ring, kinds, inverse)
-    Ji = _in_ring(ring, inverse)
-    Jt = _transposed(Ji)
+    Ji = _matrix(inverse.tolist(), ring.constant)
 
-    def matrix(rows: list[list[Any]]) -> Array[Entry]:
-        changed = [[change(x.expanded) for x in row] for row in rows]
-        return Array(
-            [[Entry(basis, x) for x in row] for row in _product(_product(Jt, changed, ring), Ji, ring)]
-        )
+    def changed(terms: Array[Any]) -> np.ndarray:
+        return _matrix(terms, lambda x: change(x.expanded))
 
-    g = _times_vector(Jt, [change(x.expanded) for x in equations.g], ring)
     return InCoordinates(
-        B=matrix(equations.B.rows),
-        C=matrix(equations.C.rows),
-        g=Array([Entry(basis, x) for x in g]),
+        B=_entries(basis, ring, Ji.T @ changed(equations.B) @ Ji),
+        C=_entries(basis, ring, Ji.T @ changed(equations.C) @ Ji),
+        g=_entries(basis, ring, Ji.T @ changed(equations.g)),
         determinant=Entry(basis, ring.one),
         angles=angles[:n],
     )
 
 
-def _new_ring(basis: Basis, inverse: list[list[Expression]]) -> tuple[Ring, list[str], tuple[str, ...]]:
+def _new_ring(basis: Basis, inverse: np.ndarray) -> tuple[Ring, list[str], tuple[str, ...]]:
     """The ring in which new coordinate k has the generators of joint k, and what its angles are."""
     n = basis.n
     kinds = ["prismatic"] * n
@@ -136,11 +130,11 @@ def _new_ring(basis: Basis, inverse: list[list[Expression]]) -> tuple[Ring, list
     return _ring_for(basis, inverse, kinds), kinds, tuple(angles)
 
 
-def _whole(row: list[Expression]) -> bool:
+def _whole(row: np.ndarray) -> bool:
     return all(x.number is not None and x.number.denominator == 1 for x in row)
 
 
-def _combination(row: list[Expression]) -> str:
+def _combination(row: np.ndarray) -> str:
     terms = [f"({x})*p{k + 1}" for k, x in enumerate(row) if not x.is_zero]
     return " + ".join(terms)
 
@@ -148,20 +142,20 @@ def _combination(row: list[Expression]) -> str:
 class _Change:
     """Rewrites an element in q, q̇ as one in p, ṗ."""
 
-    def __init__(self, basis: Basis, ring: Ring, kinds: list[str], inverse: list[list[Expression]]) -> None:
-        self.ring, n = ring, basis.n
+    def __init__(self, basis: Basis, ring: Ring, kinds: list[str], inverse: np.ndarray) -> None:
+        self.ring = ring
         self.images: dict[str, Poly] = {}
-        rows = _in_ring(ring, inverse)
+        rows = _matrix(inverse.tolist(), ring.constant)
         for i, joint in enumerate(basis.joints):
             self.images[f"qd{i + 1}"] = self._linear(rows[i], "qd")
             if joint == "prismatic":
                 self.images[f"q{i + 1}"] = self._linear(rows[i], "q")
             elif _whole(inverse[i]):
-                counts = [int(x.number or 0) for x in inverse[i]]
-                c, s = _cos_sin(ring, counts, n)
+                times = [(k, int(x.number or 0)) for k, x in enumerate(inverse[i])]
+                c, s = cos_sin_of_sum(ring, times)
                 self.images[f"c{i + 1}"], self.images[f"s{i + 1}"] = c, s
 
-    def _linear(self, row: list[Any], prefix: str) -> Poly:
+    def _linear(self, row: np.ndarray, prefix: str) -> Poly:
         total = self.ring.zero
         for k, x in enumerate(row):
             if x != 0:
@@ -181,36 +175,26 @@ class _Change:
         return total
 
 
-def _cos_sin(ring: Ring, counts: list[int], n: int) -> tuple[Poly, Poly]:
-    c, s = ring.one, ring.zero
-    for k in range(n):
-        for _ in range(abs(counts[k])):
-            ck, sk = ring.gen(f"c{k + 1}"), ring.gen(f"s{k + 1}") * (1 if counts[k] > 0 else -1)
-            c, s = c * ck - s * sk, s * ck + c * sk
-    return c, s
-
-
 # ---- J of the configuration ------------------------------------------------------------------------------
 
 
 def _varying(equations: ClosedForm, entries: list[list[Expression]]) -> InCoordinates:
     basis, n = equations.basis, equations.n
     ring = basis.full
-    J = [[basis.read(str(x)) for x in row] for row in entries]
-    det, adj = _determinant(J, ring), _adjugate(J, ring)
+    J = _matrix(entries, lambda x: basis.read(str(x)))
+    det, adj = _determinant_and_adjugate(J)
     if not det:
         raise CoordinateError("J is singular everywhere")
-    adj_t = _transposed(adj)
-    B = [[ring.include(x.expanded) for x in row] for row in equations.B.rows]
-    C = [[ring.include(x.expanded) for x in row] for row in equations.C.rows]
+    adj = _matrix(adj.tolist(), lambda x: ring.zero + x)
+    B, C, g = (
+        _matrix(x, lambda y: ring.include(y.expanded)) for x in (equations.B, equations.C, equations.g)
+    )
     # d/dt (adj/det) = (ȧdj·det − adj·ḋet)/det²
-    adj_rate = [[_rate(adj[i][j], n) * det - adj[i][j] * _rate(det, n) for j in range(n)] for i in range(n)]
-    inner_C = _sum(_scaled(_product(C, adj, ring), det), _product(B, adj_rate, ring))
-    g = _times_vector(adj_t, [x.expanded for x in equations.g], ring)
+    adj_rate = _matrix(adj.tolist(), lambda x: _rate(x, n)) * det - adj * _rate(det, n)
     return InCoordinates(
-        B=_entries(basis, _product(_product(adj_t, B, ring), adj, ring)),
-        C=_entries(basis, _product(adj_t, inner_C, ring)),
-        g=Array([Entry(basis, x) for x in g]),
+        B=_entries(basis, ring, adj.T @ B @ adj),
+        C=_entries(basis, ring, adj.T @ (C @ adj * det + B @ adj_rate)),
+        g=_entries(basis, ring, adj.T @ g),
         determinant=Entry(basis, det),
         angles=tuple(f"q{i + 1}" for i in range(n)),
     )
@@ -224,80 +208,45 @@ def _rate(x: Poly, n: int) -> Poly:
     return total
 
 
-def _entries(basis: Basis, rows: PolyMatrix) -> Array[Entry]:
-    return Array([[Entry(basis, x) for x in row] for row in rows])
+# ---- matrices --------------------------------------------------------------------------------------------
 
 
-# ---- small matrices over any ring ------------------------------------------------------------------------
-
-
-def _ring_for(basis: Basis, entries: list[list[Expression]], kinds: Sequence[str] | None = None) -> Ring:
+def _ring_for(basis: Basis, entries: np.ndarray, kinds: Sequence[str] | None = None) -> Ring:
     """The full ring, with the inverses these entries need and perhaps other kinds of joints."""
-    return basis.extended([x for row in entries for x in row], kinds)
+    return basis.extended(list(entries.flat), kinds)
 
 
-def _in_ring(ring: Ring, rows: list[list[Expression]]) -> PolyMatrix:
-    return [[ring.constant(x) for x in row] for row in rows]
+def _matrix(rows: Any, function: Callable[[Any], Any]) -> np.ndarray:
+    """An array of exact numbers: a function of each entry of rows, or of a list."""
+    entries = [[function(x) for x in row] if isinstance(row, list) else function(row) for row in rows]
+    return np.array(entries, dtype=object)
 
 
-def _transposed(rows: Any) -> Any:
-    return [list(row) for row in zip(*rows, strict=True)]
+def _entries(basis: Basis, ring: Ring, found: np.ndarray) -> Array[Entry]:
+    return Array(_matrix(found.tolist(), lambda x: Entry(basis, ring.zero + x)).tolist())
 
 
-def _product(A: PolyMatrix, B: PolyMatrix, ring: Ring) -> PolyMatrix:
-    columns = _transposed(B)
-    return [[_dot(row, column, ring) for column in columns] for row in A]
+def _determinant_and_adjugate(A: np.ndarray) -> tuple[Any, np.ndarray]:
+    """By Faddeev and LeVerrier: it divides by whole numbers only, so the entries may be of any ring."""
+    n = len(A)
+    unit = np.eye(n, dtype=int).astype(object)
+    adjugate, product, trace = unit, A, np.trace(A)
+    for k in range(2, n + 1):
+        adjugate = unit * trace - product
+        product = A @ adjugate
+        trace = np.trace(product) / k
+    return trace, adjugate
 
 
-def _times_vector(A: PolyMatrix, v: Sequence[Any], ring: Ring) -> list[Any]:
-    return [_dot(row, v, ring) for row in A]
-
-
-def _dot(a: Sequence[Any], b: Sequence[Any], ring: Ring) -> Poly:
-    total = ring.zero
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total
-
-
-def _scaled(A: PolyMatrix, k: Poly) -> PolyMatrix:
-    return [[x * k for x in row] for row in A]
-
-
-def _sum(A: PolyMatrix, B: PolyMatrix) -> PolyMatrix:
-    return [[x + y for x, y in zip(a, b, strict=True)] for a, b in zip(A, B, strict=True)]
-
-
-def _minor(rows: Any, i: int, j: int) -> Any:
-    return [[x for b, x in enumerate(row) if b != j] for a, row in enumerate(rows) if a != i]
-
-
-def _determinant(rows: Any, one: Any) -> Any:
-    """By expansion along the rows, each minor once: the matrices here are small or sparse."""
-    minors: dict[tuple[int, ...], Any] = {(): one.one if isinstance(one, Ring) else one}
-
-    def minor(columns: tuple[int, ...]) -> Any:
-        """Of the last rows."""
-        if columns not in minors:
-            if len(minors) > _MAX_MINORS:
-                raise CoordinateError(f"J: {len(rows)}×{len(rows)} with too few zeros to be inverted exactly")
-            row, total = rows[len(rows) - len(columns)], 0
-            for k, j in enumerate(columns):
-                if row[j] != 0:
-                    total = total + (-1) ** k * row[j] * minor(columns[:k] + columns[k + 1 :])
-            minors[columns] = total
-        return minors[columns]
-
-    return minor(tuple(range(len(rows))))
-
-
-def _adjugate(rows: Any, one: Any) -> Any:
-    n = len(rows)
-    return [[(-1) ** (i + j) * _determinant(_minor(rows, j, i), one) for j in range(n)] for i in range(n)]
-
-
-def _inverse(rows: list[list[Expression]]) -> list[list[Expression]]:
-    determinant = Expression.of(_determinant(rows, Expression.of(1)))
+def _inverse(rows: list[list[Expression]]) -> np.ndarray:
+    """J⁻¹ over the exact numbers of a description."""
+    try:
+        with limited(_MAX_PRODUCTS):
+            determinant, adjugate = _determinant_and_adjugate(_matrix(rows, Expression.of))
+    except TooLargeError:
+        raise CoordinateError(
+            f"J: {len(rows)}×{len(rows)} with too few zeros to be inverted exactly"
+        ) from None
     if determinant.is_zero:
         raise CoordinateError("J is singular")
-    return [[Expression.of(x) / determinant for x in row] for row in _adjugate(rows, Expression.of(1))]
+    return _matrix(adjugate.tolist(), lambda x: Expression.of(x) / determinant)
