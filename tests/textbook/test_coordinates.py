@@ -231,6 +231,20 @@ def test_forces_at_the_tip_do_the_work_of_the_joints(cartesian, state):
     same(J.T @ F, robot.inverse_dynamics(q, qd, qdd))
 
 
+def test_tip_coordinates_of_an_arm_whose_jacobian_has_zeros():
+    """x, y, z and the turn of a SCARA: B_p = J⁻ᵀ B J⁻¹."""
+    robot = Robot.load("scara")
+    columns = [["-a1*s1 - a2*s12", "-a2*s12", 0, 0], ["a1*c1 + a2*c12", "a2*c12", 0, 0]]
+    found = robot.equations().in_coordinates([*columns, [0, 0, 1, 0], [1, 1, 0, 1]])
+    q = np.array([0.3, -0.8, 0.1, 0.5])
+    values = robot_values(robot, q, np.zeros(4)) | {f"q{i + 1}": x for i, x in enumerate(q)}
+    J = robot.jacobian(q)[[0, 1, 2, 5]]
+    J[2:] = [[0, 0, 1, 0], [1, 1, 0, 1]]
+    inverse, det = np.linalg.inv(J), np.linalg.det(J)
+    assert np.isclose(evaluate(found.determinant, values), det)
+    same(number(found.B, values) / det**2, inverse.T @ robot.inertia(q) @ inverse)
+
+
 # ---- what is refused ---------------------------------------------------------------------------------------
 
 

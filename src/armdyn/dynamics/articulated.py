@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from armdyn.dynamics.forward import over_inertia
 from armdyn.dynamics.friction import friction_torques
-from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
+from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrench_at_tip
 from armdyn.model.inertia import Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.vector import (
@@ -125,8 +125,11 @@ def forward_dynamics_articulated(
         _bias(body.inertia.translated(joint.r), w_i)
         for body, joint, w_i in zip(mechanism.bodies, joints, w, strict=True)
     ]
-    if wrench is not None:
-        _add_tip_wrench(mechanism, joints, wrench, bias)
+    if wrench is not None and mechanism.tip != FIXED_BASE:
+        force, moment = wrench_at_tip(mechanism, joints, wrench)
+        arm = add(joints[mechanism.tip].r, mechanism.p_tip)
+        f, n = bias[mechanism.tip]
+        bias[mechanism.tip] = (add(f, force), add(n, moment, cross(arm, force)))
     friction = friction_torques(mechanism, qd)
     applied = [t - f for t, f in zip(tau, friction, strict=True)]
     solved = _backward(mechanism, joints, places, w, c, qd, applied, inertia, bias)
@@ -164,19 +167,6 @@ def _velocities(
 def _bias(inertia: Inertia, w: Vector) -> Spatial:
     """Force and moment of a body that only turns: ω × (ω × h), ω × Îω."""
     return cross(w, cross(w, inertia.moment)), cross(w, apply(inertia.matrix, w))
-
-
-def _add_tip_wrench(
-    mechanism: Mechanism, joints: Sequence[JointFrame], wrench: Sequence[Scalar], bias: list[Spatial]
-) -> None:
-    if mechanism.tip == FIXED_BASE:
-        return
-    force, moment = vector(wrench[:3]), vector(wrench[3:])
-    for j in reversed(ancestors(mechanism, mechanism.tip)):
-        force, moment = apply_transposed(joints[j].R, force), apply_transposed(joints[j].R, moment)
-    f, n = bias[mechanism.tip]
-    arm = add(joints[mechanism.tip].r, mechanism.p_tip)
-    bias[mechanism.tip] = (add(f, force), add(n, moment, cross(arm, force)))
 
 
 @dataclass(frozen=True)

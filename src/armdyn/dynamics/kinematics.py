@@ -105,6 +105,17 @@ def ancestors(mechanism: Mechanism, body: int) -> list[int]:
     return path
 
 
+def wrench_at_tip(
+    mechanism: Mechanism, joints: Sequence[JointFrame], wrench: Sequence[Scalar]
+) -> tuple[Vector, Vector]:
+    """Force and moment of h_e (base axes) at the tip frame's origin, in the axes of the tip's body."""
+    force: Vector = (wrench[0], wrench[1], wrench[2])
+    moment: Vector = (wrench[3], wrench[4], wrench[5])
+    for j in reversed(ancestors(mechanism, mechanism.tip)):
+        force, moment = apply_transposed(joints[j].R, force), apply_transposed(joints[j].R, moment)
+    return force, moment
+
+
 def tip_pose(mechanism: Mechanism, frames: Sequence[BaseFrame]) -> tuple[Matrix, Vector]:
     """Orientation and position of the tip frame in the base frame."""
     R, p = _parent_pose(frames, mechanism.tip)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from armdyn.dynamics.friction import friction_torques
-from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
+from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrench_at_tip
 from armdyn.model.friction import along
 from armdyn.model.inertia import Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
@@ -124,9 +124,10 @@ def point_acceleration(w: Vector, dw: Vector, r: Vector) -> Vector:
     return add(cross(dw, r), cross(w, cross(w, r)))
 
 
-def _carrier_motion(
+def carrier_motion(
     carrier: int, w: Sequence[Vector], dw: Sequence[Vector], base: BaseMotion
 ) -> tuple[Vector, Vector]:
+    """ω and ω̇ of the body that carries a motor, or of the base."""
     if carrier == FIXED_BASE:
         return base.angular_velocity, base.angular_acceleration
     return w[carrier], dw[carrier]
@@ -134,7 +135,7 @@ def _carrier_motion(
 
 @dataclass(frozen=True)
 class RotorMotion:
-    """What a rotor's motion asks for."""
+    """How a rotor moves, and the torques that takes."""
 
     acceleration: Vector  # ω̇_m = ω̇ + θ̈ z_m + θ̇ ω × z_m (7.111)
     momentum_rate: Vector  # d/dt (Im θ̇ z_m), the last terms of (7.113)
@@ -151,7 +152,7 @@ def _rotor_motions(
 ) -> list[RotorMotion]:
     result = []
     for rotor in mechanism.rotors:
-        w_c, dw_c = _carrier_motion(rotor.carrier, w, dw, base)
+        w_c, dw_c = carrier_motion(rotor.carrier, w, dw, base)
         speed, acceleration = along(rotor.row, qd), along(rotor.row, qdd)
         rate = add(scale(acceleration, rotor.axis), scale(speed, cross(w_c, rotor.axis)))
         torque = rotor.inertia * (acceleration + dot(rotor.axis, dw_c))
@@ -182,15 +183,12 @@ def _add_tip_wrench(
     f: list[Vector],
     n: list[Vector],
 ) -> None:
-    """f_{n+1}, μ_{n+1}: bring h_e from base axes to the tip's body."""
-    if mechanism.tip == FIXED_BASE:
-        return
-    force: Vector = (wrench[0], wrench[1], wrench[2])
-    moment: Vector = (wrench[3], wrench[4], wrench[5])
-    for j in reversed(ancestors(mechanism, mechanism.tip)):
-        force, moment = apply_transposed(joints[j].R, force), apply_transposed(joints[j].R, moment)
-    f[mechanism.tip] = add(f[mechanism.tip], force)
-    n[mechanism.tip] = add(n[mechanism.tip], moment, cross(mechanism.p_tip, force))
+    """f_{n+1}, μ_{n+1}: h_e on the tip's body, about its origin."""
+    tip = mechanism.tip
+    if tip != FIXED_BASE:
+        force, moment = wrench_at_tip(mechanism, joints, wrench)
+        f[tip] = add(f[tip], force)
+        n[tip] = add(n[tip], moment, cross(mechanism.p_tip, force))
 
 
 def _backward(

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from armdyn.dynamics.kinematics import ancestors
-from armdyn.dynamics.newton_euler import NewtonEuler, newton_euler, point_acceleration
+from armdyn.dynamics.newton_euler import (
+    BaseMotion,
+    NewtonEuler,
+    carrier_motion,
+    newton_euler,
+    point_acceleration,
+)
 from armdyn.expression.functions import sign
 from armdyn.model.friction import TERMS, Surface, along
 from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, tensor, tensor_matrix
-from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor
+from armdyn.model.mechanism import Mechanism, Rotor
 from armdyn.model.parameters import Parameter
 from armdyn.model.vector import IDENTITY, ZERO3, Scalar, Vector, add, apply, cross, dot, scale
 
@@ -80,8 +86,7 @@ def _of_rotor(
     """A rotor with inertia 1: its momentum's rate on its carrier, its torque on the joints of its row."""
     if rotor is None:
         return
-    on_base = rotor.carrier == FIXED_BASE
-    w, dw = (ZERO3, ZERO3) if on_base else (motion.w[rotor.carrier], motion.dw[rotor.carrier])
+    w, dw = carrier_motion(rotor.carrier, motion.w, motion.dw, BaseMotion())
     speed, acceleration = along(rotor.row, qd), along(rotor.row, qdd)
     rate = add(scale(acceleration, rotor.axis), scale(speed, cross(w, rotor.axis)))
     yield from _felt(mechanism, motion, rotor.carrier, ZERO3, rate)

@@ -283,4 +283,4 @@ def _number(x: Any) -> Any:
         return flint.fmpq(x.numerator, x.denominator)
     if isinstance(x, int):
         return x
-    raise TypeError(f"an exact element meets {type(x).__name__} {x!r}; only integers and fractions are exact")
+    raise TypeError(f"found {type(x).__name__} {x!r}; only integers and fractions are exact")

@@ -22,7 +22,7 @@ from armdyn.exact.engine.form import Array, Entry
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.expression import ArmdynError, Expression, TooLargeError, expression, limited
 
-_MAX_PRODUCTS = 200_000  # of terms, to invert J: about a second
+_MAX_PRODUCTS = 50_000  # of terms, to invert J: about a second
 
 
 class CoordinateError(ArmdynError):
@@ -112,7 +112,7 @@ def _new_ring(basis: Basis, inverse: np.ndarray) -> tuple[Ring, list[str], tuple
             if used != [i]:
                 raise CoordinateError(
                     f"joint {i + 1} is {_combination(inverse[i])}: angles can be whole sums of the new "
-                    "coordinates, or one of them scaled"
+                    "coordinates, or one new coordinate times a factor"
                 )
             angles[i] = _combination(inverse[i])
     for i, angle in enumerate(angles):
@@ -126,7 +126,7 @@ def _new_ring(basis: Basis, inverse: np.ndarray) -> tuple[Ring, list[str], tuple
         if joint == "prismatic" and any(
             kinds[k] == "revolute" for k in range(n) if not inverse[i][k].is_zero
         ):
-            raise CoordinateError(f"joint {i + 1} slides, but its coordinate would be an angle's")
+            raise CoordinateError(f"joint {i + 1} slides, so its coordinate must not be an angle")
     return _ring_for(basis, inverse, kinds), kinds, tuple(angles)
 
 
@@ -184,7 +184,7 @@ def _varying(equations: ClosedForm, entries: list[list[Expression]]) -> InCoordi
     J = _matrix(entries, lambda x: basis.read(str(x)))
     det, adj = _determinant_and_adjugate(J)
     if not det:
-        raise CoordinateError("J is singular everywhere")
+        raise CoordinateError("J is singular everywhere: its determinant is zero")
     adj = _matrix(adj.tolist(), lambda x: ring.zero + x)
     B, C, g = (
         _matrix(x, lambda y: ring.include(y.expanded)) for x in (equations.B, equations.C, equations.g)
@@ -248,5 +248,5 @@ def _inverse(rows: list[list[Expression]]) -> np.ndarray:
             f"J: {len(rows)}×{len(rows)} with too few zeros to be inverted exactly"
         ) from None
     if determinant.is_zero:
-        raise CoordinateError("J is singular")
+        raise CoordinateError("J is singular: its determinant is zero")
     return _matrix(adjugate.tolist(), lambda x: Expression.of(x) / determinant)
