@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 from armdyn.expression import ZERO, Expression
@@ -20,6 +21,7 @@ from armdyn.model.vector import Scalar
 Coulomb: TypeAlias = tuple[Expression, Expression]
 Map: TypeAlias = Callable[[Scalar], Scalar]
 Row: TypeAlias = tuple[tuple[int, Scalar], ...]  # (j, k_j): v = Σ k_j q̇_j
+_HALF = Expression.of(Fraction(1, 2))
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ class Friction:
     def coefficients(self) -> dict[str, Expression]:
         """By term: of the Coulomb values, half their difference and half their sum."""
         forward, backward = self.coulomb
-        levels = {"coulomb": (forward - backward) / 2, "asymmetry": (forward + backward) / 2}
+        levels = {"coulomb": (forward - backward) * _HALF, "asymmetry": (forward + backward) * _HALF}
         return {name: levels[name] if name in levels else getattr(self, name) for name in TERMS}
 
     @property

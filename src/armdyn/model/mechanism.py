@@ -264,8 +264,10 @@ def joint_friction(model: RobotModel, link: Link) -> dict[str, Expression]:
     motor = link.motor
     if motor is None or model.rotors == "none" or is_coupled(motor):
         return own
-    at_motor = motor.friction.coefficients
-    return {name: own[name] + term.referred(motor.gear) * at_motor[name] for name, term in TERMS.items()}
+    for name, x in motor.friction.coefficients.items():
+        if not x.is_zero:
+            own[name] = own[name] + TERMS[name].referred(motor.gear) * x
+    return own
 
 
 def has_motor_friction(model: RobotModel, link: Link) -> bool:

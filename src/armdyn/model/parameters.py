@@ -131,10 +131,10 @@ def parameter_vector(mechanism: Mechanism, layout: Sequence[Parameter]) -> list[
 
 def mechanism_with(mechanism: Mechanism, values: Sequence[Scalar], layout: Sequence[Parameter]) -> Mechanism:
     """The mechanism with other parameters, in any scalar; those not in the layout are zero."""
-    given = dict(zip(layout, values, strict=True))
+    given: dict[tuple[str, int], Scalar] = dict(zip(layout, values, strict=True))
 
     def value(part: Part, entry: str, joint: int) -> Scalar:
-        return given.get(Parameter(_SYMBOLS.get((part, entry), ""), joint), 0)
+        return given.get((_SYMBOLS.get((part, entry), ""), joint), 0)
 
     def surface(part: Part, old: Surface) -> Surface:
         return Surface(old.joint, old.row, **{name: value(part, name, old.joint) for name in TERMS})
