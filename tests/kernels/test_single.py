@@ -132,7 +132,16 @@ def test_inputs_are_left_alone(robot):
 def test_references_do_not_leak(robot):
     q, qd, qdd = arguments(robot, "inverse_dynamics")
     one, three = robot._kernels["inverse_dynamics"], robot._kernels["inverse_dynamics_derivatives"]
-    watched = [np.dtype(np.float64), None, np.ndarray, q, qd, qdd, one.on("compiled").quick, three.on("compiled").quick]
+    watched = [
+        np.dtype(np.float64),
+        None,
+        np.ndarray,
+        q,
+        qd,
+        qdd,
+        one.on("compiled").quick,
+        three.on("compiled").quick,
+    ]
 
     def calls(count):
         for _ in range(count):
