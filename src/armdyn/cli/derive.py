@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from armdyn.cli.common import RobotArgument, RotorsOption, check_output, load_robot
-from armdyn.cli.console import say
+from armdyn.cli.common import RobotArgument, RotorsOption, check_output, load_robot, say
 from armdyn.exact import Equations
 from armdyn.exact.printing.titles import markdown_text
 from armdyn.expression import ArmdynError

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from armdyn import __version__
-from armdyn.cli.common import RobotArgument, RotorsOption, is_read, load_robot
-from armdyn.cli.console import say
+from armdyn.cli.common import RobotArgument, RotorsOption, is_read, load_robot, say
 from armdyn.cli.running import Verb
 from armdyn.expression import ArmdynError
 from armdyn.kernels.c import c_source, identifier

@@ -7,8 +7,15 @@ from typing import Annotated
 
 import typer
 
-from armdyn.cli.common import RobotArgument, RotorsOption, WrenchOption, check_output, load_robot, wrench_of
-from armdyn.cli.console import say
+from armdyn.cli.common import (
+    RobotArgument,
+    RotorsOption,
+    WrenchOption,
+    check_output,
+    load_robot,
+    say,
+    wrench_of,
+)
 from armdyn.motion import Trajectory
 
 

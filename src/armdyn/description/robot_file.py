@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from armdyn.description import dh, toml_text
-from armdyn.description.bundled import bundled_robots, bundled_text
+from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.plausibility import physics_warnings
 from armdyn.description.reader import DescriptionError, Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
@@ -30,7 +30,7 @@ def load(robot: str | Path) -> RobotModel:
     """A bundled robot by name, or a robot file by path."""
     bundled = bundled_robots()
     if isinstance(robot, str) and robot in bundled:
-        return build(toml_text.parse(bundled_text(robot), robot), robot)
+        return build(bundled_table(robot), robot)
     if not isinstance(robot, (str, os.PathLike)):
         raise TypeError(f"expected a path to a robot file or a bundled name, found {shown(robot)}")
     path = Path(robot)
