@@ -120,7 +120,8 @@ class LoopKernel:
         """Where the instances are cut into slices for threads: at full registers."""
         width = vector_bytes() // 8
         registers = -(-instances // width)
-        threads = max(1, min(get_threads(), registers, registers * operations // MINIMUM_WORK))
+        threads = max(1, min(registers, registers * operations // MINIMUM_WORK))
+        threads = min(threads, get_threads()) if threads > 1 else 1
         return [min(instances, width * (registers * k // threads)) for k in range(threads + 1)]
 
     def _extent(self, counts: tuple[int, ...]) -> Extent:
