@@ -8,7 +8,7 @@ printers turn it into LLVM and C.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -244,6 +244,14 @@ def parts_of(statement: Statement) -> tuple[Part, ...]:
             return (*inputs, output)
         case _:
             return ()
+
+
+def overlaps(part: Part, others: Iterable[Part]) -> bool:
+    """Whether a part has numbers in common with others."""
+    return any(
+        part.array == x.array and part.start < x.start + x.size and x.start < part.start + part.size
+        for x in others
+    )
 
 
 def _within(block: Block) -> Iterator[Statement]:
