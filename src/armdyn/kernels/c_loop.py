@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
+from typing import TypeAlias
 
 from armdyn.kernels.c import CSource, check_constants, commented, definition, provenance
 from armdyn.program.loops import (
@@ -28,6 +29,8 @@ from armdyn.program.loops import (
     spelled,
 )
 from armdyn.program.program import Program
+
+Place: TypeAlias = tuple[str, str]  # an array, and where in it
 
 
 def loop_source(
@@ -101,6 +104,11 @@ def _sizes(ask: Ask) -> list[int]:
     return [part.size for part in (*ask.inputs, ask.output)]
 
 
+def _pointer(place: Place) -> str:
+    array, k = place
+    return array if k == "0" else f"{array} + {k}"
+
+
 class _Printer:
     """Writes the function: local arrays are NAME_, counters index_NAME."""
 
@@ -159,7 +167,7 @@ class _Printer:
             case Copy(target, source):
                 self._copy(self._at(target), self._at(source), target.size)
             case Set(target, value):
-                self.do(f"{target.array.name}_[{target.start}] = ({self.scalar}){self._int(value)};")
+                self.do(f"{self._number(target)} = ({self.scalar}){self._int(value)};")
             case Call(program, inputs, outputs):
                 self._call(f"{self.prefix}_{self.loop.name}_{program}(", inputs, outputs)
             case Ask(name, row, inputs, output):
@@ -167,14 +175,15 @@ class _Printer:
             case For():
                 self._for(statement)
             case While(condition, body, most):
-                positive = f"{condition.array.name}_[{condition.start}] > 0"
-                k = self._name("left")
-                head = f"while ({positive})"
+                head = f"while ({self._number(condition)} > 0)"
                 if most is not None:
-                    head = f"for (long {k} = {self._int(most)}; {k} > 0 && {positive}; --{k})"
+                    k = self._name("left")
+                    head = (
+                        f"for (long {k} = {self._int(most)}; {k} > 0 && {self._number(condition)} > 0; --{k})"
+                    )
                 self.nested(head, body)
             case If(condition, body, otherwise):
-                self.nested(f"if ({condition.array.name}_[{condition.start}] > 0)", body)
+                self.nested(f"if ({self._number(condition)} > 0)", body)
                 if otherwise:
                     self.nested("else", otherwise)
 
@@ -191,12 +200,12 @@ class _Printer:
 
     def _call(self, head: str, inputs: tuple[Part, ...], outputs: tuple[Part, ...]) -> None:
         """Results that would overwrite what is still read, or each other, go by way of other arrays."""
-        given = [self._at(part) for part in inputs if part.size]
+        given = [_pointer(self._at(part)) for part in inputs if part.size]
         parts = [part for part in outputs if part.size]
         apart = {
             k: self._name("result") for k, part in enumerate(parts) if overlaps(part, (*inputs, *parts[:k]))
         }
-        results = [apart.get(k) or self._at(part) for k, part in enumerate(parts)]
+        results = [apart.get(k) or _pointer(self._at(part)) for k, part in enumerate(parts)]
         call = f"{head}{', '.join([*given, *results])});"
         if not apart:
             self.do(call)
@@ -207,22 +216,27 @@ class _Printer:
             self.do(f"{self.scalar} {name}[{parts[k].size}];")
         self.do(call)
         for k, name in apart.items():
-            self._copy(self._at(parts[k]), name, parts[k].size)
+            self._copy(self._at(parts[k]), (name, "0"), parts[k].size)
         self.depth -= 1
         self.do("}")
 
-    def _copy(self, target: str, source: str, size: int) -> None:
+    def _copy(self, target: Place, source: Place, size: int) -> None:
+        (to, k), (of, j) = target, source
         if size == 1:
-            self.do(f"*({target}) = *({source});")
+            self.do(f"{to}[{k}] = {of}[{j}];")
         elif size:
-            self.do(f"for (int c = 0; c < {size}; ++c)")
-            self.do(f"    ({target})[c] = ({source})[c];")
+            entry = self._name("entry")
+            self.do(f"for (int {entry} = 0; {entry} < {size}; ++{entry})")
+            self.do(f"    {to}[{k} + {entry}] = {of}[{j} + {entry}];")
 
-    def _at(self, part: Part) -> str:
-        return f"{part.array.name}_" + (f" + {part.start}" if part.start else "")
+    def _number(self, part: Part) -> str:
+        return f"{part.array.name}_[{part.start}]"
 
-    def _row(self, argument: Argument, row: Int) -> str:
-        return argument.name + (f" + {self._int(row)} * {argument.columns}" if row != 0 else "")
+    def _at(self, part: Part) -> Place:
+        return f"{part.array.name}_", str(part.start)
+
+    def _row(self, argument: Argument, row: Int) -> Place:
+        return argument.name, self._int(row if argument.columns == 1 else row * argument.columns)
 
     def _int(self, x: Int) -> str:
         counts = {count.name for count in self.loop.counts}
@@ -230,4 +244,4 @@ class _Printer:
 
     def _name(self, kind: str) -> str:
         self._names += 1
-        return f"{kind}{self._names}"
+        return f"{kind}_{self._names}"

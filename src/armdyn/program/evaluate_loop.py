@@ -6,7 +6,9 @@ Every statement becomes a function of the mask of instances that take part, once
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from math import prod
+from types import CodeType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,14 +53,14 @@ def evaluate_loop(
     """
     if instances == 0:
         return
-    functions = {name: (run or _function)(name, program) for name, program in loop.programs.items()}
+    functions = {name: (run or as_function)(name, program) for name, program in loop.programs.items()}
     numbers = {local.name: np.zeros((instances, local.size)) for local in loop.locals}
     action = _Actions(functions, numbers, dict(counts), arguments, asked or {}).block(loop.body)
     with np.errstate(all="ignore"):
         action(None)
 
 
-def _function(_: str, program: Program) -> Run:
+def as_function(_: str, program: Program) -> Run:
     """A program as a Python function: its evaluator without the checks, because loops call it often."""
     places = [f"x{j}[:, {k}]" for j, (_, size) in enumerate(program.inputs) for k in range(size)]
     lines = [f"def run({', '.join(f'x{j}' for j in range(len(program.inputs)))}):"]
@@ -185,8 +187,13 @@ class _Actions:
         return self.numbers[part.array.name][:, part.start : part.start + part.size]
 
     def _int(self, x: Int) -> Callable[[], int]:
-        text = spelled(x, lambda name: f"known[{name!r}]")
-        return eval(f"lambda: {text}", {"known": self.integers})  # type: ignore[no-any-return]
+        code = _code("lambda: " + spelled(x, lambda name: f"known[{name!r}]"))
+        return eval(code, {"known": self.integers})  # type: ignore[no-any-return]
+
+
+@cache
+def _code(text: str) -> CodeType:
+    return compile(text, "<integer>", "eval")
 
 
 def _both(mask: Mask, other: np.ndarray) -> np.ndarray:

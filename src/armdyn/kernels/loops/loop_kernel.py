@@ -22,7 +22,7 @@ from armdyn.kernels.llvm.machine import (
     vector_bytes,
 )
 from armdyn.kernels.threads import call_on_ranges, get_threads
-from armdyn.program.evaluate_loop import Asked, Run, evaluate_loop
+from armdyn.program.evaluate_loop import Asked, Run, as_function, evaluate_loop
 from armdyn.program.extent import Extent, extent
 from armdyn.program.loops import Loop
 from armdyn.program.program import Program
@@ -52,8 +52,8 @@ class LoopKernel:
         self._check(instances, arguments)
         evaluated = get_backend() == "evaluator" or is_full()
         if evaluated or self.loop.asks:
-            run = None if evaluated else self._kernel
-            evaluate_loop(self.loop, instances, counts, arguments, asked, run)
+            functions = self._functions if evaluated else self._kernels
+            evaluate_loop(self.loop, instances, counts, arguments, asked, lambda name, _: functions[name])
             return
         known = self._extent(tuple(int(counts[count.name]) for count in self.loop.counts))
         self._check_rows(known, arguments)
@@ -136,11 +136,12 @@ class LoopKernel:
     # ---- by the evaluator ----------------------------------------------------------------------------------
 
     @cached_property
+    def _functions(self) -> dict[str, Run]:
+        return {name: as_function(name, program) for name, program in self.loop.programs.items()}
+
+    @cached_property
     def _kernels(self) -> dict[str, Run]:
         return {name: _kernel(name, program) for name, program in self.loop.programs.items()}
-
-    def _kernel(self, name: str, program: Program) -> Run:
-        return self._kernels[name]
 
 
 def _kernel(name: str, program: Program) -> Run:
