@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from armdyn import Robot
 from armdyn.program import record
 from armdyn.program.loops import (
     Argument,
@@ -19,35 +20,43 @@ from armdyn.program.loops import (
     Set,
     While,
 )
+from armdyn.program.program import Program, inline
 
 STEPS, I, J = Count("steps"), Counter("i"), Counter("j")
 GIVEN, STATE = Argument("given", 3), Argument("state", 2, written=True)
 TRACE = Argument("trace", 2, written=True)
 
 
-def pendulum() -> Loop:
-    """Fourth-order Runge–Kutta: ẍ = −a sin x − b ẋ; `given` is a, b and the step."""
-    x, y, k, total, c = (Local(name, 2) for name in ("x", "y", "k", "total", "c"))
-    given = Local("given", 3)
+def rk4(name: str, rate: Program) -> Loop:
+    """Steps of fourth-order Runge–Kutta; the last number of `given` is the step."""
+    (_, size), (_, columns) = rate.inputs
+    state, trace = (Argument(key, size, written=True) for key in ("state", "trace"))
+    x, y, k, total = (Local(key, size) for key in ("x", "y", "k", "total"))
+    given, c, source = Local("given", columns), Local("c", 2), Argument("given", columns)
 
-    def stage(x, k, total, c, weight):
-        return [t + weight * d for t, d in zip(total, k, strict=True)], [x[i] + c[0] * k[i] for i in (0, 1)]
+    def stage(weight: int) -> Program:
+        return record(
+            lambda x, k, t, c: ([t[i] + weight * k[i] for i in range(size)], moved(x, c[0], k)),
+            [("x", size), ("k", size), ("t", size), ("c", 1)],
+            [("t", (size,)), ("y", (size,))],
+        )
+
+    def moved(x, factor, k):
+        return [x[i] + factor * k[i] for i in range(size)]
 
     programs = {
-        "rate": record(
-            lambda x, g: [x[1], -g[0] * x[0].sin() - g[1] * x[1]], [("x", 2), ("g", 3)], [("k", (2,))]
-        ),
+        "rate": rate,
         "start": record(
-            lambda x, g: (x, [0, 0], [g[2] / 2, g[2]]),
-            [("x", 2), ("g", 3)],
-            [("y", (2,)), ("t", (2,)), ("c", (2,))],
+            lambda x, g: (x, [0] * size, [g[-1] / 2, g[-1]]),
+            [("x", size), ("g", columns)],
+            [("y", (size,)), ("t", (size,)), ("c", (2,))],
         ),
-        "one": record(lambda x, k, t, c: stage(x, k, t, c, 1), *_stage_shape()),
-        "two": record(lambda x, k, t, c: stage(x, k, t, c, 2), *_stage_shape()),
+        "one": stage(1),
+        "two": stage(2),
         "end": record(
-            lambda x, t, g: [x[i] + g[2] / 6 * t[i] for i in (0, 1)],
-            [("x", 2), ("t", 2), ("g", 3)],
-            [("x", (2,))],
+            lambda x, t, g: moved(x, g[-1] / 6, t),
+            [("x", size), ("t", size), ("g", columns)],
+            [("x", (size,))],
         ),
     }
 
@@ -64,14 +73,28 @@ def pendulum() -> Loop:
         *stages("two", c[1]),
         *stages("one", c[1]),
         Call("end", (x.all, total.all, given.all), (x.all,)),
-        Save(TRACE, I, x.all),
+        Save(trace, I, x.all),
     )
-    body = (Load(given.all, GIVEN), Load(x.all, STATE), For(I, 0, STEPS, step), Save(STATE, 0, x.all))
-    return Loop("pendulum", (STEPS,), (GIVEN, STATE, TRACE), body, programs)
+    body = (Load(given.all, source), Load(x.all, state), For(I, 0, STEPS, step), Save(state, 0, x.all))
+    return Loop(name, (STEPS,), (source, state, trace), body, programs)
 
 
-def _stage_shape():
-    return [("x", 2), ("k", 2), ("t", 2), ("c", 1)], [("t", (2,)), ("y", (2,))]
+def pendulum() -> Loop:
+    """ẍ = −a sin x − b ẋ; `given` is a, b and the step."""
+    rate = record(lambda x, g: [x[1], -g[0] * x[0].sin() - g[1] * x[1]], [("x", 2), ("g", 3)], [("k", (2,))])
+    return rk4("pendulum", rate)
+
+
+def arm() -> Loop:
+    """The forward dynamics of an arm; `given` are its torques and the step."""
+    robot = Robot.load("elbow")
+    n, dynamics = robot.n, robot.program("forward_dynamics")
+    rate = record(
+        lambda x, g: [*x[n:], *inline(dynamics, [x[:n], x[n:], g[:n]])[0]],
+        [("x", 2 * n), ("g", n + 1)],
+        [("k", (2 * n,))],
+    )
+    return rk4("arm", rate)
 
 
 def masks() -> Loop:
@@ -139,16 +162,18 @@ def long() -> Loop:
     return Loop("long", (STEPS,), (STATE, TRACE), body, programs)
 
 
-LOOPS = {"pendulum": pendulum, "masks": masks, "long": long}
+LOOPS = {"pendulum": pendulum, "arm": arm, "masks": masks, "long": long}
 
 
 def arguments(loop: Loop, instances: int, steps: int = 4, shared: bool = False) -> dict[str, np.ndarray]:
+    """Arrays for a loop above; what is given is each instance's own, or shared."""
     rng = np.random.default_rng(instances)
-    given = rng.uniform(0.1, 2.5, (steps, 1 if shared else instances, 3))
-    given[..., 2] = rng.integers(0, 6, given.shape[:2]) if loop.name == "masks" else 0.05
-    found = {
-        "given": given,
-        "state": rng.normal(size=(1, instances, 2)),
-        "trace": rng.normal(size=(steps + 1, instances, 2)),
-    }
-    return {argument.name: found[argument.name] for argument in loop.arguments}
+    found = {}
+    for argument in loop.arguments:
+        rows = {"given": steps, "state": 1, "trace": steps + 1}[argument.name]
+        count = 1 if shared and not argument.written else instances
+        found[argument.name] = rng.normal(size=(rows, count, argument.columns))
+        if argument.name == "given":
+            last = found["given"][..., -1]
+            last[:] = rng.integers(0, 6, last.shape) if loop.name == "masks" else 0.05
+    return found
