@@ -141,17 +141,17 @@ def masks() -> Loop:
 
 def long() -> Loop:
     """A program of several parts, and more local numbers than fit the stack."""
-    x, y, big = Local("x", 2), Local("y", 2), Local("big", 400)
+    x, y, big = Local("x", 2), Local("y", 2), Local("big", 200)
 
     def twisted(x, big):
         a, b = x
         values = []
-        for k in range(400):
-            a, b = a.sin() * 0.6 + b * 0.6, b * 0.6 - a * 0.6 + big[399 - k] * 0.1
+        for k in range(200):
+            a, b = a.sin() * 0.6 + b * 0.6, b * 0.6 - a * 0.6 + big[199 - k] * 0.1
             values.append(a - b)
         return [x[0] - b, a + x[1].sin()], values
 
-    shape = ([("x", 2), ("big", 400)], [("x", (2,)), ("big", (400,))])
+    shape = ([("x", 2), ("big", 200)], [("x", (2,)), ("big", (200,))])
     programs = {"twist": record(twisted, *shape)}
     step = (
         Call("twist", (x.all, big.all), (y.all, big.all)),

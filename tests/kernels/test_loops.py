@@ -1,5 +1,10 @@
 """Compiled loops and their evaluator: the same numbers at every width of registers."""
 
+import ctypes
+import ctypes.util
+import platform
+import sys
+
 import numpy as np
 import pytest
 
@@ -11,6 +16,7 @@ from armdyn.program.loops import Ask, Load, Local, Loop, Save
 from example_loops import LOOPS, STATE, STEPS, arguments, masks, pendulum
 
 INSTANCES = (1, 2, 7, 8, 16, 21)
+FLAGS = 0x1 | 0x4  # invalid operation, division by zero: as x86 has them
 
 
 def compare(loop: Loop, instances: int, given: dict[str, np.ndarray], steps: int = 4) -> None:
@@ -102,3 +108,25 @@ def test_asking_is_for_the_evaluator() -> None:
     asked = {"twice": lambda row, x: row + 2 * x}
     LoopKernel(Loop("asking", (STEPS,), (STATE,), body, {}))(5, {"steps": 3}, {"state": state}, asked)
     assert (state == 5).all()
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="flags as on x86")
+def test_flags_of_floating_point_stay() -> None:
+    """The square root of a negative number shows in its instance, not in what is computed later."""
+    loop, libm = masks(), ctypes.CDLL(ctypes.util.find_library("m"))
+    given = arguments(loop, 21)
+    kernel = LoopKernel(loop)
+    kernel(21, {"steps": 4}, arguments(loop, 21))
+    libm.feclearexcept(FLAGS)
+    kernel(21, {"steps": 4}, given)
+    assert libm.fetestexcept(FLAGS) == 0
+    assert np.isnan(given["state"]).any()
+
+
+def test_no_memory() -> None:
+    huge = Local("huge", 1 << 44)
+    body = (Load(huge[:2], STATE), Save(STATE, 0, huge[:2]))
+    kernel = LoopKernel(Loop("huge", (), (STATE,), body, {}))
+    for instances in (1, 9):
+        with pytest.raises(MemoryError, match="huge: not enough memory"):
+            kernel(instances, {}, {"state": np.zeros((1, instances, 2))})
