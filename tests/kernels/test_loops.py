@@ -4,6 +4,7 @@ import ctypes
 import ctypes.util
 import platform
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -130,3 +131,13 @@ def test_no_memory() -> None:
     for instances in (1, 9):
         with pytest.raises(MemoryError, match="huge: not enough memory"):
             kernel(instances, {}, {"state": np.zeros((1, instances, 2))})
+
+
+def test_machine_code_is_kept(fresh_cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process, which has loaded nothing yet, finds it on disk."""
+    loop = replace(pendulum(), name="kept")
+    compare(loop, 9, arguments(loop, 9))
+    assert len(list(fresh_cache.glob("*.o"))) == 1
+    monkeypatch.setattr(loop_kernel, "loaded", lambda names: None)
+    monkeypatch.setattr(loop_kernel, "compile_ir", lambda *_, **__: pytest.fail("compiled again"))
+    compare(loop, 9, arguments(loop, 9))

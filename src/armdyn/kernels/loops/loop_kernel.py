@@ -40,6 +40,7 @@ class LoopKernel:
     def __init__(self, loop: Loop) -> None:
         self.loop = loop
         self._extents: dict[tuple[int, ...], Extent] = {}
+        self._made: Any = None
 
     def __call__(
         self,
@@ -57,7 +58,7 @@ class LoopKernel:
             return
         known = self._extent(tuple(int(counts[count.name]) for count in self.loop.counts))
         self._check_rows(known, arguments)
-        function = self._compiled
+        function = self._compiled()
         fields = [int(counts[count.name]) for count in self.loop.counts]
         for argument in self.loop.arguments:
             x = arguments[argument.name]
@@ -99,22 +100,25 @@ class LoopKernel:
 
     # ---- compiled ------------------------------------------------------------------------------------------
 
-    @cached_property
     def _compiled(self) -> Any:
         """The compiled function, without the interpreter's lock while it runs."""
+        if self._made is None:
+            with lock():
+                if self._made is None:
+                    self._made = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._address())
+        return self._made
+
+    def _address(self) -> int:
         width = vector_bytes() // 8
         key = cache.digest_of("loop", self.loop.identity, str(width), cache.code_digest(), toolchain())
-        name = key[:24]
-        names = [f"loop_{name}"]
-        with lock():
-            addresses = loaded(names)
-            if addresses is None:
-                code = cache.read(key)
-                if code is None:
-                    code = compile_ir(loop_ir(self.loop, width, name), with_passes=True)
-                    cache.write(key, code)
-                addresses = load_object(code, names)
-        return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(addresses[0])
+        names = [f"loop_{key[:24]}"]
+        if addresses := loaded(names):
+            return addresses[0]
+        code = cache.read(key)
+        if code is None:
+            code = compile_ir(loop_ir(self.loop, width, key[:24]), with_passes=True)
+            cache.write(key, code)
+        return load_object(code, names)[0]
 
     def _edges(self, instances: int, operations: int) -> list[int]:
         """Where the instances are cut into slices for threads: at full registers."""
