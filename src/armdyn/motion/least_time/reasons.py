@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from armdyn.kernels.loops.path_pass import PathPass
+from armdyn.motion.least_time.passes import PathPass
 from armdyn.motion.least_time.path import PathGrid
 from armdyn.motion.least_time.rows import PathTorques
 from armdyn.robot import Robot
