@@ -51,7 +51,7 @@ class LoopKernel:
     ) -> None:
         """Run it; arrays (rows, instances or 1, columns) that it writes are changed in place."""
         self._check(instances, arguments)
-        evaluated = get_backend() == "evaluator" or is_full()
+        evaluated = get_backend() == "evaluator"
         if evaluated or self.loop.asks:
             functions = self._functions if evaluated else self._kernels
             evaluate_loop(self.loop, instances, counts, arguments, asked, lambda name, _: functions[name])
