@@ -143,7 +143,8 @@ class _Samples:
 
 def _check(samples: _Samples, robot: Robot, follower: Follower, limits: bool) -> None:
     """Refuse samples that are singular, out of reach or beyond the joints' limits."""
-    (q, _, _), ratio = follower.posture(samples.s)
+    q = follower.posture(samples.s)[0]
+    ratio = follower.task.ratio(q)
     if (ratio < SINGULAR).any():
         k = int((ratio < SINGULAR).argmax())
         raise MotionError(f"{samples.name(k)}: {singular_text(ratio[k])}")

@@ -79,6 +79,11 @@ class TipTask:
         V = Vt[..., :r, :].swapaxes(-1, -2)
         return np.asarray((V / kept[..., None, :]) @ U[..., :r].swapaxes(-1, -2)), ratio
 
+    def ratio(self, q: np.ndarray) -> np.ndarray:
+        """How far from singular postures (..., n) are: the smallest singular value over the largest (...)."""
+        sigma = np.linalg.svd(self.jacobian(q), compute_uv=False)
+        return np.asarray(sigma[..., self.rank - 1] / np.maximum(sigma[..., 0], np.finfo(float).tiny))
+
     def accuracy(self, q: np.ndarray, inverse: np.ndarray, missing: float = 0.0) -> np.ndarray:
         """How far from its true position a joint may be (..., n), at postures q (..., n) with J⁺ `inverse`.
 

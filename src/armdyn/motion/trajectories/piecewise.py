@@ -26,6 +26,7 @@ class Profile:
     origins: np.ndarray  # (m,) [s]
     coefficients: np.ndarray  # (m, degree + 1) or (m, degree + 1, n)
     smooth: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # indices into breaks
+    least: np.ndarray | None = None  # (m, n) a smaller velocity is rounding error; None: known from its terms
 
     @property
     def duration(self) -> float:
@@ -48,10 +49,14 @@ class Profile:
             qdd = qdd * time + 2 * qd
             qd = qd * time + q
             q = q * time + powers[:, k]
-        size, late = np.zeros_like(q), np.abs(time)
-        for k in range(powers.shape[1] - 1, 0, -1):
-            size = size * late + k * np.abs(powers[:, k])
-        return q, np.where(np.abs(qd) <= ROUNDING * size, 0.0, qd), qdd
+        if self.least is None:
+            size, late = np.zeros_like(q), np.abs(time)
+            for k in range(powers.shape[1] - 1, 0, -1):
+                size = size * late + k * np.abs(powers[:, k])
+            least = ROUNDING * size
+        else:
+            least = self.least[piece]
+        return q, np.where(np.abs(qd) <= least, 0.0, qd), qdd
 
     @cached_property
     def knots(self) -> np.ndarray:
