@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from armdyn.motion.trajectories.instants import change_between
 from armdyn.motion.trajectories.motion import Side
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 
 INSIDE = 1e-3  # of the interval between samples: how far beside an instant directions are taken
-HALVINGS = 50
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,12 @@ def beside_turns(trajectory: Trajectory, samples: Samples, surfaces: np.ndarray)
     ]
     cell, surface = np.nonzero(first != last)
     before, after = first[cell, surface], last[cell, surface]
-    turns = _bisected(trajectory, start[cell], end[cell], surfaces[surface], before)
+
+    def unturned(t: np.ndarray) -> np.ndarray:
+        speed = np.sum(trajectory(t)[1] * surfaces[surface][:, None], -1)
+        return np.asarray(np.sign(speed) == before[:, None])
+
+    _, turns = change_between(unturned, start[cell], end[cell])
     sides: tuple[tuple[np.ndarray, Side], ...] = ((before, "before"), (after, "after"))
     for sign, side in sides:
         signs = np.sign(trajectory(turns)[1] @ surfaces.T)
@@ -51,14 +56,3 @@ def beside_turns(trajectory: Trajectory, samples: Samples, surfaces: np.ndarray)
 
 def _beside(trajectory: Trajectory, t: np.ndarray, signs: np.ndarray, side: Side) -> Beside:
     return Beside(Samples(t, *trajectory(t, side)), signs)
-
-
-def _bisected(
-    trajectory: Trajectory, a: np.ndarray, b: np.ndarray, rows: np.ndarray, sign: np.ndarray
-) -> np.ndarray:
-    """The instants (N,) between a and b at which the speeds of surfaces (N, n) become zero."""
-    for _ in range(HALVINGS if a.size else 0):
-        middle = (a + b) / 2
-        same = np.sign(np.sum(trajectory(middle)[1] * rows, -1)) == sign
-        a, b = np.where(same, middle, a), np.where(same, b, middle)
-    return b

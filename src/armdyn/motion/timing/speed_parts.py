@@ -15,8 +15,8 @@ from armdyn.analysis.friction import friction_parts
 from armdyn.analysis.limits import JointLimits, joint_limits, joint_name
 from armdyn.motion.checks import numbers, per_joint
 from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectories.instants import snapped
 from armdyn.motion.trajectories.motion import Motion, Side, States
-from armdyn.motion.trajectories.piecewise import ROUNDING, SAME_INSTANT
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 
@@ -83,22 +83,6 @@ def limits_for(robot: Robot, torque: Any, velocity: Any, acceleration: Any) -> J
                 f"{name}: the limit of {joint_name(robot, bad[0])} is {found:g}; positive is expected"
             )
     return limits
-
-
-def snapped(t: np.ndarray, instants: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """`at` (N,), the values belonging to times t, made exact where t is one of `instants`.
-
-    Times that have been scaled and scaled back miss the jump they stand for by a rounding error, and would
-    find its wrong side; or the end, and the arm would not rest there.
-    """
-    if not instants.size:
-        return at
-    after = np.searchsorted(instants, t).clip(1, max(1, instants.size - 1))
-    nearest = after - (
-        np.abs(t - instants[after - 1]) <= np.abs(t - instants[after.clip(0, instants.size - 1)])
-    )
-    tolerance = SAME_INSTANT * np.abs(t) + ROUNDING * np.abs(instants).max()
-    return np.where(np.abs(t - instants[nearest]) <= tolerance, values[nearest], at)
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ class _Piece:
     @property
     def tail(self) -> float:
         """The last coefficients of q' over the largest they may be: up to 1 the piece is short enough."""
-        last = np.abs((TO_CHEBYSHEV[-2:] @ self.slope)).max(0)
+        last = np.abs(TO_CHEBYSHEV[-2:] @ self.slope).max(0)
         return float((last / np.maximum(ACCURACY * np.abs(self.slope).max(), self.noise)).max())
 
     @property

@@ -10,8 +10,9 @@ from scipy.interpolate import CubicSpline
 
 from armdyn.motion.checks import computable, numbers
 from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectories.instants import ROUNDING
 from armdyn.motion.trajectories.motion import Motion
-from armdyn.motion.trajectories.piecewise import ROUNDING, as_motion, hermite
+from armdyn.motion.trajectories.piecewise import as_motion, hermite
 
 Where = Callable[[int], str]  # how a message calls a sample
 
