@@ -177,7 +177,7 @@ def test_an_arc_of_a_huge_circle_and_a_line() -> None:
 
 @pytest.mark.parametrize("name", ["stanford", "puma560", "panda"])
 def test_what_rounding_does_and_what_it_is_said_to_do(name: str) -> None:
-    """At postures that Newton's method gives: q, and q' without the step that takes what is rounding for rest."""
+    """At postures from Newton's method: q, and q' without the step that takes rounding for rest."""
     rng = np.random.default_rng(6)
     for case in cases(name, 2):
         task, path = case.path.task, case.motion.motion.evaluate.__self__.follower.path

@@ -79,16 +79,14 @@ class PathGrid:
         dq, ddq, _ = by_length(qd, qdd, self.weights, self.length)
         return half * (self.speed @ _PARTS_BETWEEN), (q, dq, ddq)
 
-    def cut(self, parts: np.ndarray) -> PathGrid:
-        """The path with each interval cut into so many (N,) parts of equal duration."""
-        start, end = (np.repeat(self.t[:, k], parts) for k in (0, 4))
-        starts = np.append(0, np.cumsum(parts))
-        place = np.arange(starts[-1]) - np.repeat(starts[:-1], parts)
-        width, count = end - start, np.repeat(parts, parts)
-        last = place == count - 1
-        start = start + width * (place / count)
-        end = np.where(last, end, np.append(start[1:], end[-1]))
-        return _on_intervals(self.trajectory, self.weights, start, end, starts[self.first])
+    def halved(self, chosen: np.ndarray) -> PathGrid:
+        """The path with the chosen intervals (N,) cut in two parts of equal duration."""
+        before = np.append(0, np.cumsum(chosen))  # cuts before each interval, and before the end
+        places = np.flatnonzero(chosen) + 1
+        middle = (self.t[chosen, 0] + self.t[chosen, 4]) / 2
+        start = np.insert(self.t[:, 0], places, middle)
+        end = np.insert(self.t[:, 4], places - 1, middle)
+        return _on_intervals(self.trajectory, self.weights, start, end, self.first + before[self.first])
 
 
 def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathGrid:
@@ -116,7 +114,7 @@ def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathG
         coarse = grid.coarse
         if not coarse.any() or len(grid.s) > TIMES / 2 * count:
             break
-        grid = grid.cut(1 + coarse)
+        grid = grid.halved(coarse)
     return grid
 
 
@@ -141,29 +139,9 @@ def _density(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
         np.append(0.0, np.cumsum(np.diff(piece.t) * (rate[1:] + rate[:-1]) / 2))
         for rate in (piece.speed, piece.turning)
     )
-    t, along = _closer(piece, distance / distance[-1])
+    along = distance / distance[-1]
     ends = np.sqrt(along) + 1 - np.sqrt(np.maximum(1 - along, 0.0))
-    share = distance[-1] / piece.whole * (along + ENDS * ends) + np.interp(t, piece.t, turn) / TURN
-    return t, share
-
-
-def _closer(piece: Piece, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Further instants in the first and last step, where the distance grows with the time or its square."""
-    power = np.where(piece.speed[[0, -1]] > RESTING * piece.speed.max(), 1, 2)
-    part = (np.arange(1, 16) / 16) ** 2
-    t, first, last = piece.t, piece.t[1] - piece.t[0], piece.t[-1] - piece.t[-2]
-    return (
-        np.concatenate([t[:1], t[0] + first * part, t[1:-1], (t[-1] - last * part)[::-1], t[-1:]]),
-        np.concatenate(
-            [
-                along[:1],
-                along[1] * part ** power[0],
-                along[1:-1],
-                (1 - (1 - along[-2]) * part ** power[1])[::-1],
-                along[-1:],
-            ]
-        ),
-    )
+    return piece.t, distance[-1] / piece.whole * (along + ENDS * ends) + turn / TURN
 
 
 def _instants(

@@ -43,20 +43,21 @@ def moving_pieces(trajectory: Trajectory, t: np.ndarray, states: States, weights
         _boundaries(trajectory, t[rest.clip(0, len(t) - 1)], t[moving], weights)
         for rest, moving in ((first - 1, first), (last + 1, last))
     )
+    turning = _turning(states[1], states[2], weights)
     pieces = []
     for a, b, start, end in zip(first, last, starts, ends, strict=True):
         instants = np.unique(np.concatenate([[start], t[a : b + 1], [end]]))
         if len(instants) < FEW:
             instants = np.linspace(start, end, FEW)
-        _, qd, qdd = trajectory(instants)
-        pieces.append(Piece(instants, speed_of(qd, weights), _turning(qd, qdd, weights), whole))
+        rates = [np.interp(instants, t, x) for x in (speed, turning)]
+        pieces.append(Piece(instants, rates[0], rates[1], whole))
     return pieces
 
 
 def _boundaries(
     trajectory: Trajectory, rest: np.ndarray, moving: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Where the motion starts (k,) that rests at some instants (k,), perhaps for longer, and moves at others."""
+    """Where motions start (k,) that rest at instants (k,), perhaps for longer, and move at others (k,)."""
     least = STILL * speed_of(trajectory(moving)[1], weights)[:, None]
 
     def rests(t: np.ndarray) -> np.ndarray:
@@ -117,10 +118,11 @@ def crossings(
     moves = path > REST * path.max()
     cells, surface = np.nonzero((signs[1:] != signs[:-1]) & (moves[1:] & moves[:-1])[:, None])
     sign = signs[cells, surface][:, None]
-    # Between opposite signs the change is sharp; a surface that starts or stops has a speed of zero for longer.
+    # Between opposite signs the change is sharp; where a surface starts or stops, it stands still for longer.
     least = np.where(sign[:, 0] * signs[cells + 1, surface] < 0, 0.0, least[surface])[:, None]
 
     def unchanged(t: np.ndarray) -> np.ndarray:
-        return direction(np.sum(trajectory(t)[1] * surfaces[surface][:, None], -1), least) == sign
+        speed = np.sum(trajectory(t)[1] * surfaces[surface][:, None], -1)
+        return np.asarray(direction(speed, least) == sign)
 
-    return np.mean(change_between(unchanged, t[cells], t[cells + 1]), axis=0)
+    return np.asarray(np.mean(change_between(unchanged, t[cells], t[cells + 1]), axis=0))

@@ -71,14 +71,14 @@ class PathLimits:
     def has_viscous(self) -> bool:
         return bool(self.v.any())
 
-    def friction_change(self, x: np.ndarray) -> np.ndarray:
-        """By how much of a limit viscous friction changes along the intervals (N,), for x (N + 1,)."""
-        return np.asarray(np.abs(self.v).max((1, 2), initial=0.0) * np.abs(np.diff(np.sqrt(x))))
+    def at_points(self, x: np.ndarray) -> np.ndarray:
+        """x at the points of the intervals (N, 5), from those at their ends (N + 1,)."""
+        return between_ends(x, self.ahead / self.ahead[:, 4:])
 
-    def excess(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """By how much of a limit each interval goes beyond one (N,), for x (N, 5) and u (N,); ≤ 0: none."""
-        value = value_of(self, x, u)
-        return np.asarray(np.maximum(value - self.high, self.low - value).max((1, 2), initial=-1.0))
+
+def between_ends(x: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """x (N, k) at shares (N, k) of the intervals, from those at their ends (N + 1,): it is linear in s."""
+    return np.asarray(np.maximum(x[:-1, None] + share * np.diff(x)[:, None], 0.0))
 
 
 def value_of(of: PathTorques | PathLimits, x: np.ndarray, u: np.ndarray) -> np.ndarray:

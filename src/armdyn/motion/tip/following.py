@@ -1,10 +1,10 @@
 """Joint motions that take the tip along a path: the posture q(s) as a table of polynomials, computed once.
 
 With s the path's parameter, x(s) the tip's task and J its Jacobian at the task's rank, q' = J⁺ x'. An arm
-without redundancy has to be where the tip is; for a redundant one the posture is the integral of q', which
-is the motion with the least joint speed. The table is made of pieces: on each, q' is interpolated at Chebyshev
-points and integrated, so that q, q' and q'' belong to one polynomial. A piece is made shorter until the last
-coefficients of q' vanish. In time q̇ = q' ṡ, q̈ = q'' ṡ² + q' s̈.
+without redundancy has one posture near the last one for each place of its tip. For a redundant arm the
+posture is the integral of q': the motion with the least joint speed. On each piece of the table q' is
+interpolated at Chebyshev points and integrated, so that q, q' and q'' belong to one polynomial. Pieces are
+made as short as it takes for the last coefficients of q' to vanish. In time q̇ = q' ṡ, q̈ = q'' ṡ² + q' s̈.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _first_slope(task: TipTask, path: TipPath, q0: np.ndarray) -> np.ndarray:
 
 
 def _solved(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piece | None:
-    """The postures at nodes s (N,), from a guess (N, n) whose first row is exact; None without convergence."""
+    """The postures at nodes s (N,) from a guess (N, n), whose first row is exact; None: no convergence."""
     targets, wanted = path.poses(s), task.rows(path.slopes(s)[0])[..., None]
     start, half, before = q[0], (s[-1] - s[0]) / 2, np.inf
     for _ in range(ITERATIONS):

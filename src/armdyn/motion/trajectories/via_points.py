@@ -159,10 +159,13 @@ def _peaks(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
     roots = np.hstack(_quadratic_roots(60 * c[5], 24 * c[4], 6 * c[3]))
     places = np.sort(np.hstack([low, np.clip(np.nan_to_num(roots), low, high), high]), axis=1)
     sign = np.sign(acceleration(places))
-    stops = [
-        change_between(lambda t, k=k: np.sign(acceleration(t)) == sign[:, k, None], *places.T[k : k + 2])[0]
-        for k in range(3)
-    ]
+    stops = []
+    for k in range(3):
+
+        def same_sign(t: np.ndarray, k: int = k) -> np.ndarray:
+            return np.asarray(np.sign(acceleration(t)) == sign[:, k : k + 1])
+
+        stops.append(change_between(same_sign, places[:, k], places[:, k + 1])[0])
     looked_at = np.column_stack([places, *stops])
     shape = (profile.coefficients.shape[0], -1)
     top = (np.abs(x).max(1).reshape(shape).max(0) for x in (velocity(looked_at), acceleration(places)))
