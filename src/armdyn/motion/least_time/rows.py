@@ -31,9 +31,11 @@ class PathTorques:
     c: np.ndarray
     dry: np.ndarray  # (N, 1, n) the part of c that is gone at rest
 
-    def at(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Torques (N, 5, n) for x (N, 5) and u (N,)."""
-        return value_of(self, x, u)
+    def at_ends(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Torques (N, 2, n) where the intervals begin and end, for x (N + 1,) and u (N,)."""
+        a, b, v, c = (y[:, [0, 4]] for y in (self.a, self.b, self.v, self.c))
+        x = np.stack([x[:-1], x[1:]], 1)[..., None]
+        return np.asarray(a * u[:, None, None] + b * x + v * np.sqrt(x) + c)
 
 
 def path_torques(
@@ -79,12 +81,6 @@ class PathLimits:
 def between_ends(x: np.ndarray, share: np.ndarray) -> np.ndarray:
     """x (N, k) at shares (N, k) of the intervals, from those at their ends (N + 1,): it is linear in s."""
     return np.asarray(np.maximum(x[:-1, None] + share * np.diff(x)[:, None], 0.0))
-
-
-def value_of(of: PathTorques | PathLimits, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """a u + b x + v √x + c for x (N, 5) and u (N,)."""
-    x = x[..., None]
-    return np.asarray(of.a * u[:, None, None] + of.b * x + of.v * np.sqrt(x) + of.c)
 
 
 def path_limits(grid: PathGrid, torques: PathTorques, limits: JointLimits) -> PathLimits:

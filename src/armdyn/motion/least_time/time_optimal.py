@@ -119,9 +119,7 @@ def time_optimal(
     result = TimeOptimal(
         trajectory=Trajectory(timed.motion(f"{trajectory.motion.label}, in least time"), trajectory.step),
         t=np.column_stack([timed.times[:-1], timed.times[1:]]).ravel(),
-        torque=torques.at(limits_of_path.at_points(timed.x), timed.u)[
-            :, [0, 4]
-        ].reshape(-1, robot.n),
+        torque=torques.at_ends(timed.x, timed.u).reshape(-1, robot.n),
         s=timed.grid.nodes,
         speed=np.sqrt(timed.x),
         acceleration=timed.u,
