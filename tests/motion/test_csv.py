@@ -108,7 +108,7 @@ def test_only_times_and_positions_are_needed(tmp_path: Path) -> None:
         ("t,q1,qdd1\n0,0,1\n1,1,2\n", "qdd: accelerations without velocities; give qd too"),
         ("t,q1\n0,1\n", "1 rows of numbers; a motion has two or more"),
         ("t,q1\n0,1\n#\n2,1\n1,1\n", "line 5: t = 1 s comes after 2 s; times must not go back"),
-        ("t,q1\n0,1\n1,1\n1,1\n2,1\n", "line 4: t = 1 s appears twice"),
+        ("t,q1\n0,1\n1,1\n1,1\n2,1\n", "line 4: the time stamp t = 1 s is repeated"),
     ],
 )
 def test_wrong_files_are_refused_with_the_line(text: str, message: str, tmp_path: Path) -> None:

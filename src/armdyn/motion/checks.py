@@ -15,7 +15,7 @@ from armdyn.motion.errors import MotionError
 
 @contextmanager
 def computable() -> Iterator[None]:
-    """Numbers so large or small that computing with them overflows are an error like any other."""
+    """Overflow, division by zero and the like become a `MotionError`."""
     try:
         with np.errstate(over="raise", divide="raise", invalid="raise"):
             yield

@@ -1,8 +1,8 @@
-"""The path of a trajectory, freed of its timing.
+"""The path of a trajectory, without its timing.
 
-The parameter s runs from 0 to 1 along the arc length of the path in joint space, each joint weighted. Unlike
-the trajectory's own time it has a tangent q'(s) that vanishes nowhere, also where the given motion starts,
-pauses or turns around. A path that turns around has to stop there.
+The parameter s runs from 0 to 1 along the arc length of the path in joint space, each joint weighted. The
+tangent q'(s) is nowhere zero, also where the given motion starts, pauses or turns around. Where the path
+turns around, the motion has to stop.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ PARTS = _FROM_VALUES @ ((POINTS**_POWER - (-1.0) ** _POWER) / _POWER)
 BETWEEN = (POINTS[1:] + POINTS[:-1]) / 2
 _PARTS_BETWEEN = _FROM_VALUES @ ((BETWEEN**_POWER - (-1.0) ** _POWER) / _POWER)
 CLOSER = np.array([1 / 16, 1 / 4])  # of the first and last interval of a piece: where they are cut
-ENDS = 0.5  # the points due to each end of a piece, where those due to its length are one
+ENDS = 0.5  # how many points an end of a piece gets for each that is due to its length
 NOTHING = 1e-12  # rad or m: joints that move less do not move
 RESTING = 1e-3  # of the top speed: slower ends of pieces are taken for points of rest
 NEAR = 0.02  # of an interval: how near to a point of rest the tangent is taken there
-TURN = 2 * np.pi  # rad of turning that deserve as many points as the whole length
+TURN = 2 * np.pi  # rad of turning that get as many points as the whole length
 STRAIGHT = 1e-6  # rad: a path that turns by less at a point of rest need not stop there
 ROUGH = 1000  # steps in which a motion is searched for rests and turns, at least
 SHARP = 0.1  # rad: intervals on which the path turns by more are cut in two
-FAR = 0.5  # rad or m: those too on which a joint moves by more
-HALVINGS = 30  # of an interval, at most: where a path all but turns around it turns within very little
-TIMES = 30  # as many intervals as asked for, at most
+FAR = 0.5  # rad or m: intervals on which a joint moves by more are cut too
+HALVINGS = 30  # of an interval, at most: a path that nearly turns around does so within very little
+TIMES = 15  # as many intervals as asked for: then no more are cut
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathG
     grid = _on_intervals(trajectory, weights, start, end, first)
     for _ in range(HALVINGS):
         coarse = grid.coarse
-        if not coarse.any() or len(grid.s) > TIMES / 2 * count:
+        if not coarse.any() or len(grid.s) > TIMES * count:
             break
         grid = grid.halved(coarse)
     return grid
@@ -126,7 +126,7 @@ def _rough(trajectory: Trajectory, count: int) -> tuple[tuple[np.ndarray, States
     top = np.abs(states[1]).max(0)
     if top.max() * trajectory.duration < NOTHING:
         raise MotionError("trajectory: it does not move, so there is no path to follow")
-    weights = 1 / np.maximum(top, 0.01 * top.max())  # a joint that hardly moves hardly counts
+    weights = 1 / np.maximum(top, 0.01 * top.max())  # a joint that hardly moves has little weight
     return (t, states), weights
 
 

@@ -38,7 +38,7 @@ def moving_pieces(trajectory: Trajectory, t: np.ndarray, states: States, weights
     moves = speed > REST * speed.max()
     runs = np.flatnonzero(np.diff(np.concatenate([[False], moves, [False]]).astype(int)))
     whole = float(np.sum(np.diff(t) * (speed[1:] + speed[:-1]) / 2))
-    first, last = runs[::2], runs[1::2] - 1  # moving instants next to rest
+    first, last = runs[::2], runs[1::2] - 1  # of the instants at which it moves
     starts, ends = (
         _boundaries(trajectory, t[rest.clip(0, len(t) - 1)], t[moving], weights)
         for rest, moving in ((first - 1, first), (last + 1, last))

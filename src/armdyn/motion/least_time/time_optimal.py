@@ -28,7 +28,7 @@ LEAST = 10
 MOST = 1_000_000
 EXCESS = 2e-4  # of a limit: intervals that go beyond one by more between their points are cut in two
 ROUNDS = 12  # of cutting, at most
-ENDLESS = 1e15  # x that no limit has bounded [1/s²]
+ENDLESS = 1e15  # a larger x is not bounded by any limit [1/s²]
 SOME = 5  # every fifth interval is used for a first comparison with linear scaling
 
 
@@ -61,7 +61,7 @@ class TimeOptimal:
 
 @dataclass(frozen=True)
 class _Task:
-    """A robot and what it must keep to."""
+    """A robot and its limits."""
 
     robot: Robot
     friction: FrictionParts
@@ -147,9 +147,9 @@ def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
     """
     given, limits = grid.trajectory, task.limits
     if np.abs(given([0.0, given.duration])[1] * grid.weights).max() > 1e-9:
-        return None  # it begins or ends at a speed that the result must not have
+        return None  # it does not begin and end at rest, as the result must
     t = grid.t[::SOME, 2]
-    some = Samples(t, *given(t))  # these alone mostly say that it takes longer
+    some = Samples(t, *given(t))  # these alone usually show that it takes longer
     rate = rate_within(limits, speed_parts(task.robot, some.q, some.qd, some.qdd, task.wrench), some, np.inf)
     if rate.value <= 0 or given.duration >= least * rate.value:
         return None
@@ -195,7 +195,7 @@ def _solved(task: _Task, grid: PathGrid) -> tuple[TimedPath, PathTorques, float]
         except NoWay:
             if found is None:
                 raise
-            break  # what the coarser grid said stays
+            break  # the result of the coarser grid stays
         excess = task.excess(timed)
         found = timed, torques, float(excess.max())
         if found[2] <= EXCESS:

@@ -27,7 +27,7 @@ class SpeedParts:
 
     squared: np.ndarray  # B q̈ + C q̇, τ_s of (7.123): grows with the square of the rate
     linear: np.ndarray  # F_v q̇: grows with the rate
-    dry: np.ndarray  # Coulomb friction: knows only the direction
+    dry: np.ndarray  # Coulomb friction: depends only on the direction
     static: np.ndarray  # gravity, offsets, tip wrench
 
     def torque(self, rate: Any = 1.0) -> np.ndarray:
@@ -40,7 +40,7 @@ def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: np.ndarray | No
     friction = friction_parts(robot)
     zero = np.zeros_like(q)
     static = np.asarray(robot.inverse_dynamics(q, zero, zero, wrench))
-    # Friction as inverse dynamics has it: where a surface hardly moves, rounding decides its direction.
+    # Friction as in inverse dynamics: where a surface hardly moves, rounding decides its direction.
     rubbing = np.asarray(robot.friction(qd)) - friction.offset
     linear = qd @ friction.viscous
     squared = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - static - rubbing

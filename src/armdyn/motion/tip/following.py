@@ -14,11 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from armdyn.motion.tip.closed_forms import closed_form_solutions
 from armdyn.motion.tip.inverse_kinematics import missing_text, nearest_reachable, place_text
 from armdyn.motion.tip.paths import TipPath
 from armdyn.motion.tip.task import SINGULAR, TipTask
-from armdyn.motion.trajectories.motion import States
 from armdyn.motion.trajectories.piecewise import Profile
 
 DEGREE = 12  # of q' on a piece
@@ -39,29 +37,11 @@ INTEGRAL = chebyshev.chebval(NODES, chebyshev.chebint(TO_CHEBYSHEV, lbnd=-1)).T 
 
 
 class LostPath(Exception):
-    """The arm cannot follow: from where on, and why."""
+    """The arm cannot follow the path: from which s on, and why."""
 
     def __init__(self, s: float, why: str) -> None:
         super().__init__(why)
         self.s, self.why = s, why
-
-
-@dataclass(frozen=True)
-class Follower:
-    """The posture of an arm along a path."""
-
-    task: TipTask
-    path: TipPath
-    table: Profile  # q over s
-
-    def posture(self, s: np.ndarray) -> States:
-        """q, q', q'' at s (N,), each (N, n)."""
-        return self.table.evaluate(s)
-
-    def states(self, s: np.ndarray, sd: np.ndarray, sdd: np.ndarray) -> States:
-        """q, q̇, q̈ where the path's parameter, its speed and acceleration are these (N,)."""
-        q, first, second = self.posture(s)
-        return q, first * sd[:, None], second * sd[:, None] ** 2 + first * sdd[:, None]
 
 
 @dataclass(frozen=True)
@@ -95,8 +75,8 @@ class _Piece:
         return np.concatenate([start, integral / self.half**k])
 
 
-def follow(task: TipTask, path: TipPath, q0: np.ndarray) -> Follower:
-    """The arm from the posture q0 along a path, keeping to the branch it is on."""
+def follow(task: TipTask, path: TipPath, q0: np.ndarray) -> Profile:
+    """The posture over s of the arm that goes from q0 along a path, keeping to the branch it is on."""
     pieces = _pieces(task, path, q0)
     powers = np.array([piece.powers for piece in pieces])
     noise = np.array([piece.noise + ACCURACY * np.abs(piece.slope).max() for piece in pieces])
@@ -106,7 +86,7 @@ def follow(task: TipTask, path: TipPath, q0: np.ndarray) -> Follower:
     powers[:, 1:, still], powers[:, 0, still] = 0.0, q0[still]
     ends = np.array([piece.s[[0, -1]] for piece in pieces])
     breaks = np.append(ends[:, 0], path.size)
-    return Follower(task, path, Profile(breaks, ends.mean(1), powers, np.arange(1, len(pieces)), noise))
+    return Profile(breaks, ends.mean(1), powers, np.arange(1, len(pieces)), noise)
 
 
 def _pieces(task: TipTask, path: TipPath, q0: np.ndarray) -> list[_Piece]:
@@ -177,12 +157,11 @@ def _solved(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piec
 
 
 def _why(task: TipTask, path: TipPath, s: float, q: np.ndarray) -> str:
-    """Why the posture q cannot be continued at s: what follows is out of reach, or the posture singular."""
+    """Why the posture q cannot be continued at s: the path leads out of reach, or the posture is singular."""
     ahead = min(s + 1e-3 * path.size, path.size)
     target = path.poses(np.array([ahead]))[0]
-    solutions = closed_form_solutions(task.robot, target, task.orientation)
-    best, missing = nearest_reachable(task, target, q, restarts=10)
-    if not (solutions is not None and len(solutions)) and missing > 1e-9 * task.length:
+    best, missing = nearest_reachable(task, target, q)
+    if missing > 1e-9 * task.length:
         return f"the tip cannot reach {place_text(target)}: {missing_text(task, best, target)}"
     _, ratio = task.inverse(task.jacobian(q))
     return singular_text(float(ratio))

@@ -152,7 +152,7 @@ def place_text(pose: np.ndarray) -> str:
 
 
 def missing_text(task: TipTask, q: np.ndarray, pose: np.ndarray) -> str:
-    """What is missing at the nearest posture found."""
+    """By how much the nearest posture found misses its target."""
     e = task.error(q[None], pose[None])[0]
     text = f"the nearest posture found misses it by {np.linalg.norm(e[:3]):.3g} m"
     if task.orientation:

@@ -36,12 +36,12 @@ class TipTask:
 
     @property
     def weights(self) -> np.ndarray:
-        """What makes joint positions comparable (n,): of a prismatic joint a length becomes one radian."""
+        """Weights (n,) of joint positions that make them comparable: `length` counts as one radian."""
         return np.where(self.revolute, 1.0, 1 / self.length)
 
     @property
     def redundant(self) -> bool:
-        """Whether the tip's task leaves the arm a motion of its own."""
+        """Whether the arm can move without moving the tip."""
         return self.rank < int(self.active.sum())
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
@@ -61,7 +61,7 @@ class TipTask:
         return np.concatenate([J[..., :3, :], self.length * J[..., 3:, :]], axis=-2)
 
     def error(self, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """What is missing (N, 3 or 6) from the tip's pose at q (N, n) to targets (N, 4, 4) [m]."""
+        """The error (N, 3 or 6) from the tip's pose at q (N, n) to targets (N, 4, 4) [m]."""
         pose = self.robot.pose(q)
         missing = target[:, :3, 3] - pose[:, :3, 3]
         if not self.orientation:

@@ -190,7 +190,7 @@ def together(profiles: list[Profile], label: str) -> Motion:
     """The motion of joints that start together, each with its own profile and resting after its end."""
     duration = max(profile.duration for profile in profiles)
     instants = np.unique(np.concatenate([profile.breaks for profile in profiles]))
-    # Of instants that differ by rounding the last stays, so that the motion's end is among them.
+    # Of instants that differ by rounding the last is kept, so that the end of the motion is among them.
     instants = instants[np.append(np.diff(instants) > SAME_INSTANT * instants[1:], True)]
     joined = [profile.snapped(instants).resting_until(duration) for profile in profiles]
     if all(_same_pieces(joined[0], profile) for profile in joined[1:]):

@@ -85,7 +85,7 @@ def _times(times: Any, count: int) -> np.ndarray:
 def _refuse(what: str, **given: Any) -> None:
     for name, x in given.items():
         if x is not None:
-            raise MotionError(f"{name}: it has no meaning with {what}")
+            raise MotionError(f"{name}: it is not used with {what}")
 
 
 def _spline(points: np.ndarray, t: np.ndarray, kind: str, qd0: np.ndarray, qd1: np.ndarray) -> Profile:
@@ -121,10 +121,11 @@ def _least_times(points: np.ndarray, kind: str, max_velocity: Any, max_accelerat
     for name, x in (("max_velocity", v), ("max_acceleration", a)):
         if not (x > 0).all():
             raise MotionError(
-                f"{name}: joint {int((~(x > 0)).argmax()) + 1}: found {x.min():g}; it is positive"
+                f"{name}: joint {int((~(x > 0)).argmax()) + 1}: found {x.min():g}; "
+                "a positive number is expected"
             )
     if not np.isfinite([*v, *a]).any():
-        raise MotionError("max_velocity, max_acceleration: none is finite; a motion takes some time")
+        raise MotionError("max_velocity, max_acceleration: one of them must be finite")
     distance = np.abs(np.diff(points, axis=0))
     weight = 1 / (v if np.isfinite(v).all() else a if np.isfinite(a).all() else np.ones(n))
     length = (distance * weight).max(1)
