@@ -94,8 +94,7 @@ def as_pose(name: str, x: Any) -> np.ndarray:
 
 def nearest(task: TipTask, solutions: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Of postures (k, n), their angles up to full turns, the one nearest to q (n,)."""
-    gap = solutions - q
-    gap = np.where(task.revolute, (gap + np.pi) % (2 * np.pi) - np.pi, gap)
+    gap = task.difference(solutions, q)
     return np.asarray(q + gap[np.linalg.norm(gap * task.weights, axis=1).argmin()])
 
 

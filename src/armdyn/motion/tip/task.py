@@ -39,6 +39,11 @@ class TipTask:
         """Weights (n,) of joint positions that make them comparable: `length` counts as one radian."""
         return np.where(self.revolute, 1.0, 1 / self.length)
 
+    def difference(self, a: np.ndarray, b: np.ndarray | float = 0.0) -> np.ndarray:
+        """a − b of joint positions (..., n), angles up to full turns: within (−π, π]."""
+        gap = a - b
+        return np.where(self.revolute, np.pi - (np.pi - gap) % (2 * np.pi), gap)
+
     @property
     def redundant(self) -> bool:
         """Whether the arm can move without moving the tip."""
