@@ -58,6 +58,8 @@ def _boundaries(
     trajectory: Trajectory, rest: np.ndarray, moving: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
     """Where motions start (k,) that rest at instants (k,), perhaps for longer, and move at others (k,)."""
+    if (rest == moving).all():  # the motion begins or ends while it moves
+        return rest
     least = STILL * speed_of(trajectory(moving)[1], weights)[:, None]
 
     def rests(t: np.ndarray) -> np.ndarray:
