@@ -45,6 +45,14 @@ def path(waypoints: np.ndarray) -> Trajectory:
     return Trajectory(Motion(waypoints.shape[1], 1.0, evaluate, knots=knots))
 
 
+def tip_motions(robot: Robot) -> tuple[Trajectory, Trajectory]:
+    """A line and a circle of the PUMA's tip."""
+    q0 = np.array([0.1, 0.8, -2.6, 0.2, 0.3, 0.1])
+    line = Trajectory.line(robot, q0, displacement=[0, 0, -0.2], duration=0.5, acceleration_time=0.1)
+    centre = robot.pose(q0)[:3, 3] + [0, 0, 0.05]
+    return line, Trajectory.circle(robot, q0, centre, [1, 0, 0], 2 * np.pi, duration=1.0, profile="cubic")
+
+
 def measure() -> Iterator[Row]:
     """Ours with TOPP-RA's time as the target, where it is installed."""
     panda, puma = Robot.load("panda"), Robot.load("puma560")
@@ -54,10 +62,13 @@ def measure() -> Iterator[Row]:
         return time_optimal(robot, path(through), grid=GRID)
 
     given = Trajectory.quintic(waypoints[0], waypoints[1], 1.0)
+    line, circle = tip_motions(puma)
     calls = [
         Call(least_time, (panda, waypoints)),
         Call(least_time, (puma, points(puma))),
         Call(scale_to_limits, (panda, given)),
+        Call(time_optimal, (puma, line)),
+        Call(time_optimal, (puma, circle)),
     ]
     if find_spec("toppra"):
         from peers.with_toppra import least_time as theirs
@@ -69,9 +80,11 @@ def measure() -> Iterator[Row]:
             raise AssertionError(f"durations differ by {100 * apart:.2g} %")
         calls.append(Call(peer, ()))
     seconds = [1e-9 * ns for ns in race(calls, ROUNDS, shortest=0.03)]
-    other = seconds[3] if len(seconds) > 3 else None
+    other = seconds[5] if len(seconds) > 5 else None
     yield f"least time, Panda, 7 joints, {GRID} intervals: armdyn", seconds[0], other
     if other is not None:
         yield "the same: TOPP-RA, seidel, interpolation scheme", other, None
     yield f"least time, PUMA 560 with viscous and dry friction, {GRID} intervals: armdyn", seconds[1], None
     yield "linear scaling, Panda, 1 s in steps of 1 ms: armdyn", seconds[2], None
+    yield "least time on a tip line, PUMA 560, 1000 intervals: armdyn", seconds[3], None
+    yield "least time on a tip circle, PUMA 560, 1000 intervals: armdyn", seconds[4], None

@@ -72,6 +72,13 @@ class ExactPath:
         finally:
             ctx.prec = before
 
+    def pose(self, u: float) -> np.ndarray:
+        """The tip's pose (4, 4) at u, rounded."""
+        start = self._at([arb(x) for x in self.q0])[0]
+        found = np.array([float(x) for x in start]).reshape(4, 4)
+        found[:3, 3] = [float(x) for x in self._place(start, arb(u))[0]]
+        return found
+
     def rows(self, u: float) -> list[arb]:
         """The tip's slope at u, position over orientation."""
         return self._place(self._at([arb(x) for x in self.q0])[0], arb(u))[1]

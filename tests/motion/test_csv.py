@@ -98,18 +98,17 @@ def test_only_times_and_positions_are_needed(tmp_path: Path) -> None:
         ("t;q1\n0;1\n", "line 1: columns t, q1 … qn are expected, found t;q1"),
         ("t,q1,q3\n0,1,2\n", "line 1: column q2 is missing for 2 joints, found t, q1, q3"),
         ("t,q1,q2,qd1\n0,1,2,3\n", "line 1: column qd2 is missing for 2 joints"),
-        ("t,q1,qd1,qd2\n0,1,2,3\n", "line 1: column qd2 belongs to none of the 1 joints"),
+        ("t,q1,qd1,qd2\n0,1,2,3\n", "line 1: column qd2 is for none of the 1 joints"),
         ("t,q1,q1\n0,1,2\n", "line 1: column 'q1' appears twice"),
         ("t,q1\n0,1\n1\n", "line 3: 2 columns are expected, found 1"),
         ("t,q1\n0,1\n\n1,two\n", "line 4: column q1: found 'two'; a number is expected"),
         ("t,q1\n0,1\n1,nan\n", "line 3: column q1: found 'nan'; a number is expected"),
         ("t,q1\n0,\n1,2\n", "line 2: column q1: found ''; a number is expected"),
-        ("t,q1\n0,1_0\n1,2\n", "line 2: column q1: found '1_0'; a number is expected"),
-        ('t,q1\n0,"0\n1,1\n', "line 2: a quotation mark is out of place"),
-        ("t,q1,qdd1\n0,0,1\n1,1,2\n", "line 1: accelerations qdd without velocities qd"),
+        ('t,q1\n0,"0\n1,1\n', "line 3: unexpected end of data"),
+        ("t,q1,qdd1\n0,0,1\n1,1,2\n", "qdd: accelerations without velocities; give qd too"),
         ("t,q1\n0,1\n", "1 rows of numbers; a motion has two or more"),
         ("t,q1\n0,1\n#\n2,1\n1,1\n", "line 5: t = 1 s comes after 2 s; times must not go back"),
-        ("t,q1\n0,1\n1,1\n1,1\n2,1\n", "line 4: t = 1 s appears twice"),
+        ("t,q1\n0,1\n1,1\n1,1\n2,1\n", "line 4: the time stamp t = 1 s is repeated"),
     ],
 )
 def test_wrong_files_are_refused_with_the_line(text: str, message: str, tmp_path: Path) -> None:
@@ -150,13 +149,9 @@ def test_files_with_very_many_columns(tmp_path: Path) -> None:
     assert len(str(caught.value)) < 600
 
 
-def test_a_file_without_end_and_a_path_that_no_file_has(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_that_no_file_has() -> None:
     with pytest.raises(MotionError, match="cannot be read: embedded null"):
         Trajectory.from_csv("a\0b")
-    monkeypatch.setattr("armdyn.motion.trajectories.csv_files.MAX_BYTES", 10**6)
-    if Path("/dev/zero").exists():
-        with pytest.raises(MotionError, match="/dev/zero: this is larger than 1000000 bytes"):
-            Trajectory.from_csv("/dev/zero")
 
 
 def test_no_folder_is_made_for_a_file(tmp_path: Path) -> None:
@@ -179,5 +174,5 @@ def test_torques_of_a_file(tmp_path: Path) -> None:
     with pytest.raises(MotionError, match=r"line 3: time runs backwards, to 0\.5 s"):
         read_torques(path)
     path.write_text("t,tau2\n1,0\n2,0\n", "utf-8")
-    with pytest.raises(MotionError, match="columns t, tau1 … taun are expected, found t, tau2"):
+    with pytest.raises(MotionError, match="column tau1 is missing for 1 joints"):
         read_torques(path)

@@ -97,7 +97,7 @@ def test_what_a_law_needs_cannot_be_none() -> None:
         Trajectory.cubic(START, END, none)
     with pytest.raises(MotionError, match="max_jerk: expected one number or one per joint, found None"):
         limited(max_jerk=none)
-    with pytest.raises(MotionError, match="max_velocity, max_acceleration: none is finite"):
+    with pytest.raises(MotionError, match="max_velocity, max_acceleration: one of them must be finite"):
         Trajectory.through(POINTS, max_velocity=np.inf)
     with pytest.raises(MotionError, match="qdd: as many columns as q are expected, 2, found 1"):
         Trajectory.from_samples(TIMES, POINTS, POINTS, [1, 2, 3])

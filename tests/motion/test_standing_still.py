@@ -177,7 +177,7 @@ def test_an_arc_of_a_huge_circle_and_a_line() -> None:
 
 @pytest.mark.parametrize("name", ["stanford", "puma560", "panda"])
 def test_what_rounding_does_and_what_it_is_said_to_do(name: str) -> None:
-    """At the task's own postures: q, and q' without the step that takes what is rounding for rest."""
+    """At postures from Newton's method: q, and q' without the step that takes rounding for rest."""
     rng = np.random.default_rng(6)
     for case in cases(name, 2):
         task = case.path.task
@@ -185,7 +185,9 @@ def test_what_rounding_does_and_what_it_is_said_to_do(name: str) -> None:
             place = float(Trajectory.quintic([0.0], [1.0], 1.0)(t)[0][0])
             q = case.motion(t)[0]
             exact, slope = case.path.slopes(place, q)
+            assert max(abs(float(x - float(y))) for x, y in zip(exact, q, strict=True)) < 1e-12
             inverse, _ = task.inverse(task.jacobian(q))
+            q = q + inverse @ task.error(q[None], case.path.pose(place)[None])[0]
             found = inverse @ task.rows(np.array([float(x) for x in case.path.rows(place)]))
             true = np.array([float(x) for x in slope])
             off = np.array([abs(float(x - float(y))) for x, y in zip(exact, q, strict=True)])

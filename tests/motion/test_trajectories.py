@@ -291,8 +291,8 @@ def test_blends_are_straight_between_and_parabolic_around_the_points() -> None:
         (lambda: Trajectory.through(POINTS, [0, 1, 1, 2]), "times: point 2 comes at 1 s, point 1 at 1 s"),
         (lambda: Trajectory.through(POINTS[:1], [0]), "points: two rows or more"),
         (lambda: Trajectory.through(POINTS, TIMES, kind="linear"), "kind: found 'linear'; allowed"),
-        (lambda: Trajectory.through(POINTS, TIMES, max_velocity=1), "max_velocity: it has no meaning"),
-        (lambda: Trajectory.through(POINTS, TIMES, blend_time=1), "blend_time: it has no meaning with cubic"),
+        (lambda: Trajectory.through(POINTS, TIMES, max_velocity=1), "max_velocity: it is not used"),
+        (lambda: Trajectory.through(POINTS, TIMES, blend_time=1), "blend_time: it is not used with cubic"),
         (lambda: Trajectory.through(POINTS, max_velocity=[1, 0]), "max_velocity: joint 2: found 0"),
         (lambda: Trajectory.through(POINTS, qd0=1, max_velocity=1), "times: they are needed where an end"),
         (
@@ -350,7 +350,7 @@ def test_samples_without_accelerations_and_without_velocities() -> None:
         (([0, 1, 2], [1, 2]), "q: 3 rows are expected"),
         (
             ([0, 1, 1, 2], [1, 2, 2, 3]),
-            "sample 2: t = 1 s appears twice; where the acceleration jumps, qd and",
+            "sample 2: the time stamp t = 1 s is repeated; this marks a jump of the acceleration",
         ),
         (([0, 1, 2], [1, 2, 3], None, [1, 2, 3]), "qdd: accelerations without velocities"),
         (
@@ -365,7 +365,7 @@ def test_samples_without_accelerations_and_without_velocities() -> None:
             ([0, 1, 1, 2], [1, 2, 2, 3], [0, 1, 2, 0], [0] * 4),
             "sample 2: the velocity of joint 1 jumps at t = 1",
         ),
-        (([0, 1, 1, 1, 2], [1] * 5, [0] * 5, [0] * 5), "sample 3: t = 1 s is repeated more than once"),
+        (([0, 1, 1, 1, 2], [1] * 5, [0] * 5, [0] * 5), "sample 3: t = 1 s appears more than twice"),
         (([0, 0, 1], [1] * 3, [0] * 3, [0] * 3), "sample 1: t = 0 s, an end of the motion, appears twice"),
     ],
 )

@@ -49,6 +49,12 @@ MAKERS = {
     "least time": lambda _: time_optimal(PLANAR, MOVE, torque=[2000, 600]).trajectory,
     "retimed": lambda _: retime(PLANAR, MOVE, Trajectory.quintic([0], [1], 2.0)).trajectory,
     "retimed by a function": lambda _: retime(PLANAR, MOVE, smooth, 2.0).trajectory,
+    "line in least time": lambda _: (
+        time_optimal(PUMA, Trajectory.line(PUMA, HOME, duration=0.2, **LINE), grid=50).trajectory
+    ),
+    "retimed circle": lambda tmp: (
+        retime(PUMA, MAKERS["circle"](tmp), Trajectory.quintic([0], [1], 2.0)).trajectory
+    ),
     "slowed line": lambda _: (
         scale_to_limits(PUMA, Trajectory.line(PUMA, HOME, duration=0.2, **LINE), velocity=0.5).trajectory
     ),

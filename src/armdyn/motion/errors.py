@@ -8,4 +8,4 @@ class MotionError(ArmdynError):
 
 
 class MotionWarning(UserWarning):
-    """A motion is used as given, but looks unintended."""
+    """A motion that is used as given but looks like a mistake."""

@@ -1,8 +1,8 @@
-"""The path of a trajectory, freed of its timing.
+"""The path of a trajectory, without its timing.
 
-The parameter s runs from 0 to 1 along the arc length of the path in joint space, each joint weighted. Unlike
-the trajectory's own time it has a tangent q'(s) that vanishes nowhere, also where the given motion starts,
-pauses or turns around. A path that turns around has to stop there.
+The parameter s runs from 0 to 1 along the arc length of the path in joint space, each joint weighted. The
+tangent q'(s) is nowhere zero, also where the given motion starts, pauses or turns around. Where the path
+turns around, the motion has to stop.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ PARTS = _FROM_VALUES @ ((POINTS**_POWER - (-1.0) ** _POWER) / _POWER)
 BETWEEN = (POINTS[1:] + POINTS[:-1]) / 2
 _PARTS_BETWEEN = _FROM_VALUES @ ((BETWEEN**_POWER - (-1.0) ** _POWER) / _POWER)
 CLOSER = np.array([1 / 16, 1 / 4])  # of the first and last interval of a piece: where they are cut
-ENDS = 0.5  # the points due to each end of a piece, where those due to its length are one
+ENDS = 0.5  # how many points an end of a piece gets for each that is due to its length
 NOTHING = 1e-12  # rad or m: joints that move less do not move
 RESTING = 1e-3  # of the top speed: slower ends of pieces are taken for points of rest
 NEAR = 0.02  # of an interval: how near to a point of rest the tangent is taken there
-TURN = 2 * np.pi  # rad of turning that deserve as many points as the whole length
+TURN = 2 * np.pi  # rad of turning that get as many points as the whole length
 STRAIGHT = 1e-6  # rad: a path that turns by less at a point of rest need not stop there
 ROUGH = 1000  # steps in which a motion is searched for rests and turns, at least
 SHARP = 0.1  # rad: intervals on which the path turns by more are cut in two
-FAR = 0.5  # rad or m: those too on which a joint moves by more
-HALVINGS = 30  # of an interval, at most: where a path all but turns around it turns within very little
-TIMES = 30  # as many intervals as asked for, at most
+FAR = 0.5  # rad or m: intervals on which a joint moves by more are cut too
+HALVINGS = 30  # of an interval, at most: a path that nearly turns around does so within very little
+TIMES = 15  # as many intervals as asked for: then no more are cut
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,14 @@ class PathGrid:
         dq, ddq, _ = by_length(qd, qdd, self.weights, self.length)
         return half * (self.speed @ _PARTS_BETWEEN), (q, dq, ddq)
 
-    def cut(self, parts: np.ndarray) -> PathGrid:
-        """The path with each interval cut into so many (N,) parts of equal duration."""
-        start, end = (np.repeat(self.t[:, k], parts) for k in (0, 4))
-        starts = np.append(0, np.cumsum(parts))
-        place = np.arange(starts[-1]) - np.repeat(starts[:-1], parts)
-        width, count = end - start, np.repeat(parts, parts)
-        last = place == count - 1
-        start = start + width * (place / count)
-        end = np.where(last, end, np.append(start[1:], end[-1]))
-        return _on_intervals(self.trajectory, self.weights, start, end, starts[self.first])
+    def halved(self, chosen: np.ndarray) -> PathGrid:
+        """The path with the chosen intervals (N,) cut in two parts of equal duration."""
+        before = np.append(0, np.cumsum(chosen))  # cuts before each interval, and before the end
+        places = np.flatnonzero(chosen) + 1
+        middle = (self.t[chosen, 0] + self.t[chosen, 4]) / 2
+        start = np.insert(self.t[:, 0], places, middle)
+        end = np.insert(self.t[:, 4], places - 1, middle)
+        return _on_intervals(self.trajectory, self.weights, start, end, self.first + before[self.first])
 
 
 def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathGrid:
@@ -114,9 +112,9 @@ def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathG
     grid = _on_intervals(trajectory, weights, start, end, first)
     for _ in range(HALVINGS):
         coarse = grid.coarse
-        if not coarse.any() or len(grid.s) > TIMES / 2 * count:
+        if not coarse.any() or len(grid.s) > TIMES * count:
             break
-        grid = grid.cut(1 + coarse)
+        grid = grid.halved(coarse)
     return grid
 
 
@@ -128,7 +126,7 @@ def _rough(trajectory: Trajectory, count: int) -> tuple[tuple[np.ndarray, States
     top = np.abs(states[1]).max(0)
     if top.max() * trajectory.duration < NOTHING:
         raise MotionError("trajectory: it does not move, so there is no path to follow")
-    weights = 1 / np.maximum(top, 0.01 * top.max())  # a joint that hardly moves hardly counts
+    weights = 1 / np.maximum(top, 0.01 * top.max())  # a joint that hardly moves has little weight
     return (t, states), weights
 
 
@@ -141,29 +139,9 @@ def _density(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
         np.append(0.0, np.cumsum(np.diff(piece.t) * (rate[1:] + rate[:-1]) / 2))
         for rate in (piece.speed, piece.turning)
     )
-    t, along = _closer(piece, distance / distance[-1])
+    along = distance / distance[-1]
     ends = np.sqrt(along) + 1 - np.sqrt(np.maximum(1 - along, 0.0))
-    share = distance[-1] / piece.whole * (along + ENDS * ends) + np.interp(t, piece.t, turn) / TURN
-    return t, share
-
-
-def _closer(piece: Piece, along: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Further instants in the first and last step, where the distance grows with the time or its square."""
-    power = np.where(piece.speed[[0, -1]] > RESTING * piece.speed.max(), 1, 2)
-    part = (np.arange(1, 16) / 16) ** 2
-    t, first, last = piece.t, piece.t[1] - piece.t[0], piece.t[-1] - piece.t[-2]
-    return (
-        np.concatenate([t[:1], t[0] + first * part, t[1:-1], (t[-1] - last * part)[::-1], t[-1:]]),
-        np.concatenate(
-            [
-                along[:1],
-                along[1] * part ** power[0],
-                along[1:-1],
-                (1 - (1 - along[-2]) * part ** power[1])[::-1],
-                along[-1:],
-            ]
-        ),
-    )
+    return piece.t, distance[-1] / piece.whole * (along + ENDS * ends) + turn / TURN
 
 
 def _instants(

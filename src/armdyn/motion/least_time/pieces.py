@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from armdyn.motion.trajectories.instants import change_between
 from armdyn.motion.trajectories.motion import States
 from armdyn.motion.trajectories.trajectory import Trajectory
 
@@ -37,31 +38,35 @@ def moving_pieces(trajectory: Trajectory, t: np.ndarray, states: States, weights
     moves = speed > REST * speed.max()
     runs = np.flatnonzero(np.diff(np.concatenate([[False], moves, [False]]).astype(int)))
     whole = float(np.sum(np.diff(t) * (speed[1:] + speed[:-1]) / 2))
+    first, last = runs[::2], runs[1::2] - 1  # of the instants at which it moves
+    starts, ends = (
+        _boundaries(trajectory, t[rest.clip(0, len(t) - 1)], t[moving], weights)
+        for rest, moving in ((first - 1, first), (last + 1, last))
+    )
+    turning = _turning(states[1], states[2], weights)
     pieces = []
-    for a, b in runs.reshape(-1, 2):
-        start = t[a] if a == 0 else _boundary(trajectory, t[a - 1], t[a], weights)
-        end = t[b - 1] if b == len(t) else _boundary(trajectory, t[b], t[b - 1], weights)
-        instants = np.unique(np.concatenate([[start], t[a:b], [end]]))
+    for a, b, start, end in zip(first, last, starts, ends, strict=True):
+        instants = np.unique(np.concatenate([[start], t[a : b + 1], [end]]))
         if len(instants) < FEW:
             instants = np.linspace(start, end, FEW)
-        _, qd, qdd = trajectory(instants)
-        pieces.append(Piece(instants, speed_of(qd, weights), _turning(qd, qdd, weights), whole))
+        rates = [np.interp(instants, t, x) for x in (speed, turning)]
+        pieces.append(Piece(instants, rates[0], rates[1], whole))
     return pieces
 
 
-def _boundary(trajectory: Trajectory, rest: float, moving: float, weights: np.ndarray) -> float:
-    """Where the motion starts that rests at one instant, perhaps for longer, and moves at another."""
-
-    def rests(t: float) -> bool:
-        return float(speed_of(trajectory(t)[1], weights)) <= least
-
-    least = STILL * float(speed_of(trajectory(moving)[1], weights))
-    if not rests(rest + 0.01 * (moving - rest)):
+def _boundaries(
+    trajectory: Trajectory, rest: np.ndarray, moving: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Where motions start (k,) that rest at instants (k,), perhaps for longer, and move at others (k,)."""
+    if (rest == moving).all():  # the motion begins or ends while it moves
         return rest
-    for _ in range(60):
-        middle = (rest + moving) / 2
-        rest, moving = (middle, moving) if rests(middle) else (rest, middle)
-    return moving
+    least = STILL * speed_of(trajectory(moving)[1], weights)[:, None]
+
+    def rests(t: np.ndarray) -> np.ndarray:
+        return np.asarray(speed_of(trajectory(t)[1], weights) <= least)
+
+    lasts = rests((rest + 0.01 * (moving - rest))[:, None])[:, 0]
+    return np.where(lasts, change_between(rests, rest, moving)[1] if lasts.any() else rest, rest)
 
 
 def _turning(qd: np.ndarray, qdd: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -89,13 +94,12 @@ def _with_slowest(
     cells = np.flatnonzero((falls[:-1] < 0) & (before[1:] > 0) & (low | turns))
     if not cells.size:
         return t, states
-    a, b = t[cells], t[cells + 1]
-    for _ in range(60):
-        middle = (a + b) / 2
-        _, qd, qdd = trajectory(middle)
-        falling = np.sum(weights**2 * qd * qdd, -1) < 0
-        a, b = np.where(falling, middle, a), np.where(falling, b, middle)
-    t = np.unique(np.concatenate([t, a]))
+
+    def falling(t: np.ndarray) -> np.ndarray:
+        _, qd, qdd = trajectory(t)
+        return np.asarray(np.sum(weights**2 * qd * qdd, -1) < 0)
+
+    t = np.unique(np.append(t, change_between(falling, t[cells], t[cells + 1])[0]))
     return t, trajectory(t)
 
 
@@ -115,11 +119,12 @@ def crossings(
     path = speed_of(states[1], weights)
     moves = path > REST * path.max()
     cells, surface = np.nonzero((signs[1:] != signs[:-1]) & (moves[1:] & moves[:-1])[:, None])
-    a, b, sign = t[cells], t[cells + 1], signs[cells, surface]
-    least = np.where(sign * signs[cells + 1, surface] < 0, 0.0, least[surface])  # a change of sign is sharp
-    for _ in range(50 if cells.size else 0):
-        middle = (a + b) / 2
-        now = np.sum(trajectory(middle)[1] * surfaces[surface], -1)
-        same = direction(now, least) == sign
-        a, b = np.where(same, middle, a), np.where(same, b, middle)
-    return np.asarray((a + b) / 2)
+    sign = signs[cells, surface][:, None]
+    # Between opposite signs the change is sharp; where a surface starts or stops, it stands still for longer.
+    least = np.where(sign[:, 0] * signs[cells + 1, surface] < 0, 0.0, least[surface])[:, None]
+
+    def unchanged(t: np.ndarray) -> np.ndarray:
+        speed = np.sum(trajectory(t)[1] * surfaces[surface][:, None], -1)
+        return np.asarray(direction(speed, least) == sign)
+
+    return np.asarray(np.mean(change_between(unchanged, t[cells], t[cells + 1]), axis=0))

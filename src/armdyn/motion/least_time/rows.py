@@ -31,9 +31,11 @@ class PathTorques:
     c: np.ndarray
     dry: np.ndarray  # (N, 1, n) the part of c that is gone at rest
 
-    def at(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Torques (N, 5, n) for x (N, 5) and u (N,)."""
-        return value_of(self, x, u)
+    def at_ends(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Torques (N, 2, n) where the intervals begin and end, for x (N + 1,) and u (N,)."""
+        a, b, v, c = (y[:, [0, 4]] for y in (self.a, self.b, self.v, self.c))
+        x = np.stack([x[:-1], x[1:]], 1)[..., None]
+        return np.asarray(a * u[:, None, None] + b * x + v * np.sqrt(x) + c)
 
 
 def path_torques(
@@ -71,20 +73,14 @@ class PathLimits:
     def has_viscous(self) -> bool:
         return bool(self.v.any())
 
-    def friction_change(self, x: np.ndarray) -> np.ndarray:
-        """By how much of a limit viscous friction changes along the intervals (N,), for x (N + 1,)."""
-        return np.asarray(np.abs(self.v).max((1, 2), initial=0.0) * np.abs(np.diff(np.sqrt(x))))
-
-    def excess(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """By how much of a limit each interval goes beyond one (N,), for x (N, 5) and u (N,); ≤ 0: none."""
-        value = value_of(self, x, u)
-        return np.asarray(np.maximum(value - self.high, self.low - value).max((1, 2), initial=-1.0))
+    def at_points(self, x: np.ndarray) -> np.ndarray:
+        """x at the points of the intervals (N, 5), from those at their ends (N + 1,)."""
+        return between_ends(x, self.ahead / self.ahead[:, 4:])
 
 
-def value_of(of: PathTorques | PathLimits, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """a u + b x + v √x + c for x (N, 5) and u (N,)."""
-    x = x[..., None]
-    return np.asarray(of.a * u[:, None, None] + of.b * x + of.v * np.sqrt(x) + of.c)
+def between_ends(x: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """x (N, k) at shares (N, k) of the intervals, from those at their ends (N + 1,): it is linear in s."""
+    return np.asarray(np.maximum(x[:-1, None] + share * np.diff(x)[:, None], 0.0))
 
 
 def path_limits(grid: PathGrid, torques: PathTorques, limits: JointLimits) -> PathLimits:

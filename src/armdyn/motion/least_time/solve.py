@@ -2,14 +2,11 @@
 
 Without viscous friction one pass gives it. With it, √x in the rows is replaced by its tangent at the profile
 found last, and passes follow each other until the profile stays where it is: it then is the fastest under the
-limits themselves, among its neighbours. As the admissible speeds at a place may fall into several intervals,
-there may be others, on the other side of a gap. So where there are gaps two beginnings are tried: the given
-motion scaled linearly, and the fastest profile under relaxed limits, which are tightened step by step.
+limits themselves, among its neighbours. The first tangents are those of the given motion scaled linearly; if
+no profile follows from them, of the fastest motion without viscous friction, made slower until one does.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
@@ -18,12 +15,9 @@ from armdyn.motion.least_time.path import PathGrid
 from armdyn.motion.least_time.rows import PathLimits, linear_rows
 from armdyn.motion.timing.rates import largest_rate
 
-SAME = 1e-9  # of the top speed: a profile that moves less stays
+SAME = 1e-9  # of the top speed: a profile that changes less has converged
 PASSES = 60
-WITHIN = 1e-5  # of a limit: what a profile may exceed at the points
-RELAXED = (1.0, 1.5, 2.0, 4.0, 10.0, 100.0)  # times the limits, until there is a way
-SLOWER = 20  # times that a beginning may be halved in speed
-LEVELS = 64  # speeds looked at for gaps
+SLOWER = 20  # times that the first profile may be halved in speed
 
 
 class NoWay(Exception):
@@ -38,50 +32,25 @@ def best_profile(grid: PathGrid, limits: PathLimits, known: np.ndarray | None = 
     """x at the ends of the intervals (N + 1,); `known` (N, 5) is the best one, from another grid."""
     if not limits.has_viscous:
         return _passed(limits, None)
-    if known is not None:
+    for first in (known, scaled_profile(grid, limits)):
+        if first is not None:
+            try:
+                return _converged(limits, first)
+            except NoWay:
+                pass
+    first = limits.at_points(_passed(limits, None))
+    for _ in range(SLOWER):
         try:
-            return _converged(limits, known)
+            return _converged(limits, first)
         except NoWay:
-            pass
-    return _searched(grid, limits)
+            first = first / 4  # tangents at a profile far too fast forbid the slow ones
+    return _converged(limits, first)
 
 
-def _searched(grid: PathGrid, limits: PathLimits) -> np.ndarray:
-    """The best profile of those that the beginnings lead to."""
-    profiles: list[np.ndarray] = []
-    failure: NoWay | None = None
-    for begin in (_from_scaled, _from_relaxed):
-        if profiles and not has_gaps(limits, profiles[0]):
-            break
-        try:
-            x = begin(grid, limits)
-        except NoWay as problem:
-            failure = problem
-            continue
-        if _excess(limits, x) <= WITHIN:
-            profiles.append(x)
-    if not profiles:
-        raise failure or NoWay(path_pass(linear_rows(limits)))
-    return min(profiles, key=lambda x: duration(limits, x))
-
-
-def duration(limits: PathLimits, x: np.ndarray) -> float:
-    """The time a profile takes [s]."""
-    y = np.sqrt(x)
-    with np.errstate(divide="ignore"):
-        return float(np.sum(limits.ahead[:, 4] / (y[1:] + y[:-1])))
-
-
-def at_points(limits: PathLimits, x: np.ndarray) -> np.ndarray:
-    """x at the points of the intervals (N, 5), from those at their ends (N + 1,)."""
-    share = limits.ahead / limits.ahead[:, 4:]
-    return np.asarray(np.maximum(x[:-1, None] + share * np.diff(x)[:, None], 0.0))
-
-
-def scaled_profile(grid: PathGrid, limits: PathLimits) -> tuple[np.ndarray, float]:
+def scaled_profile(grid: PathGrid, limits: PathLimits) -> np.ndarray:
     """The given motion's own profile (N, 5), scaled linearly in time to meet the limits at the points.
 
-    And the rate, how many times faster than given; 0, with the profile as it is, where there is none.
+    As it is where no rate meets them.
     """
     x, u = grid.speed**2, grid.change
     rest = limits.c - (limits.low + limits.high) / 2
@@ -90,7 +59,7 @@ def scaled_profile(grid: PathGrid, limits: PathLimits) -> tuple[np.ndarray, floa
     A, B, C = (np.concatenate([y.ravel(), z.ravel()]) for y, z in zip(torque, speed, strict=True))
     bound = np.concatenate([((limits.high - limits.low) / 2).ravel(), np.sqrt(limits.inner).ravel()])
     rate = largest_rate(A, B, C, bound, np.inf).value
-    return (x * rate**2, rate) if 0 < rate < np.inf else (x, 0.0)
+    return np.asarray(x * rate**2 if 0 < rate < np.inf else x)
 
 
 def _passed(limits: PathLimits, x: np.ndarray | None) -> np.ndarray:
@@ -101,77 +70,13 @@ def _passed(limits: PathLimits, x: np.ndarray | None) -> np.ndarray:
     return found.x
 
 
-def _converged(limits: PathLimits, x: np.ndarray, passes: int = PASSES, slower: int = 0) -> np.ndarray:
-    """The profile at which repeated passes from a first one (N, 5) end.
-
-    Tangents at a profile far too fast forbid the slow ones: up to `slower` times it may be halved instead.
-    """
-    for _ in range(passes):
-        while True:
-            try:
-                found = _passed(limits, x)
-                break
-            except NoWay:
-                if slower <= 0:
-                    raise
-                x, slower = x / 4, slower - 1
-        following = at_points(limits, found)
+def _converged(limits: PathLimits, x: np.ndarray) -> np.ndarray:
+    """The profile at which repeated passes from a first one (N, 5) end."""
+    for _ in range(PASSES):
+        found = _passed(limits, x)
+        following = limits.at_points(found)
         moved = np.abs(np.sqrt(following) - np.sqrt(x)).max()
         x = following
         if moved <= SAME * np.sqrt(x.max()):
             break
     return found
-
-
-def _from_scaled(grid: PathGrid, limits: PathLimits) -> np.ndarray:
-    return _converged(limits, scaled_profile(grid, limits)[0])
-
-
-def _from_relaxed(grid: PathGrid, limits: PathLimits) -> np.ndarray:
-    """From a profile of wider limits, which are then tightened in steps that are halved where they fail."""
-    for wider in RELAXED:
-        relaxed = _times(limits, wider)
-        try:
-            x = _converged(relaxed, at_points(limits, _passed(relaxed, None)), slower=SLOWER)
-            break
-        except NoWay as problem:
-            failure = problem
-    else:
-        raise failure
-    exponent, step = 1.0, 0.25
-    while wider > 1 and exponent > 0:
-        goal = max(exponent - step, 0.0)
-        try:
-            passes = PASSES if goal == 0 else 3
-            x = _converged(_times(limits, wider**goal), at_points(limits, x), passes, slower=2)
-            exponent = goal
-        except NoWay:
-            step /= 2
-            if step < 0.01:
-                raise
-    return x
-
-
-def _times(limits: PathLimits, factor: float) -> PathLimits:
-    return replace(limits, low=factor * limits.low, high=factor * limits.high)
-
-
-def _excess(limits: PathLimits, x: np.ndarray) -> float:
-    return float(limits.excess(at_points(limits, x), np.diff(x) / limits.ahead[:, 4]).max())
-
-
-def has_gaps(limits: PathLimits, x: np.ndarray) -> bool:
-    """Whether at some place speeds are admissible that have inadmissible ones below them.
-
-    A sample of speeds, up to twice the profile's largest, is looked at in the middle of every interval.
-    """
-    y = 2 * np.sqrt(x.max()) * np.arange(LEVELS) / (LEVELS - 1)
-    a, b, v, c, low, high = (
-        z[:, 2, :, None] for z in (limits.a, limits.b, limits.v, limits.c, limits.low, limits.high)
-    )
-    rest = b * y**2 + v * y + c  # (N, m, LEVELS)
-    least = max(1e-9 * np.abs(a).max(initial=0.0), 1e-200)
-    per = 1 / np.where(np.abs(a) < least, np.copysign(least, a), a)
-    one, other = (low - rest) * per, (high - rest) * per
-    open_ = np.maximum(one, other).min(1) >= np.minimum(one, other).max(1)
-    return bool((open_[:, 1:] & ~open_[:, :-1]).any())

@@ -13,7 +13,7 @@ from armdyn.motion.checks import computable
 from armdyn.motion.errors import MotionError
 from armdyn.motion.least_time.path import PathGrid, path_grid
 from armdyn.motion.least_time.reasons import why_not
-from armdyn.motion.least_time.rows import PathLimits, PathTorques, path_limits, path_torques
+from armdyn.motion.least_time.rows import PathLimits, PathTorques, between_ends, path_limits, path_torques
 from armdyn.motion.least_time.solve import NoWay, best_profile
 from armdyn.motion.least_time.timed_path import TimedPath
 from armdyn.motion.timing.scaling import rate_within, scale_to_limits
@@ -27,10 +27,8 @@ GRID = 1000  # intervals; costs about 0.1 % of the least time, and twice as many
 LEAST = 10
 MOST = 1_000_000
 EXCESS = 2e-4  # of a limit: intervals that go beyond one by more between their points are cut in two
-CHANGE = 2e-3  # of a limit: intervals on which viscous friction changes by more are cut too
-PARTS = 8  # at most, in one of so many rounds
-ROUNDS = 12
-ENDLESS = 1e15  # x that no limit has bounded [1/s²]
+ROUNDS = 12  # of cutting, at most
+ENDLESS = 1e15  # a larger x is not bounded by any limit [1/s²]
 SOME = 5  # every fifth interval is used for a first comparison with linear scaling
 
 
@@ -63,7 +61,7 @@ class TimeOptimal:
 
 @dataclass(frozen=True)
 class _Task:
-    """A robot and what it must keep to."""
+    """A robot and its limits."""
 
     robot: Robot
     friction: FrictionParts
@@ -77,7 +75,7 @@ class _Task:
     def excess(self, timed: TimedPath) -> np.ndarray:
         """By how much of a limit each interval goes beyond one between its points (N,); ≤ 0: none."""
         ahead, (q, dq, ddq) = timed.grid.between()
-        x = np.maximum(timed.x[:-1, None] + 2 * ahead * timed.u[:, None], 0.0)[..., None]
+        x = between_ends(timed.x, ahead / timed.grid.ahead[:, 4:])[..., None]
         qd, qdd = np.sqrt(x) * dq, x * ddq + timed.u[:, None, None] * dq
         torque = self.robot.inverse_dynamics(q, qd, qdd, self.wrench)
         limits = ((torque, self.limits.torque), (qd, self.limits.velocity), (qdd, self.limits.acceleration))
@@ -121,7 +119,7 @@ def time_optimal(
     result = TimeOptimal(
         trajectory=Trajectory(timed.motion(f"{trajectory.motion.label}, in least time"), trajectory.step),
         t=np.column_stack([timed.times[:-1], timed.times[1:]]).ravel(),
-        torque=torques.at(timed.at_points, timed.u)[:, [0, 4]].reshape(-1, robot.n),
+        torque=torques.at_ends(timed.x, timed.u).reshape(-1, robot.n),
         s=timed.grid.nodes,
         speed=np.sqrt(timed.x),
         acceleration=timed.u,
@@ -149,9 +147,9 @@ def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
     """
     given, limits = grid.trajectory, task.limits
     if np.abs(given([0.0, given.duration])[1] * grid.weights).max() > 1e-9:
-        return None  # it begins or ends at a speed that the result must not have
+        return None  # it does not begin and end at rest, as the result must
     t = grid.t[::SOME, 2]
-    some = Samples(t, *given(t))  # these alone mostly say that it takes longer
+    some = Samples(t, *given(t))  # these alone usually show that it takes longer
     rate = rate_within(limits, speed_parts(task.robot, some.q, some.qd, some.qdd, task.wrench), some, np.inf)
     if rate.value <= 0 or given.duration >= least * rate.value:
         return None
@@ -188,7 +186,6 @@ def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
 
 def _solved(task: _Task, grid: PathGrid) -> tuple[TimedPath, PathTorques, float]:
     """The fastest profile, on a grid fine enough to keep the limits between its points; and its excess."""
-    count = len(grid.s)
     found: tuple[TimedPath, PathTorques, float] | None = None
     for _ in range(ROUNDS):
         torques, limits = task.on(grid)
@@ -198,14 +195,11 @@ def _solved(task: _Task, grid: PathGrid) -> tuple[TimedPath, PathTorques, float]
         except NoWay:
             if found is None:
                 raise
-            break  # what the coarser grid said stays
+            break  # the result of the coarser grid stays
         excess = task.excess(timed)
         found = timed, torques, float(excess.max())
-        change = limits.friction_change(timed.x)
-        enough = max(CHANGE, change.sum() / (2 * count))  # not more than twice as many again
-        parts = np.maximum(1 + (excess > EXCESS), np.ceil(change / enough).clip(1, PARTS)).astype(int)
-        if parts.max() == 1:
+        if found[2] <= EXCESS:
             break
-        grid = grid.cut(parts)
+        grid = grid.halved(excess > EXCESS)
     assert found is not None
     return found

@@ -11,6 +11,7 @@ from armdyn.motion.least_time.path import NEAR, POINTS, RESTING, WHOLE, PathGrid
 from armdyn.motion.least_time.pieces import speed_of
 from armdyn.motion.trajectories.motion import Motion, Side, States
 
+CLOSE = 1e-7  # of a part of an interval: where a step of Newton's method is smaller, the next one is nothing
 INSIDE = 1e-9  # of an interval: how far inside of it derivatives at its ends are taken
 
 
@@ -27,17 +28,10 @@ class TimedPath:
         y = np.sqrt(self.x)
         return np.append(0.0, np.cumsum(2 * self.grid.ahead[:, 4] / (y[1:] + y[:-1])))
 
-    @property
+    @cached_property
     def u(self) -> np.ndarray:
         """s̈ on the intervals (N,) [1/s²]."""
         return np.asarray(np.diff(self.x) / (2 * self.grid.ahead[:, 4]))
-
-    @property
-    def at_points(self) -> np.ndarray:
-        """x at the points of the intervals (N, 5)."""
-        found = self.x[:-1, None] + 2 * self.grid.ahead * self.u[:, None]
-        found[:, 4] = self.x[1:]
-        return np.asarray(np.maximum(found, 0.0))
 
     def motion(self, label: str) -> Motion:
         jumps = self.times[1:-1]
@@ -67,8 +61,12 @@ class TimedPath:
         start, end = grid.t[i, 0], grid.t[i, 4]
         rests = grid.speed[i][:, [0, 4]] < RESTING * grid.speed.max()
         first, last = (np.where(rest, NEAR, INSIDE) * (end - start) for rest in rests.T)
-        q = grid.trajectory(r)[0]
-        _, qd, qdd = grid.trajectory(r.clip(start + first, end - last))
+        inside = r.clip(start + first, end - last)
+        evaluate = grid.trajectory.motion.evaluate
+        q, qd, qdd = evaluate(inside, "after")
+        moved = np.flatnonzero(inside != r)
+        if moved.size:
+            q[moved] = evaluate(r[moved], "after")[0]
         dq, ddq, _ = by_length(qd, qdd, grid.weights, grid.length)
         return q, dq, ddq
 
@@ -94,11 +92,12 @@ def instants(grid: PathGrid, i: np.ndarray, ahead: np.ndarray) -> np.ndarray:
             break
         begin, now = start[active], r[active]
         t = begin[:, None] + (now - begin)[:, None] / 2 * (POINTS + 1)
-        speed = speed_of(grid.trajectory(t)[1], grid.weights) / grid.length
+        qd = grid.trajectory.motion.evaluate(t.ravel(), "after")[1].reshape(*t.shape, -1)
+        speed = speed_of(qd, grid.weights) / grid.length
         covered = (now - begin) / 2 * (speed @ WHOLE)
         with np.errstate(divide="ignore", invalid="ignore"):
             move = (covered - ahead[active]) / speed[:, 4]
         move = np.where(np.isfinite(move), move, 0.0)
         r[active] = (now - move).clip(begin, end[active])
-        active = active[np.abs(move) > 1e-13 * grid.trajectory.duration]
+        active = active[np.abs(move) > CLOSE * (end - start)[active]]
     return np.asarray(r)

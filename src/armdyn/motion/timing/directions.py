@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from armdyn.motion.trajectories.instants import change_between
 from armdyn.motion.trajectories.motion import Side
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 
 INSIDE = 1e-3  # of the interval between samples: how far beside an instant directions are taken
-HALVINGS = 50
 
 
 @dataclass(frozen=True)
@@ -24,41 +24,28 @@ class Beside:
 def beside_turns(trajectory: Trajectory, samples: Samples, surfaces: np.ndarray) -> Beside:
     """The motion on both sides of the instants at which a friction surface (E, n) starts, stops or turns.
 
-    Only sides whose signs differ from those at the instant itself; there is none before t = 0.
+    Also at the samples next to them. There is no side before t = 0 and none after the end.
     """
     t, at = samples.t, np.sign(samples.qd @ surfaces.T)
     cells = np.flatnonzero((at[1:] != at[:-1]).any(1) & (np.diff(t) > 0))
     width = INSIDE * (t[cells + 1] - t[cells])
     start, end = t[cells] + width, t[cells + 1] - width
     first, last = (np.sign(trajectory(x)[1] @ surfaces.T) for x in (start, end))
-    starts, ends = (first != at[cells]).any(1), (last != at[cells + 1]).any(1)
-    found = [
-        _beside(trajectory, t[cells][starts], first[starts], "after"),
-        _beside(trajectory, t[cells + 1][ends], last[ends], "before"),
-    ]
     cell, surface = np.nonzero(first != last)
-    before, after = first[cell, surface], last[cell, surface]
-    turns = _bisected(trajectory, start[cell], end[cell], surfaces[surface], before)
-    sides: tuple[tuple[np.ndarray, Side], ...] = ((before, "before"), (after, "after"))
-    for sign, side in sides:
-        signs = np.sign(trajectory(turns)[1] @ surfaces.T)
-        signs[np.arange(len(turns)), surface] = sign
-        found.append(_beside(trajectory, turns, signs, side))
-    parts = zip(*((*vars(x.samples).values(), x.signs) for x in found), strict=True)
-    *states, signs = (np.concatenate(x) for x in parts)
+
+    def unturned(t: np.ndarray) -> np.ndarray:
+        speed = np.sum(trajectory(t)[1] * surfaces[surface][:, None], -1)
+        return np.asarray(np.sign(speed) == first[cell, surface][:, None])
+
+    _, turns = change_between(unturned, start[cell], end[cell])
+    instants = np.concatenate([t[cells], t[cells + 1], turns])
+    widths = np.concatenate([width, width, width[cell]])
+    sides: tuple[tuple[Side, float], ...] = (("before", -1.0), ("after", 1.0))
+    found = []
+    for side, sign in sides:
+        beside = instants + sign * widths
+        inside = (beside > 0) & (beside < trajectory.duration)
+        signs = np.sign(trajectory(beside[inside])[1] @ surfaces.T)
+        found.append((instants[inside], *trajectory(instants[inside], side), signs))
+    *states, signs = (np.concatenate(x) for x in zip(*found, strict=True))
     return Beside(Samples(*states), signs)
-
-
-def _beside(trajectory: Trajectory, t: np.ndarray, signs: np.ndarray, side: Side) -> Beside:
-    return Beside(Samples(t, *trajectory(t, side)), signs)
-
-
-def _bisected(
-    trajectory: Trajectory, a: np.ndarray, b: np.ndarray, rows: np.ndarray, sign: np.ndarray
-) -> np.ndarray:
-    """The instants (N,) between a and b at which the speeds of surfaces (N, n) become zero."""
-    for _ in range(HALVINGS if a.size else 0):
-        middle = (a + b) / 2
-        same = np.sign(np.sum(trajectory(middle)[1] * rows, -1)) == sign
-        a, b = np.where(same, middle, a), np.where(same, b, middle)
-    return b

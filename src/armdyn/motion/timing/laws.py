@@ -112,7 +112,7 @@ class _OfFunction:
 
 
 def _check(timing: Timing) -> float:
-    """Refuse a law that does not begin, end or increase as it must; its largest rate."""
+    """The largest rate of a law; one that does not begin, end or increase as it must is refused."""
     t = np.linspace(0.0, timing.duration, CHECKED + 1)
     r, rate, change = timing.evaluate(t, "after")
     for name, values in (("r", r), ("its rate", rate), ("the rate's change", change)):
@@ -130,7 +130,7 @@ def _check(timing: Timing) -> float:
 
 
 def _check_derivatives(timing: Timing) -> None:
-    """Refuse a function whose rates are not derivatives: its torques would not belong to any real motion."""
+    """Refuse a function whose rates are not derivatives: the torques would not belong to any real motion."""
     t = np.linspace(0.0, timing.duration, CHECKED + 1)
     r, rate, change = timing.evaluate(t, "after")
     for name, integral, of, size in (

@@ -1,8 +1,8 @@
 """The largest rate at which parabolas stay within their limits: |A k² + B k + C| ≤ limit for all of them.
 
-The k that one of them allows may form two intervals. The largest common one is found from above: where some
-row is beyond its limit at k, the next smaller root of that row is the next k that can do. So nothing is
-passed over, and as a row is left through each of its roots at most once, it ends.
+The rates k that one row allows may form two intervals. The largest common rate is found from above: where a
+row is beyond its limit at k, the next smaller root of that row is the next candidate. No admissible rate is
+skipped, and the search ends because each root is used at most once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROUNDING = 1e-13  # of a limit and of a row's terms: what rounding may add to a 
 class Rate:
     """The largest rate, 0 where there is none and infinite where nothing bounds it.
 
-    `row` is the row that bounds it, or that nothing below `tried` satisfies; None where it is the one asked.
+    `row` is the row that bounds it, or the row that no rate below `tried` satisfies; None where it is `most`.
     """
 
     value: float

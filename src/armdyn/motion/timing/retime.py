@@ -9,7 +9,8 @@ import numpy as np
 
 from armdyn.motion.errors import MotionError
 from armdyn.motion.timing.laws import Law, Timing, timing_law
-from armdyn.motion.timing.speed_parts import SpeedParts, check_robot, snapped, speed_parts, tip_wrench
+from armdyn.motion.timing.speed_parts import SpeedParts, check_robot, speed_parts, tip_wrench
+from armdyn.motion.trajectories.instants import snapped
 from armdyn.motion.trajectories.motion import Motion, Side, States
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
@@ -90,7 +91,7 @@ def _with_jumps(
     for side in sides:
         few = _parts_at(parts.robot, parts.trajectory, Samples(r, *parts.trajectory(r, side)), parts.wrench)
         found.append(_torques(few, timing, jumps, side)[1])
-    other = ~np.isin(snapped(t, jumps, jumps, t), jumps)
+    other = ~np.isin(snapped(t, jumps), jumps)
     t = np.concatenate([t[other], jumps, jumps])
     order = np.argsort(t, kind="stable")
     return t[order], np.concatenate([torque[other], *found])[order]
@@ -132,7 +133,7 @@ class _Composed:
 def _composed(motion: Motion, timing: Timing) -> Motion:
     """q̄(r(t)) with (7.120), (7.121)."""
     knots, jumps = timing.inverse(motion.knots), timing.inverse(motion.jumps)
-    own = snapped(timing.jumps, jumps, jumps, timing.jumps)  # one instant, not two a rounding error apart
+    own = snapped(timing.jumps, jumps)  # one instant, not two a rounding error apart
     return Motion(
         motion.n,
         timing.duration,

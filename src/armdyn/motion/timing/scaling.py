@@ -144,7 +144,7 @@ def _impossible(robot: Robot, samples: Samples, parts: SpeedParts, limits: Joint
     allowed = largest_rate(A, B, C, most, np.inf)
     hint = "no speed of this motion is possible"
     if allowed.value > rate.tried:
-        hint = f"there it could only pass at speed, at most {allowed.value:.4g} times the given one"
+        hint = f"it could only pass there at speed, at most {allowed.value:.4g} times the given one"
     return (
         f"{joint_name(robot, joint)} at t = {samples.t[sample]:.6g} s of the given motion: gravity and dry "
         f"friction alone need {rest:.6g} {unit}, the limit is {limit:.6g} {unit}; "

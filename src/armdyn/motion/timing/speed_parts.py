@@ -13,8 +13,8 @@ import numpy as np
 
 from armdyn.motion.checks import numbers, per_joint
 from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectories.instants import snapped
 from armdyn.motion.trajectories.motion import Motion, Side, States
-from armdyn.motion.trajectories.piecewise import ROUNDING, SAME_INSTANT
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.friction import friction_parts
@@ -27,7 +27,7 @@ class SpeedParts:
 
     squared: np.ndarray  # B q̈ + C q̇, τ_s of (7.123): grows with the square of the rate
     linear: np.ndarray  # F_v q̇: grows with the rate
-    dry: np.ndarray  # Coulomb friction: knows only the direction
+    dry: np.ndarray  # Coulomb friction: depends only on the direction
     static: np.ndarray  # gravity, offsets, tip wrench
 
     def torque(self, rate: Any = 1.0) -> np.ndarray:
@@ -40,7 +40,7 @@ def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: np.ndarray | No
     friction = friction_parts(robot)
     zero = np.zeros_like(q)
     static = np.asarray(robot.inverse_dynamics(q, zero, zero, wrench))
-    # Friction as inverse dynamics has it: where a surface hardly moves, rounding decides its direction.
+    # Friction as in inverse dynamics: where a surface hardly moves, rounding decides its direction.
     rubbing = np.asarray(robot.friction(qd)) - friction.offset
     linear = qd @ friction.viscous
     squared = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - static - rubbing
@@ -83,22 +83,6 @@ def limits_for(robot: Robot, torque: Any, velocity: Any, acceleration: Any) -> J
                 f"{name}: the limit of {joint_name(robot, bad[0])} is {found:g}; positive is expected"
             )
     return limits
-
-
-def snapped(t: np.ndarray, instants: np.ndarray, values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """`at` (N,), the values belonging to times t, made exact where t is one of `instants`.
-
-    Times that have been scaled and scaled back miss the jump they stand for by a rounding error, and would
-    find its wrong side; or the end, and the arm would not rest there.
-    """
-    if not instants.size:
-        return at
-    after = np.searchsorted(instants, t).clip(1, max(1, instants.size - 1))
-    nearest = after - (
-        np.abs(t - instants[after - 1]) <= np.abs(t - instants[after.clip(0, instants.size - 1)])
-    )
-    tolerance = SAME_INSTANT * np.abs(t) + ROUNDING * np.abs(instants).max()
-    return np.where(np.abs(t - instants[nearest]) <= tolerance, values[nearest], at)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from armdyn.motion.tip.subproblems import DEGENERATE, Axis, Solutions, coordinate, place, turn
+from armdyn.motion.tip.subproblems import DEGENERATE, Axis, Solutions, coordinate, place, turn, turned_back
 from armdyn.motion.tip.task import TipTask, tip_task
 from armdyn.robot import Robot
 
@@ -80,7 +80,7 @@ def _arm_and_wrist(arm: Chain, split: int, motion: np.ndarray) -> Solutions | No
         return None
     found: Solutions = []
     for q in placed:
-        turned = turn(wrist, _turned_back(first, q, motion[:3, :3]))
+        turned = turn(wrist, turned_back(first, q, motion[:3, :3].T).T)
         if turned is None:
             return None
         found += [(*q, *further) for further in turned]
@@ -146,25 +146,12 @@ def _confirmed(task: TipTask, q: np.ndarray, target: np.ndarray) -> np.ndarray:
         wins = (ratio > 1e-9) & (np.linalg.norm(missing, axis=1) < np.linalg.norm(error, axis=1))
         q, error = np.where(wins[:, None], better, q), np.where(wins[:, None], missing, error)
     q = q[np.linalg.norm(error, axis=1) <= 1e-9 * task.length]
-    revolute = task.revolute
-    q = np.where(revolute, np.pi - (np.pi - q) % (2 * np.pi), q)
     kept: list[np.ndarray] = []
-    for row in sorted(q.tolist()):
-        others = [row - other for other in kept]
-        gaps = [
-            np.where(revolute, np.abs((x + np.pi) % (2 * np.pi) - np.pi), np.abs(x)).max() for x in others
-        ]
+    for row in sorted(task.difference(q).tolist()):
+        gaps = [np.abs(task.difference(np.array(row), other)).max() for other in kept]
         if min(gaps, default=1.0) > 1e-6:
             kept.append(np.array(row))
     return np.array(kept).reshape(-1, q.shape[1])
-
-
-def _turned_back(axes: Sequence[Axis], q: Sequence[float], R: np.ndarray) -> np.ndarray:
-    """The rotation that is left when joints have turned."""
-    columns = R.T
-    for axis, position in zip(axes, q, strict=True):
-        columns = axis.turn(-position, columns)
-    return columns.T
 
 
 def _moved(motion: np.ndarray, p: np.ndarray) -> np.ndarray:

@@ -1,12 +1,10 @@
-"""Joint motions that take the tip along a path: posture, and its derivatives, at every point of it.
+"""Joint motions that take the tip along a path: the posture q(s) as a table of polynomials, computed once.
 
-With s the path's parameter, x(s) the tip's task and J its Jacobian at the task's rank,
-
-    q' = J⁺ x',    q'' = J⁺ (x'' − J' q') + (1 − J⁺J) J'ᵀ (J⁺)ᵀ q'
-
-and in time q̇ = q' ṡ, q̈ = q'' ṡ² + q' s̈. For an arm without redundancy the last term is zero. For a redundant
-one the posture is the integral of the first equation, least joint speed for the tip's; the second is its
-derivative, so that q, q̇ and q̈ fit each other.
+With s the path's parameter, x(s) the tip's task and J its Jacobian at the task's rank, q' = J⁺ x'. An arm
+without redundancy has one posture near the last one for each place of its tip. For a redundant arm the
+posture is the integral of q': the motion with the least joint speed. On each piece of the table q' is
+interpolated at Chebyshev points and integrated, so that q, q' and q'' belong to one polynomial. Pieces are
+made as short as it takes for the last coefficients of q' to vanish. In time q̇ = q' ṡ, q̈ = q'' ṡ² + q' s̈.
 """
 
 from __future__ import annotations
@@ -14,25 +12,32 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import solve_ivp
+from numpy.polynomial import chebyshev
 
-from armdyn.motion.tip.closed_forms import closed_form_solutions
-from armdyn.motion.tip.inverse_kinematics import damped, missing_text, nearest, nearest_reachable, place_text
+from armdyn.motion.tip.inverse_kinematics import missing_text, nearest_reachable, place_text
 from armdyn.motion.tip.paths import TipPath
 from armdyn.motion.tip.task import SINGULAR, TipTask
-from armdyn.motion.trajectories.motion import States
-from armdyn.motion.trajectories.piecewise import Profile, hermite
+from armdyn.motion.trajectories.piecewise import Profile
 
-STEPS = 16  # of the first pass along the path; halved where the posture changes fast
-NEAR = 0.02  # rad: a posture this near to the one expected is its continuation
-MOST_CALLS = 50_000  # of the slope of a redundant arm's posture; a path takes some hundreds
+DEGREE = 12  # of q' on a piece
+PIECES = 4  # the first piece that is tried is the whole path over this
+ACCURACY = 1e-14  # of the fastest joint: the last coefficients of q', where rounding is not larger
+ITERATIONS = 12  # of Newton's method on a piece
+SHORTEST = 1e-9  # of the path: where a piece this short does not converge, the path cannot be followed
+MOST_PIECES = 100_000
 STILL = 1e-12  # rad or m: a joint that stays this close to its start along the whole path stands still
-PLACES = np.arange(4) / 4  # fractions of the intervals between nodes at which joints are checked for rest
-INTERPOLATION = 1e-11  # rad: between the nodes of a redundant arm's posture
+
+NODES = -np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)  # from −1 to 1, ends included
+TO_CHEBYSHEV = np.linalg.inv(chebyshev.chebvander(NODES, DEGREE))
+TO_POWERS = np.array(
+    [np.pad(chebyshev.cheb2poly(row[: k + 1]), (0, DEGREE - k)) for k, row in enumerate(np.eye(DEGREE + 1))]
+).T
+END_SLOPE = chebyshev.chebval(1.0, chebyshev.chebder(TO_CHEBYSHEV))  # the derivative at the last node
+INTEGRAL = chebyshev.chebval(NODES, chebyshev.chebint(TO_CHEBYSHEV, lbnd=-1)).T  # from −1 to each node
 
 
 class LostPath(Exception):
-    """The arm cannot follow: from where on, and why."""
+    """The arm cannot follow the path: from which s on, and why."""
 
     def __init__(self, s: float, why: str) -> None:
         super().__init__(why)
@@ -40,130 +45,123 @@ class LostPath(Exception):
 
 
 @dataclass(frozen=True)
-class Follower:
-    """The posture of an arm along a path."""
+class _Piece:
+    """The arm on a part of the path."""
 
-    task: TipTask
-    path: TipPath
-    nodes: Profile  # posture over s, good enough to start Newton's method from
-    start: np.ndarray  # (n,) the posture at s = 0
-    still: np.ndarray  # (n,) whether a joint stands still along the whole path
+    s: np.ndarray  # (DEGREE + 1,) the nodes
+    q: np.ndarray  # (DEGREE + 1, n) the postures there
+    slope: np.ndarray  # (DEGREE + 1, n) q' there
+    accuracy: np.ndarray  # (DEGREE + 1, n) rounding errors of q
+    noise: np.ndarray  # (n,) the largest rounding errors of q'
+    ratio: np.ndarray  # (DEGREE + 1,) how far from singular
 
-    def posture(self, s: np.ndarray) -> tuple[States, np.ndarray]:
-        """q, q', q'' at s (N,), each (N, n), and how far from singular (N,)."""
-        q, _, _ = self.nodes.evaluate(s, "after")
-        q = np.where(self.still, self.start, corrected(self.task, self.path.poses(s), q))
-        (_, first, second), ratio = slopes(self.task, self.path, s, q)
-        return (q, np.where(self.still, 0.0, first), np.where(self.still, 0.0, second)), ratio
+    @property
+    def half(self) -> float:
+        return float(self.s[-1] - self.s[0]) / 2
 
-    def states(self, s: np.ndarray, sd: np.ndarray, sdd: np.ndarray) -> States:
-        """q, q̇, q̈ where the path's parameter, its speed and acceleration are these (N,)."""
-        (q, first, second), _ = self.posture(s)
-        return q, first * sd[:, None], second * sd[:, None] ** 2 + first * sdd[:, None]
+    @property
+    def tail(self) -> float:
+        """The last coefficients of q' over the largest they may be: up to 1 the piece is short enough."""
+        last = np.abs(TO_CHEBYSHEV[-2:] @ self.slope).max(0)
+        return float((last / np.maximum(ACCURACY * np.abs(self.slope).max(), self.noise)).max())
 
-
-def corrected(task: TipTask, targets: np.ndarray, q: np.ndarray, steps: int = 5) -> np.ndarray:
-    """Newton's method from postures (N, n) near the targets (N, 4, 4)."""
-    for _ in range(steps):
-        error = task.error(q, targets)
-        inverse, _ = task.inverse(task.jacobian(q))
-        q = q + (inverse @ error[..., None])[..., 0]
-        if np.abs(error).max(initial=0.0) <= 1e-9 * task.length:
-            break  # the step just made squares it
-    return q
+    @property
+    def powers(self) -> np.ndarray:
+        """Coefficients (DEGREE + 2, n) of q in powers of s from the middle of the piece."""
+        slope = TO_POWERS @ (TO_CHEBYSHEV @ self.slope)
+        k = np.arange(1, DEGREE + 2)[:, None]
+        integral = self.half * slope / k
+        start = self.q[:1] - np.sum(integral * (-1.0) ** k, 0, keepdims=True)
+        return np.concatenate([start, integral / self.half**k])
 
 
-def slopes(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> tuple[States, np.ndarray]:
-    """q, q', q'' and how far from singular, at s (N,) and postures q (N, n).
-
-    A q' smaller than its rounding error is set to zero, so that rounding does not decide a joint's direction.
-    """
-    x1, x2 = (task.rows(x)[..., None] for x in path.slopes(s))
-    J = task.jacobian(q)
-    inverse, ratio = task.inverse(J)
-    first = inverse @ x1
-    J1 = task.jacobian_dot(q, first[..., 0])
-    second = inverse @ (x2 - J1 @ first)
-    if task.redundant:
-        own = J1.swapaxes(1, 2) @ (inverse.swapaxes(1, 2) @ first)
-        second = second + own - inverse @ (J @ own)
-    slope = first[..., 0]
-    slope = np.where(np.abs(slope) <= task.slope_accuracy(q, inverse, slope), 0.0, slope)
-    return (q, slope, second[..., 0]), ratio
+def follow(task: TipTask, path: TipPath, q0: np.ndarray) -> Profile:
+    """The posture over s of the arm that goes from q0 along a path, keeping to the branch it is on."""
+    pieces = _pieces(task, path, q0)
+    powers = np.array([piece.powers for piece in pieces])
+    noise = np.array([piece.noise + ACCURACY * np.abs(piece.slope).max() for piece in pieces])
+    # Lines and arcs are analytic: a joint that stands still on a part of one does so on all of it.
+    off = [np.abs(piece.q - q0) <= np.maximum(piece.accuracy, STILL) for piece in pieces]
+    still = np.all(off, axis=(0, 1))
+    powers[:, 1:, still], powers[:, 0, still] = 0.0, q0[still]
+    ends = np.array([piece.s[[0, -1]] for piece in pieces])
+    breaks = np.append(ends[:, 0], path.size)
+    return Profile(breaks, ends.mean(1), powers, np.arange(1, len(pieces)), noise)
 
 
-def follow(task: TipTask, path: TipPath, q0: np.ndarray) -> Follower:
-    """The arm from the posture q0 along a path, keeping to the branch it is on."""
-    find = _integrated if task.redundant else _continued
-    nodes = find(task, path, q0)
-    return Follower(task, path, nodes, q0, _still(task, path, q0, nodes))
-
-
-def _still(task: TipTask, path: TipPath, q0: np.ndarray, nodes: Profile) -> np.ndarray:
-    """The joints (n,) that stay at q0 along the whole path, to the accuracy of postures.
-
-    Lines and arcs are analytic: a joint that stands still on a part of one does so on all of it.
-    """
-    s = np.append((nodes.breaks[:-1, None] + np.diff(nodes.breaks)[:, None] * PLACES).ravel(), path.size)
-    q = corrected(task, path.poses(s), nodes.evaluate(s)[0])
-    accuracy = task.accuracy(q, task.inverse(task.jacobian(q))[0])
-    return np.asarray((np.abs(q - q0) <= np.maximum(accuracy, STILL)).all(0))
-
-
-# ---- arms without redundancy -------------------------------------------------------------------------------
-
-
-def _continued(task: TipTask, path: TipPath, q0: np.ndarray) -> Profile:
-    """Nodes one after the other: expected from the last one, found in closed form or by the damped method."""
-    s, q, h = 0.0, q0, path.size / STEPS
-    nodes = [(s, *_node(task, path, s, q))]
+def _pieces(task: TipTask, path: TipPath, q0: np.ndarray) -> list[_Piece]:
+    """Pieces one after the other, as long as the accuracy of q' allows."""
+    slope = _first_slope(task, path, q0)
+    s, q, bend, h = 0.0, q0, np.zeros_like(q0), path.size / PIECES
+    pieces: list[_Piece] = []
     while s < path.size:
-        last = h >= (path.size - s) * (1 - 1e-9)
-        ahead = path.size if last else s + h
-        _, q, first, second = nodes[-1]
-        step = ahead - s
-        expected = q + step * (first + step / 2 * second)
-        found = _solution(task, path.poses(np.array([ahead]))[0], expected)
-        gap = np.inf if found is None else np.abs((found - expected) * task.weights).max()
-        if found is not None and gap <= NEAR:
-            s = ahead
-            nodes.append((s, *_node(task, path, s, found)))
-            h = min(2 * h, path.size / STEPS) if gap < NEAR / 10 else h
-        elif h < 1e-9 * path.size:
-            raise LostPath(ahead, _why(task, path, ahead, q))
-        else:
-            h /= 2
-    return _profile(nodes)
+        left = path.size - s
+        step = left / np.ceil(left / h * (1 - 1e-9))
+        end = path.size if step == left else s + step
+        nodes = s + (NODES + 1) * ((end - s) / 2)
+        nodes[-1] = end
+        ahead = (nodes - s)[:, None]
+        piece = _solved(task, path, nodes, q + ahead * (slope + ahead / 2 * bend))
+        tail = np.inf if piece is None else piece.tail
+        if piece is not None and tail <= 1:
+            if (piece.ratio < SINGULAR).any():
+                k = int((piece.ratio < SINGULAR).argmax())
+                raise LostPath(float(nodes[k]), _why(task, path, float(nodes[k]), piece.q[k]))
+            pieces.append(piece)
+            s, q, slope = end, piece.q[-1], piece.slope[-1]
+            bend = (END_SLOPE @ piece.slope) / piece.half
+        elif step < SHORTEST * path.size:
+            raise LostPath(s, _why(task, path, s, q))
+        if len(pieces) > MOST_PIECES:
+            raise LostPath(s, "the posture changes too often to be followed")
+        h = step * float(np.clip(0.9 * tail ** (-1 / DEGREE), 0.25, 2.0))
+    return pieces
 
 
-def _node(task: TipTask, path: TipPath, s: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """q, q', q'' at one point; a path along which the tip cannot go, and a singular posture, are refused."""
-    (_, first, second), ratio = slopes(task, path, np.array([s]), q[None])
-    if ratio[0] < SINGULAR:
-        raise LostPath(s, _why(task, path, s, q))
-    wanted = task.rows(path.slopes(np.array([s]))[0])[0]
-    moved = task.jacobian(q) @ first[0]
-    if np.linalg.norm(moved - wanted) > 1e-6 * np.linalg.norm(wanted):
+def _first_slope(task: TipTask, path: TipPath, q0: np.ndarray) -> np.ndarray:
+    """q' (n,) at the start; a singular posture, and a path the tip cannot go along, are refused."""
+    wanted = task.rows(path.slopes(np.zeros(1))[0])[0]
+    J = task.jacobian(q0)
+    inverse, ratio = task.inverse(J)
+    if ratio < SINGULAR:
+        raise LostPath(0.0, _why(task, path, 0.0, q0))
+    slope = inverse @ wanted
+    if np.linalg.norm(J @ slope - wanted) > 1e-6 * np.linalg.norm(wanted):
         what = "turn and move" if task.orientation else "move"
-        raise LostPath(s, f"the joints cannot {what} the tip in the direction of the path")
-    return q, first[0], second[0]
+        raise LostPath(0.0, f"the joints cannot {what} the tip in the direction of the path")
+    return np.asarray(slope)
 
 
-def _solution(task: TipTask, target: np.ndarray, expected: np.ndarray) -> np.ndarray | None:
-    solutions = closed_form_solutions(task.robot, target, task.orientation)
-    if solutions is not None and len(solutions):
-        return nearest(task, solutions, expected)
-    q, missing = damped(task, target, expected, iterations=30)
-    return q if missing <= 1e-10 * task.length else None
+def _solved(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piece | None:
+    """The postures at nodes s (N,) from a guess (N, n), whose first row is exact; None: no convergence."""
+    targets, wanted = path.poses(s), task.rows(path.slopes(s)[0])[..., None]
+    start, half, before = q[0], (s[-1] - s[0]) / 2, np.inf
+    for _ in range(ITERATIONS):
+        inverse, ratio = task.inverse(task.jacobian(q))
+        slope = (inverse @ wanted)[..., 0]
+        following = start + half * (INTEGRAL @ slope) if task.redundant else q
+        missing = task.error(following, targets)
+        following = following + (inverse @ missing[..., None])[..., 0]
+        following[0] = start
+        accuracy = task.accuracy(q, inverse)
+        moved = np.abs((following - q) * task.weights).max()
+        if moved <= (accuracy * task.weights).max():
+            if np.abs(missing).max() > 1e-10 * task.length:
+                return None
+            noise = task.slope_accuracy(q, inverse, slope).max(0)
+            return _Piece(s, q, slope, accuracy, noise, ratio)
+        if not moved < 1 or (moved > before and moved > 1e-3):
+            return None
+        q, before = following, moved
+    return None
 
 
 def _why(task: TipTask, path: TipPath, s: float, q: np.ndarray) -> str:
-    """Why the posture q cannot be continued at s: what follows is out of reach, or the posture singular."""
+    """Why the posture q cannot be continued at s: the path leads out of reach, or the posture is singular."""
     ahead = min(s + 1e-3 * path.size, path.size)
     target = path.poses(np.array([ahead]))[0]
-    solutions = closed_form_solutions(task.robot, target, task.orientation)
-    best, missing = nearest_reachable(task, target, q, restarts=10)
-    if not (solutions is not None and len(solutions)) and missing > 1e-9 * task.length:
+    best, missing = nearest_reachable(task, target, q)
+    if missing > 1e-9 * task.length:
         return f"the tip cannot reach {place_text(target)}: {missing_text(task, best, target)}"
     _, ratio = task.inverse(task.jacobian(q))
     return singular_text(float(ratio))
@@ -175,47 +173,3 @@ def singular_text(ratio: float) -> str:
     if ratio < SINGULAR:
         return f"the posture is singular: {found}; at least {SINGULAR:g} is needed"
     return f"the posture cannot be continued: {found}, and the joints would have to move without bound"
-
-
-# ---- redundant arms ----------------------------------------------------------------------------------------
-
-
-def _integrated(task: TipTask, path: TipPath, q0: np.ndarray) -> Profile:
-    """Nodes of the integral of q' = J⁺ x', as many as make interpolation between them accurate."""
-    _node(task, path, 0.0, q0)
-    calls = 0
-
-    def slope(s: float, q: np.ndarray) -> np.ndarray:
-        nonlocal calls
-        calls += 1
-        x1, _ = path.slopes(np.array([s]))
-        inverse, ratio = task.inverse(task.jacobian(q))
-        # A trial step may stray; only one that cannot be told from a singular posture ends the path.
-        if ratio < 1e-3 * SINGULAR or calls > MOST_CALLS:
-            raise LostPath(s, _why(task, path, s, q))
-        return np.asarray(inverse @ task.rows(x1)[0])
-
-    run = solve_ivp(
-        slope, (0.0, path.size), q0, method="DOP853", rtol=1e-12, atol=1e-13, dense_output=True,
-        max_step=path.size / 16,
-    )  # fmt: skip
-    if not run.success:
-        raise LostPath(float(run.t[-1]), "the posture changes too fast to be followed")
-    for count in STEPS * 2 ** np.arange(10):
-        s = np.linspace(0.0, path.size, int(count) + 1)
-        q = corrected(task, path.poses(s), run.sol(s).T)
-        q[0] = q0
-        (_, first, second), ratio = slopes(task, path, s, q)
-        if (ratio < SINGULAR).any():
-            k = int((ratio < SINGULAR).argmax())
-            raise LostPath(float(s[k]), _why(task, path, float(s[k]), q[k]))
-        found = _profile(list(zip(s, q, first, second, strict=True)))
-        middle = (s[1:] + s[:-1]) / 2
-        if np.abs(found.evaluate(middle)[0] - run.sol(middle).T).max() < INTERPOLATION:
-            break
-    return found
-
-
-def _profile(nodes: list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]) -> Profile:
-    s, q, first, second = (np.array(x) for x in zip(*nodes, strict=True))
-    return hermite(s, (q[:-1], first[:-1], second[:-1]), (q[1:], first[1:], second[1:]))

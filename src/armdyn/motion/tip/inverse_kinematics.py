@@ -94,8 +94,7 @@ def as_pose(name: str, x: Any) -> np.ndarray:
 
 def nearest(task: TipTask, solutions: np.ndarray, q: np.ndarray) -> np.ndarray:
     """Of postures (k, n), their angles up to full turns, the one nearest to q (n,)."""
-    gap = solutions - q
-    gap = np.where(task.revolute, (gap + np.pi) % (2 * np.pi) - np.pi, gap)
+    gap = task.difference(solutions, q)
     return np.asarray(q + gap[np.linalg.norm(gap * task.weights, axis=1).argmin()])
 
 
@@ -152,7 +151,7 @@ def place_text(pose: np.ndarray) -> str:
 
 
 def missing_text(task: TipTask, q: np.ndarray, pose: np.ndarray) -> str:
-    """What is missing at the nearest posture found."""
+    """By how much the nearest posture found misses its target."""
     e = task.error(q[None], pose[None])[0]
     text = f"the nearest posture found misses it by {np.linalg.norm(e[:3]):.3g} m"
     if task.orientation:

@@ -12,9 +12,9 @@ from armdyn.expression import shown
 from armdyn.motion.checks import computable, number, one_of, positive_time, posture
 from armdyn.motion.errors import MotionError
 from armdyn.motion.tip import paths as tip_paths
-from armdyn.motion.tip.following import Follower, LostPath, follow, singular_text
+from armdyn.motion.tip.following import LostPath, follow, singular_text
 from armdyn.motion.tip.paths import TipPath
-from armdyn.motion.tip.task import SINGULAR, can_keep_orientation, tip_task
+from armdyn.motion.tip.task import SINGULAR, TipTask, can_keep_orientation, tip_task
 from armdyn.motion.trajectories import profiles
 from armdyn.motion.trajectories.motion import Motion, Side, States, sample_times
 from armdyn.motion.trajectories.piecewise import Profile, rest, together
@@ -85,24 +85,27 @@ def _motion(
     task = tip_task(robot, can_keep_orientation(robot) if orientation is None else orientation)
     samples = _Samples.of(label, timing, step)
     try:
-        follower = follow(task, path, q0)
+        table = follow(task, path, q0)
     except LostPath as lost:
         k = int(np.searchsorted(samples.s, lost.s * (1 - 1e-12)).clip(max=len(samples.s) - 1))
         raise MotionError(f"{samples.name(k)}: {lost.why}") from None
-    _check(samples, robot, follower, check)
-    evaluate = _Following(follower, timing).evaluate
+    _check(samples, task, path, table.evaluate(samples.s)[0], check)
+    evaluate = _Following(table, timing).evaluate
     return Motion(robot.n, timing.duration, evaluate, timing.jumps, label, timing.knots)
 
 
 @dataclass(frozen=True)
 class _Following:
-    """An arm that follows a path of the tip under a timing law."""
+    """An arm that follows a path of the tip: q̇ = q' ṡ, q̈ = q'' ṡ² + q' s̈."""
 
-    follower: Follower
-    timing: Profile
+    table: Profile  # the posture q over s
+    timing: Profile  # s over time
 
     def evaluate(self, t: np.ndarray, side: Side) -> States:
-        return self.follower.states(*self.timing.evaluate(t, side))
+        s, sd, sdd = self.timing.evaluate(t, side)
+        q, first, second = self.table.evaluate(s)
+        sd = sd[:, None]
+        return q, first * sd, second * sd**2 + first * sdd[:, None]
 
 
 @computable()
@@ -113,7 +116,7 @@ def _timing(size: float, profile: str, **data: Any) -> Profile:
     given = {name: x for name, x in data.items() if x is not None}
     for name in given:
         if name not in names:
-            raise MotionError(f"{name}: it has no meaning with a {profile} profile")
+            raise MotionError(f"{name}: it is not used with a {profile} profile")
     for name in names:
         if name not in given and law is not profiles.trapezoidal:
             raise MotionError(f"a {profile} profile needs {name}")
@@ -122,7 +125,7 @@ def _timing(size: float, profile: str, **data: Any) -> Profile:
 
 @dataclass(frozen=True)
 class _Samples:
-    """The samples of a motion that are checked: all, or of very many every second, third and so on."""
+    """The samples of a motion that are checked: all, or every k-th of very many."""
 
     label: str
     step: float
@@ -136,28 +139,28 @@ class _Samples:
         return cls(label, step, t, timing.evaluate(t)[0])
 
     def name(self, k: int) -> str:
-        """How messages call sample k of these: by its place among all."""
+        """The name of sample k in messages: its number among all samples, and its time."""
         number = int(np.ceil(self.t[k] / self.step * (1 - 1e-12)))
         return f"{self.label}: sample {number}, t = {self.t[k]:.6g} s"
 
 
-def _check(samples: _Samples, robot: Robot, follower: Follower, limits: bool) -> None:
+def _check(samples: _Samples, task: TipTask, path: TipPath, q: np.ndarray, limits: bool) -> None:
     """Refuse samples that are singular, out of reach or beyond the joints' limits."""
-    (q, _, _), ratio = follower.posture(samples.s)
+    ratio = task.ratio(q)
     if (ratio < SINGULAR).any():
         k = int((ratio < SINGULAR).argmax())
         raise MotionError(f"{samples.name(k)}: {singular_text(ratio[k])}")
-    missing = np.abs(follower.task.error(q, follower.path.poses(samples.s))).max(1)
-    if (missing > 1e-9 * follower.task.length).any():
-        k = int((missing > 1e-9 * follower.task.length).argmax())
+    missing = np.abs(task.error(q, path.poses(samples.s))).max(1)
+    if (missing > 1e-9 * task.length).any():
+        k = int((missing > 1e-9 * task.length).argmax())
         raise MotionError(f"{samples.name(k)}: the tip misses its path by {missing[k]:.2g} m")
     if not limits:
         return
-    bounds = joint_limits(robot)
+    bounds = joint_limits(task.robot)
     beyond = np.argwhere((q < bounds.lower - 1e-9) | (q > bounds.upper + 1e-9))
     if len(beyond):
         k, i = beyond[0]
         raise MotionError(
-            f"{samples.name(k)}: {joint_name(robot, i)} is at {q[k, i]:.6g}, beyond its limits "
+            f"{samples.name(k)}: {joint_name(task.robot, i)} is at {q[k, i]:.6g}, beyond its limits "
             f"{bounds.lower[i]:.6g} … {bounds.upper[i]:.6g}; check_limits=False lets it pass"
         )

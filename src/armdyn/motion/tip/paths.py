@@ -19,7 +19,7 @@ MOST_TURNS = 10_000
 
 @dataclass(frozen=True)
 class TipPath:
-    """Poses of the tip over a parameter s from 0 to `size`: metres of way or, (nearly) without one, radians.
+    """Poses of the tip over s from 0 to `size`: metres, or radians where the tip only turns.
 
     The tip goes `straight` per s and, with `bend` (rad per s about `centre` and `axis`), around; it turns by
     `spin` per s, base axes.
@@ -77,7 +77,7 @@ def line(start: np.ndarray, end: Any, displacement: Any, final: np.ndarray | Non
     angle = float(np.linalg.norm(turn))
     if angle <= 1e-12:
         turn, angle = np.zeros(3), 0.0
-    # A way too short to be meant is walked too, but it is the turn that takes the time.
+    # Next to a turn, a distance this short is covered too, but s counts radians.
     size = length if length > 1e-6 * angle else angle
     zero = np.zeros(3)
     return TipPath(start, size, way / (size or 1.0), turn / (size or 1.0), start[:3, 3], zero)
@@ -88,7 +88,7 @@ def arc(start: np.ndarray, centre: Any, axis: Any, angle: float, follow: bool) -
     middle, direction = point("centre", centre), point("axis", axis)
     length = float(np.linalg.norm(direction))
     if length == 0:
-        raise MotionError("axis: found a vector of no length; a direction is expected")
+        raise MotionError("axis: found a zero vector; a direction is expected")
     angle = number("angle", angle)
     if not abs(angle) <= MOST_TURNS * 2 * np.pi:
         raise MotionError(f"angle: found {angle:g} rad; at most {MOST_TURNS} turns are expected")
@@ -96,7 +96,7 @@ def arc(start: np.ndarray, centre: Any, axis: Any, angle: float, follow: bool) -
     out = start[:3, 3] - middle
     radius = float(np.linalg.norm(out - (out @ direction) * direction))
     if radius <= _rounding(start):
-        raise MotionError("circle: the tip is on the axis; a circle has a radius")
+        raise MotionError("circle: the tip is on the axis, so the radius would be zero")
     bend = direction * np.sign(angle) / radius
     length = radius * abs(angle)
     length = length if length > _rounding(start) else 0.0
@@ -104,7 +104,7 @@ def arc(start: np.ndarray, centre: Any, axis: Any, angle: float, follow: bool) -
 
 
 def _rounding(start: np.ndarray) -> float:
-    """A way of less than this [m] is rounding of the point where the tip already is."""
+    """A distance smaller than this [m] is rounding error."""
     return ROUNDING * max(1.0, float(np.abs(start[:3, 3]).max()))
 
 

@@ -271,11 +271,11 @@ def turn(axes: Sequence[Axis], R: np.ndarray) -> Solutions | None:
     if before is None:
         return None
     v = np.linalg.svd(last.z[None])[2][1]  # across the last axis
-    return [(*q, last.angle(v, _turned_back(axes, q, R @ v))) for q in before]
+    return [(*q, last.angle(v, turned_back(axes, q, R @ v))) for q in before]
 
 
-def _turned_back(axes: Sequence[Axis], q: Sequence[float], v: np.ndarray) -> np.ndarray:
-    """A direction before the joints turned it, the first one last."""
+def turned_back(axes: Sequence[Axis], q: Sequence[float], v: np.ndarray) -> np.ndarray:
+    """A direction, or several (..., 3), before the joints turned it, the first one last."""
     for axis, angle in zip(axes, q, strict=False):
         v = axis.turn(-angle, v)
     return v

@@ -38,12 +38,17 @@ class TipTask:
 
     @property
     def weights(self) -> np.ndarray:
-        """What makes joint positions comparable (n,): of a prismatic joint a length becomes one radian."""
+        """Weights (n,) of joint positions that make them comparable: `length` counts as one radian."""
         return np.where(self.revolute, 1.0, 1 / self.length)
+
+    def difference(self, a: np.ndarray, b: np.ndarray | float = 0.0) -> np.ndarray:
+        """a − b of joint positions (..., n), angles up to full turns: within (−π, π]."""
+        gap = a - b
+        return np.where(self.revolute, np.pi - (np.pi - gap) % (2 * np.pi), gap)
 
     @property
     def redundant(self) -> bool:
-        """Whether the tip's task leaves the arm a motion of its own."""
+        """Whether the arm can move without moving the tip."""
         return self.rank < int(self.active.sum())
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
@@ -63,7 +68,7 @@ class TipTask:
         return np.concatenate([J[..., :3, :], self.length * J[..., 3:, :]], axis=-2)
 
     def error(self, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """What is missing (N, 3 or 6) from the tip's pose at q (N, n) to targets (N, 4, 4) [m]."""
+        """The error (N, 3 or 6) from the tip's pose at q (N, n) to targets (N, 4, 4) [m]."""
         pose = self.robot.pose(q)
         missing = target[:, :3, 3] - pose[:, :3, 3]
         if not self.orientation:
@@ -80,6 +85,11 @@ class TipTask:
         kept = np.maximum(sigma[..., :r], 1e-12 * largest[..., None])  # singular: large, not infinite
         V = Vt[..., :r, :].swapaxes(-1, -2)
         return np.asarray((V / kept[..., None, :]) @ U[..., :r].swapaxes(-1, -2)), ratio
+
+    def ratio(self, q: np.ndarray) -> np.ndarray:
+        """How far from singular postures (..., n) are: the smallest singular value over the largest (...)."""
+        sigma = np.linalg.svd(self.jacobian(q), compute_uv=False)
+        return np.asarray(sigma[..., self.rank - 1] / np.maximum(sigma[..., 0], np.finfo(float).tiny))
 
     def accuracy(self, q: np.ndarray, inverse: np.ndarray, missing: float = 0.0) -> np.ndarray:
         """How far from its true position a joint may be (..., n), at postures q (..., n) with J⁺ `inverse`.

@@ -30,8 +30,8 @@ def each(label: str, law: Law, q0: Any, q1: Any, **data: Any) -> Motion:
         speed = profile.evaluate(profile.breaks[-1:])[1][0]
         if speed and profile.duration < duration:
             raise MotionError(
-                f"joint {i + 1}: it arrives at {profile.duration:g} s with a velocity of {speed:g}, and "
-                f"cannot rest until the others do at {duration:g} s"
+                f"joint {i + 1}: it arrives at {profile.duration:g} s with a velocity of {speed:g}, so it "
+                f"cannot wait at rest until the others arrive at {duration:g} s"
             )
     return together(found, label)
 
@@ -51,7 +51,7 @@ def synchronised(label: str, law: Law, q0: Any, q1: Any, limits: dict[str, Any],
         else min((row[name] / d for row, d in zip(rows, distance, strict=True) if d), default=1.0)
         for name in rows[0]
     }
-    for i, row in enumerate(rows):  # said of the joint whose number is impossible, not of the line
+    for i, row in enumerate(rows):  # so that the message names the joint
         _named(i, law, start[i], end[i], row | {name: x for name, x in data.items() if name in times})
     if not distance.any():
         profile = law(0.0, 0.0, **data)
@@ -79,7 +79,7 @@ def _per_joint(
 ) -> tuple[np.ndarray, np.ndarray, list[dict[str, float]]]:
     start = posture("q0", q0)
     end = posture("q1", q1, len(start))
-    for name, x in data.items():  # a trapezoid says itself that it takes two
+    for name, x in data.items():  # the trapezoidal law has its own message
         if x is None and name in NEEDED and law is not profiles.trapezoidal:
             raise MotionError(f"{name}: expected one number or one per joint, found None")
     columns = {name: per_joint(name, x, len(start)) for name, x in data.items() if x is not None}
@@ -87,7 +87,7 @@ def _per_joint(
 
 
 def _named(joint: int, law: Law, start: float, end: float, data: dict[str, float]) -> Profile:
-    """The law of one joint; what is wrong with its data is said with the joint's number."""
+    """The law of one joint; messages about its data name the joint."""
     try:
         return law(float(start), float(end), **data)
     except MotionError as problem:

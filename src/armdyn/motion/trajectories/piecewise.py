@@ -7,10 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from armdyn.motion.trajectories.instants import ROUNDING, SAME_INSTANT, snapped
 from armdyn.motion.trajectories.motion import Motion, Side, States
-
-SAME_INSTANT = 1e-12  # relative: breaks of two joints closer than this are one
-ROUNDING = 8 * np.finfo(float).eps  # of the magnitudes of its terms: a smaller velocity is set to zero
 
 
 @dataclass(frozen=True)
@@ -26,6 +24,7 @@ class Profile:
     origins: np.ndarray  # (m,) [s]
     coefficients: np.ndarray  # (m, degree + 1) or (m, degree + 1, n)
     smooth: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # indices into breaks
+    least: np.ndarray | None = None  # (m, n) a smaller velocity is rounding error; None: known from its terms
 
     @property
     def duration(self) -> float:
@@ -39,19 +38,33 @@ class Profile:
         """
         inside = np.clip(t, 0.0, self.duration)
         piece = np.searchsorted(self.breaks[1:-1], inside, side="right" if side == "after" else "left")
-        powers = self.coefficients[piece]
         time = inside - self.origins[piece]
-        if powers.ndim == 3:
+        if self.coefficients.ndim == 3:
             time = time[:, None]
-        q, qd, qdd = (np.zeros_like(powers[:, 0]) for _ in range(3))
-        for k in range(powers.shape[1] - 1, -1, -1):
-            qdd = qdd * time + 2 * qd
-            qd = qd * time + q
-            q = q * time + powers[:, k]
-        size, late = np.zeros_like(q), np.abs(time)
-        for k in range(powers.shape[1] - 1, 0, -1):
-            size = size * late + k * np.abs(powers[:, k])
-        return q, np.where(np.abs(qd) <= ROUNDING * size, 0.0, qd), qdd
+        powers = self._powers
+        q = powers[-1][piece]
+        qd, half = np.zeros_like(q), np.zeros_like(q)  # half of the acceleration
+        for power in powers[-2::-1]:
+            for x, y in ((half, qd), (qd, q), (q, power[piece])):
+                x *= time
+                x += y
+        half *= 2
+        least = self._rounding(piece, np.abs(time)) if self.least is None else self.least[piece]
+        return q, np.where(np.abs(qd) <= least, 0.0, qd), half
+
+    @cached_property
+    def _powers(self) -> np.ndarray:
+        """The coefficients by degree, (degree + 1, m) or (degree + 1, m, n)."""
+        return np.ascontiguousarray(self.coefficients.swapaxes(0, 1))
+
+    def _rounding(self, piece: np.ndarray, time: np.ndarray) -> np.ndarray:
+        """The rounding errors of velocities `time` from the origins of pieces (N,)."""
+        powers = np.abs(self._powers)
+        size = np.zeros_like(powers[-1][piece])
+        for k in range(len(powers) - 1, 0, -1):
+            size *= time
+            size += k * powers[k][piece]
+        return np.asarray(ROUNDING * size)
 
     @cached_property
     def knots(self) -> np.ndarray:
@@ -82,12 +95,7 @@ class Profile:
 
     def snapped(self, instants: np.ndarray) -> Profile:
         """The same profile with breaks that are nearly one of `instants` moved onto it."""
-
-        def moved(t: np.ndarray) -> np.ndarray:
-            nearest = instants[np.abs(t[:, None] - instants).argmin(1)]
-            return np.where(np.abs(nearest - t) <= SAME_INSTANT * t, nearest, t)
-
-        return Profile(moved(self.breaks), moved(self.origins), self.coefficients, self.smooth)
+        return replace(self, breaks=snapped(self.breaks, instants), origins=snapped(self.origins, instants))
 
     def between(self, start: np.ndarray, end: np.ndarray) -> Profile:
         """The profile of several joints that go from `start` to `end` as this one goes from 0 to 1."""
@@ -95,7 +103,7 @@ class Profile:
         powers = self.coefficients[:, :, None] * distance
         place = self.coefficients[:, 0, None]
         powers[:, 0] = np.where(place == 1.0, end, start + place * distance)
-        return Profile(self.breaks, self.origins, powers, self.smooth)
+        return replace(self, coefficients=powers)
 
 
 def rest(position: float, duration: float) -> Profile:
@@ -182,7 +190,7 @@ def together(profiles: list[Profile], label: str) -> Motion:
     """The motion of joints that start together, each with its own profile and resting after its end."""
     duration = max(profile.duration for profile in profiles)
     instants = np.unique(np.concatenate([profile.breaks for profile in profiles]))
-    # Of instants that differ by rounding the last stays, so that the motion's end is among them.
+    # Of instants that differ by rounding the last is kept, so that the end of the motion is among them.
     instants = instants[np.append(np.diff(instants) > SAME_INSTANT * instants[1:], True)]
     joined = [profile.snapped(instants).resting_until(duration) for profile in profiles]
     if all(_same_pieces(joined[0], profile) for profile in joined[1:]):

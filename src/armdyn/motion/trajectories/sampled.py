@@ -10,10 +10,11 @@ from scipy.interpolate import CubicSpline
 
 from armdyn.motion.checks import computable, numbers
 from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectories.instants import ROUNDING
 from armdyn.motion.trajectories.motion import Motion
-from armdyn.motion.trajectories.piecewise import ROUNDING, as_motion, hermite
+from armdyn.motion.trajectories.piecewise import as_motion, hermite
 
-Where = Callable[[int], str]  # how a message calls a sample
+Where = Callable[[int], str]  # the name of a sample in messages
 
 NOISE = 1e-12  # rad or m, relative for positions beyond 1: a smaller displacement counts as none
 
@@ -44,8 +45,8 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
     if twice.any() and (velocity is None or acceleration is None):
         i = int(twice.argmax())
         raise MotionError(
-            f"{where(i + 1)}: t = {times[i]:.9g} s appears twice; where the acceleration jumps, qd and "
-            "qdd are needed too"
+            f"{where(i + 1)}: the time stamp t = {times[i]:.9g} s is repeated; this marks a jump of the "
+            "acceleration, and needs qd and qdd too"
         )
     if velocity is None:
         position = np.where(_way(position) <= ROUNDING * np.abs(position).max(0), position[0], position)
@@ -109,7 +110,7 @@ def _check_instants(t: np.ndarray, where: Where) -> np.ndarray:
     often = twice[1:] & twice[:-1]
     if often.any():
         i = int(often.argmax()) + 2
-        raise MotionError(f"{where(i)}: t = {t[i]:.9g} s is repeated more than once")
+        raise MotionError(f"{where(i)}: t = {t[i]:.9g} s appears more than twice")
     if twice[0] or twice[-1]:
         i = 1 if twice[0] else len(t) - 1
         raise MotionError(f"{where(i)}: t = {t[i]:.9g} s, an end of the motion, appears twice")

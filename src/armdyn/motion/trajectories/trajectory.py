@@ -12,6 +12,7 @@ import numpy as np
 from armdyn.motion.checks import numbers, one_of, positive_time
 from armdyn.motion.tip import motions as tip_motions
 from armdyn.motion.trajectories import csv_files, joint_motions, profiles
+from armdyn.motion.trajectories.instants import is_near
 from armdyn.motion.trajectories.motion import STEP, Motion, Side, States, same, sample_times
 from armdyn.motion.trajectories.sampled import through_samples
 from armdyn.motion.trajectories.via_points import Kind, via_points
@@ -322,7 +323,7 @@ class Trajectory:
         inner = self.motion.knots if knots else self.jumps
         # Rows to be read back must not be too near each other, or rounding becomes acceleration.
         same = 1e-3 * (self.step if step is None else step) if knots else 1e-9 * self.duration
-        near = _near(regular, inner, same)
+        near = is_near(regular, inner, same)
         near[[0, -1]] = False
         t = np.concatenate([regular[~near], inner, self.jumps])
         t.sort()
@@ -349,15 +350,6 @@ class Trajectory:
 
     def __repr__(self) -> str:
         return f"<Trajectory {self.motion.label}, {self.n} joints, {self.duration:g} s>"
-
-
-def _near(t: np.ndarray, instants: np.ndarray, tolerance: float) -> np.ndarray:
-    """Whether each of t (N,) is one of the sorted instants, up to a tolerance."""
-    if not len(instants):
-        return np.zeros(len(t), bool)
-    after = np.searchsorted(instants, t).clip(1, max(len(instants) - 1, 1))
-    neighbours = np.stack([instants[after - 1], instants[after.clip(max=len(instants) - 1)]])
-    return np.asarray(np.abs(neighbours - t).min(0) <= tolerance)
 
 
 def _read_only(x: np.ndarray) -> np.ndarray:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -11,8 +9,9 @@ from scipy.interpolate import CubicSpline, make_interp_spline
 
 from armdyn.motion.checks import computable, numbers, one_of, per_joint, positive_time
 from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectories.instants import SAME_INSTANT, change_between
 from armdyn.motion.trajectories.motion import Motion, States
-from armdyn.motion.trajectories.piecewise import SAME_INSTANT, Profile, as_motion, hermite
+from armdyn.motion.trajectories.piecewise import Profile, as_motion, hermite
 
 Kind = Literal["cubic", "quintic", "blend"]
 
@@ -86,7 +85,7 @@ def _times(times: Any, count: int) -> np.ndarray:
 def _refuse(what: str, **given: Any) -> None:
     for name, x in given.items():
         if x is not None:
-            raise MotionError(f"{name}: it has no meaning with {what}")
+            raise MotionError(f"{name}: it is not used with {what}")
 
 
 def _spline(points: np.ndarray, t: np.ndarray, kind: str, qd0: np.ndarray, qd1: np.ndarray) -> Profile:
@@ -122,10 +121,11 @@ def _least_times(points: np.ndarray, kind: str, max_velocity: Any, max_accelerat
     for name, x in (("max_velocity", v), ("max_acceleration", a)):
         if not (x > 0).all():
             raise MotionError(
-                f"{name}: joint {int((~(x > 0)).argmax()) + 1}: found {x.min():g}; it is positive"
+                f"{name}: joint {int((~(x > 0)).argmax()) + 1}: found {x.min():g}; "
+                "a positive number is expected"
             )
     if not np.isfinite([*v, *a]).any():
-        raise MotionError("max_velocity, max_acceleration: none is finite; a motion takes some time")
+        raise MotionError("max_velocity, max_acceleration: one of them must be finite")
     distance = np.abs(np.diff(points, axis=0))
     weight = 1 / (v if np.isfinite(v).all() else a if np.isfinite(a).all() else np.ones(n))
     length = (distance * weight).max(1)
@@ -145,24 +145,32 @@ def _peaks(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
     The acceleration of a quintic is largest at an end or where the jerk, a quadratic, is zero. Between those
     places it is monotonic, and where its sign changes the velocity is largest.
     """
-    span = np.diff(profile.breaks)[:, None]
-    low = (profile.breaks[:-1] - profile.origins)[:, None]
-    c = profile.coefficients.swapaxes(0, 1)  # (6, m, n)
+    c = profile.coefficients.swapaxes(0, 1).reshape(6, -1, 1)  # a row for each piece and joint
+    low, high = (
+        np.repeat(x - profile.origins, profile.coefficients.shape[2])[:, None]
+        for x in (profile.breaks[:-1], profile.breaks[1:])
+    )
 
-    def velocity(x: np.ndarray) -> np.ndarray:
-        t = low + x * span
+    def velocity(t: np.ndarray) -> np.ndarray:
         return np.asarray(c[1] + t * (2 * c[2] + t * (3 * c[3] + t * (4 * c[4] + t * 5 * c[5]))))
 
-    def acceleration(x: np.ndarray) -> np.ndarray:
-        t = low + x * span
+    def acceleration(t: np.ndarray) -> np.ndarray:
         return np.asarray(2 * c[2] + t * (6 * c[3] + t * (12 * c[4] + t * 20 * c[5])))
 
-    roots = _quadratic_roots(60 * c[5], 24 * c[4], 6 * c[3])
-    inner = [np.clip(np.nan_to_num((x - low) / span), 0.0, 1.0) for x in roots]
-    places = np.sort(np.stack([np.zeros_like(inner[0]), *inner, np.ones_like(inner[0])]), axis=0)
-    stops = [_sign_change(acceleration, left, right) for left, right in pairwise(places)]
-    top_v = np.max([np.abs(velocity(x)) for x in (*places, *stops)], axis=(0, 1))
-    return top_v, np.max([np.abs(acceleration(x)) for x in places], axis=(0, 1))
+    roots = np.hstack(_quadratic_roots(60 * c[5], 24 * c[4], 6 * c[3]))
+    places = np.sort(np.hstack([low, np.clip(np.nan_to_num(roots), low, high), high]), axis=1)
+    sign = np.sign(acceleration(places))
+    stops = []
+    for k in range(3):
+
+        def same_sign(t: np.ndarray, k: int = k) -> np.ndarray:
+            return np.asarray(np.sign(acceleration(t)) == sign[:, k : k + 1])
+
+        stops.append(change_between(same_sign, places[:, k], places[:, k + 1])[0])
+    looked_at = np.column_stack([places, *stops])
+    shape = (profile.coefficients.shape[0], -1)
+    top = (np.abs(x).max(1).reshape(shape).max(0) for x in (velocity(looked_at), acceleration(places)))
+    return next(top), next(top)
 
 
 def _quadratic_roots(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -170,16 +178,6 @@ def _quadratic_roots(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.nd
     with np.errstate(all="ignore"):
         half = -(b + np.copysign(np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0)), b)) / 2
         return half / a, c / half
-
-
-def _sign_change(f: Callable[[np.ndarray], np.ndarray], left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """By bisection, where f changes its sign between left and right; an end where it does not."""
-    sign = np.sign(f(left))
-    for _ in range(30):  # an extremum of f's integral, so half of the digits are enough
-        middle = (left + right) / 2
-        same = np.sign(f(middle)) == sign
-        left, right = np.where(same, middle, left), np.where(same, right, middle)
-    return left
 
 
 def _blended(points: np.ndarray, t: np.ndarray, blend_time: float) -> Profile:
