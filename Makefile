@@ -32,8 +32,9 @@ format: $(VENV)/installed-dev  ## let ruff fix and format the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-figures: $(VENV)/installed  ## draw the figures of docs/ again
+figures: $(VENV)/installed  ## draw the figures of docs/ again, and write its table of functions
 	$(BIN)/python docs/draw.py
+	$(BIN)/python docs/functions.py
 
 bench: $(VENV)/installed-bench  ## run the benchmarks against other libraries
 	$(BIN)/python benchmarks/run.py

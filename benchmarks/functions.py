@@ -38,5 +38,8 @@ FIRST_USE = {  # seconds, 7 joints
 }
 FIRST_USE_30_JOINTS = {"inverse_dynamics": 3.0}
 FROM_CACHE = 0.03
+VARIANTS = 3.0  # seconds for all
+COMMAND = 0.4
+IMPORT = 0.1
 PER_JOINT_WITHIN = 1.5  # most over least time a joint, 5 to 50 joints
 TWO_THREADS = 0.9  # of the gain of pure arithmetic

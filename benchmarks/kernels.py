@@ -25,18 +25,22 @@ import robots
 from first_use import FirstUse, first_use
 from functions import (
     BATCH_AT_LEAST,
+    COMMAND,
     FIRST_USE,
     FIRST_USE_30_JOINTS,
     FROM_CACHE,
+    IMPORT,
     INPUTS,
     PER_JOINT_WITHIN,
     SINGLE_AT_MOST,
     TWO_THREADS,
+    VARIANTS,
 )
 from rich.console import Console
 from rich.table import Table
 from run import machine
 from timing import Call, race
+from variants import COUNT, KINDS, time_of_command, time_of_variants
 
 import armdyn
 from armdyn import Robot
@@ -293,6 +297,21 @@ def first_uses(size: Size) -> Iterator[Value]:
         yield from _first(first_use("chain30", function, size.starts), target, None)
 
 
+def variants_and_commands() -> Iterator[Value]:
+    """Many robots in one process, and what one waits for before anything happens."""
+    for arm in ("panda", "puma560"):
+        for kind in KINDS:
+            seconds, processor = time_of_variants(arm, kind)
+            what = f"{COUNT} variants of {arm}, {kind}"
+            yield Value(f"{what}, processor time", processor, "s", at_most=VARIANTS)
+            yield Value(what, seconds, "s")
+    for verb in ("robots", "--help"):
+        yield Value(f"armdyn {verb}", time_of_command("-m", "armdyn", verb), "s", at_most=COMMAND)
+    ours = time_of_command("-c", "import numpy, armdyn; armdyn.Robot")
+    numpys = time_of_command("-c", "import numpy")
+    yield Value("import armdyn, beyond NumPy's own import", ours - numpys, "s", at_most=IMPORT)
+
+
 def _first(found: FirstUse, target: float | None, from_cache: float | None) -> Iterator[Value]:
     what = f"{found.function}, {found.joints} joints, {found.operations} operations"
     yield Value(f"{what}: compiled", found.compiled, "s", at_most=target)
@@ -364,6 +383,7 @@ def measure(size: Size, say: Callable[[str], Any]) -> Report:
     report.threads += two_threads(size)
     say("first use")
     report.first += first_uses(size)
+    report.first += variants_and_commands()
     say("growth with the number of joints")
     report.growth += growth(size)
     return report

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from armdyn import ArmdynError, BaseMotion, Robot, bundled_robots, set_backend
+from armdyn import ArmdynError, BaseMotion, Robot, backend, bundled_robots
 from arms import assert_same, state
 
 # method: its inputs, and the shapes of its outputs in n joints and p parameters, as in the design's table
@@ -296,13 +296,9 @@ def test_wrong_shapes_in_every_method(method):
     for i, name in enumerate(METHODS[method][0]):
         for wrong in WRONG_SHAPES:
             expected = f"{name}: expected (..., 6), found {np.shape(wrong)}"
-            for backend in ("compiled", "evaluator"):
-                set_backend(backend)
-                try:
-                    with pytest.raises(ArmdynError, match=f"^{re.escape(expected)}$"):
-                        getattr(robot, method)(*right[:i], wrong, *right[i + 1 :])
-                finally:
-                    set_backend("compiled")
+            for used in ("compiled", "evaluator"):
+                with backend(used), pytest.raises(ArmdynError, match=f"^{re.escape(expected)}$"):
+                    getattr(robot, method)(*right[:i], wrong, *right[i + 1 :])
 
 
 @every_method

@@ -9,6 +9,5 @@ import armdyn
 
 @pytest.fixture(autouse=True)
 def evaluator() -> Iterator[None]:
-    armdyn.set_backend("evaluator")
-    yield
-    armdyn.set_backend("compiled")
+    with armdyn.backend("evaluator"):
+        yield

@@ -1,9 +1,14 @@
-"""The evaluator in the place of compiled code: the same results, nothing compiled."""
+"""Backends: how one is chosen, and the evaluator in the place of compiled code."""
+
+import asyncio
+import threading
 
 import numpy as np
 import pytest
 
-from armdyn import Robot, set_backend
+from armdyn import Robot, backend, set_backend
+from armdyn.kernels import backends
+from armdyn.kernels.backends import get_backend
 from armdyn.kernels.llvm import compiled as compiled_module
 from armdyn.robot.functions import FUNCTIONS
 from kernels.tools import arguments, as_tuple, error
@@ -15,9 +20,8 @@ def evaluator(monkeypatch):
         raise AssertionError("compiled")
 
     monkeypatch.setattr(compiled_module, "compile_ir", refuse)
-    set_backend("evaluator")
-    yield
-    set_backend("compiled")
+    with backend("evaluator"):
+        yield
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -35,9 +39,6 @@ def test_the_same_results(function, request):
         getattr(robot, function)(*inputs, out=out if len(out) > 1 else out[0])
         for x, y in zip(out, found, strict=True):
             np.testing.assert_array_equal(x, y)
-
-
-NOT_YET = "the evaluator's backend is laxer than NumPy about dtypes and out="
 
 
 def test_out_is_returned(evaluator):
@@ -82,3 +83,122 @@ def test_wrong_shapes_are_refused(evaluator):
 def test_other_names_are_refused(name):
     with pytest.raises(ValueError, match="allowed: 'compiled', 'evaluator'"):
         set_backend(name)
+    with pytest.raises(ValueError, match="allowed: 'compiled', 'evaluator'"), backend(name):
+        pass
+    assert get_backend() == "compiled"
+
+
+# ---- choosing ----------------------------------------------------------------------------------------------
+
+
+def test_blocks_are_nested_and_left():
+    assert get_backend() == "compiled"
+    with backend("evaluator"):
+        assert get_backend() == "evaluator"
+        with backend("compiled"):
+            assert get_backend() == "compiled"
+        assert get_backend() == "evaluator"
+        with pytest.raises(KeyError), backend("compiled"):
+            raise KeyError
+        assert get_backend() == "evaluator"
+    assert get_backend() == "compiled"
+
+
+def test_the_default_holds_outside_blocks_and_in_all_threads():
+    found = []
+    try:
+        with backend("compiled"):
+            set_backend("evaluator")
+            assert get_backend() == "compiled"
+            thread = threading.Thread(target=lambda: found.append(get_backend()))
+            thread.start()
+            thread.join()
+        assert get_backend() == "evaluator"
+    finally:
+        set_backend("compiled")
+    assert found == ["evaluator"]
+
+
+def test_tasks_do_not_disturb_each_other():
+    async def work(name, found):
+        with backend(name):
+            await asyncio.sleep(0.001)
+            found.append((name, get_backend()))
+            await asyncio.sleep(0.001)
+        found.append(("compiled", get_backend()))
+
+    async def both():
+        found = []
+        await asyncio.gather(work("evaluator", found), work("compiled", found))
+        return found
+
+    assert all(asked == used for asked, used in asyncio.run(both()))
+
+
+def test_arrays_may_decide(monkeypatch):
+    """Arrays of a library with a backend of its own go there, whatever the context says."""
+
+    class Elsewhere:
+        pass
+
+    class There:
+        def __init__(self, specification):
+            self.name = specification.name
+
+        def quick(self, *arrays):
+            return None
+
+        def __call__(self, arrays, out):
+            return (self.name, len(arrays), out)
+
+    Elsewhere.__module__ = "elsewhere.arrays"
+    robot, q = Robot.load("rp"), np.zeros(2)
+    expected = robot.gravity(q)
+    monkeypatch.setitem(backends.BACKENDS, "there", There)
+    monkeypatch.setitem(backends.LIBRARIES, "elsewhere", "there")
+    for name in ("compiled", "evaluator"):
+        with backend(name):
+            assert robot.gravity(Elsewhere()) == ("gravity", 1, None)
+            assert robot.coriolis(q, Elsewhere(), out=q) == ("coriolis", 2, q)
+            np.testing.assert_allclose(robot.gravity(q), expected)
+
+
+# ---- ahead of time -----------------------------------------------------------------------------------------
+
+
+def test_compiled_ahead_nothing_is_left_to_compile(monkeypatch, fresh_cache):
+    monkeypatch.setattr(compiled_module, "_loaded", {})
+    robot = Robot.load("rp")
+    assert robot.compile("gravity", ("inverse_dynamics", "parameters", "wrench")) is None
+
+    def refuse(ir):
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr(compiled_module, "compile_ir", refuse)
+    q = np.array([0.1, 0.2])
+    robot.gravity(q)
+    robot.inverse_dynamics(q, q, q, np.zeros(6), parameters=robot.parameters)
+    with pytest.raises(AssertionError, match="compiled"):
+        robot.inertia(q)
+
+
+def test_all_functions_ahead(fresh_cache, monkeypatch):
+    monkeypatch.setattr(compiled_module, "_loaded", {})
+    Robot.load("pendulum").compile()
+    assert len(list(fresh_cache.iterdir())) == len(FUNCTIONS)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (("nothing",), "function: found 'nothing'; allowed: inverse_dynamics, "),
+        ((["gravity"],), "function: found "),
+        (((),), "function: found ''"),
+        ((("gravity", "wrench"),), "gravity: no input 'wrench'; allowed: parameters"),
+        ((("inverse_dynamics", "wrench", "wrench"),), "different names"),
+        (("gravity", ("inverse_dynamics", "base.angular_velocity")), "a moving base takes all of"),
+    ],
+)
+def test_wrong_names_are_refused_before_anything_is_compiled(wrong, message, evaluator):
+    with pytest.raises(ValueError, match=message):
+        Robot.load("rp").compile(*wrong)

@@ -1,6 +1,7 @@
 """Object code on disk: read again, shared, damaged, foreign, not to be written."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -264,3 +265,18 @@ def test_a_file_is_a_checksum_and_code(fresh_cache):
     assert cache.read("cd") is None
     (fresh_cache / "ab.o").rename(fresh_cache / "cd.o")
     assert cache.read("cd") is None  # the key is part of the checksum
+
+
+@pytest.mark.parametrize(
+    "place", ["kernels/llvm/body.py", "robot/functions.py", "program/tape.py", "kernels/llvm/new.py"]
+)
+def test_an_edit_in_any_folder_changes_the_key(tmp_path, monkeypatch, place):
+    package = tmp_path / "armdyn"
+    shutil.copytree(Path(cache.__file__).parent.parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(cache, "__file__", str(package / "kernels" / "cache.py"))
+    digest = cache.code_digest.__wrapped__
+    before = digest()
+    assert digest() == before
+    with (package / place).open("a") as file:
+        file.write("# an edit\n")
+    assert digest() != before

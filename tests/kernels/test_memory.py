@@ -107,6 +107,28 @@ else:
     print("a result", found.shape)
 """
 
+MAPS = """
+import mmap
+
+robot, other, q = Robot.load("planar"), Robot.load("scara"), np.zeros(2)
+robot.gravity(q)
+taken = []
+try:
+    for _ in range(10**6):
+        taken.append(mmap.mmap(-1, mmap.PAGESIZE))
+except OSError:
+    pass
+del taken[-10:]
+for _ in range(4):
+    try:
+        other.gravity(np.zeros(4))
+    except MemoryError:
+        print("MemoryError")
+    robot.gravity(q)
+taken.clear()
+print(other.gravity(np.zeros(4)).shape)
+"""
+
 
 def ends(script, folder, *given):
     """What a script prints; it must end by itself."""
@@ -137,6 +159,10 @@ def test_an_integration(tmp_path):
 def test_compiling_a_long_chain(tmp_path, megabytes):
     expected = "a result (64, 32)" if megabytes == 200 else "MemoryError"
     assert ends(COMPILING, tmp_path, megabytes) == expected
+
+
+def test_too_many_memory_maps(tmp_path):
+    assert ends(MAPS, tmp_path).split() == ["MemoryError"] * 4 + ["(4,)"]
 
 
 @pytest.mark.slow

@@ -40,9 +40,8 @@ SOLUTIONS: dict[str, tuple[set[int] | None, set[int] | None]] = {
 @pytest.fixture
 def evaluator() -> Iterator[None]:
     """For arms that are used once."""
-    armdyn.set_backend("evaluator")
-    yield
-    armdyn.set_backend("compiled")
+    with armdyn.backend("evaluator"):
+        yield
 
 
 def postures(robot: Robot, count: int, seed: int = 5) -> np.ndarray:

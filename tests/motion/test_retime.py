@@ -71,15 +71,12 @@ def test_law_and_motion_that_jump_at_the_same_instant() -> None:
 
 @law(robots((1, 4)), st.integers(0, 2**32 - 1), examples=15)
 def test_random_arms(robot: Robot, seed: int) -> None:
-    armdyn.set_backend("evaluator")
-    try:
+    with armdyn.backend("evaluator"):
         rng = np.random.default_rng(seed)
         given = Trajectory.triangular(*rng.uniform(-2, 2, (2, robot.n)), END, step=0.02)
         wrench = rng.normal(size=6)
         for rule, duration in laws().values():
             assert_torques(robot, retime(robot, given, rule, duration, wrench=wrench), wrench)
-    finally:
-        armdyn.set_backend("compiled")
 
 
 def test_path_stays_and_velocities_are_derivatives() -> None:

@@ -99,8 +99,7 @@ def test_limits_of_velocity_and_acceleration(kind: str) -> None:
 @law(robots((1, 4), rotors=("exact", "reflected")), st.integers(0, 2**32 - 1), examples=12)
 def test_least_factor_and_search(robot: Robot, seed: int) -> None:
     """With viscous and Coulomb friction, offsets and coupled motors: nothing below c does, c does."""
-    armdyn.set_backend("evaluator")
-    try:
+    with armdyn.backend("evaluator"):
         rng = np.random.default_rng(seed)
         start, end = rng.uniform(-1.5, 1.5, (2, robot.n))
         trajectory = Trajectory.trapezoidal(start, end, max_velocity=3.0, acceleration_time=0.1, step=0.02)
@@ -119,8 +118,6 @@ def test_least_factor_and_search(robot: Robot, seed: int) -> None:
         assert excess(slow.factor) == pytest.approx(1, abs=NEAR)
         for c in np.linspace(1, slow.factor, 40)[:-1]:
             assert excess(c) > 1 - NEAR
-    finally:
-        armdyn.set_backend("compiled")
 
 
 def test_admissible_factors_in_two_pieces() -> None:

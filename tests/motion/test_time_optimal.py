@@ -284,22 +284,23 @@ def test_torques_and_inverse_dynamics() -> None:
 def test_feasible_and_not_slower_than_linear_scaling(robot: Robot, seed: int) -> None:
     """With viscous friction up to where it alone decides."""
     rng = np.random.default_rng(seed)
-    armdyn.set_backend("evaluator")
     compiled, path_pass.get_backend = path_pass.get_backend, lambda: "compiled"
     try:
-        pi, factor = robot.parameters.copy(), rng.choice([1.0, 10.0, 100.0])
-        pi[[name.startswith("Fv") for name in robot.parameter_names]] *= factor
-        robot = robot.with_parameters(pi)
-        start, end = rng.uniform(-1.5, 1.5, (2, robot.n))
-        given = Trajectory.trapezoidal(start, end, max_velocity=2.0, acceleration_time=0.3, step=0.01)
-        slow = scale_to_limits(robot, given, torque=np.inf, velocity=1e-9)
-        limit = np.abs(slow.torque).max(0) * rng.uniform(1.05, 2, robot.n) + rng.uniform(0.2, 5, robot.n)
-        fast = time_optimal(robot, given, torque=limit, grid=200)
-        assert shares(robot, fast)[0] <= 1.001
-        assert fast.duration <= scale_to_limits(robot, given, torque=limit, faster=True).trajectory.duration
+        with armdyn.backend("evaluator"):
+            pi, factor = robot.parameters.copy(), rng.choice([1.0, 10.0, 100.0])
+            pi[[name.startswith("Fv") for name in robot.parameter_names]] *= factor
+            robot = robot.with_parameters(pi)
+            start, end = rng.uniform(-1.5, 1.5, (2, robot.n))
+            given = Trajectory.trapezoidal(start, end, max_velocity=2.0, acceleration_time=0.3, step=0.01)
+            slow = scale_to_limits(robot, given, torque=np.inf, velocity=1e-9)
+            limit = np.abs(slow.torque).max(0) * rng.uniform(1.05, 2, robot.n) + rng.uniform(0.2, 5, robot.n)
+            fast = time_optimal(robot, given, torque=limit, grid=200)
+            assert shares(robot, fast)[0] <= 1.001
+            assert (
+                fast.duration <= scale_to_limits(robot, given, torque=limit, faster=True).trajectory.duration
+            )
     finally:
         path_pass.get_backend = compiled
-        armdyn.set_backend("compiled")
 
 
 def test_where_linear_scaling_is_the_best_it_is_the_result() -> None:
@@ -334,11 +335,8 @@ def test_duration_and_grid(grid: int) -> None:
 def test_evaluated_and_compiled() -> None:
     robot, given = Robot.load("puma560"), Trajectory.quintic(np.zeros(6), np.linspace(0.3, 0.9, 6), 1.0)
     compiled = time_optimal(robot, given, grid=np.int64(40))
-    armdyn.set_backend("evaluator")
-    try:
+    with armdyn.backend("evaluator"):
         evaluated = time_optimal(robot, given, grid=40)
-    finally:
-        armdyn.set_backend("compiled")
     np.testing.assert_allclose(evaluated.speed, compiled.speed, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(evaluated.torque, compiled.torque, rtol=1e-6, atol=1e-6)
 

@@ -68,9 +68,8 @@ def test_motors_sit_on_their_carriers():
 @pytest.fixture
 def evaluated():
     """Random arms are used once: they are evaluated, not compiled."""
-    armdyn.set_backend("evaluator")
-    yield
-    armdyn.set_backend("compiled")
+    with armdyn.backend("evaluator"):
+        yield
 
 
 @pytest.mark.usefixtures("evaluated")

@@ -217,11 +217,8 @@ def test_compiled_and_evaluated_controllers(kind):
     }[kind]
     q = np.tile(READY, (9, 1)) + np.linspace(0, 0.1, 9)[:, None]
     compiled = simulate(PANDA, q, still(PANDA), 0.02, controller, method="rk4")
-    armdyn.set_backend("evaluator")
-    try:
+    with armdyn.backend("evaluator"):
         evaluated = simulate(PANDA, q, still(PANDA), 0.02, controller, method="rk4")
-    finally:
-        armdyn.set_backend("compiled")
     np.testing.assert_allclose(compiled.q, evaluated.q, atol=1e-13)
     np.testing.assert_allclose(compiled.tau, evaluated.tau, atol=1e-8)
 

@@ -15,9 +15,8 @@ Q0 = np.array([0.1, 0.3, -0.2, 0.4, 0.5, 0.1])
 
 @pytest.fixture
 def evaluator():
-    armdyn.set_backend("evaluator")
-    yield
-    armdyn.set_backend("compiled")
+    with armdyn.backend("evaluator"):
+        yield
 
 
 def drift(run):
@@ -105,8 +104,8 @@ def test_arms_of_a_batch_and_single_arms():
 def test_compiled_and_evaluated_steps(evaluator):
     q = np.random.default_rng(5).uniform(-1, 1, (9, 6))
     evaluated = simulate(PUMA, q, 0 * q, 0.05, method="rk4", limits="ignore")
-    armdyn.set_backend("compiled")
-    compiled = simulate(PUMA, q, 0 * q, 0.05, method="rk4", limits="ignore")
+    with armdyn.backend("compiled"):
+        compiled = simulate(PUMA, q, 0 * q, 0.05, method="rk4", limits="ignore")
     np.testing.assert_allclose(compiled.q, evaluated.q, atol=1e-14)
     np.testing.assert_allclose(compiled.qd, evaluated.qd, atol=1e-12)
 
@@ -114,13 +113,10 @@ def test_compiled_and_evaluated_steps(evaluator):
 @law(robots((1, 4), rotors=ROTORS, friction=False), generators(), examples=4, thorough=15)
 def test_energy_of_random_arms(robot, rng):
     """T + U is kept by both methods, whatever carries the motors."""
-    armdyn.set_backend("evaluator")
-    try:
+    with armdyn.backend("evaluator"):
         q0, qd0, _ = state(robot, rng)
         run = simulate(robot, q0, qd0, 0.3, output=0.05)
         fixed = simulate(robot, q0, qd0, 0.1, method="rk4", step=1e-3, output=0.05)
-    finally:
-        armdyn.set_backend("compiled")
     size = max(1.0, run.kinetic.max())
     assert np.abs(run.energy - run.energy[0]).max() < 1e-8 * size
     np.testing.assert_allclose(fixed.q, run.q[:3], atol=1e-6 * max(1.0, np.abs(run.qd).max()))
@@ -129,12 +125,9 @@ def test_energy_of_random_arms(robot, rng):
 @law(robots((1, 4), rotors=ROTORS), generators(), examples=4, thorough=15)
 def test_power_balance_of_random_arms_with_friction(robot, rng):
     """E(t) − E(0) = work of torques and wrench − friction's (7.50), dry friction of motors included."""
-    armdyn.set_backend("evaluator")
-    try:
+    with armdyn.backend("evaluator"):
         q0, qd0, tau = state(robot, rng)
         run = simulate(robot, q0, qd0, 0.5, tau, wrench=rng.uniform(-3, 3, 6), output=0.1)
-    finally:
-        armdyn.set_backend("compiled")
     assert run.completed
     assert np.abs(run.balance).max() < 1e-8 * max(1.0, run.kinetic.max(), np.abs(run.dissipated).max())
 

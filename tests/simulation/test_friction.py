@@ -205,11 +205,8 @@ def test_compiled_and_evaluated_friction():
     q = rng.uniform(-1, 1, (9, 6))
     qd = rng.uniform(-2, 2, (9, 6)) * (rng.random((9, 6)) > 0.3)
     compiled = simulate(PUMA, q, qd, 0.1, method="rk4", limits="ignore")
-    armdyn.set_backend("evaluator")
-    try:
+    with armdyn.backend("evaluator"):
         evaluated = simulate(PUMA, q, qd, 0.1, method="rk4", limits="ignore")
-    finally:
-        armdyn.set_backend("compiled")
     np.testing.assert_allclose(compiled.q, evaluated.q, atol=1e-13)
     np.testing.assert_allclose(compiled.qd, evaluated.qd, atol=1e-12)
     np.testing.assert_allclose(compiled.dissipated, evaluated.dissipated, atol=1e-12)

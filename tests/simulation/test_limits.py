@@ -140,11 +140,8 @@ def test_compiled_and_evaluated_limits(stops):
     q[:, 2] = -np.abs(q[:, 2])
     runs = []
     for backend in ("compiled", "evaluator"):
-        armdyn.set_backend(backend)
-        try:
+        with armdyn.backend(backend):
             runs.append(quiet(robot, q, qd, 0.2, method="rk4", output=0.05, limits=stops))
-        finally:
-            armdyn.set_backend("compiled")
     one, other = runs
     assert len(one.limits_passed) > 3
     assert [p._replace(time=0) for p in one.limits_passed] == [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume
 
-from armdyn import Robot, set_backend
+from armdyn import Robot, backend
 from armdyn.analysis import dynamic_manipulability, force_ellipsoid, manipulability, velocity_ellipsoid
 from arms import assert_same, generators, law, robots, state
 
@@ -20,9 +20,8 @@ KINDS = ("minimum_norm", "reachable")
 
 @pytest.fixture(autouse=True)
 def _evaluator():
-    set_backend("evaluator")
-    yield
-    set_backend("compiled")
+    with backend("evaluator"):
+        yield
 
 
 @pytest.mark.parametrize("name", POSTURES)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume
 
-from armdyn import Robot, set_backend
+from armdyn import Robot, backend
 from armdyn.analysis import operational
 from arms import assert_same, generators, law, robots
 from regular import regular_model
@@ -15,9 +15,8 @@ REDUNDANT = ("panda", "planar3", "scara")
 
 @pytest.fixture(autouse=True)
 def _evaluator():
-    set_backend("evaluator")
-    yield
-    set_backend("compiled")
+    with backend("evaluator"):
+        yield
 
 
 def redundant(name):

@@ -8,7 +8,7 @@ from typing import assert_type
 import numpy as np
 from numpy.typing import NDArray
 
-from armdyn import BaseMotion, Robot
+from armdyn import BaseMotion, Robot, backend
 from armdyn.kernels.arrays import Floats
 
 robot = Robot.load("planar")
@@ -26,6 +26,10 @@ robot.inverse_dynamics(q64, q64, q64, [0.0] * 6, base=BaseMotion([0, 0, 1]), par
 round(float(robot.kinetic_energy([0, 1], [1, 0])), 3)
 robot.gravity(q64)[0].round(3)
 
+robot.compile("gravity", ("inverse_dynamics", "wrench"))
+with backend("evaluator"):
+    robot.gravity(q64)
+
 # Refused.
 complex_numbers: NDArray[np.complex128] = np.zeros(2, np.complex128)
 truth_values: NDArray[np.bool] = np.zeros(2, np.bool)
@@ -40,3 +44,5 @@ robot.gravity(truth_values)  # type: ignore[arg-type]
 robot.gravity(q64, out=[0.0, 0.0])  # type: ignore[arg-type]
 robot.inverse_dynamics(q64, q64, q64, base=[0, 0, 1])  # type: ignore[arg-type]
 robot.inverse_dynamics(q64, q64)  # type: ignore[call-arg]
+robot.compile(["gravity"])  # type: ignore[arg-type]
+backend("llvm")  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from armdyn.cli.running import Verb, run
 
 # Verb: its module and function, and the line that the list of verbs has for it.
 VERBS = {
-    "robots": ("describe.robots", "List the bundled robots."),
+    "robots": ("robots.robots", "List the bundled robots."),
     "show": ("describe.show", "Show links, motors, limits, symbols, and what looks wrong."),
     "derive": ("derive.derive", "Derive the exact equations of motion."),
     "trajectory": ("motion.trajectory", "Make a motion: of the joints, or of the tip along a line."),

@@ -1,4 +1,4 @@
-"""What the verbs share: arguments, reading of numbers, tables, files."""
+"""What the verbs share: arguments, reading of numbers, files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from armdyn.description import bundled_robots
 from armdyn.expression import ArmdynError, parse
@@ -40,36 +37,9 @@ def load_robot(robot: str, rotors: Rotors | None) -> Robot:
     return loaded if rotors is None else loaded.with_rotors(rotors.value)
 
 
-class _Terminal(Console):
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError  # rich would end the program here
-
-
-def _console(width: int | None = None) -> Console:
-    return _Terminal(width=width, markup=False, emoji=False, highlight=False)
-
-
-def terminal() -> Console:
-    console = _console()
-    return console if console.is_terminal else _console(max(console.width, 140))
-
-
 def say(text: str) -> None:
     """Print one line, without control characters from names and paths that could act on the terminal."""
     print(one_line(text))
-
-
-def table_of(*headings: str) -> Table:
-    """A table whose cells are folded in a narrow terminal, never cut."""
-    table = Table()
-    for heading in headings:
-        table.add_column(heading, overflow="fold")
-    return table
-
-
-def add_row(table: Table, *cells: str | Text) -> None:
-    """A row whose texts are shown as they are: a name may hold what rich takes for markup."""
-    table.add_row(*(Text(one_line(cell)) if isinstance(cell, str) else cell for cell in cells))
 
 
 def check_output(output: Path, *inputs: str | Path | None) -> None:

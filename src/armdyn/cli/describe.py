@@ -1,11 +1,11 @@
-"""Verbs that look at robots: robots, show."""
+"""The verb show: what a robot is made of."""
 
 from __future__ import annotations
 
 from rich.table import Table
 
-from armdyn.cli.common import RobotArgument, RotorsOption, add_row, load_robot, table_of, terminal
-from armdyn.description import bundled_robots, bundled_table
+from armdyn.cli.common import RobotArgument, RotorsOption, load_robot
+from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.expression import Expression
 from armdyn.output import one_line
 from armdyn.report.findings.tables import (
@@ -18,17 +18,6 @@ from armdyn.report.findings.tables import (
     operations_grid,
 )
 from armdyn.robot import Robot
-
-
-def robots() -> None:
-    """List the bundled robots."""
-    table = table_of("name", "robot", "joints", "rotors")
-    for name in bundled_robots():
-        robot = bundled_table(name)  # not loaded: a list of names does not wait for exact numbers
-        kinds = "".join({"revolute": "R", "prismatic": "P"}.get(link["joint"], "") for link in robot["link"])
-        motors = any("motor" in link for link in robot["link"])
-        add_row(table, name, robot["name"], kinds, robot.get("rotors", "exact") if motors else "no motors")
-    terminal().print(table)
 
 
 def show(robot: RobotArgument, rotors: RotorsOption = None) -> None:

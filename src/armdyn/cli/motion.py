@@ -13,16 +13,14 @@ from armdyn.cli.common import (
     RobotArgument,
     RotorsOption,
     WrenchOption,
-    add_row,
     check_output,
     load_robot,
     number_list,
     numbers,
     say,
-    table_of,
-    terminal,
     wrench_of,
 )
+from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, scale_to_limits, time_optimal
 from armdyn.motion.tip.motions import LAWS

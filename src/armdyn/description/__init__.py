@@ -1,8 +1,22 @@
 """Text -> model: the robot file, DH tables and frames, the bundled robots; and what looks wrong in one."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from armdyn.description.bundled import bundled_robots, bundled_table
-from armdyn.description.plausibility import physics_warnings
-from armdyn.description.reader import DescriptionError
-from armdyn.description.robot_file import from_table, load
+from armdyn.description.errors import DescriptionError
+
+if TYPE_CHECKING:
+    from armdyn.description.plausibility import physics_warnings
+    from armdyn.description.robot_file import from_table, load
 
 __all__ = ["DescriptionError", "bundled_robots", "bundled_table", "from_table", "load", "physics_warnings"]
+
+_HOMES = {"from_table": "robot_file", "load": "robot_file", "physics_warnings": "plausibility"}
+
+
+def __getattr__(name: str) -> Any:
+    """What needs NumPy is imported when it is first used: a list of robots does not wait for it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'armdyn.description' has no attribute '{name}'")
+    return getattr(import_module(f"armdyn.description.{_HOMES[name]}"), name)

@@ -9,21 +9,14 @@ from numbers import Number
 from typing import Any, NoReturn
 
 from armdyn.description.direction import unit_vector
-from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, expression, shown
+from armdyn.description.errors import BadNumber, DescriptionError
+from armdyn.expression import ZERO, Expression, ExpressionError, expression, shown
 from armdyn.model.arguments import LARGEST, plain
 from armdyn.model.vector import Vector, vector
 from armdyn.output import one_line
 
 _REQUIRED = object()
 Symbols = dict[str, Expression | None]  # declared names and their values, None while free
-
-
-class DescriptionError(ArmdynError):
-    """A robot description is wrong; the message names file, key, finding and what is allowed."""
-
-
-class BadNumber(str):
-    """A literal that is a float to TOML but no finite number: nan, inf, 1e999."""
 
 
 class Reader:

@@ -10,8 +10,9 @@ from typing import Any
 
 from armdyn.description import dh, toml_text
 from armdyn.description.bundled import bundled_robots, bundled_table
+from armdyn.description.errors import DescriptionError
 from armdyn.description.plausibility import suspicions
-from armdyn.description.reader import DescriptionError, Reader, Symbols
+from armdyn.description.reader import Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
 from armdyn.model import PhysicsWarning, impossible_bodies
 from armdyn.model.arguments import plain

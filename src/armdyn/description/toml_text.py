@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from armdyn.description.reader import BadNumber, DescriptionError
+from armdyn.description.errors import BadNumber, DescriptionError
 from armdyn.expression import ExpressionError, rational
 
 MAX_BYTES = 500_000

@@ -15,8 +15,10 @@ import numpy as np
 from armdyn import dynamics
 from armdyn.dynamics import BaseMotion
 from armdyn.dynamics.forward import solve
+from armdyn.expression import shown
 from armdyn.kernels import Kernel, Shared, Specification
 from armdyn.kernels.c import Words
+from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
 from armdyn.model.vector import Scalar
@@ -214,6 +216,19 @@ FUNCTIONS: dict[str, Function] = {
 WORDS = Words(MEANINGS, {name: [result.meaning for result in row.results] for name, row in FUNCTIONS.items()})
 
 
+def check_function(name: str, optional: Sequence[str] = ()) -> None:
+    """Refuse a function that does not exist, or optional inputs that it does not take."""
+    if name not in list(FUNCTIONS):
+        raise ModelError(f"function: found {shown(name)}; allowed: {', '.join(FUNCTIONS)}")
+    allowed = FUNCTIONS[name].optional
+    if isinstance(optional, str) or len(set(optional)) != len(optional):
+        raise ModelError(f"optional: found {shown(optional)}; a list of different names is expected")
+    if unknown := [key for key in optional if key not in allowed]:
+        raise ModelError(f"{name}: no input '{unknown[0]}'; allowed: {', '.join(allowed) or 'none'}")
+    if 0 < sum(key in BASE_INPUTS for key in optional) < len(BASE_INPUTS):
+        raise ModelError(f"optional: a moving base takes all of {', '.join(BASE_INPUTS)}")
+
+
 def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Sequence[str] = ()) -> Kernel:
     """The kernel of a function for a mechanism; `optional` names inputs given beyond the usual ones."""
     row = FUNCTIONS[name]
@@ -222,15 +237,20 @@ def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Seque
     context = Context(name, mechanism, layout)
     sizes = {"wrench": 6, "parameters": context.p, **dict.fromkeys(BASE_INPUTS, 3)}
     inputs = tuple((key, sizes.get(key, mechanism.n)) for key in (*row.inputs, *optional))
-    numbers = np.array([x for x in mechanism.scalars() if not _is_structure(x)], float)
-    pattern = replace(context, mechanism=mechanism.map(lambda x: int(x) if _is_structure(x) else None))
-    shared = Shared(_specification(row, ((NUMBERS, len(numbers)), *inputs), pattern), numbers)
-    return Kernel(_specification(row, inputs, context, shared if len(numbers) else None))
+    numbers: list[float] = []
 
+    def opened(x: Scalar, structure: tuple[int, ...]) -> Scalar:
+        if x in structure:
+            return int(x)
+        numbers.append(x)
+        return None
 
-def _is_structure(x: Scalar) -> bool:
-    """Whether a number counts as a part of the structure: recording drops 0 and ±1."""
-    return x in (0, 1, -1)
+    # Exact zeros save operations, as ±1 do in rotations; a mass that happens to be 1 is any mass.
+    pattern = mechanism.map(lambda x: opened(x, (0, 1, -1)), lambda x: opened(x, (0,)))
+    shared = _specification(row, ((NUMBERS, len(numbers)), *inputs), replace(context, mechanism=pattern))
+    return Kernel(
+        _specification(row, inputs, context, Shared(shared, np.array(numbers)) if numbers else None)
+    )
 
 
 def _specification(

@@ -21,7 +21,7 @@ from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
 from armdyn.program import Program
-from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, make_kernel
+from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, check_function, make_kernel
 
 if TYPE_CHECKING:
     from armdyn.exact import Equations
@@ -317,17 +317,20 @@ class Robot:
 
     def program(self, function: str, optional: Sequence[str] = ()) -> Program:
         """The straight-line program of a function, with optional inputs such as "wrench"."""
-        if function not in FUNCTIONS:
-            raise ModelError(f"function: found {shown(function)}; allowed: {', '.join(FUNCTIONS)}")
-        allowed = FUNCTIONS[function].optional
-        if isinstance(optional, str) or len(set(optional)) != len(optional):
-            raise ModelError(f"optional: found {shown(optional)}; a list of different names is expected")
-        base = [name for name in optional if name in BASE_INPUTS]
-        if base and len(base) != len(BASE_INPUTS):
-            raise ModelError(f"optional: a moving base takes all of {', '.join(BASE_INPUTS)}")
-        if unknown := [name for name in optional if name not in allowed]:
-            raise ModelError(f"{function}: no input '{unknown[0]}'; allowed: {', '.join(allowed) or 'none'}")
+        check_function(function, optional)
         return self._kernel((function, "", *optional)).program
+
+    def compile(self, *functions: str | tuple[str, ...]) -> None:
+        """Compile and load functions, all if none is named, so that the first call is as fast as the others.
+
+        A tuple names a function and optional inputs: `compile("gravity", ("inverse_dynamics", "wrench"))`.
+        """
+        keys = [(x or ("",)) if isinstance(x, tuple) else (x,) for x in functions or FUNCTIONS]
+        for name, *optional in keys:
+            check_function(name, optional)
+        for name, *optional in keys:
+            given = [key for key in FUNCTIONS[name].optional if key in optional]  # in the order of calls
+            self._kernels[(name, "", *given) if given else name].on("compiled")
 
     # ---- inside ----------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ _engines: list[Any] = []  # engines own the code: they live as long as the proce
 _loaded: dict[tuple[str, ...], list[int]] = {}
 _LIBRARY = 256 << 20  # bytes, more than LLVM's own code takes
 _ROOM = 16 << 20  # bytes that LLVM takes at most for small programs
+_MAPS = 16  # memory maps, more than loading takes
 
 
 def lock() -> threading.RLock:
@@ -80,11 +81,18 @@ def toolchain() -> str:
 
 
 def _make_sure_of(size: int) -> None:
-    """Raise MemoryError unless there is memory for LLVM and `size` bytes; LLVM would end the process."""
+    """Raise MemoryError unless there is memory for LLVM and `size` bytes; LLVM would end the process.
+
+    A process may also have only so many memory maps (65 530 on Linux), of which loaded code takes three.
+    """
+    held: list[mmap.mmap] = []
     try:
-        mmap.mmap(-1, _ROOM + size).close()
+        held += (mmap.mmap(-1, length) for length in (_ROOM + size, *[mmap.PAGESIZE] * _MAPS))
     except OSError:
         raise MemoryError("not enough memory to compile") from None
+    finally:
+        for memory in held:
+            memory.close()
 
 
 def compile_ir(ir: str) -> bytes:

@@ -1,0 +1,37 @@
+"""Writes functions.md from the table of functions: python docs/functions.py"""
+
+from pathlib import Path
+
+from armdyn import Robot
+from armdyn.robot.functions import FUNCTIONS, MEANINGS
+
+HEAD = """# Numeric functions
+
+Every function is a method of `Robot`. Arrays have any leading axes, which broadcast as in NumPy: "..." below.
+n is the number of moving joints, p that of parameters. `out=` takes the result. This page is written by
+`python docs/functions.py` from the table in `src/armdyn/robot/functions.py`.
+"""
+
+
+def text() -> str:
+    lines = [HEAD, "| function | inputs | optional inputs | result | what it is |", "|---|---|---|---|---|"]
+    for name, row in FUNCTIONS.items():
+        shapes = ", ".join(_shape(result.shape) for result in row.results)
+        meanings = "; ".join(result.meaning for result in row.results).replace(", row by row", "")
+        inputs, optional = (", ".join(f"`{x}`" for x in names) for names in (row.inputs, row.optional))
+        lines.append(f"| `{name}` | {inputs} | {optional} | {shapes} | {meanings} |")
+    lines += ["", "What each does, with the equations of the book:", ""]
+    for name in FUNCTIONS:
+        first = (getattr(Robot, name).__doc__ or "").split("\n")[0]
+        lines.append(f"- `{name}`: {first}")
+    lines += ["", "| input | meaning |", "|---|---|"]
+    lines += [f"| `{name}` | {meaning} |" for name, meaning in MEANINGS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _shape(shape: tuple[int | str, ...]) -> str:
+    return f"({', '.join(map(str, ('...', *shape)))})"
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("functions.md").write_text(text(), encoding="utf-8")
