@@ -1,4 +1,4 @@
-"""How long exact equations take: best of several runs, each with a robot and equations made anew."""
+"""How long exact equations take: best of several runs, each with a new robot and new equations."""
 
 from __future__ import annotations
 

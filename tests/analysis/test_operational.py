@@ -115,7 +115,7 @@ def test_batches_are_their_samples():
 
 
 def test_stretched_arm_warns_and_says_what_is_damped():
-    with pytest.warns(OperationalWarning, match="the arm's, in x, y.*1 of 3 states") as caught:
+    with pytest.warns(OperationalWarning, match="of the arm in x, y.*1 of 3 states") as caught:
         found = operational(Robot.load("planar"), [[0, 1], [0.3, 0], [0, 2]], [0, 0])
     assert len(caught) == 1
     assert "sample (1,)" in str(caught[0].message)
@@ -157,7 +157,7 @@ def test_singular_angles_are_named(representation, wrist):
     bend = 0.0 if representation == "zyz" else np.pi / 2
     robot, q = gantry(*wrist), np.array([0.1, 0.2, 0.3, 0.4, bend, 0.5])
     where = "sin theta = 0" if representation == "zyz" else "cos pitch = 0"
-    with pytest.warns(OperationalWarning, match=f"{representation} angles, {where}"):
+    with pytest.warns(OperationalWarning, match=f"{representation} angles \\({where}\\)"):
         found = operational(robot, q, 0 * q, representation=representation)
     assert found.damped
     assert found.angle_margin < 1e-6
@@ -170,7 +170,7 @@ def test_singular_angles_are_named(representation, wrist):
 
 def test_without_damping_a_singular_posture_is_refused_and_a_near_one_exact():
     robot = Robot.load("planar")
-    with pytest.raises(AnalysisError, match=r"sample \(2,\) is at a relative singular value"):
+    with pytest.raises(AnalysisError, match=r"sample \(2,\) is near a singularity of"):
         operational(robot, [[0, 1], [0, 2], [0, 0]], [0, 0], damping=0)
     found = operational(robot, [0.3, 1e-3], [0.1, 0.1], damping=0)
     assert not found.damped
@@ -199,9 +199,9 @@ def test_regular_states_do_not_warn():
         ({"rows": ()}, "rows: found ()"),
         ({"rows": ("x",)}, "rows: found ('x',)"),
         ({"rows": 3}, "rows: found 3"),
-        ({"rows": (0, 2)}, "cannot move these independently at any posture; independent are: x, y"),
-        ({"rows": (0, 1, 5)}, "independent are: x, y"),
-        ({"rows": (5,), "representation": "zyz"}, "independent are: x, y"),
+        ({"rows": (0, 2)}, "cannot move these independently at any posture; it can move: x, y"),
+        ({"rows": (0, 1, 5)}, "it can move: x, y"),
+        ({"rows": (5,), "representation": "zyz"}, "it can move: x, y"),
         ({"damping": -1}, "damping: found -1"),
         ({"damping": "much"}, "damping: found 'much'"),
         ({"wrench": [1, 2]}, "wrench: expected (..., 6), found (2,)"),

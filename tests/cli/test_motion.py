@@ -40,7 +40,7 @@ def test_files_of_the_verbs_fit_together(tmp_path):
 
     printed = run("scale", "planar", motion, "-o", slow)
     assert "c² = 2.1549" in printed.replace("2.15490", "2.1549")
-    assert "bound by the torque of joint 1 ('link 1')" in printed
+    assert "limited by the torque of joint 1 ('link 1')" in printed
     assert Trajectory.from_csv(slow).duration == pytest.approx(0.73398, abs=1e-5)
     tau = columns_of_torques(slow, tmp_path)
     assert abs(tau).max() == pytest.approx(3000, abs=1e-6)
@@ -162,8 +162,8 @@ TO = ("--to", "1, 1")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give either --to, a posture, or --line"),
-        ((*TO, "--line", "1, 0, 0"), "give either --to, a posture, or --line"),
+        ((), "give either --to (a posture) or --line"),
+        ((*TO, "--line", "1, 0, 0"), "give either --to (a posture) or --line"),
         (TO, "trapezoidal takes two of --acceleration-time, --max-velocity"),
         (("--to", "1", "--profile", "cubic", "--duration", "1"), "--to: expected 2 numbers"),
         ((*TO, "--profile", "cubic"), "cubic needs --duration"),
@@ -183,8 +183,8 @@ def test_motions_that_cannot_be_made_are_refused(monkeypatch, capsys, tmp_path, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("torque", "planar"), "give either --q, a posture, or --trajectory"),
-        (("torque", "planar", "--q", "0, 0", "-o", "x.csv"), "--output belongs to --trajectory"),
+        (("torque", "planar"), "give either --q (a posture) or --trajectory"),
+        (("torque", "planar", "--q", "0, 0", "-o", "x.csv"), "--output goes with --trajectory"),
         (("torque", "planar", "--trajectory", "nosuch.csv"), "nosuch.csv: cannot be read"),
         (("torque", "puma560", "--trajectory", "{motion}"), "it moves 2 joints, but PUMA 560 has 6"),
         (("scale", "puma560", "{motion}", "-o", "x.csv"), "it moves 2 joints, but PUMA 560 has 6"),
@@ -198,8 +198,14 @@ def test_motions_that_cannot_be_made_are_refused(monkeypatch, capsys, tmp_path, 
         (("simulate", "planar", "--torque", "nosuch.csv", "-o", "x.csv"), "nosuch.csv: cannot be read"),
         (("simulate", "puma560", "--torque", "{torques}", "-o", "x.csv"), "torques of 2 joints"),
         (("scale", "planar", "{motion}", "--wrench", "1", "-o", "x.csv"), "--wrench: expected 6 numbers"),
-        (("simulate", "planar", "--duration", "1", *TO, "-o", "x.csv"), "--controller goes with"),
-        (("simulate", "planar", "--duration", "1", "--controller", "pd", "-o", "x.csv"), "--controller goes"),
+        (
+            ("simulate", "planar", "--duration", "1", *TO, "-o", "x.csv"),
+            "--controller goes with",
+        ),
+        (
+            ("simulate", "planar", "--duration", "1", "--controller", "pd", "-o", "x.csv"),
+            "--controller goes with",
+        ),
         (
             ("simulate", "planar", "--duration", "1", "--controller", "pd", *TO, "-o", "x.csv"),
             "--controller pd needs --stiffness and --damping",

@@ -338,7 +338,7 @@ WRONG = {
     "a carrier that is no text": ([("link.0.motor.carrier", 3)], ["upper arm", "motor.carrier", "text", "3"]),
     "no axis on another carrier": (
         [("link.0.motor.carrier", "forearm")],
-        ["upper arm", "motor.axis", "missing", "'forearm'", "given"],
+        ["upper arm", "motor.axis", "missing", "'forearm'", "required"],
     ),
     "a zero axis": ([("link.0.motor.axis", [0, 0, 0])], ["upper arm", "motor.axis", "[0, 0, 0]", "zero"]),
     "an axis with symbols": ([("link.0.motor.axis", ["a1", 0, 1])], ["motor.axis", "a1", "three numbers"]),

@@ -63,7 +63,7 @@ def test_what_is_written_is_the_golden_file(name):
     if os.environ.get("ARMDYN_UPDATE_GOLDEN") == "1":
         path.write_bytes(text.encode())
     assert path.exists(), f"no {path.name} yet; write it with ARMDYN_UPDATE_GOLDEN=1"
-    assert text == path.read_bytes().decode(), "changed; if meant, write it anew with ARMDYN_UPDATE_GOLDEN=1"
+    assert text == path.read_bytes().decode(), "changed; if intended, rewrite it with ARMDYN_UPDATE_GOLDEN=1"
 
 
 def test_every_golden_file_is_compared():

@@ -365,7 +365,7 @@ def test_samples_without_accelerations_and_without_velocities() -> None:
             ([0, 1, 1, 2], [1, 2, 2, 3], [0, 1, 2, 0], [0] * 4),
             "sample 2: the velocity of joint 1 jumps at t = 1",
         ),
-        (([0, 1, 1, 1, 2], [1] * 5, [0] * 5, [0] * 5), "sample 3: t = 1 s stands more than twice"),
+        (([0, 1, 1, 1, 2], [1] * 5, [0] * 5, [0] * 5), "sample 3: t = 1 s is repeated more than once"),
         (([0, 0, 1], [1] * 3, [0] * 3, [0] * 3), "sample 1: t = 0 s, an end of the motion, appears twice"),
     ],
 )

@@ -35,7 +35,7 @@ class Contributions:
     gravity: np.ndarray  # (..., n)
     viscous: np.ndarray  # (..., n): friction that grows with speed
     dry: np.ndarray  # (..., n): Coulomb friction and offset
-    rotor_coupling: np.ndarray  # (..., n): exact rotors over reflected ones
+    rotor_coupling: np.ndarray  # (..., n): exact minus reflected rotors
     tip_wrench: np.ndarray  # (..., n): Jᵀ h_e
     rotors: RotorPart
 
@@ -69,7 +69,7 @@ class Contributions:
         return np.asarray(sum(self.parts.values()))
 
     def at(self, joint: int) -> Iterator[tuple[str, np.ndarray]]:
-        """The curves of one joint (counted from 0), name and torque (...), those that are zero left out.
+        """Name and torque (...) of each curve of one joint (counted from 0); zero curves are left out.
 
         Inertia and centrifugal torques one by one as in figure 7.6, Coriolis by pairs of joints.
         """
@@ -88,7 +88,7 @@ class Contributions:
         return ((name, curve) for name, curve in curves if curve.any())
 
 
-@np.errstate(over="ignore", invalid="ignore")  # states of infinite or huge numbers give such torques, quietly
+@np.errstate(over="ignore", invalid="ignore")  # infinite or huge states give such torques without a warning
 def contributions(
     robot: Robot,
     q: Any,

@@ -12,10 +12,10 @@ from armdyn.analysis.errors import AnalysisError, check
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """What the tip can do, in m rows of its velocity, acceleration or force, if the joints do one unit.
+    """Velocities, accelerations or forces of the tip (m rows) for joint velocities or torques of unit norm.
 
-    `kind` names the set and `description` says it in words. A length is 0 across a direction the tip cannot
-    take, and infinite along a force the structure bears by itself.
+    `kind` names the set and `description` describes it. A length is 0 along a direction in which the tip
+    cannot move, and infinite along a force that the structure bears by itself.
     """
 
     kind: str
@@ -24,7 +24,7 @@ class Ellipsoid:
     centre: np.ndarray  # (..., m)
     axes: np.ndarray  # (..., m, m): unit vectors in columns
     lengths: np.ndarray  # (..., m): semi-axes, the longest first
-    to_joints: np.ndarray  # (..., n, m): what the joints do for a point, measured from the centre
+    to_joints: np.ndarray  # (..., n, m): joint velocities or torques for a point, relative to the centre
 
     @property
     def m(self) -> int:
@@ -32,7 +32,7 @@ class Ellipsoid:
 
     @property
     def measure(self) -> np.ndarray:
-        """(...): the product of the semi-axes; the volume but for a constant."""
+        """(...): the product of the semi-axes, proportional to the volume."""
         return np.asarray(self.lengths.prod(-1))
 
     def points(self, directions: Any) -> np.ndarray:
@@ -47,15 +47,15 @@ class Ellipsoid:
         return np.asarray(self.centre[..., None, :] + directions @ scaled.swapaxes(-1, -2))
 
     def boundary(self, k: int = 200) -> np.ndarray:
-        """k points of the surface (..., k, m): around an ellipse (the first one is the last one again), or
-        spread over an ellipsoid."""
+        """k points of the surface (..., k, m): around an ellipse (the last one is the first again), or spread
+        over an ellipsoid."""
         if k < 2:
             raise AnalysisError(f"k: found {k}; at least 2 points are expected")
         return self.points(_sphere(self.m, k))
 
     def joints(self, points: Any) -> np.ndarray:
-        """What the joints do (..., k, n) for points (..., k, m): velocities or torques of one unit on the
-        surface, less inside."""
+        """Joint velocities or torques (..., k, n) for points (..., k, m): of unit norm on the surface, of
+        smaller norm inside."""
         points = self._rows("points", points)
         return np.asarray((points - self.centre[..., None, :]) @ self.to_joints.swapaxes(-1, -2))
 

@@ -31,7 +31,7 @@ Kind = Literal["minimum_norm", "reachable"]
 RANK = 1e-10  # a singular value this small beside the largest is zero
 KINDS = {
     "minimum_norm": "tip accelerations at rest by joint accelerations of least norm (7.148), {torques}",
-    "reachable": "every tip acceleration at rest that joint torques can bring about, {torques}",
+    "reachable": "all tip accelerations at rest that joint torques can reach, {torques}",
 }
 
 
@@ -49,11 +49,11 @@ def dynamic_manipulability(
     Tip accelerations of an arm at rest for torques with ‖τ‖ = 1, friction left out; gravity shifts the centre
     to −J B⁻¹ g.
     `rows` picks among x, y, z (0, 1, 2) and angular acceleration about them (3, 4, 5); by default the linear
-    ones the tip can take. `weights` w: ‖τ_i / w_i‖ = 1, a number, one per joint [N m or N], or
+    ones in which the tip can move. `weights` w: ‖τ_i / w_i‖ = 1, a number, one per joint [N m or N], or
     "torque_limits" for the robot's own.
 
     `kind`: "minimum_norm" is (7.148), which gives redundant joints accelerations of least norm and leaves
-    out what gravity does inside the arm: a point v̇ stands for q̈ = J⁺(v̇ + J B⁻¹ g) − B⁻¹ g. "reachable" is
+    out what gravity does inside the arm: a point v̇ belongs to q̈ = J⁺(v̇ + J B⁻¹ g) − B⁻¹ g. "reachable" is
     the set of all J q̈ that the torques reach. Without redundant joints they are the same.
     """
     check.one_of("kind", kind, *KINDS)
@@ -84,7 +84,7 @@ def velocity_ellipsoid(
 def force_ellipsoid(
     robot: Robot, q: Any, *, rows: Sequence[int] | None = None, weights: Any = None
 ) -> Ellipsoid:
-    """Tip forces that joint torques with ‖τ‖ = ‖Jᵀ γ‖ = 1 hold at rest, gravity apart [N, N m].
+    """Tip forces that joint torques with ‖τ‖ = ‖Jᵀ γ‖ = 1 hold at rest, without gravity [N, N m].
 
     `weights` also "torque_limits". At a singularity the structure bears forces without torques: a length is
     infinite.
@@ -114,7 +114,7 @@ def _jacobian(robot: Robot, q: np.ndarray, rows: Any) -> tuple[np.ndarray, tuple
 def _weights(
     robot: Robot, weights: Any, quantity: Literal["torque", "velocity"], plural: str
 ) -> tuple[np.ndarray, str]:
-    """One weight per joint, and how the unit of the joints' strength is called."""
+    """One weight per joint, and the name of the unit of torque or velocity."""
     if weights is None:
         return np.ones(robot.n), f"{plural} of unit norm"
     limits = f"{quantity}_limits"

@@ -34,17 +34,17 @@ DAMPING = 0.01
 
 
 class OperationalWarning(UserWarning):
-    """An answer in operational space is damped because the posture is near a singularity."""
+    """A result in operational space is damped because the posture is near a singularity."""
 
 
 @dataclass(frozen=True)
 class Operational:
-    """An arm at states (..., n), seen from the m rows of its task; leading axes are those of the states.
+    """The dynamics of an arm at states (..., n) in the m rows of a task; other axes are those of the states.
 
-    Where `damped`, the state is nearer to a singularity than `threshold` allows: singular directions of B_A,
-    C_A ẋ, g_A and the consistent inverse are then damped, torques for ẍ do not quite give that ẍ, and those
-    of the null space move the tip a little.
-    `acceleration` inverts nothing and is exact everywhere but at a singularity of the angles.
+    Where `damped`, the state is nearer to a singularity than `threshold`: singular directions of B_A, C_A ẋ,
+    g_A and the consistent inverse are damped. Torques for ẍ then give that ẍ only approximately, and torques
+    of the null space move the tip a little. `acceleration` inverts no Jacobian and is exact except at a
+    singularity of the angles.
     """
 
     task: Task
@@ -88,7 +88,7 @@ class Operational:
 
     @property
     def damped(self) -> np.ndarray:
-        """(...) bool: where the answers are damped."""
+        """(...) bool: where the results are damped."""
         return np.asarray(self.margin < self.threshold)
 
     @property
@@ -145,7 +145,7 @@ class Operational:
 
 @dataclass(frozen=True)
 class JointTerms:
-    """What the model is made of, in joint space."""
+    """The terms of the model in joint space."""
 
     coriolis: np.ndarray  # (..., n, n): C
     velocity: np.ndarray  # (..., n): C q̇
@@ -169,15 +169,15 @@ def operational(
     """The operational space model (7.130)–(7.138) at states (..., n).
 
     `representation`: "rpy" (roll, pitch, yaw as in the robot file), "zyz", "position" (no orientation) or
-    "geometric" (angular velocity in place of angles' rates). `rows` picks among x, y, z (0, 1, 2) and the
-    three rows of orientation (3, 4, 5); by default those the arm can move independently, the earlier ones
-    preferred: x, y of the two-link planar arm, x, y, yaw of the three-link one, x, y, z and yaw of a SCARA,
-    all six of an arm with six or seven joints. `wrench` (..., 6) is h_e, what the tip exerts on its
+    "geometric" (angular velocity instead of the derivatives of angles). `rows` picks among x, y, z (0, 1, 2)
+    and the three rows of orientation (3, 4, 5); by default those the arm can move independently, the earlier
+    ones preferred: x, y of the two-link planar arm, x, y, yaw of the three-link one, x, y, z and yaw of a
+    SCARA, all six of an arm with six or seven joints. `wrench` (..., 6) is h_e, what the tip exerts on its
     surroundings.
 
-    Nearer to a singularity of the arm or of the angles than `damping` (a singular value, relative to that at
-    ordinary postures; default 0.01) the answer is damped, says so and warns. With damping=0 nothing is damped
-    and a singular posture is refused.
+    Near a singularity of the arm or of the angles the result is damped, marked in `damped`, and a warning is
+    given; `damping` is the singular value, relative to ordinary postures, below which this happens (default
+    0.01). With damping=0 nothing is damped and a singular posture is refused.
     """
     threshold = _threshold(damping)
     q, qd = check.joint_arrays(robot, q=q, qd=qd)
@@ -246,7 +246,7 @@ def _model(
 
 
 def _report(model: Operational) -> None:
-    """Say where answers are damped; refuse singular states where damping is switched off."""
+    """Warn where results are damped; refuse singular states if damping is off."""
     near = np.argwhere(model.margin < max(model.threshold, SINGULAR))
     if not len(near):
         return
@@ -254,17 +254,17 @@ def _report(model: Operational) -> None:
     arm, angles = model.singular_values[where][-1], model.angle_margin[where]
     representation = model.task.representation
     kind = (
-        f"the arm's, in {', '.join(model.task.names)}"
+        f"of the arm in {', '.join(model.task.names)}"
         if arm <= angles
-        else f"that of the {representation} angles, {SINGULAR_WHERE.get(representation)}"
+        else f"of the {representation} angles ({SINGULAR_WHERE.get(representation)})"
     )
     sample = f"sample {where}" if where else "the state"
-    text = f"{sample} is at a relative singular value of {min(arm, angles):.2g} from a singularity ({kind})"
+    text = f"{sample} is near a singularity {kind}: relative singular value {min(arm, angles):.2g}"
     if model.threshold == 0:
-        raise AnalysisError(f"q: {text}; with damping=0 states must not be singular")
+        raise AnalysisError(f"q: {text}; with damping=0 no state may be singular")
     warnings.warn(
-        f"{text}; {len(near)} of {model.margin.size} states are nearer than {model.threshold:g}, where "
-        "answers are damped",
+        f"{text}; results are damped below {model.threshold:g}, here {len(near)} of {model.margin.size} "
+        "states",
         OperationalWarning,
         stacklevel=3,
     )

@@ -1,4 +1,4 @@
-"""What the diagonal rotor model costs: exact against reflected rotors along a motion (002, section 4)."""
+"""What the diagonal rotor model misses: exact against reflected rotors along a motion (002, section 4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from armdyn.analysis.errors import AnalysisError, check
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name, torque_unit
 
-ROUNDING = 1e-14  # of the largest torque of all joints: a smaller error is none
+ROUNDING = 1e-14  # in parts of the largest torque of all joints: a smaller error is rounding
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class RotorErrorRow:
     largest_torque: float
     largest_error: float
     rms_error: float
-    percent: float  # largest error, of the largest torque
+    percent: float  # largest error in percent of the largest torque
     worst_sample: int
-    percent_there: float  # largest error, of the torque at the same sample
+    percent_there: float  # largest error in percent of the torque at the same sample
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,17 @@ class RotorError:
 
     @property
     def percent(self) -> np.ndarray:
-        """(n,): largest error, of the joint's largest torque."""
+        """(n,): largest error in percent of the joint's largest torque."""
         return _percent(self.largest, np.abs(self._flat(self.torque)).max(0))
 
     @property
     def worst(self) -> np.ndarray:
-        """(n,): the sample of the largest error, counted through the leading axes."""
+        """(n,): the sample of the largest error, an index into the flattened leading axes."""
         return np.asarray(np.abs(self._flat(self.error)).argmax(0))
 
     @property
     def percent_at_worst(self) -> np.ndarray:
-        """(n,): largest error, of the torque at the same sample; infinite where that is zero."""
+        """(n,): largest error in percent of the torque at the same sample; infinite where that is zero."""
         there = np.take_along_axis(self._flat(self.torque), self.worst[None], 0)[0]
         return _percent(self.largest, np.abs(there))
 
@@ -82,7 +82,7 @@ class RotorError:
 
 
 def rotor_error(robot: Robot, q: Any, qd: Any, qdd: Any) -> RotorError:
-    """Exact minus reflected inverse dynamics at samples (..., n) of a motion, whichever model the robot has.
+    """Exact minus reflected inverse dynamics at samples (..., n) of a motion, for any `rotors` of the robot.
 
     The reflected model has k_r² I_m at the joint and the rotor's mass on its carrier; it misses the rotor's
     tensor in the carrier and the torques between the spinning rotor and the turning carrier.
@@ -97,7 +97,7 @@ def rotor_error(robot: Robot, q: Any, qd: Any, qdd: Any) -> RotorError:
     error[np.abs(error) < ROUNDING * np.abs(exact).max()] = 0.0
     note = ""
     if all(link.motor is None for link in robot.model.moving):
-        note = f"'{robot.name}' has no motors in its description: both models are the same"
+        note = f"'{robot.name}' has no motors in its description, so both models are the same"
         error = np.zeros_like(error)
     joints = range(robot.n)
     return RotorError(

@@ -130,7 +130,7 @@ def _task(robot: Robot, representation: Representation, rows: tuple[int, ...]) -
         possible = ", ".join(_default_task(robot, representation).names)
         raise AnalysisError(
             f"rows: found {rows} ({found}); the tip of '{robot.name}' cannot move these independently at any "
-            f"posture; independent are: {possible}"
+            f"posture; it can move: {possible}"
         )
     A = whitened(inertia_root(robot, q), J)
     size = np.linalg.norm(A, axis=-1)
@@ -152,7 +152,7 @@ def _generic_rows(robot: Robot, representation: Representation) -> tuple[np.ndar
 
 
 def _independent(J: np.ndarray) -> bool:
-    """Whether the rows are independent at one at least of the postures (k, m, n)."""
+    """Whether the rows are independent in at least one of the postures (k, m, n)."""
     if J.shape[-2] > J.shape[-1]:
         return False
     length = np.linalg.norm(J, axis=-1, keepdims=True)
@@ -166,8 +166,8 @@ def inertia_root(robot: Robot, q: np.ndarray) -> np.ndarray:
         return np.linalg.cholesky(np.asarray(robot.inertia(q)))
     except np.linalg.LinAlgError:
         raise AnalysisError(
-            f"robot: the inertia matrix of '{robot.name}' is not positive definite: its joints can move in a "
-            "way that has no inertia; see that links have mass, and robot.warnings"
+            f"robot: the inertia matrix of '{robot.name}' is not positive definite: some motion of its "
+            "joints has no inertia; check that the links have mass, and see robot.warnings"
         ) from None
 
 

@@ -22,9 +22,9 @@ VERBS = {
     "derive": ("derive.derive", "Derive the exact equations of motion."),
     "trajectory": ("motion.trajectory", "Make a motion: of the joints, or of the tip along a line."),
     "torque": ("torque.torque", "Compute joint torques for a state or along a motion."),
-    "scale": ("motion.scale", "Time a motion to meet the limits, also in the least time."),
-    "simulate": ("simulate.simulate", "Simulate the arm under nothing, torques or a controller."),
-    "report": ("report.report", "Write all about a robot on one HTML page."),
+    "scale": ("motion.scale", "Retime a motion to meet the limits, or to take the least time."),
+    "simulate": ("simulate.simulate", "Simulate the arm: free, under torques or with a controller."),
+    "report": ("report.report", "Write a report about a robot on one HTML page."),
     "export": ("export.export", "Write code for other programs."),
     "doctor": ("doctor.doctor", "Show what is installed, which backends work, where the cache is."),
 }

@@ -28,9 +28,9 @@ def derive(
     sympy: Annotated[bool, typer.Option("--sympy", help="A Python script with SymPy matrices.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="The Newton-Euler recursion, link by link.")] = False,
     prove: Annotated[
-        bool, typer.Option("--prove", help="Prove the equations and say what was proved.")
+        bool, typer.Option("--prove", help="Prove the equations and print what was proved.")
     ] = False,
-    symbolic: Annotated[bool, typer.Option("--symbolic", help="Every number a symbol.")] = False,
+    symbolic: Annotated[bool, typer.Option("--symbolic", help="Replace every number by a symbol.")] = False,
     notation: Annotated[
         Notation, typer.Option(help="B, C, g of the book or Craig's M, V, G.")
     ] = Notation.book,

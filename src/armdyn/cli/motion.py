@@ -53,7 +53,7 @@ def trajectory(
     ] = None,
     profile: Annotated[Profile, typer.Option(help="Timing law.")] = Profile.trapezoidal,
     duration: Annotated[float | None, typer.Option(help="[s]")] = None,
-    acceleration_time: Annotated[float | None, typer.Option(help="Of the trapezoid [s].")] = None,
+    acceleration_time: Annotated[float | None, typer.Option(help="Of a trapezoidal profile [s].")] = None,
     max_velocity: LimitOption = None,
     max_acceleration: LimitOption = None,
     max_jerk: LimitOption = None,
@@ -64,7 +64,7 @@ def trajectory(
 ) -> None:
     """Make a motion and write it: t, q1 ..., qd1 ..., qdd1 ... in a CSV file."""
     if (q1 is None) == (displacement is None):
-        raise ArmdynError("give either --to, a posture, or --line, a displacement of the tip")
+        raise ArmdynError("give either --to (a posture) or --line (a displacement of the tip)")
     check_output(output, robot)
     loaded = load_robot(robot, None)
     given = {
@@ -136,7 +136,7 @@ def scale(
     trajectory: Annotated[Path, typer.Argument(help="A motion, as `armdyn trajectory` writes it.")],
     output: OutputOption,
     optimal: Annotated[
-        bool, typer.Option("--time-optimal", help="The fastest timing on the same path, not only one factor.")
+        bool, typer.Option("--time-optimal", help="The least time on the same path, instead of one factor.")
     ] = False,
     faster: Annotated[
         bool, typer.Option("--faster", help="The factor may also speed the motion up.")
@@ -147,7 +147,7 @@ def scale(
     wrench: WrenchOption = None,
     rotors: RotorsOption = None,
 ) -> None:
-    """Time a motion anew so that it meets the limits; those not given are the robot's own."""
+    """Retime a motion to meet the limits; by default those of the robot."""
     check_output(output, robot, trajectory)
     loaded = load_robot(robot, rotors)
     given = Trajectory.from_csv(trajectory)
@@ -167,7 +167,7 @@ def scale(
         factor = slow.factor
         print(f"{given.duration:.6g} s -> {made.duration:.6g} s, c = {factor:.6g}, c² = {factor**2:.6g}")
         if slow.joint is not None:
-            say(f"bound by the {slow.kind} of {joint_name(loaded, slow.joint)} at {slow.instant:.6g} s")
+            say(f"limited by the {slow.kind} of {joint_name(loaded, slow.joint)} at {slow.instant:.6g} s")
     table = table_of("joint", "largest torque", "limit", "")
     for i, link in enumerate(loaded.model.moving):
         limit = f"{bounds.torque[i]:.6g}" if np.isfinite(bounds.torque[i]) else ""

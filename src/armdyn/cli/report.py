@@ -23,12 +23,12 @@ def report(
     robot: RobotArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
     trajectory: Annotated[
-        Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one of our own.")
+        Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one is chosen.")
     ] = None,
     wrench: WrenchOption = None,
     rotors: RotorsOption = None,
 ) -> None:
-    """Write all about a robot on one HTML page: pictures, tables, equations, proof, torques, limits."""
+    """Write a report about a robot on one HTML page: pictures, tables, equations, proof, torques, limits."""
     from armdyn.report import write_report  # brings matplotlib: only when asked for
 
     check_output(output, robot, trajectory)

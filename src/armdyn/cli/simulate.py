@@ -51,7 +51,7 @@ class AtLimits(StrEnum):
 def simulate(
     robot: RobotArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
-    duration: Annotated[float | None, typer.Option(help="[s]; default: that of the file given.")] = None,
+    duration: Annotated[float | None, typer.Option(help="[s]; default: the duration of the file.")] = None,
     q0: Annotated[
         str | None, typer.Option("--from", help="Positions at the start; default: the file's, or zero.")
     ] = None,
@@ -82,10 +82,11 @@ def simulate(
     ] = Method.adaptive,
     step: Annotated[float, typer.Option(help="Time between samples; of rk4, also its step [s].")] = 1e-3,
     limits: Annotated[
-        AtLimits, typer.Option(help="When a joint passes a position limit: warn, stop there, or ignore it.")
+        AtLimits, typer.Option(help="If a joint passes a position limit: warn, stop there, or ignore it.")
     ] = AtLimits.warn,
     max_steps: Annotated[
-        int | None, typer.Option(help="Most adaptive steps; default: 50 000 plus 20 000 per second.")
+        int | None,
+        typer.Option(help="Limit of adaptive steps; default: 50 000 plus 20 000 per second."),
     ] = None,
     rotors: RotorsOption = None,
 ) -> None:
@@ -177,10 +178,10 @@ def _controller(
     """The controller asked for, None where none is."""
     given = {name: x for name, x in gains.items() if x is not None}
     if (kind is None) != (target is None):
-        raise ArmdynError("--controller goes with --trajectory or --to, which say where to")
+        raise ArmdynError("--controller goes with --trajectory or --to: give both, or neither")
     if kind is None:
         if given or saturated:
-            raise ArmdynError("--stiffness, --damping and --saturated belong to --controller")
+            raise ArmdynError("--stiffness, --damping and --saturated go with --controller")
         return None
     if kind is ControllerKind.computed_torque:
         return ComputedTorque(robot, target, saturated=saturated, **given)

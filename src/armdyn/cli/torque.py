@@ -45,16 +45,16 @@ def torque(
 ) -> None:
     """Compute joint torques for a state or along a motion, and what they are made of."""
     if (q is None) == (trajectory is None):
-        raise ArmdynError("give either --q, a posture, or --trajectory, a file with a motion")
+        raise ArmdynError("give either --q (a posture) or --trajectory (a file with a motion)")
     if output is not None and trajectory is None:
-        raise ArmdynError("--output belongs to --trajectory")
+        raise ArmdynError("--output goes with --trajectory")
     if output is not None:
         check_output(output, robot, trajectory)
     loaded = load_robot(robot, rotors)
     h = wrench_of(wrench)
     if trajectory is not None:
         if qd is not None or qdd is not None:
-            raise ArmdynError("--qd and --qdd belong to --q; a motion has its own")
+            raise ArmdynError("--qd and --qdd go with --q; a motion has its own")
         _along(loaded, trajectory, h, output)
         return
     x, v, a = (numbers(text, name, loaded.n) for text, name in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd")))

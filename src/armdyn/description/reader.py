@@ -106,9 +106,9 @@ class Reader:
         squares = sum((x * x for x in entries), ZERO)
         norm = squares.number
         if norm is None:
-            self.fail(key, f"a direction is three numbers, found {', '.join(map(str, entries))}")
+            self.fail(key, f"a direction has three numbers, found {', '.join(map(str, entries))}")
         if norm == 0:
-            self.fail(key, "found [0, 0, 0]; a direction is not zero")
+            self.fail(key, "found [0, 0, 0]; a direction must not be zero")
         return unit_vector(entries)
 
     def sub(self, key: str) -> Reader:

@@ -217,7 +217,7 @@ def _motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:
     carrier = reader.text("carrier", parent)
     if "axis" not in reader and carrier != parent:
         reader.fail(
-            "axis", f"missing; on a carrier ('{carrier}') other than the joint's parent it must be given"
+            "axis", f"missing; it is required because the carrier ('{carrier}') is not the joint's parent"
         )
     axial, transverse = _rotor_inertia(reader)
     coupling = reader.sub("coupling")

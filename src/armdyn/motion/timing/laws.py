@@ -130,7 +130,7 @@ def _check(timing: Timing) -> float:
 
 
 def _check_derivatives(timing: Timing) -> None:
-    """Refuse a function whose rates are not derivatives: torques from them would be those of no motion."""
+    """Refuse a function whose rates are not derivatives: its torques would not belong to any real motion."""
     t = np.linspace(0.0, timing.duration, CHECKED + 1)
     r, rate, change = timing.evaluate(t, "after")
     for name, integral, of, size in (

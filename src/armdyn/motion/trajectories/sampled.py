@@ -109,7 +109,7 @@ def _check_instants(t: np.ndarray, where: Where) -> np.ndarray:
     often = twice[1:] & twice[:-1]
     if often.any():
         i = int(often.argmax()) + 2
-        raise MotionError(f"{where(i)}: t = {t[i]:.9g} s stands more than twice")
+        raise MotionError(f"{where(i)}: t = {t[i]:.9g} s is repeated more than once")
     if twice[0] or twice[-1]:
         i = 1 if twice[0] else len(t) - 1
         raise MotionError(f"{where(i)}: t = {t[i]:.9g} s, an end of the motion, appears twice")
