@@ -121,7 +121,7 @@ def contributions(
         centrifugal=np.einsum("...ijj->...ij", products).copy(),
         coriolis_pairs=2 * np.triu(products, 1),
         gravity=np.asarray(robot.gravity(q)),
-        viscous=qd @ friction.viscous,
+        viscous=friction.growing(qd),
         dry=friction.dry(qd) + friction.offset,
         rotor_coupling=coupling,
         tip_wrench=np.einsum("...ij,...i->...j", robot.jacobian(q), h),

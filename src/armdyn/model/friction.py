@@ -91,6 +91,11 @@ class Surface:
         """Dry friction alone."""
         return self._without(dry=False)
 
+    @property
+    def growing(self) -> Surface:
+        """What grows with speed alone: neither dry friction nor the offset."""
+        return replace(self.smooth, offset=0)
+
     def _without(self, dry: bool) -> Surface:
         gone: dict[str, Any] = {name: 0 for name, term in TERMS.items() if term.dry is dry}
         return replace(self, **gone)
