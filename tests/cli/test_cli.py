@@ -503,3 +503,14 @@ def test_the_list_of_verbs_is_made_without_their_modules_and_each_verb_is_there(
     for name, (_, line) in cli.VERBS.items():
         assert f"{name} " in listed
         assert group.get_command(None, name).help.split()[0] == line.split()[0]
+
+
+def test_the_list_of_robots_needs_no_numbers():
+    script = (
+        "import sys\nfrom armdyn.cli import app\nfrom armdyn.cli.running import run\n"
+        "run(app, ['robots'])\n"
+        "assert not {'numpy', 'scipy', 'armdyn.kernels', 'armdyn.robot'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "puma560" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from armdyn.kernels.backends import BACKENDS, Run, backend_of, chosen, default, get_backend
@@ -16,6 +17,7 @@ class Kernel:
     def __init__(self, specification: Specification) -> None:
         self.specification = specification
         self._runs: dict[str, Run] = {}
+        self._quick = _Quick()
 
     @classmethod
     def of(cls, name: str, program: Program) -> Kernel:
@@ -32,14 +34,25 @@ class Kernel:
         if backend not in self._runs:
             with lock():
                 if backend not in self._runs:
-                    self._runs[backend] = BACKENDS[backend](self.specification)
+                    run = self._runs[backend] = BACKENDS[backend](self.specification)
+                    self._quick[backend] = run.quick
         return self._runs[backend]
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """One array, or a tuple of arrays when there are several outputs."""
-        run = self._runs.get(chosen.get(default[0]))
-        if run is not None and out is None:
-            result = run.quick(*arrays)
+        return self.call(arrays, out)
+
+    def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
+        """The same, quicker, as Python has no keywords to sort out."""
+        if out is None:
+            result = self._quick[chosen.get(default[0])](*arrays)
             if result is not None:
                 return result
         return self.on(backend_of(arrays) or get_backend())(arrays, out)
+
+
+class _Quick(dict[str, Callable[..., Any]]):
+    """The quick calls of a kernel by backend. One that is not ready yet does nothing."""
+
+    def __missing__(self, backend: str) -> Callable[..., Any]:
+        return lambda *_: None

@@ -167,7 +167,7 @@ class Robot:
         `wrench` (..., 6) is h_e, force and moment the tip exerts on its surroundings, base axes.
         """
         if wrench is None and base is None and parameters is None:
-            return self._kernels["inverse_dynamics"](q, qd, qdd, out=out)
+            return self._kernels["inverse_dynamics"].call((q, qd, qdd), out)
         if base is not None and not isinstance(base, BaseMotion):
             raise TypeError(f"base: expected a BaseMotion, found {type(base).__name__}")
         motion = (
@@ -192,13 +192,13 @@ class Robot:
     ) -> Floats:
         """Accelerations (..., n) under torques (7.115)."""
         if wrench is None and parameters is None:
-            return self._kernels["forward_dynamics"](q, qd, tau, out=out)
+            return self._kernels["forward_dynamics"].call((q, qd, tau), out)
         return self._run("forward_dynamics", (q, qd, tau), out, wrench=wrench, parameters=parameters)
 
     def inertia(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
         """B(q), (..., n, n) (7.32)."""
         if parameters is None:
-            return self._kernels["inertia"](q, out=out)
+            return self._kernels["inertia"].call((q,), out)
         return self._run("inertia", (q,), out, parameters=parameters)
 
     def coriolis(
@@ -206,13 +206,13 @@ class Robot:
     ) -> Floats:
         """C(q, q̇), (..., n, n), Christoffel's choice (7.44)–(7.45): Ḃ − 2C is skew-symmetric."""
         if parameters is None:
-            return self._kernels["coriolis"](q, qd, out=out)
+            return self._kernels["coriolis"].call((q, qd), out)
         return self._run("coriolis", (q, qd), out, parameters=parameters)
 
     def gravity(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
         """g(q), (..., n) (7.39)."""
         if parameters is None:
-            return self._kernels["gravity"](q, out=out)
+            return self._kernels["gravity"].call((q,), out)
         return self._run("gravity", (q,), out, parameters=parameters)
 
     def friction(
@@ -220,7 +220,7 @@ class Robot:
     ) -> Floats:
         """Friction torques (..., n) at joint velocities; sign(0) = 0."""
         if parameters is None:
-            return self._kernels["friction"](qd, out=out)
+            return self._kernels["friction"].call((qd,), out)
         return self._run("friction", (qd,), out, parameters=parameters)
 
     def kinetic_energy(
@@ -228,7 +228,7 @@ class Robot:
     ) -> Scalars:
         """T, (...) (7.31)."""
         if parameters is None:
-            return self._kernels["kinetic_energy"](q, qd, out=out)
+            return self._kernels["kinetic_energy"].call((q, qd), out)
         return self._run("kinetic_energy", (q, qd), out, parameters=parameters)
 
     def potential_energy(
@@ -236,19 +236,19 @@ class Robot:
     ) -> Scalars:
         """U, (...) (7.36); a mass at the base origin has none."""
         if parameters is None:
-            return self._kernels["potential_energy"](q, out=out)
+            return self._kernels["potential_energy"].call((q,), out)
         return self._run("potential_energy", (q,), out, parameters=parameters)
 
     def pose(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
         """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the base frame."""
         if link is None:
-            return self._kernels["pose"](q, out=out)
+            return self._kernels["pose"].call((q,), out)
         return self._run("pose", (q,), out, link)
 
     def jacobian(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
         """Geometric Jacobian (..., 6, n) of the tip (or a link's origin): linear over angular, base axes."""
         if link is None:
-            return self._kernels["jacobian"](q, out=out)
+            return self._kernels["jacobian"].call((q,), out)
         return self._run("jacobian", (q,), out, link)
 
     def jacobian_dot(
@@ -256,7 +256,7 @@ class Robot:
     ) -> Floats:
         """Time derivative (..., 6, n) of the Jacobian."""
         if link is None:
-            return self._kernels["jacobian_dot"](q, qd, out=out)
+            return self._kernels["jacobian_dot"].call((q, qd), out)
         return self._run("jacobian_dot", (q, qd), out, link)
 
     def joint_wrenches(
@@ -274,12 +274,12 @@ class Robot:
         μ_i is about the point where joint i sits on its parent: frame i−1's origin in standard DH.
         """
         if wrench is None and parameters is None:
-            return self._kernels["joint_wrenches"](q, qd, qdd, out=out)
+            return self._kernels["joint_wrenches"].call((q, qd, qdd), out)
         return self._run("joint_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
 
     def regressor(self, q: Numbers, qd: Numbers, qdd: Numbers, *, out: Floats | None = None) -> Floats:
         """Y, (..., n, p) with tau = Y @ parameters (7.81)."""
-        return self._kernels["regressor"](q, qd, qdd, out=out)
+        return self._kernels["regressor"].call((q, qd, qdd), out)
 
     def inverse_dynamics_derivatives(
         self,
@@ -293,7 +293,7 @@ class Robot:
     ) -> tuple[Floats, Floats, Floats]:
         """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈, each (..., n, n)."""
         if wrench is None and parameters is None:
-            return self._kernels["inverse_dynamics_derivatives"](q, qd, qdd, out=out)
+            return self._kernels["inverse_dynamics_derivatives"].call((q, qd, qdd), out)
         return self._run(
             "inverse_dynamics_derivatives", (q, qd, qdd), out, wrench=wrench, parameters=parameters
         )
@@ -310,7 +310,7 @@ class Robot:
     ) -> tuple[Floats, Floats, Floats]:
         """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ, each (..., n, n)."""
         if wrench is None and parameters is None:
-            return self._kernels["forward_dynamics_derivatives"](q, qd, tau, out=out)
+            return self._kernels["forward_dynamics_derivatives"].call((q, qd, tau), out)
         return self._run(
             "forward_dynamics_derivatives", (q, qd, tau), out, wrench=wrench, parameters=parameters
         )
@@ -346,7 +346,7 @@ class Robot:
         if link is not None and link not in list(self._model.index):
             raise ModelError(f"link: found {shown(link)}; links: {', '.join(self._model.index)}")
         given = {key: x for key, x in optional.items() if x is not None or key in BASE_INPUTS}
-        return self._kernels[(name, link or "", *given)](*arguments, *given.values(), out=out)
+        return self._kernels[(name, link or "", *given)].call((*arguments, *given.values()), out)
 
     def _kernel(self, key: str | tuple[str, ...]) -> Kernel:
         name, link, *optional = (key, "") if isinstance(key, str) else key

@@ -227,7 +227,14 @@ def _loop_ir(name: str, lane: Lane, shapes: Sequence[Shape], inputs: int, slots:
     )
 
 
-WORKSPACE_DECLARATIONS = "declare ptr @malloc(i64)\ndeclare void @free(ptr)\n"
+WORKSPACE_DECLARATIONS = (
+    "declare ptr @malloc(i64)\ndeclare void @free(ptr)\n"
+    "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
+)
+
+
+def copy_ir(target: str, source: str, size: int) -> str:
+    return f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {size}, i1 false)"
 
 
 ON_THE_STACK = 16 * 1024  # bytes; more might not fit the stack of a thread
@@ -315,13 +322,17 @@ class _Operand:
             f"  call void @{strided}(ptr %{tag}c{a}, ptr %{tag}p{a}, i64 {w}, i64 %step{a}, "
             f"i64 {self.n1}, i64 {self.s1}, i64 {self.n2}, i64 {self.s2})"
         )
+        dense = f"  call void @{verb}_{self.size}(ptr %{tag}c{a}, ptr %{tag}p{a}, i64 %step{a})"
         if w == 1:
-            return [*lines, general, f"  br label %{done}"]
+            target, source = (
+                (f"%{tag}c{a}", f"%{tag}p{a}") if self.is_input else (f"%{tag}p{a}", f"%{tag}c{a}")
+            )
+            dense = copy_ir(target, source, self.size * self.lane.bits // 8)
         return [
             *lines,
             f"  br i1 %dense{a}, label %{tag}dense{a}, label %{tag}general{a}",
             f"{tag}dense{a}:",
-            f"  call void @{verb}_{self.size}(ptr %{tag}c{a}, ptr %{tag}p{a}, i64 %step{a})",
+            dense,
             f"  br label %{done}",
             f"{tag}general{a}:",
             general,

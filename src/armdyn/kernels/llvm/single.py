@@ -17,7 +17,7 @@ import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from armdyn.kernels.llvm.body import scratch_slots
-from armdyn.kernels.llvm.gufunc_loop import WORKSPACE_DECLARATIONS, workspace_ir
+from armdyn.kernels.llvm.gufunc_loop import WORKSPACE_DECLARATIONS, copy_ir, workspace_ir
 from armdyn.kernels.llvm.lane import Lane
 from armdyn.program.program import Program
 
@@ -116,18 +116,13 @@ def single_ir(program: Program, name: str) -> str:
         lines += [
             f"  %source{k} = load ptr, ptr %datap{k}",
             f"  %target{k} = getelementptr double, ptr %in, i64 {start}",
-            _copy(f"%target{k}", f"%source{k}", size),
+            copy_ir(f"%target{k}", f"%source{k}", 8 * size),
         ]
         start += size
     lines += ["  call void @body_1(ptr %in, ptr %out, ptr %scratch)", *_results(shapes, name, release)]
     lines += ["no:", "  call void %ctx3(ptr %ctx4)", "  ret ptr %ctx4"]
     lines += ["no_memory:", "  %error = call ptr %ctx8()", "  ret ptr null", "}"]
-    declare = WORKSPACE_DECLARATIONS + "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
-    return "\n".join([declare, *constants, *lines]) + "\n"
-
-
-def _copy(target: str, source: str, count: int) -> str:
-    return f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {8 * count}, i1 false)"
+    return "\n".join([WORKSPACE_DECLARATIONS, *constants, *lines]) + "\n"
 
 
 def _checked(k: int, size: int) -> list[str]:
@@ -187,7 +182,7 @@ def _results(shapes: list[tuple[int, ...]], name: str, release: list[str]) -> li
             f"  %newp{k} = getelementptr i8, ptr %new{k}, i64 {_DATA}",
             f"  %newdata{k} = load ptr, ptr %newp{k}",
             f"  %from{k} = getelementptr double, ptr %out, i64 {start}",
-            _copy(f"%newdata{k}", f"%from{k}", prod(shape)),
+            copy_ir(f"%newdata{k}", f"%from{k}", 8 * prod(shape)),
         ]
         start += prod(shape)
         if several:
