@@ -12,10 +12,7 @@ from armdyn.program.loops import (
     Ask,
     Block,
     Call,
-    Combined,
     Copy,
-    Count,
-    Counter,
     For,
     If,
     Int,
@@ -26,17 +23,13 @@ from armdyn.program.loops import (
     Set,
     Statement,
     While,
+    integer,
 )
 from armdyn.program.program import Program
 
 Mask: TypeAlias = np.ndarray | None  # (instances,): which ones take part; None: all
 Run: TypeAlias = Callable[..., Sequence[np.ndarray]]  # inputs (instances, size) -> outputs, flat
 Asked: TypeAlias = Callable[..., Any]  # an integer and parts (instances, size) -> (instances or 1, size)
-_ARITHMETIC: dict[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-}
 
 
 def evaluate_loop(
@@ -51,6 +44,8 @@ def evaluate_loop(
 
     `run` makes a function of a program; by default the evaluator of programs.
     """
+    if instances == 0:
+        return
     make = run or _evaluated
     functions = {name: make(name, program) for name, program in loop.programs.items()}
     numbers = {local.name: np.zeros((instances, local.size)) for local in loop.locals}
@@ -136,13 +131,7 @@ class _Evaluation:
         place[:] = _merged(value, place, mask)
 
     def _int(self, x: Int) -> int:
-        match x:
-            case Combined(op, a, b):
-                return _ARITHMETIC[op](self._int(a), self._int(b))
-            case Count(name) | Counter(name):
-                return self.integers[name]
-            case _:
-                return x
+        return integer(x, self.integers)
 
 
 def _merged(new: Any, old: np.ndarray, mask: Mask) -> Any:

@@ -57,6 +57,18 @@ class Combined(_Arithmetic):
 Int: TypeAlias = int | Count | Counter | Combined
 
 
+def integer(x: Int, known: Mapping[str, int]) -> int:
+    """The value of an integer, from those of counts and counters by their names."""
+    match x:
+        case Combined(op, a, b):
+            first, second = integer(a, known), integer(b, known)
+            return first + second if op == "add" else first - second if op == "sub" else first * second
+        case Count(name) | Counter(name):
+            return known[name]
+        case _:
+            return x
+
+
 @dataclass(frozen=True)
 class Local:
     """An array of numbers of its own for every instance; zeros at first."""

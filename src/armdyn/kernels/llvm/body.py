@@ -7,16 +7,20 @@ one basic block grows faster than its length.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from math import prod
 from textwrap import dedent
+from typing import TypeAlias
 
 from armdyn.kernels.llvm.lane import Lane, per_lane
 from armdyn.kernels.llvm.sincos import sincos_ir
 from armdyn.program.ops import OPS
 from armdyn.program.program import Program
 
+Place: TypeAlias = tuple[str, int]  # a pointer, and the register behind it
 SEGMENT = 600  # operations in one function
+SHORT = 200  # operations: in a loop, a call would cost more than the code it saves
 
 
 def body_ir(program: Program, lane: Lane) -> str:
@@ -26,16 +30,19 @@ def body_ir(program: Program, lane: Lane) -> str:
     )
 
 
-def named_body_ir(program: Program, lane: Lane, name: str) -> str:
-    """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs."""
-    emitter = _Emitter(program, lane, name)
+def named_body_ir(program: Program, lane: Lane, name: str, apart: bool = False) -> str:
+    """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs.
+
+    `apart`: with one pointer for each input and output (in0, in1, …, out0, …, scratch). Short programs are
+    then marked to be inlined, which `compile_ir` does only when asked to.
+    """
+    emitter = _Emitter(program, lane, name, apart)
     segments = list(emitter.segments())
     w = lane.width
-    calls = "\n".join(
-        f"  call void @{name}_part{k}_{w}(ptr %in, ptr %out, ptr %scratch)" for k in range(len(segments))
-    )
+    arguments = ", ".join(f"ptr %{x}" for x in emitter.pointers)
+    calls = "\n".join(f"  call void @{name}_part{k}_{w}({arguments})" for k in range(len(segments)))
     main = f"""
-define internal void @{name}_{w}(ptr noalias %in, ptr noalias %out, ptr noalias %scratch) {{
+define internal void @{name}_{w}({emitter.parameters}) {emitter.attribute}{{
 {calls}
   ret void
 }}
@@ -43,19 +50,44 @@ define internal void @{name}_{w}(ptr noalias %in, ptr noalias %out, ptr noalias 
     return "\n".join([*segments, main])
 
 
+def is_short(program: Program) -> bool:
+    """Whether a loop has the program's operations in place of a call."""
+    return sum(program.counts.values()) <= SHORT
+
+
 def scratch_slots(program: Program, lane: Lane) -> int:
     """How many registers the parts of a program hand on through scratch."""
     return _Emitter(program, lane).slot_count
 
 
+def _places(name: str, sizes: Sequence[int], apart: bool) -> list[Place]:
+    """Where the scalars of several columns are: under one pointer, or under one for each."""
+    if not apart:
+        return [(name, k) for k in range(sum(sizes))]
+    return [(f"{name}{k}", j) for k, size in enumerate(sizes) for j in range(size)]
+
+
 class _Emitter:
     """Writes the nodes of a program as instructions, part by part."""
 
-    def __init__(self, program: Program, lane: Lane, name: str = "body") -> None:
+    def __init__(self, program: Program, lane: Lane, name: str = "body", apart: bool = False) -> None:
         self.program, self.lane, self.name = program, lane, name
+        self.attribute = "alwaysinline " if apart and is_short(program) else ""
+        sizes_in, sizes_out = (
+            [size for _, size in program.inputs],
+            [prod(shape) for _, shape in program.outputs],
+        )
+        self.inputs = _places("in", sizes_in, apart)
+        self.outputs = _places("out", sizes_out, apart)
+        columns = [f"in{k}" for k in range(len(sizes_in))] + [f"out{k}" for k in range(len(sizes_out))]
+        self.pointers = [*(columns if apart else ["in", "out"]), "scratch"]
         self.slots: dict[int, int] = {}  # nodes that later parts need -> place in scratch
         self.slot_count = 0
         self.parts = self._cut()
+
+    @property
+    def parameters(self) -> str:
+        return ", ".join(f"ptr noalias %{x}" for x in self.pointers)
 
     def _cut(self) -> list[range]:
         """Ranges of nodes with at most SEGMENT operations each, of about equal length."""
@@ -98,9 +130,7 @@ class _Emitter:
         for k, lines in enumerate(blocks):
             yield (
                 f"define internal void @{self.name}_part{k}_{self.lane.width}"
-                "(ptr noalias %in, ptr noalias %out, ptr noalias %scratch) {\n"
-                + "\n".join(lines)
-                + "\n  ret void\n}\n"
+                f"({self.parameters}) {self.attribute}{{\n" + "\n".join(lines) + "\n  ret void\n}\n"
             )
 
     def _part(self, part: range, results: dict[int, list[int]]) -> Iterator[str]:
@@ -116,9 +146,9 @@ class _Emitter:
             yield from self._operation(i, node[0], [here[a] for a in node[1:]], node[1], pairs)
             here[i] = f"%v{i}"
             if i in self.slots:
-                yield from self._store("scratch", self.slots[i], here[i], f"s{i}")
+                yield from self._store(("scratch", self.slots[i]), here[i], f"s{i}")
             for k in results.get(i, ()):
-                yield from self._store("out", k, here[i], f"o{k}")
+                yield from self._store(self.outputs[k], here[i], f"o{k}")
 
     def _fetch(self, a: int, here: dict[int, str]) -> Iterator[str]:
         """An argument from outside the part: a constant, an input, or from scratch."""
@@ -126,12 +156,13 @@ class _Emitter:
         if node[0] == "const":
             here[a] = self.lane.constant(node[1])
             return
-        source, k = ("in", node[1]) if node[0] == "input" else ("scratch", self.slots[a])
+        source, k = self.inputs[node[1]] if node[0] == "input" else ("scratch", self.slots[a])
         here[a] = f"%v{a}"
         yield f"  %p{a} = getelementptr {self.lane.type}, ptr %{source}, i64 {k}"
         yield f"  %v{a} = load {self.lane.type}, ptr %p{a}, align {self.lane.align}"
 
-    def _store(self, target: str, k: int, value: str, name: str) -> Iterator[str]:
+    def _store(self, place: Place, value: str, name: str) -> Iterator[str]:
+        target, k = place
         yield f"  %{name} = getelementptr {self.lane.type}, ptr %{target}, i64 {k}"
         yield f"  store {self.lane.type} {value}, ptr %{name}, align {self.lane.align}"
 
@@ -141,7 +172,7 @@ class _Emitter:
         for i, k in entries:
             if i not in here:
                 yield from self._fetch(i, here)
-            yield from self._store("out", k, here[i], f"o{k}")
+            yield from self._store(self.outputs[k], here[i], f"o{k}")
 
     def _operation(self, i: int, op: str, args: list[str], first: int, pairs: set[int]) -> Iterator[str]:
         spelling = OPS[op].llvm
@@ -188,7 +219,7 @@ def _intrinsic(lane: Lane, name: str, intrinsic: str, arity: int) -> str:
     types = ", ".join([T] * arity)
     return dedent(f"""
         declare {T} @llvm.{intrinsic}.{lane.suffix}({types})
-        define internal {T} @{name}_{lane.width}({parameters}) {{
+        define internal {T} @{name}_{lane.width}({parameters}) alwaysinline {{
           %r = call {T} @llvm.{intrinsic}.{lane.suffix}({parameters})
           ret {T} %r
         }}
@@ -199,7 +230,7 @@ def _sign(lane: Lane) -> str:
     """1, −1, or the argument itself: 0 for 0, NaN for NaN."""
     T, M, zero = lane.type, lane.mask, lane.constant(0.0)
     return dedent(f"""
-        define internal {T} @sign_{lane.width}({T} %x) {{
+        define internal {T} @sign_{lane.width}({T} %x) alwaysinline {{
           %up = fcmp ogt {T} %x, {zero}
           %down = fcmp olt {T} %x, {zero}
           %a = select {M} %up, {T} {lane.constant(1.0)}, {T} %x
@@ -212,7 +243,7 @@ def _sign(lane: Lane) -> str:
 def _select(lane: Lane) -> str:
     T, M = lane.type, lane.mask
     return dedent(f"""
-        define internal {T} @select_{lane.width}({T} %c, {T} %a, {T} %b) {{
+        define internal {T} @select_{lane.width}({T} %c, {T} %a, {T} %b) alwaysinline {{
           %m = fcmp ogt {T} %c, {lane.constant(0.0)}
           %r = select {M} %m, {T} %a, {T} %b
           ret {T} %r

@@ -88,12 +88,27 @@ def _make_sure_of(size: int) -> None:
         raise MemoryError("not enough memory to compile") from None
 
 
-def compile_ir(ir: str) -> bytes:
-    """Object code for this processor. No IR passes: straight-line code gains nothing from them."""
+def compile_ir(ir: str, with_passes: bool = False) -> bytes:
+    """Object code for this processor; passes over the IR pay only where there are loops and small calls."""
     with lock():
         _make_sure_of(8 * len(ir))
-        module = _llvm().parse_assembly(ir)
-        return _target_machine().emit_object(module)  # type: ignore[no-any-return]
+        module, machine = _llvm().parse_assembly(ir), _target_machine()
+        if with_passes:
+            _improve(module, machine)
+        return machine.emit_object(module)  # type: ignore[no-any-return]
+
+
+def _improve(module: Any, machine: Any) -> None:
+    """Calls marked so in line, local arrays in registers where they fit, simpler loops."""
+    llvm = _llvm()
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.add_loop_rotate_pass()
+    passes.add_new_gvn_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
 
 
 def _target_machine() -> Any:

@@ -1,24 +1,45 @@
-"""A loop as a function of arrays: by the evaluator, or compiled."""
+"""A loop as a function of arrays: compiled, or by the evaluator."""
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from armdyn.kernels.cache import digest_of
-from armdyn.kernels.kernel import Kernel
+from armdyn.kernels import cache
+from armdyn.kernels.kernel import Kernel, get_backend
+from armdyn.kernels.llvm.loop import loop_ir
+from armdyn.kernels.llvm.machine import (
+    compile_ir,
+    is_full,
+    load_object,
+    loaded,
+    lock,
+    toolchain,
+    vector_bytes,
+)
+from armdyn.kernels.threads import call_on_ranges, get_threads
 from armdyn.program.evaluate_loop import Asked, Run, evaluate_loop
+from armdyn.program.extent import Extent, extent
 from armdyn.program.loops import Loop
 from armdyn.program.program import Program
 
+MINIMUM_WORK = 2_000_000  # operations per thread: below this, starting a thread costs more than it saves
+
 
 class LoopKernel:
-    """A loop, for any number of instances; compiled when first used."""
+    """A loop, for any number of instances; compiled when first used.
+
+    Where functions are evaluated, so are loops. A loop that asks the caller runs by the evaluator with its
+    programs compiled.
+    """
 
     def __init__(self, loop: Loop) -> None:
         self.loop = loop
+        self._extents: dict[tuple[int, ...], Extent] = {}
 
     def __call__(
         self,
@@ -28,20 +49,103 @@ class LoopKernel:
         asked: Mapping[str, Asked] | None = None,
     ) -> None:
         """Run it; arrays (rows, instances or 1, columns) that it writes are changed in place."""
-        evaluate_loop(self.loop, instances, counts, arguments, asked, self._function)
+        self._check(instances, arguments)
+        evaluated = get_backend() == "evaluator" or is_full()
+        if evaluated or self.loop.asks:
+            run = None if evaluated else self._kernel
+            evaluate_loop(self.loop, instances, counts, arguments, asked, run)
+            return
+        known = self._extent(tuple(int(counts[count.name]) for count in self.loop.counts))
+        self._check_rows(known, arguments)
+        function = self._compiled
+        fields = [int(counts[count.name]) for count in self.loop.counts]
+        for argument in self.loop.arguments:
+            x = arguments[argument.name]
+            fields += [x.ctypes.data, x.strides[0], x.strides[1] if x.shape[1] > 1 else 0]
+
+        def part(first: int, last: int) -> None:
+            if function((ctypes.c_int64 * (2 + len(fields)))(first, last, *fields)):
+                raise MemoryError(f"{self.loop.name}: not enough memory")
+
+        call_on_ranges(part, self._edges(instances, known.operations))
+
+    def _check(self, instances: int, arguments: Mapping[str, np.ndarray]) -> None:
+        """Refuse arrays that compiled code would misread."""
+        for argument in self.loop.arguments:
+            x = arguments[argument.name]
+            several = (instances,) if argument.written else (1, instances)
+            if (
+                x.dtype != np.float64
+                or x.ndim != 3
+                or x.shape[1] not in several
+                or x.shape[2] != argument.columns
+                or not (x.flags.aligned and (x.size == 0 or x.shape[2] == 1 or x.strides[2] == x.itemsize))
+                or (argument.written and not x.flags.writeable)
+            ):
+                allowed = " or ".join(map(str, sorted(set(several))))
+                raise ValueError(
+                    f"{self.loop.name}: argument '{argument.name}' is {x.dtype} of shape {x.shape}; expected "
+                    f"float64 (rows, {allowed}, {argument.columns}) with adjacent columns"
+                    f"{', writeable' if argument.written else ''}"
+                )
+
+    def _check_rows(self, known: Extent, arguments: Mapping[str, np.ndarray]) -> None:
+        for name, (least, most) in known.rows.items():
+            if least < 0 or most >= len(arguments[name]):
+                raise IndexError(
+                    f"{self.loop.name}: argument '{name}' has {len(arguments[name])} rows; "
+                    f"rows {least} to {most} are used"
+                )
+
+    # ---- compiled ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _compiled(self) -> Any:
+        """The compiled function, without the interpreter's lock while it runs."""
+        width = vector_bytes() // 8
+        key = cache.digest_of("loop", self.loop.identity, str(width), cache.code_digest(), toolchain())
+        name = key[:24]
+        names = [f"loop_{name}"]
+        with lock():
+            addresses = loaded(names)
+            if addresses is None:
+                code = cache.read(key)
+                if code is None:
+                    code = compile_ir(loop_ir(self.loop, width, name), with_passes=True)
+                    cache.write(key, code)
+                addresses = load_object(code, names)
+        return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(addresses[0])
+
+    def _edges(self, instances: int, operations: int) -> list[int]:
+        """Where the instances are cut into slices for threads: at full registers."""
+        width = vector_bytes() // 8
+        registers = -(-instances // width)
+        threads = max(1, min(get_threads(), registers, registers * operations // MINIMUM_WORK))
+        return [min(instances, width * (registers * k // threads)) for k in range(threads + 1)]
+
+    def _extent(self, counts: tuple[int, ...]) -> Extent:
+        """How far the loop goes; what was found for the counts used last is kept."""
+        found = self._extents.get(counts)
+        if found is None:
+            names = [count.name for count in self.loop.counts]
+            found = extent(self.loop, dict(zip(names, counts, strict=True)))
+            self._extents = {counts: found}
+        return found
+
+    # ---- by the evaluator ----------------------------------------------------------------------------------
 
     @cached_property
     def _kernels(self) -> dict[str, Run]:
         return {name: _kernel(name, program) for name, program in self.loop.programs.items()}
 
-    def _function(self, name: str, program: Program) -> Run:
+    def _kernel(self, name: str, program: Program) -> Run:
         return self._kernels[name]
 
 
 def _kernel(name: str, program: Program) -> Run:
     """A program as a function of its inputs (instances, size) that gives its outputs, flat."""
     shapes = [shape for _, shape in program.outputs]
-    kernel = Kernel(name, program.inputs, shapes, lambda: program, digest_of(str(program)))
+    kernel = Kernel(name, program.inputs, shapes, lambda: program, cache.digest_of(str(program)))
 
     def run(*inputs: np.ndarray) -> list[np.ndarray]:
         found = kernel(*inputs)
