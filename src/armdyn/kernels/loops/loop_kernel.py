@@ -124,12 +124,14 @@ class LoopKernel:
         return [min(instances, width * (registers * k // threads)) for k in range(threads + 1)]
 
     def _extent(self, counts: tuple[int, ...]) -> Extent:
-        """How far the loop goes; what was found for the counts used last is kept."""
+        """How far the loop goes; what was found for some counts is kept."""
         found = self._extents.get(counts)
         if found is None:
             names = [count.name for count in self.loop.counts]
             found = extent(self.loop, dict(zip(names, counts, strict=True)))
-            self._extents = {counts: found}
+            if len(self._extents) >= 64:
+                self._extents.clear()
+            self._extents[counts] = found
         return found
 
     # ---- by the evaluator ----------------------------------------------------------------------------------
