@@ -38,7 +38,7 @@ class LoopKernel:
     """
 
     def __init__(self, loop: Loop) -> None:
-        self.loop = loop
+        self.loop, self._asks = loop, bool(loop.asks)
         self._extents: dict[tuple[int, ...], Extent] = {}
 
     def __call__(
@@ -51,7 +51,7 @@ class LoopKernel:
         """Run it; arrays (rows, instances or 1, columns) that it writes are changed in place."""
         self._check(instances, arguments)
         evaluated = get_backend() == "evaluator" or is_full()
-        if evaluated or self.loop.asks:
+        if evaluated or self._asks:
             run = None if evaluated else self._kernel
             evaluate_loop(self.loop, instances, counts, arguments, asked, run)
             return

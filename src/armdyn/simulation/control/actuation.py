@@ -144,10 +144,11 @@ class Actuation:
         """The controller's torques (n,) of one arm, its signals side by side."""
         controller = self.torque.controller
         assert controller is not None
-        edges = np.cumsum([size for _, size in controller.sizes[1]])[:-1]
-        gains = [x[0] for x in self.torque.gains]
-        parts = np.split(target, edges) if len(target) else []
-        return np.asarray(controller.kernel(q, qd, *gains, *parts))
+        parts, start = [x[0] for x in self.torque.gains], 0
+        for _, size in controller.sizes[1]:
+            parts.append(target[start : start + size])
+            start += size
+        return np.asarray(controller.kernel(q, qd, *parts))
 
     # ---- at one instant --------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from armdyn.simulation.engine.crossings import Span, first_zero
 from armdyn.simulation.engine.grid import Grid
 from armdyn.simulation.engine.limits import PositionLimits, Watched
 from armdyn.simulation.engine.trace import SPEED_LIMIT, Stop, Trace, changes, place
-from armdyn.simulation.engine.trial import Trial, step_kernel
+from armdyn.simulation.engine.trial import LOOKS, Trial, step_kernel
 from armdyn.simulation.progress import Update
 from armdyn.simulation.run import Event, LimitPassed
 
@@ -170,13 +170,10 @@ class _Motion:
     def _advance(self, end: float, fresh: bool) -> str | None:
         """A step, or up to the next change of mode; `fresh`: modes and rate at the start are decided."""
         trial, before = self.trial, self.trial.t
-        if fresh or not self.h:
+        if not self.h:
             trial.decide()
-            if not np.isfinite(trial.rate).all():
-                return "the acceleration is not a finite number"
-            self._note()
-            self.h = self.h or self._first_step()
-        reason = self._step(end)
+            self.h = self._first_step()
+        reason = self._step(end, fresh)
         if reason is not None:
             return reason
         found = self._first_change()
@@ -193,20 +190,22 @@ class _Motion:
         self.update(after / self.grid.duration)
         return None
 
-    def _step(self, end: float) -> str | None:
+    def _step(self, end: float, fresh: bool) -> str | None:
         """A trial step that is accurate enough."""
-        trial, shrunk = self.trial, False
-        dense = bool(len(self.shown))
-        h = min(self.h, self.longest)
+        trial, h, shrunk = self.trial, min(self.h, self.longest), False
         while True:
             whole = h >= (end - trial.t) * (1 - 1e-12)
             h = end - trial.t if whole else h
             if self.taken >= self.most:
                 return self._used_up(h)
-            if h < 10 * abs(np.nextafter(trial.t, np.inf) - trial.t) and not whole:
+            if h < 10 * np.spacing(trial.t) and not whole:
                 return "the step became too small"
-            error = trial.step(h, dense=dense)
-            self.taken += 1
+            error = trial.step(h, decide=fresh, dense=bool(len(self.shown)))
+            if not np.isfinite(trial.rate).all():
+                return "the acceleration is not a finite number"
+            if fresh:
+                self._note(trial.t > 0)
+            self.taken, fresh = self.taken + 1, False
             if error < 1:
                 factor = GROW if error == 0 else min(GROW, SAFETY * error ** (-1 / ORDER))
                 longer = h * (min(factor, 1.0) if shrunk else factor)
@@ -251,9 +250,9 @@ class _Motion:
 
     def _look(self, end: float) -> str | None:
         """Record the joints that leave their ranges between the last state and `end`; the reason to stop."""
-        if not self.watched:
-            return None
         trial = self.trial
+        if not self._may_leave():
+            return None
         last = trial.end[0, 0, : trial.width] if end >= trial.t + trial.h else trial.dense(end)
         span = Span(self.n, trial.t, end, trial.x, last, trial.dense)
         found = [(span.leaving(watched), watched) for watched in self.watched]
@@ -265,6 +264,16 @@ class _Motion:
                 trial.t, self.at_limit = t, True
                 return passed.text
         return None
+
+    def _may_leave(self) -> bool:
+        """Whether a watched joint comes near a limit in this step, by its speeds at both ends."""
+        if not self.watched:
+            return False
+        joints, lower, upper = (list(column) for column in zip(*self.watched, strict=True))
+        n, trial = self.n, self.trial
+        ends = np.stack([trial.x[: 2 * n], trial.end[0, 0, : 2 * n]])
+        q, way = ends[:, joints], trial.h * np.abs(ends[:, n:][:, joints]).max(axis=0)
+        return bool(((q.min(axis=0) - way <= lower) | (q.max(axis=0) + way >= upper)).any())
 
     def _left(self, watched: Watched, above: bool, t: float) -> LimitPassed:
         """Record it, and watch this joint no longer."""
@@ -289,13 +298,12 @@ class _Motion:
         """The first instant of a step at which a surface changes, and which."""
         if not len(self.shown):
             return None
-        times, states, rates = self.trial.looks()
-        margins = self._margins(states, rates)
+        margins = self._margins(*self.trial.looks())
         rows = np.flatnonzero((margins < 0).any(axis=-1))
         if not rows.size:
             return None
-        row = int(rows[0])
-        a, b = (self.trial.t if row == 0 else times[row - 1]), times[row]
+        row, times = int(rows[0]), self.trial.t + self.trial.h * np.append(0.0, LOOKS)
+        a, b = float(times[row]), float(times[row + 1])
         crossed = [int(e) for e in np.flatnonzero(margins[row] < 0)]
         ends = {b: margins[row]}
         return min((self._crossing(a, b, e, ends), e) for e in crossed)
@@ -369,15 +377,24 @@ class _Motion:
         x[moving] += correction * rate[moving]
         return float(t + correction), x
 
-    def _note(self) -> None:
+    def _note(self, told: bool = True) -> None:
         """Events: surfaces that begin to slide or to stick. What other surfaces hold does not slide yet."""
-        trial, integrand = self.trial, self.integrand
-        if not len(self.shown):
+        trial, columns = self.trial, self.trial.columns
+        if (trial.modes == self.shown).all():
             return
-        moving = integrand.directions(trial.qd)
-        starting = trial.modes * (integrand.directions(trial.rate[self.n : 2 * self.n]) == trial.modes)
-        now = np.where(trial.modes == 0, 0, np.where(moving == 0, starting, trial.modes))
+        moving, x = self.integrand.directions(trial.qd), trial.x
+        starting = self._starting(trial.rate)
+        if ((starting != trial.modes) & (moving == 0)).any():  # torques may jump here: judge a little later
+            later, ahead = min(trial.t + 1e-3 * self.h, trial.limit), x.copy()
+            ahead[columns.moving] += (later - trial.t) * trial.rate[columns.moving]
+            starting = self._starting(trial.rate_at(later, ahead)[1])
+        now = np.where(moving == 0, starting, trial.modes)
         self.beyond[now != self.shown] = BEYOND
-        if trial.t > 0:
-            self.events += changes(trial.t, integrand.names, self.shown, now)
+        if told:
+            self.events += changes(trial.t, self.integrand.names, self.shown, now)
         self.shown = now
+
+    def _starting(self, rate: np.ndarray) -> np.ndarray:
+        """Modes of surfaces that speed up in them; 0 for others."""
+        modes = self.trial.modes
+        return modes * (self.integrand.directions(rate[self.n : 2 * self.n]) == modes)

@@ -143,6 +143,8 @@ class _Steps:
         works = {name: self.saved[..., first + k] for k, name in enumerate(self.integrand.works)}
         trace = Trace(self.saved[..., :n], self.saved[..., n : 2 * n], works, self.held)
         modes = self.saved[..., 2 * n : first]
+        with np.errstate(invalid="ignore"):  # what other surfaces hold does not slide, whatever its mode
+            modes = modes * (self.integrand.directions(trace.qd) == modes)
         for k, arm in zip(*np.nonzero((modes[:-1] != modes[1:]).any(axis=-1)), strict=True):
             if np.isfinite(modes[k + 1, arm]).all():
                 found = changes(float(self.grid.t[k + 1]), self.integrand.names, *modes[k : k + 2, arm])

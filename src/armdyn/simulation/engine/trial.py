@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -15,14 +14,19 @@ from armdyn.simulation.engine.integrand import Drive, Integrand
 from armdyn.simulation.engine.one_step import POLYNOMIAL, TIMES, interpolated, one_step
 from armdyn.simulation.engine.steps import Stepping
 
-LOOKS = (0.25, 0.5, 0.75)  # where within a step changes of mode are looked for, besides its end
+LOOKS = np.array([0.25, 0.5, 0.75, 1.0])  # where within a step changes of mode are looked for
+NOWHERE = np.zeros(0)
 
 
-@lru_cache(maxsize=64)
 def step_kernel(robot: Robot, drive: Drive) -> tuple[Integrand, LoopKernel]:
     """Made once for a robot and a drive; torques that are held are constants here."""
     if drive.held is not None:
         drive = replace(drive, constants=(*drive.constants, ("tau", robot.n)), held=None)
+    return _kernel(robot, drive)
+
+
+@lru_cache(maxsize=64)
+def _kernel(robot: Robot, drive: Drive) -> tuple[Integrand, LoopKernel]:
     integrand = Integrand(robot, drive)
     return integrand, LoopKernel(one_step(integrand))
 
@@ -72,7 +76,7 @@ class Trial:
     def step(self, h: float, decide: bool = False, dense: bool = True) -> float:
         """Try a step: its error, relative to what is allowed."""
         self.h, self.has_dense = h, dense
-        self._call(self.t, h, LOOKS if dense else (), decide=decide, trial=True, dense=dense)
+        self._call(self.t, h, LOOKS if dense else NOWHERE, decide=decide, trial=True, dense=dense)
         fifth, third = self.end[0, 0, -2:]
         if fifth == 0:
             return 0.0
@@ -82,7 +86,7 @@ class Trial:
         """The state after a shorter step; more accurate than dense output. That one stays."""
         if h > 0:
             kept = self.end.copy()
-            self._call(self.t, h, (), trial=True)
+            self._call(self.t, h, NOWHERE, trial=True)
             found = self.end[0, 0, : self.width].copy()
             self.end[:] = kept
             return found
@@ -90,11 +94,11 @@ class Trial:
 
     def decide(self) -> None:
         """Modes and rate at the state."""
-        self._call(self.t, 0.0, (), decide=True)
+        self._call(self.t, 0.0, NOWHERE, decide=True)
 
     def at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """State and rate at an instant of the step, by dense output."""
-        self._call(self.t, self.h, ((t - self.t) / self.h,))
+        self._call(self.t, self.h, np.array([(t - self.t) / self.h]))
         return self.found[0, 0, : self.width].copy(), self.found[0, 0, self.width :].copy()
 
     def rate_at(self, t: float, x: np.ndarray, decide: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -102,7 +106,7 @@ class Trial:
         kept = self.start.copy(), self.polynomial
         self.polynomial = np.zeros_like(self.polynomial)
         self.x[:] = x
-        self._call(t, 0.0, (0.0,), decide=decide)
+        self._call(t, 0.0, np.zeros(1), decide=decide)
         self.start, self.polynomial = kept
         return self.found[0, 0, : self.width].copy(), self.found[0, 0, self.width :].copy()
 
@@ -113,33 +117,32 @@ class Trial:
         place = np.expand_dims((np.asarray(t) - self.t) / self.h, -1)
         return np.asarray(interpolated(self.x, self.polynomial.reshape(POLYNOMIAL, -1), place))
 
-    def looks(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Times, states and rates at the LOOKS and at the end."""
-        rows = np.vstack([self.found[:, 0], self.end[0, 0, : 2 * self.width]])
-        times = self.t + self.h * np.append(LOOKS, 1.0)
-        return times, rows[:, : self.width], rows[:, self.width :]
+    def looks(self) -> tuple[np.ndarray, np.ndarray]:
+        """States and rates at the LOOKS."""
+        return self.found[:, 0, : self.width], self.found[:, 0, self.width :]
 
     def _call(
         self,
         t: float,
         h: float,
-        places: Sequence[float],
+        places: np.ndarray,
         decide: bool = False,
         trial: bool = False,
         dense: bool = False,
     ) -> None:
         self.start[0, 0, 2 * self.width] = h
-        inside = np.array(places).reshape(-1, 1, 1)
-        times = t + h * np.append(TIMES, places)
-        times = np.minimum(times, max(np.nextafter(self.limit, 0.0), 0.0))
+        drive, asked = self.integrand.drive, {}
         arguments = {
             "start": self.start,
             "constants": self.constants,
-            "signals": self.actuation.signals(times) if self.integrand.drive.signals else None,
             "end": self.end,
             "polynomial": self.polynomial,
-            "places": inside,
+            "places": places.reshape(-1, 1, 1),
             "found": self.found,
         }
+        if drive.signals or drive.asked:
+            times = np.minimum(t + h * np.append(TIMES, places), max(np.nextafter(self.limit, 0.0), 0.0))
+            arguments["signals"] = self.actuation.signals(times)
+            asked = self.actuation.asked(times)
         counts = {"decide": int(decide), "trial": int(trial), "dense": int(dense), "points": len(places)}
-        self.kernel(1, counts, arguments, self.actuation.asked(times) if self.integrand.drive.asked else {})
+        self.kernel(1, counts, arguments, asked)
