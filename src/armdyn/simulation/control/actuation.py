@@ -33,7 +33,9 @@ class Sampled:
         halves = np.rint(2 * place)
         place = np.where(np.abs(2 * place - halves) < 1e-9, halves / 2, place)
         k = np.minimum(place.astype(int), last - 1)
-        if len(t) % 2 and np.array_equal(2 * place, 2 * k[0] + np.arange(len(t))):  # fixed steps: as many as samples
+        if len(t) % 2 and np.array_equal(
+            2 * place, 2 * k[0] + np.arange(len(t))
+        ):  # fixed steps: as many as samples
             first, found = k[0], np.empty((len(t), *rows.shape[1:]))
             found[::2] = rows[first : first + (len(t) + 1) // 2]
             np.add(found[:-1:2], found[2::2], out=found[1::2])

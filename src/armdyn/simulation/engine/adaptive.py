@@ -71,7 +71,9 @@ def integrate_adaptive(
 
         own = actuation.of_arm(k)
         trial = Trial(integrand, kernel, own, effort.rtol, effort.atol)
-        motion = _Motion(trial, own, grid, limits, effort, rows[:, k], None if held is None else held[:, k], report)
+        motion = _Motion(
+            trial, own, grid, limits, effort, rows[:, k], None if held is None else held[:, k], report
+        )
         reason = motion.run(q0[k], qd0[k])
         where = place(k, actuation.batch)
         trace.events += [event._replace(arm=where) for event in motion.events]

@@ -242,9 +242,7 @@ class Integrand:
                 released = select(f - forward, 1, 0) - select(backward - f, 1, 0)
                 sliding = s * (1 - select(-(s * _along(surface, qdd)), 1, 0))
                 direction = sign(_along(surface, qd))
-                wanted = select(
-                    1 - s * s, released, select(1 - direction * direction, sliding, s)
-                )
+                wanted = select(1 - s * s, released, select(1 - direction * direction, sliding, s))
                 differs = (wanted - s) * (wanted - s)
                 allowed = differs * (1 - late * changed)
                 new.append(select(allowed, wanted, s))

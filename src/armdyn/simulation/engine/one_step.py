@@ -69,7 +69,13 @@ def one_step(integrand: Integrand) -> Loop:
         *(*s.begin(new), *s.give(POINT + len(TIMES)), *s.rate(LAST)),
         *(*all_of(new, last), Save(found, POINT, everything[: found.columns])),
     )
-    decided = (*s.begin(s.x), *s.give(0), *s.decide(), *all_of(s.x, first), Save(start, 0, everything[: 2 * w]))
+    decided = (
+        *s.begin(s.x),
+        *s.give(0),
+        *s.decide(),
+        *all_of(s.x, first),
+        Save(start, 0, everything[: 2 * w]),
+    )
     body = (
         *(Load(everything.all, start), Copy(s.x.all, everything[:w]), Copy(first.all, everything[w : 2 * w])),
         *(Copy(settings.all, everything[2 * w :]), Copy(s.h.all, settings[0])),
