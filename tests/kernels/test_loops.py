@@ -1,164 +1,23 @@
 """Compiled loops and their evaluator: the same numbers at every width of registers."""
 
+import ctypes
+import ctypes.util
+import platform
+import sys
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from armdyn.kernels import set_threads
 from armdyn.kernels.loops import loop_kernel
 from armdyn.kernels.loops.loop_kernel import LoopKernel
-from armdyn.program import record
 from armdyn.program.evaluate_loop import evaluate_loop
-from armdyn.program.loops import (
-    Argument,
-    Ask,
-    Call,
-    Copy,
-    Count,
-    Counter,
-    For,
-    If,
-    Load,
-    Local,
-    Loop,
-    Part,
-    Save,
-    Set,
-    While,
-)
+from armdyn.program.loops import Ask, Load, Local, Loop, Save
+from example_loops import LOOPS, STATE, STEPS, arguments, masks, pendulum
 
-STEPS, I, J = Count("steps"), Counter("i"), Counter("j")
-GIVEN, STATE = Argument("given", 3), Argument("state", 2, written=True)
-TRACE = Argument("trace", 2, written=True)
 INSTANCES = (1, 2, 7, 8, 16, 21)
-
-
-def pendulum() -> Loop:
-    """Fourth-order Runge–Kutta: ẍ = −a sin x − b ẋ; `given` is a, b and the step."""
-    x, y, k, total, c = (Local(name, 2) for name in ("x", "y", "k", "total", "c"))
-    given = Local("given", 3)
-
-    def stage(x, k, total, c, weight):
-        return [t + weight * d for t, d in zip(total, k, strict=True)], [x[i] + c[0] * k[i] for i in (0, 1)]
-
-    programs = {
-        "rate": record(
-            lambda x, g: [x[1], -g[0] * x[0].sin() - g[1] * x[1]], [("x", 2), ("g", 3)], [("k", (2,))]
-        ),
-        "start": record(
-            lambda x, g: (x, [0, 0], [g[2] / 2, g[2]]),
-            [("x", 2), ("g", 3)],
-            [("y", (2,)), ("t", (2,)), ("c", (2,))],
-        ),
-        "one": record(lambda x, k, t, c: stage(x, k, t, c, 1), *_stage_shape()),
-        "two": record(lambda x, k, t, c: stage(x, k, t, c, 2), *_stage_shape()),
-        "end": record(
-            lambda x, t, g: [x[i] + g[2] / 6 * t[i] for i in (0, 1)],
-            [("x", 2), ("t", 2), ("g", 3)],
-            [("x", (2,))],
-        ),
-    }
-
-    def stages(name: str, part: Part) -> tuple[Call, Call]:
-        return (
-            Call("rate", (y.all, given.all), (k.all,)),
-            Call(name, (x.all, k.all, total.all, part), (total.all, y.all)),
-        )
-
-    step = (
-        Call("start", (x.all, given.all), (y.all, total.all, c.all)),
-        *stages("one", c[0]),
-        *stages("two", c[0]),
-        *stages("two", c[1]),
-        *stages("one", c[1]),
-        Call("end", (x.all, total.all, given.all), (x.all,)),
-        Save(TRACE, I, x.all),
-    )
-    body = (Load(given.all, GIVEN), Load(x.all, STATE), For(I, 0, STEPS, step), Save(STATE, 0, x.all))
-    return Loop("pendulum", (STEPS,), (GIVEN, STATE, TRACE), body, programs)
-
-
-def _stage_shape():
-    return [("x", 2), ("k", 2), ("t", 2), ("c", 1)], [("t", (2,)), ("y", (2,))]
-
-
-def masks() -> Loop:
-    """Conditions within conditions, with every statement under one, and instances that end one by one."""
-    x, g, left, big, k = Local("x", 2), Local("g", 3), Local("left", 1), Local("big", 1), Local("k", 1)
-    programs = {
-        "look": record(
-            lambda x, g, k: ([g[2] - k[0]], [abs(x[0]) - 1]),
-            [("x", 2), ("g", 3), ("k", 1)],
-            [("left", (1,)), ("big", (1,))],
-        ),
-        "turn": record(  # writes where it reads, crosswise
-            lambda x, g: ([x[1]], [x[0] * g[0] - g[1]]), [("x", 2), ("g", 3)], [("a", (1,)), ("b", (1,))]
-        ),
-        "halve": record(lambda x: [x[0] / 2, x[1].sqrt()], [("x", 2)], [("x", (2,))]),
-        "next": record(lambda k: [k[0] + 1], [("k", 1)], [("k", (1,))]),
-    }
-    look = Call("look", (x.all, g.all, k.all), (left.all, big.all))
-    inner = (
-        If(
-            big.all,
-            (
-                Call("halve", (x.all,), (x.all,)),
-                While(x[1], (Set(x[1], I - 2), Copy(x[0], k.all)), 1),
-                Save(TRACE, I, x.all),
-            ),
-            (
-                If(x[0], (Load(x[1], GIVEN, I),)),
-                Call("turn", (x.all, g.all), (x[0], x[1])),
-                For(J, 0, 2, (Save(TRACE, I + J, x[:1]),), backwards=True),
-            ),
-        ),
-        Call("next", (k.all,), (k.all,)),
-        look,
-    )
-    body = (
-        Load(g.all, GIVEN),
-        Load(x.all, STATE),
-        For(I, 0, STEPS, (look, While(left.all, inner), Set(k.all, I * I - 2 * I))),
-        Save(STATE, 0, x.all),
-    )
-    return Loop("masks", (STEPS,), (GIVEN, STATE, TRACE), body, programs)
-
-
-def long() -> Loop:
-    """A program of several parts, and more local numbers than fit the stack."""
-    x, y, big = Local("x", 2), Local("y", 2), Local("big", 400)
-
-    def twisted(x, big):
-        a, b = x
-        values = []
-        for k in range(400):
-            a, b = a.sin() * 0.6 + b * 0.6, b * 0.6 - a * 0.6 + big[399 - k] * 0.1
-            values.append(a - b)
-        return [x[0] - b, a + x[1].sin()], values
-
-    shape = ([("x", 2), ("big", 400)], [("x", (2,)), ("big", (400,))])
-    programs = {"twist": record(twisted, *shape)}
-    step = (
-        Call("twist", (x.all, big.all), (y.all, big.all)),
-        If(y[0], (Call("twist", (y.all, big.all), (x.all, big.all)),), (Copy(x.all, y.all),)),
-        Save(TRACE, I, big[5:7]),
-    )
-    body = (Load(x.all, STATE), For(I, 0, STEPS, step), Save(STATE, 0, x.all))
-    return Loop("long", (STEPS,), (STATE, TRACE), body, programs)
-
-
-LOOPS = {"pendulum": pendulum, "masks": masks, "long": long}
-
-
-def arguments(loop: Loop, instances: int, steps: int = 4, shared: bool = False) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(instances)
-    given = rng.uniform(0.1, 2.5, (steps, 1 if shared else instances, 3))
-    given[..., 2] = rng.integers(0, 6, given.shape[:2]) if loop.name == "masks" else 0.05
-    found = {
-        "given": given,
-        "state": rng.normal(size=(1, instances, 2)),
-        "trace": rng.normal(size=(steps + 1, instances, 2)),
-    }
-    return {argument.name: found[argument.name] for argument in loop.arguments}
+FLAGS = 0x1 | 0x4  # invalid operation, division by zero: as x86 has them
 
 
 def compare(loop: Loop, instances: int, given: dict[str, np.ndarray], steps: int = 4) -> None:
@@ -197,17 +56,20 @@ def test_the_masks_differ() -> None:
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_arguments_with_strides(name: str) -> None:
-    """Rows apart, instances backwards, of one array for all rows."""
+    """Rows apart, instances backwards, one row for all; what lies between stays as it is."""
     loop = LOOPS[name]()
-    given = arguments(loop, 13)
+    given, around = arguments(loop, 13), []
     for key, x in given.items():
-        wide = np.full((2 * len(x), 26, x.shape[2] + 3), 7.0)
-        view = wide[1::2, ::-2, 1 : 1 + x.shape[2]]
+        around.append(np.full((2 * len(x), 26, x.shape[2] + 3), 7.0))
+        view = around[-1][1::2, ::-2, 1 : 1 + x.shape[2]]
         view[:] = x
         given[key] = view
     if "given" in given:
-        given["given"] = np.broadcast_to(given["given"][:1, :1], (4, 13, 3))
+        given["given"] = np.broadcast_to(given["given"][:1, :1], given["given"].shape)
     compare(loop, 13, given)
+    for wide in around:
+        wide[1::2, ::-2, 1:-2] = 7.0
+        assert (wide == 7.0).all()
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -247,3 +109,35 @@ def test_asking_is_for_the_evaluator() -> None:
     asked = {"twice": lambda row, x: row + 2 * x}
     LoopKernel(Loop("asking", (STEPS,), (STATE,), body, {}))(5, {"steps": 3}, {"state": state}, asked)
     assert (state == 5).all()
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="flags as on x86")
+def test_flags_of_floating_point_stay() -> None:
+    """The square root of a negative number shows in its instance, not in what is computed later."""
+    loop, libm = masks(), ctypes.CDLL(ctypes.util.find_library("m"))
+    given = arguments(loop, 21)
+    kernel = LoopKernel(loop)
+    kernel(21, {"steps": 4}, arguments(loop, 21))
+    libm.feclearexcept(FLAGS)
+    kernel(21, {"steps": 4}, given)
+    assert libm.fetestexcept(FLAGS) == 0
+    assert np.isnan(given["state"]).any()
+
+
+def test_no_memory() -> None:
+    huge = Local("huge", 1 << 44)
+    body = (Load(huge[:2], STATE), Save(STATE, 0, huge[:2]))
+    kernel = LoopKernel(Loop("huge", (), (STATE,), body, {}))
+    for instances in (1, 9):
+        with pytest.raises(MemoryError, match="huge: not enough memory"):
+            kernel(instances, {}, {"state": np.zeros((1, instances, 2))})
+
+
+def test_machine_code_is_kept(fresh_cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process, which has loaded nothing yet, finds it on disk."""
+    loop = replace(pendulum(), name="kept")
+    compare(loop, 9, arguments(loop, 9))
+    assert len(list(fresh_cache.glob("*.o"))) == 1
+    monkeypatch.setattr(loop_kernel, "loaded", lambda names: None)
+    monkeypatch.setattr(loop_kernel, "compile_ir", lambda *_, **__: pytest.fail("compiled again"))
+    compare(loop, 9, arguments(loop, 9))

@@ -11,9 +11,9 @@ from scipy.optimize import brentq
 
 import armdyn
 from armdyn import Robot
-from armdyn.kernels.loops import path_pass
+from armdyn.kernels.loops import loop_kernel
 from armdyn.motion.errors import MotionError
-from armdyn.motion.least_time import solve
+from armdyn.motion.least_time import passes, solve
 from armdyn.motion.least_time.rows import PathLimits
 from armdyn.motion.least_time.time_optimal import time_optimal
 from armdyn.motion.timing.scaling import scale_to_limits
@@ -285,7 +285,7 @@ def test_feasible_and_not_slower_than_linear_scaling(robot: Robot, seed: int) ->
     """With viscous friction up to where it alone decides."""
     rng = np.random.default_rng(seed)
     armdyn.set_backend("evaluator")
-    compiled, path_pass.get_backend = path_pass.get_backend, lambda: "compiled"
+    compiled, loop_kernel.get_backend = loop_kernel.get_backend, lambda: "compiled"
     try:
         pi, factor = robot.parameters.copy(), rng.choice([1.0, 10.0, 100.0])
         pi[[name.startswith("Fv") for name in robot.parameter_names]] *= factor
@@ -298,7 +298,7 @@ def test_feasible_and_not_slower_than_linear_scaling(robot: Robot, seed: int) ->
         assert shares(robot, fast)[0] <= 1.001
         assert fast.duration <= scale_to_limits(robot, given, torque=limit, faster=True).trajectory.duration
     finally:
-        path_pass.get_backend = compiled
+        loop_kernel.get_backend = compiled
         armdyn.set_backend("compiled")
 
 
@@ -364,7 +364,7 @@ def test_a_gap_in_the_admissible_speeds_is_passed_above() -> None:
     there = np.abs(s - 0.5) < 0.05
     zero = np.zeros((count, 5))
     ones = np.ones((count, 5, 2))
-    most = np.full(count + 1, path_pass.MOST)
+    most = np.full(count + 1, passes.MOST)
     most[[0, -1]] = 0
     limits = PathLimits(
         a=np.stack([zero + 1, zero], -1),
@@ -375,7 +375,7 @@ def test_a_gap_in_the_admissible_speeds_is_passed_above() -> None:
         high=ones,
         ahead=np.broadcast_to(2 * points, (count, 5)),
         most=most,
-        inner=np.full((count, 5), path_pass.MOST),
+        inner=np.full((count, 5), passes.MOST),
     )
     # A given motion s = (1 − cos πt)/2 over one second.
     t = np.arccos(1 - 2 * s) / np.pi

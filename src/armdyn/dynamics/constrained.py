@@ -1,6 +1,6 @@
 """Accelerations under constraints: surfaces that stick, over any scalar.
 
-Where a surface with the row a_e sticks, its speed a_e · q̇ stays zero, and the friction f_e is what this takes:
+Where a surface with the row a_e sticks, its speed a_e · q̇ stays 0, and its friction f_e is what this takes:
 
     B q̈ = net − Σ a_e f_e,    a_e · q̈ = 0 where surface e sticks,    f_e = 0 where it does not.
 

@@ -68,11 +68,11 @@ class CSource:
 
     header: str
     source: str
-    test: str
+    test: str  # empty: none
     prefix: str
 
     def write(self, folder: Path) -> list[Path]:
-        """Write three files, all or none. The folder is created if its parent exists."""
+        """Write the files, all or none. The folder is created if its parent exists."""
         made = not folder.exists()
         try:
             folder.mkdir(exist_ok=True)
@@ -85,7 +85,7 @@ class CSource:
             f"test_{self.prefix}.c": self.test,
         }
         try:
-            return write_files({folder / name: text for name, text in names.items()})
+            return write_files({folder / name: text for name, text in names.items() if text})
         except ArmdynError:
             if made:
                 folder.rmdir()
@@ -104,17 +104,18 @@ def c_source(
 ) -> CSource:
     """Functions `PREFIX_NAME` for programs by name, in "double" or "float"."""
     for name, program in programs.items():
-        _check_constants(name, program, scalar)
-    provenance = _provenance(title, joints, scalar, version)
+        check_constants(name, program, scalar)
+    origin = provenance(title, joints, scalar, version)
     guard = f"{prefix.upper()}_H"
     declarations = "\n".join(_documented(prefix, name, p, scalar) for name, p in programs.items())
-    header = f"{provenance}#ifndef {guard}\n#define {guard}\n\n{declarations}\n#endif\n"
-    bodies = "\n".join(_definition(prefix, name, p, scalar) for name, p in programs.items())
-    source = f'{provenance}#include "{prefix}.h"\n\n#include <math.h>\n\n{bodies}'
-    return CSource(header, source, _test_program(provenance, prefix, programs, scalar), prefix)
+    header = f"{origin}#ifndef {guard}\n#define {guard}\n\n{declarations}\n#endif\n"
+    bodies = "\n".join(definition(prefix, name, p, scalar) for name, p in programs.items())
+    source = f'{origin}#include "{prefix}.h"\n\n#include <math.h>\n\n{bodies}'
+    return CSource(header, source, _test_program(origin, prefix, programs, scalar), prefix)
 
 
-def _provenance(title: str, joints: Sequence[str], scalar: str, version: str) -> str:
+def provenance(title: str, joints: Sequence[str], scalar: str, version: str) -> str:
+    """A comment for the beginning of a file: what it is, and who made it."""
     lines = [f"{title}: made by armdyn {version}, {scalar} precision, C99, needs libm only."]
     lines += [f"joint {i + 1}: {joint}" for i, joint in enumerate(joints)]
     return "/*\n" + "".join(f" * {commented(line)}\n" for line in lines) + " */\n"
@@ -126,7 +127,7 @@ def commented(text: str) -> str:
     return re.sub(r"\?(?=\?)|\*(?=/)|/(?=\*)", r"\g<0> ", line)
 
 
-def _check_constants(name: str, program: Program, scalar: str) -> None:
+def check_constants(name: str, program: Program, scalar: str) -> None:
     """Refuse constants that overflow the type: C cannot write them."""
     for node in program.nodes:
         if node[0] == "const" and not _fits(node[1], scalar):
@@ -171,7 +172,8 @@ def _documented(prefix: str, name: str, program: Program, scalar: str) -> str:
     return "/*\n" + "\n".join(lines) + "\n */\n" + _prototype(prefix, name, program, scalar) + ";\n"
 
 
-def _definition(prefix: str, name: str, program: Program, scalar: str) -> str:
+def definition(prefix: str, name: str, program: Program, scalar: str) -> str:
+    """The function of a program: its results may not overlap its inputs."""
     lines = list(_statements(program, scalar))
     return f"{_prototype(prefix, name, program, scalar)}\n{{\n" + "\n".join(lines) + "\n}\n"
 

@@ -1,4 +1,4 @@
-"""Recording an algorithm into straight-line code, evaluating it, differentiating it."""
+"""Recording an algorithm into straight-line code, evaluating it, differentiating it; loops around it."""
 
 from armdyn.program.derive import jacobian
 from armdyn.program.evaluate import evaluate

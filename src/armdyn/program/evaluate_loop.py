@@ -1,13 +1,18 @@
-"""The evaluator of loops: what they mean, for any number of instances at once, in NumPy."""
+"""The evaluator of loops: what they mean, for any number of instances at once, in NumPy.
+
+Every statement becomes a function of the mask of instances that take part, once; then these are called.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from math import prod
+from types import CodeType
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from armdyn.program.evaluate import evaluate
 from armdyn.program.loops import (
     Ask,
     Block,
@@ -23,11 +28,13 @@ from armdyn.program.loops import (
     Set,
     Statement,
     While,
-    integer,
+    spelled,
 )
+from armdyn.program.ops import OPS
 from armdyn.program.program import Program
 
 Mask: TypeAlias = np.ndarray | None  # (instances,): which ones take part; None: all
+Action: TypeAlias = Callable[[Mask], None]
 Run: TypeAlias = Callable[..., Sequence[np.ndarray]]  # inputs (instances, size) -> outputs, flat
 Asked: TypeAlias = Callable[..., Any]  # an integer and parts (instances, size) -> (instances or 1, size)
 
@@ -42,26 +49,40 @@ def evaluate_loop(
 ) -> None:
     """Run a loop; `arguments` (rows, instances or 1, columns) that it writes are changed in place.
 
-    `run` makes a function of a program; by default the evaluator of programs.
+    `run` makes a function of a program; by default one that calls NumPy for every operation.
     """
     if instances == 0:
         return
-    make = run or _evaluated
-    functions = {name: make(name, program) for name, program in loop.programs.items()}
+    functions = {name: (run or as_function)(name, program) for name, program in loop.programs.items()}
     numbers = {local.name: np.zeros((instances, local.size)) for local in loop.locals}
+    action = _Actions(functions, numbers, dict(counts), arguments, asked or {}).block(loop.body)
     with np.errstate(all="ignore"):
-        _Evaluation(functions, numbers, dict(counts), arguments, asked or {}).block(loop.body, None)
+        action(None)
 
 
-def _evaluated(_: str, program: Program) -> Run:
-    def run(*inputs: np.ndarray) -> list[np.ndarray]:
-        return [y.reshape(len(inputs[0]), -1) for y in evaluate(program, *inputs)]
+def as_function(_: str, program: Program) -> Run:
+    """A program as a Python function: its evaluator without the checks, because loops call it often."""
+    places = [f"x{j}[:, {k}]" for j, (_, size) in enumerate(program.inputs) for k in range(size)]
+    lines = [f"def run({', '.join(f'x{j}' for j in range(len(program.inputs)))}):"]
+    for i, node in enumerate(program.nodes):
+        if node[0] in OPS:
+            value = f"{node[0]}({', '.join(f'v{a}' for a in node[1:])})"
+        else:
+            value = f"float({str(node[1])!r})" if node[0] == "const" else places[node[1]]
+        lines.append(f"    v{i} = {value}")
+    start = 0
+    for k, (_, shape) in enumerate(program.outputs):
+        lines.append(f"    y{k} = empty((len(x0), {prod(shape)}))")
+        lines += [f"    y{k}[:, {j}] = v{program.results[start + j]}" for j in range(prod(shape))]
+        start += prod(shape)
+    lines.append(f"    return [{', '.join(f'y{k}' for k in range(len(program.outputs)))}]")
+    names: dict[str, Any] = {"empty": np.empty, **{op: row.value for op, row in OPS.items()}}
+    exec("\n".join(lines), names)
+    return names["run"]  # type: ignore[no-any-return]
 
-    return run
 
-
-class _Evaluation:
-    """A loop on its way: the local arrays (instances, size) and the integers."""
+class _Actions:
+    """Statements as functions that work on the local arrays (instances, size) and the integers."""
 
     def __init__(
         self,
@@ -74,65 +95,121 @@ class _Evaluation:
         self.functions, self.numbers, self.integers = functions, numbers, integers
         self.arguments, self.asked = arguments, asked
 
-    def block(self, statements: Block, mask: Mask) -> None:
-        for statement in statements:
-            self.statement(statement, mask)
+    def block(self, statements: Block) -> Action:
+        actions = [self.statement(statement) for statement in statements]
 
-    def statement(self, statement: Statement, mask: Mask) -> None:
+        def run(mask: Mask) -> None:
+            for action in actions:
+                action(mask)
+
+        return run
+
+    def statement(self, statement: Statement) -> Action:
         match statement:
             case Load(target, source, row):
-                self._write(target, self.arguments[source.name][self._int(row), :, : target.size], mask)
-            case Save(target, row, source):
-                place = self.arguments[target.name][self._int(row), :, : source.size]
-                place[:] = _merged(self._read(source), place, mask)
-            case Copy(target, source):
-                self._write(target, self._read(source), mask)
+                rows, k, to = (
+                    self.arguments[source.name][:, :, : target.size],
+                    self._int(row),
+                    self._at(target),
+                )
+                return lambda mask: _write(to, rows[k()], mask)
+            case Save(argument, row, part):
+                rows, k, x = self.arguments[argument.name][:, :, : part.size], self._int(row), self._at(part)
+                return lambda mask: _write(rows[k()], x, mask)
+            case Copy(target, part):
+                to, x = self._at(target), self._at(part)
+                return lambda mask: _write(to, x, mask)
             case Set(target, value):
-                self._write(target, np.float64(self._int(value)), mask)
-            case Call(program, inputs, outputs):
-                results = self.functions[program](*(self._read(part) for part in inputs))
-                for part, found in zip(outputs, [np.array(y) for y in results], strict=True):
-                    self._write(part, found, mask)
+                to, k = self._at(target), self._int(value)
+                return lambda mask: _write(to, np.float64(k()), mask)
+            case Call():
+                return self._call(statement)
             case Ask(name, row, inputs, output):
-                found = self.asked[name](self._int(row), *(self._read(part) for part in inputs))
-                self._write(output, found, mask)
+                to, k, given = self._at(output), self._int(row), [self._at(part) for part in inputs]
+                return lambda mask: _write(to, self.asked[name](k(), *given), mask)
             case For():
-                self._for(statement, mask)
+                return self._for(statement)
             case While():
-                self._while(statement, mask)
-            case If(condition, body, otherwise):
-                holds = self._read(condition)[:, 0] > 0
-                for chosen, block in ((holds, body), (~holds, otherwise)):
-                    inner = chosen if mask is None else mask & chosen
-                    if block and inner.any():
-                        self.block(block, None if inner.all() else inner)
+                return self._while(statement)
+            case If():
+                return self._if(statement)
 
-    def _for(self, statement: For, mask: Mask) -> None:
-        counted = range(self._int(statement.start), self._int(statement.stop))
-        for k in reversed(counted) if statement.backwards else counted:
-            self.integers[statement.counter.name] = k
-            self.block(statement.body, mask)
+    def _call(self, statement: Call) -> Action:
+        function = self.functions[statement.program]
+        inputs, outputs = (
+            [self._at(part) for part in parts] for parts in (statement.inputs, statement.outputs)
+        )
 
-    def _while(self, statement: While, mask: Mask) -> None:
-        left = None if statement.most is None else self._int(statement.most)
-        while left is None or left > 0:
-            holds = self._read(statement.condition)[:, 0] > 0
-            mask = holds if mask is None else mask & holds
-            if not mask.any():
-                return
-            self.block(statement.body, mask)
-            left = None if left is None else left - 1
+        def run(mask: Mask) -> None:
+            for to, found in zip(outputs, function(*inputs), strict=True):
+                _write(to, found, mask)
 
-    def _read(self, part: Part) -> np.ndarray:
+        return run
+
+    def _for(self, statement: For) -> Action:
+        start, stop, body = self._int(statement.start), self._int(statement.stop), self.block(statement.body)
+
+        def run(mask: Mask) -> None:
+            counted = range(start(), stop())
+            for k in reversed(counted) if statement.backwards else counted:
+                self.integers[statement.counter.name] = k
+                body(mask)
+
+        return run
+
+    def _while(self, statement: While) -> Action:
+        condition, body = self._at(statement.condition)[:, 0], self.block(statement.body)
+        most = None if statement.most is None else self._int(statement.most)
+
+        def run(mask: Mask) -> None:
+            left = -1 if most is None else max(most(), 0)
+            while left != 0:
+                mask = _both(mask, condition > 0)
+                if not _where(mask, body):
+                    return
+                left -= 1
+
+        return run
+
+    def _if(self, statement: If) -> Action:
+        condition = self._at(statement.condition)[:, 0]
+        body, otherwise = self.block(statement.body), self.block(statement.otherwise)
+
+        def run(mask: Mask) -> None:
+            holds = condition > 0
+            _where(_both(mask, holds), body)
+            if statement.otherwise:
+                _where(_both(mask, ~holds), otherwise)
+
+        return run
+
+    def _at(self, part: Part) -> np.ndarray:
         return self.numbers[part.array.name][:, part.start : part.start + part.size]
 
-    def _write(self, part: Part, value: Any, mask: Mask) -> None:
-        place = self._read(part)
-        place[:] = _merged(value, place, mask)
-
-    def _int(self, x: Int) -> int:
-        return integer(x, self.integers)
+    def _int(self, x: Int) -> Callable[[], int]:
+        code = _code("lambda: " + spelled(x, lambda name: f"known[{name!r}]"))
+        return eval(code, {"known": self.integers})  # type: ignore[no-any-return]
 
 
-def _merged(new: Any, old: np.ndarray, mask: Mask) -> Any:
-    return new if mask is None else np.where(mask[:, None], new, old)
+@cache
+def _code(text: str) -> CodeType:
+    return compile(text, "<integer>", "eval")
+
+
+def _both(mask: Mask, other: np.ndarray) -> np.ndarray:
+    return other if mask is None else mask & other
+
+
+def _where(mask: np.ndarray, action: Action) -> bool:
+    """Act for the instances of a mask; whether there are any."""
+    count = int(np.count_nonzero(mask))
+    if count:
+        action(None if count == len(mask) else mask)
+    return count > 0
+
+
+def _write(place: np.ndarray, value: Any, mask: Mask) -> None:
+    if mask is None:
+        place[...] = value
+    else:
+        np.copyto(place, value, where=mask[:, None])

@@ -8,8 +8,9 @@ printers turn it into LLVM and C.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from armdyn.program.program import Program
@@ -55,18 +56,18 @@ class Combined(_Arithmetic):
 
 
 Int: TypeAlias = int | Count | Counter | Combined
+_SIGNS = {"add": "+", "sub": "-", "mul": "*"}
 
 
-def integer(x: Int, known: Mapping[str, int]) -> int:
-    """The value of an integer, from those of counts and counters by their names."""
+def spelled(x: Int, name: Callable[[str], str]) -> str:
+    """An integer as C and Python write it, with counts and counters under the names they have there."""
     match x:
         case Combined(op, a, b):
-            first, second = integer(a, known), integer(b, known)
-            return first + second if op == "add" else first - second if op == "sub" else first * second
-        case Count(name) | Counter(name):
-            return known[name]
+            return f"({spelled(a, name)} {_SIGNS[op]} {spelled(b, name)})"
+        case Count(of) | Counter(of):
+            return name(of)
         case _:
-            return x
+            return f"({x})" if x < 0 else str(x)
 
 
 @dataclass(frozen=True)
@@ -212,12 +213,12 @@ class Loop:
         """All of them, also those within others, in the order they are written."""
         return _within(self.body)
 
-    @property
+    @cached_property
     def locals(self) -> tuple[Local, ...]:
         """The local arrays, in the order in which they are first used."""
         return tuple(dict.fromkeys(part.array for s in self.statements for part in parts_of(s)))
 
-    @property
+    @cached_property
     def asks(self) -> tuple[str, ...]:
         """The functions that the caller gives."""
         return tuple(dict.fromkeys(s.name for s in self.statements if isinstance(s, Ask)))
@@ -243,6 +244,14 @@ def parts_of(statement: Statement) -> tuple[Part, ...]:
             return (*inputs, output)
         case _:
             return ()
+
+
+def overlaps(part: Part, others: Iterable[Part]) -> bool:
+    """Whether a part has numbers in common with others."""
+    return any(
+        part.array == x.array and part.start < x.start + x.size and x.start < part.start + part.size
+        for x in others
+    )
 
 
 def _within(block: Block) -> Iterator[Statement]:

@@ -7,7 +7,7 @@ instances of a register only: what they do not take part in is computed, but not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from armdyn.kernels.llvm.body import is_short, named_body_ir, routines_ir, scratch_slots
 from armdyn.kernels.llvm.gufunc_loop import (
@@ -36,6 +36,7 @@ from armdyn.program.loops import (
     Set,
     Statement,
     While,
+    overlaps,
 )
 
 
@@ -55,13 +56,6 @@ def loop_ir(loop: Loop, width: int, name: str) -> str:
         parts += [routines_ir(lane, used), printer.function()]
         parts += [move_ir(lane, size, verb) for verb, size in sorted(printer.moves)]
     return declared_once([*parts, masked_declarations(lane), _entry_ir(name, width)])
-
-
-def _overlaps(part: Part, others: Iterable[Part]) -> bool:
-    return any(
-        part.array == x.array and part.start < x.start + x.size and x.start < part.start + part.size
-        for x in others
-    )
 
 
 class _Printer:
@@ -257,7 +251,7 @@ class _Printer:
         program = self.loop.programs[call.program]
         apart, results = [], []
         for k, part in enumerate(call.outputs):
-            if mask is None and not _overlaps(part, (*call.inputs, *call.outputs[:k])):
+            if mask is None and not overlaps(part, (*call.inputs, *call.outputs[:k])):
                 results.append(self.part(part))
                 continue
             results.append(self.array(part.size, "" if is_short(program) else f"result{k}"))

@@ -1,1 +1,1 @@
-"""Loops around programs: integration, and the passes of least time."""
+"""Loops around programs as functions of arrays; integration."""

@@ -22,7 +22,7 @@ from armdyn.kernels.llvm.machine import (
     vector_bytes,
 )
 from armdyn.kernels.threads import call_on_ranges, get_threads
-from armdyn.program.evaluate_loop import Asked, Run, evaluate_loop
+from armdyn.program.evaluate_loop import Asked, Run, as_function, evaluate_loop
 from armdyn.program.extent import Extent, extent
 from armdyn.program.loops import Loop
 from armdyn.program.program import Program
@@ -40,6 +40,7 @@ class LoopKernel:
     def __init__(self, loop: Loop) -> None:
         self.loop, self._asks = loop, bool(loop.asks)
         self._extents: dict[tuple[int, ...], Extent] = {}
+        self._made: Any = None
 
     def __call__(
         self,
@@ -52,12 +53,12 @@ class LoopKernel:
         self._check(instances, arguments)
         evaluated = get_backend() == "evaluator" or is_full()
         if evaluated or self._asks:
-            run = None if evaluated else self._kernel
-            evaluate_loop(self.loop, instances, counts, arguments, asked, run)
+            functions = self._functions if evaluated else self._kernels
+            evaluate_loop(self.loop, instances, counts, arguments, asked, lambda name, _: functions[name])
             return
         known = self._extent(tuple(int(counts[count.name]) for count in self.loop.counts))
         self._check_rows(known, arguments)
-        function = self._compiled
+        function = self._compiled()
         fields = [int(counts[count.name]) for count in self.loop.counts]
         for argument in self.loop.arguments:
             x = arguments[argument.name]
@@ -99,28 +100,32 @@ class LoopKernel:
 
     # ---- compiled ------------------------------------------------------------------------------------------
 
-    @cached_property
     def _compiled(self) -> Any:
         """The compiled function, without the interpreter's lock while it runs."""
+        if self._made is None:
+            with lock():
+                if self._made is None:
+                    self._made = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._address())
+        return self._made
+
+    def _address(self) -> int:
         width = vector_bytes() // 8
         key = cache.digest_of("loop", self.loop.identity, str(width), cache.code_digest(), toolchain())
-        name = key[:24]
-        names = [f"loop_{name}"]
-        with lock():
-            addresses = loaded(names)
-            if addresses is None:
-                code = cache.read(key)
-                if code is None:
-                    code = compile_ir(loop_ir(self.loop, width, name), with_passes=True)
-                    cache.write(key, code)
-                addresses = load_object(code, names)
-        return ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(addresses[0])
+        names = [f"loop_{key[:24]}"]
+        if addresses := loaded(names):
+            return addresses[0]
+        code = cache.read(key)
+        if code is None:
+            code = compile_ir(loop_ir(self.loop, width, key[:24]), with_passes=True)
+            cache.write(key, code)
+        return load_object(code, names)[0]
 
     def _edges(self, instances: int, operations: int) -> list[int]:
         """Where the instances are cut into slices for threads: at full registers."""
         width = vector_bytes() // 8
         registers = -(-instances // width)
-        threads = max(1, min(get_threads(), registers, registers * operations // MINIMUM_WORK))
+        threads = max(1, min(registers, registers * operations // MINIMUM_WORK))
+        threads = min(threads, get_threads()) if threads > 1 else 1
         return [min(instances, width * (registers * k // threads)) for k in range(threads + 1)]
 
     def _extent(self, counts: tuple[int, ...]) -> Extent:
@@ -137,11 +142,12 @@ class LoopKernel:
     # ---- by the evaluator ----------------------------------------------------------------------------------
 
     @cached_property
+    def _functions(self) -> dict[str, Run]:
+        return {name: as_function(name, program) for name, program in self.loop.programs.items()}
+
+    @cached_property
     def _kernels(self) -> dict[str, Run]:
         return {name: _kernel(name, program) for name, program in self.loop.programs.items()}
-
-    def _kernel(self, name: str, program: Program) -> Run:
-        return self._kernels[name]
 
 
 def _kernel(name: str, program: Program) -> Run:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from armdyn.analysis.limits import JointLimits, joint_name, torque_unit
-from armdyn.kernels.loops.path_pass import PathPass
+from armdyn.motion.least_time.passes import PathPass
 from armdyn.motion.least_time.path import PathGrid
 from armdyn.motion.least_time.rows import PathTorques
 from armdyn.robot import Robot

@@ -1,4 +1,4 @@
-"""Limits along a path as rows for `kernels.path_pass`.
+"""Limits along a path as rows for `passes`.
 
 At a point of the path the torques are a u + b x + v √x + c, with x = ṡ² and u = s̈: a is B q', b is
 B q'' + C(q, q') q', v is F_v q', and c dry friction in the direction of q', gravity, offset and tip wrench.
@@ -14,7 +14,7 @@ import numpy as np
 
 from armdyn.analysis.friction import FrictionParts
 from armdyn.analysis.limits import JointLimits
-from armdyn.kernels.loops.path_pass import MOST, PathRows
+from armdyn.motion.least_time.passes import MOST, PathRows
 from armdyn.motion.least_time.path import PathGrid
 from armdyn.robot import Robot
 

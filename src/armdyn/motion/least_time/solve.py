@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from armdyn.kernels.loops.path_pass import PathPass, path_pass
+from armdyn.motion.least_time.passes import PathPass, path_pass
 from armdyn.motion.least_time.path import PathGrid
 from armdyn.motion.least_time.rows import PathLimits, linear_rows
 from armdyn.motion.timing.rates import largest_rate

@@ -399,4 +399,4 @@ class _Motion:
     def _starting(self, rate: np.ndarray) -> np.ndarray:
         """Modes of surfaces that speed up in them; 0 for others."""
         modes = self.trial.modes
-        return modes * (self.integrand.directions(rate[self.n : 2 * self.n]) == modes)
+        return np.asarray(modes * (self.integrand.directions(rate[self.n : 2 * self.n]) == modes))

@@ -1,7 +1,7 @@
 """The loop of fixed steps: many steps of the classical fourth order, for many arms.
 
-A state has more columns here: 1 while the arm goes on (it has not diverged or been stopped), the number of its
-steps, and for each watched joint 0, or 1 + the number of steps (with a fraction) until it first left its
+A state has more columns here: 1 while the arm goes on (it has not diverged or been stopped), the number of
+its steps, and for each watched joint 0, or 1 + the number of steps (with a fraction) until it first left its
 range, negative where it fell below the lower limit; then the torques that are held, if a law is sampled.
 """
 
@@ -112,9 +112,9 @@ def _sampled(s: Stepping) -> tuple[Block, tuple[Argument, ...]]:
 
 
 def _finish(s: Stepping, watch: Watch, limit: Local) -> Block:
-    """The state after a step, if it is within bounds; which joints have left their ranges; what has stopped."""
+    """The state after a step, if it is within bounds; which joints have left their ranges; what stops."""
     new, beyond, n = Local("new", s.width + 2), Local("beyond", 1), s.n
-    ends, joints = s.x[s.width : s.width + 2], s.x[s.width + 2 : s.width + 2 + len(watch.joints)]
+    joints = s.x[s.width + 2 : s.width + 2 + len(watch.joints)]
     rates = tuple(s.k(i).all for i in range(4))
     inputs = (s.x[: s.width + 2], s.h.all, *rates, limit[1])
     outputs = (new.all, beyond.all) if watch.joints else (new.all,)

@@ -1,7 +1,7 @@
 """The loop of one adaptive step: DOP853, of order 8 (Hairer, Nørsett, Wanner, Solving ODEs I, section II.10).
 
-One call does what it is told, in this order: `decide` the modes at the start; a `trial` step and its error; the
-`dense` output of that step, a polynomial of seventh order; states and rates at some `points` of it.
+One call does what it is told, in this order: `decide` the modes at the start; a `trial` step and its error;
+the `dense` output of that step, a polynomial of seventh order; states and rates at some `points` of it.
 """
 
 from __future__ import annotations

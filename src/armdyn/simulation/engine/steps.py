@@ -1,7 +1,7 @@
 """Explicit Runge–Kutta steps of an integrand, written as loops: the parts that both methods share.
 
-A state x is q, q̇, modes and works; its rate k has the same columns: q̇, q̈, held (in place of modes, which do not
-change within a step) and powers. Stage i computes the rate k_i at x + h Σ_j a_ij k_j.
+A state x is q, q̇, modes and works; its rate k has the same columns: q̇, q̈, held (in place of modes, which do
+not change within a step) and powers. Stage i computes the rate k_i at x + h Σ_j a_ij k_j.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from armdyn.program import Program, record
@@ -53,19 +54,24 @@ class Stepping:
     def n(self) -> int:
         return self.integrand.n
 
-    @property
-    def modes(self) -> slice:
-        return slice(2 * self.n, 2 * self.n + len(self.integrand.surfaces))
+    @cached_property
+    def works_at(self) -> int:
+        """Where works begin."""
+        return 2 * self.n + len(self.integrand.surfaces)
 
-    @property
+    @cached_property
+    def modes(self) -> slice:
+        return slice(2 * self.n, self.works_at)
+
+    @cached_property
     def width(self) -> int:
         """Of a state."""
-        return self.modes.stop + len(self.integrand.works)
+        return self.works_at + len(self.integrand.works)
 
     @cached_property
     def moving(self) -> list[int]:
         """The columns of a state that have a rate: all but modes."""
-        return [*range(2 * self.n), *range(self.modes.stop, self.width)]
+        return [*range(2 * self.n), *range(self.works_at, self.width)]
 
     # ---- local arrays ----------------------------------------------------------------------------------
 
@@ -122,13 +128,13 @@ class Stepping:
 
     def begin(self, x: Local) -> Block:
         """Let rates be computed at a state."""
-        return (Copy(self.at[: self.modes.stop], x[: self.modes.stop]),)
+        return (Copy(self.at[: self.works_at], x[: self.works_at]),)
 
     def rate(self, i: int) -> Block:
         """k_i at what is given."""
         n, k = self.n, self.k(i)
-        ends = [n, 2 * n, self.modes.stop, self.width]
-        outputs = tuple(k[a:b] for a, b in zip(ends, ends[1:], strict=False) if b > a)
+        ends = [n, 2 * n, self.works_at, self.width]
+        outputs = tuple(k[a:b] for a, b in pairwise(ends) if b > a)
         inputs = tuple(self.given.values())
         return (Call("rate", inputs, outputs), Copy(k[:n], self.given["qd"]))
 

@@ -44,7 +44,7 @@ class Trace:
 def changes(t: float, names: Sequence[str], before: np.ndarray, after: np.ndarray) -> list[Event]:
     """Events of surfaces whose directions of sliding (E,) change; 0 sticks."""
     found = []
-    for e in np.flatnonzero(before != after):
+    for e in map(int, np.flatnonzero(before != after)):
         kind: Kind = "stick" if after[e] == 0 else "slip" if before[e] == 0 else "reverse"
         found.append(Event(t, names[e], kind))
     return found

@@ -1,0 +1,247 @@
+"""Loops as C99: one function for one instance, no allocation, no dependency but libm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from math import prod
+from typing import TypeAlias
+
+from armdyn.kernels.c import CSource, check_constants, commented, definition, provenance
+from armdyn.program.loops import (
+    Argument,
+    Ask,
+    Block,
+    Call,
+    Copy,
+    For,
+    If,
+    Int,
+    Load,
+    Loop,
+    Part,
+    Save,
+    Set,
+    Statement,
+    While,
+    overlaps,
+    spelled,
+)
+from armdyn.program.program import Program
+
+Place: TypeAlias = tuple[str, str]  # an array, and where in it
+
+
+def loop_source(
+    title: str,
+    prefix: str,
+    loop: Loop,
+    scalar: str = "double",
+    version: str = "",
+    meanings: Mapping[str, str] | None = None,
+) -> CSource:
+    """`void PREFIX_LOOP(counts, arguments, callbacks, context)` in "double" or "float".
+
+    An argument is an array of rows one after the other. `meanings` says in the header what counts, arguments
+    and callbacks are, by their names.
+    """
+    called = dict.fromkeys(s.program for s in loop.statements if isinstance(s, Call))
+    programs = {name: _plain(loop.programs[name]) for name in called}
+    for name, program in programs.items():
+        check_constants(name, program, scalar)
+    body = _Printer(loop, prefix, scalar)
+    text = body.function()
+    head = provenance(title, [], scalar, version)
+    own = f"{prefix}_{loop.name}"
+    guard = f"{prefix.upper()}_H"
+    declared = f"{_documented(loop, meanings or {})}{body.prototype};\n"
+    header = f"{head}#ifndef {guard}\n#define {guard}\n\n{declared}\n#endif\n"
+    functions = [f"static {definition(own, name, p, scalar)}\n" for name, p in programs.items()]
+    source = f'{head}#include "{prefix}.h"\n\n#include <math.h>\n\n{"".join(functions)}{text}'
+    return CSource(header, source, "", prefix)
+
+
+def _plain(program: Program) -> Program:
+    """A program with inputs in0, in1, … of which none is empty: C has no empty arrays."""
+    inputs = tuple((f"in{k}", size) for k, (_, size) in enumerate(program.inputs) if size)
+    return replace(program, inputs=inputs, outputs=tuple(y for y in program.outputs if prod(y[1])))
+
+
+def _documented(loop: Loop, meanings: Mapping[str, str]) -> str:
+    lines = [f"{count.name}: {meanings.get(count.name, 'a count')}" for count in loop.counts]
+    for argument in loop.arguments:
+        kind, meaning = (
+            "read and written" if argument.written else "read",
+            meanings.get(argument.name, "numbers"),
+        )
+        lines.append(f"{argument.name}[rows][{argument.columns}]: {meaning} ({kind})")
+    for name, ask in _asks(loop).items():
+        sizes = ", ".join(str(part.size) for part in ask.inputs)
+        lines.append(
+            f"{name}: {meanings.get(name, 'a function of yours')} "
+            f"(context, an integer, arrays of {sizes} in, an array of {ask.output.size} out)"
+        )
+    if loop.asks:
+        lines.append("context: handed on to these functions as it is")
+    return "/*\n" + "".join(f" * {commented(line)}\n" for line in lines) + " */\n"
+
+
+def _asks(loop: Loop) -> dict[str, Ask]:
+    """What is asked for, each with the first statement that asks; all must give it the same."""
+    found: dict[str, Ask] = {}
+    for ask in loop.statements:
+        if isinstance(ask, Ask):
+            first = found.setdefault(ask.name, ask)
+            if _sizes(first) != _sizes(ask):
+                raise ValueError(
+                    f"{loop.name}: '{ask.name}' is asked with {_sizes(first)} and {_sizes(ask)} numbers"
+                )
+    return found
+
+
+def _sizes(ask: Ask) -> list[int]:
+    return [part.size for part in (*ask.inputs, ask.output)]
+
+
+def _pointer(place: Place) -> str:
+    array, k = place
+    return array if k == "0" else f"{array} + {k}"
+
+
+class _Printer:
+    """Writes the function: local arrays are NAME_, counters index_NAME."""
+
+    def __init__(self, loop: Loop, prefix: str, scalar: str) -> None:
+        self.loop, self.prefix, self.scalar = loop, prefix, scalar
+        self.lines: list[str] = []
+        self.depth = 1
+        self._names = 0
+
+    @property
+    def prototype(self) -> str:
+        parameters = [f"long {count.name}" for count in self.loop.counts]
+        parameters += [f"{'' if a.written else 'const '}{self.scalar} *{a.name}" for a in self.loop.arguments]
+        for name, ask in _asks(self.loop).items():
+            inputs = f"const {self.scalar} *, " * len(ask.inputs)
+            parameters.append(f"void (*{name})(void *, long, {inputs}{self.scalar} *)")
+        if self.loop.asks:
+            parameters.append("void *context")
+        return f"void {self.prefix}_{self.loop.name}({', '.join(parameters) or 'void'})"
+
+    def function(self) -> str:
+        self.block(self.loop.body)
+        body = "\n".join(self.lines)
+        head = [f"    {self.scalar} {x.name}_[{x.size}] = {{0}};" for x in self.loop.locals if x.size]
+        counters = dict.fromkeys(s.counter.name for s in self.loop.statements if isinstance(s, For))
+        head += [f"    long index_{name} = 0;" for name in counters]
+        names = [count.name for count in self.loop.counts] + [a.name for a in self.loop.arguments]
+        names += [f"index_{name}" for name in counters]
+        unread = [name for name in names if not re.search(rf"\b{name}\b(?! = )", body)]
+        return "\n".join(
+            [self.prototype, "{", *head, *(f"    (void){name};" for name in unread), body, "}", ""]
+        )
+
+    def do(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
+
+    def block(self, statements: Block) -> None:
+        for statement in statements:
+            self.statement(statement)
+
+    def nested(self, head: str, body: Block, first: str = "") -> None:
+        self.do(head + " {")
+        self.depth += 1
+        if first:
+            self.do(first)
+        self.block(body)
+        self.depth -= 1
+        self.do("}")
+
+    def statement(self, statement: Statement) -> None:
+        match statement:
+            case Load(target, source, row):
+                self._copy(self._at(target), self._row(source, row), target.size)
+            case Save(argument, row, part):
+                self._copy(self._row(argument, row), self._at(part), part.size)
+            case Copy(target, source):
+                self._copy(self._at(target), self._at(source), target.size)
+            case Set(target, value):
+                self.do(f"{self._number(target)} = ({self.scalar}){self._int(value)};")
+            case Call(program, inputs, outputs):
+                self._call(f"{self.prefix}_{self.loop.name}_{program}(", inputs, outputs)
+            case Ask(name, row, inputs, output):
+                self._call(f"{name}(context, {self._int(row)}, ", inputs, (output,))
+            case For():
+                self._for(statement)
+            case While(condition, body, most):
+                head = f"while ({self._number(condition)} > 0)"
+                if most is not None:
+                    k = self._name("left")
+                    head = (
+                        f"for (long {k} = {self._int(most)}; {k} > 0 && {self._number(condition)} > 0; --{k})"
+                    )
+                self.nested(head, body)
+            case If(condition, body, otherwise):
+                self.nested(f"if ({self._number(condition)} > 0)", body)
+                if otherwise:
+                    self.nested("else", otherwise)
+
+    def _for(self, statement: For) -> None:
+        k, end = self._name("k"), self._name("end")
+        start, stop = self._int(statement.start), self._int(statement.stop)
+        counter = f"index_{statement.counter.name} = {k}"
+        if statement.backwards:
+            head = f"for (long {k} = {stop}, {end} = {start}; {k} > {end}; --{k})"
+            self.nested(head, statement.body, f"{counter} - 1;")
+        else:
+            head = f"for (long {k} = {start}, {end} = {stop}; {k} < {end}; ++{k})"
+            self.nested(head, statement.body, f"{counter};")
+
+    def _call(self, head: str, inputs: tuple[Part, ...], outputs: tuple[Part, ...]) -> None:
+        """Results that would overwrite what is still read, or each other, go by way of other arrays."""
+        given = [_pointer(self._at(part)) for part in inputs if part.size]
+        parts = [part for part in outputs if part.size]
+        apart = {
+            k: self._name("result") for k, part in enumerate(parts) if overlaps(part, (*inputs, *parts[:k]))
+        }
+        results = [apart.get(k) or _pointer(self._at(part)) for k, part in enumerate(parts)]
+        call = f"{head}{', '.join([*given, *results])});"
+        if not apart:
+            self.do(call)
+            return
+        self.do("{")
+        self.depth += 1
+        for k, name in apart.items():
+            self.do(f"{self.scalar} {name}[{parts[k].size}];")
+        self.do(call)
+        for k, name in apart.items():
+            self._copy(self._at(parts[k]), (name, "0"), parts[k].size)
+        self.depth -= 1
+        self.do("}")
+
+    def _copy(self, target: Place, source: Place, size: int) -> None:
+        (to, k), (of, j) = target, source
+        if size == 1:
+            self.do(f"{to}[{k}] = {of}[{j}];")
+        elif size:
+            entry = self._name("entry")
+            self.do(f"for (int {entry} = 0; {entry} < {size}; ++{entry})")
+            self.do(f"    {to}[{k} + {entry}] = {of}[{j} + {entry}];")
+
+    def _number(self, part: Part) -> str:
+        return f"{part.array.name}_[{part.start}]"
+
+    def _at(self, part: Part) -> Place:
+        return f"{part.array.name}_", str(part.start)
+
+    def _row(self, argument: Argument, row: Int) -> Place:
+        return argument.name, self._int(row if argument.columns == 1 else row * argument.columns)
+
+    def _int(self, x: Int) -> str:
+        counts = {count.name for count in self.loop.counts}
+        return spelled(x, lambda name: name if name in counts else f"index_{name}")
+
+    def _name(self, kind: str) -> str:
+        self._names += 1
+        return f"{kind}_{self._names}"
