@@ -127,7 +127,7 @@ class _Steps:
         index = self.actuation.sample_index(starts)
         due = np.diff(index, prepend=self.sample) > 0
         self.sample = int(index[-1])
-        targets = np.zeros((len(starts), 1, self.columns["targets"]))
+        targets = np.zeros((len(starts), 1, self.columns.get("targets", 0)))
         if due.any():
             targets[due] = self.actuation.targets(starts[due])[:, None]
         return {"gains": self.actuation.gains()[None], "targets": targets, "due": due[:, None, None] * 1.0}

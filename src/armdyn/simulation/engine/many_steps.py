@@ -33,7 +33,7 @@ from armdyn.simulation.engine.limits import Watch
 from armdyn.simulation.engine.steps import Stepping, total
 
 STAGES = {1: (0.5,), 2: (0.0, 0.5), 3: (0.0, 0.0, 1.0)}
-SUM = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
+SUM = (1, 2, 2, 1)  # sixths
 ROWS, EVERY = Count("rows"), Count("every")
 ROW, STEP = Counter("row"), Counter("step")
 
@@ -56,8 +56,8 @@ def many_steps(integrand: Integrand, watch: Watch) -> Loop:
     sampled, arguments = _sampled(s)
     step = ROW * EVERY + STEP
 
-    def half(k: int) -> Block:
-        return s.give(2 * step + k)
+    def half(k: int, again: bool = False) -> Block:
+        return s.give(2 * step + k, again)
 
     body = (
         *sampled,
@@ -65,7 +65,7 @@ def many_steps(integrand: Integrand, watch: Watch) -> Loop:
         *half(0),
         *s.decide(),
         *(*s.stage(1, STAGES[1]), *half(1), *s.rate(1)),
-        *(*s.stage(2, STAGES[2]), *half(1), *s.rate(2)),
+        *(*s.stage(2, STAGES[2]), *half(1, again=True), *s.rate(2)),
         *(*s.stage(3, STAGES[3]), *half(2), *s.rate(3)),
         *_finish(s, watch, limit),
     )
@@ -105,7 +105,7 @@ def _sampled(s: Stepping) -> tuple[Block, tuple[Argument, ...]]:
         Call("law", (s.x[: s.n], s.x[s.n : 2 * s.n], *parts), (tau,)),
     )
     block = (
-        *(Load(now.all, due, step), If(now.all, evaluate), Copy(s.given["tau"], tau)),
+        *(Load(now.all, due, step), If(s.x[s.width], (If(now.all, evaluate),)), Copy(s.given["tau"], tau)),
         *(Set(later.all, STEP), If(later.all, (), (Save(held, ROW, tau),))),
     )
     return block, (gains, targets, due, held)
@@ -137,7 +137,7 @@ def _programs(s: Stepping, watch: Watch) -> dict[str, Program]:
         *rates, limit = more
         new = list(x[:w])
         for c in s.moving:
-            new[c] = total(x[c], h[0], SUM, [k[c] for k in rates])
+            new[c] = total(x[c], h[0] * (1 / 6), SUM, [k[c] for k in rates])
         alive: Any = x[w]
         for c in range(n, 2 * n):
             alive = select(limit[0] - abs(new[c]), alive, 0)

@@ -119,10 +119,10 @@ class Stepping:
         target = self.columns(self.integrand.drive.constants)
         return (Load(target, self.constants),) if target.size else ()
 
-    def give(self, row: Int) -> Block:
-        """What changes with time, from a row of the signals and from the caller."""
+    def give(self, row: Int, again: bool = False) -> Block:
+        """What changes with time, from a row of the signals (unless `again` the same) and from the caller."""
         signals = self.columns(self.integrand.drive.signals)
-        loaded: Block = (Load(signals, self.signals, row),) if signals.size else ()
+        loaded: Block = (Load(signals, self.signals, row),) if signals.size and not again else ()
         state = (self.given["q"], self.given["qd"])
         return (*loaded, *(Ask(name, row, state, self.given[name]) for name, _ in self.integrand.drive.asked))
 
