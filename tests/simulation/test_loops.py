@@ -61,7 +61,9 @@ def one(torque, robot=ARM):
     driven = actuation(robot, (), 0.1, torque, None)
     integrand = Integrand(robot, driven.drive())
     loop, n = one_step(integrand), robot.n
-    given = {a.name: np.zeros((3 if a.name in ("places", "found") else 1, 1, a.columns)) for a in loop.arguments}
+    given = {
+        a.name: np.zeros((3 if a.name in ("places", "found") else 1, 1, a.columns)) for a in loop.arguments
+    }
     given["start"][0, 0, : 2 * n] = np.linspace(-0.5, 0.7, 2 * n)
     given["start"][0, 0, n] = 0.0
     surfaces = integrand.directions(given["start"][0, 0, n : 2 * n])
