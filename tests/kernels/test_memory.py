@@ -76,21 +76,6 @@ kernel.on("compiled").float64, kernel.on("compiled").quick
 assert np.array_equal(without_memory(lambda: kernel(x)), np.arange(2500.0))
 """
 
-STEPS = """
-from armdyn.kernels.loops.integrator import Integrator, Signals
-from armdyn.kernels.loops.integrator_layout import Layout, Programs
-from armdyn.program import record
-
-n = 100
-rate = record(lambda q, qd: [-x for x in q], [("q", n), ("qd", n)], [("qdd", (n,))])
-integrator = Integrator(Programs(rate), Layout(n, 0, 0, 0, 0))
-signals = Signals(np.zeros((1, 0)), np.zeros((1, 1, 0)))
-state, saved = integrator.start(np.ones((9, n)), np.zeros((9, n))), np.zeros((3, 9, 2 * n))
-integrator._function
-without_memory(lambda: integrator.advance(state, signals, saved, 1, 0.1, 1e9))
-assert np.allclose(saved[-1, :, :n], np.cos(0.3), atol=1e-5)
-"""
-
 COMPILING = """
 robot = chain(32)
 inputs = arguments(robot, "inverse_dynamics", (64,))
@@ -147,10 +132,6 @@ def test_a_batch_of_a_long_chain(tmp_path):
 
 def test_a_single_call(tmp_path):
     assert ends(SINGLE, tmp_path).startswith("MemoryError")
-
-
-def test_an_integration(tmp_path):
-    assert ends(STEPS, tmp_path) == "MemoryError integration: not enough memory"
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_computed_torque_with_friction_follows_to_rounding():
     """The PUMA with all its friction; the target never rests on the way."""
     start, end = np.array([0, 0.5, -0.5, 0.2, 0.3, 0]), np.array([0.8, 1.2, 0.3, 1, 1.2, 1])
     trajectory = Trajectory.cubic(start, end, 1.0, np.full(6, 0.5), np.full(6, 0.5))
-    controller = ComputedTorque(PUMA, trajectory)
+    controller = ComputedTorque(PUMA, trajectory, rate=None)
     q, qd, _ = trajectory(0.0)
     run = simulate(PUMA, q, qd, 1.0, controller, output=0.05)
     np.testing.assert_allclose(run.q, trajectory(run.t)[0], atol=1e-7)

@@ -102,7 +102,7 @@ def test_torques_that_jump():
     speed = (7 - F) / m * (0.5 - 0.3141)
     np.testing.assert_allclose(times(run, "slip"), 0.3141, atol=1e-9)
     np.testing.assert_allclose(times(run, "stick"), 0.5 + speed * m / F, atol=1e-8)
-    run = simulate(robot, [0.0], [0.0], 1.5, ComputedTorque(robot, trajectory))
+    run = simulate(robot, [0.0], [0.0], 1.5, ComputedTorque(robot, trajectory, rate=None))
     np.testing.assert_allclose(run.q, trajectory(run.t)[0], atol=1e-9)
     assert [event.kind for event in run.events] == ["slip", "stick"]
     np.testing.assert_allclose(times(run, "slip"), 0.0, atol=1e-9)  # the target rests at 0, and only there
@@ -238,9 +238,35 @@ def test_joints_and_the_motor_that_turns_with_both(Fm, k1, k2):
     assert np.abs(run.balance).max() < 1e-9
 
 
-def test_fixed_steps_refuse_dry_friction_of_a_coupled_motor():
-    with pytest.raises(SimulationError, match=r"motor of joint 2 \('two'\).*'adaptive' can"):
-        simulate(coupled(), [0, 0], [0, 0], 1.0, method="rk4")
+@pytest.mark.parametrize("torque", [[0.0, 0.0], [1.2, 0.0], [3.0, -1.0], [-0.5, 6.0]])
+def test_coupled_motors_in_fixed_and_in_adaptive_steps(torque):
+    """Both come to rest, or go on, alike; the error of fixed steps shrinks with the step."""
+    rng = np.random.default_rng(5)
+    qd = np.vstack([rng.uniform(-3, 3, (4, 2)), [0.0, 0.0], [2.0, -0.5]])  # the last: the motor at rest
+    q, arm = np.tile([0.2, 0.3], (6, 1)), coupled()
+    exact = simulate(arm, q, qd, 1.0, torque, output=0.05)
+    errors = []
+    for step in (1e-3, 1e-4):
+        fixed = simulate(arm, q, qd, 1.0, torque, method="rk4", step=step, output=0.05)
+        assert fixed.completed
+        errors.append(np.abs(fixed.q - exact.q).max())
+        stopped = (exact.qd[-1] == 0).all(axis=-1)
+        assert (fixed.qd[-1][stopped] == 0).all()
+        np.testing.assert_allclose(fixed.dissipated[-1], exact.dissipated[-1], rtol=0.02, atol=5e-3)
+    size = np.abs(exact.q - q).max()
+    assert errors[0] < 5e-3 * size
+    assert errors[1] < 5e-4 * size
+
+
+@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("torque", [[1.2, 0.0], [-1.2, 0.0], [0.0, 2.9], [1.1, 2.5]])
+def test_surfaces_that_depend_on_each_other_hold_together(method, torque):
+    """A motor and all its joints: none alone could hold these torques, together they do (sum of levels)."""
+    run = simulate(coupled(), [0.2, 0.3], [0.0, 0.0], 0.5, torque, method=method, output=0.1)
+    assert run.completed
+    assert (run.q == [0.2, 0.3]).all()
+    assert (run.qd == 0).all()
+    assert run.events == ()
 
 
 @pytest.mark.parametrize("method", ["adaptive", "rk4"])

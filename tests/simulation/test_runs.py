@@ -263,7 +263,7 @@ def test_progress_does_not_wait_for_a_state_to_keep(monkeypatch):
     ("change", "complaint"),
     [
         ({"robot": "planar"}, "robot: expected a Robot, found str"),
-        ({"q0": [1.0]}, r"q0: expected \(\.\.\., 2\), found \(1,\)"),
+        ({"q0": [1.0]}, r"q0: expected one number or \(\.\.\., 2\), found \(1,\)"),
         ({"qd0": "fast"}, "qd0: expected numbers, found 'fast'"),
         ({"q0": [np.nan, 0]}, "q0: all numbers must be finite"),
         ({"q0": np.zeros((3, 2)), "qd0": np.zeros((4, 2))}, "q0, qd0: shapes"),

@@ -72,6 +72,13 @@ def simulate(
     saturated: Annotated[
         bool, typer.Option("--saturated", help="The controller keeps to the robot's torque limits.")
     ] = False,
+    rate: Annotated[
+        str,
+        typer.Option(
+            help="Samples of the controller a second; 'none': it acts continuously; 'auto': 1000 if it "
+            "compensates dry friction, else none."
+        ),
+    ] = "auto",
     wrench: WrenchOption = None,
     method: Annotated[
         Method,
@@ -98,7 +105,7 @@ def simulate(
         "stiffness": number_list(stiffness, "--stiffness"),
         "damping": number_list(damping, "--damping"),
     }
-    law = _controller(loaded, controller, goal, gains, saturated)
+    law = _controller(loaded, controller, goal, gains, saturated, _rate(rate))
     if law is not None and torque is not None:
         raise ArmdynError("give either --torque or --controller")
     plan = _plan(loaded, torque) if law is None else _followed(loaded, law, goal)
@@ -173,21 +180,32 @@ def _goal(robot: Robot, trajectory: Path | None, target: str | None) -> Trajecto
 
 
 def _controller(
-    robot: Robot, kind: ControllerKind | None, target: Any, gains: dict[str, Any], saturated: bool
+    robot: Robot, kind: ControllerKind | None, target: Any, gains: dict[str, Any], saturated: bool, rate: Any
 ) -> Any:
     """The controller asked for, None where none is."""
     given = {name: x for name, x in gains.items() if x is not None}
     if (kind is None) != (target is None):
         raise ArmdynError("--controller goes with --trajectory or --to: give both, or neither")
     if kind is None:
-        if given or saturated:
-            raise ArmdynError("--stiffness, --damping and --saturated go with --controller")
+        if given or saturated or rate != "auto":
+            raise ArmdynError("--stiffness, --damping, --rate and --saturated go with --controller")
         return None
     if kind is ControllerKind.computed_torque:
-        return ComputedTorque(robot, target, saturated=saturated, **given)
+        return ComputedTorque(robot, target, saturated=saturated, rate=rate, **given)
     if missing := [f"--{name}" for name in gains if name not in given]:
         raise ArmdynError(f"--controller pd needs {' and '.join(missing)}")
-    return PDGravity(robot, target, saturated=saturated, **given)
+    return PDGravity(robot, target, saturated=saturated, rate=rate, **given)
+
+
+def _rate(text: str) -> Any:
+    """Samples a second, "auto", or None."""
+    word = text.strip().lower()
+    if word in ("auto", "none"):
+        return None if word == "none" else word
+    try:
+        return float(word)
+    except ValueError:
+        raise ArmdynError(f"--rate: expected a number, 'auto' or 'none', found '{text}'") from None
 
 
 def _print_run(robot: Robot, run: Run, target: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from armdyn.dynamics.inertia_matrix import inertia_matrix
 from armdyn.dynamics.newton_euler import newton_euler
+from armdyn.expression.functions import select
 from armdyn.model import ModelError
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.vector import Scalar
@@ -35,12 +36,16 @@ def over_inertia(x: Scalar, inertia: Scalar, joint: int) -> Scalar:
 
 
 def solve(
-    B: list[list[Scalar]], columns: Sequence[Sequence[Scalar]], free: Sequence[Scalar] | None = None
+    B: list[list[Scalar]],
+    columns: Sequence[Sequence[Scalar]],
+    free: Sequence[Scalar] | None = None,
+    least: Sequence[Scalar] | None = None,
 ) -> list[list[Scalar]]:
     """Solve B x = b for symmetric positive definite B and several b by LDLᵀ, without pivoting.
 
     With `free`, only rows where it is 1 are solved; where it is 0, x is: such a row, its 1/d being zero,
-    neither gives nor takes in the elimination.
+    neither gives nor takes in the elimination. With `least`, so are rows whose pivot d is not greater: B may
+    be semidefinite then.
     """
     n = len(B)
     L: list[list[Scalar]] = [[0] * n for _ in range(n)]
@@ -55,7 +60,11 @@ def solve(
         pivot = B[i][i]
         for k in range(i):
             pivot = pivot - L[i][k] * LD[k]
-        D[i] = over_inertia(1 if free is None else free[i], pivot, i)
+        one = 1 if free is None else free[i]
+        if least is not None:
+            one = select(pivot - least[i], one, 0)
+            pivot = select(one, pivot, 1)
+        D[i] = over_inertia(one, pivot, i)
     return [_substituted(L, D, column) for column in columns]
 
 

@@ -22,6 +22,11 @@ def sign(x: Any) -> Any:
     return x.sign() if hasattr(x, "sign") else np.sign(x)
 
 
+def select(x: Any, a: Any, b: Any) -> Any:
+    """a where x is positive, else b."""
+    return x.select(a, b) if hasattr(x, "select") else np.where(x > 0, a, b)[()]
+
+
 def half(x: Any) -> Any:
     """x/2; an even integer stays an integer, so that exact scalars never meet a float."""
     return x // 2 if isinstance(x, int) and x % 2 == 0 else x / 2

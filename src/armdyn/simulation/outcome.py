@@ -26,12 +26,14 @@ def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace:
     q, qd = trace.q[:count], trace.qd[:count]
     nothing = np.where(np.isnan(q[..., 0]), np.nan, 0.0)
     works = {name: trace.works.get(name, nothing)[:count] for name in ("torque", "wrench", "friction")}
+    held = trace.held
     stop = trace.stops[0] if trace.stops and not batch else None
     if stop is not None and stop.works is not None and stop.time > t[-1]:
         t = np.append(t, stop.time)
         q, qd = (np.concatenate([x, y[None, None]]) for x, y in ((q, stop.q), (qd, stop.qd)))
         works = {k: np.concatenate([x, [[stop.works.get(k, 0.0)]]]) for k, x in works.items()}
-    tau = _applied(driven, method, t, q, qd)
+        held = None if held is None else np.concatenate([held[:count], np.asarray(stop.held)[None, None]])
+    tau = _applied(driven, method, t, q, qd, None if held is None else held[: len(t)])
     message = _message(trace.stops, driven.batch)
     shape = (len(t), *batch)
     return Run(
@@ -75,9 +77,13 @@ def _unexplained(one: Imbalance) -> str:
     )
 
 
-def _applied(driven: Actuation, method: Method, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+def _applied(
+    driven: Actuation, method: Method, t: np.ndarray, q: np.ndarray, qd: np.ndarray, held: np.ndarray | None
+) -> np.ndarray:
     """The torques at the instants kept; functions are called with the same shapes as during the run."""
     source = driven.torque
+    if held is not None:
+        return np.where(np.isnan(q), np.nan, held)
     if source.is_absent:
         return np.where(np.isnan(q), np.nan, 0.0)
     if source.controller is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from armdyn.robot.checks import floats
 from armdyn.simulation.control.actuation import actuation
 from armdyn.simulation.engine.adaptive import Effort, integrate_adaptive
 from armdyn.simulation.engine.fixed import integrate_fixed
-from armdyn.simulation.engine.grid import Grid
+from armdyn.simulation.engine.grid import ROUNDING, Grid
+from armdyn.simulation.engine.integrand import check_friction
 from armdyn.simulation.engine.limits import Limits, position_limits
-from armdyn.simulation.engine.plant import check_friction
 from armdyn.simulation.errors import SimulationError, SimulationWarning
 from armdyn.simulation.outcome import Method, judged, make_run
 from armdyn.simulation.progress import progress_bar
@@ -43,20 +44,22 @@ def simulate(
     limits: Limits = "warn",
     progress: bool | None = None,
 ) -> Run:
-    """The motion of a robot from q0, qd0 (..., n) for `duration` seconds.
+    """The motion of a robot from q0, qd0 (one number or (..., n)) for `duration` seconds.
 
     `torque` is None, torques (..., n), torques over time (T, ..., n) (evenly spaced from 0 to `duration`,
     linear in between: an array with one axis more than the states), a function of (t, q, qd) or a controller.
     `wrench` (..., 6), (T, ..., 6) or a function is what the tip exerts on its surroundings, base axes.
     "adaptive" calls functions with the state of one arm, "rk4" with that of all arms (..., n); these arrays
     are read-only. "adaptive" may miss a pulse shorter than both three times `output` and a hundredth of the
-    duration.
+    duration. The torques of a controller with a sampling `rate` are held from one sample to the next.
 
     Methods: "adaptive", of order 8 to `rtol` and `atol`, arm by arm, in at most `max_steps` steps each
     (default: 50 000 plus 20 000 per second); "rk4", fixed steps of `step`, compiled, all arms at once, of
     fourth order, but with dry friction of first order where a joint stops, starts or reverses. States are
     kept every `output` seconds (default: `step`) and at the end; where steps do not fit in between, the last
-    one is shorter.
+    one is shorter. With a sampled controller, fixed steps are shortened so that a whole number of them fits
+    the sampling period; where a sample still falls within a step (because of `output`), it is taken at the
+    start of the next one.
 
     Dry friction sticks: a joint at rest stays there until the torque on it exceeds the friction's level. When
     a joint passes a position limit, `limits` decides: a SimulationWarning ("warn"), the arm stops there
@@ -72,9 +75,9 @@ def simulate(
     check_friction(robot)
     q, qd = _states(robot, q0, qd0)
     batch, n = q.shape[:-1], robot.n
-    grid = _grid(duration, step, step if output is None else output, method)
+    driven = actuation(robot, batch, _positive("duration", duration), torque, wrench)
+    grid = _grid(driven.duration, step, output, method, driven.period)
     _check_size(grid, int(np.prod(batch)), n)
-    driven = actuation(robot, batch, grid.duration, torque, wrench)
     effort = Effort(_positive("rtol", rtol), _positive("atol", atol), _count("max_steps", max_steps))
     starts = q.reshape(-1, n), qd.reshape(-1, n)
     watched.check_start(starts[0])
@@ -95,8 +98,10 @@ def _states(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
     arrays = []
     for name, given in (("q0", q0), ("qd0", qd0)):
         x = floats(SimulationError, name, given)
+        if x.ndim == 0:
+            x = np.full(robot.n, float(x))
         if x.shape[-1:] != (robot.n,):
-            raise SimulationError(f"{name}: expected (..., {robot.n}), found {x.shape}")
+            raise SimulationError(f"{name}: expected one number or (..., {robot.n}), found {x.shape}")
         if not np.isfinite(x).all():
             raise SimulationError(f"{name}: all numbers must be finite")
         arrays.append(x)
@@ -126,13 +131,16 @@ def _count(name: str, x: Any) -> int | None:
     return int(number)
 
 
-def _grid(duration: Any, step: Any, output: Any, method: Method) -> Grid:
-    total, most, kept = _positive("duration", duration), _positive("step", step), _positive("output", output)
-    kept = min(kept, total)
+def _grid(duration: float, step: Any, output: Any, method: Method, period: float | None) -> Grid:
+    """With fixed steps and a sampled controller, a whole number of steps fits its period."""
+    most = _positive("step", step)
+    if method == "rk4" and period is not None:
+        most = period / ceil(period / most * (1 - ROUNDING))
+    kept = min(most if output is None else _positive("output", output), duration)
     least = min(most, kept) if method == "rk4" else kept
-    if not total / least <= MOST_STEPS:
-        raise SimulationError(f"step: {total:g} s in steps of {least:g} s are too many")
-    return Grid(total, kept, most)
+    if not duration / least <= MOST_STEPS:
+        raise SimulationError(f"step: {duration:g} s in steps of {least:g} s are too many")
+    return Grid(duration, kept, most)
 
 
 def _check_size(grid: Grid, arms: int, n: int) -> None:

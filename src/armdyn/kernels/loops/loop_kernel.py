@@ -38,7 +38,7 @@ class LoopKernel:
     """
 
     def __init__(self, loop: Loop) -> None:
-        self.loop = loop
+        self.loop, self._asks = loop, bool(loop.asks)
         self._extents: dict[tuple[int, ...], Extent] = {}
         self._made: Any = None
 
@@ -52,7 +52,7 @@ class LoopKernel:
         """Run it; arrays (rows, instances or 1, columns) that it writes are changed in place."""
         self._check(instances, arguments)
         evaluated = get_backend() == "evaluator"
-        if evaluated or self.loop.asks:
+        if evaluated or self._asks:
             functions = self._functions if evaluated else self._kernels
             evaluate_loop(self.loop, instances, counts, arguments, asked, lambda name, _: functions[name])
             return
@@ -129,12 +129,14 @@ class LoopKernel:
         return [min(instances, width * (registers * k // threads)) for k in range(threads + 1)]
 
     def _extent(self, counts: tuple[int, ...]) -> Extent:
-        """How far the loop goes; what was found for the counts used last is kept."""
+        """How far the loop goes; what was found for some counts is kept."""
         found = self._extents.get(counts)
         if found is None:
             names = [count.name for count in self.loop.counts]
             found = extent(self.loop, dict(zip(names, counts, strict=True)))
-            self._extents = {counts: found}
+            if len(self._extents) >= 64:
+                self._extents.clear()
+            self._extents[counts] = found
         return found
 
     # ---- by the evaluator ----------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.checks import floats
 from armdyn.simulation.control.controllers import Controller
-from armdyn.simulation.engine.integrand import Drive, Law, tau_as_given
+from armdyn.simulation.engine.integrand import Drive, Held, Law, tau_as_given
 from armdyn.simulation.errors import SimulationError
 from armdyn.simulation.frozen import frozen
 
@@ -28,16 +28,21 @@ class Sampled:
 
     def at(self, t: np.ndarray) -> np.ndarray:
         """(N, arms or 1, size) at times (N,)."""
-        last = len(self.rows) - 1
+        rows, last = self.rows, len(self.rows) - 1
         place = np.clip(t / self.duration * last, 0.0, last)
-        whole = np.rint(place)
-        place = np.where(np.abs(place - whole) < 1e-9, whole, place)
-        first = int(place[0])
-        if np.array_equal(place, np.arange(first, first + len(place))):  # the rows themselves
-            return self.rows[first : first + len(place)]
-        k = np.minimum(place.astype(int), max(last - 1, 0))
+        halves = np.rint(2 * place)
+        place = np.where(np.abs(2 * place - halves) < 1e-9, halves / 2, place)
+        k = np.minimum(place.astype(int), last - 1)
+        if len(t) % 2 and np.array_equal(
+            2 * place, 2 * k[0] + np.arange(len(t))
+        ):  # fixed steps: as many as samples
+            first, found = k[0], np.empty((len(t), *rows.shape[1:]))
+            found[::2] = rows[first : first + (len(t) + 1) // 2]
+            np.add(found[:-1:2], found[2::2], out=found[1::2])
+            found[1::2] *= 0.5
+            return found
         part = (place - k)[:, None, None]
-        return np.asarray((1 - part) * self.rows[k] + part * self.rows[np.minimum(k + 1, last)])
+        return np.asarray((1 - part) * rows[k] + part * rows[k + 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,43 +73,84 @@ class Actuation:
     wrench: Source
     breaks: np.ndarray = field(default_factory=lambda: np.zeros(0))  # instants at which they may jump [s]
 
-    @property
-    def is_recordable(self) -> bool:
-        """Whether the compiled integrator can have it: no Python functions."""
-        return self.torque.function is None and self.wrench.function is None
-
-    # ---- for the integrator ----------------------------------------------------------------------------
+    # ---- for the loops ---------------------------------------------------------------------------------
 
     def drive(self) -> Drive:
-        """The law and its inputs as they are recorded; functions of Python become signals."""
+        """The law and its inputs as they are recorded."""
         constants: list[tuple[str, int]] = []
         signals: list[tuple[str, int]] = []
+        asked: list[tuple[str, int]] = []
         law: Law | None = None if self.torque.is_absent else tau_as_given
-        if self.torque.controller is not None and self.is_recordable:
-            law = self.torque.controller.law
-            own, changing = self.torque.controller.sizes
-            constants += own
-            signals += changing
+        held = None
+        if (controller := self.torque.controller) is not None:
+            if self.period is None:
+                law = controller.law
+                constants += controller.sizes[0]
+                signals += controller.sizes[1]
+            else:
+                held = Held(controller.law, *controller.sizes)
         for name, source in (("tau", self.torque), ("wrench", self.wrench)):
-            if source.constant is not None and self.is_recordable:
+            if source.constant is not None:
                 constants.append((name, source.size))
-            elif not source.is_absent and (source.controller is None or not self.is_recordable):
+            elif source.sampled is not None:
                 signals.append((name, source.size))
-        return Drive(law, tuple(constants), tuple(signals))
+            elif source.function is not None:
+                asked.append((name, source.size))
+        return Drive(law, tuple(constants), tuple(signals), tuple(asked), held)
 
     def constants(self) -> np.ndarray:
         """The columns of the drive's constants, (arms or 1, columns)."""
-        parts = [*self.torque.gains]
+        parts = [*self.torque.gains] if self.period is None else []
         parts += [s.constant for s in (self.torque, self.wrench) if s.constant is not None]
         return _side_by_side(parts)
 
     def signals(self, t: np.ndarray) -> np.ndarray:
-        """The columns of the drive's signals at times (N,), (N, arms or 1, columns)."""
+        """The columns of the drive's signals at times (N,), (N, arms or 1, columns); (1, 1, 0) if none."""
         parts: list[np.ndarray] = []
-        if self.torque.controller is not None:
-            parts += [x[:, None, :] for x in self.torque.controller.signals(frozen(t)).values()]
+        if self.torque.controller is not None and self.period is None and self.torque.controller.sizes[1]:
+            parts.append(self.targets(t)[:, None, :])
         parts += [s.sampled.at(t) for s in (self.torque, self.wrench) if s.sampled is not None]
-        return _side_by_side(parts) if parts else np.zeros((1, 1, 0))
+        return parts[0] if len(parts) == 1 else _side_by_side(parts) if parts else np.zeros((1, 1, 0))
+
+    def asked(self, times: np.ndarray) -> dict[str, Callable[..., np.ndarray]]:
+        """What the loops ask for: by name, functions of a place in `times` and q, q̇ (arms, n)."""
+
+        def at(source: Source, name: str) -> Callable[..., np.ndarray]:
+            return lambda row, q, qd: self._at(source, name, float(times[row]), q, qd)
+
+        return {"tau": at(self.torque, "torque"), "wrench": at(self.wrench, "wrench")}
+
+    # ---- sampled controllers ---------------------------------------------------------------------------
+
+    @property
+    def period(self) -> float | None:
+        """The time from one sample of the controller to the next [s]; None: continuous."""
+        return None if self.torque.controller is None else self.torque.controller.period
+
+    def sample_index(self, t: np.ndarray) -> np.ndarray:
+        """The number of the last sample at or before times (N,)."""
+        assert self.period is not None
+        return np.floor(t / self.period * (1 + 1e-12) + 1e-9).astype(int)
+
+    def gains(self) -> np.ndarray:
+        """The controller's constants side by side, (arms or 1, columns)."""
+        return _side_by_side([*self.torque.gains])
+
+    def targets(self, t: np.ndarray) -> np.ndarray:
+        """The controller's signals side by side, (N, columns) at times (N,)."""
+        assert self.torque.controller is not None
+        parts = list(self.torque.controller.signals(frozen(t)).values())
+        return np.concatenate(parts, axis=-1) if parts else np.zeros((len(t), 0))
+
+    def law_at(self, target: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """The controller's torques (n,) of one arm, its signals side by side."""
+        controller = self.torque.controller
+        assert controller is not None
+        parts, start = [x[0] for x in self.torque.gains], 0
+        for _, size in controller.sizes[1]:
+            parts.append(target[start : start + size])
+            start += size
+        return np.asarray(controller.kernel(q, qd, *parts))
 
     # ---- at one instant --------------------------------------------------------------------------------
 

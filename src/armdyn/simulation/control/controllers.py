@@ -3,6 +3,10 @@
 A controller is called as controller(t, q, qd) and broadcasts like the methods of `Robot`. Its law is written
 over scalars, so that `simulate` records it with the dynamics and compiles both together. The model may be
 another robot than the one simulated. Gains and set points may differ from arm to arm: (..., n).
+
+`rate` is the number of samples a second at which `simulate` evaluates the law; its torques are held in
+between. None: the law acts continuously. "auto": 1000 where the law compensates dry friction, otherwise None.
+(A sign of speed that acts without delay may contradict the friction it compensates.)
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,20 +24,21 @@ from armdyn.expression import shown
 from armdyn.kernels import Kernel
 from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
-from armdyn.program import record
 from armdyn.robot import Robot
 from armdyn.robot.checks import floats
 from armdyn.robot.joints import joint_limits
 from armdyn.simulation.control import laws
 from armdyn.simulation.control.laws import Given, Scalars
 from armdyn.simulation.control.targets import TipTarget
-from armdyn.simulation.engine.integrand import Sizes, without_dry_friction
+from armdyn.simulation.engine.integrand import Sizes, law_program, without_dry_friction
 from armdyn.simulation.errors import SimulationError
 from armdyn.simulation.frozen import frozen
 
 Arrays: TypeAlias = dict[str, np.ndarray]
 Array: TypeAlias = Any  # a number, or an array of them
 Target: TypeAlias = Trajectory | Array  # a set point (..., n), or a motion
+Rate: TypeAlias = float | Literal["auto"] | None
+AUTO_RATE = 1000.0  # Hz
 
 
 class Controller(ABC):
@@ -41,6 +46,7 @@ class Controller(ABC):
 
     robot: Robot
     saturated: bool
+    rate: Rate = "auto"
 
     @abstractmethod
     def constants(self) -> Arrays:
@@ -59,7 +65,19 @@ class Controller(ABC):
         """Instants at which the torques jump by themselves [s]."""
         return np.zeros(0)
 
+    @property
+    def compensates_dry_friction(self) -> bool:
+        """Whether the torques follow the sign of a speed."""
+        return False
+
     # ---- the same for all ------------------------------------------------------------------------------
+
+    @cached_property
+    def period(self) -> float | None:
+        """The time for which torques are held [s]; None: the law acts continuously."""
+        if self.rate is None or (self.rate == "auto" and not self.compensates_dry_friction):
+            return None
+        return 1 / (AUTO_RATE if self.rate == "auto" else self.rate)
 
     def law(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         """The law over any scalar, within the robot's torque limits if `saturated`."""
@@ -78,7 +96,7 @@ class Controller(ABC):
         times = np.asarray(t, float)
         signals = self.signals(frozen(times.ravel()))
         shaped = [x.reshape(*times.shape, x.shape[-1]) for x in signals.values()]
-        return self._kernel(np.asarray(q, float), np.asarray(qd, float), *constants, *shaped)
+        return self.kernel(np.asarray(q, float), np.asarray(qd, float), *constants, *shaped)
 
     @cached_property
     def sizes(self) -> tuple[Sizes, Sizes]:
@@ -89,16 +107,9 @@ class Controller(ABC):
         )
 
     @cached_property
-    def _kernel(self) -> Kernel:
-        n = self.robot.n
-        inputs = [("q", n), ("qd", n), *self.sizes[0], *self.sizes[1]]
-        names = [name for name, _ in inputs]
-
-        def function(*columns: Scalars) -> Scalars:
-            given = dict(zip(names, columns, strict=True))
-            return self.law(given["q"], given["qd"], given)
-
-        return Kernel.of("torques", record(function, inputs, [("tau", (n,))]))
+    def kernel(self) -> Kernel:
+        """The law as a function of q, q̇, constants and signals."""
+        return Kernel.of("torques", law_program(self.robot.n, self.law, [*self.sizes[0], *self.sizes[1]]))
 
     @cached_property
     def _mechanism(self) -> Mechanism:
@@ -118,6 +129,7 @@ class PDGravity(Controller):
     stiffness: Array
     damping: Array
     saturated: bool = False
+    rate: Rate = "auto"
 
     def __post_init__(self) -> None:
         _check(self, stiffness=self.stiffness, damping=self.damping)
@@ -151,6 +163,7 @@ class ComputedTorque(Controller):
     damping: Array = None
     friction: bool = True
     saturated: bool = False
+    rate: Rate = "auto"
 
     def __post_init__(self) -> None:
         _check(self, stiffness=self.stiffness, damping=self._damping)
@@ -168,6 +181,11 @@ class ComputedTorque(Controller):
     @property
     def jumps(self) -> np.ndarray:
         return _jumps(self.target)
+
+    @property
+    def compensates_dry_friction(self) -> bool:
+        moving = self.friction and isinstance(self.target, Trajectory)
+        return moving and any(f.coulomb for f in self.robot.mechanism.friction)
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         full = self.robot.mechanism if self.friction else None
@@ -196,6 +214,7 @@ class OperationalControl(Controller):
     furthest: float = 0.2
     damped: float = 0.2
     saturated: bool = False
+    rate: Rate = "auto"
 
     def __post_init__(self) -> None:
         if not isinstance(self.target, TipTarget):
@@ -203,6 +222,7 @@ class OperationalControl(Controller):
                 f"target: found {type(self.target).__name__}; operational control takes a TipPoint or TipLine"
             )
         _check_robot(self.robot)
+        _check_rate(self.rate)
         m, n = len(self._rows), self.robot.n
         if m > n:
             raise SimulationError(f"target: {m} directions for {n} joints; leave out the rotation")
@@ -290,6 +310,7 @@ def _critical(stiffness: Any) -> np.ndarray:
 def _check(controller: PDGravity | ComputedTorque, **gains: Any) -> None:
     robot, target = controller.robot, controller.target
     _check_robot(robot)
+    _check_rate(controller.rate)
     if not isinstance(target, Trajectory):
         _check_place("target", target, robot.n)
     elif target.n != robot.n:
@@ -300,6 +321,14 @@ def _check(controller: PDGravity | ComputedTorque, **gains: Any) -> None:
 def _check_robot(robot: Any) -> None:
     if not isinstance(robot, Robot):
         raise SimulationError(f"robot: expected a Robot, found {type(robot).__name__}")
+
+
+def _check_rate(rate: Any) -> None:
+    if rate is None or (isinstance(rate, str) and rate == "auto"):
+        return
+    number = floats(SimulationError, "rate", rate, "a number of samples a second, 'auto' or None")
+    if number.ndim or not 0 < number < np.inf:
+        raise SimulationError(f"rate: found {shown(rate)}; expected a positive number, 'auto' or None")
 
 
 def _check_place(name: str, place: Any, size: int) -> None:

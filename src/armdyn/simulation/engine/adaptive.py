@@ -1,4 +1,4 @@
-"""Adaptive integration of high order (SciPy's DOP853), piece by piece between changes of friction mode.
+"""Adaptive integration of high order, piece by piece between changes of friction mode.
 
 Within a piece every surface keeps its mode, so the equations are smooth. A piece ends where a sliding surface
 comes to rest or a sticking one needs more friction than there is; the instant is found on the dense output,
@@ -8,29 +8,28 @@ a stiff or chattering motion ends in reasonable time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy.integrate import DOP853
 
-from armdyn.kernels.loops.integrator_layout import Watched
+from armdyn.program.evaluate import evaluate
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
 from armdyn.simulation.engine.crossings import Span, first_zero
 from armdyn.simulation.engine.grid import Grid
-from armdyn.simulation.engine.limits import PositionLimits
-from armdyn.simulation.engine.plant import Plant
-from armdyn.simulation.engine.trace import SPEED_LIMIT, Stop, Trace
+from armdyn.simulation.engine.limits import PositionLimits, Watched
+from armdyn.simulation.engine.trace import SPEED_LIMIT, Stop, Trace, changes, place
+from armdyn.simulation.engine.trial import LOOKS, Trial, step_kernel
 from armdyn.simulation.progress import Update
-from armdyn.simulation.run import Event, Kind, LimitPassed
+from armdyn.simulation.run import Event, LimitPassed
 
-LOOKS = 4  # at how many instants of a step changes of mode are looked for
 BEYOND = 1e-11  # of half the distance of the levels: friction exactly at its level still holds
 MOST_AT_ONCE = 50  # changes of mode at one instant before it counts as a failure
 STEPS, STEPS_A_SECOND = 50_000, 20_000  # default bound on steps
-EVALUATIONS = 12  # of the rates, for a step of DOP853, accepted or rejected
 CHANGE = 10  # steps that a change of mode counts as, by the time it takes
+CHUNK = 4096  # samples of a controller's target at a time
+SAFETY, SHRINK, GROW, ORDER = 0.9, 0.2, 10.0, 8  # of step sizes
 
 
 @dataclass(frozen=True)
@@ -59,207 +58,224 @@ def integrate_adaptive(
     update: Update,
 ) -> Trace:
     """Arms (arms, n), one after another."""
-    plant, arms, n = Plant(robot), len(q0), robot.n
-    there = {
-        "torque": not actuation.torque.is_absent,
-        "wrench": not actuation.wrench.is_absent,
-        "friction": plant.rubs,
-    }
-    works = tuple(name for name in there if there[name])
+    integrand, kernel = step_kernel(robot, actuation.drive())
+    arms, n, works = len(q0), robot.n, integrand.works
     rows = np.full((grid.samples + 1, arms, 2 * n + len(works)), np.nan)
-    trace = Trace(
-        rows[..., :n], rows[..., n : 2 * n], {name: rows[..., 2 * n + k] for k, name in enumerate(works)}
-    )
+    held = None if actuation.period is None else np.full((grid.samples + 1, arms, n), np.nan)
+    columns = {name: rows[..., 2 * n + k] for k, name in enumerate(works)}
+    trace = Trace(rows[..., :n], rows[..., n : 2 * n], columns, held)
     for k in range(arms):
-        place = tuple(int(i) for i in np.unravel_index(k, actuation.batch)) if actuation.batch else ()
 
         def report(part: float, k: int = k) -> None:
             update((k + part) / arms)
 
-        motion = _Motion(plant, actuation.of_arm(k), works, grid, limits, effort, rows[:, k], report)
+        own = actuation.of_arm(k)
+        trial = Trial(integrand, kernel, own, effort.rtol, effort.atol)
+        motion = _Motion(
+            trial, own, grid, limits, effort, rows[:, k], None if held is None else held[:, k], report
+        )
         reason = motion.run(q0[k], qd0[k])
-        trace.events += [event._replace(arm=place) for event in motion.events]
-        trace.passed += [passed._replace(arm=place) for passed in motion.passed]
+        where = place(k, actuation.batch)
+        trace.events += [event._replace(arm=where) for event in motion.events]
+        trace.passed += [passed._replace(arm=where) for passed in motion.passed]
         if reason is not None:
-            y = motion.y
+            y = motion.row(trial.x)
             kept = dict(zip(works, y[2 * n :].tolist(), strict=True)) if motion.at_limit else None
             if not motion.at_limit:
-                reason = f"{reason} at t = {motion.t:.6g} s"
-            trace.stops.append(Stop(k, motion.t, y[:n], y[n : 2 * n], reason, kept))
+                reason = f"{reason} at t = {trial.t:.6g} s"
+            trace.stops.append(Stop(k, trial.t, y[:n], y[n : 2 * n], reason, kept, motion.tau))
     return trace
 
 
 class _Motion:
-    """One arm on its way: time, state (q, q̇, works) and modes."""
+    """One arm on its way."""
 
     def __init__(
         self,
-        plant: Plant,
+        trial: Trial,
         actuation: Actuation,
-        works: tuple[str, ...],
         grid: Grid,
         limits: PositionLimits,
         effort: Effort,
         rows: np.ndarray,
+        held: np.ndarray | None,
         update: Update,
     ) -> None:
-        self.plant, self.actuation, self.works, self.grid = plant, actuation, works, grid
-        self.n, self.times, self.rows, self.update = plant.n, grid.t, rows, update
+        self.trial, self.actuation, self.grid, self.limits = trial, actuation, grid, limits
+        self.integrand, self.n = trial.integrand, trial.integrand.n
+        self.rows, self.held, self.update = rows, held, update
         self.kept = 0  # rows written
+        self.tau: np.ndarray | None = None  # held
         self.events: list[Event] = []
-        self.t, self.end = 0.0, grid.duration
-        self.modes = np.zeros(len(plant.rows), int)
-        self.beyond = np.full(len(plant.rows), BEYOND)
-        self.y = np.zeros(2 * plant.n + len(works))
-        self.rtol, self.atol = effort.rtol, np.full(len(self.y), effort.atol)
-        self.atol[2 * plant.n :] = max(effort.rtol, effort.atol)  # J
+        self.shown = np.zeros(len(self.integrand.surfaces))  # in which direction surfaces slide
+        self.beyond = np.full(len(self.shown), BEYOND)
         self.longest = actuation.longest_step(grid.output)
-        self.last = 0.0  # step
+        self.h = 0.0  # the next step
         self.taken, self.most = 0, effort.most(grid.duration, self.longest)
-        self.limits, self.watched = limits, list(limits.watch.joints)
-        self.passed: list[LimitPassed] = []
+        self.watched, self.passed = list(limits.watch.joints), list[LimitPassed]()
         self.at_limit = False  # stopped there
 
     def run(self, q: np.ndarray, qd: np.ndarray) -> str | None:
         """To the end; the reason where it is not reached."""
-        n = self.n
-        self.y[:n], self.y[n : 2 * n] = q, qd
-        self._keep_at_start()
-        self._look_at_start()
-        rest = self.plant.at_rest(qd)
-        self.modes = np.where(rest, 0, np.sign(self.plant.speeds(qd))).astype(int)
-        for end in (*self.actuation.breaks, self.grid.duration):
-            self.end = float(end)
-            # At a break torques may jump: joints at rest are checked again, for the torques after it.
-            before = self.modes
-            self._choose(self.plant.at_rest(self.y[n : 2 * n]))
-            if self.t > 0:
-                self._note(before)
+        trial, n = self.trial, self.n
+        trial.x[:n], trial.x[n : 2 * n] = q, qd
+        trial.modes[:] = self.shown = self.integrand.directions(qd)
+        self.rows[0], self.kept = self.row(trial.x), 1
+        for watched in tuple(self.watched):
+            if not watched.lower <= q[watched.joint] <= watched.upper:
+                self._left(watched, bool(q[watched.joint] > watched.upper), 0.0)
+        for end, tau in self._pieces():
+            trial.limit, fresh = end, True  # torques may have jumped: modes are decided again
+            if tau is not None:
+                self._hold(tau)
             at_once, instant = 0, -1.0
-            while self.t < self.end:
-                reason = self._piece()
+            while trial.t < end:
+                reason = self._advance(end, fresh)
                 if reason is not None:
                     return reason
-                at_once = at_once + 1 if self.t == instant else 0
-                instant = self.t
+                fresh = False
+                at_once = at_once + 1 if trial.t == instant else 0
+                instant = trial.t
                 if at_once > MOST_AT_ONCE:
                     return "the modes of dry friction do not settle"
-        self.rows[self.kept :] = self.y  # a change of mode at the very end
+        self.rows[self.kept :] = self.row(trial.x)  # a change of mode at the very end
         return None
 
-    # ---- equations -------------------------------------------------------------------------------------
+    def row(self, x: np.ndarray) -> np.ndarray:
+        """States (..., width) without modes."""
+        return np.asarray(x[..., self.trial.columns.moving])
 
-    def _given(self, t: float, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-        """q, q̇, τ and the wrench at an instant before the piece's end."""
-        q, qd = y[: self.n], y[self.n : 2 * self.n]
-        t = min(t, np.nextafter(self.end, 0.0))
-        tau = self.actuation.torques(t, q[None], qd[None])[0]
-        tip = self.actuation.wrench
-        return q, qd, tau, None if tip.is_absent else self.actuation.wrenches(t, q[None], qd[None])[0]
+    # ---- pieces ----------------------------------------------------------------------------------------
 
-    def rate(self, t: float, y: np.ndarray) -> np.ndarray:
-        """dy/dt in the present modes."""
-        q, qd, tau, wrench = self._given(t, y)
-        out = np.empty_like(y)
-        n = self.n
-        out[:n] = qd
-        out[n : 2 * n] = self.plant.acceleration(q, qd, tau, wrench, self.modes)
-        for k, work in enumerate(self.works):
-            if work == "torque":
-                out[2 * n + k] = qd @ tau
-            elif work == "friction":
-                out[2 * n + k] = qd @ self.plant.friction(qd, self.modes)
-            elif wrench is not None:
-                out[2 * n + k] = -(self.plant.robot.jacobian(q) @ qd) @ wrench
-        return out
+    def _pieces(self) -> Iterator[tuple[float, np.ndarray | None]]:
+        """Ends of pieces, and the torques held meanwhile; evaluated when the arm has come to the start."""
+        duration, driven = self.grid.duration, self.actuation
+        if (period := driven.period) is None:
+            yield from ((float(end), None) for end in (*driven.breaks, duration))
+            return
+        count = int(driven.sample_index(np.array([duration]))[0])
+        count += count * period < duration * (1 - 1e-12)
+        for first in range(0, count, CHUNK):
+            instants = np.arange(first, min(first + CHUNK, count) + 1) * period
+            targets = driven.targets(instants[:-1])
+            for target, end in zip(targets, instants[1:], strict=True):
+                tau = driven.law_at(target, self.trial.x[: self.n], self.trial.qd)
+                yield (duration if end >= duration * (1 - 1e-12) else float(end)), tau
 
-    def _choose(self, rest: np.ndarray) -> None:
-        """Modes for the surfaces that rest."""
-        if rest.any():
-            q, qd, tau, wrench = self._given(self.t, self.y)
-            self.modes = self.plant.decide(q, qd, tau, wrench, self.modes, rest)
+    def _hold(self, tau: np.ndarray) -> None:
+        """Torques from now on."""
+        self.tau = tau
+        self.trial.hold(tau)
+        if self.held is not None and self.grid.t[self.kept - 1] == self.trial.t:
+            self.held[self.kept - 1] = tau
 
-    # ---- a piece ---------------------------------------------------------------------------------------
+    def _advance(self, end: float, fresh: bool) -> str | None:
+        """A step, or up to the next change of mode; `fresh`: modes and rate at the start are decided."""
+        trial, before = self.trial, self.trial.t
+        if not self.h:
+            trial.decide()
+            self.h = self._first_step()
+        reason = self._step(end, fresh)
+        if reason is not None:
+            return reason
+        found = self._first_change()
+        after = end if trial.h == end - before else before + trial.h
+        reason = self._look(after if found is None else found[0])
+        if reason is not None:
+            return reason
+        if found is not None:
+            return self._change(*found)
+        self._keep(after)
+        w = trial.width
+        trial.start[0, 0, : 2 * w] = trial.end[0, 0, : 2 * w]
+        trial.t = after
+        self.update(after / self.grid.duration)
+        return None
 
-    def _piece(self) -> str | None:
-        """On from the present state in the present modes, to the next change or the end."""
-        if not np.isfinite(self.rate(self.t, self.y)).all():
-            return "the acceleration is not a finite number"
-        solver = self._solver(self.t, self.y, self.end)
-        while solver.status == "running":
+    def _step(self, end: float, fresh: bool) -> str | None:
+        """A trial step that is accurate enough."""
+        trial, h, shrunk = self.trial, min(self.h, self.longest), False
+        while True:
+            whole = h >= (end - trial.t) * (1 - 1e-12)
+            h = end - trial.t if whole else h
             if self.taken >= self.most:
-                return self._used_up()
-            self._step(solver)
-            if solver.status == "failed":
+                return self._used_up(h)
+            if h < 10 * np.spacing(trial.t) and not whole:
                 return "the step became too small"
-            if not np.abs(solver.y[self.n : 2 * self.n]).max() <= SPEED_LIMIT:
-                return "it diverged"
-            dense = _Lazy(solver)
-            found = self._first_change(solver, dense)
-            reason = self._look(solver, dense, solver.t if found is None else found[0])
-            if reason is not None:
-                return reason
-            if found is not None:
-                self._change(solver, dense, *found)
-                return None
-            self._keep(dense, solver.t)
-            self.t, self.y = float(solver.t), solver.y
-            self.update(self.t / self.grid.duration)
-        return None
+            error = trial.step(h, decide=fresh, dense=bool(len(self.shown)))
+            if not np.isfinite(trial.rate).all():
+                return "the acceleration is not a finite number"
+            if fresh:
+                self._note(trial.t > 0)
+            self.taken, fresh = self.taken + 1, False
+            if error < 1:
+                factor = GROW if error == 0 else min(GROW, SAFETY * error ** (-1 / ORDER))
+                longer = h * (min(factor, 1.0) if shrunk else factor)
+                self.h = max(longer, self.h) if whole and not shrunk else longer
+                break
+            h *= max(SHRINK, SAFETY * error ** (-1 / ORDER)) if np.isfinite(error) else SHRINK
+            shrunk = True
+        fast = np.abs(trial.end[0, 0, self.n : 2 * self.n]).max()
+        return None if fast <= SPEED_LIMIT else "it diverged"
 
-    def _solver(self, t: float, y: np.ndarray, end: float, first: float | None = None) -> DOP853:
-        return DOP853(
-            self.rate, t, y, end, rtol=self.rtol, atol=self.atol, first_step=first, max_step=self.longest
-        )
+    def _first_step(self) -> float:
+        """A hundredth of the time in which the state changes as much as it is."""
+        trial = self.trial
+        x, rate = self.row(trial.x), self.row(trial.rate)
+        scale = trial.start[0, 0, -2] + np.abs(x) * trial.start[0, 0, -3]
+        sizes = [float(np.sqrt(np.mean((v / scale) ** 2))) for v in (x, rate)]
+        return 0.01 * sizes[0] / sizes[1] if min(sizes) >= 1e-5 else 1e-6
 
-    def _step(self, solver: DOP853) -> None:
-        """Take a step. Rejected trials count too."""
-        before = solver.nfev
-        with np.errstate(all="ignore"):
-            solver.step()
-        self.taken += max(1, (solver.nfev - before) // EVALUATIONS)
-        self.last = solver.step_size or 0.0
-
-    def _used_up(self) -> str:
+    def _used_up(self, h: float) -> str:
         """Why all steps were used."""
-        cause = f"steps as short as {self.last:.2g} s (something may be stiff, or torques jump)"
+        cause = f"steps as short as {h:.2g} s (something may be stiff, or torques jump)"
         recent = self.events[-10:]
-        if len(recent) == 10 and self.t - recent[0].time < 1e-3 * self.grid.duration:
+        if len(recent) == 10 and self.trial.t - recent[0].time < 1e-3 * self.grid.duration:
             cause = f"{len(self.events):,} changes between sticking and slipping (friction chatters)"
         return f"max_steps ({self.most:,}) reached with {cause}"
 
-    def _keep_at_start(self) -> None:
-        self.rows[0], self.kept = self.y, 1
-
-    def _keep(self, dense: _Lazy, t: float) -> None:
+    def _keep(self, t: float) -> None:
         """The grid's instants up to t."""
-        until = int(np.searchsorted(self.times, t, side="right"))
-        if until > self.kept:
-            self.rows[self.kept : until] = dense(self.times[self.kept : until]).T
-            self.kept = until
+        until = int(np.searchsorted(self.grid.t, t, side="right"))
+        if until == self.kept:
+            return
+        times, trial = self.grid.t[self.kept : until], self.trial
+        if len(times) == 1 and times[0] == t == trial.t + trial.h:
+            self.rows[self.kept] = self.row(trial.end[0, 0, : trial.width])
+        else:
+            self.rows[self.kept : until] = self.row(trial.dense(times))
+        if self.held is not None:
+            self.held[self.kept : until] = self.tau
+        self.kept = until
 
     # ---- limits of positions ---------------------------------------------------------------------------
 
-    def _look_at_start(self) -> None:
-        for watched in tuple(self.watched):
-            joint, lower, upper = watched
-            if not lower <= self.y[joint] <= upper:
-                self._left(watched, bool(self.y[joint] > upper), 0.0)
-
-    def _look(self, solver: DOP853, dense: _Lazy, end: float) -> str | None:
+    def _look(self, end: float) -> str | None:
         """Record the joints that leave their ranges between the last state and `end`; the reason to stop."""
-        if not self.watched:
+        trial = self.trial
+        if not self._may_leave():
             return None
-        span = Span(self.n, self.t, end, self.y, solver.y if end == solver.t else dense(end), dense)
+        last = trial.end[0, 0, : trial.width] if end >= trial.t + trial.h else trial.dense(end)
+        span = Span(self.n, trial.t, end, trial.x, last, trial.dense)
         found = [(span.leaving(watched), watched) for watched in self.watched]
         for (t, above), watched in sorted((at, watched) for at, watched in found if at is not None):
             passed = self._left(watched, above, t)
             if self.limits.watch.stops:
-                self._keep(dense, t)
-                self.t, self.y = self._state_at(self.t, t)
-                self.at_limit = True
+                self._keep(t)
+                trial.x[:] = trial.state_after(t - trial.t)
+                trial.t, self.at_limit = t, True
                 return passed.text
         return None
+
+    def _may_leave(self) -> bool:
+        """Whether a watched joint comes near a limit in this step, by its speeds at both ends."""
+        if not self.watched:
+            return False
+        joints, lower, upper = (list(column) for column in zip(*self.watched, strict=True))
+        n, trial = self.n, self.trial
+        ends = np.stack([trial.x[: 2 * n], trial.end[0, 0, : 2 * n]])
+        q, way = ends[:, joints], trial.h * np.abs(ends[:, n:][:, joints]).max(axis=0)
+        return bool(((q.min(axis=0) - way <= lower) | (q.max(axis=0) + way >= upper)).any())
 
     def _left(self, watched: Watched, above: bool, t: float) -> LimitPassed:
         """Record it, and watch this joint no longer."""
@@ -269,101 +285,118 @@ class _Motion:
 
     # ---- changes of mode -------------------------------------------------------------------------------
 
-    def _margins(self, t: float, y: np.ndarray) -> np.ndarray:
-        """How far each surface is from a change: its speed along its mode, or its friction from a level."""
-        plant, sticks = self.plant, self.modes == 0
-        margins = self.modes * plant.speeds(y[self.n : 2 * self.n])
-        if sticks.any():
-            q, qd, tau, wrench = self._given(t, y)
-            margins[sticks] = plant.held(q, qd, tau, wrench, self.modes)[1] + self.beyond[sticks]
-        return np.asarray(margins)
+    def _margins(self, x: np.ndarray, rate: np.ndarray) -> np.ndarray:
+        """How far surfaces (..., E) are from a change: speed along the mode, or friction from a level.
 
-    def _first_change(self, solver: DOP853, dense: _Lazy) -> tuple[float, int] | None:
+        The distance from the nearer level is relative to half the distance of the levels.
+        """
+        modes, held = self.trial.modes, rate[..., self.trial.columns.modes]
+        low, high = self.integrand.levels
+        sliding = modes * (x[..., self.n : 2 * self.n] @ self.integrand.rows.T)
+        sticking = np.minimum(held - low, high - held) / ((high - low) / 2) + self.beyond
+        return np.asarray(np.where(modes == 0, sticking, sliding))
+
+    def _first_change(self) -> tuple[float, int] | None:
         """The first instant of a step at which a surface changes, and which."""
-        if not len(self.modes):
+        if not len(self.shown):
             return None
-        before = solver.t_old
-        for t in np.linspace(solver.t_old, solver.t, LOOKS + 1)[1:]:
-            margins = self._margins(t, solver.y if t == solver.t else dense(t))
-            crossed = np.flatnonzero(margins < 0)
-            if crossed.size:
-                roots = [self._crossing(dense, before, t, int(e)) for e in crossed]
-                return min(zip(roots, (int(e) for e in crossed), strict=True))
-            before = t
-        return None
+        margins = self._margins(*self.trial.looks())
+        rows = np.flatnonzero((margins < 0).any(axis=-1))
+        if not rows.size:
+            return None
+        row, times = int(rows[0]), self.trial.t + self.trial.h * np.append(0.0, LOOKS)
+        a, b = float(times[row]), float(times[row + 1])
+        crossed = [int(e) for e in np.flatnonzero(margins[row] < 0)]
+        ends = {b: margins[row]}
+        return min((self._crossing(a, b, e, ends), e) for e in crossed)
 
-    def _crossing(self, dense: _Lazy, a: float, b: float, e: int) -> float:
+    def _crossing(self, a: float, b: float, e: int, known: dict[float, np.ndarray]) -> float:
         """At `a` itself: just released, at zero speed, and going the wrong way."""
-        return first_zero(lambda t: float(self._margins(t, dense(t))[e]), a, b)
 
-    def _change(self, solver: DOP853, dense: _Lazy, t: float, e: int) -> None:
+        def margin(t: float) -> float:
+            if t not in known:
+                known[t] = self._margins(*self.trial.at(t))
+            return float(known[t][e])
+
+        return first_zero(margin, a, b)
+
+    def _change(self, t: float, e: int) -> str | None:
         """End the piece at the change of surface e, and take the modes that follow."""
-        n, start, before = self.n, solver.t_old, self.modes
+        trial, start, step = self.trial, self.trial.t, self.trial.h
+        before = trial.modes.copy()
         self.taken += CHANGE
-        self._keep(dense, np.nextafter(t, 0.0))
-        t, y = self._state_at(start, t)
-        t, y = self._polished(t, y, dense, e, solver.t - start)
-        self.t, self.y = t, y
-        rest = self.plant.at_rest(y[n : 2 * n]) | (before == 0)
-        rest[e] = True
-        y[n : 2 * n] = self.plant.stopped(y[:n], y[n : 2 * n], rest)
-        self._choose(rest)
-        if before[e] == 0 and (self.modes == before).all():
-            self._let_go(e, rest, solver.t - start)
-        elif before[e] != 0 and t == start and self.modes[e] == before[e]:  # released in vain
-            self.modes[e] = 0
-        self._note(before)
+        self._keep(np.nextafter(t, 0.0))
+        t, x = self._polished(t, trial.state_after(t - start), e)
+        trial.t, trial.x[:] = t, x
+        if before[e]:
+            self._stop(e)
+        trial.decide()
+        if not before[e] and (trial.modes == before).all():
+            self._let_go(e, step)
+        elif before[e] and t == start and trial.modes[e] == before[e]:  # released in vain
+            trial.modes[e] = 0
+        trial.rate[:] = trial.rate_at(t, trial.x)[1]
+        self._note()
+        return None if np.isfinite(trial.rate).all() else "the acceleration is not a finite number"
 
-    def _let_go(self, e: int, rest: np.ndarray, step: float) -> None:
+    def _stop(self, e: int) -> None:
+        """Bring a surface to rest."""
+        trial, n, modes = self.trial, self.n, self.trial.modes.copy()
+        modes[e] = -np.sign(self.integrand.rows[e] @ trial.qd)
+        found = evaluate(self.integrand.programs["settle"], trial.x[:n], trial.qd.copy(), modes)
+        trial.qd[:], trial.modes[:] = found[0], found[1]
+
+    def _let_go(self, e: int, step: float) -> None:
         """Modes after a break-away: friction is exactly at its level, so they show only a little later."""
-        ahead = self.rate(self.t, self.y)
+        trial, rows = self.trial, self.integrand.rows
         for part in (1e-7, 1e-5, 1e-3, 1e-1):
-            t = min(self.t + part * step, self.end)
-            q, qd, tau, wrench = self._given(t, self.y + (t - self.t) * ahead)
-            modes = self.plant.decide(q, qd, tau, wrench, self.modes, rest)
-            slip = rest & (modes != 0)
-            speeding = modes * self.plant.speeds(self.plant.acceleration(q, qd, tau, wrench, modes))
+            t = min(trial.t + part * step, trial.limit)
+            ahead = trial.x.copy()
+            moving = trial.columns.moving
+            ahead[moving] += (t - trial.t) * trial.rate[moving]
+            x, rate = trial.rate_at(t, ahead, decide=True)
+            modes = x[trial.columns.modes]
+            slip = (modes != 0) & (trial.modes == 0)
+            speeding = modes * (rows @ rate[self.n : 2 * self.n])
             if slip.any() and (speeding[slip] > 0).all():  # else too near to tell who goes with whom
-                self.modes = modes
+                trial.modes[:] = modes
                 return
         self.beyond[e] *= 10  # by rounding only: it holds
 
-    def _state_at(self, start: float, t: float) -> tuple[float, np.ndarray]:
-        """The time reached and the state there, stepping to t: more accurate than dense output."""
-        if t <= start:
-            return t, self.y.copy()
-        solver = self._solver(start, self.y, t, t - start)
-        while solver.status == "running" and self.taken < self.most:
-            self._step(solver)
-        return float(solver.t), np.array(solver.y)
-
-    def _polished(
-        self, t: float, y: np.ndarray, dense: _Lazy, e: int, step: float
-    ) -> tuple[float, np.ndarray]:
+    def _polished(self, t: float, x: np.ndarray, e: int) -> tuple[float, np.ndarray]:
         """Newton's correction of the instant for what dense output was wrong by."""
-        margin, h = float(self._margins(t, y)[e]), 1e-4 * step
-        back = max(t - h, self.t)
-        slope = (margin - float(self._margins(back, dense(back))[e])) / (t - back) if t > back else 0.0
+        trial, h = self.trial, 1e-4 * self.trial.h
+        back = max(t - h, trial.t)
+        if t <= back:
+            return t, x
+        _, rate = trial.rate_at(t, x)
+        margin = float(self._margins(x, rate)[e])
+        slope = (margin - float(self._margins(*trial.at(back))[e])) / (t - back)
         correction = -margin / slope if slope < 0 else 0.0
-        if not abs(correction) <= h / 100 or t + correction > self.end:  # a torque that jumps has no slope
-            return t, y
-        return float(t + correction), y + correction * self.rate(t, y)
+        if not abs(correction) <= h / 100 or t + correction > trial.limit:  # a torque that jumps has no slope
+            return t, x
+        moving = trial.columns.moving
+        x[moving] += correction * rate[moving]
+        return float(t + correction), x
 
-    def _note(self, before: np.ndarray) -> None:
-        for e in np.flatnonzero(before != self.modes):
-            self.beyond[e] = BEYOND
-            kind: Kind = "stick" if self.modes[e] == 0 else "slip" if before[e] == 0 else "reverse"
-            self.events.append(Event(self.t, self.plant.names[e], kind))
+    def _note(self, told: bool = True) -> None:
+        """Events: surfaces that begin to slide or to stick. What other surfaces hold does not slide yet."""
+        trial, columns = self.trial, self.trial.columns
+        if (trial.modes == self.shown).all():
+            return
+        moving, x = self.integrand.directions(trial.qd), trial.x
+        starting = self._starting(trial.rate)
+        if ((starting != trial.modes) & (moving == 0)).any():  # torques may jump here: judge a little later
+            later, ahead = min(trial.t + 1e-3 * self.h, trial.limit), x.copy()
+            ahead[columns.moving] += (later - trial.t) * trial.rate[columns.moving]
+            starting = self._starting(trial.rate_at(later, ahead)[1])
+        now = np.where(moving == 0, starting, trial.modes)
+        self.beyond[now != self.shown] = BEYOND
+        if told:
+            self.events += changes(trial.t, self.integrand.names, self.shown, now)
+        self.shown = now
 
-
-class _Lazy:
-    """The dense output of a solver's last step, made when first asked for."""
-
-    def __init__(self, solver: DOP853) -> None:
-        self._solver = solver
-        self._made: Any = None
-
-    def __call__(self, t: float | np.ndarray) -> np.ndarray:
-        if self._made is None:
-            self._made = self._solver.dense_output()
-        return np.asarray(self._made(t))
+    def _starting(self, rate: np.ndarray) -> np.ndarray:
+        """Modes of surfaces that speed up in them; 0 for others."""
+        modes = self.trial.modes
+        return np.asarray(modes * (self.integrand.directions(rate[self.n : 2 * self.n]) == modes))

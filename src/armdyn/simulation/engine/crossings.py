@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.optimize import brentq
 
-from armdyn.kernels.loops.integrator_layout import Watched
+from armdyn.simulation.engine.limits import Watched
 
 Dense: TypeAlias = Callable[[float], np.ndarray]  # the state at an instant of the step
 

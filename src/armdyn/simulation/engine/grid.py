@@ -37,6 +37,11 @@ class Stretch:
     def steps(self) -> int:
         return self.count * self.every
 
+    @property
+    def begins(self) -> bool:
+        """Whether the first step begins at a row's instant."""
+        return self.step == 0 and self.lead == 0
+
     def halves(self) -> np.ndarray:
         """The start and the middle of every step, and the end of the last.
 
@@ -103,10 +108,10 @@ class Grid:
         short = self._last.steps if self.samples > self._whole else 0
         return self._whole * self._cut.steps + short
 
-    @property
-    def is_even(self) -> bool:
-        """Whether all steps have the same length."""
-        return self.samples == self._whole and not self._cut.rest
+    @cached_property
+    def row_steps(self) -> np.ndarray:
+        """The number of steps (N,) to each instant."""
+        return np.append(np.arange(self.samples) * self._cut.steps, self.steps)
 
     def stretches(self, most: int) -> Iterator[Stretch]:
         """All steps in order, at most `most` at a time.

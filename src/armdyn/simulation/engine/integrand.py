@@ -1,14 +1,23 @@
-"""What is integrated, recorded for one robot and one way of driving it: q̈, powers, and sticking joints.
+"""What is integrated, recorded for one robot and one way of driving it: q̈, powers, and what sticks.
 
-Dry friction at the joints is carried by modes: +1 and −1 slide that way, 0 sticks. A joint that sticks has
-q̈ = 0, and `held` is the friction torque that takes; as long as it lies between the levels the joint stays.
+Dry friction acts on surfaces: joints, or motors that turn with several joints. The speed of a surface is
+a_e · q̇, its friction f_e enters the joint torques as a_e f_e. A mode is +1 or −1 where a surface slides, with
+f_e at that level, and 0 where it sticks: then a_e · q̈ = 0, and `held` is the friction f_e that this takes. It
+sticks as long as f_e lies between the levels. Fixed and adaptive steps use the same three programs:
+
+- `rate`: q, q̇, modes, what is given → q̈, held, powers;
+- `decide`: q̇, modes, q̈, held → modes that do not contradict q̈ and held, for surfaces at rest;
+- `settle`: q, q̇, modes after a step → q̇, modes, surfaces that have passed zero speed brought to rest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from armdyn.dynamics import (
     articulated_is_possible,
@@ -18,35 +27,51 @@ from armdyn.dynamics import (
     inertia_matrix,
     jacobian,
 )
-from armdyn.dynamics.forward import solve
+from armdyn.dynamics.constrained import constrained
 from armdyn.dynamics.newton_euler import newton_euler
-from armdyn.expression.functions import sign
-from armdyn.kernels.loops.integrator import Integrator
-from armdyn.kernels.loops.integrator_layout import Layout, Programs, Watch
+from armdyn.expression.functions import select, sign
+from armdyn.model.friction import Surface
 from armdyn.model.mechanism import Mechanism
 from armdyn.program import Program, record
+from armdyn.robot import Robot
+from armdyn.robot.joints import joint_name
 from armdyn.simulation.control.laws import Given, Scalars, dot
+from armdyn.simulation.errors import SimulationError
 
 Law: TypeAlias = Callable[[Scalars, Scalars, Given], Scalars]  # q, q̇, constants and signals -> τ
 Sizes: TypeAlias = Sequence[tuple[str, int]]
 
 WORKS = ("torque", "wrench", "friction")
+AT_REST = 1e-12  # of the terms of its sum: a speed or an acceleration less than this is zero
+
+
+@dataclass(frozen=True)
+class Held:
+    """A law that is sampled: its torques are held from one sample to the next."""
+
+    law: Law
+    constants: Sizes
+    signals: Sizes
 
 
 @dataclass(frozen=True)
 class Drive:
     """How a robot is driven: the law of its torques and what the law and the dynamics are given.
 
-    `law` None: no torques. A constant or signal "wrench" (6) acts at the tip.
+    `law` None: no torques. `constants` stay, `signals` change with time, what is `asked` only Python knows. A
+    "wrench" (6) among them acts at the tip. With `held`, the torques are those of a sampled law.
     """
 
     law: Law | None
     constants: Sizes = ()
     signals: Sizes = ()
+    asked: Sizes = ()
+    held: Held | None = None
 
-    @property
-    def has_wrench(self) -> bool:
-        return "wrench" in [name for name, _ in (*self.constants, *self.signals)]
+    def given(self, n: int) -> Sizes:
+        """All that the rates are given, in order."""
+        held = (("tau", n),) if self.held is not None else ()
+        return (*self.constants, *held, *self.signals, *self.asked)
 
 
 def tau_as_given(q: Scalars, qd: Scalars, given: Given) -> Scalars:
@@ -54,163 +79,242 @@ def tau_as_given(q: Scalars, qd: Scalars, given: Given) -> Scalars:
     return given["tau"]
 
 
-def dry_joints(mechanism: Mechanism) -> list[int]:
-    """The joints at which dry friction differs with direction."""
-    return [f.joint for f in mechanism.friction if f.coulomb]
-
-
 def without_dry_friction(mechanism: Mechanism) -> Mechanism:
     """Viscous friction and offsets stay."""
     return replace(mechanism, friction=tuple(f.smooth for f in mechanism.friction))
 
 
-def works_of(mechanism: Mechanism, drive: Drive) -> tuple[str, ...]:
-    """The kinds of work there are."""
-    rubs = any(f.viscous or f.offset or any(f.levels) for f in mechanism.friction)
-    there = {"torque": drive.law is not None, "wrench": drive.has_wrench, "friction": rubs}
-    return tuple(name for name in WORKS if there[name])
+@dataclass(frozen=True, eq=False)
+class Integrand:
+    """A robot and its drive, and the programs of a step."""
 
+    robot: Robot
+    drive: Drive
 
-def make_integrator(mechanism: Mechanism, drive: Drive, watch: Watch) -> Integrator:
-    """The integrator of a robot: quadratures are the works of `works_of`, modes those of dry joints."""
-    joints, works = dry_joints(mechanism), works_of(mechanism, drive)
-    n, e = mechanism.n, len(joints)
-    constants, signal = (sum(size for _, size in sizes) for sizes in (drive.constants, drive.signals))
-    layout = Layout(n, e, len(works), constants, signal, watch)
-    inputs = [("q", n), ("qd", n), ("modes", e), *drive.constants, *drive.signals]
-    outputs = [("qdd", (n,)), ("held", (e,)), ("powers", (len(works),))]
-    inputs = [(name, size) for name, size in inputs if size]
-    outputs = [(name, shape) for name, shape in outputs if shape != (0,)]
-    if not joints:
-        return Integrator(Programs(_smooth(mechanism, drive, works, inputs, outputs)), layout)
+    @property
+    def n(self) -> int:
+        return self.robot.n
 
-    def function(*columns: Scalars) -> Any:
-        given = dict(zip([name for name, _ in inputs], columns, strict=True))
-        parts = _with_modes(mechanism, drive, joints, works, given)
-        return parts if works else parts[:2]
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        return self.robot.mechanism
 
-    return Integrator(
-        Programs(record(function, inputs, outputs), _decide(mechanism, joints), _settle(n, joints)), layout
-    )
+    @cached_property
+    def surfaces(self) -> tuple[Surface, ...]:
+        """Where dry friction differs with direction, so that it can stick."""
+        return tuple(f for f in self.mechanism.friction if f.coulomb)
 
+    @cached_property
+    def names(self) -> list[str]:
+        return [surface_name(self.robot, surface) for surface in self.surfaces]
 
-def _smooth(
-    mechanism: Mechanism, drive: Drive, works: Sequence[str], inputs: Sizes, outputs: Sequence[Any]
-) -> Program:
-    """Without modes: factorised inertia or articulated bodies, whichever has fewer operations."""
-    mechanism = without_modes(mechanism)
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """The surfaces' rows (E, n)."""
+        rows = np.zeros((len(self.surfaces), self.n))
+        for e, surface in enumerate(self.surfaces):
+            rows[e, [j for j, _ in surface.row]] = [k for _, k in surface.row]
+        return rows
 
-    def program(algorithm: Callable[..., Any]) -> Program:
+    @cached_property
+    def levels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Friction (E,) at negative and at positive speed."""
+        pairs = np.array([f.levels for f in self.surfaces], float).reshape(-1, 2)
+        return pairs[:, 1], pairs[:, 0]
+
+    def directions(self, qd: np.ndarray) -> np.ndarray:
+        """In which direction (..., E) surfaces slide at velocities (..., n); 0 at rest."""
+        speeds, sizes = qd @ self.rows.T, np.abs(qd) @ np.abs(self.rows).T
+        return np.asarray(np.sign(speeds) * (np.abs(speeds) > AT_REST * sizes))
+
+    @cached_property
+    def works(self) -> tuple[str, ...]:
+        """The kinds of work there are."""
+        rubs = any(f.viscous or f.offset or any(f.levels) for f in self.mechanism.friction)
+        wrench = "wrench" in [name for name, _ in self.drive.given(self.n)]
+        there = {"torque": self.drive.law is not None, "wrench": wrench, "friction": rubs}
+        return tuple(name for name in WORKS if there[name])
+
+    # ---- programs --------------------------------------------------------------------------------------
+
+    @cached_property
+    def inputs(self) -> Sizes:
+        """Of `rate`, in order; those of size zero left out."""
+        inputs = [("q", self.n), ("qd", self.n), ("modes", len(self.surfaces)), *self.drive.given(self.n)]
+        return [(name, size) for name, size in inputs if size]
+
+    @cached_property
+    def programs(self) -> dict[str, Program]:
+        sizes = [("qdd", self.n), ("held", len(self.surfaces)), ("powers", len(self.works))]
+        outputs = [(name, (size,)) for name, size in sizes if size]
+        found: dict[str, Program] = {}
+        if (held := self.drive.held) is not None:
+            found["law"] = law_program(self.n, held.law, [*held.constants, *held.signals])
+        if not self.surfaces:
+            return found | {"rate": self._smooth(outputs)}
+
         def function(*columns: Scalars) -> Any:
-            given = dict(zip([name for name, _ in inputs], columns, strict=True))
-            q, qd = given["q"], given["qd"]
-            tau = [0] * mechanism.n if drive.law is None else drive.law(q, qd, given)
-            qdd = algorithm(mechanism, q, qd, tau, given.get("wrench"))
-            friction = friction_torques(mechanism, qd)
-            powers = _powers(mechanism, works, given, tau, friction)
-            return (qdd, powers) if works else qdd
+            given = dict(zip([name for name, _ in self.inputs], columns, strict=True))
+            return self._with_modes(given)
 
-        return record(function, inputs, outputs)
+        return found | {
+            "rate": record(function, self.inputs, outputs),
+            "decide": self._decide(),
+            "settle": self._settle(),
+        }
 
-    factorised = program(forward_dynamics)
-    if not articulated_is_possible(mechanism):
-        return factorised
-    articulated = program(forward_dynamics_articulated)
-    return articulated if articulated.operations < factorised.operations else factorised
+    def _torques(self, given: Given) -> Scalars:
+        law = self.drive.law
+        return [0] * self.n if law is None else law(given["q"], given["qd"], given)
+
+    def _smooth(self, outputs: Sequence[Any]) -> Program:
+        """Without modes: factorised inertia or articulated bodies, whichever has fewer operations."""
+        mechanism = self._without_modes
+
+        def program(algorithm: Callable[..., Any]) -> Program:
+            def function(*columns: Scalars) -> Any:
+                given = dict(zip([name for name, _ in self.inputs], columns, strict=True))
+                tau = self._torques(given)
+                qdd = algorithm(mechanism, given["q"], given["qd"], tau, given.get("wrench"))
+                powers = self._powers(given, tau, friction_torques(mechanism, given["qd"]))
+                return (qdd, powers) if powers else qdd
+
+            return record(function, self.inputs, outputs)
+
+        factorised = program(forward_dynamics)
+        if not articulated_is_possible(mechanism):
+            return factorised
+        articulated = program(forward_dynamics_articulated)
+        return articulated if articulated.operations < factorised.operations else factorised
+
+    @cached_property
+    def _without_modes(self) -> Mechanism:
+        """Without the dry friction that modes stand for; a joint whose two levels are equal has an offset."""
+        friction = tuple(
+            replace(f.smooth, offset=f.offset + (0 if f.coulomb else f.asymmetry))
+            for f in self.mechanism.friction
+        )
+        return replace(self.mechanism, friction=friction)
+
+    def _powers(self, given: Given, tau: Scalars, friction: Scalars) -> Scalars:
+        """Power of the torques and of the wrench on the arm, and power lost to friction."""
+        q, qd = given["q"], given["qd"]
+        powers = []
+        for work in self.works:
+            if work == "wrench":
+                tip = [dot(row, qd) for row in jacobian(self.mechanism, q)]
+                powers.append(-dot(tip, given["wrench"]))
+            else:
+                powers.append(dot(qd, tau if work == "torque" else friction))
+        return powers
+
+    def _with_modes(self, given: Given) -> Any:
+        """q̈, held, powers: B q̈ = τ − bias − friction, with what sticks constrained."""
+        q, qd, modes = given["q"], given["qd"], given["modes"]
+        tau = self._torques(given)
+        bias = newton_euler(self.mechanism, q, qd, [0] * self.n, given.get("wrench"), friction=False).tau
+        friction = friction_torques(self._without_modes, qd)
+        for surface, s in zip(self.surfaces, modes, strict=True):
+            dry = surface.coulomb * s + surface.asymmetry * (s * s)
+            for j, k in surface.row:
+                friction[j] = friction[j] + k * dry
+        net = [t - b - f for t, b, f in zip(tau, bias, friction, strict=True)]
+        rows, sticks = [f.row for f in self.surfaces], [1 - s * s for s in modes]
+        qdd, held = constrained(inertia_matrix(self.mechanism, q), net, rows, sticks)
+        return qdd, held, self._powers(given, tau, friction)
+
+    def _decide(self) -> Program:
+        """The modes of surfaces at rest that contradict q̈ or friction, exchanged.
+
+        A sticking surface that needs more friction than there is slides that way; one that is to slide but
+        would go the other way sticks. Exchanging all at once settles in a round or two; when it does not,
+        changing only the first (Murty's least-index rule, after E + 2 rounds) ends after finitely many
+        rounds, because the inverse of B is positive definite.
+        """
+        together = len(self.surfaces) + 2
+
+        def function(qd: Scalars, modes: Scalars, qdd: Scalars, held: Scalars, done: Scalars) -> Any:
+            changed: Any = 0
+            new: Scalars = []
+            late = select(done[0] - (together - 0.5), 1, 0)
+            for surface, s, f in zip(self.surfaces, modes, held, strict=True):
+                forward, backward = surface.levels
+                released = select(f - forward, 1, 0) - select(backward - f, 1, 0)
+                sliding = s * (1 - select(-(s * _along(surface, qdd)), 1, 0))
+                direction = sign(_along(surface, qd))
+                wanted = select(1 - s * s, released, select(1 - direction * direction, sliding, s))
+                differs = (wanted - s) * (wanted - s)
+                allowed = differs * (1 - late * changed)
+                new.append(select(allowed, wanted, s))
+                changed = 1 - (1 - changed) * (1 - select(allowed, 1, 0))
+            return new, [changed], [done[0] + 1]
+
+        n, e = self.n, len(self.surfaces)
+        inputs = [("qd", n), ("modes", e), ("qdd", n), ("held", e), ("rounds", 1)]
+        return record(function, inputs, [("modes", (e,)), ("changed", (1,)), ("rounds", (1,))])
+
+    def _settle(self) -> Program:
+        """After a step: a surface that has come to move against its mode has passed zero; it sticks there.
+
+        The speed of a joint is set to zero. Where motors turn with several joints, the speeds of what sticks
+        are removed with the least change x − q̇ measured by B: B x = B q̇ − Σ a_e λ_e, a_e · x = 0.
+        """
+        surfaces, n, e = self.surfaces, self.n, len(self.surfaces)
+
+        def function(q: Scalars, qd: Scalars, modes: Scalars) -> Any:
+            passed = [-(s * _along(f, qd)) for f, s in zip(surfaces, modes, strict=True)]
+            new = [select(x, 0, s) for x, s in zip(passed, modes, strict=True)]
+            if all(len(f.row) == 1 for f in surfaces):
+                speeds = list(qd)
+                for f, x in zip(surfaces, passed, strict=True):
+                    speeds[f.joint] = select(x, 0, qd[f.joint])
+                return speeds, new
+            B = inertia_matrix(self.mechanism, q)
+            rows, sticks = [f.row for f in surfaces], [1 - s * s for s in new]
+            stopped, _ = constrained(B, [dot(row, qd) for row in B], rows, sticks)
+            some: Any = 0
+            for x in passed:
+                some = select(x, 1, some)
+            return [select(some, x, v) for x, v in zip(stopped, qd, strict=True)], new
+
+        inputs = [("q", n), ("qd", n), ("modes", e)]
+        return record(function, inputs, [("qd", (n,)), ("modes", (e,))])
 
 
-def without_modes(mechanism: Mechanism) -> Mechanism:
-    """Without the dry friction that modes stand for; a joint whose two levels are equal has an offset."""
-    friction = tuple(
-        replace(f.smooth, offset=f.offset + (0 if f.coulomb else f.asymmetry)) for f in mechanism.friction
-    )
-    return replace(mechanism, friction=friction)
+def law_program(n: int, law: Law, given: Sizes) -> Program:
+    """A law of torques by itself: q, q̇ and what it is given → τ."""
+    inputs = [("q", n), ("qd", n), *given]
+
+    def function(*columns: Scalars) -> Scalars:
+        found = dict(zip([name for name, _ in inputs], columns, strict=True))
+        return law(found["q"], found["qd"], found)
+
+    return record(function, inputs, [("tau", (n,))])
 
 
-def _powers(
-    mechanism: Mechanism, works: Sequence[str], given: Given, tau: Scalars, friction: Scalars
-) -> Scalars:
-    """Power of the torques and of the wrench on the arm, and power lost to friction."""
-    q, qd = given["q"], given["qd"]
-    powers = []
-    for work in works:
-        if work == "wrench":
-            tip = [dot(row, qd) for row in jacobian(mechanism, q)]
-            powers.append(-dot(tip, given["wrench"]))
-        else:
-            powers.append(dot(qd, tau if work == "torque" else friction))
-    return powers
+def _along(surface: Surface, x: Scalars) -> Any:
+    """The speed or acceleration of a surface; zero where a sum leaves only rounding."""
+    total = surface.speed(x)
+    if len(surface.row) == 1:
+        return total
+    size: Any = 0
+    for j, k in surface.row:
+        size = size + abs(k * x[j])
+    return select(abs(total) - AT_REST * size, total, 0)
 
 
-def _with_modes(
-    mechanism: Mechanism, drive: Drive, joints: Sequence[int], works: Sequence[str], given: Given
-) -> tuple[Scalars, Scalars, Scalars]:
-    """q̈, held, powers. Sticking joints are left out of B q̈ = τ − bias − friction."""
-    q, qd, modes = given["q"], given["qd"], given["modes"]
-    n = mechanism.n
-    tau = [0] * n if drive.law is None else drive.law(q, qd, given)
-    bias = newton_euler(mechanism, q, qd, [0] * n, given.get("wrench"), friction=False).tau
-    friction = friction_torques(without_modes(mechanism), qd)
-    free: Scalars = [1] * n
-    for j, s in zip(joints, modes, strict=True):
-        f = mechanism.friction[j]
-        friction[j] = friction[j] + f.coulomb * s + f.asymmetry * (s * s)
-        free[j] = s * s
-    net = [t - b - f for t, b, f in zip(tau, bias, friction, strict=True)]
-    B = inertia_matrix(mechanism, q)
-    (qdd,) = solve(B, [net], free)
-    held = [net[j] - dot(B[j], qdd) for j in joints]
-    return qdd, held, _powers(mechanism, works, given, tau, friction)
+def surface_name(robot: Robot, surface: Surface) -> str:
+    if len(surface.row) == 1:
+        return joint_name(robot, surface.joint)
+    return "the motor that turns with joints " + ", ".join(str(j + 1) for j, _ in surface.row)
 
 
-# ---- modes -------------------------------------------------------------------------------------------------
-
-
-def _positive(x: Any) -> Any:
-    """1 where x > 0, else 0."""
-    return x.select(1, 0)
-
-
-def _decide(mechanism: Mechanism, joints: Sequence[int]) -> Program:
-    """The modes of joints at rest that contradict their q̈ or friction, exchanged.
-
-    A sticking joint that needs more friction than there is slides that way; one that is to slide but would
-    go the other way sticks. Exchanging all at once settles in a round or two; when it does not, changing
-    only the first (Murty's least-index rule, input `late`) ends after finitely many rounds, because the
-    inverse of B is positive definite.
-    """
-    n, e = mechanism.n, len(joints)
-    levels = [f.levels for f in mechanism.friction]
-
-    def function(qd: Scalars, modes: Scalars, qdd: Scalars, held: Scalars, late: Scalars) -> Any:
-        changed: Any = 0
-        new: Scalars = []
-        for j, s, f in zip(joints, modes, held, strict=True):
-            forward, backward = levels[j]
-            released = _positive(f - forward) - _positive(backward - f)
-            sliding = s * (1 - _positive(-(s * qdd[j])))
-            speed = sign(qd[j])
-            wanted = (1 - speed * speed).select((1 - s * s).select(released, sliding), s)
-            differs = (wanted - s) * (wanted - s)
-            allowed = differs * (1 - late[0] * changed)
-            new.append(allowed.select(wanted, s))
-            changed = 1 - (1 - changed) * (1 - allowed)
-        return new, [changed]
-
-    inputs = [("qd", n), ("modes", e), ("qdd", n), ("held", e), ("late", 1)]
-    return record(function, inputs, [("modes", (e,)), ("changed", (1,))])
-
-
-def _settle(n: int, joints: Sequence[int]) -> Program:
-    """After a step: a joint that has come to move against its mode has passed zero; it sticks there."""
-
-    def function(qd: Scalars, modes: Scalars) -> Any:
-        speeds, new = list(qd), []
-        for j, s in zip(joints, modes, strict=True):
-            passed = -(s * qd[j])
-            speeds[j] = passed.select(0, qd[j])
-            new.append(passed.select(0, s))
-        return speeds, new
-
-    e = len(joints)
-    return record(function, [("qd", n), ("modes", e)], [("qd", (n,)), ("modes", (e,))])
+def check_friction(robot: Robot) -> None:
+    """Refuse dry friction that would push."""
+    for surface in robot.mechanism.friction:
+        forward, backward = surface.levels
+        if forward < backward:
+            raise SimulationError(
+                f"friction of {surface_name(robot, surface)}: found {forward:g} forward and {backward:g} "
+                "backward; the first must not be less than the second"
+            )

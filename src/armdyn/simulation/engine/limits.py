@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from armdyn.expression import shown
-from armdyn.kernels.loops.integrator_layout import Watch, Watched
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits, joint_name
 from armdyn.simulation.errors import SimulationError
@@ -19,6 +18,22 @@ from armdyn.simulation.run import LimitPassed
 Limits: TypeAlias = Literal["warn", "stop", "ignore"]
 WORDS: tuple[Limits, ...] = ("warn", "stop", "ignore")
 WITHIN = 1e-9  # rad or m: a joint beyond its limit by less than this is at its limit
+
+
+class Watched(NamedTuple):
+    """A joint whose position is watched, and its limits."""
+
+    joint: int
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Watch:
+    """The joints that are watched, and whether an arm stops where one leaves its range."""
+
+    joints: tuple[Watched, ...] = ()
+    stops: bool = False
 
 
 @dataclass(frozen=True)

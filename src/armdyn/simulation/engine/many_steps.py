@@ -1,0 +1,180 @@
+"""The loop of fixed steps: many steps of the classical fourth order, for many arms.
+
+A state has more columns here: 1 while the arm goes on (it has not diverged or been stopped), the number of
+its steps, and for each watched joint 0, or 1 + the number of steps (with a fraction) until it first left its
+range, negative where it fell below the lower limit; then the torques that are held, if a law is sampled.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+from armdyn.expression.functions import select
+from armdyn.program import Program, record
+from armdyn.program.loops import (
+    Argument,
+    Block,
+    Call,
+    Copy,
+    Count,
+    Counter,
+    For,
+    If,
+    Load,
+    Local,
+    Loop,
+    Save,
+    Set,
+)
+from armdyn.simulation.control.laws import Scalars
+from armdyn.simulation.engine.integrand import Integrand
+from armdyn.simulation.engine.limits import Watch
+from armdyn.simulation.engine.steps import Stepping, total
+
+STAGES = {1: (0.5,), 2: (0.0, 0.5), 3: (0.0, 0.0, 1.0)}
+SUM = (1, 2, 2, 1)  # sixths
+ROWS, EVERY = Count("rows"), Count("every")
+ROW, STEP = Counter("row"), Counter("step")
+
+
+def more_columns(integrand: Integrand, watch: Watch) -> int:
+    return 2 + len(watch.joints) + (integrand.n if integrand.drive.held is not None else 0)
+
+
+def many_steps(integrand: Integrand, watch: Watch) -> Loop:
+    """The loop. Every `every`-th of its rows · every steps is saved.
+
+    Arguments: `settings` (step [s], largest speed); `constants`; `signals` at the start, middle and end of
+    every step; the `state`, which is changed, and the states `saved`. With a law
+    that is sampled, its `gains`; for every step the `targets` and whether it is `due`; and the torques `held`
+    in the first step of each row.
+    """
+    s = Stepping(integrand, more_columns(integrand, watch))
+    settings, state = Argument("settings", 2), Argument("state", s.x.size, written=True)
+    saved, limit = Argument("saved", s.width, written=True), Local("limit", 2)
+    sampled, arguments = _sampled(s)
+    step = ROW * EVERY + STEP
+
+    def half(k: int, again: bool = False) -> Block:
+        return s.give(2 * step + k, again)
+
+    body = (
+        *sampled,
+        *s.begin(s.x),
+        *half(0),
+        *s.decide(),
+        *(*s.stage(1, STAGES[1]), *half(1), *s.rate(1)),
+        *(*s.stage(2, STAGES[2]), *half(1, again=True), *s.rate(2)),
+        *(*s.stage(3, STAGES[3]), *half(2), *s.rate(3)),
+        *_finish(s, watch, limit),
+    )
+    rows = For(ROW, 0, ROWS, (For(STEP, 0, EVERY, body), Save(saved, ROW, s.x[: s.width])))
+    start = (
+        *(Load(limit.all, settings), Copy(s.h.all, limit[0]), Load(s.x.all, state)),
+        *s.load_constants(),
+    )
+    loop_arguments = (settings, s.constants, s.signals, state, saved, *arguments)
+    programs = integrand.programs | s.stage_programs(STAGES) | _programs(s, watch)
+    return Loop(
+        "integration",
+        (ROWS, EVERY),
+        tuple(a for a in loop_arguments if a.columns),
+        (*start, rows, Save(state, 0, s.x.all)),
+        programs,
+    )
+
+
+def _sampled(s: Stepping) -> tuple[Block, tuple[Argument, ...]]:
+    """The law, called in steps in which a sample is due; what it needs of the caller."""
+    law = s.integrand.drive.held
+    if law is None:
+        return (), ()
+    sizes = [sum(size for _, size in x) for x in (law.constants, law.signals)]
+    gains, targets = Argument("gains", sizes[0]), Argument("targets", sizes[1])
+    due, held = Argument("due", 1), Argument("held", s.n, written=True)
+    told, now, later = Local("told", sum(sizes)), Local("now", 1), Local("later", 1)
+    parts, start = [], 0
+    for _, size in (*law.constants, *law.signals):
+        parts.append(told[start : start + size])
+        start += size
+    step, tau = ROW * EVERY + STEP, s.x[s.x.size - s.n :]
+    evaluate: Block = (
+        *((Load(told[: sizes[0]], gains),) if sizes[0] else ()),
+        *((Load(told[sizes[0] :], targets, step),) if sizes[1] else ()),
+        Call("law", (s.x[: s.n], s.x[s.n : 2 * s.n], *parts), (tau,)),
+    )
+    block = (
+        *(Load(now.all, due, step), If(s.x[s.width], (If(now.all, evaluate),)), Copy(s.given["tau"], tau)),
+        *(Set(later.all, STEP), If(later.all, (), (Save(held, ROW, tau),))),
+    )
+    return block, (gains, targets, due, held)
+
+
+def _finish(s: Stepping, watch: Watch, limit: Local) -> Block:
+    """The state after a step, if it is within bounds; which joints have left their ranges; what stops."""
+    new, beyond, n = Local("new", s.width + 2), Local("beyond", 1), s.n
+    joints = s.x[s.width + 2 : s.width + 2 + len(watch.joints)]
+    rates = tuple(s.k(i).all for i in range(4))
+    inputs = (s.x[: s.width + 2], s.h.all, *rates, limit[1])
+    outputs = (new.all, beyond.all) if watch.joints else (new.all,)
+    block: Block = (Call("finish", inputs, outputs),)
+    if watch.joints:
+        noted = (s.x[:n], new[:n], new[s.width :], joints)
+        block += (If(beyond.all, (Call("note", noted, (new[s.width :], joints)),)),)
+    block += (Copy(s.x[: s.width + 2], new.all),)
+    if s.integrand.surfaces:
+        state = (s.x[:n], s.x[n : 2 * n], s.x[s.modes])
+        block += (Call("settle", state, state[1:]),)
+    return block
+
+
+def _programs(s: Stepping, watch: Watch) -> dict[str, Program]:
+    n, w = s.n, s.width
+
+    def finish(x: Scalars, h: Scalars, *more: Scalars) -> Any:
+        """Where the new speeds are within the limit, the new state; elsewhere the old one, and it ends."""
+        *rates, limit = more
+        new = list(x[:w])
+        for c in s.moving:
+            new[c] = total(x[c], h[0] * (1 / 6), SUM, [k[c] for k in rates])
+        alive: Any = x[w]
+        for c in range(n, 2 * n):
+            alive = select(limit[0] - abs(new[c]), alive, 0)
+        kept = [select(alive, a, b) for a, b in zip(new, x[:w], strict=True)]
+        state = [*kept, alive, x[w + 1] + alive]
+        return (state, [_beyond(kept, alive, watch)]) if watch.joints else state
+
+    inputs = [("x", w + 2), ("h", 1), *((f"k{i}", w) for i in range(4)), ("limit", 1)]
+    found = {"finish": record(finish, inputs, [("x", (w + 2,)), ("beyond", (1,))][: 1 + bool(watch.joints)])}
+    if watch.joints:
+        found["note"] = _note(n, watch)
+    return found
+
+
+def _beyond(q: Scalars, alive: Any, watch: Watch) -> Any:
+    """1 where a watched joint of an arm that goes on is out of its range."""
+    some: Any = 0
+    for joint, lower, upper in watch.joints:
+        for over, bound in ((q[joint] - upper, upper), (lower - q[joint], lower)):
+            some = select(over, 1, some) if isfinite(bound) else some
+    return select(alive, some, 0)
+
+
+def _note(n: int, watch: Watch) -> Program:
+    """When joints first left their ranges, by linear interpolation within the step."""
+
+    def note(old: Scalars, new: Scalars, ends: Scalars, passed: Scalars) -> Any:
+        noted, steps = [], ends[1]
+        for (joint, lower, upper), before in zip(watch.joints, passed, strict=True):
+            x, y, found = old[joint], new[joint], 0
+            for bound, way in ((lower, -1), (upper, 1)):
+                if isfinite(bound):
+                    instant = way * (steps + (bound - x) / (y - x))
+                    found = select(way * (y - bound), instant, found)
+            noted.append(select(before * before, before, found))
+        return [0 if watch.stops else ends[0], steps], noted
+
+    m = len(watch.joints)
+    inputs = [("old", n), ("new", n), ("ends", 2), ("passed", m)]
+    return record(note, inputs, [("ends", (2,)), ("passed", (m,))])

@@ -1,0 +1,172 @@
+"""Explicit Runge–Kutta steps of an integrand, written as loops: the parts that both methods share.
+
+A state x is q, q̇, modes and works; its rate k has the same columns: q̇, q̈, held (in place of modes, which do
+not change within a step) and powers. Stage i computes the rate k_i at x + h Σ_j a_ij k_j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+from armdyn.program import Program, record
+from armdyn.program.loops import (
+    Argument,
+    Ask,
+    Block,
+    Call,
+    Copy,
+    If,
+    Int,
+    Load,
+    Local,
+    Part,
+    Set,
+    While,
+)
+from armdyn.simulation.control.laws import Scalars
+from armdyn.simulation.engine.integrand import Integrand
+
+Weights: TypeAlias = Sequence[float]
+
+
+def total(x: Any, h: Any, weights: Iterable[float], rates: Iterable[Any]) -> Any:
+    """x + h Σ w k"""
+    terms: Any = 0
+    for weight, rate in zip(weights, rates, strict=True):
+        terms = terms + float(weight) * rate
+    return x + h * terms
+
+
+@dataclass(frozen=True, eq=False)
+class Stepping:
+    """Local arrays, and the statements around them, for stages of an integrand."""
+
+    integrand: Integrand
+    more: int = 0  # columns of a state that only one method has
+
+    # ---- columns ---------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        return self.integrand.n
+
+    @cached_property
+    def works_at(self) -> int:
+        """Where works begin."""
+        return 2 * self.n + len(self.integrand.surfaces)
+
+    @cached_property
+    def modes(self) -> slice:
+        return slice(2 * self.n, self.works_at)
+
+    @cached_property
+    def width(self) -> int:
+        """Of a state."""
+        return self.works_at + len(self.integrand.works)
+
+    @cached_property
+    def moving(self) -> list[int]:
+        """The columns of a state that have a rate: all but modes."""
+        return [*range(2 * self.n), *range(self.works_at, self.width)]
+
+    # ---- local arrays ----------------------------------------------------------------------------------
+
+    @cached_property
+    def x(self) -> Local:
+        return Local("x", self.width + self.more)
+
+    @cached_property
+    def h(self) -> Local:
+        return Local("h", 1)
+
+    @cached_property
+    def at(self) -> Local:
+        """What `rate` is given, its inputs side by side."""
+        return Local("at", sum(size for _, size in self.integrand.inputs))
+
+    @cached_property
+    def given(self) -> dict[str, Part]:
+        parts, start = {}, 0
+        for name, size in self.integrand.inputs:
+            parts[name] = self.at[start : start + size]
+            start += size
+        return parts
+
+    def columns(self, names: Iterable[tuple[str, int]]) -> Part:
+        """Some adjacent ones of what is given."""
+        parts = [self.given[name] for name, _ in names]
+        size = sum(part.size for part in parts)
+        return Part(self.at, parts[0].start, size) if parts else self.at[0:0]
+
+    def k(self, i: int) -> Local:
+        return Local(f"k{i}", self.width)
+
+    @property
+    def constants(self) -> Argument:
+        return Argument("constants", self.columns(self.integrand.drive.constants).size)
+
+    @property
+    def signals(self) -> Argument:
+        return Argument("signals", self.columns(self.integrand.drive.signals).size)
+
+    # ---- statements ------------------------------------------------------------------------------------
+
+    def load_constants(self) -> Block:
+        target = self.columns(self.integrand.drive.constants)
+        return (Load(target, self.constants),) if target.size else ()
+
+    def give(self, row: Int, again: bool = False) -> Block:
+        """What changes with time, from a row of the signals (unless `again` the same) and from the caller."""
+        signals = self.columns(self.integrand.drive.signals)
+        loaded: Block = (Load(signals, self.signals, row),) if signals.size and not again else ()
+        state = (self.given["q"], self.given["qd"])
+        return (*loaded, *(Ask(name, row, state, self.given[name]) for name, _ in self.integrand.drive.asked))
+
+    def begin(self, x: Local) -> Block:
+        """Let rates be computed at a state."""
+        return (Copy(self.at[: self.works_at], x[: self.works_at]),)
+
+    def rate(self, i: int) -> Block:
+        """k_i at what is given."""
+        n, k = self.n, self.k(i)
+        ends = [n, 2 * n, self.works_at, self.width]
+        outputs = tuple(k[a:b] for a, b in pairwise(ends) if b > a)
+        inputs = tuple(self.given.values())
+        return (Call("rate", inputs, outputs), Copy(k[:n], self.given["qd"]))
+
+    def decide(self) -> Block:
+        """k_0 in modes that fit it; these go into the state. After too many rounds, in the last modes."""
+        if not (e := len(self.integrand.surfaces)):
+            return self.rate(0)
+        changed, rounds, k, n = Local("changed", 1), Local("rounds", 1), self.k(0), self.n
+        modes = self.given["modes"]
+        inputs = (self.given["qd"], modes, k[n : 2 * n], k[self.modes], rounds.all)
+        again = (
+            Call("decide", inputs, (modes, changed.all, rounds.all)),
+            If(changed.all, self.rate(0)),
+        )
+        start = (Set(changed.all, 1), Set(rounds.all, 0))
+        return (*self.rate(0), *start, While(changed.all, again, 4 * e + 8), Copy(self.x[self.modes], modes))
+
+    def stage(self, i: int, weights: Weights) -> Block:
+        """The state x + h Σ w_j k_j of stage i, where the next rate is computed."""
+        size = 2 * self.n
+        rates = (self.k(j)[:size] for j, w in enumerate(weights) if w)
+        return (Call(f"stage{i}", (self.x[:size], self.h.all, *rates), (self.at[:size],)),)
+
+    def stage_programs(self, tableau: Mapping[int, Weights]) -> dict[str, Program]:
+        """The programs of stages, by their weights."""
+        return {f"stage{i}": self._stage(list(filter(None, weights))) for i, weights in tableau.items()}
+
+    def _stage(self, weights: Weights) -> Program:
+        size = 2 * self.n
+
+        def function(x: Scalars, h: Scalars, *rates: Scalars) -> Scalars:
+            return [total(x[c], h[0], weights, [k[c] for k in rates]) for c in range(size)]
+
+        inputs = [("x", size), ("h", 1), *((f"k{j}", size) for j in range(len(weights)))]
+        return record(function, inputs, [("x", (size,))])

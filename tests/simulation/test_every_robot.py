@@ -1,0 +1,104 @@
+"""Every controller on every bundled robot, with a payload of 20 % of its last links that the model lacks."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from armdyn import Robot
+from armdyn.description.bundled import bundled_robots
+from armdyn.motion import MotionError, Trajectory
+from armdyn.simulation import (
+    ComputedTorque,
+    OperationalControl,
+    PDGravity,
+    SimulationWarning,
+    TipLine,
+    simulate,
+)
+
+QUICK = ("planar", "puma560", "scara")
+ROBOTS = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in bundled_robots()]
+DURATION = 0.5
+POSTURES = {"puma560": [0, 0.8, -2.6, 0, 0.3, 0], "panda": [0, 0.3, 0, -1.5, 0, 1.8, 0]}
+FREQUENCY = 50.0  # of the controllers [rad/s]
+
+
+def robot_and_posture(name):
+    robot = Robot.load(name)
+    q = np.array(POSTURES.get(name, np.linspace(0.3, 0.7, robot.n)))
+    return robot, q
+
+
+def loaded(robot):
+    """The robot with a payload at its tip of a fifth of its last two links."""
+    masses = [float(robot.model.number(link.inertia.mass)) for link in robot.model.moving]
+    return robot.with_payload(0.2 * sum(masses[-2:]))
+
+
+def run_of(robot, q, controller, **named):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SimulationWarning)
+        return simulate(loaded(robot), q, 0, DURATION, controller, limits="ignore", **named)
+
+
+def computed(robot, motion):
+    return ComputedTorque(robot, motion, stiffness=FREQUENCY**2)
+
+
+def pd(robot, motion):
+    inertia = np.diagonal(robot.inertia(motion.q[0]))
+    return PDGravity(robot, motion, 4 * FREQUENCY**2 * inertia, 4 * FREQUENCY * inertia)
+
+
+@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("controller", [computed, pd])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_joint_motions(name, controller, method):
+    robot, q = robot_and_posture(name)
+    motion = Trajectory.quintic(q, q + 0.3, DURATION)
+    run = run_of(robot, q, controller(robot, motion), method=method, step=2.5e-4)
+    error = np.abs(run.q - motion(run.t)[0]).max()
+    assert run.completed
+    assert error < 0.1 * 0.3
+
+
+@pytest.mark.parametrize("path", ["line", "circle"])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_lines_and_circles_in_joint_space(name, path):
+    """Where the arm can follow."""
+    robot, q = robot_and_posture(name)
+    tip, reach = robot.pose(q)[:3, 3], robot.jacobian(q)[:3]
+    way = 0.1 * (reach @ np.ones(robot.n)) / np.linalg.norm(reach @ np.ones(robot.n))
+    timing = {"duration": DURATION, "acceleration_time": 0.1}
+    try:
+        if path == "line":
+            motion = Trajectory.line(robot, q, displacement=way, **timing)
+        else:
+            axis = np.linalg.svd(reach)[0][:, 2]
+            centre = tip + np.cross(axis, way)
+            motion = Trajectory.circle(robot, q, centre, axis, 1.0, **timing)
+    except MotionError as reason:
+        pytest.skip(f"the arm cannot follow: {reason}")
+    for controller in (computed, pd):
+        run = run_of(robot, q, controller(robot, motion))
+        error = np.abs(run.q - motion(run.t)[0]).max()
+        assert run.completed
+        assert error < 0.1 * np.ptp(motion(run.t)[0], axis=0).max()
+
+
+@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("name", ROBOTS)
+def test_operational_control_along_a_line(name, method):
+    robot, q = robot_and_posture(name)
+    tip, reach = robot.pose(q)[:3, 3], robot.jacobian(q)[:3]
+    way = 0.1 * (reach @ np.ones(robot.n)) / np.linalg.norm(reach @ np.ones(robot.n))
+    line = TipLine(tip, tip + way, DURATION)
+    try:
+        control = OperationalControl(robot, line, stiffness=FREQUENCY**2)
+    except ValueError as reason:
+        pytest.skip(f"the arm cannot follow: {reason}")
+    run = run_of(robot, q, control, method=method)
+    error = np.linalg.norm(robot.pose(run.q)[:, :3, 3] - line.position(run.t)[0], axis=-1).max()
+    assert run.completed
+    assert error < 0.1 * 0.1
