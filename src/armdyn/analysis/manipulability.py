@@ -31,7 +31,7 @@ Kind = Literal["minimum_norm", "reachable"]
 RANK = 1e-10  # a singular value this small beside the largest is zero
 KINDS = {
     "minimum_norm": "tip accelerations at rest by joint accelerations of least norm (7.148), {torques}",
-    "reachable": "all tip accelerations at rest that joint torques can reach, {torques}",
+    "reachable": "every tip acceleration at rest that joint torques can reach, {torques}",
 }
 
 
