@@ -4,9 +4,9 @@ A controller is called as controller(t, q, qd) and broadcasts like the methods o
 over scalars, so that `simulate` records it with the dynamics and compiles both together. The model may be
 another robot than the one simulated. Gains and set points may differ from arm to arm: (..., n).
 
-`rate` is the number of samples a second at which `simulate` evaluates the law; its torques are held in between.
-None: the law acts continuously. "auto": 1000 where the law compensates dry friction, otherwise None. (A sign
-of speed that acts without delay may contradict the friction it compensates.)
+`rate` is the number of samples a second at which `simulate` evaluates the law; its torques are held in
+between. None: the law acts continuously. "auto": 1000 where the law compensates dry friction, otherwise None.
+(A sign of speed that acts without delay may contradict the friction it compensates.)
 """
 
 from __future__ import annotations
