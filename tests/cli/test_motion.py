@@ -140,6 +140,18 @@ def test_torques_of_a_file_drive_the_arm_along_their_motion(tmp_path, method):
     assert [found["q1"][-1], found["q2"][-1]] == pytest.approx([1, -0.5], abs=1e-4)
 
 
+def test_a_sampled_controller(tmp_path):
+    path = tmp_path / "run.csv"
+    gains = ("--stiffness", "4000", "--damping", "1500", "--to", "0.2, 0.1")
+    run(
+        *("simulate", "planar", "--controller", "pd", *gains, "--duration", "0.02"),
+        *("--rate", "200", "-o", path),
+    )
+    tau = columns(path)["tau1"]
+    assert len(set(tau[:5])) == 1
+    assert len(set(tau[:20])) == 4
+
+
 def test_wrench_counts_when_a_motion_is_scaled(tmp_path):
     motion, slow = tmp_path / "motion.csv", tmp_path / "slow.csv"
     triangular(motion)
@@ -209,6 +221,11 @@ def test_motions_that_cannot_be_made_are_refused(monkeypatch, capsys, tmp_path, 
         (
             ("simulate", "planar", "--duration", "1", "--controller", "pd", *TO, "-o", "x.csv"),
             "--controller pd needs --stiffness and --damping",
+        ),
+        (("simulate", "planar", "--duration", "1", "--rate", "9", "-o", "x.csv"), "belong to --controller"),
+        (
+            ("simulate", "planar", "--controller", "computed-torque", *TO, "--rate", "often", "-o", "x.csv"),
+            "--rate: expected a number, 'auto' or 'none', found 'often'",
         ),
         (("simulate", "planar", "--duration", "-1", "-o", "x.csv"), "--duration: found -1"),
         (("report", "puma560", "--trajectory", "{motion}", "-o", "x.html"), "2 joints"),

@@ -69,7 +69,12 @@ WRONG = {
         ((*FREE, "--method", "rk4"), {"--step": TIME}),
         (
             HELD,
-            {"--to": ["1"], "--stiffness": ["-1", "1, 2, 3", "x"], "--damping": ["-1", "1, 2, 3", "x"]},
+            {
+                "--to": ["1"],
+                "--stiffness": ["-1", "1, 2, 3", "x"],
+                "--damping": ["-1", "1, 2, 3", "x"],
+                "--rate": ["0", "-5", "often"],
+            },
         ),
         ((*FREE, "--controller", "computed-torque"), {"--trajectory": ["nosuch.csv"]}),
     ],

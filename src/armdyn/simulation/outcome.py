@@ -81,21 +81,22 @@ def _applied(
     driven: Actuation, method: Method, t: np.ndarray, q: np.ndarray, qd: np.ndarray, held: np.ndarray | None
 ) -> np.ndarray:
     """The torques at the instants kept; functions are called with the same shapes as during the run."""
-    source = driven.torque
+    source, tau = driven.torque, np.zeros_like(q)
     if held is not None:
-        return np.where(np.isnan(q), np.nan, held)
-    if source.is_absent:
-        return np.where(np.isnan(q), np.nan, 0.0)
-    if source.controller is not None:
+        tau = held
+    elif source.constant is not None:
+        tau += source.constant
+    elif source.sampled is not None:
+        tau += source.sampled.at(t)
+    elif source.controller is not None:
         tau = source.controller.evaluate(source.gains, t[:, None], frozen(q), frozen(qd))
-    elif source.function is not None and method == "adaptive":
-        tau = np.full_like(q, np.nan)
+    elif source.function is not None and method == "rk4":
+        states = zip(t, np.nan_to_num(q), np.nan_to_num(qd), strict=True)  # functions see no NaN
+        tau = np.stack([driven.ask("torque", float(s), x, xd) for s, x, xd in states])
+    elif source.function is not None:
         arms = [driven.of_arm(k) for k in range(q.shape[1])]
         for i, k in zip(*np.nonzero(np.isfinite(q).all(axis=-1)), strict=True):
-            tau[i, k] = arms[k].torques(float(t[i]), q[i, k, None], qd[i, k, None])[0]
-    else:
-        states = zip(t, *(np.nan_to_num(x) for x in (q, qd)), strict=True)  # functions see no NaN
-        tau = np.stack([driven.torques(float(s), x, xd) for s, x, xd in states])
+            tau[i, k] = arms[k].ask("torque", float(t[i]), q[i, k, None], qd[i, k, None])[0]
     return np.where(np.isnan(q), np.nan, tau)
 
 

@@ -14,11 +14,12 @@ from armdyn.kernels.arrays import Numbers
 from armdyn.robot import Robot
 from armdyn.robot.checks import floats
 from armdyn.simulation.control.actuation import actuation
-from armdyn.simulation.engine.adaptive import Effort, integrate_adaptive
+from armdyn.simulation.engine.adaptive import integrate_adaptive
 from armdyn.simulation.engine.fixed import integrate_fixed
 from armdyn.simulation.engine.grid import ROUNDING, Grid
 from armdyn.simulation.engine.integrand import check_friction
 from armdyn.simulation.engine.limits import Limits, position_limits
+from armdyn.simulation.engine.trial import Effort
 from armdyn.simulation.errors import SimulationError, SimulationWarning
 from armdyn.simulation.outcome import Method, judged, make_run
 from armdyn.simulation.progress import progress_bar

@@ -112,14 +112,6 @@ class Actuation:
         parts += [s.sampled.at(t) for s in (self.torque, self.wrench) if s.sampled is not None]
         return parts[0] if len(parts) == 1 else _side_by_side(parts) if parts else np.zeros((1, 1, 0))
 
-    def asked(self, times: np.ndarray) -> dict[str, Callable[..., np.ndarray]]:
-        """What the loops ask for: by name, functions of a place in `times` and q, q̇ (arms, n)."""
-
-        def at(source: Source, name: str) -> Callable[..., np.ndarray]:
-            return lambda row, q, qd: self._at(source, name, float(times[row]), q, qd)
-
-        return {"tau": at(self.torque, "torque"), "wrench": at(self.wrench, "wrench")}
-
     # ---- sampled controllers ---------------------------------------------------------------------------
 
     @property
@@ -152,30 +144,22 @@ class Actuation:
             start += size
         return np.asarray(controller.kernel(q, qd, *parts))
 
-    # ---- at one instant --------------------------------------------------------------------------------
+    # ---- functions of the user -------------------------------------------------------------------------
 
-    def torques(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """(arms, n) in the states of all arms."""
-        return self._at(self.torque, "torque", t, q, qd)
+    def ask(self, name: str, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """What the function "torque" or "wrench" gives (arms, size) in the states (arms, n) of all arms."""
+        source = self.torque if name == "torque" else self.wrench
+        assert source.function is not None
+        states = (frozen(x.reshape(*self.batch, self.robot.n)) for x in (q, qd))
+        found = _answer(name, source.function(t, *states), (*self.batch, source.size))
+        return found.reshape(len(q), source.size)
 
-    def wrenches(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """(arms, 6)"""
-        return self._at(self.wrench, "wrench", t, q, qd)
-
-    def _at(self, source: Source, name: str, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        shape = (len(q), source.size)
-        if source.constant is not None:
-            return np.broadcast_to(source.constant, shape)
-        if source.sampled is not None:
-            return np.broadcast_to(source.sampled.at(np.array([t]))[0], shape)
-        if source.controller is not None:
-            states = (frozen(x) for x in (q, qd))
-            return np.broadcast_to(source.controller.evaluate(source.gains, t, *states), shape)
-        if source.function is None:
-            return np.zeros(shape)
-        n = self.robot.n
-        states = (frozen(x.reshape(*self.batch, n)) for x in (q, qd))
-        return _answer(name, source.function(t, *states), (*self.batch, source.size)).reshape(shape)
+    def asked(self, times: np.ndarray) -> dict[str, Callable[..., np.ndarray]]:
+        """What the loops ask for: by name, functions of a place in `times` and q, q̇ (arms, n)."""
+        return {
+            "tau": lambda row, q, qd: self.ask("torque", float(times[row]), q, qd),
+            "wrench": lambda row, q, qd: self.ask("wrench", float(times[row]), q, qd),
+        }
 
     def longest_step(self, output: float) -> float:
         """Steps in which no torque or wrench that changes with time is overlooked [s].
@@ -187,7 +171,7 @@ class Actuation:
         for source in (self.torque, self.wrench):
             if source.sampled is not None:
                 longest = min(longest, 4 * source.sampled.duration / (len(source.sampled.rows) - 1))
-            moving = source.controller is not None and source.controller.sizes[1]
+            moving = source.controller is not None and self.period is None and source.controller.sizes[1]
             if source.function is not None or moving:
                 longest = min(longest, 10 * output, self.duration / 30)
         return float(longest)

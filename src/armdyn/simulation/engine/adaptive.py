@@ -9,7 +9,6 @@ a stiff or chattering motion ends in reasonable time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,31 +19,15 @@ from armdyn.simulation.engine.crossings import Span, first_zero
 from armdyn.simulation.engine.grid import Grid
 from armdyn.simulation.engine.limits import PositionLimits, Watched
 from armdyn.simulation.engine.trace import SPEED_LIMIT, Stop, Trace, changes, place
-from armdyn.simulation.engine.trial import LOOKS, Trial, step_kernel
+from armdyn.simulation.engine.trial import LOOKS, Effort, Trial, step_kernel
 from armdyn.simulation.progress import Update
 from armdyn.simulation.run import Event, LimitPassed
 
 BEYOND = 1e-11  # of half the distance of the levels: friction exactly at its level still holds
 MOST_AT_ONCE = 50  # changes of mode at one instant before it counts as a failure
-STEPS, STEPS_A_SECOND = 50_000, 20_000  # default bound on steps
 CHANGE = 10  # steps that a change of mode counts as, by the time it takes
 CHUNK = 4096  # samples of a controller's target at a time
 SAFETY, SHRINK, GROW, ORDER = 0.9, 0.2, 10.0, 8  # of step sizes
-
-
-@dataclass(frozen=True)
-class Effort:
-    """Tolerances, and the bound on steps for an arm (None: by the duration)."""
-
-    rtol: float
-    atol: float
-    max_steps: int | None = None
-
-    def most(self, duration: float, longest: float) -> int:
-        """The bound on steps of which none is longer than `longest`."""
-        if self.max_steps is not None:
-            return self.max_steps
-        return int(STEPS + STEPS_A_SECOND * duration + 2 * duration / longest)
 
 
 def integrate_adaptive(
@@ -70,7 +53,7 @@ def integrate_adaptive(
             update((k + part) / arms)
 
         own = actuation.of_arm(k)
-        trial = Trial(integrand, kernel, own, effort.rtol, effort.atol)
+        trial = Trial(integrand, kernel, own, effort)
         motion = _Motion(
             trial, own, grid, limits, effort, rows[:, k], None if held is None else held[:, k], report
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +16,22 @@ from armdyn.simulation.engine.steps import Stepping
 
 LOOKS = np.array([0.25, 0.5, 0.75, 1.0])  # where within a step changes of mode are looked for
 NOWHERE = np.zeros(0)
+STEPS, STEPS_A_SECOND = 50_000, 20_000  # default bound on steps
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Tolerances, and the bound on steps for an arm (None: by the duration)."""
+
+    rtol: float
+    atol: float
+    max_steps: int | None = None
+
+    def most(self, duration: float, longest: float) -> int:
+        """The bound on steps of which none is longer than `longest`."""
+        if self.max_steps is not None:
+            return self.max_steps
+        return int(STEPS + STEPS_A_SECOND * duration + 2 * duration / longest)
 
 
 def step_kernel(robot: Robot, drive: Drive) -> tuple[Integrand, LoopKernel]:
@@ -35,13 +51,13 @@ class Trial:
     """A state (q, q̇, modes, works) at a time, a step from there, and the dense output of the step."""
 
     def __init__(
-        self, integrand: Integrand, kernel: LoopKernel, actuation: Actuation, rtol: float, atol: float
+        self, integrand: Integrand, kernel: LoopKernel, actuation: Actuation, effort: Effort
     ) -> None:
         self.integrand, self.kernel, self.actuation = integrand, kernel, actuation
         self.columns = Stepping(integrand)
         w = self.width = self.columns.width
         self.start = np.zeros((1, 1, 2 * w + 4))
-        self.start[..., 2 * w + 1 :] = rtol, atol, max(rtol, atol)  # works: J
+        self.start[..., 2 * w + 1 :] = effort.rtol, effort.atol, max(effort.rtol, effort.atol)  # works: J
         self.end = np.zeros((1, 1, 2 * w + 2))
         self.polynomial = np.zeros((1, 1, POLYNOMIAL * w))
         self.found = np.zeros((len(LOOKS), 1, 2 * w))
