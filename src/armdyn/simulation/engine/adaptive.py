@@ -376,7 +376,8 @@ class _Motion:
         now = np.where(moving == 0, starting, trial.modes)
         self.beyond[now != self.shown] = BEYOND
         if told:
-            self.events += changes(trial.t, self.integrand.names, self.shown, now)
+            rows, times = np.stack([self.shown, now])[:, None], np.full(2, trial.t)
+            self.events += changes(times, self.integrand.names, rows, ())
         self.shown = now
 
     def _starting(self, rate: np.ndarray) -> np.ndarray:

@@ -145,10 +145,7 @@ class _Steps:
         modes = self.saved[..., 2 * n : first]
         with np.errstate(invalid="ignore"):  # what other surfaces hold does not slide, whatever its mode
             modes = modes * (self.integrand.directions(trace.qd) == modes)
-        for k, arm in zip(*np.nonzero((modes[:-1] != modes[1:]).any(axis=-1)), strict=True):
-            if np.isfinite(modes[k + 1, arm]).all():
-                found = changes(float(self.grid.t[k + 1]), self.integrand.names, *modes[k : k + 2, arm])
-                trace.events += [event._replace(arm=place(int(arm), batch)) for event in found]
+        trace.events += changes(self.grid.t, self.integrand.names, modes, batch)
         trace.stops += [self._stop(int(arm), limits) for arm in np.flatnonzero(x[:, w] == 0)]
         trace.notes += [OF_FIRST_ORDER] if self.integrand.surfaces else []
         joints = x[:, w + 2 : w + 2 + len(self.watch.joints)]

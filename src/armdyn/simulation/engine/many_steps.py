@@ -116,7 +116,7 @@ def _finish(s: Stepping, watch: Watch, limit: Local) -> Block:
     new, beyond, n = Local("new", s.width + 2), Local("beyond", 1), s.n
     joints = s.x[s.width + 2 : s.width + 2 + len(watch.joints)]
     rates = tuple(s.k(i).all for i in range(4))
-    inputs = (s.x[: s.width + 2], s.h.all, *rates, limit[1])
+    inputs = (s.x[: s.width + 2 + len(watch.joints)], s.h.all, *rates, limit[1])
     outputs = (new.all, beyond.all) if watch.joints else (new.all,)
     block: Block = (Call("finish", inputs, outputs),)
     if watch.joints:
@@ -143,21 +143,22 @@ def _programs(s: Stepping, watch: Watch) -> dict[str, Program]:
             alive = select(limit[0] - abs(new[c]), alive, 0)
         kept = [select(alive, a, b) for a, b in zip(new, x[:w], strict=True)]
         state = [*kept, alive, x[w + 1] + alive]
-        return (state, [_beyond(kept, alive, watch)]) if watch.joints else state
+        return (state, [_beyond(kept, alive, x[w + 2 :], watch)]) if watch.joints else state
 
-    inputs = [("x", w + 2), ("h", 1), *((f"k{i}", w) for i in range(4)), ("limit", 1)]
+    inputs = [("x", w + 2 + len(watch.joints)), ("h", 1), *((f"k{i}", w) for i in range(4)), ("limit", 1)]
     found = {"finish": record(finish, inputs, [("x", (w + 2,)), ("beyond", (1,))][: 1 + bool(watch.joints)])}
     if watch.joints:
         found["note"] = _note(n, watch)
     return found
 
 
-def _beyond(q: Scalars, alive: Any, watch: Watch) -> Any:
-    """1 where a watched joint of an arm that goes on is out of its range."""
+def _beyond(q: Scalars, alive: Any, passed: Scalars, watch: Watch) -> Any:
+    """1 where a watched joint of an arm that goes on is out of its range for the first time."""
     some: Any = 0
-    for joint, lower, upper in watch.joints:
+    for (joint, lower, upper), before in zip(watch.joints, passed, strict=True):
+        first = 1 if watch.stops else select(before * before, some, 1)
         for over, bound in ((q[joint] - upper, upper), (lower - q[joint], lower)):
-            some = select(over, 1, some) if isfinite(bound) else some
+            some = select(over, first, some) if isfinite(bound) else some
     return select(alive, some, 0)
 
 

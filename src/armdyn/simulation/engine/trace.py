@@ -41,13 +41,18 @@ class Trace:
     notes: list[str] = field(default_factory=list)
 
 
-def changes(t: float, names: Sequence[str], before: np.ndarray, after: np.ndarray) -> list[Event]:
-    """Events of surfaces whose directions of sliding (E,) change; 0 sticks."""
-    found = []
-    for e in map(int, np.flatnonzero(before != after)):
-        kind: Kind = "stick" if after[e] == 0 else "slip" if before[e] == 0 else "reverse"
-        found.append(Event(t, names[e], kind))
-    return found
+def changes(t: np.ndarray, names: Sequence[str], sliding: np.ndarray, batch: Batch) -> list[Event]:
+    """Events from one instant to the next, where directions of sliding (N, arms, E) change; 0 sticks."""
+    before, after = sliding[:-1], sliding[1:]
+    found = np.nonzero((before != after) & np.isfinite(after))
+    arms = {int(arm): place(int(arm), batch) for arm in np.unique(found[1])}
+    kinds: list[Kind] = ["reverse", "slip", "stick"]
+    kind = np.where(after[found] == 0, 2, np.where(before[found] == 0, 1, 0))
+    columns = (t[1:][found[0]], *found[1:], kind)
+    return [
+        Event(time, names[e], kinds[which], arms[arm])
+        for time, arm, e, which in zip(*(column.tolist() for column in columns), strict=True)
+    ]
 
 
 def place(arm: int, batch: Batch) -> tuple[int, ...]:
