@@ -1,5 +1,6 @@
 """Writes functions.md from the table of functions: python docs/functions.py"""
 
+from inspect import signature
 from pathlib import Path
 
 from armdyn import Robot
@@ -11,6 +12,10 @@ Every function is a method of `Robot`. Arrays have any leading axes, which broad
 n is the number of moving joints, p that of parameters. `out=` takes the result. This page is written by
 `python docs/functions.py` from the table in `src/armdyn/robot/functions.py`.
 """
+ARGUMENTS = {
+    "base": "a `BaseMotion`, made of the three above",
+    "link": "the name of a link, whose frame is taken instead of the tip's",
+}
 
 
 def text() -> str:
@@ -18,15 +23,22 @@ def text() -> str:
     for name, row in FUNCTIONS.items():
         shapes = ", ".join(_shape(result.shape) for result in row.results)
         meanings = "; ".join(result.meaning for result in row.results).replace(", row by row", "")
-        inputs, optional = (", ".join(f"`{x}`" for x in names) for names in (row.inputs, row.optional))
+        inputs, optional = (", ".join(f"`{x}`" for x in names) for names in (row.inputs, _optional(name)))
         lines.append(f"| `{name}` | {inputs} | {optional} | {shapes} | {meanings} |")
     lines += ["", "What each does, with the equations of the book:", ""]
     for name in FUNCTIONS:
         first = (getattr(Robot, name).__doc__ or "").split("\n")[0]
         lines.append(f"- `{name}`: {first}")
     lines += ["", "| input | meaning |", "|---|---|"]
-    lines += [f"| `{name}` | {meaning} |" for name, meaning in MEANINGS.items()]
+    lines += [f"| `{name}` | {meaning} |" for name, meaning in (MEANINGS | ARGUMENTS).items()]
     return "\n".join(lines) + "\n"
+
+
+def _optional(name: str) -> list[str]:
+    """The optional arguments of the method: kernels have three inputs for `base` and none for `link`."""
+    return [
+        x for x, p in signature(getattr(Robot, name)).parameters.items() if p.default is None and x != "out"
+    ]
 
 
 def _shape(shape: tuple[int | str, ...]) -> str:

@@ -11,6 +11,7 @@ from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, bundled_robot
 from armdyn.report import write_report
 from armdyn.report.findings.equations import find_equations
 from armdyn.report.findings.subject import Subject
+from armdyn.report.findings.tables import links_grid, motors_grid
 from armdyn.report.page.equations import write_equations
 from armdyn.report.page.page import Page, paragraph
 from armdyn.report.report import SECTIONS, Section
@@ -140,6 +141,17 @@ def test_warnings_about_the_description_are_shown(tmp_path):
     page = check_page(written(robot, tmp_path))
     assert "What looks wrong in the description" in page.words
     assert robot.warnings[0] in page.words
+
+
+def test_friction_of_joints_and_motors_is_listed_with_the_same_names():
+    friction = {"viscous": 2, "coulomb": [3, -1]}
+    link = {"name": "arm", "joint": "revolute", "a": 1, "alpha": 0, "d": 0, "mass": 1, "friction": friction}
+    motor = {"gear": 10, "inertia": 0.01, "friction": friction}
+    table = {"name": "r", "convention": "dh", "gravity": [0, 0, 0], "link": [link | {"motor": motor}]}
+    model = quietly(lambda: Robot.from_dict(table)).model
+    (of_joint,), (of_motor,) = ([row[-1] for row in grid(model).rows] for grid in (links_grid, motors_grid))
+    assert of_motor == of_joint
+    assert dict(of_motor.items).keys() == {"viscous", "coulomb+", "coulomb-"}
 
 
 def test_a_given_motion_is_the_one_reported(tmp_path):

@@ -1,4 +1,4 @@
-"""What the diagonal rotor model misses: exact against reflected rotors along a motion (002, section 4)."""
+"""What the diagonal rotor model misses: exact against reflected rotors along a motion."""
 
 from __future__ import annotations
 

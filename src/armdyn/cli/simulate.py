@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -203,9 +204,12 @@ def _rate(text: str) -> Any:
     if word in ("auto", "none"):
         return None if word == "none" else word
     try:
-        return float(word)
+        rate = float(word)
     except ValueError:
-        raise ArmdynError(f"--rate: expected a number, 'auto' or 'none', found '{text}'") from None
+        rate = 0.0
+    if not 0 < rate < inf:
+        raise ArmdynError(f"--rate: expected a positive number, 'auto' or 'none', found '{text}'")
+    return rate
 
 
 def _print_run(robot: Robot, run: Run, target: Any) -> None:

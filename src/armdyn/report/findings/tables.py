@@ -104,9 +104,8 @@ def motors_grid(model: RobotModel) -> Grid:
     for link in model.links:
         motor = link.motor
         if motor:
-            friction = motor.friction.coefficients
             numbers = (motor.gear, motor.axial, motor.transverse, motor.mass)
-            rest = (_list(motor.axis), _present(dict(motor.coupling)), _present(friction))
+            rest = (_list(motor.axis), _present(dict(motor.coupling)), _friction(motor.friction))
             rows.append((link.name, motor.carrier, *numbers, *rest))
     return Grid(headings, tuple(rows))
 

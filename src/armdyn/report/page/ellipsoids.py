@@ -42,8 +42,8 @@ def _dynamic_caption(found: EllipsoidsFinding) -> list[str]:
         caption.append("Gravity does not shift it in this posture.")
     if found.acceleration.reachable is not None:
         caption.append(
-            " The arm is redundant: the solid ellipsoid (7.148) holds for joint accelerations of least norm, "
-            "the dashed one shows all accelerations that the torques can reach."
+            " There are more joints than directions of the tip: the solid ellipsoid (7.148) holds for joint "
+            "accelerations of least norm, the dashed one shows all accelerations that the torques can reach."
         )
     return caption
 

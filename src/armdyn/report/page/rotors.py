@@ -1,4 +1,4 @@
-"""What the diagonal rotor model costs."""
+"""What the diagonal rotor model misses."""
 
 from __future__ import annotations
 
