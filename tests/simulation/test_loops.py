@@ -51,8 +51,8 @@ def many(torque, arms, robot=ARM, word="warn", rows=3, every=4):
         given |= {name: made} if name in given else {}
     if "due" in given:
         due = (np.arange(rows * every) % 3 == 0) * 1.0
-        given |= {"due": due[:, None, None], "targets": driven.targets(times[:-1:2])[:, None]}
-        given |= {"gains": driven.gains()[None], "held": np.zeros((rows, arms, n))}
+        given |= {"due": due[:, None, None], "targets": driven.controller.targets(times[:-1:2])[:, None]}
+        given |= {"gains": driven.torque.rows[None], "held": np.zeros((rows, arms, n))}
     return loop, {"rows": rows, "every": every}, given
 
 

@@ -12,7 +12,6 @@ from armdyn.simulation.balance import Imbalance, imbalances
 from armdyn.simulation.control.actuation import Actuation
 from armdyn.simulation.engine.grid import Grid
 from armdyn.simulation.engine.trace import Stop, Trace
-from armdyn.simulation.frozen import frozen
 from armdyn.simulation.run import Run
 
 Method: TypeAlias = Literal["adaptive", "rk4"]
@@ -33,7 +32,8 @@ def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace:
         q, qd = (np.concatenate([x, y[None, None]]) for x, y in ((q, stop.q), (qd, stop.qd)))
         works = {k: np.concatenate([x, [[stop.works.get(k, 0.0)]]]) for k, x in works.items()}
         held = None if held is None else np.concatenate([held[:count], np.asarray(stop.held)[None, None]])
-    tau = _applied(driven, method, t, q, qd, None if held is None else held[: len(t)])
+    tau = driven.torque.values(t, q, qd, method == "adaptive") if held is None else held[: len(t)]
+    tau = np.where(np.isnan(q), np.nan, tau)
     message = _message(trace.stops, driven.batch)
     shape = (len(t), *batch)
     return Run(
@@ -75,29 +75,6 @@ def _unexplained(one: Imbalance) -> str:
         f"the energies do not add up from about t = {one.time:.6g} s on: "
         f"{one.unexplained:.2g} J of {one.exchanged:.2g} J exchanged are unexplained"
     )
-
-
-def _applied(
-    driven: Actuation, method: Method, t: np.ndarray, q: np.ndarray, qd: np.ndarray, held: np.ndarray | None
-) -> np.ndarray:
-    """The torques at the instants kept; functions are called with the same shapes as during the run."""
-    source, tau = driven.torque, np.zeros_like(q)
-    if held is not None:
-        tau = held
-    elif source.constant is not None:
-        tau += source.constant
-    elif source.sampled is not None:
-        tau += source.sampled.at(t)
-    elif source.controller is not None:
-        tau = source.controller.evaluate(source.gains, t[:, None], frozen(q), frozen(qd))
-    elif source.function is not None and method == "rk4":
-        states = zip(t, np.nan_to_num(q), np.nan_to_num(qd), strict=True)  # functions see no NaN
-        tau = np.stack([driven.ask("torque", float(s), x, xd) for s, x, xd in states])
-    elif source.function is not None:
-        arms = [driven.of_arm(k) for k in range(q.shape[1])]
-        for i, k in zip(*np.nonzero(np.isfinite(q).all(axis=-1)), strict=True):
-            tau[i, k] = arms[k].ask("torque", float(t[i]), q[i, k, None], qd[i, k, None])[0]
-    return np.where(np.isnan(q), np.nan, tau)
 
 
 def _message(stops: list[Stop], batch: tuple[int, ...]) -> str:

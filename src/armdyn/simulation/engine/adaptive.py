@@ -132,17 +132,17 @@ class _Motion:
 
     def _pieces(self) -> Iterator[tuple[float, np.ndarray | None]]:
         """Ends of pieces, and the torques held meanwhile; evaluated when the arm has come to the start."""
-        duration, driven = self.grid.duration, self.actuation
-        if (period := driven.period) is None:
+        duration, driven, controller = self.grid.duration, self.actuation, self.actuation.controller
+        if controller is None or (period := controller.period) is None:
             yield from ((float(end), None) for end in (*driven.breaks, duration))
             return
         count = int(driven.sample_index(np.array([duration]))[0])
         count += count * period < duration * (1 - 1e-12)
         for first in range(0, count, CHUNK):
             instants = np.arange(first, min(first + CHUNK, count) + 1) * period
-            targets = driven.targets(instants[:-1])
+            targets, gains = controller.targets(instants[:-1]), driven.torque.rows[0]
             for target, end in zip(targets, instants[1:], strict=True):
-                tau = driven.law_at(target, self.trial.x[: self.n], self.trial.qd)
+                tau = controller.evaluate(gains, target, self.trial.x[: self.n], self.trial.qd)
                 yield (duration if end >= duration * (1 - 1e-12) else float(end)), tau
 
     def _hold(self, tau: np.ndarray) -> None:

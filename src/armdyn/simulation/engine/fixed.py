@@ -99,7 +99,7 @@ class _Steps:
         for stretch in self.grid.stretches(most):
             self._advance(stretch)
             done += stretch.steps
-            update(done / self.grid.steps)
+            update(done / self.grid.row_steps[-1])
             if not self.state[0, :, self.width].any():
                 return
 
@@ -118,19 +118,21 @@ class _Steps:
         counts = {"rows": stretch.count, "every": stretch.every}
         self.kernel(arms, counts, arguments, actuation.asked(times))
         if self.held is not None:
-            if stretch.begins:
+            if stretch.step == 0:
                 self.held[stretch.first - 1 : stretch.rows.stop - 1] = held
             self.held[stretch.rows.stop - 1] = self.state[0, :, -self.integrand.n :]
 
     def _samples(self, starts: np.ndarray) -> dict[str, np.ndarray]:
         """In which steps the law is due, its gains, and its targets there."""
-        index = self.actuation.sample_index(starts)
+        controller, index = self.actuation.controller, self.actuation.sample_index(starts)
+        assert controller is not None
         due = np.diff(index, prepend=self.sample) > 0
         self.sample = int(index[-1])
         targets = np.zeros((len(starts), 1, self.columns.get("targets", 0)))
         if due.any():
-            targets[due] = self.actuation.targets(starts[due])[:, None]
-        return {"gains": self.actuation.gains()[None], "targets": targets, "due": due[:, None, None] * 1.0}
+            targets[due] = controller.targets(starts[due])[:, None]
+        gains = self.actuation.torque.rows[None]
+        return {"gains": gains, "targets": targets, "due": due[:, None, None] * 1.0}
 
     # ---- what is left of it ----------------------------------------------------------------------------
 
