@@ -15,11 +15,10 @@ import numpy as np
 from armdyn.program.evaluate import evaluate
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
-from armdyn.simulation.engine.crossings import Span, first_zero
 from armdyn.simulation.engine.grid import Grid
 from armdyn.simulation.engine.limits import PositionLimits, Watched
 from armdyn.simulation.engine.trace import SPEED_LIMIT, Stop, Trace, changes, place
-from armdyn.simulation.engine.trial import LOOKS, Effort, Trial, step_kernel
+from armdyn.simulation.engine.trial import LOOKS, Effort, Trial, first_zero, step_kernel
 from armdyn.simulation.progress import Update
 from armdyn.simulation.run import Event, LimitPassed
 
@@ -27,6 +26,8 @@ BEYOND = 1e-11  # of half the distance of the levels: friction exactly at its le
 MOST_AT_ONCE = 50  # changes of mode at one instant before it counts as a failure
 CHANGE = 10  # steps that a change of mode counts as, by the time it takes
 CHUNK = 4096  # samples of a controller's target at a time
+FIRST = 1e-3  # s: the first step that is tried
+PARTS = 64  # of a step, at which joints near their limits are looked at
 SAFETY, SHRINK, GROW, ORDER = 0.9, 0.2, 10.0, 8  # of step sizes
 
 
@@ -93,7 +94,7 @@ class _Motion:
         self.shown = np.zeros(len(self.integrand.surfaces))  # in which direction surfaces slide
         self.beyond = np.full(len(self.shown), BEYOND)
         self.longest = actuation.longest_step(grid.output)
-        self.h = 0.0  # the next step
+        self.h = FIRST  # the next step
         self.taken, self.most = 0, effort.most(grid.duration, self.longest)
         self.watched, self.passed = list(limits.watch.joints), list[LimitPassed]()
         self.at_limit = False  # stopped there
@@ -155,9 +156,6 @@ class _Motion:
     def _advance(self, end: float, fresh: bool) -> str | None:
         """A step, or up to the next change of mode; `fresh`: modes and rate at the start are decided."""
         trial, before = self.trial, self.trial.t
-        if not self.h:
-            trial.decide()
-            self.h = self._first_step()
         reason = self._step(end, fresh)
         if reason is not None:
             return reason
@@ -201,14 +199,6 @@ class _Motion:
         fast = np.abs(trial.end[0, 0, self.n : 2 * self.n]).max()
         return None if fast <= SPEED_LIMIT else "it diverged"
 
-    def _first_step(self) -> float:
-        """A hundredth of the time in which the state changes as much as it is."""
-        trial = self.trial
-        x, rate = self.row(trial.x), self.row(trial.rate)
-        scale = trial.start[0, 0, -2] + np.abs(x) * trial.start[0, 0, -3]
-        sizes = [float(np.sqrt(np.mean((v / scale) ** 2))) for v in (x, rate)]
-        return 0.01 * sizes[0] / sizes[1] if min(sizes) >= 1e-5 else 1e-6
-
     def _used_up(self, h: float) -> str:
         """Why all steps were used."""
         cause = f"steps as short as {h:.2g} s (something may be stiff, or torques jump)"
@@ -238,10 +228,15 @@ class _Motion:
         trial = self.trial
         if not self._may_leave():
             return None
-        last = trial.end[0, 0, : trial.width] if end >= trial.t + trial.h else trial.dense(end)
-        span = Span(self.n, trial.t, end, trial.x, last, trial.dense)
-        found = [(span.leaving(watched), watched) for watched in self.watched]
-        for (t, above), watched in sorted((at, watched) for at, watched in found if at is not None):
+        times, found = np.linspace(trial.t, end, PARTS + 1), []
+        states = trial.dense(times)
+        for watched in self.watched:
+            margins = watched.within(states)
+            if (margins < 0).any():
+                k = max(1, int(np.argmax(margins < 0)))
+                t = first_zero(lambda t, w=watched: float(w.within(trial.dense(t))), *times[k - 1 : k + 1])  # type: ignore[misc]
+                found.append((t, bool(states[k, watched.joint] > watched.upper), watched))
+        for t, above, watched in sorted(found):
             passed = self._left(watched, above, t)
             if self.limits.watch.stops:
                 self._keep(t)
@@ -305,20 +300,19 @@ class _Motion:
 
     def _change(self, t: float, e: int) -> str | None:
         """End the piece at the change of surface e, and take the modes that follow."""
-        trial, start, step = self.trial, self.trial.t, self.trial.h
-        before = trial.modes.copy()
+        trial, before = self.trial, self.trial.modes.copy()
         self.taken += CHANGE
         self._keep(np.nextafter(t, 0.0))
-        t, x = self._polished(t, trial.state_after(t - start), e)
-        trial.t, trial.x[:] = t, x
+        trial.x[:] = trial.state_after(t - trial.t)
+        in_vain, trial.t = t == trial.t, t
         if before[e]:
             self._stop(e)
         trial.decide()
         if not before[e] and (trial.modes == before).all():
-            self._let_go(e, step)
-        elif before[e] and t == start and trial.modes[e] == before[e]:  # released in vain
+            self.beyond[e] *= 10  # by rounding only: it holds
+        elif before[e] and in_vain and trial.modes[e] == before[e]:  # just released, and going the wrong way
             trial.modes[e] = 0
-        trial.rate[:] = trial.rate_at(t, trial.x)[1]
+            trial.rate[:] = trial.rate_at(t, trial.x)[1]
         self._note()
         return None if np.isfinite(trial.rate).all() else "the acceleration is not a finite number"
 
@@ -328,39 +322,6 @@ class _Motion:
         modes[e] = -np.sign(self.integrand.rows[e] @ trial.qd)
         found = evaluate(self.integrand.programs["settle"], trial.x[:n], trial.qd.copy(), modes)
         trial.qd[:], trial.modes[:] = found[0], found[1]
-
-    def _let_go(self, e: int, step: float) -> None:
-        """Modes after a break-away: friction is exactly at its level, so they show only a little later."""
-        trial, rows = self.trial, self.integrand.rows
-        for part in (1e-7, 1e-5, 1e-3, 1e-1):
-            t = min(trial.t + part * step, trial.limit)
-            ahead = trial.x.copy()
-            moving = trial.columns.moving
-            ahead[moving] += (t - trial.t) * trial.rate[moving]
-            x, rate = trial.rate_at(t, ahead, decide=True)
-            modes = x[trial.columns.modes]
-            slip = (modes != 0) & (trial.modes == 0)
-            speeding = modes * (rows @ rate[self.n : 2 * self.n])
-            if slip.any() and (speeding[slip] > 0).all():  # else too near to tell who goes with whom
-                trial.modes[:] = modes
-                return
-        self.beyond[e] *= 10  # by rounding only: it holds
-
-    def _polished(self, t: float, x: np.ndarray, e: int) -> tuple[float, np.ndarray]:
-        """Newton's correction of the instant for what dense output was wrong by."""
-        trial, h = self.trial, 1e-4 * self.trial.h
-        back = max(t - h, trial.t)
-        if t <= back:
-            return t, x
-        _, rate = trial.rate_at(t, x)
-        margin = float(self._margins(x, rate)[e])
-        slope = (margin - float(self._margins(*trial.at(back))[e])) / (t - back)
-        correction = -margin / slope if slope < 0 else 0.0
-        if not abs(correction) <= h / 100 or t + correction > trial.limit:  # a torque that jumps has no slope
-            return t, x
-        moving = trial.columns.moving
-        x[moving] += correction * rate[moving]
-        return float(t + correction), x
 
     def _note(self, told: bool = True) -> None:
         """Events: surfaces that begin to slide or to stick. What other surfaces hold does not slide yet."""

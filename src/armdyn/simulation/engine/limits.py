@@ -26,6 +26,11 @@ class Watched(NamedTuple):
     lower: float
     upper: float
 
+    def within(self, x: np.ndarray) -> np.ndarray:
+        """How far the joint is within its range in states (..., width)."""
+        q = x[..., self.joint]
+        return np.asarray(np.minimum(q - self.lower, self.upper - q))
+
 
 @dataclass(frozen=True)
 class Watch:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from scipy.optimize import brentq
 
 from armdyn.kernels.loops.loop_kernel import LoopKernel
 from armdyn.robot import Robot
@@ -162,3 +164,22 @@ class Trial:
             asked = self.actuation.asked(times)
         counts = {"decide": int(decide), "trial": int(trial), "dense": int(dense), "points": len(places)}
         self.kernel(1, counts, arguments, asked)
+
+
+def first_zero(margin: Callable[[float], float], a: float, b: float) -> float:
+    """Where a margin that is positive at a and negative at b is zero; a or b if it is zero there.
+
+    Where it jumps, the first instant after the jump.
+    """
+    known = {a: margin(a), b: margin(b)}  # evaluated once: a torque with noise gives another value each time
+    if not known[a] > 0 > known[b]:  # dense output and step differ by rounding
+        return b if known[a] > 0 else a
+
+    def at(t: float) -> float:
+        if t not in known:
+            known[t] = margin(t)
+        return known[t]
+
+    root = float(brentq(at, a, b, xtol=1e-15 + 1e-15 * b, rtol=8.9e-16))
+    after = min(t for t, x in known.items() if x < 0)
+    return after if after - root < 1e-14 * (1 + b) else root
