@@ -167,8 +167,7 @@ class _Motion:
         if found is not None:
             return self._change(*found)
         self._keep(after)
-        w = trial.width
-        trial.start[0, 0, : 2 * w] = trial.end[0, 0, : 2 * w]
+        trial.x[:], trial.rate[:] = trial.new, trial.last
         trial.t = after
         self.update(after / self.grid.duration)
         return None
@@ -196,7 +195,7 @@ class _Motion:
                 break
             h *= max(SHRINK, SAFETY * error ** (-1 / ORDER)) if np.isfinite(error) else SHRINK
             shrunk = True
-        fast = np.abs(trial.end[0, 0, self.n : 2 * self.n]).max()
+        fast = np.abs(trial.new[self.n : 2 * self.n]).max()
         return None if fast <= SPEED_LIMIT else "it diverged"
 
     def _used_up(self, h: float) -> str:
@@ -214,7 +213,7 @@ class _Motion:
             return
         times, trial = self.grid.t[self.kept : until], self.trial
         if len(times) == 1 and times[0] == t == trial.t + trial.h:
-            self.rows[self.kept] = self.row(trial.end[0, 0, : trial.width])
+            self.rows[self.kept] = self.row(trial.new)
         else:
             self.rows[self.kept : until] = self.row(trial.dense(times))
         if self.held is not None:
@@ -251,7 +250,7 @@ class _Motion:
             return False
         joints, lower, upper = (list(column) for column in zip(*self.watched, strict=True))
         n, trial = self.n, self.trial
-        ends = np.stack([trial.x[: 2 * n], trial.end[0, 0, : 2 * n]])
+        ends = np.stack([trial.x[: 2 * n], trial.new[: 2 * n]])
         q, way = ends[:, joints], trial.h * np.abs(ends[:, n:][:, joints]).max(axis=0)
         return bool(((q.min(axis=0) - way <= lower) | (q.max(axis=0) + way >= upper)).any())
 
@@ -304,15 +303,12 @@ class _Motion:
         self.taken += CHANGE
         self._keep(np.nextafter(t, 0.0))
         trial.x[:] = trial.state_after(t - trial.t)
-        in_vain, trial.t = t == trial.t, t
+        trial.t = t
         if before[e]:
             self._stop(e)
         trial.decide()
         if not before[e] and (trial.modes == before).all():
             self.beyond[e] *= 10  # by rounding only: it holds
-        elif before[e] and in_vain and trial.modes[e] == before[e]:  # just released, and going the wrong way
-            trial.modes[e] = 0
-            trial.rate[:] = trial.rate_at(t, trial.x)[1]
         self._note()
         return None if np.isfinite(trial.rate).all() else "the acceleration is not a finite number"
 
@@ -333,7 +329,7 @@ class _Motion:
         if ((starting != trial.modes) & (moving == 0)).any():  # torques may jump here: judge a little later
             later, ahead = min(trial.t + 1e-3 * self.h, trial.limit), x.copy()
             ahead[columns.moving] += (later - trial.t) * trial.rate[columns.moving]
-            starting = self._starting(trial.rate_at(later, ahead)[1])
+            starting = self._starting(trial.rate_at(later, ahead))
         now = np.where(moving == 0, starting, trial.modes)
         self.beyond[now != self.shown] = BEYOND
         if told:

@@ -158,6 +158,11 @@ class Stepping:
         rates = (self.k(j)[:size] for j, w in enumerate(weights) if w)
         return (Call(f"stage{i}", (self.x[:size], self.h.all, *rates), (self.at[:size],)),)
 
+    def stages(self, tableau: Mapping[int, Weights]) -> Block:
+        """Stages and their rates; the signals' rows are the stages' numbers."""
+        blocks = ((*self.stage(i, weights), *self.give(i), *self.rate(i)) for i, weights in tableau.items())
+        return tuple(statement for block in blocks for statement in block)
+
     def stage_programs(self, tableau: Mapping[int, Weights]) -> dict[str, Program]:
         """The programs of stages, by their weights."""
         return {f"stage{i}": self._stage(list(filter(None, weights))) for i, weights in tableau.items()}
