@@ -9,6 +9,7 @@ a stiff or chattering motion ends in reasonable time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
 from armdyn.simulation.engine.grid import Grid
 from armdyn.simulation.engine.limits import PositionLimits, Watched
+from armdyn.simulation.engine.steps import Stepping
 from armdyn.simulation.engine.trace import SPEED_LIMIT, Stop, Trace, changes, place
 from armdyn.simulation.engine.trial import LOOKS, Effort, Trial, first_zero, step_kernel
 from armdyn.simulation.progress import Update
@@ -43,11 +45,9 @@ def integrate_adaptive(
 ) -> Trace:
     """Arms (arms, n), one after another."""
     integrand, kernel = step_kernel(robot, actuation.drive())
-    arms, n, works = len(q0), robot.n, integrand.works
-    rows = np.full((grid.samples + 1, arms, 2 * n + len(works)), np.nan)
-    held = None if actuation.period is None else np.full((grid.samples + 1, arms, n), np.nan)
-    columns = {name: rows[..., 2 * n + k] for k, name in enumerate(works)}
-    trace = Trace(rows[..., :n], rows[..., n : 2 * n], columns, held)
+    arms, shape = len(q0), (grid.samples + 1, len(q0))
+    held = None if actuation.period is None else np.full((*shape, robot.n), np.nan)
+    trace = Trace(np.full((*shape, Stepping(integrand).width), np.nan), integrand.works, held)
     for k in range(arms):
 
         def report(part: float, k: int = k) -> None:
@@ -55,56 +55,51 @@ def integrate_adaptive(
 
         own = actuation.of_arm(k)
         trial = Trial(integrand, kernel, own, effort)
-        motion = _Motion(
-            trial, own, grid, limits, effort, rows[:, k], None if held is None else held[:, k], report
-        )
+        motion = _Motion(trial, own, grid, limits, trace.states[:, k], report)
+        motion.held = None if held is None else held[:, k]
+        motion.most = effort.most(grid.duration, motion.longest)
         reason = motion.run(q0[k], qd0[k])
         where = place(k, actuation.batch)
         trace.events += [event._replace(arm=where) for event in motion.events]
         trace.passed += [passed._replace(arm=where) for passed in motion.passed]
         if reason is not None:
-            y = motion.row(trial.x)
-            kept = dict(zip(works, y[2 * n :].tolist(), strict=True)) if motion.at_limit else None
-            if not motion.at_limit:
-                reason = f"{reason} at t = {trial.t:.6g} s"
-            trace.stops.append(Stop(k, trial.t, y[:n], y[n : 2 * n], reason, kept, motion.tau))
+            reason += "" if motion.at_limit else f" at t = {trial.t:.6g} s"
+            trace.stops.append(Stop(k, trial.t, trial.x, reason, motion.at_limit, motion.tau))
     return trace
 
 
+@dataclass(eq=False)
 class _Motion:
     """One arm on its way."""
 
-    def __init__(
-        self,
-        trial: Trial,
-        actuation: Actuation,
-        grid: Grid,
-        limits: PositionLimits,
-        effort: Effort,
-        rows: np.ndarray,
-        held: np.ndarray | None,
-        update: Update,
-    ) -> None:
-        self.trial, self.actuation, self.grid, self.limits = trial, actuation, grid, limits
-        self.integrand, self.n = trial.integrand, trial.integrand.n
-        self.rows, self.held, self.update = rows, held, update
-        self.kept = 0  # rows written
-        self.tau: np.ndarray | None = None  # held
-        self.events: list[Event] = []
+    trial: Trial
+    actuation: Actuation
+    grid: Grid
+    limits: PositionLimits
+    rows: np.ndarray
+    update: Update
+    held: np.ndarray | None = None
+    kept: int = 0  # rows written
+    tau: np.ndarray | None = None  # held
+    h: float = FIRST  # the next step
+    taken: int = 0  # steps
+    most: int = 0  # steps allowed
+    at_limit: bool = False  # stopped there
+
+    def __post_init__(self) -> None:
+        self.integrand, self.n = self.trial.integrand, self.trial.integrand.n
+        self.events, self.passed = list[Event](), list[LimitPassed]()
         self.shown = np.zeros(len(self.integrand.surfaces))  # in which direction surfaces slide
         self.beyond = np.full(len(self.shown), BEYOND)
-        self.longest = actuation.longest_step(grid.output)
-        self.h = FIRST  # the next step
-        self.taken, self.most = 0, effort.most(grid.duration, self.longest)
-        self.watched, self.passed = list(limits.watch.joints), list[LimitPassed]()
-        self.at_limit = False  # stopped there
+        self.longest = self.actuation.longest_step(self.grid.output)
+        self.watched = list(self.limits.watch.joints)
 
     def run(self, q: np.ndarray, qd: np.ndarray) -> str | None:
         """To the end; the reason where it is not reached."""
         trial, n = self.trial, self.n
         trial.x[:n], trial.x[n : 2 * n] = q, qd
         trial.modes[:] = self.shown = self.integrand.directions(qd)
-        self.rows[0], self.kept = self.row(trial.x), 1
+        self.rows[0], self.kept = trial.x, 1
         for watched in tuple(self.watched):
             if not watched.lower <= q[watched.joint] <= watched.upper:
                 self._left(watched, bool(q[watched.joint] > watched.upper), 0.0)
@@ -122,12 +117,8 @@ class _Motion:
                 instant = trial.t
                 if at_once > MOST_AT_ONCE:
                     return "the modes of dry friction do not settle"
-        self.rows[self.kept :] = self.row(trial.x)  # a change of mode at the very end
+        self.rows[self.kept :] = trial.x  # a change of mode at the very end
         return None
-
-    def row(self, x: np.ndarray) -> np.ndarray:
-        """States (..., width) without modes."""
-        return np.asarray(x[..., self.trial.columns.moving])
 
     # ---- pieces ----------------------------------------------------------------------------------------
 
@@ -213,9 +204,9 @@ class _Motion:
             return
         times, trial = self.grid.t[self.kept : until], self.trial
         if len(times) == 1 and times[0] == t == trial.t + trial.h:
-            self.rows[self.kept] = self.row(trial.new)
+            self.rows[self.kept] = trial.new
         else:
-            self.rows[self.kept : until] = self.row(trial.dense(times))
+            self.rows[self.kept : until] = trial.dense(times)
         if self.held is not None:
             self.held[self.kept : until] = self.tau
         self.kept = until

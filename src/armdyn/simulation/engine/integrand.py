@@ -182,11 +182,10 @@ class Integrand:
 
             return record(function, self.inputs, outputs)
 
-        factorised = program(forward_dynamics)
-        if not articulated_is_possible(mechanism):
-            return factorised
-        articulated = program(forward_dynamics_articulated)
-        return articulated if articulated.operations < factorised.operations else factorised
+        algorithms = [forward_dynamics]
+        if articulated_is_possible(mechanism):
+            algorithms.append(forward_dynamics_articulated)
+        return min((program(algorithm) for algorithm in algorithms), key=lambda made: made.operations)
 
     @cached_property
     def _without_modes(self) -> Mechanism:
