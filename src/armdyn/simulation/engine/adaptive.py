@@ -58,14 +58,19 @@ def integrate_adaptive(
         motion = _Motion(trial, own, grid, limits, trace.states[:, k], report)
         motion.held = None if held is None else held[:, k]
         motion.most = effort.most(grid.duration, motion.longest)
-        reason = motion.run(q0[k], qd0[k])
+        try:
+            motion.run(q0[k], qd0[k])
+        except _Stopped as stopped:
+            reason = f"{stopped}" if motion.at_limit else f"{stopped} at t = {trial.t:.6g} s"
+            trace.stops.append(Stop(k, trial.t, trial.x, reason, motion.at_limit, motion.tau))
         where = place(k, actuation.batch)
         trace.events += [event._replace(arm=where) for event in motion.events]
         trace.passed += [passed._replace(arm=where) for passed in motion.passed]
-        if reason is not None:
-            reason += "" if motion.at_limit else f" at t = {trial.t:.6g} s"
-            trace.stops.append(Stop(k, trial.t, trial.x, reason, motion.at_limit, motion.tau))
     return trace
+
+
+class _Stopped(Exception):
+    """An arm cannot go on; the text says why."""
 
 
 @dataclass(eq=False)
@@ -94,8 +99,8 @@ class _Motion:
         self.longest = self.actuation.longest_step(self.grid.output)
         self.watched = list(self.limits.watch.joints)
 
-    def run(self, q: np.ndarray, qd: np.ndarray) -> str | None:
-        """To the end; the reason where it is not reached."""
+    def run(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """To the end."""
         trial, n = self.trial, self.n
         trial.x[:n], trial.x[n : 2 * n] = q, qd
         trial.modes[:] = self.shown = self.integrand.directions(qd)
@@ -109,16 +114,13 @@ class _Motion:
                 self._hold(tau)
             at_once, instant = 0, -1.0
             while trial.t < end:
-                reason = self._advance(end, fresh)
-                if reason is not None:
-                    return reason
+                self._advance(end, fresh)
                 fresh = False
                 at_once = at_once + 1 if trial.t == instant else 0
                 instant = trial.t
                 if at_once > MOST_AT_ONCE:
-                    return "the modes of dry friction do not settle"
+                    raise _Stopped("the modes of dry friction do not settle")
         self.rows[self.kept :] = trial.x  # a change of mode at the very end
-        return None
 
     # ---- pieces ----------------------------------------------------------------------------------------
 
@@ -144,38 +146,33 @@ class _Motion:
         if self.held is not None and self.grid.t[self.kept - 1] == self.trial.t:
             self.held[self.kept - 1] = tau
 
-    def _advance(self, end: float, fresh: bool) -> str | None:
+    def _advance(self, end: float, fresh: bool) -> None:
         """A step, or up to the next change of mode; `fresh`: modes and rate at the start are decided."""
         trial, before = self.trial, self.trial.t
-        reason = self._step(end, fresh)
-        if reason is not None:
-            return reason
+        self._step(end, fresh)
         found = self._first_change()
         after = end if trial.h == end - before else before + trial.h
-        reason = self._look(after if found is None else found[0])
-        if reason is not None:
-            return reason
+        self._look(after if found is None else found[0])
         if found is not None:
-            return self._change(*found)
+            self._change(*found)
+            return
         self._keep(after)
         trial.x[:], trial.rate[:] = trial.new, trial.last
         trial.t = after
         self.update(after / self.grid.duration)
-        return None
 
-    def _step(self, end: float, fresh: bool) -> str | None:
+    def _step(self, end: float, fresh: bool) -> None:
         """A trial step that is accurate enough."""
         trial, h, shrunk = self.trial, min(self.h, self.longest), False
         while True:
             whole = h >= (end - trial.t) * (1 - 1e-12)
             h = end - trial.t if whole else h
             if self.taken >= self.most:
-                return self._used_up(h)
+                raise _Stopped(self._used_up(h))
             if h < 10 * np.spacing(trial.t) and not whole:
-                return "the step became too small"
+                raise _Stopped("the step became too small")
             error = trial.step(h, decide=fresh, dense=bool(len(self.shown)))
-            if not np.isfinite(trial.rate).all():
-                return "the acceleration is not a finite number"
+            self._check_rate()
             if fresh:
                 self._note(trial.t > 0)
             self.taken, fresh = self.taken + 1, False
@@ -187,7 +184,12 @@ class _Motion:
             h *= max(SHRINK, SAFETY * error ** (-1 / ORDER)) if np.isfinite(error) else SHRINK
             shrunk = True
         fast = np.abs(trial.new[self.n : 2 * self.n]).max()
-        return None if fast <= SPEED_LIMIT else "it diverged"
+        if not fast <= SPEED_LIMIT:
+            raise _Stopped("it diverged")
+
+    def _check_rate(self) -> None:
+        if not np.isfinite(self.trial.rate).all():
+            raise _Stopped("the acceleration is not a finite number")
 
     def _used_up(self, h: float) -> str:
         """Why all steps were used."""
@@ -213,11 +215,11 @@ class _Motion:
 
     # ---- limits of positions ---------------------------------------------------------------------------
 
-    def _look(self, end: float) -> str | None:
-        """Record the joints that leave their ranges between the last state and `end`; the reason to stop."""
+    def _look(self, end: float) -> None:
+        """Record the joints that leave their ranges between the last state and `end`, or stop there."""
         trial = self.trial
         if not self._may_leave():
-            return None
+            return
         times, found = np.linspace(trial.t, end, PARTS + 1), []
         states = trial.dense(times)
         for watched in self.watched:
@@ -232,8 +234,7 @@ class _Motion:
                 self._keep(t)
                 trial.x[:] = trial.state_after(t - trial.t)
                 trial.t, self.at_limit = t, True
-                return passed.text
-        return None
+                raise _Stopped(passed.text)
 
     def _may_leave(self) -> bool:
         """Whether a watched joint comes near a limit in this step, by its speeds at both ends."""
@@ -288,7 +289,7 @@ class _Motion:
 
         return first_zero(margin, a, b)
 
-    def _change(self, t: float, e: int) -> str | None:
+    def _change(self, t: float, e: int) -> None:
         """End the piece at the change of surface e, and take the modes that follow."""
         trial, before = self.trial, self.trial.modes.copy()
         self.taken += CHANGE
@@ -301,7 +302,7 @@ class _Motion:
         if not before[e] and (trial.modes == before).all():
             self.beyond[e] *= 10  # by rounding only: it holds
         self._note()
-        return None if np.isfinite(trial.rate).all() else "the acceleration is not a finite number"
+        self._check_rate()
 
     def _stop(self, e: int) -> None:
         """Bring a surface to rest."""

@@ -54,19 +54,10 @@ def many_steps(integrand: Integrand, watch: Watch) -> Loop:
     settings, state = Argument("settings", 2), Argument("state", s.x.size, written=True)
     saved, limit = Argument("saved", s.width, written=True), Local("limit", 2)
     sampled, arguments = _sampled(s)
-    step = ROW * EVERY + STEP
-
-    def half(k: int, again: bool = False) -> Block:
-        return s.give(2 * step + k, again)
-
+    first = 2 * (ROW * EVERY + STEP)  # row of the signals at the start of a step
     body = (
-        *sampled,
-        *s.begin(s.x),
-        *half(0),
-        *s.decide(),
-        *(*s.stage(1, STAGES[1]), *half(1), *s.rate(1)),
-        *(*s.stage(2, STAGES[2]), *half(1, again=True), *s.rate(2)),
-        *(*s.stage(3, STAGES[3]), *half(2), *s.rate(3)),
+        *(*sampled, *s.begin(s.x), *s.give(first), *s.decide()),
+        *s.stages(STAGES, lambda i: first + (i + 1) // 2),
         *_finish(s, watch, limit),
     )
     rows = For(ROW, 0, ROWS, (For(STEP, 0, EVERY, body), Save(saved, ROW, s.x[: s.width])))

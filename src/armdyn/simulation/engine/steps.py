@@ -6,7 +6,7 @@ not change within a step) and powers. Stage i computes the rate k_i at x + h Σ_
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -148,16 +148,16 @@ class Stepping:
         start = (Set(changed.all, 1), Set(rounds.all, 0))
         return (*self.rate(0), *start, While(changed.all, again, 4 * e + 8), Copy(self.x[self.modes], modes))
 
-    def stage(self, i: int, weights: Weights) -> Block:
-        """The state x + h Σ w_j k_j of stage i, where the next rate is computed."""
-        size = 2 * self.n
-        rates = (self.k(j)[:size] for j, w in enumerate(weights) if w)
-        return (Call(f"stage{i}", (self.x[:size], self.h.all, *rates), (self.at[:size],)),)
-
-    def stages(self, tableau: Mapping[int, Weights]) -> Block:
-        """Stages and their rates; the signals' rows are the stages' numbers."""
-        blocks = ((*self.stage(i, weights), *self.give(i), *self.rate(i)) for i, weights in tableau.items())
-        return tuple(statement for block in blocks for statement in block)
+    def stages(self, tableau: Mapping[int, Weights], row: Callable[[int], Int] = int) -> Block:
+        """States x + h Σ w_j k_j of stages i and the rates there; `row`: that of their signals."""
+        block: Block = ()
+        size, before = 2 * self.n, None
+        for i, weights in tableau.items():
+            rates = (self.k(j)[:size] for j, w in enumerate(weights) if w)
+            block += (Call(f"stage{i}", (self.x[:size], self.h.all, *rates), (self.at[:size],)),)
+            block += (*self.give(row(i), again=row(i) == before), *self.rate(i))
+            before = row(i)
+        return block
 
     def stage_programs(self, tableau: Mapping[int, Weights]) -> dict[str, Program]:
         """The programs of stages, by their weights."""
