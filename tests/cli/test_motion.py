@@ -222,7 +222,7 @@ def test_motions_that_cannot_be_made_are_refused(monkeypatch, capsys, tmp_path, 
             ("simulate", "planar", "--duration", "1", "--controller", "pd", *TO, "-o", "x.csv"),
             "--controller pd needs --stiffness and --damping",
         ),
-        (("simulate", "planar", "--duration", "1", "--rate", "9", "-o", "x.csv"), "belong to --controller"),
+        (("simulate", "planar", "--duration", "1", "--rate", "9", "-o", "x.csv"), "go with --controller"),
         (
             ("simulate", "planar", "--controller", "computed-torque", *TO, "--rate", "often", "-o", "x.csv"),
             "--rate: expected a number, 'auto' or 'none', found 'often'",
