@@ -90,16 +90,18 @@ class Controller(ABC):
         """Torques (..., n) at times t (...) in states q, qd (..., n)."""
         times = np.asarray(t, float)
         targets = self.targets(times.ravel())
-        return self.evaluate(self.gains(), targets.reshape(*times.shape, targets.shape[-1]), q, qd)
+        return self.evaluate(self._gains, targets.reshape(*times.shape, targets.shape[-1]), q, qd)
 
-    def gains(self) -> np.ndarray:
+    @cached_property
+    def _gains(self) -> np.ndarray:
         """The constants side by side, (..., columns)."""
         return side_by_side(self.constants().values())
 
     def targets(self, t: np.ndarray) -> np.ndarray:
         """The signals side by side, (N, columns) at times (N,)."""
-        found = self.signals(frozen(t))
-        return side_by_side(found.values()) if found else np.zeros((len(t), 0))
+        if not self.sizes[1]:
+            return np.zeros((len(t), 0))
+        return np.concatenate(list(self.signals(frozen(t)).values()), axis=-1)
 
     def evaluate(self, gains: np.ndarray, targets: np.ndarray, q: Array, qd: Array) -> Any:
         """Torques of constants and signals side by side."""
