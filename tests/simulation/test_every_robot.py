@@ -51,16 +51,36 @@ def pd(robot, motion):
     return PDGravity(robot, motion, 4 * FREQUENCY**2 * inertia, 4 * FREQUENCY * inertia)
 
 
+def explained(robot, motion, controller):
+    """The error that the unknown payload explains: torques that are missing, over the stiffness.
+
+    Missing is what the loaded robot needs along the motion beyond what the controller gives without an error.
+    """
+    t = np.linspace(0, DURATION, 201)
+    q, qd, qdd = motion(t)
+    missing = loaded(robot).inverse_dynamics(q, qd, qdd) - controller(t, q, qd)
+    if isinstance(controller, ComputedTorque):
+        return np.abs(np.linalg.solve(robot.inertia(q), missing[..., None])).max() / controller.stiffness
+    return np.abs(missing / controller.stiffness).max()
+
+
+def check_tracking(robot, motion, controller, **named):
+    """The controllers are fast beside the motion, so the error is hardly more than what is explained."""
+    run = run_of(robot, motion.q[0], controller, **named)
+    error = np.abs(run.q - motion(run.t)[0]).max()
+    assert run.completed
+    assert 0.7 * explained(robot, motion, controller) < error < 1.4 * explained(robot, motion, controller)
+    return error
+
+
 @pytest.mark.parametrize("method", ["adaptive", "rk4"])
 @pytest.mark.parametrize("controller", [computed, pd])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_joint_motions(name, controller, method):
     robot, q = robot_and_posture(name)
     motion = Trajectory.quintic(q, q + 0.3, DURATION)
-    run = run_of(robot, q, controller(robot, motion), method=method, step=2.5e-4)
-    error = np.abs(run.q - motion(run.t)[0]).max()
-    assert run.completed
-    assert error < 0.1 * 0.3
+    error = check_tracking(robot, motion, controller(robot, motion), method=method, step=2.5e-4)
+    assert error < 0.11 * 0.3
 
 
 @pytest.mark.parametrize("path", ["line", "circle"])
@@ -81,10 +101,7 @@ def test_lines_and_circles_in_joint_space(name, path):
     except MotionError as reason:
         pytest.skip(f"the arm cannot follow: {reason}")
     for controller in (computed, pd):
-        run = run_of(robot, q, controller(robot, motion))
-        error = np.abs(run.q - motion(run.t)[0]).max()
-        assert run.completed
-        assert error < 0.3 * np.ptp(motion(run.t)[0], axis=0).max()  # 0.1 m: little beside the sag
+        check_tracking(robot, motion, controller(robot, motion))
 
 
 @pytest.mark.parametrize("method", ["adaptive", "rk4"])

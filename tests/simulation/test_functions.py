@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.simulation import OperationalControl, PDGravity, simulate
+from armdyn.simulation import OperationalControl, simulate
 from armdyn.simulation.control.targets import TipTarget
 
 PLANAR = Robot.load("planar")
@@ -86,24 +86,7 @@ class Spoiling(TipTarget):
         return np.zeros((len(t), 3)), np.zeros((len(t), 3)), np.zeros((len(t), 3))
 
 
-class SpoilingPD(PDGravity):
-    """A controller that writes into the state it is asked about."""
-
-    def evaluate(self, constants, t, q, qd):
-        q[..., 0] += 1.0
-        return super().evaluate(constants, t, q, qd)
-
-
-class SpoiledGains(PDGravity):
-    def evaluate(self, constants, t, q, qd):
-        constants[0][...] = 0.0
-        return super().evaluate(constants, t, q, qd)
-
-
 @pytest.mark.parametrize("method", METHODS)
-def test_targets_and_controllers_that_write_into_what_they_are_given(method):
-    for kind in (SpoilingPD, SpoiledGains):
-        with pytest.raises(ValueError, match=READ_ONLY):
-            simulate(PLANAR, Q0, [0, 0], 0.02, kind(PLANAR, [0.5, 0.5], 100.0, 10.0), method=method)
+def test_a_target_that_writes_into_the_times_it_is_given(method):
     with pytest.raises(ValueError, match=READ_ONLY):
         simulate(PLANAR, Q0, [0, 0], 0.02, OperationalControl(PLANAR, Spoiling()), method=method)

@@ -164,5 +164,5 @@ def test_fixed_steps_and_adaptive_pass_limits_at_the_same_instants():
 
 @pytest.mark.parametrize("wrong", ["halt", None, 3, True, ["warn"]])
 def test_other_words_are_refused(wrong):
-    with pytest.raises(SimulationError, match="limits: expected 'warn', 'stop' or 'ignore', found"):
+    with pytest.raises(SimulationError, match=r"limits: found .*; allowed: 'warn', 'stop', 'ignore'"):
         simulate(carriages(), [0, 0], [0, 0], 1.0, limits=wrong)

@@ -51,8 +51,8 @@ def many(torque, arms, robot=ARM, word="warn", rows=3, every=4):
         given |= {name: made} if name in given else {}
     if "due" in given:
         due = (np.arange(rows * every) % 3 == 0) * 1.0
-        given |= {"due": due[:, None, None], "targets": driven.targets(times[:-1:2])[:, None]}
-        given |= {"gains": driven.gains()[None], "held": np.zeros((rows, arms, n))}
+        given |= {"due": due[:, None, None], "targets": driven.controller.targets(times[:-1:2])[:, None]}
+        given |= {"gains": driven.torque.rows[None], "held": np.zeros((rows, arms, n))}
     return loop, {"rows": rows, "every": every}, given
 
 
@@ -61,14 +61,13 @@ def one(torque, robot=ARM):
     driven = actuation(robot, (), 0.1, torque, None)
     integrand = Integrand(robot, driven.drive())
     loop, n = one_step(integrand), robot.n
-    given = {
-        a.name: np.zeros((3 if a.name in ("places", "found") else 1, 1, a.columns)) for a in loop.arguments
-    }
-    given["start"][0, 0, : 2 * n] = np.linspace(-0.5, 0.7, 2 * n)
-    given["start"][0, 0, n] = 0.0
-    surfaces = integrand.directions(given["start"][0, 0, n : 2 * n])
-    given["start"][0, 0, 2 * n : 2 * n + len(surfaces)] = surfaces
-    given["start"][0, 0, -4:] = 5e-3, 1e-8, 1e-10, 1e-8
+    several = ("places", "states", "rates")
+    given = {a.name: np.zeros((3 if a.name in several else 1, 1, a.columns)) for a in loop.arguments}
+    x = given["x"][0, 0]
+    x[: 2 * n] = np.linspace(-0.5, 0.7, 2 * n)
+    x[n] = 0.0
+    x[2 * n : 2 * n + len(integrand.surfaces)] = integrand.directions(x[n : 2 * n])
+    given["settings"][0, 0] = 5e-3, 1e-8, 1e-10, 1e-8
     given["places"][:, 0, 0] = 0.2, 0.7, 1.0
     times = np.linspace(0, 5e-3, 19)
     for name, made in (("constants", driven.constants()[None]), ("signals", driven.signals(times))):
@@ -81,9 +80,9 @@ def compare(loop, counts, given):
     expected = {name: x.copy() for name, x in given.items()}
     evaluate_loop(loop, instances, counts, expected)
     LoopKernel(loop)(instances, counts, given)
-    if "end" in given:  # sums of squares of errors: differences, so mostly rounding
-        np.testing.assert_allclose(given["end"][..., -2:], expected["end"][..., -2:], rtol=0.05, atol=1e-3)
-        given["end"][..., -2:] = expected["end"][..., -2:]
+    if "squares" in given:  # of errors: differences, so mostly rounding
+        np.testing.assert_allclose(given["squares"], expected["squares"], rtol=0.05, atol=1e-3)
+        given["squares"] = expected["squares"]
     for name, x in expected.items():
         np.testing.assert_allclose(given[name], x, rtol=1e-9, atol=1e-10)
 

@@ -166,6 +166,7 @@ def test_torques_that_are_not_numbers(method, instant):
 
     with pytest.warns(SimulationWarning, match="at t = "):
         run = simulate(PLANAR, Q0, [0, 0], 1.0, torque, method=method, output=0.01)
+    assert "max_steps" not in run.message
     np.testing.assert_allclose(run.t[-1], max(instant, 0), atol=0.011)
     assert np.isfinite(run.q).all()
 
@@ -265,7 +266,7 @@ def test_progress_does_not_wait_for_a_state_to_keep(monkeypatch):
         ({"robot": "planar"}, "robot: expected a Robot, found str"),
         ({"q0": [1.0]}, r"q0: expected one number or \(\.\.\., 2\), found \(1,\)"),
         ({"qd0": "fast"}, "qd0: expected numbers, found 'fast'"),
-        ({"q0": [np.nan, 0]}, "q0: all numbers must be finite"),
+        ({"q0": [np.nan, 0]}, "q0: expected finite numbers, found nan"),
         ({"q0": np.zeros((3, 2)), "qd0": np.zeros((4, 2))}, "q0, qd0: shapes"),
         ({"q0": np.zeros((0, 2))}, "at least one arm"),
         ({"duration": 0.0}, "duration: found 0.*; a positive number"),
@@ -277,7 +278,7 @@ def test_progress_does_not_wait_for_a_state_to_keep(monkeypatch):
         ({"method": "euler"}, "method: found 'euler'; allowed: 'adaptive', 'rk4'"),
         ({"torque": [1.0]}, r"torque: found shape \(1,\); allowed"),
         ({"torque": "hard"}, "torque: expected an array, a function of .* or a controller, found 'hard'"),
-        ({"torque": [np.inf, 0]}, "torque: all numbers must be finite"),
+        ({"torque": [np.inf, 0]}, "torque: expected finite numbers, found inf"),
         ({"torque": np.zeros((1, 2))}, "torque: samples over time are at least two"),
         ({"torque": np.zeros((2, 3, 2))}, r"torque: found shape \(2, 3, 2\)"),
         ({"torque": lambda t, q, qd: [1.0]}, r"torque\(t, q, qd\): expected \(\.\.\., 2\), found \(1,\)"),
@@ -294,7 +295,7 @@ def test_progress_does_not_wait_for_a_state_to_keep(monkeypatch):
         ({"wrench": [1, 2, 3]}, r"wrench: found shape \(3,\)"),
         ({"q0": np.zeros((3, 2)), "torque": np.zeros((4, 2))}, r"torque: found shape \(4, 2\)"),
         ({"duration": 1e30, "method": "rk4"}, "too many"),
-        ({"duration": 1e9}, r"output: 1,000,000,000,00\d instants of 1 arm are too many: .* GiB"),
+        ({"duration": 1e9}, r"output: 1,000,000,000,00\d instants of 1 arm would take .* GiB"),
     ],
 )
 def test_what_makes_no_sense_is_refused(change, complaint):

@@ -69,6 +69,22 @@ def test_fixed_steps_are_cut_to_fit_the_samples():
     np.testing.assert_allclose(fixed.tau, exact.tau, atol=1e-4)
 
 
+@pytest.mark.parametrize("rate", [333, 77.7, 5000])
+@pytest.mark.parametrize(("step", "output"), [(1e-3, 0.01), (1e-3, 0.0033), (7e-4, 0.05)])
+def test_samples_that_fit_neither_steps_nor_output(rate, step, output):
+    """What is kept changes nothing; fixed steps take a sample up to a step late."""
+    controller = PDGravity(PLANAR, [0.6, 0.2], 500.0, 100.0, rate=rate)
+    exact, fixed = (
+        simulate(PLANAR, [0.3, 0.5], 0, 0.1, controller, method=method, step=step, output=output)
+        for method in METHODS
+    )
+    often = simulate(PLANAR, [0.3, 0.5], 0, 0.1, controller, output=1e-3)
+    np.testing.assert_array_equal(exact.q[-1], often.q[-1])
+    np.testing.assert_allclose(fixed.q, exact.q, atol=5e-6)
+    for run in (exact, fixed):
+        assert np.abs(run.balance).max() < 1e-11
+
+
 def test_which_controllers_are_sampled_by_themselves():
     motion = Trajectory.quintic(Q0, Q0 + 0.3, 0.5)
     assert ComputedTorque(PUMA, motion).period == 1e-3

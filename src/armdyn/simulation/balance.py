@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,29 +30,25 @@ def imbalances(run: Run) -> list[Imbalance]:
     The energy exchanged is the sum of the largest values so far of kinetic energy, change of potential
     energy, and the works of torques, wrench and friction.
     """
-    rows = _looked_at(run)
     arms = int(np.prod(run.q.shape[1:-1]))
-    q, qd = (x[rows].reshape(len(rows), arms, -1) for x in (run.q, run.qd))
+    count = min(len(run.t), max(LEAST, STATES // arms))
+    rows = np.unique(np.linspace(0, len(run.t) - 1, count).round().astype(int))
+    names = ("q", "qd", "torque_work", "wrench_work", "dissipated")
+    seen = replace(run, t=run.t[rows], **{name: getattr(run, name)[rows] for name in names})
     with np.errstate(all="ignore"):
-        kinetic = np.asarray(run.robot.kinetic_energy(q, qd))
-        potential = np.asarray(run.robot.potential_energy(q))
-        works = [x[rows].reshape(len(rows), arms) for x in (run.torque_work, run.wrench_work, run.dissipated)]
-        lifted = potential - potential[0]
-        unexplained = np.abs(kinetic - kinetic[0] + lifted - works[0] - works[1] + works[2])
-        parts = [kinetic, *(np.abs(x) for x in (lifted, *works))]
+
+        def flat(x: np.ndarray) -> np.ndarray:
+            return np.asarray(np.abs(x).reshape(len(rows), arms))
+
+        unexplained, kinetic, potential = flat(seen.balance), flat(seen.kinetic), flat(seen.potential)
+        works = [flat(x) for x in (seen.torque_work, seen.wrench_work, seen.dissipated)]
+        parts = [kinetic, flat(seen.potential - seen.potential[0]), *works]
         exchanged = np.sum([np.fmax.accumulate(x, axis=0) for x in parts], axis=0)
-        allowed = OFF * exchanged + ROUNDING * np.fmax.accumulate(np.abs(kinetic) + np.abs(potential), axis=0)
+        allowed = OFF * exchanged + ROUNDING * np.fmax.accumulate(kinetic + potential, axis=0)
         worst = np.fmax.reduce(unexplained, axis=0)
     found = []
     for arm in np.flatnonzero(worst > allowed[-1]):
         first = int(np.flatnonzero(unexplained[:, arm] > allowed[:, arm])[0])
-        time = float(run.t[rows[first]])
+        time = float(seen.t[first])
         found.append(Imbalance(int(arm), time, float(worst[arm]), float(exchanged[-1, arm])))
     return found
-
-
-def _looked_at(run: Run) -> np.ndarray:
-    """Some instants, evenly, with the first and the last of all."""
-    arms = int(np.prod(run.q.shape[1:-1]))
-    count = min(len(run.t), max(LEAST, STATES // arms))
-    return np.unique(np.linspace(0, len(run.t) - 1, count).round().astype(int))

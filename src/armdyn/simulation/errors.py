@@ -1,6 +1,7 @@
 """What is wrong with a simulation."""
 
 from armdyn.expression import ArmdynError
+from armdyn.robot.checks import Checks
 
 
 class SimulationError(ArmdynError):
@@ -9,3 +10,6 @@ class SimulationError(ArmdynError):
 
 class SimulationWarning(UserWarning):
     """A simulated motion stopped early, cannot be right, or passes position limits."""
+
+
+check = Checks(SimulationError)

@@ -11,8 +11,8 @@ from armdyn.robot import Robot
 from armdyn.simulation.balance import Imbalance, imbalances
 from armdyn.simulation.control.actuation import Actuation
 from armdyn.simulation.engine.grid import Grid
+from armdyn.simulation.engine.integrand import WORKS
 from armdyn.simulation.engine.trace import Stop, Trace
-from armdyn.simulation.frozen import frozen
 from armdyn.simulation.run import Run
 
 Method: TypeAlias = Literal["adaptive", "rk4"]
@@ -20,34 +20,26 @@ Method: TypeAlias = Literal["adaptive", "rk4"]
 
 def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace: Trace) -> Run:
     """The trace in the shape of the batch, without instants that no arm reached."""
-    reached = np.isfinite(trace.q).all(axis=-1).any(axis=-1)
+    n, batch, held = robot.n, driven.batch, trace.held
+    reached = np.isfinite(trace.states[..., :n]).all(axis=-1).any(axis=-1)
     count = int(np.flatnonzero(reached)[-1]) + 1
-    t, batch = np.array(grid.t[:count]), driven.batch
-    q, qd = trace.q[:count], trace.qd[:count]
-    nothing = np.where(np.isnan(q[..., 0]), np.nan, 0.0)
-    works = {name: trace.works.get(name, nothing)[:count] for name in ("torque", "wrench", "friction")}
-    held = trace.held
-    stop = trace.stops[0] if trace.stops and not batch else None
-    if stop is not None and stop.works is not None and stop.time > t[-1]:
-        t = np.append(t, stop.time)
-        q, qd = (np.concatenate([x, y[None, None]]) for x, y in ((q, stop.q), (qd, stop.qd)))
-        works = {k: np.concatenate([x, [[stop.works.get(k, 0.0)]]]) for k, x in works.items()}
+    t, states = np.array(grid.t[:count]), trace.states[:count]
+    if not batch and (stop := next(iter(trace.stops), None)) and stop.at_limit and stop.time > t[-1]:
+        t, states = np.append(t, stop.time), np.concatenate([states, stop.state[None, None]])
         held = None if held is None else np.concatenate([held[:count], np.asarray(stop.held)[None, None]])
-    tau = _applied(driven, method, t, q, qd, None if held is None else held[: len(t)])
-    message = _message(trace.stops, driven.batch)
+    q, qd = states[..., :n], states[..., n : 2 * n]
+    tau = driven.torque.values(t, q, qd, method == "adaptive") if held is None else held[: len(t)]
+    tau = np.where(np.isnan(q), np.nan, tau)
+    works = dict.fromkeys(WORKS, np.where(np.isnan(q[..., 0]), np.nan, 0.0))
+    works |= {name: states[..., -1 - k] for k, name in enumerate(reversed(trace.works))}
     shape = (len(t), *batch)
+    q, qd, tau = (x.reshape(*shape, n) for x in (q, qd, tau))
+    torque, wrench, friction = (works[name].reshape(shape) for name in WORKS)
     return Run(
-        robot,
-        t,
-        q.reshape(*shape, robot.n),
-        qd.reshape(*shape, robot.n),
-        tau.reshape(*shape, robot.n),
-        works["torque"].reshape(shape),
-        works["wrench"].reshape(shape),
-        works["friction"].reshape(shape),
+        *(robot, t, q, qd, tau, torque, wrench, friction),
         tuple(sorted(trace.events, key=lambda event: event.time)),
         not trace.stops,
-        message,
+        _message(trace.stops, batch, n),
         tuple(sorted(trace.passed, key=lambda passed: passed.time)),
         tuple(trace.notes),
     )
@@ -55,7 +47,7 @@ def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace:
 
 def judged(run: Run, method: Method, grid: Grid, stops: list[Stop]) -> Run:
     """The run, marked as not completed if the energies of an arm that did not stop do not add up."""
-    said = {stop.arm for stop in stops if stop.works is None}
+    said = {stop.arm for stop in stops if not stop.at_limit}
     found = [one for one in imbalances(run) if one.arm not in said]
     if not found:
         return run
@@ -77,34 +69,11 @@ def _unexplained(one: Imbalance) -> str:
     )
 
 
-def _applied(
-    driven: Actuation, method: Method, t: np.ndarray, q: np.ndarray, qd: np.ndarray, held: np.ndarray | None
-) -> np.ndarray:
-    """The torques at the instants kept; functions are called with the same shapes as during the run."""
-    source, tau = driven.torque, np.zeros_like(q)
-    if held is not None:
-        tau = held
-    elif source.constant is not None:
-        tau += source.constant
-    elif source.sampled is not None:
-        tau += source.sampled.at(t)
-    elif source.controller is not None:
-        tau = source.controller.evaluate(source.gains, t[:, None], frozen(q), frozen(qd))
-    elif source.function is not None and method == "rk4":
-        states = zip(t, np.nan_to_num(q), np.nan_to_num(qd), strict=True)  # functions see no NaN
-        tau = np.stack([driven.ask("torque", float(s), x, xd) for s, x, xd in states])
-    elif source.function is not None:
-        arms = [driven.of_arm(k) for k in range(q.shape[1])]
-        for i, k in zip(*np.nonzero(np.isfinite(q).all(axis=-1)), strict=True):
-            tau[i, k] = arms[k].ask("torque", float(t[i]), q[i, k, None], qd[i, k, None])[0]
-    return np.where(np.isnan(q), np.nan, tau)
-
-
-def _message(stops: list[Stop], batch: tuple[int, ...]) -> str:
+def _message(stops: list[Stop], batch: tuple[int, ...], n: int) -> str:
     """When, where and why arms stopped: the first three, and how many more."""
     shown = []
     for stop in stops[:3]:
-        state = f"q = {_text(stop.q)}, qd = {_text(stop.qd)}"
+        state = f"q = {_text(stop.state[:n])}, qd = {_text(stop.state[n : 2 * n])}"
         shown.append(f"{_arm(stop.arm, batch)}{stop.reason}, {state}")
     if len(stops) > len(shown):
         shown.append(f"and {len(stops) - len(shown)} more")

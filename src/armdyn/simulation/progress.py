@@ -21,9 +21,8 @@ def progress_bar(label: str, shown: bool | None) -> Iterator[Update]:
 
     `shown` None: only on a terminal.
     """
-    wanted = sys.stderr.isatty() if shown is None else shown
-    if not wanted:
-        yield _nothing
+    if not (sys.stderr.isatty() if shown is None else shown):
+        yield lambda part: None
         return
     start, bars = monotonic(), list[Progress]()
 
@@ -42,7 +41,3 @@ def progress_bar(label: str, shown: bool | None) -> Iterator[Update]:
     finally:
         for bar in bars:
             bar.stop()
-
-
-def _nothing(part: float) -> None:
-    pass

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import os
 import warnings
-from math import ceil
 from typing import Any
 
 import numpy as np
 
-from armdyn.expression import shown
 from armdyn.kernels.arrays import Numbers
 from armdyn.robot import Robot
-from armdyn.robot.checks import floats
 from armdyn.simulation.control.actuation import actuation
 from armdyn.simulation.engine.adaptive import integrate_adaptive
 from armdyn.simulation.engine.fixed import integrate_fixed
-from armdyn.simulation.engine.grid import ROUNDING, Grid
+from armdyn.simulation.engine.grid import Grid, at_least
 from armdyn.simulation.engine.integrand import check_friction
 from armdyn.simulation.engine.limits import Limits, position_limits
 from armdyn.simulation.engine.trial import Effort
-from armdyn.simulation.errors import SimulationError, SimulationWarning
+from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.outcome import Method, judged, make_run
 from armdyn.simulation.progress import progress_bar
 from armdyn.simulation.run import Run
@@ -57,29 +54,27 @@ def simulate(
     Methods: "adaptive", of order 8 to `rtol` and `atol`, arm by arm, in at most `max_steps` steps each
     (default: 50 000 plus 20 000 per second); "rk4", fixed steps of `step`, compiled, all arms at once, of
     fourth order, but with dry friction of first order where a joint stops, starts or reverses. States are
-    kept every `output` seconds (default: `step`) and at the end; where steps do not fit in between, the last
-    one is shorter. With a sampled controller, fixed steps are shortened so that a whole number of them fits
-    the sampling period; where a sample still falls within a step (because of `output`), it is taken at the
-    start of the next one.
+    kept every `output` seconds (default: `step`) and at the end; fixed steps are shortened so that a whole
+    number of them fits in between. With a sampled controller, a whole number of them fits the sampling
+    period, too; where a sample still falls within a step (because of `output`), it is taken at the start of
+    the next one.
 
     Dry friction sticks: a joint at rest stays there until the torque on it exceeds the friction's level. When
     a joint passes a position limit, `limits` decides: a SimulationWarning ("warn"), the arm stops there
     ("stop"), or nothing ("ignore"). A motion that diverges, that takes too many steps or whose energies do
     not add up is not `completed` and gives a SimulationWarning; what was computed is kept.
     """
-    if not isinstance(robot, Robot):
-        raise SimulationError(f"robot: expected a Robot, found {type(robot).__name__}")
-    chosen: object = method  # whatever it is
-    if not isinstance(chosen, str) or chosen not in ("adaptive", "rk4"):
-        raise SimulationError(f"method: found {shown(method)}; allowed: 'adaptive', 'rk4'")
+    check.robot(robot)
+    check.one_of("method", method, "adaptive", "rk4")
     watched = position_limits(robot, limits)
     check_friction(robot)
     q, qd = _states(robot, q0, qd0)
     batch, n = q.shape[:-1], robot.n
-    driven = actuation(robot, batch, _positive("duration", duration), torque, wrench)
+    driven = actuation(robot, batch, check.positive("duration", duration), torque, wrench)
     grid = _grid(driven.duration, step, output, method, driven.period)
     _check_size(grid, int(np.prod(batch)), n)
-    effort = Effort(_positive("rtol", rtol), _positive("atol", atol), _count("max_steps", max_steps))
+    most = None if max_steps is None else check.whole_number("max_steps", max_steps, least=1)
+    effort = Effort(check.positive("rtol", rtol), check.positive("atol", atol), most)
     starts = q.reshape(-1, n), qd.reshape(-1, n)
     watched.check_start(starts[0])
     with progress_bar(f"simulating {robot.name}", progress) as update:
@@ -96,48 +91,23 @@ def simulate(
 
 
 def _states(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
-    arrays = []
-    for name, given in (("q0", q0), ("qd0", qd0)):
-        x = floats(SimulationError, name, given)
-        if x.ndim == 0:
-            x = np.full(robot.n, float(x))
-        if x.shape[-1:] != (robot.n,):
-            raise SimulationError(f"{name}: expected one number or (..., {robot.n}), found {x.shape}")
-        if not np.isfinite(x).all():
-            raise SimulationError(f"{name}: all numbers must be finite")
-        arrays.append(x)
+    given = {"q0": q0, "qd0": qd0}
+    arrays = [check.numbers(name, check.wide(name, x, robot.n)) for name, x in given.items()]
     try:
-        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+        q, qd = np.broadcast_arrays(*arrays)
     except ValueError:
         raise SimulationError(f"q0, qd0: shapes {arrays[0].shape} and {arrays[1].shape} differ") from None
-    if 0 in shape:
-        raise SimulationError(f"q0, qd0: found shape {shape}; at least one arm is expected")
-    q, qd = (np.array(np.broadcast_to(x, shape)) for x in arrays)
-    return q, qd
-
-
-def _positive(name: str, x: Any) -> float:
-    number = floats(SimulationError, name, x, "one number")
-    if number.ndim or not (np.isfinite(number) and number > 0):
-        raise SimulationError(f"{name}: found {shown(x)}; a positive number is expected")
-    return float(number)
-
-
-def _count(name: str, x: Any) -> int | None:
-    if x is None:
-        return None
-    number = _positive(name, x)
-    if number != int(number):
-        raise SimulationError(f"{name}: found {shown(x)}; a whole number is expected")
-    return int(number)
+    if not q.size:
+        raise SimulationError(f"q0, qd0: found shape {q.shape}; at least one arm is expected")
+    return np.array(q), np.array(qd)
 
 
 def _grid(duration: float, step: Any, output: Any, method: Method, period: float | None) -> Grid:
     """With fixed steps and a sampled controller, a whole number of steps fits its period."""
-    most = _positive("step", step)
+    most = check.positive("step", step)
     if method == "rk4" and period is not None:
-        most = period / ceil(period / most * (1 - ROUNDING))
-    kept = min(most if output is None else _positive("output", output), duration)
+        most = period / at_least(period, most)
+    kept = min(most if output is None else check.positive("output", output), duration)
     least = min(most, kept) if method == "rk4" else kept
     if not duration / least <= MOST_STEPS:
         raise SimulationError(f"step: {duration:g} s in steps of {least:g} s are too many")
@@ -154,6 +124,6 @@ def _check_size(grid: Grid, arms: int, n: int) -> None:
     if size > there:
         count = f"{grid.samples + 1:,} instants of {arms} arm{'s' * (arms > 1)}"
         raise SimulationError(
-            f"output: {count} are too many: {size / 2**30:,.0f} GiB, of {there / 2**30:,.0f} there are; "
-            "a longer `output` keeps fewer"
+            f"output: {count} would take {size / 2**30:,.0f} GiB; this machine has {there / 2**30:,.0f} GiB. "
+            "A longer `output` takes less"
         )

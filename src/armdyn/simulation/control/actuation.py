@@ -1,41 +1,77 @@
-"""What drives an arm, however given: torques and tip wrench as constants, signals or functions."""
+"""What drives an arm, however given: torques and tip wrench as constants, samples, functions or laws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
-from armdyn.robot.checks import floats
-from armdyn.simulation.control.controllers import Controller
-from armdyn.simulation.engine.integrand import Drive, Held, Law, tau_as_given
-from armdyn.simulation.errors import SimulationError
-from armdyn.simulation.frozen import frozen
+from armdyn.simulation.control.controllers import Controller, frozen, side_by_side
+from armdyn.simulation.engine.integrand import Drive, Held, tau_as_given
+from armdyn.simulation.errors import SimulationError, check
 
-Function: TypeAlias = Callable[[float, np.ndarray, np.ndarray], Any]  # t, q, q̇ -> a vector
+Batch: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class Source:
+    """A vector over time for each arm of a batch; this one is absent, others are below."""
+
+    size: int
+    batch: Batch
+    rows: np.ndarray = field(default_factory=lambda: np.zeros((1, 0)))  # (..., arms or 1, columns)
+    kind: ClassVar[str] = ""  # which of a drive's inputs the vector is
+
+    @property
+    def constants(self) -> np.ndarray:
+        """What stays, (arms or 1, columns)."""
+        return np.zeros((1, 0))
+
+    def signals(self, t: np.ndarray) -> np.ndarray:
+        """What changes with time, (N, arms or 1, columns) at times (N,)."""
+        return np.zeros((1, 1, 0))
+
+    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, alone: bool) -> Any:
+        """The vector at times (N,) in states (N, arms, n); `alone`: as arms on their own were driven."""
+        return np.zeros(self.size)
+
+    def of_arm(self, k: int) -> Source:
+        """That of one arm alone."""
+        rows = self.rows if self.rows.shape[-2] == 1 else self.rows[..., k : k + 1, :]
+        return replace(self, batch=(), rows=rows)
+
+
+class Constant(Source):
+    """One row for each arm, or for all."""
+
+    kind = "constants"
+
+    @property
+    def constants(self) -> np.ndarray:
+        return self.rows
+
+    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, alone: bool) -> Any:
+        return self.rows
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled(Source):
     """Rows (T, arms or 1, size) at instants evenly over the duration, linear in between."""
 
-    rows: np.ndarray
-    duration: float
+    duration: float = 0.0
+    kind = "signals"
 
-    def at(self, t: np.ndarray) -> np.ndarray:
-        """(N, arms or 1, size) at times (N,)."""
+    def signals(self, t: np.ndarray) -> np.ndarray:
         rows, last = self.rows, len(self.rows) - 1
         place = np.clip(t / self.duration * last, 0.0, last)
         halves = np.rint(2 * place)
         place = np.where(np.abs(2 * place - halves) < 1e-9, halves / 2, place)
         k = np.minimum(place.astype(int), last - 1)
-        if len(t) % 2 and np.array_equal(
-            2 * place, 2 * k[0] + np.arange(len(t))
-        ):  # fixed steps: as many as samples
+        if len(t) % 2 and np.array_equal(2 * place, 2 * k[0] + np.arange(len(t))):  # a sample for each step
             first, found = k[0], np.empty((len(t), *rows.shape[1:]))
             found[::2] = rows[first : first + (len(t) + 1) // 2]
             np.add(found[:-1:2], found[2::2], out=found[1::2])
@@ -44,122 +80,127 @@ class Sampled:
         part = (place - k)[:, None, None]
         return np.asarray((1 - part) * rows[k] + part * rows[k + 1])
 
+    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, alone: bool) -> Any:
+        return self.signals(t)
+
 
 @dataclass(frozen=True, eq=False)
-class Source:
-    """One vector (arms, size) over time: nothing, constant, sampled, a controller's or a function's."""
+class Function(Source):
+    """A function of (t, q, qd) that the user wrote."""
 
-    size: int
-    constant: np.ndarray | None = None  # (arms or 1, size)
-    sampled: Sampled | None = None
-    controller: Controller | None = None
-    gains: tuple[np.ndarray, ...] = ()  # the controller's constants, (arms or 1, …) each
-    function: Function | None = None
+    name: str = ""
+    function: Callable[[float, np.ndarray, np.ndarray], Any] = field(default=lambda t, q, qd: None)
+    kind = "asked"
+
+    def ask(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """What it gives (arms, size) in the states (arms, n) of all arms."""
+        found = self.function(t, *(frozen(x.reshape(*self.batch, x.shape[-1])) for x in (q, qd)))
+        name, shape = f"{self.name}(t, q, qd)", (*self.batch, self.size)
+        array = check.floats(name, found)  # a copy: the function may use its array again
+        if array.shape[-1:] != shape[-1:]:
+            raise SimulationError(f"{name}: expected (..., {shape[-1]}), found {array.shape}")
+        try:
+            return np.broadcast_to(array, shape).reshape(len(q), self.size)
+        except ValueError:
+            raise SimulationError(f"{name}: expected {shape}, found {array.shape}") from None
+
+    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, alone: bool) -> Any:
+        """NaN, where an arm has ended, is not shown to the function."""
+        found, arms = np.zeros((*q.shape[:2], self.size)), range(q.shape[1])
+        groups = [(self.of_arm(k), [k]) for k in arms] if alone else [(self, list(arms))]
+        for source, group in groups:
+            for i in np.flatnonzero(np.isfinite(q[:, group, 0]).any(axis=1)):
+                states = (np.nan_to_num(x[i, group]) for x in (q, qd))
+                found[i, group] = source.ask(float(t[i]), *states)  # type: ignore[attr-defined]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Law(Source):
+    """The torques of a controller; the rows are its gains and set points, side by side."""
+
+    controller: Controller = field(default=None)  # type: ignore[assignment]
 
     @property
-    def is_absent(self) -> bool:
-        given = (self.constant, self.sampled, self.controller, self.function)
-        return all(x is None for x in given)
+    def constants(self) -> np.ndarray:
+        return self.rows if self.controller.period is None else super().constants
+
+    def signals(self, t: np.ndarray) -> np.ndarray:
+        moving = self.controller.period is None and self.controller.sizes[1]
+        return self.controller.targets(t)[:, None] if moving else super().signals(t)
+
+    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, alone: bool) -> Any:
+        return self.controller.evaluate(self.rows, self.controller.targets(t)[:, None], q, qd)
 
 
 @dataclass(frozen=True, eq=False)
 class Actuation:
-    """Torques and wrench of a number of arms of one batch shape."""
+    """Torques and wrench of the arms of one batch."""
 
-    robot: Robot
-    batch: tuple[int, ...]
+    batch: Batch
     duration: float
     torque: Source
     wrench: Source
-    breaks: np.ndarray = field(default_factory=lambda: np.zeros(0))  # instants at which they may jump [s]
-
-    # ---- for the loops ---------------------------------------------------------------------------------
 
     def drive(self) -> Drive:
         """The law and its inputs as they are recorded."""
-        constants: list[tuple[str, int]] = []
-        signals: list[tuple[str, int]] = []
-        asked: list[tuple[str, int]] = []
-        law: Law | None = None if self.torque.is_absent else tau_as_given
-        held = None
-        if (controller := self.torque.controller) is not None:
+        inputs: dict[str, list[tuple[str, int]]] = {"constants": [], "signals": [], "asked": []}
+        law, held = tau_as_given if self.torque.kind else None, None
+        if (controller := self.controller) is not None:
+            law = controller.law if self.period is None else tau_as_given
             if self.period is None:
-                law = controller.law
-                constants += controller.sizes[0]
-                signals += controller.sizes[1]
+                inputs["constants"] += controller.sizes[0]
+                inputs["signals"] += controller.sizes[1]
             else:
                 held = Held(controller.law, *controller.sizes)
         for name, source in (("tau", self.torque), ("wrench", self.wrench)):
-            if source.constant is not None:
-                constants.append((name, source.size))
-            elif source.sampled is not None:
-                signals.append((name, source.size))
-            elif source.function is not None:
-                asked.append((name, source.size))
-        return Drive(law, tuple(constants), tuple(signals), tuple(asked), held)
+            if source.kind:
+                inputs[source.kind].append((name, source.size))
+        constants, signals, asked = (tuple(found) for found in inputs.values())
+        return Drive(law, constants, signals, asked, held)
 
     def constants(self) -> np.ndarray:
         """The columns of the drive's constants, (arms or 1, columns)."""
-        parts = [*self.torque.gains] if self.period is None else []
-        parts += [s.constant for s in (self.torque, self.wrench) if s.constant is not None]
-        return _side_by_side(parts)
+        return _joined(self.torque.constants, self.wrench.constants)
 
     def signals(self, t: np.ndarray) -> np.ndarray:
         """The columns of the drive's signals at times (N,), (N, arms or 1, columns); (1, 1, 0) if none."""
-        parts: list[np.ndarray] = []
-        if self.torque.controller is not None and self.period is None and self.torque.controller.sizes[1]:
-            parts.append(self.targets(t)[:, None, :])
-        parts += [s.sampled.at(t) for s in (self.torque, self.wrench) if s.sampled is not None]
-        return parts[0] if len(parts) == 1 else _side_by_side(parts) if parts else np.zeros((1, 1, 0))
+        return _joined(self.torque.signals(t), self.wrench.signals(t))
 
-    # ---- sampled controllers ---------------------------------------------------------------------------
+    def asked(self, times: np.ndarray) -> dict[str, Callable[..., np.ndarray]]:
+        """What the loops ask for: by name, functions of a place in `times` and q, q̇ (arms, n)."""
+
+        def at(source: Function) -> Callable[..., np.ndarray]:
+            return lambda row, q, qd: source.ask(float(times[row]), q, qd)
+
+        sources = {"tau": self.torque, "wrench": self.wrench}
+        return {name: at(source) for name, source in sources.items() if isinstance(source, Function)}
+
+    def of_arm(self, k: int) -> Actuation:
+        """The actuation of one arm alone."""
+        return replace(self, batch=(), torque=self.torque.of_arm(k), wrench=self.wrench.of_arm(k))
+
+    # ---- in time ---------------------------------------------------------------------------------------
+
+    @property
+    def controller(self) -> Controller | None:
+        return self.torque.controller if isinstance(self.torque, Law) else None
 
     @property
     def period(self) -> float | None:
         """The time from one sample of the controller to the next [s]; None: continuous."""
-        return None if self.torque.controller is None else self.torque.controller.period
+        return None if self.controller is None else self.controller.period
 
     def sample_index(self, t: np.ndarray) -> np.ndarray:
         """The number of the last sample at or before times (N,)."""
         assert self.period is not None
         return np.floor(t / self.period * (1 + 1e-12) + 1e-9).astype(int)
 
-    def gains(self) -> np.ndarray:
-        """The controller's constants side by side, (arms or 1, columns)."""
-        return _side_by_side([*self.torque.gains])
-
-    def targets(self, t: np.ndarray) -> np.ndarray:
-        """The controller's signals side by side, (N, columns) at times (N,)."""
-        assert self.torque.controller is not None
-        parts = list(self.torque.controller.signals(frozen(t)).values())
-        return np.concatenate(parts, axis=-1) if parts else np.zeros((len(t), 0))
-
-    def law_at(self, target: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """The controller's torques (n,) of one arm, its signals side by side."""
-        controller = self.torque.controller
-        assert controller is not None
-        parts, start = [x[0] for x in self.torque.gains], 0
-        for _, size in controller.sizes[1]:
-            parts.append(target[start : start + size])
-            start += size
-        return np.asarray(controller.kernel(q, qd, *parts))
-
-    # ---- functions of the user -------------------------------------------------------------------------
-
-    def ask(self, name: str, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """What the function "torque" or "wrench" gives (arms, size) in the states (arms, n) of all arms."""
-        source = self.torque if name == "torque" else self.wrench
-        assert source.function is not None
-        states = (frozen(x.reshape(*self.batch, self.robot.n)) for x in (q, qd))
-        found = _answer(name, source.function(t, *states), (*self.batch, source.size))
-        return found.reshape(len(q), source.size)
-
-    def asked(self, times: np.ndarray) -> dict[str, Callable[..., np.ndarray]]:
-        """What the loops ask for: by name, functions of a place in `times` and q, q̇ (arms, n)."""
-        return {
-            "tau": lambda row, q, qd: self.ask("torque", float(times[row]), q, qd),
-            "wrench": lambda row, q, qd: self.ask("wrench", float(times[row]), q, qd),
-        }
+    @property
+    def breaks(self) -> np.ndarray:
+        """Instants within the duration at which torques may jump [s]."""
+        found = np.zeros(0) if self.controller is None else np.asarray(self.controller.jumps, float)
+        return found[(found > 0) & (found < self.duration)]
 
     def longest_step(self, output: float) -> float:
         """Steps in which no torque or wrench that changes with time is overlooked [s].
@@ -169,104 +210,66 @@ class Actuation:
         """
         longest = np.inf
         for source in (self.torque, self.wrench):
-            if source.sampled is not None:
-                longest = min(longest, 4 * source.sampled.duration / (len(source.sampled.rows) - 1))
-            moving = source.controller is not None and self.period is None and source.controller.sizes[1]
-            if source.function is not None or moving:
+            if isinstance(source, Sampled):
+                longest = min(longest, 4 * source.duration / (len(source.rows) - 1))
+            elif isinstance(source, Function) or source.signals(np.zeros(1)).size:
                 longest = min(longest, 10 * output, self.duration / 30)
         return float(longest)
 
-    def of_arm(self, k: int) -> Actuation:
-        """The actuation of one arm alone."""
-        return replace(self, batch=(), torque=_of_arm(self.torque, k), wrench=_of_arm(self.wrench, k))
+
+def _joined(*parts: np.ndarray) -> np.ndarray:
+    """Parts that have columns, side by side."""
+    found = [x for x in parts if x.shape[-1]] or parts[:1]
+    return found[0] if len(found) == 1 else side_by_side(found)
 
 
-def _answer(name: str, found: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """What a function gave, as numbers for every arm."""
-    array = floats(SimulationError, f"{name}(t, q, qd)", found)
-    if array.shape[-1:] != shape[-1:]:
-        raise SimulationError(f"{name}(t, q, qd): expected (..., {shape[-1]}), found {array.shape}")
-    try:
-        return np.broadcast_to(array, shape)  # a copy: the function may use its array again
-    except ValueError:
-        raise SimulationError(f"{name}(t, q, qd): expected {shape}, found {array.shape}") from None
-
-
-def _side_by_side(parts: list[np.ndarray]) -> np.ndarray:
-    """Columns next to each other, repeated over arms (and instants) where only some parts differ there."""
-    if not parts:
-        return np.zeros((1, 0))
-    rows = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
-    return np.concatenate([np.broadcast_to(x, (*rows, x.shape[-1])) for x in parts], axis=-1)
-
-
-def _by_arm(x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
-    """(..., size) as (arms, size), or (1, size) where all arms share it."""
-    if all(length == 1 for length in x.shape[:-1]):
-        return x.reshape(1, x.shape[-1])
-    try:
-        return np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1])
-    except ValueError:
-        raise SimulationError(f"controller: an entry of shape {x.shape} does not fit arms {batch}") from None
-
-
-def _of_arm(source: Source, k: int) -> Source:
-    def own(x: np.ndarray) -> np.ndarray:
-        return x[..., k : k + 1, :] if x.shape[-2] > 1 else x
-
-    return replace(
-        source,
-        constant=None if source.constant is None else own(source.constant),
-        sampled=source.sampled and replace(source.sampled, rows=own(source.sampled.rows)),
-        gains=tuple(own(x) for x in source.gains),
-    )
+def _by_arm(x: np.ndarray, batch: Batch, lead: int = 0) -> np.ndarray:
+    """(..., size) as (arms, size), or (1, size) where all arms share it; after `lead` axes that stay."""
+    before, own, size = x.shape[:lead], x.shape[lead:-1], x.shape[-1]
+    if any(length != 1 for length in own):
+        x = np.broadcast_to(x, (*before, *batch, size))
+    return x.reshape(*before, -1, size)
 
 
 # ---- what enters -------------------------------------------------------------------------------------------
 
 
-def actuation(robot: Robot, batch: tuple[int, ...], duration: float, torque: Any, wrench: Any) -> Actuation:
+def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: Any) -> Actuation:
     """The actuation of what `simulate` was given."""
-    source, breaks = _source("torque", torque, robot.n, batch, duration), np.zeros(0)
-    if source.controller is not None:
-        controller = source.controller
-        if controller.robot.n != robot.n:
-            raise SimulationError(
-                f"torque: the controller is for {controller.robot.n} joints, the robot has {robot.n}"
-            )
-        breaks = np.asarray(controller.jumps, float)
     tip = _source("wrench", wrench, 6, batch, duration)
-    if tip.controller is not None:
-        raise SimulationError("wrench: expected an array or a function of (t, q, qd), found a controller")
-    return Actuation(robot, batch, duration, source, tip, breaks[(breaks > 0) & (breaks < duration)])
-
-
-def _source(name: str, given: Any, size: int, batch: tuple[int, ...], duration: float) -> Source:
-    if given is None:
-        return Source(size)
-    if isinstance(given, Controller):
-        return Source(
-            size, controller=given, gains=tuple(frozen(_by_arm(x, batch)) for x in given.constants().values())
+    if not isinstance(torque, Controller):
+        return Actuation(batch, duration, _source("torque", torque, robot.n, batch, duration), tip)
+    if torque.robot.n != robot.n:
+        raise SimulationError(
+            f"torque: the controller is for {torque.robot.n} joints, the robot has {robot.n}"
         )
+    gains = []
+    for name, x in torque.constants().items():
+        try:
+            gains.append(_by_arm(x, batch))
+        except ValueError:
+            raise SimulationError(f"{name}: found shape {x.shape}; it does not fit arms {batch}") from None
+    return Actuation(batch, duration, Law(robot.n, batch, frozen(_joined(*gains)), torque), tip)
+
+
+def _source(name: str, given: Any, size: int, batch: Batch, duration: float) -> Source:
+    if given is None:
+        return Source(size, batch)
+    if isinstance(given, Controller):
+        raise SimulationError("wrench: expected an array or a function of (t, q, qd), found a controller")
     if callable(given) and not isinstance(given, type | Trajectory):
-        return Source(size, function=given)
+        return Function(size, batch, name=name, function=given)
     controller = " or a controller" if name == "torque" else ""
-    array = floats(SimulationError, name, given, f"an array, a function of (t, q, qd){controller}")
-    allowed = f"(..., {size}) for arms {batch}, or samples over time (T, ..., {size})"
-    if array.ndim == 0 or array.shape[-1] != size or array.ndim > len(batch) + 2:
-        raise SimulationError(f"{name}: found shape {array.shape}; allowed: {allowed}")
-    if not np.isfinite(array).all():
-        raise SimulationError(f"{name}: all numbers must be finite")
+    array = check.floats(name, given, f"an array, a function of (t, q, qd){controller}")
     sampled = array.ndim == len(batch) + 2
-    own = array.shape[1:-1] if sampled else array.shape[:-1]
+    try:
+        if array.shape[-1:] != (size,) or array.ndim > len(batch) + 2:
+            raise ValueError
+        rows = _by_arm(array, batch, int(sampled))
+    except ValueError:
+        allowed = f"(..., {size}) for arms {batch}, or samples over time (T, ..., {size})"
+        raise SimulationError(f"{name}: found shape {array.shape}; allowed: {allowed}") from None
     if sampled and len(array) < 2:
         raise SimulationError(f"{name}: samples over time are at least two, found {len(array)}")
-    try:
-        np.broadcast_shapes(own, batch)
-        shared = all(length == 1 for length in own)
-        rows = (1,) if shared else (int(np.prod(batch)),)
-        target = ((len(array),) if sampled else ()) + (own if shared else batch) + (size,)
-        flat = np.broadcast_to(array, target).reshape(*target[: int(sampled)], *rows, size)
-    except ValueError:
-        raise SimulationError(f"{name}: found shape {array.shape}; allowed: {allowed}") from None
-    return Source(size, sampled=Sampled(flat, duration)) if sampled else Source(size, constant=flat)
+    check.numbers(name, array)
+    return Sampled(size, batch, rows, duration) if sampled else Constant(size, batch, rows)

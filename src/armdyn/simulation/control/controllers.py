@@ -12,10 +12,10 @@ between. None: the law acts continuously. "auto": 1000 where the law compensates
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -25,14 +25,13 @@ from armdyn.kernels import Kernel
 from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
-from armdyn.robot.checks import floats
 from armdyn.robot.joints import joint_limits
+from armdyn.robot.tip import tip_freedom
 from armdyn.simulation.control import laws
 from armdyn.simulation.control.laws import Given, Scalars
 from armdyn.simulation.control.targets import TipTarget
 from armdyn.simulation.engine.integrand import Sizes, law_program, without_dry_friction
-from armdyn.simulation.errors import SimulationError
-from armdyn.simulation.frozen import frozen
+from armdyn.simulation.errors import SimulationError, check
 
 Arrays: TypeAlias = dict[str, np.ndarray]
 Array: TypeAlias = Any  # a number, or an array of them
@@ -89,27 +88,39 @@ class Controller(ABC):
 
     def __call__(self, t: Array, q: Array, qd: Array) -> Any:
         """Torques (..., n) at times t (...) in states q, qd (..., n)."""
-        return self.evaluate(list(self.constants().values()), t, q, qd)
-
-    def evaluate(self, constants: Sequence[np.ndarray], t: Array, q: Array, qd: Array) -> Any:
-        """The same with other constants, in the order of `constants()`."""
         times = np.asarray(t, float)
-        signals = self.signals(frozen(times.ravel()))
-        shaped = [x.reshape(*times.shape, x.shape[-1]) for x in signals.values()]
-        return self.kernel(np.asarray(q, float), np.asarray(qd, float), *constants, *shaped)
+        targets = self.targets(times.ravel())
+        return self.evaluate(self._gains, targets.reshape(*times.shape, targets.shape[-1]), q, qd)
+
+    @cached_property
+    def _gains(self) -> np.ndarray:
+        """The constants side by side, (..., columns)."""
+        return side_by_side(self.constants().values())
+
+    def targets(self, t: np.ndarray) -> np.ndarray:
+        """The signals side by side, (N, columns) at times (N,)."""
+        if not self.sizes[1]:
+            return np.zeros((len(t), 0))
+        return np.concatenate(list(self.signals(frozen(t)).values()), axis=-1)
+
+    def evaluate(self, gains: np.ndarray, targets: np.ndarray, q: Array, qd: Array) -> Any:
+        """Torques of constants and signals side by side."""
+        given = [x for x in (gains, targets) if x.shape[-1]]
+        return self.kernel(np.asarray(q, float), np.asarray(qd, float), *given)
 
     @cached_property
     def sizes(self) -> tuple[Sizes, Sizes]:
         """Names and sizes of constants and signals."""
-        constants, signals = self.constants(), self.signals(np.zeros(1))
-        return tuple((k, x.shape[-1]) for k, x in constants.items()), tuple(
-            (k, x.shape[-1]) for k, x in signals.items()
+        constants, signals = (
+            tuple((name, x.shape[-1]) for name, x in given.items())
+            for given in (self.constants(), self.signals(np.zeros(1)))
         )
+        return constants, signals
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The law as a function of q, q̇, constants and signals."""
-        return Kernel.of("torques", law_program(self.robot.n, self.law, [*self.sizes[0], *self.sizes[1]]))
+        """The law as a function of q, q̇, and constants and signals side by side."""
+        return Kernel.of("torques", law_program(self.robot.n, self.law, *self.sizes))
 
     @cached_property
     def _mechanism(self) -> Mechanism:
@@ -117,8 +128,44 @@ class Controller(ABC):
         return without_dry_friction(self.robot.mechanism)
 
 
+class _JointControl(Controller):
+    """Feedback of joint positions and velocities, to a set point or along a trajectory."""
+
+    target: Target
+    stiffness: Array
+    damping: Array
+    followed: ClassVar[tuple[str, ...]]  # what of a trajectory the law is given
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if isinstance(self.target, Trajectory) and self.target.n != self.robot.n:
+            raise SimulationError(
+                f"target: the trajectory has {self.target.n} joints, the robot has {self.robot.n}"
+            )
+        self.constants()
+
+    def constants(self) -> Arrays:
+        n = self.robot.n
+        place = {} if isinstance(self.target, Trajectory) else {"target": _place("target", self.target, n)}
+        return place | _gains(n, stiffness=self.stiffness, damping=self._damping)
+
+    @property
+    def _damping(self) -> Any:
+        return self.damping
+
+    def signals(self, t: np.ndarray) -> Arrays:
+        if not isinstance(self.target, Trajectory):
+            return {}
+        return dict(zip(self.followed, self.target(t), strict=False))
+
+    @property
+    def jumps(self) -> np.ndarray:
+        target = self.target
+        return np.array([*target.jumps, target.duration] if isinstance(target, Trajectory) else [])
+
+
 @dataclass(frozen=True, eq=False)
-class PDGravity(Controller):
+class PDGravity(_JointControl):
     """PD with gravity compensation: τ = g(q) + K_P (q_d − q) + K_D (q̇_d − q̇).
 
     `stiffness` K_P [N m/rad or N/m] and `damping` K_D [N m s/rad or N s/m] are numbers or (..., n).
@@ -130,19 +177,7 @@ class PDGravity(Controller):
     damping: Array
     saturated: bool = False
     rate: Rate = "auto"
-
-    def __post_init__(self) -> None:
-        _check(self, stiffness=self.stiffness, damping=self.damping)
-
-    def constants(self) -> Arrays:
-        return _set_point(self) | _gains(self.robot, stiffness=self.stiffness, damping=self.damping)
-
-    def signals(self, t: np.ndarray) -> Arrays:
-        return _reference(self.target, t, ("target", "target_velocity"))
-
-    @property
-    def jumps(self) -> np.ndarray:
-        return _jumps(self.target)
+    followed = ("target", "target_velocity")
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         feedback = laws.feedback(q, qd, given)
@@ -150,7 +185,7 @@ class PDGravity(Controller):
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedTorque(Controller):
+class ComputedTorque(_JointControl):
     """Inverse dynamics control: τ = B(q) (q̈_d + K_D (q̇_d − q̇) + K_P (q_d − q)) + C q̇ + F_v q̇ + g.
 
     `stiffness` K_P [1/s²] and `damping` K_D [1/s] are numbers or (..., n); damping None: critical, 2√K_P.
@@ -164,23 +199,11 @@ class ComputedTorque(Controller):
     friction: bool = True
     saturated: bool = False
     rate: Rate = "auto"
-
-    def __post_init__(self) -> None:
-        _check(self, stiffness=self.stiffness, damping=self._damping)
+    followed = ("target", "target_velocity", "target_acceleration")
 
     @property
     def _damping(self) -> Any:
         return _critical(self.stiffness) if self.damping is None else self.damping
-
-    def constants(self) -> Arrays:
-        return _set_point(self) | _gains(self.robot, stiffness=self.stiffness, damping=self._damping)
-
-    def signals(self, t: np.ndarray) -> Arrays:
-        return _reference(self.target, t, ("target", "target_velocity", "target_acceleration"))
-
-    @property
-    def jumps(self) -> np.ndarray:
-        return _jumps(self.target)
 
     @property
     def compensates_dry_friction(self) -> bool:
@@ -221,35 +244,28 @@ class OperationalControl(Controller):
             raise SimulationError(
                 f"target: found {type(self.target).__name__}; operational control takes a TipPoint or TipLine"
             )
-        _check_robot(self.robot)
-        _check_rate(self.rate)
+        _check(self)
         m, n = len(self._rows), self.robot.n
         if m > n:
-            raise SimulationError(f"target: {m} directions for {n} joints; leave out the rotation")
-        _check_gains(m, stiffness=self.stiffness, damping=self._damping)
-        _check_gains(n, null_stiffness=self.null_stiffness, null_damping=self.null_damping)
-        _check_gains(1, damped=self.damped)
-        if not np.isscalar(self.furthest) or not _wide(self.furthest, 1, "furthest")[0] > 0:
+            cure = "" if self.target.rotation is None else "; leave out the rotation"
+            raise SimulationError(f"target: {n} joints cannot control {m} directions of the tip{cure}")
+        _gains(1, damped=self.damped)
+        if not check.number("furthest", self.furthest) > 0:
             raise SimulationError(f"furthest: found {shown(self.furthest)}; a positive length is expected")
-        if self.posture is not None:
-            _check_place("posture", self.posture, n)
-        elif np.any(np.asarray(self.null_stiffness) != 0):
-            raise SimulationError("null_stiffness: it draws to a posture; give posture= too")
-
-    @property
-    def _damping(self) -> Any:
-        return _critical(self.stiffness) if self.damping is None else self.damping
+        if self.posture is None and _gains(n, null_stiffness=self.null_stiffness)["null_stiffness"].any():
+            raise SimulationError(
+                f"null_stiffness: found {shown(self.null_stiffness)} without a posture; give posture= too"
+            )
+        self.constants()
 
     def constants(self) -> Arrays:
         m, n = len(self._rows), self.robot.n
-        found = {
-            "stiffness": _wide(self.stiffness, m, "stiffness"),
-            "damping": _wide(self._damping, m, "damping"),
-            "null_damping": _wide(self.null_damping, n, "null_damping"),
-        }
+        damping = _critical(self.stiffness) if self.damping is None else self.damping
+        found = _gains(m, stiffness=self.stiffness, damping=damping)
+        found |= _gains(n, null_damping=self.null_damping)
         if self.posture is not None:
-            found["posture"] = _wide(self.posture, n, "posture")
-            found["null_stiffness"] = _wide(self.null_stiffness, n, "null_stiffness")
+            found["posture"] = _place("posture", self.posture, n)
+            found |= _gains(n, null_stiffness=self.null_stiffness)
         return found
 
     def signals(self, t: np.ndarray) -> Arrays:
@@ -264,80 +280,51 @@ class OperationalControl(Controller):
     @cached_property
     def _rows(self) -> list[int]:
         """The directions controlled: those of the target in which the tip can move."""
-        q = np.random.default_rng(0).uniform(-2, 2, (10, self.robot.n))
-        reach = np.abs(self.robot.jacobian(q)).max(axis=(0, 2))
-        return [k for k in range(3 if self.target.rotation is None else 6) if reach[k] > 1e-9 * reach.max()]
+        wanted = 3 if self.target.rotation is None else 6
+        return [k for k in tip_freedom(self.robot).rows if k < wanted]
 
 
 # ---- what enters -------------------------------------------------------------------------------------------
 
 
-def _set_point(controller: PDGravity | ComputedTorque) -> Arrays:
-    if isinstance(controller.target, Trajectory):
-        return {}
-    return {"target": _wide(controller.target, controller.robot.n, "target")}
+def frozen(x: np.ndarray) -> np.ndarray:
+    """A read-only copy for a function of the user, who may keep it: it never changes."""
+    own = np.array(x)
+    own.setflags(write=False)
+    return own
 
 
-def _gains(robot: Robot, **gains: Any) -> Arrays:
-    return {name: _wide(x, robot.n, name) for name, x in gains.items()}
-
-
-def _reference(target: Any, t: np.ndarray, names: tuple[str, ...]) -> Arrays:
-    return dict(zip(names, target(t), strict=False)) if isinstance(target, Trajectory) else {}
-
-
-def _jumps(target: Any) -> np.ndarray:
-    if not isinstance(target, Trajectory):
-        return np.zeros(0)
-    return np.array([*target.jumps, target.duration])
-
-
-def _wide(x: Any, size: int, name: str) -> np.ndarray:
-    """(..., size) of a number or an array (..., size)."""
-    array = floats(SimulationError, name, x)
-    if array.ndim == 0:
-        return np.full(size, float(array))
-    if array.shape[-1] != size:
-        raise SimulationError(f"{name}: expected one number or (..., {size}), found {array.shape}")
-    return array
+def side_by_side(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """Columns next to each other, repeated over arms (and instants) where only some parts differ there."""
+    found = list(parts)
+    rows = np.broadcast_shapes(*(x.shape[:-1] for x in found))
+    return np.concatenate([np.broadcast_to(x, (*rows, x.shape[-1])) for x in found], axis=-1)
 
 
 def _critical(stiffness: Any) -> np.ndarray:
-    """2√K_P; gains that are none are refused elsewhere."""
-    return np.asarray(2 * np.sqrt(np.maximum(floats(SimulationError, "stiffness", stiffness), 0.0)))
+    """2√K_P; negative stiffness is refused elsewhere."""
+    return np.asarray(2 * np.sqrt(np.maximum(check.floats("stiffness", stiffness), 0.0)))
 
 
-def _check(controller: PDGravity | ComputedTorque, **gains: Any) -> None:
-    robot, target = controller.robot, controller.target
-    _check_robot(robot)
-    _check_rate(controller.rate)
-    if not isinstance(target, Trajectory):
-        _check_place("target", target, robot.n)
-    elif target.n != robot.n:
-        raise SimulationError(f"target: the trajectory has {target.n} joints, the robot {robot.n}")
-    _check_gains(robot.n, **gains)
+def _place(name: str, x: Any, size: int) -> np.ndarray:
+    """A set point (..., size)."""
+    return check.numbers(name, check.wide(name, x, size))
 
 
-def _check_robot(robot: Any) -> None:
-    if not isinstance(robot, Robot):
-        raise SimulationError(f"robot: expected a Robot, found {type(robot).__name__}")
+def _gains(size: int, **gains: Any) -> Arrays:
+    """Gains (..., size) by name."""
+    found = {name: check.wide(name, x, size) for name, x in gains.items()}
+    for name, x in found.items():
+        if not (np.isfinite(x) & (x >= 0)).all():
+            raise SimulationError(f"{name}: found {shown(gains[name])}; gains are finite and not negative")
+    return found
 
 
-def _check_rate(rate: Any) -> None:
+def _check(controller: Controller) -> None:
+    check.robot(controller.robot)
+    rate: Any = controller.rate
     if rate is None or (isinstance(rate, str) and rate == "auto"):
         return
-    number = floats(SimulationError, "rate", rate, "a number of samples a second, 'auto' or None")
+    number = check.floats("rate", rate, "a number of samples a second, 'auto' or None")
     if number.ndim or not 0 < number < np.inf:
         raise SimulationError(f"rate: found {shown(rate)}; expected a positive number, 'auto' or None")
-
-
-def _check_place(name: str, place: Any, size: int) -> None:
-    if not np.isfinite(_wide(place, size, name)).all():
-        raise SimulationError(f"{name}: a set point must be finite")
-
-
-def _check_gains(size: int, **gains: Any) -> None:
-    for name, gain in gains.items():
-        array = _wide(gain, size, name)
-        if not (np.isfinite(array) & (array >= 0)).all():
-            raise SimulationError(f"{name}: found {shown(gain)}; gains are finite and not negative")

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.expression import shown
 from armdyn.motion.trajectories.profiles import quintic
-from armdyn.robot.checks import floats
-from armdyn.simulation.errors import SimulationError
+from armdyn.simulation.errors import check
 
 
 class TipTarget(ABC):
@@ -40,8 +38,8 @@ class TipPoint(TipTarget):
     rotation: Any = None
 
     def __post_init__(self) -> None:
-        _check_point("place", self.place)
-        _check_rotation(self.rotation)
+        check.point("place", self.place)
+        _check_rotation(self)
 
     def position(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         still = np.zeros((len(t), 3))
@@ -58,15 +56,10 @@ class TipLine(TipTarget):
     rotation: Any = None
 
     def __post_init__(self) -> None:
-        _check_point("start", self.start)
-        _check_point("end", self.end)
-        _check_rotation(self.rotation)
-        try:
-            duration = float(self.duration)
-        except (TypeError, ValueError):
-            duration = np.nan
-        if not 0 < duration < np.inf:
-            raise SimulationError(f"duration: found {shown(self.duration)}; a positive time is expected")
+        check.point("start", self.start)
+        check.point("end", self.end)
+        check.positive_time("duration", self.duration)
+        _check_rotation(self)
 
     def position(self, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         start, way = np.asarray(self.start, float), np.subtract(self.end, self.start, dtype=float)
@@ -74,15 +67,6 @@ class TipLine(TipTarget):
         return start + s * way, speed * way, acceleration * way
 
 
-def _check_point(name: str, point: Any) -> None:
-    array = floats(SimulationError, name, point, "three numbers")
-    if array.shape != (3,) or not np.isfinite(array).all():
-        raise SimulationError(f"{name}: expected three finite numbers, found {shown(point)}")
-
-
-def _check_rotation(rotation: Any) -> None:
-    if rotation is None:
-        return
-    R = floats(SimulationError, "rotation", rotation, "a rotation matrix (3, 3)")
-    if R.shape != (3, 3) or not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or np.linalg.det(R) < 0:
-        raise SimulationError("rotation: expected a rotation matrix (3, 3)")
+def _check_rotation(target: TipTarget) -> None:
+    if target.rotation is not None:
+        check.rotation("rotation", target.rotation)

@@ -9,17 +9,18 @@ a stiff or chattering motion ends in reasonable time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from armdyn.program.evaluate import evaluate
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
-from armdyn.simulation.engine.crossings import Span, first_zero
 from armdyn.simulation.engine.grid import Grid
 from armdyn.simulation.engine.limits import PositionLimits, Watched
+from armdyn.simulation.engine.steps import Stepping
 from armdyn.simulation.engine.trace import SPEED_LIMIT, Stop, Trace, changes, place
-from armdyn.simulation.engine.trial import LOOKS, Effort, Trial, step_kernel
+from armdyn.simulation.engine.trial import LOOKS, Effort, Trial, first_zero, step_kernel
 from armdyn.simulation.progress import Update
 from armdyn.simulation.run import Event, LimitPassed
 
@@ -27,6 +28,8 @@ BEYOND = 1e-11  # of half the distance of the levels: friction exactly at its le
 MOST_AT_ONCE = 50  # changes of mode at one instant before it counts as a failure
 CHANGE = 10  # steps that a change of mode counts as, by the time it takes
 CHUNK = 4096  # samples of a controller's target at a time
+FIRST = 1e-3  # s: the first step that is tried
+PARTS = 64  # of a step, at which joints near their limits are looked at
 SAFETY, SHRINK, GROW, ORDER = 0.9, 0.2, 10.0, 8  # of step sizes
 
 
@@ -42,11 +45,9 @@ def integrate_adaptive(
 ) -> Trace:
     """Arms (arms, n), one after another."""
     integrand, kernel = step_kernel(robot, actuation.drive())
-    arms, n, works = len(q0), robot.n, integrand.works
-    rows = np.full((grid.samples + 1, arms, 2 * n + len(works)), np.nan)
-    held = None if actuation.period is None else np.full((grid.samples + 1, arms, n), np.nan)
-    columns = {name: rows[..., 2 * n + k] for k, name in enumerate(works)}
-    trace = Trace(rows[..., :n], rows[..., n : 2 * n], columns, held)
+    arms, shape = len(q0), (grid.samples + 1, len(q0))
+    held = None if actuation.period is None else np.full((*shape, robot.n), np.nan)
+    trace = Trace(np.full((*shape, Stepping(integrand).width), np.nan), integrand.works, held)
     for k in range(arms):
 
         def report(part: float, k: int = k) -> None:
@@ -54,56 +55,56 @@ def integrate_adaptive(
 
         own = actuation.of_arm(k)
         trial = Trial(integrand, kernel, own, effort)
-        motion = _Motion(
-            trial, own, grid, limits, effort, rows[:, k], None if held is None else held[:, k], report
-        )
-        reason = motion.run(q0[k], qd0[k])
+        motion = _Motion(trial, own, grid, limits, trace.states[:, k], report)
+        motion.held = None if held is None else held[:, k]
+        motion.most = effort.most(grid.duration, motion.longest)
+        try:
+            motion.run(q0[k], qd0[k])
+        except _Stopped as stopped:
+            reason = f"{stopped}" if motion.at_limit else f"{stopped} at t = {trial.t:.6g} s"
+            trace.stops.append(Stop(k, trial.t, trial.x, reason, motion.at_limit, motion.tau))
         where = place(k, actuation.batch)
         trace.events += [event._replace(arm=where) for event in motion.events]
         trace.passed += [passed._replace(arm=where) for passed in motion.passed]
-        if reason is not None:
-            y = motion.row(trial.x)
-            kept = dict(zip(works, y[2 * n :].tolist(), strict=True)) if motion.at_limit else None
-            if not motion.at_limit:
-                reason = f"{reason} at t = {trial.t:.6g} s"
-            trace.stops.append(Stop(k, trial.t, y[:n], y[n : 2 * n], reason, kept, motion.tau))
     return trace
 
 
+class _Stopped(Exception):
+    """An arm cannot go on; the text says why."""
+
+
+@dataclass(eq=False)
 class _Motion:
     """One arm on its way."""
 
-    def __init__(
-        self,
-        trial: Trial,
-        actuation: Actuation,
-        grid: Grid,
-        limits: PositionLimits,
-        effort: Effort,
-        rows: np.ndarray,
-        held: np.ndarray | None,
-        update: Update,
-    ) -> None:
-        self.trial, self.actuation, self.grid, self.limits = trial, actuation, grid, limits
-        self.integrand, self.n = trial.integrand, trial.integrand.n
-        self.rows, self.held, self.update = rows, held, update
-        self.kept = 0  # rows written
-        self.tau: np.ndarray | None = None  # held
-        self.events: list[Event] = []
+    trial: Trial
+    actuation: Actuation
+    grid: Grid
+    limits: PositionLimits
+    rows: np.ndarray
+    update: Update
+    held: np.ndarray | None = None
+    kept: int = 0  # rows written
+    tau: np.ndarray | None = None  # held
+    h: float = FIRST  # the next step
+    taken: int = 0  # steps
+    most: int = 0  # steps allowed
+    at_limit: bool = False  # stopped there
+
+    def __post_init__(self) -> None:
+        self.integrand, self.n = self.trial.integrand, self.trial.integrand.n
+        self.events, self.passed = list[Event](), list[LimitPassed]()
         self.shown = np.zeros(len(self.integrand.surfaces))  # in which direction surfaces slide
         self.beyond = np.full(len(self.shown), BEYOND)
-        self.longest = actuation.longest_step(grid.output)
-        self.h = 0.0  # the next step
-        self.taken, self.most = 0, effort.most(grid.duration, self.longest)
-        self.watched, self.passed = list(limits.watch.joints), list[LimitPassed]()
-        self.at_limit = False  # stopped there
+        self.longest = self.actuation.longest_step(self.grid.output)
+        self.watched = list(self.limits.watch.joints)
 
-    def run(self, q: np.ndarray, qd: np.ndarray) -> str | None:
-        """To the end; the reason where it is not reached."""
+    def run(self, q: np.ndarray, qd: np.ndarray) -> None:
+        """To the end."""
         trial, n = self.trial, self.n
         trial.x[:n], trial.x[n : 2 * n] = q, qd
         trial.modes[:] = self.shown = self.integrand.directions(qd)
-        self.rows[0], self.kept = self.row(trial.x), 1
+        self.rows[0], self.kept = trial.x, 1
         for watched in tuple(self.watched):
             if not watched.lower <= q[watched.joint] <= watched.upper:
                 self._left(watched, bool(q[watched.joint] > watched.upper), 0.0)
@@ -113,36 +114,29 @@ class _Motion:
                 self._hold(tau)
             at_once, instant = 0, -1.0
             while trial.t < end:
-                reason = self._advance(end, fresh)
-                if reason is not None:
-                    return reason
+                self._advance(end, fresh)
                 fresh = False
                 at_once = at_once + 1 if trial.t == instant else 0
                 instant = trial.t
                 if at_once > MOST_AT_ONCE:
-                    return "the modes of dry friction do not settle"
-        self.rows[self.kept :] = self.row(trial.x)  # a change of mode at the very end
-        return None
-
-    def row(self, x: np.ndarray) -> np.ndarray:
-        """States (..., width) without modes."""
-        return np.asarray(x[..., self.trial.columns.moving])
+                    raise _Stopped("the modes of dry friction do not settle")
+        self.rows[self.kept :] = trial.x  # a change of mode at the very end
 
     # ---- pieces ----------------------------------------------------------------------------------------
 
     def _pieces(self) -> Iterator[tuple[float, np.ndarray | None]]:
         """Ends of pieces, and the torques held meanwhile; evaluated when the arm has come to the start."""
-        duration, driven = self.grid.duration, self.actuation
-        if (period := driven.period) is None:
+        duration, driven, controller = self.grid.duration, self.actuation, self.actuation.controller
+        if controller is None or (period := controller.period) is None:
             yield from ((float(end), None) for end in (*driven.breaks, duration))
             return
         count = int(driven.sample_index(np.array([duration]))[0])
         count += count * period < duration * (1 - 1e-12)
         for first in range(0, count, CHUNK):
             instants = np.arange(first, min(first + CHUNK, count) + 1) * period
-            targets = driven.targets(instants[:-1])
+            targets, gains = controller.targets(instants[:-1]), driven.torque.rows[0]
             for target, end in zip(targets, instants[1:], strict=True):
-                tau = driven.law_at(target, self.trial.x[: self.n], self.trial.qd)
+                tau = controller.evaluate(gains, target, self.trial.x[: self.n], self.trial.qd)
                 yield (duration if end >= duration * (1 - 1e-12) else float(end)), tau
 
     def _hold(self, tau: np.ndarray) -> None:
@@ -152,42 +146,33 @@ class _Motion:
         if self.held is not None and self.grid.t[self.kept - 1] == self.trial.t:
             self.held[self.kept - 1] = tau
 
-    def _advance(self, end: float, fresh: bool) -> str | None:
+    def _advance(self, end: float, fresh: bool) -> None:
         """A step, or up to the next change of mode; `fresh`: modes and rate at the start are decided."""
         trial, before = self.trial, self.trial.t
-        if not self.h:
-            trial.decide()
-            self.h = self._first_step()
-        reason = self._step(end, fresh)
-        if reason is not None:
-            return reason
+        self._step(end, fresh)
         found = self._first_change()
         after = end if trial.h == end - before else before + trial.h
-        reason = self._look(after if found is None else found[0])
-        if reason is not None:
-            return reason
+        self._look(after if found is None else found[0])
         if found is not None:
-            return self._change(*found)
+            self._change(*found)
+            return
         self._keep(after)
-        w = trial.width
-        trial.start[0, 0, : 2 * w] = trial.end[0, 0, : 2 * w]
+        trial.x[:], trial.rate[:] = trial.new, trial.last
         trial.t = after
         self.update(after / self.grid.duration)
-        return None
 
-    def _step(self, end: float, fresh: bool) -> str | None:
+    def _step(self, end: float, fresh: bool) -> None:
         """A trial step that is accurate enough."""
         trial, h, shrunk = self.trial, min(self.h, self.longest), False
         while True:
             whole = h >= (end - trial.t) * (1 - 1e-12)
             h = end - trial.t if whole else h
             if self.taken >= self.most:
-                return self._used_up(h)
+                raise _Stopped(self._used_up(h))
             if h < 10 * np.spacing(trial.t) and not whole:
-                return "the step became too small"
+                raise _Stopped("the step became too small")
             error = trial.step(h, decide=fresh, dense=bool(len(self.shown)))
-            if not np.isfinite(trial.rate).all():
-                return "the acceleration is not a finite number"
+            self._check_rate()
             if fresh:
                 self._note(trial.t > 0)
             self.taken, fresh = self.taken + 1, False
@@ -198,16 +183,13 @@ class _Motion:
                 break
             h *= max(SHRINK, SAFETY * error ** (-1 / ORDER)) if np.isfinite(error) else SHRINK
             shrunk = True
-        fast = np.abs(trial.end[0, 0, self.n : 2 * self.n]).max()
-        return None if fast <= SPEED_LIMIT else "it diverged"
+        fast = np.abs(trial.new[self.n : 2 * self.n]).max()
+        if not fast <= SPEED_LIMIT:
+            raise _Stopped("it diverged")
 
-    def _first_step(self) -> float:
-        """A hundredth of the time in which the state changes as much as it is."""
-        trial = self.trial
-        x, rate = self.row(trial.x), self.row(trial.rate)
-        scale = trial.start[0, 0, -2] + np.abs(x) * trial.start[0, 0, -3]
-        sizes = [float(np.sqrt(np.mean((v / scale) ** 2))) for v in (x, rate)]
-        return 0.01 * sizes[0] / sizes[1] if min(sizes) >= 1e-5 else 1e-6
+    def _check_rate(self) -> None:
+        if not np.isfinite(self.trial.rate).all():
+            raise _Stopped("the acceleration is not a finite number")
 
     def _used_up(self, h: float) -> str:
         """Why all steps were used."""
@@ -224,31 +206,35 @@ class _Motion:
             return
         times, trial = self.grid.t[self.kept : until], self.trial
         if len(times) == 1 and times[0] == t == trial.t + trial.h:
-            self.rows[self.kept] = self.row(trial.end[0, 0, : trial.width])
+            self.rows[self.kept] = trial.new
         else:
-            self.rows[self.kept : until] = self.row(trial.dense(times))
+            self.rows[self.kept : until] = trial.dense(times)
         if self.held is not None:
             self.held[self.kept : until] = self.tau
         self.kept = until
 
     # ---- limits of positions ---------------------------------------------------------------------------
 
-    def _look(self, end: float) -> str | None:
-        """Record the joints that leave their ranges between the last state and `end`; the reason to stop."""
+    def _look(self, end: float) -> None:
+        """Record the joints that leave their ranges between the last state and `end`, or stop there."""
         trial = self.trial
         if not self._may_leave():
-            return None
-        last = trial.end[0, 0, : trial.width] if end >= trial.t + trial.h else trial.dense(end)
-        span = Span(self.n, trial.t, end, trial.x, last, trial.dense)
-        found = [(span.leaving(watched), watched) for watched in self.watched]
-        for (t, above), watched in sorted((at, watched) for at, watched in found if at is not None):
+            return
+        times, found = np.linspace(trial.t, end, PARTS + 1), []
+        states = trial.dense(times)
+        for watched in self.watched:
+            margins = watched.within(states)
+            if (margins < 0).any():
+                k = max(1, int(np.argmax(margins < 0)))
+                t = first_zero(lambda t, w=watched: float(w.within(trial.dense(t))), *times[k - 1 : k + 1])  # type: ignore[misc]
+                found.append((t, bool(states[k, watched.joint] > watched.upper), watched))
+        for t, above, watched in sorted(found):
             passed = self._left(watched, above, t)
             if self.limits.watch.stops:
                 self._keep(t)
                 trial.x[:] = trial.state_after(t - trial.t)
                 trial.t, self.at_limit = t, True
-                return passed.text
-        return None
+                raise _Stopped(passed.text)
 
     def _may_leave(self) -> bool:
         """Whether a watched joint comes near a limit in this step, by its speeds at both ends."""
@@ -256,7 +242,7 @@ class _Motion:
             return False
         joints, lower, upper = (list(column) for column in zip(*self.watched, strict=True))
         n, trial = self.n, self.trial
-        ends = np.stack([trial.x[: 2 * n], trial.end[0, 0, : 2 * n]])
+        ends = np.stack([trial.x[: 2 * n], trial.new[: 2 * n]])
         q, way = ends[:, joints], trial.h * np.abs(ends[:, n:][:, joints]).max(axis=0)
         return bool(((q.min(axis=0) - way <= lower) | (q.max(axis=0) + way >= upper)).any())
 
@@ -303,24 +289,20 @@ class _Motion:
 
         return first_zero(margin, a, b)
 
-    def _change(self, t: float, e: int) -> str | None:
+    def _change(self, t: float, e: int) -> None:
         """End the piece at the change of surface e, and take the modes that follow."""
-        trial, start, step = self.trial, self.trial.t, self.trial.h
-        before = trial.modes.copy()
+        trial, before = self.trial, self.trial.modes.copy()
         self.taken += CHANGE
         self._keep(np.nextafter(t, 0.0))
-        t, x = self._polished(t, trial.state_after(t - start), e)
-        trial.t, trial.x[:] = t, x
+        trial.x[:] = trial.state_after(t - trial.t)
+        trial.t = t
         if before[e]:
             self._stop(e)
         trial.decide()
         if not before[e] and (trial.modes == before).all():
-            self._let_go(e, step)
-        elif before[e] and t == start and trial.modes[e] == before[e]:  # released in vain
-            trial.modes[e] = 0
-        trial.rate[:] = trial.rate_at(t, trial.x)[1]
+            self.beyond[e] *= 10  # by rounding only: it holds
         self._note()
-        return None if np.isfinite(trial.rate).all() else "the acceleration is not a finite number"
+        self._check_rate()
 
     def _stop(self, e: int) -> None:
         """Bring a surface to rest."""
@@ -328,39 +310,6 @@ class _Motion:
         modes[e] = -np.sign(self.integrand.rows[e] @ trial.qd)
         found = evaluate(self.integrand.programs["settle"], trial.x[:n], trial.qd.copy(), modes)
         trial.qd[:], trial.modes[:] = found[0], found[1]
-
-    def _let_go(self, e: int, step: float) -> None:
-        """Modes after a break-away: friction is exactly at its level, so they show only a little later."""
-        trial, rows = self.trial, self.integrand.rows
-        for part in (1e-7, 1e-5, 1e-3, 1e-1):
-            t = min(trial.t + part * step, trial.limit)
-            ahead = trial.x.copy()
-            moving = trial.columns.moving
-            ahead[moving] += (t - trial.t) * trial.rate[moving]
-            x, rate = trial.rate_at(t, ahead, decide=True)
-            modes = x[trial.columns.modes]
-            slip = (modes != 0) & (trial.modes == 0)
-            speeding = modes * (rows @ rate[self.n : 2 * self.n])
-            if slip.any() and (speeding[slip] > 0).all():  # else too near to tell who goes with whom
-                trial.modes[:] = modes
-                return
-        self.beyond[e] *= 10  # by rounding only: it holds
-
-    def _polished(self, t: float, x: np.ndarray, e: int) -> tuple[float, np.ndarray]:
-        """Newton's correction of the instant for what dense output was wrong by."""
-        trial, h = self.trial, 1e-4 * self.trial.h
-        back = max(t - h, trial.t)
-        if t <= back:
-            return t, x
-        _, rate = trial.rate_at(t, x)
-        margin = float(self._margins(x, rate)[e])
-        slope = (margin - float(self._margins(*trial.at(back))[e])) / (t - back)
-        correction = -margin / slope if slope < 0 else 0.0
-        if not abs(correction) <= h / 100 or t + correction > trial.limit:  # a torque that jumps has no slope
-            return t, x
-        moving = trial.columns.moving
-        x[moving] += correction * rate[moving]
-        return float(t + correction), x
 
     def _note(self, told: bool = True) -> None:
         """Events: surfaces that begin to slide or to stick. What other surfaces hold does not slide yet."""
@@ -372,7 +321,7 @@ class _Motion:
         if ((starting != trial.modes) & (moving == 0)).any():  # torques may jump here: judge a little later
             later, ahead = min(trial.t + 1e-3 * self.h, trial.limit), x.copy()
             ahead[columns.moving] += (later - trial.t) * trial.rate[columns.moving]
-            starting = self._starting(trial.rate_at(later, ahead)[1])
+            starting = self._starting(trial.rate_at(later, ahead))
         now = np.where(moving == 0, starting, trial.modes)
         self.beyond[now != self.shown] = BEYOND
         if told:

@@ -99,7 +99,7 @@ class _Steps:
         for stretch in self.grid.stretches(most):
             self._advance(stretch)
             done += stretch.steps
-            update(done / self.grid.steps)
+            update(done / self.grid.row_steps[-1])
             if not self.state[0, :, self.width].any():
                 return
 
@@ -118,19 +118,21 @@ class _Steps:
         counts = {"rows": stretch.count, "every": stretch.every}
         self.kernel(arms, counts, arguments, actuation.asked(times))
         if self.held is not None:
-            if stretch.begins:
+            if stretch.step == 0:
                 self.held[stretch.first - 1 : stretch.rows.stop - 1] = held
             self.held[stretch.rows.stop - 1] = self.state[0, :, -self.integrand.n :]
 
     def _samples(self, starts: np.ndarray) -> dict[str, np.ndarray]:
         """In which steps the law is due, its gains, and its targets there."""
-        index = self.actuation.sample_index(starts)
+        controller, index = self.actuation.controller, self.actuation.sample_index(starts)
+        assert controller is not None
         due = np.diff(index, prepend=self.sample) > 0
         self.sample = int(index[-1])
         targets = np.zeros((len(starts), 1, self.columns.get("targets", 0)))
         if due.any():
-            targets[due] = self.actuation.targets(starts[due])[:, None]
-        return {"gains": self.actuation.gains()[None], "targets": targets, "due": due[:, None, None] * 1.0}
+            targets[due] = controller.targets(starts[due])[:, None]
+        gains = self.actuation.torque.rows[None]
+        return {"gains": gains, "targets": targets, "due": due[:, None, None] * 1.0}
 
     # ---- what is left of it ----------------------------------------------------------------------------
 
@@ -139,12 +141,10 @@ class _Steps:
         n, w, batch, x = self.integrand.n, self.width, self.actuation.batch, self.state[0]
         late = self.grid.row_steps[:, None] > x[:, w + 1]
         self.saved[late & (x[:, w] == 0)] = np.nan
-        first = 2 * n + len(self.integrand.surfaces)
-        works = {name: self.saved[..., first + k] for k, name in enumerate(self.integrand.works)}
-        trace = Trace(self.saved[..., :n], self.saved[..., n : 2 * n], works, self.held)
-        modes = self.saved[..., 2 * n : first]
+        trace = Trace(self.saved, self.integrand.works, self.held)
+        qd, modes = self.saved[..., n : 2 * n], self.saved[..., 2 * n : 2 * n + len(self.integrand.surfaces)]
         with np.errstate(invalid="ignore"):  # what other surfaces hold does not slide, whatever its mode
-            modes = modes * (self.integrand.directions(trace.qd) == modes)
+            modes = modes * (self.integrand.directions(qd) == modes)
         trace.events += changes(self.grid.t, self.integrand.names, modes, batch)
         trace.stops += [self._stop(int(arm), limits) for arm in np.flatnonzero(x[:, w] == 0)]
         trace.notes += [OF_FIRST_ORDER] if self.integrand.surfaces else []
@@ -165,11 +165,7 @@ class _Steps:
         """An arm that diverged or was stopped, with its last state."""
         n, w, x = self.integrand.n, self.width, self.state[0, arm]
         time = self.grid.time(x[w + 1])
-        reason, kept = f"it diverged at t = {time:.6g} s", None
         passed = self._passed(limits, x[None, w + 2 : w + 2 + len(self.watch.joints)], ())
-        if passed and self.watch.stops:
-            reason = passed[0].text
-            works = x[w - len(self.integrand.works) : w].tolist()
-            kept = dict(zip(self.integrand.works, works, strict=True))
-        held = None if self.held is None else x[-n:]
-        return Stop(arm, time, x[:n], x[n : 2 * n], reason, kept, held)
+        at_limit = bool(passed) and self.watch.stops
+        reason = passed[0].text if at_limit else f"it diverged at t = {time:.6g} s"
+        return Stop(arm, time, x[:w], reason, at_limit, None if self.held is None else x[-n:])

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -149,7 +150,7 @@ class Integrand:
         outputs = [(name, (size,)) for name, size in sizes if size]
         found: dict[str, Program] = {}
         if (held := self.drive.held) is not None:
-            found["law"] = law_program(self.n, held.law, [*held.constants, *held.signals])
+            found["law"] = law_program(self.n, held.law, held.constants, held.signals)
         if not self.surfaces:
             return found | {"rate": self._smooth(outputs)}
 
@@ -181,11 +182,10 @@ class Integrand:
 
             return record(function, self.inputs, outputs)
 
-        factorised = program(forward_dynamics)
-        if not articulated_is_possible(mechanism):
-            return factorised
-        articulated = program(forward_dynamics_articulated)
-        return articulated if articulated.operations < factorised.operations else factorised
+        algorithms = [forward_dynamics]
+        if articulated_is_possible(mechanism):
+            algorithms.append(forward_dynamics_articulated)
+        return min((program(algorithm) for algorithm in algorithms), key=lambda made: made.operations)
 
     @cached_property
     def _without_modes(self) -> Mechanism:
@@ -281,15 +281,21 @@ class Integrand:
         return record(function, inputs, [("qd", (n,)), ("modes", (e,))])
 
 
-def law_program(n: int, law: Law, given: Sizes) -> Program:
-    """A law of torques by itself: q, q̇ and what it is given → τ."""
-    inputs = [("q", n), ("qd", n), *given]
+def law_program(n: int, law: Law, constants: Sizes, signals: Sizes) -> Program:
+    """A law of torques by itself: q, q̇, and constants and signals, each side by side → τ."""
+    names = [("q", n), ("qd", n), *constants, *signals]
 
     def function(*columns: Scalars) -> Scalars:
-        found = dict(zip([name for name, _ in inputs], columns, strict=True))
-        return law(found["q"], found["qd"], found)
+        flat = iter([x for column in columns for x in column])
+        given = {name: list(islice(flat, size)) for name, size in names}
+        return law(given["q"], given["qd"], given)
 
-    return record(function, inputs, [("tau", (n,))])
+    blocks = [("constants", width(constants)), ("signals", width(signals))]
+    return record(function, [("q", n), ("qd", n), *(b for b in blocks if b[1])], [("tau", (n,))])
+
+
+def width(sizes: Sizes) -> int:
+    return sum(size for _, size in sizes)
 
 
 def _along(surface: Surface, x: Scalars) -> Any:

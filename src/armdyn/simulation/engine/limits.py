@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from armdyn.expression import shown
 from armdyn.robot import Robot
-from armdyn.robot.joints import JointLimits, joint_limits, joint_name
-from armdyn.simulation.errors import SimulationError
+from armdyn.robot.joints import JointLimits, joint_limits, joint_name, joint_units
+from armdyn.simulation.errors import SimulationError, check
 from armdyn.simulation.run import LimitPassed
 
 Limits: TypeAlias = Literal["warn", "stop", "ignore"]
@@ -26,6 +25,11 @@ class Watched(NamedTuple):
     joint: int
     lower: float
     upper: float
+
+    def within(self, x: np.ndarray) -> np.ndarray:
+        """How far the joint is within its range in states (..., width)."""
+        q = x[..., self.joint]
+        return np.asarray(np.minimum(q - self.lower, self.upper - q))
 
 
 @dataclass(frozen=True)
@@ -72,16 +76,9 @@ class PositionLimits:
                 )
 
     def passed(self, joint: int, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
-        name, unit = self._names[joint]
+        name, unit = joint_name(self.robot, joint), joint_units(self.robot, joint).position
         bounds = self.bounds.upper if above else self.bounds.lower
         return LimitPassed(time, joint, name, float(bounds[joint]), unit, arm)
-
-    @cached_property
-    def _names(self) -> list[tuple[str, str]]:
-        """The name of each joint and the unit of its position."""
-        moving = self.robot.model.moving
-        units = ("rad" if link.joint == "revolute" else "m" for link in moving)
-        return [(joint_name(self.robot, j), unit) for j, unit in enumerate(units)]
 
     def warning(self, passed: Sequence[LimitPassed], batch: tuple[int, ...]) -> str:
         """Which joints pass which limits and when; for a batch, how many arms do and the first of them."""
@@ -96,8 +93,6 @@ class PositionLimits:
         return "; ".join(texts) + "; limits='stop' ends the run there, limits='ignore' does not check"
 
 
-def position_limits(robot: Robot, word: Any) -> PositionLimits:
-    for allowed in WORDS:
-        if isinstance(word, str) and word == allowed:
-            return PositionLimits(robot, allowed)
-    raise SimulationError(f"limits: expected 'warn', 'stop' or 'ignore', found {shown(word)}")
+def position_limits(robot: Robot, word: Limits) -> PositionLimits:
+    check.one_of("limits", word, *WORDS)
+    return PositionLimits(robot, word)

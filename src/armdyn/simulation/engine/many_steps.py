@@ -28,7 +28,7 @@ from armdyn.program.loops import (
     Set,
 )
 from armdyn.simulation.control.laws import Scalars
-from armdyn.simulation.engine.integrand import Integrand
+from armdyn.simulation.engine.integrand import Integrand, width
 from armdyn.simulation.engine.limits import Watch
 from armdyn.simulation.engine.steps import Stepping, total
 
@@ -54,19 +54,10 @@ def many_steps(integrand: Integrand, watch: Watch) -> Loop:
     settings, state = Argument("settings", 2), Argument("state", s.x.size, written=True)
     saved, limit = Argument("saved", s.width, written=True), Local("limit", 2)
     sampled, arguments = _sampled(s)
-    step = ROW * EVERY + STEP
-
-    def half(k: int, again: bool = False) -> Block:
-        return s.give(2 * step + k, again)
-
+    first = 2 * (ROW * EVERY + STEP)  # row of the signals at the start of a step
     body = (
-        *sampled,
-        *s.begin(s.x),
-        *half(0),
-        *s.decide(),
-        *(*s.stage(1, STAGES[1]), *half(1), *s.rate(1)),
-        *(*s.stage(2, STAGES[2]), *half(1, again=True), *s.rate(2)),
-        *(*s.stage(3, STAGES[3]), *half(2), *s.rate(3)),
+        *(*sampled, *s.begin(s.x), *s.give(first), *s.decide()),
+        *s.stages(STAGES, lambda i: first + (i + 1) // 2),
         *_finish(s, watch, limit),
     )
     rows = For(ROW, 0, ROWS, (For(STEP, 0, EVERY, body), Save(saved, ROW, s.x[: s.width])))
@@ -90,19 +81,15 @@ def _sampled(s: Stepping) -> tuple[Block, tuple[Argument, ...]]:
     law = s.integrand.drive.held
     if law is None:
         return (), ()
-    sizes = [sum(size for _, size in x) for x in (law.constants, law.signals)]
-    gains, targets = Argument("gains", sizes[0]), Argument("targets", sizes[1])
+    gains, targets = Argument("gains", width(law.constants)), Argument("targets", width(law.signals))
     due, held = Argument("due", 1), Argument("held", s.n, written=True)
-    told, now, later = Local("told", sum(sizes)), Local("now", 1), Local("later", 1)
-    parts, start = [], 0
-    for _, size in (*law.constants, *law.signals):
-        parts.append(told[start : start + size])
-        start += size
+    now, later = Local("now", 1), Local("later", 1)
     step, tau = ROW * EVERY + STEP, s.x[s.x.size - s.n :]
+    given = [(Local(a.name, a.columns).all, a, row) for a, row in ((gains, 0), (targets, step)) if a.columns]
+    state = (s.x[: s.n], s.x[s.n : 2 * s.n])
     evaluate: Block = (
-        *((Load(told[: sizes[0]], gains),) if sizes[0] else ()),
-        *((Load(told[sizes[0] :], targets, step),) if sizes[1] else ()),
-        Call("law", (s.x[: s.n], s.x[s.n : 2 * s.n], *parts), (tau,)),
+        *(Load(*one) for one in given),
+        Call("law", (*state, *(part for part, _, _ in given)), (tau,)),
     )
     block = (
         *(Load(now.all, due, step), If(s.x[s.width], (If(now.all, evaluate),)), Copy(s.given["tau"], tau)),

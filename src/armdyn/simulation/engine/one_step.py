@@ -12,7 +12,7 @@ import numpy as np
 from scipy.integrate import DOP853
 
 from armdyn.program import Program, record
-from armdyn.program.loops import Argument, Block, Call, Copy, Count, Counter, For, Load, Local, Loop, Save
+from armdyn.program.loops import Argument, Call, Copy, Count, Counter, For, Load, Local, Loop, Save
 from armdyn.simulation.control.laws import Scalars
 from armdyn.simulation.engine.integrand import Integrand
 from armdyn.simulation.engine.steps import Stepping, total
@@ -29,61 +29,49 @@ POINT, ONCE = Counter("point"), Counter("once")
 def one_step(integrand: Integrand) -> Loop:
     """The loop. Signals are given at TIMES, then at the points.
 
-    Arguments: the `start`, which `decide` changes: state x, its rate, h, rtol and the two atol of states and
-    works; `constants`; `signals`; the `end` of a trial: state, rate and the sums of squares of the errors of
-    order 5 and 3; the `polynomial`; the `places` of points in the step, 0 to 1; and what is `found` there:
-    states and rates.
+    Arguments: the state `x` and its `rate`, which `decide` changes; `settings`: h, rtol and the two atol of
+    states and works; `constants`; `signals`; of a trial, the `new` state, its rate `last` and the sums of
+    `squares` of the errors of order 5 and 3; the `polynomial`; the `places` of points in the step, 0 to 1,
+    and `states` and `rates` there.
     """
     s = Stepping(integrand)
     w = s.width
-    settings, new, squares = Local("settings", 4), Local("new", w), Local("squares", 2)
-    polynomial, at = Local("polynomial", POLYNOMIAL * w), Local("place", 1)
-    start, end = Argument("start", 2 * w + 4, written=True), Argument("end", 2 * w + 2, written=True)
-    coefficients = Argument("polynomial", polynomial.size, written=True)
-    places, found = Argument("places", 1), Argument("found", 2 * w, written=True)
-    first, last, everything = s.k(0), s.k(LAST), Local("everything", 2 * w + 4)
+    new, squares, polynomial = Local("new", w), Local("squares", 2), Local("polynomial", POLYNOMIAL * w)
+    settings, place, first, last = Local("settings", 4), Local("place", 1), s.k(0), s.k(LAST)
 
-    def all_of(*parts: Any) -> Block:
-        """Adjacent copies of parts, to be saved in one row."""
-        block, place = [], 0
-        for part in parts:
-            block.append(Copy(everything[place : place + part.size], part.all))
-            place += part.size
-        return tuple(block)
+    def given(name: str, local: Local, written: bool = True) -> Argument:
+        return Argument(name, local.size, written)
 
+    x, rate, told = given("x", s.x), given("rate", first), given("settings", settings, False)
+    end = [(given("new", new), new), (given("last", last), last), (given("squares", squares), squares)]
+    coefficients, places = given("polynomial", polynomial), given("places", place, False)
+    found = [(given("states", new), new), (given("rates", last), last)]
     rates = tuple(s.k(i).all for i in range(LAST))
     more = tuple(s.k(i).all for i in range(max(EXTRA) + 1))
+    decided = (*s.begin(s.x), *s.give(0), *s.decide(), Save(x, 0, s.x.all), Save(rate, 0, first.all))
     tried = (
-        *(statement for i, a in STAGES.items() for statement in (*s.stage(i, a), *s.give(i), *s.rate(i))),
+        *s.stages(STAGES),
         Call("finish", (s.x.all, s.h.all, *rates, settings[1:]), (new.all, squares.all)),
         *(*s.begin(new), *s.give(LAST), *s.rate(LAST)),
-        *(*all_of(new, last, squares), Save(end, 0, everything[: end.columns])),
+        *(Save(argument, 0, local.all) for argument, local in end),
     )
     made = (
-        *(statement for i, a in EXTRA.items() for statement in (*s.stage(i, a), *s.give(i), *s.rate(i))),
+        *s.stages(EXTRA),
         Call("interpolate", (s.x.all, new.all, s.h.all, *more), (polynomial.all,)),
         Save(coefficients, 0, polynomial.all),
     )
     looked = (
-        *(Load(at.all, places, POINT), Call("look", (s.x.all, polynomial.all, at.all), (new.all,))),
+        *(Load(place.all, places, POINT), Call("look", (s.x.all, polynomial.all, place.all), (new.all,))),
         *(*s.begin(new), *s.give(POINT + len(TIMES)), *s.rate(LAST)),
-        *(*all_of(new, last), Save(found, POINT, everything[: found.columns])),
-    )
-    decided = (
-        *s.begin(s.x),
-        *s.give(0),
-        *s.decide(),
-        *all_of(s.x, first),
-        Save(start, 0, everything[: 2 * w]),
+        *(Save(argument, POINT, local.all) for argument, local in found),
     )
     body = (
-        *(Load(everything.all, start), Copy(s.x.all, everything[:w]), Copy(first.all, everything[w : 2 * w])),
-        *(Copy(settings.all, everything[2 * w :]), Copy(s.h.all, settings[0])),
+        *(Load(s.x.all, x), Load(first.all, rate), Load(settings.all, told), Copy(s.h.all, settings[0])),
         *(*s.load_constants(), For(ONCE, 0, DECIDE, decided), *s.begin(s.x)),
         *(For(ONCE, 0, TRIAL, tried), Load(polynomial.all, coefficients), For(ONCE, 0, DENSE, made)),
         For(POINT, 0, POINTS, looked),
     )
-    arguments = (start, s.constants, s.signals, end, coefficients, places, found)
+    arguments = (x, rate, told, s.constants, s.signals, coefficients, places, *(a for a, _ in (*end, *found)))
     programs = integrand.programs | s.stage_programs(STAGES | EXTRA) | _programs(s)
     counts = (DECIDE, TRIAL, DENSE, POINTS)
     return Loop("step", counts, tuple(a for a in arguments if a.columns), body, programs)

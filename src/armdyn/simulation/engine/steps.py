@@ -6,11 +6,11 @@ not change within a step) and powers. Stage i computes the rate k_i at x + h Σ_
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from armdyn.program import Program, record
 from armdyn.program.loops import (
@@ -28,7 +28,7 @@ from armdyn.program.loops import (
     While,
 )
 from armdyn.simulation.control.laws import Scalars
-from armdyn.simulation.engine.integrand import Integrand
+from armdyn.simulation.engine.integrand import Integrand, Sizes, width
 
 Weights: TypeAlias = Sequence[float]
 
@@ -47,6 +47,7 @@ class Stepping:
 
     integrand: Integrand
     more: int = 0  # columns of a state that only one method has
+    h: ClassVar[Local] = Local("h", 1)
 
     # ---- columns ---------------------------------------------------------------------------------------
 
@@ -80,13 +81,9 @@ class Stepping:
         return Local("x", self.width + self.more)
 
     @cached_property
-    def h(self) -> Local:
-        return Local("h", 1)
-
-    @cached_property
     def at(self) -> Local:
         """What `rate` is given, its inputs side by side."""
-        return Local("at", sum(size for _, size in self.integrand.inputs))
+        return Local("at", width(self.integrand.inputs))
 
     @cached_property
     def given(self) -> dict[str, Part]:
@@ -96,22 +93,21 @@ class Stepping:
             start += size
         return parts
 
-    def columns(self, names: Iterable[tuple[str, int]]) -> Part:
+    def columns(self, names: Sizes) -> Part:
         """Some adjacent ones of what is given."""
-        parts = [self.given[name] for name, _ in names]
-        size = sum(part.size for part in parts)
-        return Part(self.at, parts[0].start, size) if parts else self.at[0:0]
+        start = self.given[names[0][0]].start if names else 0
+        return Part(self.at, start, width(names))
 
     def k(self, i: int) -> Local:
         return Local(f"k{i}", self.width)
 
     @property
     def constants(self) -> Argument:
-        return Argument("constants", self.columns(self.integrand.drive.constants).size)
+        return Argument("constants", width(self.integrand.drive.constants))
 
     @property
     def signals(self) -> Argument:
-        return Argument("signals", self.columns(self.integrand.drive.signals).size)
+        return Argument("signals", width(self.integrand.drive.signals))
 
     # ---- statements ------------------------------------------------------------------------------------
 
@@ -152,11 +148,16 @@ class Stepping:
         start = (Set(changed.all, 1), Set(rounds.all, 0))
         return (*self.rate(0), *start, While(changed.all, again, 4 * e + 8), Copy(self.x[self.modes], modes))
 
-    def stage(self, i: int, weights: Weights) -> Block:
-        """The state x + h Σ w_j k_j of stage i, where the next rate is computed."""
-        size = 2 * self.n
-        rates = (self.k(j)[:size] for j, w in enumerate(weights) if w)
-        return (Call(f"stage{i}", (self.x[:size], self.h.all, *rates), (self.at[:size],)),)
+    def stages(self, tableau: Mapping[int, Weights], row: Callable[[int], Int] = int) -> Block:
+        """States x + h Σ w_j k_j of stages i and the rates there; `row`: that of their signals."""
+        block: Block = ()
+        size, before = 2 * self.n, None
+        for i, weights in tableau.items():
+            rates = (self.k(j)[:size] for j, w in enumerate(weights) if w)
+            block += (Call(f"stage{i}", (self.x[:size], self.h.all, *rates), (self.at[:size],)),)
+            block += (*self.give(row(i), again=row(i) == before), *self.rate(i))
+            before = row(i)
+        return block
 
     def stage_programs(self, tableau: Mapping[int, Weights]) -> dict[str, Program]:
         """The programs of stages, by their weights."""

@@ -20,20 +20,21 @@ class Stop:
 
     arm: int
     time: float
-    q: np.ndarray
-    qd: np.ndarray
+    state: np.ndarray
     reason: str
-    works: dict[str, float] | None = None  # of an arm that a limit stopped: its state is part of the motion
+    at_limit: bool  # stopped by a limit: the state is part of the motion
     held: np.ndarray | None = None  # torques that were held
 
 
 @dataclass
 class Trace:
-    """States of arms (N, arms, ...) at the grid's instants; NaN where an arm did not get to."""
+    """States of arms (N, arms, width) at the grid's instants; NaN where an arm did not get to.
 
-    q: np.ndarray
-    qd: np.ndarray
-    works: dict[str, np.ndarray]  # (N, arms) by kind
+    Columns are q, q̇, modes, and the kinds of work there are.
+    """
+
+    states: np.ndarray
+    works: tuple[str, ...]
     held: np.ndarray | None = None  # (N, arms, n): torques of a sampled controller, from each instant on
     events: list[Event] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from scipy.optimize import brentq
 
 from armdyn.kernels.loops.loop_kernel import LoopKernel
 from armdyn.robot import Robot
@@ -56,57 +58,45 @@ class Trial:
         self.integrand, self.kernel, self.actuation = integrand, kernel, actuation
         self.columns = Stepping(integrand)
         w = self.width = self.columns.width
-        self.start = np.zeros((1, 1, 2 * w + 4))
-        self.start[..., 2 * w + 1 :] = effort.rtol, effort.atol, max(effort.rtol, effort.atol)  # works: J
-        self.end = np.zeros((1, 1, 2 * w + 2))
-        self.polynomial = np.zeros((1, 1, POLYNOMIAL * w))
-        self.found = np.zeros((len(LOOKS), 1, 2 * w))
-        self.constants = actuation.constants()[None]
+        sizes = {
+            "x": w,
+            "rate": w,
+            "settings": 4,
+            "new": w,
+            "last": w,
+            "squares": 2,
+            "polynomial": POLYNOMIAL * w,
+        }
+        self.arrays = {name: np.zeros((1, 1, size)) for name, size in sizes.items()}
+        self.arrays |= {name: np.zeros((len(LOOKS), 1, w)) for name in ("states", "rates")}
+        self.arrays["constants"] = actuation.constants()[None]
+        self.x, self.rate, self.settings, self.new, self.last, self.squares, self.polynomial = (
+            self.arrays[name][0, 0] for name in sizes
+        )
+        self.settings[1:] = effort.rtol, effort.atol, max(effort.rtol, effort.atol)  # works: J
+        self.modes, self.qd = self.x[self.columns.modes], self.x[integrand.n : 2 * integrand.n]
         self.t, self.h, self.limit = 0.0, 0.0, np.inf  # `limit`: torques may jump there
         self.has_dense = False
 
-    # ---- the state at the start ------------------------------------------------------------------------
-
-    @property
-    def x(self) -> np.ndarray:
-        return self.start[0, 0, : self.width]
-
-    @property
-    def rate(self) -> np.ndarray:
-        return self.start[0, 0, self.width : 2 * self.width]
-
-    @property
-    def modes(self) -> np.ndarray:
-        return self.x[self.columns.modes]
-
-    @property
-    def qd(self) -> np.ndarray:
-        return self.x[self.integrand.n : 2 * self.integrand.n]
-
     def hold(self, tau: np.ndarray) -> None:
         """Torques (n,) that are held from now on."""
-        self.constants = np.concatenate([self.actuation.constants(), tau[None]], axis=-1)[None]
-
-    # ---- calls -----------------------------------------------------------------------------------------
+        self.arrays["constants"] = np.append(self.actuation.constants(), tau)[None, None]
 
     def step(self, h: float, decide: bool = False, dense: bool = True) -> float:
         """Try a step: its error, relative to what is allowed."""
         self.h, self.has_dense = h, dense
         self._call(self.t, h, LOOKS if dense else NOWHERE, decide=decide, trial=True, dense=dense)
-        fifth, third = self.end[0, 0, -2:]
+        fifth, third = self.squares
         if fifth == 0:
             return 0.0
         return float(h * fifth / np.sqrt((fifth + 0.01 * third) * len(self.columns.moving)))
 
     def state_after(self, h: float) -> np.ndarray:
         """The state after a shorter step; more accurate than dense output. That one stays."""
-        if h > 0:
-            kept = self.end.copy()
-            self._call(self.t, h, NOWHERE, trial=True)
-            found = self.end[0, 0, : self.width].copy()
-            self.end[:] = kept
-            return found
-        return self.x.copy()
+        if h <= 0:
+            return np.array(self.x)
+        self._call(self.t, h, NOWHERE, trial=True)
+        return np.array(self.new)
 
     def decide(self) -> None:
         """Modes and rate at the state."""
@@ -115,16 +105,17 @@ class Trial:
     def at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
         """State and rate at an instant of the step, by dense output."""
         self._call(self.t, self.h, np.array([(t - self.t) / self.h]))
-        return self.found[0, 0, : self.width].copy(), self.found[0, 0, self.width :].copy()
+        return self.arrays["states"][0, 0].copy(), self.arrays["rates"][0, 0].copy()
 
-    def rate_at(self, t: float, x: np.ndarray, decide: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """State and rate at any time in any state; with `decide`, in modes that fit."""
-        kept = self.start.copy(), self.polynomial
-        self.polynomial = np.zeros_like(self.polynomial)
-        self.x[:] = x
-        self._call(t, 0.0, np.zeros(1), decide=decide)
-        self.start, self.polynomial = kept
-        return self.found[0, 0, : self.width].copy(), self.found[0, 0, self.width :].copy()
+    def rate_at(self, t: float, x: np.ndarray) -> np.ndarray:
+        """The rate at any time in any state."""
+        kept = {name: self.arrays[name].copy() for name in ("x", "polynomial", "states", "rates")}
+        self.x[:], self.polynomial[:] = x, 0
+        self._call(t, 0.0, np.zeros(1))
+        found = np.array(self.arrays["rates"][0, 0])
+        for name, values in kept.items():
+            self.arrays[name][:] = values
+        return found
 
     def dense(self, t: float | np.ndarray) -> np.ndarray:
         """States (width,) or (N, width) at instants of the step."""
@@ -135,7 +126,7 @@ class Trial:
 
     def looks(self) -> tuple[np.ndarray, np.ndarray]:
         """States and rates at the LOOKS."""
-        return self.found[:, 0, : self.width], self.found[:, 0, self.width :]
+        return self.arrays["states"][:, 0], self.arrays["rates"][:, 0]
 
     def _call(
         self,
@@ -146,19 +137,31 @@ class Trial:
         trial: bool = False,
         dense: bool = False,
     ) -> None:
-        self.start[0, 0, 2 * self.width] = h
+        self.settings[0] = h
+        self.arrays["places"] = places.reshape(-1, 1, 1)
         drive, asked = self.integrand.drive, {}
-        arguments = {
-            "start": self.start,
-            "constants": self.constants,
-            "end": self.end,
-            "polynomial": self.polynomial,
-            "places": places.reshape(-1, 1, 1),
-            "found": self.found,
-        }
         if drive.signals or drive.asked:
             times = np.minimum(t + h * np.append(TIMES, places), max(np.nextafter(self.limit, 0.0), 0.0))
-            arguments["signals"] = self.actuation.signals(times)
+            self.arrays["signals"] = self.actuation.signals(times)
             asked = self.actuation.asked(times)
         counts = {"decide": int(decide), "trial": int(trial), "dense": int(dense), "points": len(places)}
-        self.kernel(1, counts, arguments, asked)
+        self.kernel(1, counts, self.arrays, asked)
+
+
+def first_zero(margin: Callable[[float], float], a: float, b: float) -> float:
+    """Where a margin that is positive at a and negative at b is zero; a or b if it is zero there.
+
+    Where it jumps, the first instant after the jump.
+    """
+    known = {a: margin(a), b: margin(b)}  # evaluated once: a torque with noise gives another value each time
+    if not known[a] > 0 > known[b]:  # dense output and step differ by rounding
+        return b if known[a] > 0 else a
+
+    def at(t: float) -> float:
+        if t not in known:
+            known[t] = margin(t)
+        return known[t]
+
+    root = float(brentq(at, a, b, xtol=1e-15 + 1e-15 * b, rtol=8.9e-16))
+    after = min(t for t, x in known.items() if x < 0)
+    return after if after - root < 1e-14 * (1 + b) else root
