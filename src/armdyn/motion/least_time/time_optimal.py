@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression import shown
-from armdyn.motion.checks import computable
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.motion.least_time.path import PathGrid, path_grid
 from armdyn.motion.least_time.reasons import why_not
@@ -83,7 +83,7 @@ class _Task:
         return np.asarray(np.max(share, axis=(0, 2)) - 1)
 
 
-@computable()
+@check.computable()
 def time_optimal(
     robot: Robot,
     trajectory: Trajectory,

@@ -21,7 +21,7 @@ class Profile:
     """
 
     breaks: np.ndarray  # (m + 1,), from 0 to the duration [s]
-    origins: np.ndarray  # (m,) [s]
+    origins: np.ndarray  # (m,); for several joints (m, 1), or (m, n): a joint's pieces may be longer [s]
     coefficients: np.ndarray  # (m, degree + 1) or (m, degree + 1, n)
     smooth: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # indices into breaks
     least: np.ndarray | None = None  # (m, n) a smaller velocity is rounding error; None: known from its terms
@@ -38,9 +38,7 @@ class Profile:
         """
         inside = np.clip(t, 0.0, self.duration)
         piece = np.searchsorted(self.breaks[1:-1], inside, side="right" if side == "after" else "left")
-        time = inside - self.origins[piece]
-        if self.coefficients.ndim == 3:
-            time = time[:, None]
+        time = (inside if self.origins.ndim == 1 else inside[:, None]) - self.origins[piece]
         powers = self._powers
         q = powers[-1][piece]
         qd, half = np.zeros_like(q), np.zeros_like(q)  # half of the acceleration
@@ -103,7 +101,7 @@ class Profile:
         powers = self.coefficients[:, :, None] * distance
         place = self.coefficients[:, 0, None]
         powers[:, 0] = np.where(place == 1.0, end, start + place * distance)
-        return replace(self, coefficients=powers)
+        return replace(self, origins=self.origins[:, None], coefficients=powers)
 
 
 def rest(position: float, duration: float) -> Profile:
@@ -160,7 +158,7 @@ def hermite(t: np.ndarray, first: States, last: States) -> Profile:
     breaks[::2], breaks[1::2] = t, t[:-1] + length / 2
     return Profile(
         breaks,
-        np.column_stack([t[:-1], t[1:]]).ravel(),
+        np.column_stack([t[:-1], t[1:]]).reshape(-1, *(1,) * (coefficients.ndim - 3)),
         coefficients.reshape(2 * pieces, *coefficients.shape[2:]),
         smooth=np.arange(1, 2 * pieces, 2),
     )
@@ -193,34 +191,16 @@ def together(profiles: list[Profile], label: str) -> Motion:
     # Of instants that differ by rounding the last is kept, so that the end of the motion is among them.
     instants = instants[np.append(np.diff(instants) > SAME_INSTANT * instants[1:], True)]
     joined = [profile.snapped(instants).resting_until(duration) for profile in profiles]
-    if all(_same_pieces(joined[0], profile) for profile in joined[1:]):
-        powers = np.stack([profile.coefficients for profile in joined], axis=-1)
-        return as_motion(replace(joined[0], coefficients=powers), label)
-    return Motion(
-        n=len(joined),
-        duration=duration,
-        evaluate=_Abreast(tuple(joined)).evaluate,
-        jumps=np.concatenate([profile.jumps for profile in joined]),
-        label=label,
-        knots=np.concatenate([profile.knots for profile in joined]),
-    )
-
-
-@dataclass(frozen=True)
-class _Abreast:
-    """Joints with breaks of their own."""
-
-    profiles: tuple[Profile, ...]
-
-    def evaluate(self, t: np.ndarray, side: Side) -> States:
-        states = [profile.evaluate(t, side) for profile in self.profiles]
-        q, qd, qdd = (np.stack([state[k] for state in states], axis=-1) for k in range(3))
-        return q, qd, qdd
-
-
-def _same_pieces(a: Profile, b: Profile) -> bool:
-    pairs = ((a.breaks, b.breaks), (a.origins, b.origins), (a.smooth, b.smooth))
-    return a.coefficients.shape == b.coefficients.shape and all(np.array_equal(x, y) for x, y in pairs)
+    breaks = np.append(np.unique(np.concatenate([profile.breaks[:-1] for profile in joined])), duration)
+    knots = np.concatenate([profile.knots for profile in joined])
+    powers = np.zeros((len(breaks) - 1, max(p.coefficients.shape[1] for p in joined), len(joined)))
+    origins = np.empty((len(breaks) - 1, len(joined)))
+    for i, profile in enumerate(joined):
+        piece = np.searchsorted(profile.breaks[1:-1], breaks[:-1], side="right")
+        powers[:, : profile.coefficients.shape[1], i] = profile.coefficients[piece]
+        origins[:, i] = profile.origins[piece]
+    smooth = np.flatnonzero(~np.isin(breaks[1:-1], knots)) + 1
+    return as_motion(Profile(breaks, origins, powers, smooth), label)
 
 
 def as_motion(profile: Profile, label: str) -> Motion:

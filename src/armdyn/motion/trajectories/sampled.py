@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from armdyn.motion.checks import computable, numbers
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectories.instants import ROUNDING
 from armdyn.motion.trajectories.motion import Motion
@@ -23,7 +23,7 @@ def _sample(i: int) -> str:
     return f"sample {i}"
 
 
-@computable()
+@check.computable()
 def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Where = _sample) -> Motion:
     """The motion with states q, qd, qdd (N, n) at instants t (N,), which are counted from the first.
 
@@ -31,7 +31,7 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
     slopes of a cubic spline through the velocities; without velocities either, the motion is a cubic spline
     through the positions. An instant that appears twice is one at which the acceleration jumps.
     """
-    times = numbers("t", t)
+    times = check.numbers("t", t)
     if times.ndim != 1 or len(times) < 2:
         raise MotionError(f"t: a list of two instants or more is expected, found shape {times.shape}")
     position = _states("q", q, len(times))
@@ -87,7 +87,7 @@ def noisy_joints(t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, speed: np.
 
 
 def _states(name: str, x: Any, rows: int, columns: int | None = None) -> np.ndarray:
-    found = numbers(name, x)
+    found = check.numbers(name, x)
     found = found[:, None] if found.ndim == 1 else found
     if found.ndim != 2 or len(found) != rows or not found.shape[1]:
         raise MotionError(
