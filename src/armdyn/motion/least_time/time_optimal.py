@@ -191,7 +191,7 @@ def _solved(task: _Task, grid: PathGrid) -> tuple[TimedPath, PathTorques, float]
         torques, limits = task.on(grid)
         known = None if found is None else np.interp(grid.s, found[0].grid.nodes, found[0].x)
         try:
-            timed = TimedPath(grid, best_profile(grid, limits, known))
+            timed = TimedPath(grid, best_profile(limits, known))
         except NoWay:
             if found is None:
                 raise
