@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from operator import index
 from typing import Any
 
 import numpy as np
 
-from armdyn.expression import shown
 from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.motion.least_time.path import PathGrid, path_grid
@@ -103,7 +101,10 @@ def time_optimal(
     check_robot(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration)
     task = _Task(robot, friction_parts(robot), limits, tip_wrench(wrench))
-    first = path_grid(trajectory, _count(grid), task.friction.rows)
+    count = check.whole_number("grid", grid, LEAST)
+    if count > MOST:
+        raise MotionError(f"grid: found {count}; at most {MOST} intervals are possible")
+    first = path_grid(trajectory, count, task.friction.rows)
     try:
         timed, torques, excess = _solved(task, first)
     except NoWay as problem:
@@ -127,17 +128,6 @@ def time_optimal(
         excess=max(excess, 0.0),
     )
     return _scaled(task, first, result.duration) or result
-
-
-def _count(grid: Any) -> int:
-    """A number of intervals."""
-    try:
-        count = index(grid)
-    except TypeError:
-        count = 0
-    if not LEAST <= count <= MOST:
-        raise MotionError(f"grid: expected a number of intervals from {LEAST} to {MOST}, found {shown(grid)}")
-    return count
 
 
 def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:

@@ -61,7 +61,7 @@ def _candidates(arm: Chain, target: np.ndarray, orientation: bool) -> Solutions 
     n = len(arm.axes)
     if not orientation:
         return place(arm.axes, arm.tip[:3, 3], target[:3, 3], arm.length) if n <= 3 else None
-    motion = target @ _inverse(arm.tip)
+    motion = target @ np.linalg.inv(arm.tip)
     for k in (3, 2, 1, 0):
         found = _arm_and_wrist(arm, n - k, motion) if 0 <= n - k <= 3 else None
         if found is not None:
@@ -160,8 +160,3 @@ def _confirmed(task: TipTask, q: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 def _moved(motion: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.asarray(motion[:3, :3] @ p + motion[:3, 3])
-
-
-def _inverse(pose: np.ndarray) -> np.ndarray:
-    R = pose[:3, :3].T
-    return np.block([[R, -(R @ pose[:3, 3])[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.polynomial.polynomial import polyder, polyval
 
 from armdyn.motion.trajectories.instants import ROUNDING, SAME_INSTANT, snapped
 from armdyn.motion.trajectories.motion import Motion, Side, States
@@ -78,19 +79,6 @@ class Profile:
         differs: np.ndarray = np.abs(after - before) > 1e-9 * largest
         return np.asarray(places[differs.reshape(len(places), -1).any(1)])
 
-    def resting_until(self, duration: float) -> Profile:
-        """The same profile, followed by rest."""
-        if duration <= self.duration:
-            return self
-        last = np.zeros_like(self.coefficients[:1])
-        last[0, 0] = self.evaluate(self.breaks[-1:])[0][0]
-        return Profile(
-            np.append(self.breaks, duration),
-            np.append(self.origins, duration),
-            np.concatenate([self.coefficients, last]),
-            self.smooth,
-        )
-
     def snapped(self, instants: np.ndarray) -> Profile:
         """The same profile with breaks that are nearly one of `instants` moved onto it."""
         return replace(self, breaks=snapped(self.breaks, instants), origins=snapped(self.origins, instants))
@@ -116,33 +104,21 @@ def symmetric(
     `breaks` (k + 1,) begin at 0 and end where the top speed is reached; `coefficients` (k, degree + 1) are
     distances covered, each piece from its own start.
     """
-    distance = end - start
-    cruising = duration - 2 * breaks[-1]
-    if cruising <= SAME_INSTANT * duration:
+    cruises = int(duration - 2 * breaks[-1] > SAME_INSTANT * duration)
+    if not cruises:
         breaks = np.append(breaks[:-1], duration / 2)
-    up = coefficients.copy()
+    up, down = coefficients.copy(), -coefficients[::-1] * (-1.0) ** np.arange(coefficients.shape[1])
     up[:, 0] += start
-    down = -coefficients[::-1] * (-1.0) ** np.arange(coefficients.shape[1])
     down[:, 0] += end
+    middle = np.zeros((cruises, coefficients.shape[1]))
+    middle[:, 0] = start + (end - start) / 2
+    middle[:, 1] = polyval(breaks[-1] - breaks[-2], polyder(coefficients[-1]))
     back = duration - breaks[::-1]
-    if cruising <= SAME_INSTANT * duration:
-        return Profile(
-            np.concatenate([breaks, back[1:]]),
-            np.concatenate([breaks[:-1], back[1:]]),
-            np.concatenate([up, down]),
-        )
-    middle = np.zeros((1, coefficients.shape[1]))
-    top = _speed(coefficients[-1], breaks[-1] - breaks[-2])
-    middle[0, :2] = start + distance / 2, top
     return Profile(
-        np.concatenate([breaks, back]),
-        np.concatenate([breaks[:-1], [duration / 2], back[1:]]),
+        np.concatenate([breaks, back if cruises else back[1:]]),
+        np.concatenate([breaks[:-1], [duration / 2] * cruises, back[1:]]),
         np.concatenate([up, middle, down]),
     )
-
-
-def _speed(powers: np.ndarray, time: float) -> float:
-    return float(sum(k * c * time ** (k - 1) for k, c in enumerate(powers) if k))
 
 
 def hermite(t: np.ndarray, first: States, last: States) -> Profile:
@@ -190,15 +166,19 @@ def together(profiles: list[Profile], label: str) -> Motion:
     instants = np.unique(np.concatenate([profile.breaks for profile in profiles]))
     # Of instants that differ by rounding the last is kept, so that the end of the motion is among them.
     instants = instants[np.append(np.diff(instants) > SAME_INSTANT * instants[1:], True)]
-    joined = [profile.snapped(instants).resting_until(duration) for profile in profiles]
-    breaks = np.append(np.unique(np.concatenate([profile.breaks[:-1] for profile in joined])), duration)
-    knots = np.concatenate([profile.knots for profile in joined])
+    joined = [profile.snapped(instants) for profile in profiles]
+    starts = [profile.breaks[: -1 if profile.duration == duration else None] for profile in joined]
+    breaks = np.append(np.unique(np.concatenate(starts)), duration)
+    knots = np.concatenate([np.append(profile.knots, profile.duration) for profile in joined])
     powers = np.zeros((len(breaks) - 1, max(p.coefficients.shape[1] for p in joined), len(joined)))
     origins = np.empty((len(breaks) - 1, len(joined)))
     for i, profile in enumerate(joined):
         piece = np.searchsorted(profile.breaks[1:-1], breaks[:-1], side="right")
         powers[:, : profile.coefficients.shape[1], i] = profile.coefficients[piece]
         origins[:, i] = profile.origins[piece]
+        rests = breaks[:-1] >= profile.duration
+        powers[rests, :, i] = 0.0
+        powers[rests, 0, i] = profile.evaluate(profile.breaks[-1:])[0][0]
     smooth = np.flatnonzero(~np.isin(breaks[1:-1], knots)) + 1
     return as_motion(Profile(breaks, origins, powers, smooth), label)
 
