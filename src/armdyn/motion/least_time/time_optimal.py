@@ -14,7 +14,7 @@ from armdyn.motion.least_time.reasons import why_not
 from armdyn.motion.least_time.rows import PathLimits, PathTorques, between_ends, path_limits, path_torques
 from armdyn.motion.least_time.solve import NoWay, best_profile
 from armdyn.motion.least_time.timed_path import TimedPath
-from armdyn.motion.timing.scaling import rate_within, scale_to_limits
+from armdyn.motion.timing.scaling import rate_within, scaled_within
 from armdyn.motion.timing.speed_parts import check_robot, limits_for, speed_parts, tip_wrench
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
@@ -144,15 +144,7 @@ def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
     if rate.value <= 0 or given.duration >= least * rate.value:
         return None
     try:
-        scaled = scale_to_limits(
-            task.robot,
-            given,
-            torque=limits.torque,
-            velocity=limits.velocity,
-            acceleration=limits.acceleration,
-            wrench=task.wrench,
-            faster=True,
-        )
+        scaled = scaled_within(task.robot, given, limits, task.wrench, faster=True)
     except MotionError:
         return None
     if scaled.trajectory.duration >= least:

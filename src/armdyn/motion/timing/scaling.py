@@ -74,8 +74,15 @@ def scale_to_limits(
     surroundings all along.
     """
     check_robot(robot, trajectory)
-    limits, h = limits_for(robot, torque, velocity, acceleration), tip_wrench(wrench)
-    samples, parts = _looked_at(robot, trajectory, h)
+    limits = limits_for(robot, torque, velocity, acceleration)
+    return scaled_within(robot, trajectory, limits, tip_wrench(wrench), faster)
+
+
+def scaled_within(
+    robot: Robot, trajectory: Trajectory, limits: JointLimits, wrench: np.ndarray | None, faster: bool
+) -> Scaled:
+    """As `scale_to_limits`, with limits and wrench that are checked."""
+    samples, parts = _looked_at(robot, trajectory, wrench)
     rate = rate_within(limits, parts, samples, np.inf if faster else 1.0)
     if not np.isfinite(rate.value):
         raise MotionError(

@@ -9,7 +9,6 @@ import numpy as np
 
 from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
-from armdyn.motion.tip import paths as tip_paths
 from armdyn.motion.tip.following import LostPath, follow, singular_text
 from armdyn.motion.tip.paths import TipPath
 from armdyn.motion.tip.task import SINGULAR, TipTask, can_keep_orientation, tip_task
@@ -35,7 +34,7 @@ LAWS: dict[str, tuple[Callable[..., Profile], tuple[str, ...]]] = {
 MOST_CHECKED = 100_000  # samples of a tip's motion
 
 
-class Law(TypedDict, total=False):
+class TipLaw(TypedDict, total=False):
     """What may be said about the speed of the tip."""
 
     profile: str
@@ -46,36 +45,7 @@ class Law(TypedDict, total=False):
     duration: float | None
 
 
-def line(
-    robot: Robot, q0: Any, end: Any, displacement: Any, orientation: Any, limits: bool, step: float, law: Law
-) -> Motion:
-    """The tip straight from where it is at q0."""
-    start = check.posture("q0", q0, robot.n)
-    path, turned = tip_paths.line(robot.pose(start), end, displacement, orientation)
-    return _motion("line", robot, start, path, turned, limits, step, law)
-
-
-def circle(
-    robot: Robot,
-    q0: Any,
-    centre: Any,
-    axis: Any,
-    angle: float,
-    orientation: Any,
-    limits: bool,
-    step: float,
-    law: Law,
-) -> Motion:
-    """The tip from where it is at q0 around an axis."""
-    start = check.posture("q0", q0, robot.n)
-    turned = {"auto": None, "keep": True, "follow": True, "free": False}
-    orientation = "free" if orientation is None else orientation
-    check.one_of("orientation", orientation, *turned)
-    path = tip_paths.arc(robot.pose(start), centre, axis, angle, orientation == "follow")
-    return _motion("circle", robot, start, path, turned[orientation], limits, step, law)
-
-
-def _motion(
+def tip_motion(
     label: str,
     robot: Robot,
     q0: np.ndarray,
@@ -83,8 +53,9 @@ def _motion(
     orientation: bool | None,
     limits: bool,
     step: float,
-    law: Law,
+    law: TipLaw,
 ) -> Motion:
+    """The arm that takes its tip from its pose at q0 (n,) along a path; `orientation` None: where it can."""
     timing = _timing(path.size, **law)
     if path.size == 0:
         return together([rest(float(q), timing.duration) for q in q0], label)

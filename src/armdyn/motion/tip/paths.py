@@ -96,8 +96,16 @@ def line(start: np.ndarray, end: Any, displacement: Any, orientation: Any) -> tu
     return path, counts
 
 
-def arc(start: np.ndarray, centre: Any, axis: Any, angle: float, follow: bool) -> TipPath:
-    """From the pose `start` around an axis through a centre by an angle; `follow`: the tip turns with it."""
+def arc(
+    start: np.ndarray, centre: Any, axis: Any, angle: float, orientation: Any
+) -> tuple[TipPath, bool | None]:
+    """From the pose `start` around an axis through a centre by an angle; and whether orientation counts.
+
+    `orientation`: "auto", "keep", "free" (or None), or "follow", with which the tip turns with the circle.
+    """
+    counts = {"auto": None, "keep": True, "follow": True, "free": False}
+    orientation = "free" if orientation is None else orientation
+    check.one_of("orientation", orientation, *counts)
     middle, direction = check.point("centre", centre), check.point("axis", axis)
     length = float(np.linalg.norm(direction))
     if length == 0:
@@ -113,7 +121,8 @@ def arc(start: np.ndarray, centre: Any, axis: Any, angle: float, follow: bool) -
     bend = direction * np.sign(angle) / radius
     length = radius * abs(angle)
     length = length if length > _rounding(start) else 0.0
-    return TipPath(start, length, np.zeros(3), bend if follow else np.zeros(3), middle, bend)
+    spin = bend if orientation == "follow" else np.zeros(3)
+    return TipPath(start, length, np.zeros(3), spin, middle, bend), counts[orientation]
 
 
 def _rounding(start: np.ndarray) -> float:

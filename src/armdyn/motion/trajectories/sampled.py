@@ -16,8 +16,6 @@ from armdyn.motion.trajectories.piecewise import as_motion, hermite
 
 Where = Callable[[int], str]  # the name of a sample in messages
 
-NOISE = 1e-12  # rad or m, relative for positions beyond 1: a smaller displacement counts as none
-
 
 def _sample(i: int) -> str:
     return f"sample {i}"
@@ -49,7 +47,9 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
             "acceleration, and needs qd and qdd too"
         )
     if velocity is None:
-        position = np.where(_way(position) <= ROUNDING * np.abs(position).max(0), position[0], position)
+        position = np.where(
+            np.ptp(position, axis=0) <= ROUNDING * np.abs(position).max(0), position[0], position
+        )
         spline, rests = CubicSpline(times, position), _rests(position)
         velocity, acceleration = (np.where(rests, 0.0, spline(times, k)) for k in (1, 2))
     elif acceleration is None:
@@ -64,26 +64,11 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
     return as_motion(hermite(instants, first, last), "samples")  # type: ignore[arg-type]
 
 
-def _way(q: np.ndarray) -> np.ndarray:
-    """How far apart the positions (N, n) of each joint are (n,)."""
-    return np.asarray(np.ptp(q, axis=0))
-
-
 def _rests(x: np.ndarray) -> np.ndarray:
     """Whether a sample equals those before and after it (N, n): the joint rests, a spline would not."""
     same = np.diff(x, axis=0) == 0
     inner = same[1:] & same[:-1] if len(same) > 1 else same
     return np.concatenate([inner[:1], inner, inner[-1:]])[: len(x)]
-
-
-def noisy_joints(t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, speed: np.ndarray) -> np.ndarray:
-    """The joints, counted from 0, whose motion looks like rounding errors of a joint that stands still.
-
-    `qd` are velocities where they are given, and `speed` (n,) is the largest the motion has.
-    """
-    least = NOISE * np.maximum(1.0, np.abs(q).max(0))
-    given = np.zeros(1) if qd is None else np.abs(qd).max(0)
-    return np.flatnonzero((speed > 0) & (given * (t[-1] - t[0]) <= least) & (_way(q) <= least))
 
 
 def _states(name: str, x: Any, rows: int, columns: int | None = None) -> np.ndarray:

@@ -10,7 +10,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from armdyn.motion.checks import check
-from armdyn.motion.tip import motions as tip_motions
+from armdyn.motion.tip import paths as tip_paths
+from armdyn.motion.tip.motions import TipLaw, tip_motion
 from armdyn.motion.trajectories import csv_files, joint_motions, profiles
 from armdyn.motion.trajectories.instants import is_near
 from armdyn.motion.trajectories.motion import STEP, Motion, Side, States, same, sample_times
@@ -141,16 +142,8 @@ class Trajectory:
 
         Without times, the motion is as long as the limits of velocity and acceleration need.
         """
-        motion = via_points(
-            points,
-            times,
-            kind=kind,
-            qd0=qd0,
-            qd1=qd1,
-            max_velocity=max_velocity,
-            max_acceleration=max_acceleration,
-            blend_time=blend_time,
-        )
+        limits = (max_velocity, max_acceleration)
+        motion = via_points(points, times, kind, (qd0, qd1), limits, blend_time)
         return cls(motion, step)
 
     @classmethod
@@ -193,7 +186,7 @@ class Trajectory:
         orientation: Any = "auto",
         check_limits: bool = True,
         step: float = STEP,
-        **law: Unpack[tip_motions.Law],
+        **law: Unpack[TipLaw],
     ) -> Trajectory:
         """The tip straight to the point (3,) or pose (4, 4) `end`, or by a `displacement` (3,), base axes.
 
@@ -204,8 +197,9 @@ class Trajectory:
         with a duration; "jerk_limited" with max_velocity, max_acceleration and max_jerk. All are in metres,
         or radians where the tip only turns.
         """
-        motion = tip_motions.line(robot, q0, end, displacement, orientation, check_limits, step, law)
-        return cls(motion, step)
+        start = check.posture("q0", q0, robot.n)
+        path, turned = tip_paths.line(robot.pose(start), end, displacement, orientation)
+        return cls(tip_motion("line", robot, start, path, turned, check_limits, step, law), step)
 
     @classmethod
     def circle(
@@ -219,14 +213,15 @@ class Trajectory:
         orientation: Any = "auto",
         check_limits: bool = True,
         step: float = STEP,
-        **law: Unpack[tip_motions.Law],
+        **law: Unpack[TipLaw],
     ) -> Trajectory:
         """The tip by an `angle` [rad] around the `axis` (3,) through `centre` (3,), base axes.
 
         `orientation` and `law` as for `line`; with "follow" the tip turns with the circle.
         """
-        motion = tip_motions.circle(robot, q0, centre, axis, angle, orientation, check_limits, step, law)
-        return cls(motion, step)
+        start = check.posture("q0", q0, robot.n)
+        path, turned = tip_paths.arc(robot.pose(start), centre, axis, angle, orientation)
+        return cls(tip_motion("circle", robot, start, path, turned, check_limits, step, law), step)
 
     # ---- looking ---------------------------------------------------------------------------------------
 

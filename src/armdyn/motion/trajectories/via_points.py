@@ -20,15 +20,7 @@ SOLVED = 1e-13  # of a joint's largest velocity: accuracy of velocities at the p
 
 @check.computable()
 def via_points(
-    points: Any,
-    times: Any = None,
-    *,
-    kind: Kind = "cubic",
-    qd0: Any = None,
-    qd1: Any = None,
-    max_velocity: Any = None,
-    max_acceleration: Any = None,
-    blend_time: float | None = None,
+    points: Any, times: Any, kind: Kind, ends: tuple[Any, Any], limits: tuple[Any, Any], blend_time: Any
 ) -> Motion:
     """A motion for points (K, n), reached at `times` (K,), which are counted from the first.
 
@@ -42,24 +34,25 @@ def via_points(
     check.one_of("kind", kind, "cubic", "quintic", "blend")
     places = _points(points)
     n = places.shape[1]
+    velocities = dict(zip(("qd0", "qd1"), ends, strict=True))
+    bounds = dict(zip(("max_velocity", "max_acceleration"), limits, strict=True))
     if kind == "blend":
-        _refuse("blend", qd0=qd0, qd1=qd1, max_velocity=max_velocity, max_acceleration=max_acceleration)
+        _refuse("blend", **velocities, **bounds)
         if times is None or blend_time is None:
             raise MotionError("kind 'blend' takes times and a blend_time")
         return as_motion(_blended(places, _times(times, len(places)), blend_time), "via points, blended")
     _refuse(kind, blend_time=blend_time)
-    given = (("qd0", 0.0 if qd0 is None else qd0), ("qd1", 0.0 if qd1 is None else qd1))
-    ends = [np.array(check.per_joint(name, x, n)) for name, x in given]
-    if not np.isfinite(ends).all():
+    qd0, qd1 = (np.array(check.per_joint(name, 0.0 if x is None else x, n)) for name, x in velocities.items())
+    if not np.isfinite([qd0, qd1]).all():
         raise MotionError("qd0, qd1: finite velocities are expected")
     if times is not None:
-        _refuse("times given", max_velocity=max_velocity, max_acceleration=max_acceleration)
+        _refuse("times given", **bounds)
         instants = _times(times, len(places))
-    elif np.any(ends):
+    elif np.any([qd0, qd1]):
         raise MotionError("times: they are needed where an end velocity is not zero")
     else:
-        instants = _least_times(places, kind, max_velocity, max_acceleration)
-    return as_motion(_spline(places, instants, kind, ends[0], ends[1]), f"via points, {kind}")
+        instants = _least_times(places, kind, bounds)
+    return as_motion(_spline(places, instants, kind, qd0, qd1), f"via points, {kind}")
 
 
 def _points(points: Any) -> np.ndarray:
@@ -110,21 +103,16 @@ def _but_rounding(velocity: np.ndarray) -> np.ndarray:
     return np.where(np.abs(velocity) <= SOLVED * np.abs(velocity).max(0), 0.0, velocity)
 
 
-def _least_times(points: np.ndarray, kind: str, max_velocity: Any, max_acceleration: Any) -> np.ndarray:
+def _least_times(points: np.ndarray, kind: str, bounds: dict[str, Any]) -> np.ndarray:
     """Instants in the proportion of the largest joint distances, as short as the limits allow."""
-    if max_velocity is None and max_acceleration is None:
+    if all(x is None for x in bounds.values()):
         raise MotionError("times: give them, or max_velocity, max_acceleration or both")
     n = points.shape[1]
-    v, a = (
-        np.array(check.per_joint(name, np.inf if x is None else x, n))
-        for name, x in (("max_velocity", max_velocity), ("max_acceleration", max_acceleration))
-    )
-    for name, x in (("max_velocity", v), ("max_acceleration", a)):
+    v, a = (np.array(check.per_joint(name, np.inf if x is None else x, n)) for name, x in bounds.items())
+    for name, x in zip(bounds, (v, a), strict=True):
         if not (x > 0).all():
-            raise MotionError(
-                f"{name}: joint {int((~(x > 0)).argmax()) + 1}: found {x.min():g}; "
-                "a positive number is expected"
-            )
+            i = int((~(x > 0)).argmax())
+            raise MotionError(f"{name}: joint {i + 1}: found {x[i]:g}; a positive number is expected")
     if not np.isfinite([*v, *a]).any():
         raise MotionError("max_velocity, max_acceleration: one of them must be finite")
     distance = np.abs(np.diff(points, axis=0))
