@@ -47,8 +47,7 @@ def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: np.ndarray | No
 
 def check_robot(robot: Robot, trajectory: Trajectory) -> None:
     """Refuse a trajectory that is not one of this robot's."""
-    if not isinstance(robot, Robot):
-        raise MotionError(f"robot: expected a Robot, found {type(robot).__name__}")
+    check.robot(robot)
     if not isinstance(trajectory, Trajectory):
         raise MotionError(f"trajectory: expected a Trajectory, found {type(trajectory).__name__}")
     if trajectory.n != robot.n:
