@@ -18,12 +18,13 @@ class Composed:
 
     motion: Motion
     law: Motion
-    places: np.ndarray  # the knots and the end of the motion, in the law's time [s]
+    places: np.ndarray  # (K,) the law's times at which r must be exact: at knots, and perhaps at the end
+    values: np.ndarray  # (K,) r there
 
     def evaluate(self, t: np.ndarray, side: Side) -> States:
         motion = self.motion
         r, rate, change = self.law.evaluate(t, side)
-        at = snapped(t, self.places, np.append(motion.knots, motion.duration), r[:, 0])
+        at = snapped(t, self.places, self.values, r[:, 0])
         q, qd, qdd = motion.evaluate(at.clip(0.0, motion.duration), side)
         return q, rate * qd, rate**2 * qdd + change * qd
 
@@ -32,7 +33,10 @@ def composed(
     motion: Motion, law: Motion, label: str, knots: np.ndarray = NONE, jumps: np.ndarray = NONE
 ) -> Motion:
     """The motion under the law; `knots` and `jumps` are when the law reaches those of the motion [s]."""
-    evaluate = Composed(motion, law, np.append(knots, law.duration)).evaluate
+    places, values, end = knots, motion.knots, np.array([law.duration])
+    if law.evaluate(end, "before")[0][0, 0] != motion.duration:  # by rounding
+        places, values = np.append(places, end), np.append(values, motion.duration)
+    evaluate = Composed(motion, law, places, values).evaluate
     # Where both jump it is one instant, not two a rounding error apart.
     jumps, knots = (np.append(x, snapped(own, x)) for x, own in ((jumps, law.jumps), (knots, law.knots)))
     return Motion(motion.n, law.duration, evaluate, jumps, label, knots)

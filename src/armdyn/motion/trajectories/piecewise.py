@@ -177,8 +177,9 @@ def together(profiles: list[Profile], label: str) -> Motion:
         powers[:, : profile.coefficients.shape[1], i] = profile.coefficients[piece]
         origins[:, i] = profile.origins[piece]
         rests = breaks[:-1] >= profile.duration
-        powers[rests, :, i] = 0.0
-        powers[rests, 0, i] = profile.evaluate(profile.breaks[-1:])[0][0]
+        if rests.any():
+            powers[rests, :, i] = 0.0
+            powers[rests, 0, i] = profile.evaluate(profile.breaks[-1:])[0][0]
     smooth = np.flatnonzero(~np.isin(breaks[1:-1], knots)) + 1
     return as_motion(Profile(breaks, origins, powers, smooth), label)
 
