@@ -255,10 +255,10 @@ def test_unreachable_targets_are_refused_with_what_is_missing() -> None:
 @pytest.mark.parametrize(
     ("target", "q0", "message"),
     [
-        ([1, 2], [0, 0], "target: expected a position (3,) or a pose (4, 4) with last row 0 0 0 1, found"),
-        (2 * np.eye(4), [0, 0], "target: expected a position (3,) or a pose (4, 4)"),
-        (np.diag([2, 1, 1, 1]), [0, 0], "target: expected a rotation matrix (3, 3), found"),
-        (np.diag([1, 1, -1, 1]), [0, 0], "target: expected a rotation matrix (3, 3), found"),
+        ([1, 2], [0, 0], "target: expected a position (3,) or a pose (4, 4), found"),
+        (2 * np.eye(4), [0, 0], "target: expected a pose (4, 4), its last row 0, 0, 0, 1"),
+        (np.diag([2, 1, 1, 1]), [0, 0], "target[:3, :3]: expected a rotation matrix (3, 3), found"),
+        (np.diag([1, 1, -1, 1]), [0, 0], "target[:3, :3]: expected a rotation matrix (3, 3), found"),
         ([1, np.nan, 0], [0, 0], "target: expected finite numbers"),
         ([1, 0, 0], [0, 0, 0], "q0: expected (2,), one number per joint, found (3,)"),
     ],

@@ -107,7 +107,7 @@ def test_start_equals_end_is_rest(profile: Profile, duration: float) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"duration": 0.0, "max_velocity": 1.0}, "duration: found 0 s; a positive number is expected"),
+        ({"duration": 0.0, "max_velocity": 1.0}, "duration: found 0 s; a positive time is expected"),
         ({"duration": -2.0, "max_velocity": 1.0}, "duration: found -2 s"),
         ({"duration": inf, "max_velocity": 1.0}, "duration: found inf s"),
         ({"acceleration_time": 0.0, "max_velocity": 1.0}, "acceleration_time: found 0 s"),
@@ -248,7 +248,7 @@ def test_random_profiles_and_their_own_integrals() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ((0.0, 1.0, 1.0), "max_velocity: found 0; a positive number"),
+        ((0.0, 1.0, 1.0), "max_velocity: found 0.0; a positive number"),
         ((1.0, -1.0, 1.0), "max_acceleration: found -1"),
         ((1.0, 1.0, inf), "max_jerk: found inf"),
         ((float("nan"), 1.0, 1.0), "max_velocity: found nan"),

@@ -116,7 +116,11 @@ def test_wrong_laws_are_refused() -> None:
         ("expected a Trajectory of one joint or a function", 3.0, 1.0),
         ("its rate is not the derivative of r", lambda t: (END * t, 2 * END, 0), 1.0),
         ("change is not the derivative of the rate", lambda t: (END * t, END, END), 1.0),
-        ("must give real numbers, found complex128", lambda t: (END * t + 0j, END, 0), 1.0),
+        (
+            "law: expected real numbers for r, .* found an array of complex",
+            lambda t: (END * t + 0j, END, 0),
+            1.0,
+        ),
         ("duration: expected one number, found 'x'", lambda t: (END * t, END, 0), "x"),
         (r"duration: expected one number, found \[1\.0, 2\.0\]", lambda t: (END * t, END, 0), [1.0, 2.0]),
         ("duration: found -1 s; a positive time", lambda t: (END * t, END, 0), -1),

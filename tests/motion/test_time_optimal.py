@@ -380,8 +380,9 @@ def test_impossible_paths_name_joint_and_place() -> None:
 def test_wrong_input_is_refused() -> None:
     robot, given = Robot.load("planar"), Trajectory.quintic([0, 0], [1, 0.5], 1.0)
     for problem, arguments in {
-        "grid: expected a number of intervals from 10 to 1000000, found 3": {"grid": 3},
-        "grid: .*found 'many'": {"grid": "many"},
+        "grid: found 3; a whole number, 10 or more, is expected": {"grid": 3},
+        "grid: found 'many'; a whole number": {"grid": "many"},
+        "grid: found 2000000; at most 1000000 intervals": {"grid": 2_000_000},
         "no limit bounds the speed at": {"torque": np.inf},
         "the limit of joint 1": {"velocity": 0.0},
         "too large or too small to compute with": {"velocity": 1e-300},

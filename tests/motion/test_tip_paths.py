@@ -318,7 +318,7 @@ def test_positions_beyond_limits_are_named_unless_allowed() -> None:
         ),
         (
             {"displacement": [1, 0, 0], "profile": "cubic"},
-            "acceleration_time: it is not used with a cubic",
+            "acceleration_time: a cubic profile does not take it, but duration",
         ),
         ({"displacement": [1, 0, 0], "duration": 1}, "a trapezoidal profile takes two of"),
         (
@@ -341,7 +341,7 @@ def test_impossible_lines_are_refused(data: dict[str, Any], message: str) -> Non
         ({"axis": [0, 0, 0]}, "axis: found a zero vector"),
         ({"centre": [0.2, 0, 3]}, "circle: the tip is on the axis, so the radius would be zero"),
         ({"angle": np.inf}, "angle: found inf"),
-        ({"orientation": "up"}, "orientation: found 'up'; allowed: 'auto', 'keep', 'follow' and 'free'"),
+        ({"orientation": "up"}, "orientation: found 'up'; allowed: 'auto', 'keep', 'follow', 'free'"),
         ({"orientation": np.eye(3)}, "orientation: found"),
         (
             {"profile": "jerk_limited", "acceleration_time": None},

@@ -172,7 +172,7 @@ def test_samples_at_another_step_and_shapes_of_times() -> None:
     [
         (
             lambda: Trajectory.triangular(START, END, [1, 0]),
-            "joint 2: duration: found 0 s; a positive number",
+            "joint 2: duration: found 0 s; a positive time",
         ),
         (
             lambda: Trajectory.triangular(START, END, [1, 2, 3]),

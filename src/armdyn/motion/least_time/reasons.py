@@ -30,8 +30,8 @@ def why_not(robot: Robot, grid: PathGrid, torques: PathTorques, limits: JointLim
         )
     kind, joint = _culprit(limits, found, grid.dq[i, 2])
     return (
-        f"{joint_name(robot, joint)} {place}: its limit of {kind} is exceeded at every speed from "
-        f"which the rest of the path can be followed"
+        f"{joint_name(robot, joint)} {place}: at every speed its limit of {kind} is exceeded or the rest of "
+        "the path cannot be followed"
     )
 
 

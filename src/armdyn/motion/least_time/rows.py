@@ -14,6 +14,7 @@ import numpy as np
 
 from armdyn.motion.least_time.passes import MOST, PathRows
 from armdyn.motion.least_time.path import PathGrid
+from armdyn.motion.timing.speed_parts import speed_parts
 from armdyn.robot import Robot
 from armdyn.robot.friction import FrictionParts
 from armdyn.robot.joints import JointLimits
@@ -42,14 +43,11 @@ def path_torques(
     robot: Robot, friction: FrictionParts, grid: PathGrid, wrench: np.ndarray | None
 ) -> PathTorques:
     """The torques along a path."""
-    zero = np.zeros_like(grid.q)
-    static = np.asarray(robot.inverse_dynamics(grid.q, zero, zero, wrench))
-    a = np.asarray(robot.inverse_dynamics(grid.q, zero, grid.dq, wrench)) - static
-    moving = np.asarray(robot.inverse_dynamics(grid.q, grid.dq, grid.ddq, wrench)) - static
-    b = moving - (np.asarray(robot.friction(grid.dq)) - friction.offset)
+    parts = speed_parts(robot, grid.q, grid.dq, grid.ddq, wrench)
+    a = np.asarray(robot.inverse_dynamics(grid.q, np.zeros_like(grid.q), grid.dq, wrench)) - parts.static
     # An interval has one direction: a joint that turns around does so at an end, where its sign is open.
     dry = friction.dry(grid.dq[:, 2:3])
-    return PathTorques(a, b, grid.dq @ friction.viscous, static + dry, dry)
+    return PathTorques(a, parts.squared, parts.linear, parts.static + dry, dry)
 
 
 @dataclass(frozen=True)

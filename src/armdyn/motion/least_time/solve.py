@@ -2,8 +2,8 @@
 
 Without viscous friction one pass gives it. With it, √x in the rows is replaced by its tangent at the profile
 found last, and passes follow each other until the profile stays where it is: it then is the fastest under the
-limits themselves, among its neighbours. The first tangents are those of the given motion scaled linearly; if
-no profile follows from them, of the fastest motion without viscous friction, made slower until one does.
+limits themselves, among its neighbours. The first tangents are those of the fastest motion without viscous
+friction, made slower until a profile follows from them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from armdyn.motion.least_time.passes import PathPass, path_pass
-from armdyn.motion.least_time.path import PathGrid
 from armdyn.motion.least_time.rows import PathLimits, linear_rows
-from armdyn.motion.timing.rates import largest_rate
 
 SAME = 1e-9  # of the top speed: a profile that changes less has converged
 PASSES = 60
@@ -28,16 +26,15 @@ class NoWay(Exception):
         self.found = found
 
 
-def best_profile(grid: PathGrid, limits: PathLimits, known: np.ndarray | None = None) -> np.ndarray:
+def best_profile(limits: PathLimits, known: np.ndarray | None = None) -> np.ndarray:
     """x at the ends of the intervals (N + 1,); `known` (N, 5) is the best one, from another grid."""
     if not limits.has_viscous:
         return _passed(limits, None)
-    for first in (known, scaled_profile(grid, limits)):
-        if first is not None:
-            try:
-                return _converged(limits, first)
-            except NoWay:
-                pass
+    if known is not None:
+        try:
+            return _converged(limits, known)
+        except NoWay:
+            pass
     first = limits.at_points(_passed(limits, None))
     for _ in range(SLOWER):
         try:
@@ -45,21 +42,6 @@ def best_profile(grid: PathGrid, limits: PathLimits, known: np.ndarray | None = 
         except NoWay:
             first = first / 4  # tangents at a profile far too fast forbid the slow ones
     return _converged(limits, first)
-
-
-def scaled_profile(grid: PathGrid, limits: PathLimits) -> np.ndarray:
-    """The given motion's own profile (N, 5), scaled linearly in time to meet the limits at the points.
-
-    As it is where no rate meets them.
-    """
-    x, u = grid.speed**2, grid.change
-    rest = limits.c - (limits.low + limits.high) / 2
-    torque = [limits.a * u[..., None] + limits.b * x[..., None], limits.v * grid.speed[..., None], rest]
-    speed = [np.zeros_like(x), grid.speed, np.zeros_like(x)]
-    A, B, C = (np.concatenate([y.ravel(), z.ravel()]) for y, z in zip(torque, speed, strict=True))
-    bound = np.concatenate([((limits.high - limits.low) / 2).ravel(), np.sqrt(limits.inner).ravel()])
-    rate = largest_rate(A, B, C, bound, np.inf).value
-    return np.asarray(x * rate**2 if 0 < rate < np.inf else x)
 
 
 def _passed(limits: PathLimits, x: np.ndarray | None) -> np.ndarray:

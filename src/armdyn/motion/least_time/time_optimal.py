@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from operator import index
 from typing import Any
 
 import numpy as np
 
-from armdyn.expression import shown
-from armdyn.motion.checks import computable
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.motion.least_time.path import PathGrid, path_grid
 from armdyn.motion.least_time.reasons import why_not
 from armdyn.motion.least_time.rows import PathLimits, PathTorques, between_ends, path_limits, path_torques
 from armdyn.motion.least_time.solve import NoWay, best_profile
 from armdyn.motion.least_time.timed_path import TimedPath
-from armdyn.motion.timing.scaling import rate_within, scale_to_limits
+from armdyn.motion.timing.scaling import rate_within, scaled_within
 from armdyn.motion.timing.speed_parts import check_robot, limits_for, speed_parts, tip_wrench
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
@@ -83,7 +81,7 @@ class _Task:
         return np.asarray(np.max(share, axis=(0, 2)) - 1)
 
 
-@computable()
+@check.computable()
 def time_optimal(
     robot: Robot,
     trajectory: Trajectory,
@@ -103,7 +101,10 @@ def time_optimal(
     check_robot(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration)
     task = _Task(robot, friction_parts(robot), limits, tip_wrench(wrench))
-    first = path_grid(trajectory, _count(grid), task.friction.rows)
+    count = check.whole_number("grid", grid, LEAST)
+    if count > MOST:
+        raise MotionError(f"grid: found {count}; at most {MOST} intervals are possible")
+    first = path_grid(trajectory, count, task.friction.rows)
     try:
         timed, torques, excess = _solved(task, first)
     except NoWay as problem:
@@ -129,17 +130,6 @@ def time_optimal(
     return _scaled(task, first, result.duration) or result
 
 
-def _count(grid: Any) -> int:
-    """A number of intervals."""
-    try:
-        count = index(grid)
-    except TypeError:
-        count = 0
-    if not LEAST <= count <= MOST:
-        raise MotionError(f"grid: expected a number of intervals from {LEAST} to {MOST}, found {shown(grid)}")
-    return count
-
-
 def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
     """The given motion scaled linearly, where that takes less than the `least` time; else None.
 
@@ -154,15 +144,7 @@ def _scaled(task: _Task, grid: PathGrid, least: float) -> TimeOptimal | None:
     if rate.value <= 0 or given.duration >= least * rate.value:
         return None
     try:
-        scaled = scale_to_limits(
-            task.robot,
-            given,
-            torque=limits.torque,
-            velocity=limits.velocity,
-            acceleration=limits.acceleration,
-            wrench=task.wrench,
-            faster=True,
-        )
+        scaled = scaled_within(task.robot, given, limits, task.wrench, faster=True)
     except MotionError:
         return None
     if scaled.trajectory.duration >= least:
@@ -191,7 +173,7 @@ def _solved(task: _Task, grid: PathGrid) -> tuple[TimedPath, PathTorques, float]
         torques, limits = task.on(grid)
         known = None if found is None else np.interp(grid.s, found[0].grid.nodes, found[0].x)
         try:
-            timed = TimedPath(grid, best_profile(grid, limits, known))
+            timed = TimedPath(grid, best_profile(limits, known))
         except NoWay:
             if found is None:
                 raise

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from armdyn.motion.errors import MotionError
-from armdyn.motion.timing.laws import Law, Timing, timing_law
+from armdyn.motion.timing.laws import Law, inverse, timing_law
 from armdyn.motion.timing.speed_parts import SpeedParts, check_robot, speed_parts, tip_wrench
+from armdyn.motion.trajectories.composed import composed
 from armdyn.motion.trajectories.instants import snapped
-from armdyn.motion.trajectories.motion import Motion, Side, States
+from armdyn.motion.trajectories.motion import Motion, Side
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
 
@@ -65,6 +66,7 @@ def retime(
     """
     check_robot(robot, trajectory)
     timing = timing_law(law, duration, trajectory.duration)
+    given = trajectory.motion
     if parts is None:
         parts = motion_parts(robot, trajectory, wrench=wrench)
     elif not isinstance(parts, MotionParts):
@@ -74,18 +76,20 @@ def retime(
     t, torque = _torques(parts, timing)
     if timing.jumps.size:
         t, torque = _with_jumps(parts, timing, t, torque)
-    return Retimed(Trajectory(_composed(trajectory.motion, timing), trajectory.step), t, torque)
+    knots, jumps = inverse(timing, given.knots), inverse(timing, given.jumps)
+    motion = composed(given, timing, f"{given.label}, retimed", knots, jumps)
+    return Retimed(Trajectory(motion, trajectory.step), t, torque)
 
 
 def _with_jumps(
-    parts: MotionParts, timing: Timing, t: np.ndarray, torque: np.ndarray
+    parts: MotionParts, timing: Motion, t: np.ndarray, torque: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Instants and torques with both sides of each jump of r̈, in place of samples that fall on one.
 
     The given motion may jump at the same instant: on each side it is the one of this side.
     """
     jumps, motion = timing.jumps, parts.trajectory.motion
-    r = snapped(jumps, timing.inverse(motion.jumps), motion.jumps, timing(jumps)[0])
+    r = snapped(jumps, inverse(timing, motion.jumps), motion.jumps, timing.evaluate(jumps, "after")[0][:, 0])
     sides: tuple[Side, Side] = ("before", "after")
     found = []
     for side in sides:
@@ -104,41 +108,10 @@ def _parts_at(robot: Robot, trajectory: Trajectory, at: Samples, wrench: np.ndar
 
 
 def _torques(
-    parts: MotionParts, timing: Timing, t: np.ndarray | None = None, side: Side = "after"
+    parts: MotionParts, timing: Motion, t: np.ndarray | None = None, side: Side = "after"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Instants and torques (7.126) at the states of `parts`."""
     if t is None:
-        t = timing.inverse(parts.samples.t)
-    _, rate, change = (x[:, None] for x in timing(t, side))
+        t = inverse(timing, parts.samples.t)
+    _, rate, change = timing.evaluate(t, side)
     return t, parts.speed.torque(rate) + change * parts.push
-
-
-@dataclass(frozen=True)
-class _Composed:
-    """A motion under a timing law."""
-
-    motion: Motion
-    timing: Timing
-    places: np.ndarray  # the knots and the end of the motion, in the law's time [s]
-
-    def evaluate(self, t: np.ndarray, side: Side) -> States:
-        motion = self.motion
-        r, rate, change = self.timing(t, side)
-        at = snapped(t, self.places, np.append(motion.knots, motion.duration), r)
-        q, qd, qdd = motion.evaluate(at.clip(0.0, motion.duration), side)
-        rate, change = rate[:, None], change[:, None]
-        return q, rate * qd, rate**2 * qdd + change * qd
-
-
-def _composed(motion: Motion, timing: Timing) -> Motion:
-    """q̄(r(t)) with (7.120), (7.121)."""
-    knots, jumps = timing.inverse(motion.knots), timing.inverse(motion.jumps)
-    own = snapped(timing.jumps, jumps)  # one instant, not two a rounding error apart
-    return Motion(
-        motion.n,
-        timing.duration,
-        _Composed(motion, timing, np.append(knots, timing.duration)).evaluate,
-        np.append(jumps, own),
-        f"{motion.label}, retimed",
-        np.append(knots, own),
-    )

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from armdyn.motion.checks import computable
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.motion.timing.directions import beside_turns
 from armdyn.motion.timing.rates import Rate, largest_rate
@@ -19,10 +19,12 @@ from armdyn.motion.timing.speed_parts import (
     SpeedParts,
     check_robot,
     limits_for,
-    linearly_timed,
     speed_parts,
     tip_wrench,
 )
+from armdyn.motion.trajectories.composed import composed
+from armdyn.motion.trajectories.motion import Motion
+from armdyn.motion.trajectories.piecewise import Profile, together
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.friction import friction_parts
@@ -51,7 +53,7 @@ class Scaled:
     instant: float | None  # of the scaled motion [s]
 
 
-@computable()
+@check.computable()
 def scale_to_limits(
     robot: Robot,
     trajectory: Trajectory,
@@ -72,8 +74,15 @@ def scale_to_limits(
     surroundings all along.
     """
     check_robot(robot, trajectory)
-    limits, h = limits_for(robot, torque, velocity, acceleration), tip_wrench(wrench)
-    samples, parts = _looked_at(robot, trajectory, h)
+    limits = limits_for(robot, torque, velocity, acceleration)
+    return scaled_within(robot, trajectory, limits, tip_wrench(wrench), faster)
+
+
+def scaled_within(
+    robot: Robot, trajectory: Trajectory, limits: JointLimits, wrench: np.ndarray | None, faster: bool
+) -> Scaled:
+    """As `scale_to_limits`, with limits and wrench that are checked."""
+    samples, parts = _looked_at(robot, trajectory, wrench)
     rate = rate_within(limits, parts, samples, np.inf if faster else 1.0)
     if not np.isfinite(rate.value):
         raise MotionError(
@@ -85,7 +94,7 @@ def scale_to_limits(
     kind, sample, joint = (None,) * 3 if rate.row is None else place_of(rate.row, samples)
     return Scaled(
         factor=factor,
-        trajectory=Trajectory(linearly_timed(trajectory.motion, factor), trajectory.step),
+        trajectory=Trajectory(_slower(trajectory.motion, factor), trajectory.step),
         t=factor * samples.t,
         torque=parts.torque(rate.value),
         limits=limits,
@@ -93,6 +102,13 @@ def scale_to_limits(
         joint=joint,
         instant=None if sample is None else float(factor * samples.t[sample]),
     )
+
+
+def _slower(motion: Motion, factor: float) -> Motion:
+    """The same motion taking `factor` times as long."""
+    line = Profile(np.array([0.0, factor * motion.duration]), np.zeros(1), np.array([[0.0, 1 / factor]]))
+    label = f"{motion.label}, {factor:.6g} times as long"
+    return composed(motion, together([line], label), label, factor * motion.knots, factor * motion.jumps)
 
 
 def _looked_at(robot: Robot, trajectory: Trajectory, wrench: np.ndarray | None) -> tuple[Samples, SpeedParts]:
@@ -144,7 +160,7 @@ def _impossible(robot: Robot, samples: Samples, parts: SpeedParts, limits: Joint
     allowed = largest_rate(A, B, C, most, np.inf)
     hint = "no speed of this motion is possible"
     if allowed.value > rate.tried:
-        hint = f"it could only pass there at speed, at most {allowed.value:.4g} times the given one"
+        hint = f"the joint can pass there only at high speed, up to {allowed.value:.4g} times the given one"
     return (
         f"{joint_name(robot, joint)} at t = {samples.t[sample]:.6g} s of the given motion: gravity and dry "
         f"friction alone need {rest:.6g} {unit}, the limit is {limit:.6g} {unit}; "

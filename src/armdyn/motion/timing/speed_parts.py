@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.motion.checks import numbers, per_joint
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
-from armdyn.motion.trajectories.instants import snapped
-from armdyn.motion.trajectories.motion import Motion, Side, States
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.friction import friction_parts
@@ -49,8 +47,7 @@ def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: np.ndarray | No
 
 def check_robot(robot: Robot, trajectory: Trajectory) -> None:
     """Refuse a trajectory that is not one of this robot's."""
-    if not isinstance(robot, Robot):
-        raise MotionError(f"robot: expected a Robot, found {type(robot).__name__}")
+    check.robot(robot)
     if not isinstance(trajectory, Trajectory):
         raise MotionError(f"trajectory: expected a Trajectory, found {type(trajectory).__name__}")
     if trajectory.n != robot.n:
@@ -61,7 +58,7 @@ def tip_wrench(wrench: Any) -> np.ndarray | None:
     """h_e (6,) as an array; None where none is given."""
     if wrench is None:
         return None
-    found = numbers("wrench", wrench)
+    found = check.numbers("wrench", wrench)
     if found.shape != (6,):
         raise MotionError(
             f"wrench: found shape {found.shape}; six numbers, force and then moment, the same all along, "
@@ -73,7 +70,7 @@ def tip_wrench(wrench: Any) -> np.ndarray | None:
 def limits_for(robot: Robot, torque: Any, velocity: Any, acceleration: Any) -> JointLimits:
     """The robot's own limits, those given instead: positive, infinite for none, one or one per joint."""
     given = {"torque": torque, "velocity": velocity, "acceleration": acceleration}
-    arrays = {name: np.array(per_joint(name, x, robot.n)) for name, x in given.items() if x is not None}
+    arrays = {name: np.array(check.per_joint(name, x, robot.n)) for name, x in given.items() if x is not None}
     limits = replace(joint_limits(robot), **arrays)
     for name in given:
         bad = np.flatnonzero(~(getattr(limits, name) > 0))
@@ -83,30 +80,3 @@ def limits_for(robot: Robot, torque: Any, velocity: Any, acceleration: Any) -> J
                 f"{name}: the limit of {joint_name(robot, bad[0])} is {found:g}; positive is expected"
             )
     return limits
-
-
-@dataclass(frozen=True)
-class _Stretched:
-    """A motion that takes `factor` times as long."""
-
-    motion: Motion
-    factor: float
-
-    def evaluate(self, t: np.ndarray, side: Side) -> States:
-        motion, factor = self.motion, self.factor
-        places = np.append(motion.knots, motion.duration)
-        r = snapped(t, factor * places, places, t / factor).clip(0.0, motion.duration)
-        q, qd, qdd = motion.evaluate(r, side)
-        return q, qd / factor, qdd / factor**2
-
-
-def linearly_timed(motion: Motion, factor: float) -> Motion:
-    """The same motion taking `factor` times as long."""
-    return Motion(
-        motion.n,
-        factor * motion.duration,
-        _Stretched(motion, factor).evaluate,
-        factor * motion.jumps,
-        f"{motion.label}, {factor:.6g} times as long",
-        factor * motion.knots,
-    )

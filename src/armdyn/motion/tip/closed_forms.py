@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
-from armdyn.motion.tip.subproblems import DEGENERATE, Axis, Solutions, coordinate, place, turn, turned_back
+from armdyn.motion.tip.subproblems import DEGENERATE, Axis, Solutions, place, turn, turned_back, zeros
 from armdyn.motion.tip.task import TipTask, tip_task
 from armdyn.robot import Robot
 
@@ -61,7 +61,7 @@ def _candidates(arm: Chain, target: np.ndarray, orientation: bool) -> Solutions 
     n = len(arm.axes)
     if not orientation:
         return place(arm.axes, arm.tip[:3, 3], target[:3, 3], arm.length) if n <= 3 else None
-    motion = target @ _inverse(arm.tip)
+    motion = target @ np.linalg.inv(arm.tip)
     for k in (3, 2, 1, 0):
         found = _arm_and_wrist(arm, n - k, motion) if 0 <= n - k <= 3 else None
         if found is not None:
@@ -101,11 +101,15 @@ def _parallel_arm(arm: Chain, motion: np.ndarray) -> Solutions | None:
     if centre is None or not parallel:
         return None
     z, R = second.z, motion[:3, :3]
-    backwards = Axis(-first.z, first.c, True)
+    brought = _moved(motion, centre)
+
+    def leaning(lean: float, q: np.ndarray) -> np.ndarray:
+        return np.asarray(fifth.turn(q, sixth.z) @ z - lean)
+
     found: Solutions = []
-    for q1 in (coordinate(backwards, _moved(motion, centre), z, centre)).zeros(arm.length) or ():
+    for q1 in zeros(first, lambda q: (first.move(-q, brought) - centre) @ z, arm.length) or ():
         lean = float(z @ first.turn(-q1, R @ sixth.z))
-        for q5 in (coordinate(fifth, fifth.c + sixth.z, z, fifth.c) - lean).zeros(1.0) or ():
+        for q5 in zeros(fifth, partial(leaning, lean), 1.0) or ():
             q6 = sixth.angle(R.T @ first.turn(q1, z), fifth.turn(-q5, z))
 
             def rest(p: np.ndarray, q1: float = q1, q5: float = q5, q6: float = q6) -> np.ndarray:
@@ -113,7 +117,7 @@ def _parallel_arm(arm: Chain, motion: np.ndarray) -> Solutions | None:
                 return first.move(-q1, _moved(motion, sixth.move(-q6, fifth.move(-q5, p))))
 
             for q2, q3 in place((second, third), fourth.c, rest(fourth.c), arm.length) or ():
-                across = fourth.c + np.linalg.svd(z[None])[2][1]
+                across = fourth.c + second.across[0]
                 q4 = fourth.reached(across, third.move(-q3, second.move(-q2, rest(across))))
                 found.append((q1, q2, q3, q4, q5, q6))
     return found
@@ -156,8 +160,3 @@ def _confirmed(task: TipTask, q: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 def _moved(motion: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.asarray(motion[:3, :3] @ p + motion[:3, 3])
-
-
-def _inverse(pose: np.ndarray) -> np.ndarray:
-    R = pose[:3, :3].T
-    return np.block([[R, -(R @ pose[:3, 3])[:, None]], [np.zeros((1, 3)), np.ones((1, 1))]])

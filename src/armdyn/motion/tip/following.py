@@ -86,7 +86,7 @@ def follow(task: TipTask, path: TipPath, q0: np.ndarray) -> Profile:
     powers[:, 1:, still], powers[:, 0, still] = 0.0, q0[still]
     ends = np.array([piece.s[[0, -1]] for piece in pieces])
     breaks = np.append(ends[:, 0], path.size)
-    return Profile(breaks, ends.mean(1), powers, np.arange(1, len(pieces)), noise)
+    return Profile(breaks, ends.mean(1)[:, None], powers, np.arange(1, len(pieces)), noise)
 
 
 def _pieces(task: TipTask, path: TipPath, q0: np.ndarray) -> list[_Piece]:
@@ -120,7 +120,7 @@ def _pieces(task: TipTask, path: TipPath, q0: np.ndarray) -> list[_Piece]:
 
 def _first_slope(task: TipTask, path: TipPath, q0: np.ndarray) -> np.ndarray:
     """q' (n,) at the start; a singular posture, and a path the tip cannot go along, are refused."""
-    wanted = task.rows(path.slopes(np.zeros(1))[0])[0]
+    wanted = task.rows(path.slopes(np.zeros(1)))[0]
     J = task.jacobian(q0)
     inverse, ratio = task.inverse(J)
     if ratio < SINGULAR:
@@ -134,7 +134,7 @@ def _first_slope(task: TipTask, path: TipPath, q0: np.ndarray) -> np.ndarray:
 
 def _solved(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piece | None:
     """The postures at nodes s (N,) from a guess (N, n), whose first row is exact; None: no convergence."""
-    targets, wanted = path.poses(s), task.rows(path.slopes(s)[0])[..., None]
+    targets, wanted = path.poses(s), task.rows(path.slopes(s))[..., None]
     start, half, before = q[0], (s[-1] - s[0]) / 2, np.inf
     for _ in range(ITERATIONS):
         inverse, ratio = task.inverse(task.jacobian(q))
@@ -172,4 +172,4 @@ def singular_text(ratio: float) -> str:
     found = f"the smallest singular value of the tip's Jacobian is {ratio:.2g} times the largest"
     if ratio < SINGULAR:
         return f"the posture is singular: {found}; at least {SINGULAR:g} is needed"
-    return f"the posture cannot be continued: {found}, and the joints would have to move without bound"
+    return f"the posture is so close to a singular one that the path cannot be followed further: {found}"

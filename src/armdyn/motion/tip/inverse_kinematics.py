@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression import shown
-from armdyn.motion.checks import number, numbers, point, posture, rotation, whole_number
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.motion.tip.closed_forms import closed_form_solutions
 from armdyn.motion.tip.task import ROUNDING, TipTask, tip_task
@@ -29,15 +29,17 @@ def inverse_kinematics(
 
     With orientation=False only the position of a pose counts. Where the arm has a closed form, the solution
     nearest to q0 is taken; otherwise a damped Jacobian method starts at q0 and, where it ends in a posture
-    that misses the target, at up to `restarts` other ones. `tolerance` is how much may be missing, as a part
-    of the arm's length. A joint that need not move stays exactly where it is at q0. Limits of the joints do
-    not count. A target out of reach is an error.
+    that misses the target, at up to `restarts` other ones. `tolerance` is how much may be missing, as a
+    fraction of the arm's length. A joint that need not move stays exactly where it is at q0. Limits of the
+    joints do not count. A target out of reach is an error.
     """
-    seed = posture("q0", q0, robot.n)
+    seed = check.posture("q0", q0, robot.n)
     pose, turned = _target(target, orientation)
-    if not 0 < number("tolerance", tolerance) < 1:
-        raise MotionError(f"tolerance: found {tolerance:g}; a positive part of the arm's length is expected")
-    restarts = whole_number("restarts", restarts)
+    if not 0 < check.number("tolerance", tolerance) < 1:
+        raise MotionError(
+            f"tolerance: found {tolerance:g}; a fraction of the arm's length, between 0 and 1, is expected"
+        )
+    restarts = check.whole_number("restarts", restarts)
     task = tip_task(robot, turned)
     if _missing(task, seed, pose) <= ROUNDING * task.reach:
         return seed
@@ -71,25 +73,22 @@ def _target(target: Any, orientation: bool | None) -> tuple[np.ndarray, bool]:
     """The target as a pose, and whether its orientation counts."""
     if orientation is not None and not isinstance(orientation, bool | np.bool):
         raise MotionError(f"orientation: found {shown(orientation)}; True, False or None is expected")
-    found = numbers("target", target)
-    if found.shape == (3,):
-        if orientation:
-            raise MotionError("target: a position has no orientation; give a pose (4, 4)")
-        pose = np.eye(4)
-        pose[:3, 3] = found
-        return pose, False
-    return as_pose("target", target), orientation is None or bool(orientation)
-
-
-def as_pose(name: str, x: Any) -> np.ndarray:
-    """A homogeneous transform (4, 4)."""
-    found = numbers(name, x)
-    if found.shape != (4, 4) or np.abs(found[3] - [0, 0, 0, 1]).max() > 1e-9:
-        expected = "a position (3,) or a pose (4, 4) with last row 0 0 0 1"
-        raise MotionError(f"{name}: expected {expected}, found {shown(x)}")
+    found = position_or_pose("target", target)
+    if found.ndim == 2:
+        return found, orientation is None or bool(orientation)
+    if orientation:
+        raise MotionError("target: a position has no orientation; give a pose (4, 4)")
     pose = np.eye(4)
-    pose[:3, :3], pose[:3, 3] = rotation(name, found[:3, :3]), point(name, found[:3, 3])
-    return pose
+    pose[:3, 3] = found
+    return pose, False
+
+
+def position_or_pose(name: str, x: Any) -> np.ndarray:
+    """(3,) or (4, 4)"""
+    found = check.numbers(name, x)
+    if found.shape not in ((3,), (4, 4)):
+        raise MotionError(f"{name}: expected a position (3,) or a pose (4, 4), found {shown(x)}")
+    return found if found.ndim == 1 else check.pose(name, found)
 
 
 def nearest(task: TipTask, solutions: np.ndarray, q: np.ndarray) -> np.ndarray:

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from armdyn.expression import shown
-from armdyn.motion.checks import number, numbers, point, rotation
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
-from armdyn.motion.tip.inverse_kinematics import as_pose
+from armdyn.motion.tip.inverse_kinematics import position_or_pose
 
 ROUNDING = 1e-12  # m, or of the tip's coordinates where those are larger than 1 m
 MOST_TURNS = 10_000
@@ -43,15 +43,11 @@ class TipPath:
         found[:, :3, 3] = self.start[:3, 3] + moved + s[:, None] * self.straight
         return found
 
-    def slopes(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """First and second derivatives by s of the tip's position over its orientation, each (N, 6)."""
-        first, second = np.zeros((len(s), 6)), np.zeros((len(s), 6))
+    def slopes(self, s: np.ndarray) -> np.ndarray:
+        """Derivatives (N, 6) by s of the tip's position over its orientation."""
         angle, side, inward = self._circle(s)
-        rate = np.linalg.norm(self.bend)
-        first[:, :3] = rate * (np.cos(angle) * side + np.sin(angle) * inward) + self.straight
-        first[:, 3:] = self.spin
-        second[:, :3] = rate**2 * (np.cos(angle) * inward - np.sin(angle) * side)
-        return first, second
+        move = np.linalg.norm(self.bend) * (np.cos(angle) * side + np.sin(angle) * inward) + self.straight
+        return np.column_stack([move, np.broadcast_to(self.spin, move.shape)])
 
     def _circle(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The angle (N, 1) of the bend, and the radius (3,) at the start: turned by a right angle; inward."""
@@ -61,15 +57,31 @@ class TipPath:
         return rate * s[:, None], side, np.cross(axis, side)
 
 
-def line(start: np.ndarray, end: Any, displacement: Any, final: np.ndarray | None) -> TipPath:
-    """From the pose `start` to a point or pose, or by a displacement, turning to the rotation `final`."""
+def line(start: np.ndarray, end: Any, displacement: Any, orientation: Any) -> tuple[TipPath, bool | None]:
+    """From the pose `start` to a point or pose, or by a displacement; and whether orientation counts.
+
+    `orientation`: "auto", "keep", "free" (or None), or a rotation (3, 3) to turn to; a pose as `end` has its
+    own. It is None in the answer where the arm decides whether it counts.
+    """
     if (end is None) == (displacement is None):
         raise MotionError("line: either an end or a displacement is expected")
     if end is None:
-        way = point("displacement", displacement)
+        way, final = check.point("displacement", displacement), None
     else:
-        found = numbers("end", end)
-        way = (found if found.shape == (3,) else as_pose("end", end)[:3, 3]) - start[:3, 3]
+        place = position_or_pose("end", end)
+        way = (place if place.ndim == 1 else place[:3, 3]) - start[:3, 3]
+        final = None if place.ndim == 1 else place[:3, :3]
+    counts: bool | None = True
+    if orientation is None or isinstance(orientation, str):
+        word = orientation or "free"
+        if word not in ("auto", "keep", "free"):
+            raise MotionError(
+                f"orientation: found {shown(word)}; allowed: 'auto', 'keep', 'free', a rotation (3, 3)"
+            )
+        final = final if word == "auto" else start[:3, :3] if word == "keep" else None
+        counts = False if word == "free" else True if final is not None else None
+    else:
+        final = check.rotation("orientation", orientation)
     turn = np.zeros(3) if final is None else Rotation.from_matrix(final @ start[:3, :3].T).as_rotvec()
     length = float(np.linalg.norm(way))
     if length <= _rounding(start):
@@ -80,16 +92,25 @@ def line(start: np.ndarray, end: Any, displacement: Any, final: np.ndarray | Non
     # Next to a turn, a distance this short is covered too, but s counts radians.
     size = length if length > 1e-6 * angle else angle
     zero = np.zeros(3)
-    return TipPath(start, size, way / (size or 1.0), turn / (size or 1.0), start[:3, 3], zero)
+    path = TipPath(start, size, way / (size or 1.0), turn / (size or 1.0), start[:3, 3], zero)
+    return path, counts
 
 
-def arc(start: np.ndarray, centre: Any, axis: Any, angle: float, follow: bool) -> TipPath:
-    """From the pose `start` around an axis through a centre by an angle; `follow`: the tip turns with it."""
-    middle, direction = point("centre", centre), point("axis", axis)
+def arc(
+    start: np.ndarray, centre: Any, axis: Any, angle: float, orientation: Any
+) -> tuple[TipPath, bool | None]:
+    """From the pose `start` around an axis through a centre by an angle; and whether orientation counts.
+
+    `orientation`: "auto", "keep", "free" (or None), or "follow", with which the tip turns with the circle.
+    """
+    counts = {"auto": None, "keep": True, "follow": True, "free": False}
+    orientation = "free" if orientation is None else orientation
+    check.one_of("orientation", orientation, *counts)
+    middle, direction = check.point("centre", centre), check.point("axis", axis)
     length = float(np.linalg.norm(direction))
     if length == 0:
         raise MotionError("axis: found a zero vector; a direction is expected")
-    angle = number("angle", angle)
+    angle = check.number("angle", angle)
     if not abs(angle) <= MOST_TURNS * 2 * np.pi:
         raise MotionError(f"angle: found {angle:g} rad; at most {MOST_TURNS} turns are expected")
     direction = direction / length
@@ -100,28 +121,10 @@ def arc(start: np.ndarray, centre: Any, axis: Any, angle: float, follow: bool) -
     bend = direction * np.sign(angle) / radius
     length = radius * abs(angle)
     length = length if length > _rounding(start) else 0.0
-    return TipPath(start, length, np.zeros(3), bend if follow else np.zeros(3), middle, bend)
+    spin = bend if orientation == "follow" else np.zeros(3)
+    return TipPath(start, length, np.zeros(3), spin, middle, bend), counts[orientation]
 
 
 def _rounding(start: np.ndarray) -> float:
     """A distance smaller than this [m] is rounding error."""
     return ROUNDING * max(1.0, float(np.abs(start[:3, 3]).max()))
-
-
-def final_rotation(end: Any, orientation: Any, start: np.ndarray) -> tuple[np.ndarray | None, bool | None]:
-    """Where a line turns to, and whether orientation counts: None where the arm decides.
-
-    `orientation`: "auto", "keep", "free" (or None), or a rotation (3, 3); a pose as `end` has its own.
-    """
-    given = None if end is None or np.shape(end) != (4, 4) else as_pose("end", end)[:3, :3]
-    if isinstance(orientation, str) or orientation is None:
-        if orientation not in ("auto", "keep", "free", None):
-            raise MotionError(
-                f"orientation: found {shown(orientation)}; allowed: 'auto', 'keep', 'free', a rotation (3, 3)"
-            )
-        if orientation in ("free", None):
-            return None, False
-        if orientation == "keep":
-            return start[:3, :3], True
-        return given, None if given is None else True
-    return rotation("orientation", orientation), True

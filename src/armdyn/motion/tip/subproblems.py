@@ -10,15 +10,17 @@ None says that the geometry is degenerate or not covered; an empty list that the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from cmath import phase
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import acos, atan2, hypot, sqrt
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 Solutions: TypeAlias = list[tuple[float, ...]]
+Function: TypeAlias = Callable[[np.ndarray], np.ndarray]  # of a joint's position (k,), values (k,)
 
 DEGENERATE = 1e-9  # relative: what is smaller is zero
 OUTSIDE = 1e-7  # how far a cosine may exceed one: the arm is stretched, up to rounding
@@ -37,18 +39,24 @@ class Axis:
         """The matrix (3, 3) of z × …"""
         return np.cross(self.z, np.eye(3)).T
 
-    def move(self, q: float, p: np.ndarray) -> np.ndarray:
-        """A point or points (..., 3), after the joint has moved by q."""
+    @cached_property
+    def across(self) -> np.ndarray:
+        """Two unit vectors (2, 3) at right angles to z."""
+        return np.asarray(np.linalg.svd(self.z[None])[2][1:])
+
+    def move(self, q: float | np.ndarray, p: np.ndarray) -> np.ndarray:
+        """A point or points (..., 3) after the joint has moved by q; for q (k,), one point (k, 3)."""
         if self.revolute:
             return np.asarray(self.c + self.turn(q, p - self.c))
-        return np.asarray(p + q * self.z)
+        return np.asarray(p + np.multiply.outer(q, self.z))
 
-    def turn(self, q: float, v: np.ndarray) -> np.ndarray:
-        """A direction (..., 3), after the joint has moved by q."""
+    def turn(self, q: float | np.ndarray, v: np.ndarray) -> np.ndarray:
+        """A direction (..., 3), or for q (k,) one direction (k, 3), after the joint has moved by q."""
         if not self.revolute:
             return v
         along = (v @ self.z)[..., None] * self.z
-        return np.asarray(along + np.cos(q) * (v - along) + np.sin(q) * (v @ self.cross.T))
+        outer = np.multiply.outer
+        return np.asarray(along + outer(np.cos(q), v - along) + outer(np.sin(q), v @ self.cross.T))
 
     def reached(self, p: np.ndarray, g: np.ndarray) -> float:
         """The position of the joint that brings p nearest to g."""
@@ -67,83 +75,32 @@ class Axis:
 # ---- functions of one joint's position ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Of:
-    """A function of a joint's position: powers of e^{iq} from −k to k (revolute), or of q (prismatic)."""
+def zeros(axis: Axis, f: Function, size: float, order: int = 1, length: float = 1.0) -> list[float] | None:
+    """The positions of a joint at which a function of them is zero; None where the function is constant.
 
-    powers: np.ndarray
-    revolute: bool
-
-    def __add__(self, other: Of | float) -> Of:
-        small, large = self.powers, np.atleast_1d(other.powers if isinstance(other, Of) else other)
-        if len(small) > len(large):
-            small, large = large, small
-        shift = (len(large) - len(small)) // 2 if self.revolute else 0
-        total = np.array(large, complex)
-        total[shift : shift + len(small)] += small
-        return Of(total, self.revolute)
-
-    def __mul__(self, other: Of | float) -> Of:
-        factor = np.atleast_1d(other.powers if isinstance(other, Of) else other)
-        return Of(np.convolve(self.powers, factor), self.revolute)
-
-    __rmul__, __radd__ = __mul__, __add__
-
-    def __neg__(self) -> Of:
-        return self * -1.0
-
-    def __sub__(self, other: Of | float) -> Of:
-        return self + -other
-
-    def value(self, q: float) -> float:
-        if not self.revolute:
-            return float(np.polynomial.polynomial.polyval(q, self.powers).real)
-        k = np.arange(len(self.powers)) - len(self.powers) // 2
-        return float((self.powers * np.exp(1j * k * q)).sum().real)
-
-    def zeros(self, size: float) -> list[float] | None:
-        """Where the function, of values of the order of `size`, is zero; None where it is constant."""
-        middle = len(self.powers) // 2 if self.revolute else 0
-        if np.abs(np.delete(self.powers, middle)).max(initial=0.0) <= DEGENERATE * size:
-            return None
-        if self.revolute and len(self.powers) == 3:
-            return _cosine_zeros(self.powers)
-        kept = np.where(np.abs(self.powers) <= 1e-14 * np.abs(self.powers).max(), 0.0, self.powers)
-        roots = np.roots(kept[::-1])
-        if self.revolute:
-            # A double root is found only to the square root of rounding, so nearly on the circle is on it.
-            return [float(x) for x in np.angle(roots[np.abs(np.abs(roots) - 1) < 1e-4])]
-        near = np.abs(roots.imag) <= 1e-4 * (1 + np.abs(roots))
-        return [float(x) for x in roots.real[near]]
-
-
-def _cosine_zeros(powers: np.ndarray) -> list[float]:
-    """a cos q + b sin q + d = 0, as powers (a + i b)/2, d, (a − i b)/2 of e^{iq}."""
-    a, b, d = 2 * powers[2].real, -2 * powers[2].imag, powers[1].real
-    ratio = -d / hypot(a, b)
-    if abs(ratio) > 1 + OUTSIDE:
-        return []
-    middle, half = atan2(b, a), acos(min(1.0, max(-1.0, ratio)))
-    return [middle + half, middle - half]
-
-
-def coordinate(axis: Axis, p: np.ndarray, u: np.ndarray, origin: np.ndarray) -> Of:
-    """u · (p moved by the joint − origin)."""
-    if not axis.revolute:
-        return Of(np.array([u @ (p - origin), u @ axis.z], complex), False)
-    v = p - axis.c
-    along = (v @ axis.z) * axis.z
-    a, b = u @ (v - along), u @ axis.cross @ v
-    return Of(np.array([(a + 1j * b) / 2, u @ (axis.c + along - origin), (a - 1j * b) / 2]), True)
-
-
-def distance_squared(axis: Axis, p: np.ndarray, origin: np.ndarray) -> Of:
-    """|p moved by the joint − origin|²."""
-    if not axis.revolute:
-        v = p - origin
-        return Of(np.array([v @ v, 2 * v @ axis.z, 1.0], complex), False)
-    v, w = p - axis.c, axis.c - origin
-    return 2.0 * coordinate(axis, p, w, axis.c) + float(v @ v + w @ w)
+    Its values are of the order of `size`. Of a revolute joint it is a polynomial of degree `order` in cos q
+    and sin q, known from its values at 2 order + 1 angles. Of a prismatic one it is a polynomial of degree
+    2 order in q, known from its values at as many positions within `length`.
+    """
+    count = 2 * order + 1
+    if axis.revolute:
+        powers = np.fft.fft(f(2 * np.pi / count * np.arange(count))) / count  # of e^{iq}: 0, 1, …, −1
+    else:
+        nodes = np.linspace(-1, 1, count)
+        powers = np.linalg.solve(np.vander(nodes, increasing=True), f(length * nodes).astype(complex))
+    if np.abs(powers[1:]).max() <= DEGENERATE * size:
+        return None
+    if axis.revolute and order == 1:  # 2 |c| cos(q + arg c) + d
+        c, d = complex(powers[1]), powers[0].real
+        middle, ratio = -phase(c), -d / (2 * abs(c))
+        half = acos(min(1.0, max(-1.0, ratio)))
+        return [middle + half, middle - half] if abs(ratio) <= 1 + OUTSIDE else []
+    powers[np.abs(powers) <= 1e-14 * np.abs(powers).max()] = 0.0
+    roots = np.roots(np.roll(powers, order if axis.revolute else 0)[::-1])
+    # A double root is found only to the square root of rounding, so nearly on the circle or real is so.
+    if axis.revolute:
+        return [float(x) for x in np.angle(roots[np.abs(np.abs(roots) - 1) < 1e-4])]
+    return [float(length * x) for x in roots.real[np.abs(roots.imag) <= 1e-4 * (1 + np.abs(roots))]]
 
 
 # ---- a point to a place ------------------------------------------------------------------------------------
@@ -164,26 +121,20 @@ def place(axes: Sequence[Axis], p: np.ndarray, g: np.ndarray, length: float) -> 
 
 def _place_two(first: Axis, second: Axis, p: np.ndarray, g: np.ndarray, length: float) -> Solutions | None:
     """The second joint makes what the first one cannot change; the first one does the rest."""
-    found: Solutions = []
-    covered = False
-    for function, size in _invariants(first, second, p, g, length):
-        zeros = function.zeros(size)
-        if zeros is not None:
-            covered = True
-            found += [(first.reached(second.move(q, p), g), q) for q in zeros]
-    return found if covered else None
 
+    def along(u: np.ndarray) -> Function:
+        return lambda q: (second.move(q, p) - g) @ u
 
-def _invariants(
-    first: Axis, second: Axis, p: np.ndarray, g: np.ndarray, length: float
-) -> Iterator[tuple[Of, float]]:
-    """Functions of the second joint that are zero where the first one can do the rest, and their size."""
-    if first.revolute:
-        yield distance_squared(second, p, first.c) - float((g - first.c) @ (g - first.c)), length**2
-        yield coordinate(second, p, first.z, g), length
-    else:
-        for u in np.linalg.svd(first.z[None])[2][1:]:  # across the first joint
-            yield coordinate(second, p, u, g), length
+    def distance(q: np.ndarray) -> np.ndarray:
+        return np.asarray(_square(second.move(q, p) - first.c) - _square(g - first.c))
+
+    invariants = [(distance, length**2), (along(first.z), length)]
+    if not first.revolute:
+        invariants = [(along(u), length) for u in first.across]
+    found = [zeros(second, function, size, 1, length) for function, size in invariants]
+    if all(x is None for x in found):
+        return None
+    return [(first.reached(second.move(q, p), g), q) for x in found for q in x or ()]
 
 
 def _place_three(
@@ -199,34 +150,44 @@ def _place_three(
     """
     n, m, c1, c2 = _common_normal(first, second)
     d, cosine, sine = float(n @ (c2 - c1)), float(first.z @ second.z), float(first.z @ m)
-    square, along = distance_squared(third, p, c2), coordinate(third, p, second.z, c2)
-    over_d = -square + float((g - c1) @ (g - c1)) - d**2  # 2 d X
-    over_sine = -cosine * along + float(first.z @ (g - c1))  # sin α Y
+
+    def over_d(q: Any) -> Any:  # 2 d X
+        return _square(g - c1) - d**2 - _square(third.move(q, p) - c2)
+
+    def over_sine(q: Any) -> Any:  # sin α Y
+        return first.z @ (g - c1) - cosine * (third.move(q, p) - c2) @ second.z
+
+    def quartic(q: np.ndarray) -> np.ndarray:
+        y = third.move(q, p) - c2
+        across = _square(y) - (y @ second.z) ** 2
+        return np.asarray((over_d(q) * sine) ** 2 + 4 * d**2 * (over_sine(q) ** 2 - across * sine**2))
+
     parallel, meeting = abs(sine) <= DEGENERATE, abs(d) <= DEGENERATE * length
     if parallel and meeting:
         return None
     if parallel:
-        zeros = over_sine.zeros(length)
+        positions = zeros(third, over_sine, length, 1, length)
     elif meeting:
-        zeros = over_d.zeros(length**2)
+        positions = zeros(third, over_d, length**2, 1, length)
     else:
-        across = square - along * along
-        quartic = (
-            over_d * over_d * sine**2 + over_sine * over_sine * (4 * d**2) - across * (4 * d**2 * sine**2)
-        )
-        zeros = quartic.zeros(length**4)
-    if zeros is None:
+        positions = zeros(third, quartic, length**4, 2, length)
+    if positions is None:
         return None
     found: Solutions = []
-    for q3 in zeros:
+    for q3 in positions:
         y = third.move(q3, p) - c2
         radius = (y @ n) ** 2 + (y @ m) ** 2
-        X = None if meeting else over_d.value(q3) / (2 * d)
-        Y = None if parallel else over_sine.value(q3) / sine
+        X = None if meeting else over_d(q3) / (2 * d)
+        Y = None if parallel else over_sine(q3) / sine
         for x, v in _both_signs(X, Y, radius, length):
             q2 = atan2(v, x) - atan2(y @ m, y @ n)
             found.append((first.reached(second.move(q2, y + c2), g), q2, q3))
     return found
+
+
+def _square(v: np.ndarray) -> Any:
+    """|v|² of vectors (..., 3)."""
+    return np.sum(v * v, -1)
 
 
 def _both_signs(X: float | None, Y: float | None, radius: float, length: float) -> list[tuple[float, float]]:
@@ -255,7 +216,7 @@ def _common_normal(first: Axis, second: Axis) -> tuple[np.ndarray, np.ndarray, n
     c2 = second.c - (between @ z1) * z1
     n = c2 - first.c
     length = np.linalg.norm(n)
-    n = n / length if length > 0 else np.linalg.svd(z1[None])[2][1]
+    n = n / length if length > 0 else first.across[0]
     return n, np.cross(z2, n), first.c, c2
 
 
@@ -270,7 +231,7 @@ def turn(axes: Sequence[Axis], R: np.ndarray) -> Solutions | None:
     before = _turns(axes, R @ last.z)
     if before is None:
         return None
-    v = np.linalg.svd(last.z[None])[2][1]  # across the last axis
+    v = last.across[0]
     return [(*q, last.angle(v, turned_back(axes, q, R @ v))) for q in before]
 
 
@@ -289,7 +250,5 @@ def _turns(axes: Sequence[Axis], direction: np.ndarray) -> Solutions | None:
     if len(axes) == 2:
         return [(axes[0].angle(z, direction),)]
     first, second, _ = axes
-    zeros = (coordinate(second, second.c + z, first.z, second.c) - float(first.z @ direction)).zeros(1.0)
-    if zeros is None:
-        return None
-    return [(first.angle(second.turn(q, z), direction), q) for q in zeros]
+    found = zeros(second, lambda q: second.turn(q, z) @ first.z - first.z @ direction, 1.0)
+    return None if found is None else [(first.angle(second.turn(q, z), direction), q) for q in found]

@@ -55,9 +55,6 @@ class TipTask:
         """(..., 3 or 6, n)"""
         return self._rows(self.robot.jacobian(q))
 
-    def jacobian_dot(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        return self._rows(self.robot.jacobian_dot(q, qd))
-
     def rows(self, velocity: np.ndarray) -> np.ndarray:
         """The task's part (..., 3 or 6) of a tip's velocity or acceleration (..., 6)."""
         return self._rows(velocity[..., None])[..., 0]

@@ -13,8 +13,10 @@ import numpy as np
 
 from armdyn.motion.errors import MotionError, MotionWarning
 from armdyn.motion.trajectories.motion import Motion
-from armdyn.motion.trajectories.sampled import noisy_joints, through_samples
+from armdyn.motion.trajectories.sampled import through_samples
 from armdyn.output import write_whole
+
+NOISE = 1e-12  # rad or m, relative for positions beyond 1: a smaller displacement counts as none
 
 
 def write(path: str | Path, t: np.ndarray, columns: dict[str, np.ndarray]) -> None:
@@ -49,11 +51,12 @@ def read(path: str | Path) -> Motion:
 def _warn_of_noise(
     path: str | Path, t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, motion: Motion
 ) -> None:
-    """Warn of a motion that looks like rounding errors; it is used as it is."""
+    """Warn of joints whose motion looks like rounding errors; it is used as it is."""
     instants = t - t[0]
     looked_at = np.concatenate([instants, (instants[1:] + instants[:-1]) / 2])
     speed = np.abs(motion.evaluate(looked_at, "after")[1]).max(0)
-    joints = noisy_joints(t, q, qd, speed)
+    moved = np.maximum(np.ptp(q, axis=0), 0.0 if qd is None else np.abs(qd).max(0) * instants[-1])
+    joints = np.flatnonzero((speed > 0) & (moved <= NOISE * np.maximum(1.0, np.abs(q).max(0))))
     if joints.size:
         names = ", ".join(f"{'q' if qd is None else 'qd'}{i + 1}" for i in joints)
         warnings.warn(
@@ -123,10 +126,7 @@ def read_table(path: str | Path, needed: str, *further: str) -> Table:
 
     def numbers(names: list[str]) -> np.ndarray:
         picked = [place[name] for name in names]
-        try:
-            found = np.array([[row[k] for k in picked] for row in rows], float)
-        except ValueError:
-            found = np.array([[_number(row[k]) for k in picked] for row in rows])
+        found = np.array([[_number(row[k]) for k in picked] for row in rows])
         for i, j in np.argwhere(~np.isfinite(found)):
             cell = rows[i][picked[j]].strip()[:60]
             raise MotionError(

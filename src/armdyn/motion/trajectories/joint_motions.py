@@ -7,23 +7,37 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.motion.checks import computable, per_joint, posture
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectories import profiles
 from armdyn.motion.trajectories.motion import Motion
 from armdyn.motion.trajectories.piecewise import Profile, as_motion, rest, together
 
 Law = Callable[..., Profile]  # (start, end, one number of each kind by name)
-NEEDED = {"duration", "max_velocity", "max_acceleration", "max_jerk"}  # where a law takes them
+Data = dict[str, float]
+TIMES = ("acceleration_time", "duration")
+OPTIONAL = ("qd0", "qd1", "qdd0", "qdd1")
 
 
-@computable()
-def each(label: str, law: Law, q0: Any, q1: Any, **data: Any) -> Motion:
-    """Every joint by its own law; `data` are numbers, or one per joint, which the law takes by name.
+@check.computable()
+def between(law: Law, q0: Any, q1: Any, synchronised: bool = False, **data: Any) -> Motion:
+    """From q0 (n,) to q1 (n,), each joint by its own law or all `synchronised`.
 
-    The law's own defaults stand for what is None.
+    `data` are numbers, or one per joint, which the law takes by name; its own defaults stand for None.
     """
-    start, end, rows = _per_joint(q0, q1, data, law)
+    start = check.posture("q0", q0)
+    end = check.posture("q1", q1, len(start))
+    for name, x in data.items():  # the trapezoidal law has its own message
+        if x is None and name not in OPTIONAL and law is not profiles.trapezoidal:
+            raise MotionError(f"{name}: expected one number or one per joint, found None")
+    columns = {name: check.per_joint(name, x, len(start)) for name, x in data.items() if x is not None}
+    rows = [{name: column[i] for name, column in columns.items()} for i in range(len(start))]
+    make = _synchronised if synchronised else _each
+    return make(law, start, end, rows, law.__name__.replace("_", "-"))
+
+
+def _each(law: Law, start: np.ndarray, end: np.ndarray, rows: list[Data], label: str) -> Motion:
+    """Every joint by its own law."""
     found = [_named(i, law, *x) for i, x in enumerate(zip(start, end, rows, strict=True))]
     duration = max(profile.duration for profile in found)
     for i, profile in enumerate(found):
@@ -36,57 +50,28 @@ def each(label: str, law: Law, q0: Any, q1: Any, **data: Any) -> Motion:
     return together(found, label)
 
 
-@computable()
-def synchronised(label: str, law: Law, q0: Any, q1: Any, limits: dict[str, Any], **times: Any) -> Motion:
+def _synchronised(law: Law, start: np.ndarray, end: np.ndarray, rows: list[Data], label: str) -> Motion:
     """All joints along the straight line of joint space by one law, as fast as the slowest joint allows.
 
-    `limits` bound each joint's velocity, acceleration or jerk; the law of the line takes the tightest of
-    them, each divided by its joint's distance. Of `times` it takes the longest.
+    Of times the law of the line takes the longest. Of limits of velocity, acceleration and jerk it takes the
+    tightest, each divided by its joint's distance.
     """
-    start, end, rows = _per_joint(q0, q1, limits | times, law)
     distance = np.abs(end - start)
-    data = {
-        name: max(row[name] for row in rows)
-        if name in times
-        else min((row[name] / d for row, d in zip(rows, distance, strict=True) if d), default=1.0)
+    times = {name: max(row[name] for row in rows) for name in rows[0] if name in TIMES}
+    limits = {
+        name: min((row[name] / d for row, d in zip(rows, distance, strict=True) if d), default=1.0)
         for name in rows[0]
+        if name not in TIMES
     }
     for i, row in enumerate(rows):  # so that the message names the joint
-        _named(i, law, start[i], end[i], row | {name: x for name, x in data.items() if name in times})
+        _named(i, law, start[i], end[i], row | times)
     if not distance.any():
-        profile = law(0.0, 0.0, **data)
+        profile = law(0.0, 0.0, **limits, **times)
         return together([rest(float(q), profile.duration) for q in start], label)
-    return as_motion(law(0.0, 1.0, **data).between(start, end), label)
+    return as_motion(law(0.0, 1.0, **limits, **times).between(start, end), label)
 
 
-def trapezoidal(q0: Any, q1: Any, *, together: bool, **data: Any) -> Motion:
-    """Trapezoidal velocities, each joint for itself or all `together`."""
-    times = {name: data.pop(name) for name in ("acceleration_time", "duration")}
-    if together:
-        return synchronised("trapezoidal", profiles.trapezoidal, q0, q1, data, **times)
-    return each("trapezoidal", profiles.trapezoidal, q0, q1, **data, **times)
-
-
-def jerk_limited(q0: Any, q1: Any, *, together: bool, **limits: Any) -> Motion:
-    """The fastest motion under limits of velocity, acceleration and jerk, for each joint or on a line."""
-    if together:
-        return synchronised("jerk-limited", profiles.jerk_limited, q0, q1, limits)
-    return each("jerk-limited", profiles.jerk_limited, q0, q1, **limits)
-
-
-def _per_joint(
-    q0: Any, q1: Any, data: dict[str, Any], law: Law
-) -> tuple[np.ndarray, np.ndarray, list[dict[str, float]]]:
-    start = posture("q0", q0)
-    end = posture("q1", q1, len(start))
-    for name, x in data.items():  # the trapezoidal law has its own message
-        if x is None and name in NEEDED and law is not profiles.trapezoidal:
-            raise MotionError(f"{name}: expected one number or one per joint, found None")
-    columns = {name: per_joint(name, x, len(start)) for name, x in data.items() if x is not None}
-    return start, end, [{name: column[i] for name, column in columns.items()} for i in range(len(start))]
-
-
-def _named(joint: int, law: Law, start: float, end: float, data: dict[str, float]) -> Profile:
+def _named(joint: int, law: Law, start: float, end: float, data: Data) -> Profile:
     """The law of one joint; messages about its data name the joint."""
     try:
         return law(float(start), float(end), **data)

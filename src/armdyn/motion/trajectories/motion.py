@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from armdyn.motion.checks import positive_time
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 
 Side: TypeAlias = Literal["before", "after"]
@@ -72,7 +72,7 @@ def same(a: Any, b: Any) -> bool:
 
 def sample_times(duration: float, step: float) -> np.ndarray:
     """0, step, 2 step, … and the end."""
-    wanted = duration / positive_time("step", step) * (1 - 1e-12)
+    wanted = duration / check.positive_time("step", step) * (1 - 1e-12)
     if wanted > MOST_SAMPLES:
         raise MotionError(
             f"step: found {step:g} s; {duration:g} s would be {wanted:.2g} samples, and at most "

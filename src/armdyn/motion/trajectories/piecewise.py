@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.polynomial.polynomial import polyder, polyval
 
 from armdyn.motion.trajectories.instants import ROUNDING, SAME_INSTANT, snapped
 from armdyn.motion.trajectories.motion import Motion, Side, States
@@ -21,7 +22,7 @@ class Profile:
     """
 
     breaks: np.ndarray  # (m + 1,), from 0 to the duration [s]
-    origins: np.ndarray  # (m,) [s]
+    origins: np.ndarray  # (m,); for several joints (m, 1), or (m, n): a joint's pieces may be longer [s]
     coefficients: np.ndarray  # (m, degree + 1) or (m, degree + 1, n)
     smooth: np.ndarray = field(default_factory=lambda: np.zeros(0, int))  # indices into breaks
     least: np.ndarray | None = None  # (m, n) a smaller velocity is rounding error; None: known from its terms
@@ -38,9 +39,7 @@ class Profile:
         """
         inside = np.clip(t, 0.0, self.duration)
         piece = np.searchsorted(self.breaks[1:-1], inside, side="right" if side == "after" else "left")
-        time = inside - self.origins[piece]
-        if self.coefficients.ndim == 3:
-            time = time[:, None]
+        time = (inside if self.origins.ndim == 1 else inside[:, None]) - self.origins[piece]
         powers = self._powers
         q = powers[-1][piece]
         qd, half = np.zeros_like(q), np.zeros_like(q)  # half of the acceleration
@@ -80,19 +79,6 @@ class Profile:
         differs: np.ndarray = np.abs(after - before) > 1e-9 * largest
         return np.asarray(places[differs.reshape(len(places), -1).any(1)])
 
-    def resting_until(self, duration: float) -> Profile:
-        """The same profile, followed by rest."""
-        if duration <= self.duration:
-            return self
-        last = np.zeros_like(self.coefficients[:1])
-        last[0, 0] = self.evaluate(self.breaks[-1:])[0][0]
-        return Profile(
-            np.append(self.breaks, duration),
-            np.append(self.origins, duration),
-            np.concatenate([self.coefficients, last]),
-            self.smooth,
-        )
-
     def snapped(self, instants: np.ndarray) -> Profile:
         """The same profile with breaks that are nearly one of `instants` moved onto it."""
         return replace(self, breaks=snapped(self.breaks, instants), origins=snapped(self.origins, instants))
@@ -103,7 +89,7 @@ class Profile:
         powers = self.coefficients[:, :, None] * distance
         place = self.coefficients[:, 0, None]
         powers[:, 0] = np.where(place == 1.0, end, start + place * distance)
-        return replace(self, coefficients=powers)
+        return replace(self, origins=self.origins[:, None], coefficients=powers)
 
 
 def rest(position: float, duration: float) -> Profile:
@@ -118,33 +104,21 @@ def symmetric(
     `breaks` (k + 1,) begin at 0 and end where the top speed is reached; `coefficients` (k, degree + 1) are
     distances covered, each piece from its own start.
     """
-    distance = end - start
-    cruising = duration - 2 * breaks[-1]
-    if cruising <= SAME_INSTANT * duration:
+    cruises = int(duration - 2 * breaks[-1] > SAME_INSTANT * duration)
+    if not cruises:
         breaks = np.append(breaks[:-1], duration / 2)
-    up = coefficients.copy()
+    up, down = coefficients.copy(), -coefficients[::-1] * (-1.0) ** np.arange(coefficients.shape[1])
     up[:, 0] += start
-    down = -coefficients[::-1] * (-1.0) ** np.arange(coefficients.shape[1])
     down[:, 0] += end
+    middle = np.zeros((cruises, coefficients.shape[1]))
+    middle[:, 0] = start + (end - start) / 2
+    middle[:, 1] = polyval(breaks[-1] - breaks[-2], polyder(coefficients[-1]))
     back = duration - breaks[::-1]
-    if cruising <= SAME_INSTANT * duration:
-        return Profile(
-            np.concatenate([breaks, back[1:]]),
-            np.concatenate([breaks[:-1], back[1:]]),
-            np.concatenate([up, down]),
-        )
-    middle = np.zeros((1, coefficients.shape[1]))
-    top = _speed(coefficients[-1], breaks[-1] - breaks[-2])
-    middle[0, :2] = start + distance / 2, top
     return Profile(
-        np.concatenate([breaks, back]),
-        np.concatenate([breaks[:-1], [duration / 2], back[1:]]),
+        np.concatenate([breaks, back if cruises else back[1:]]),
+        np.concatenate([breaks[:-1], [duration / 2] * cruises, back[1:]]),
         np.concatenate([up, middle, down]),
     )
-
-
-def _speed(powers: np.ndarray, time: float) -> float:
-    return float(sum(k * c * time ** (k - 1) for k, c in enumerate(powers) if k))
 
 
 def hermite(t: np.ndarray, first: States, last: States) -> Profile:
@@ -160,7 +134,7 @@ def hermite(t: np.ndarray, first: States, last: States) -> Profile:
     breaks[::2], breaks[1::2] = t, t[:-1] + length / 2
     return Profile(
         breaks,
-        np.column_stack([t[:-1], t[1:]]).ravel(),
+        np.column_stack([t[:-1], t[1:]]).reshape(-1, *(1,) * (coefficients.ndim - 3)),
         coefficients.reshape(2 * pieces, *coefficients.shape[2:]),
         smooth=np.arange(1, 2 * pieces, 2),
     )
@@ -192,35 +166,22 @@ def together(profiles: list[Profile], label: str) -> Motion:
     instants = np.unique(np.concatenate([profile.breaks for profile in profiles]))
     # Of instants that differ by rounding the last is kept, so that the end of the motion is among them.
     instants = instants[np.append(np.diff(instants) > SAME_INSTANT * instants[1:], True)]
-    joined = [profile.snapped(instants).resting_until(duration) for profile in profiles]
-    if all(_same_pieces(joined[0], profile) for profile in joined[1:]):
-        powers = np.stack([profile.coefficients for profile in joined], axis=-1)
-        return as_motion(replace(joined[0], coefficients=powers), label)
-    return Motion(
-        n=len(joined),
-        duration=duration,
-        evaluate=_Abreast(tuple(joined)).evaluate,
-        jumps=np.concatenate([profile.jumps for profile in joined]),
-        label=label,
-        knots=np.concatenate([profile.knots for profile in joined]),
-    )
-
-
-@dataclass(frozen=True)
-class _Abreast:
-    """Joints with breaks of their own."""
-
-    profiles: tuple[Profile, ...]
-
-    def evaluate(self, t: np.ndarray, side: Side) -> States:
-        states = [profile.evaluate(t, side) for profile in self.profiles]
-        q, qd, qdd = (np.stack([state[k] for state in states], axis=-1) for k in range(3))
-        return q, qd, qdd
-
-
-def _same_pieces(a: Profile, b: Profile) -> bool:
-    pairs = ((a.breaks, b.breaks), (a.origins, b.origins), (a.smooth, b.smooth))
-    return a.coefficients.shape == b.coefficients.shape and all(np.array_equal(x, y) for x, y in pairs)
+    joined = [profile.snapped(instants) for profile in profiles]
+    starts = [profile.breaks[: -1 if profile.duration == duration else None] for profile in joined]
+    breaks = np.append(np.unique(np.concatenate(starts)), duration)
+    knots = np.concatenate([np.append(profile.knots, profile.duration) for profile in joined])
+    powers = np.zeros((len(breaks) - 1, max(p.coefficients.shape[1] for p in joined), len(joined)))
+    origins = np.empty((len(breaks) - 1, len(joined)))
+    for i, profile in enumerate(joined):
+        piece = np.searchsorted(profile.breaks[1:-1], breaks[:-1], side="right")
+        powers[:, : profile.coefficients.shape[1], i] = profile.coefficients[piece]
+        origins[:, i] = profile.origins[piece]
+        rests = breaks[:-1] >= profile.duration
+        if rests.any():
+            powers[rests, :, i] = 0.0
+            powers[rests, 0, i] = profile.evaluate(profile.breaks[-1:])[0][0]
+    smooth = np.flatnonzero(~np.isin(breaks[1:-1], knots)) + 1
+    return as_motion(Profile(breaks, origins, powers, smooth), label)
 
 
 def as_motion(profile: Profile, label: str) -> Motion:

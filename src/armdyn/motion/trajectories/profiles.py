@@ -6,6 +6,7 @@ from math import cbrt, inf, isfinite, sqrt
 
 import numpy as np
 
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectories.motion import STEP
 from armdyn.motion.trajectories.piecewise import Profile, hermite, rest, symmetric
@@ -15,7 +16,7 @@ ROUNDING = 1e-9  # relative: data that miss each other by less are taken to agre
 
 def triangular(start: float, end: float, duration: float) -> Profile:
     """Constant acceleration for half of the time, then the opposite one."""
-    return _trapezoid(start, end, _positive("duration", duration, "s") / 2, duration)
+    return _trapezoid(start, end, check.positive_time("duration", duration) / 2, duration)
 
 
 def trapezoidal(
@@ -32,10 +33,10 @@ def trapezoidal(
     The profile is triangular where the top speed is not reached. Without a distance to cover the joint rests:
     for the duration, for twice the acceleration time, or, with neither, for one step.
     """
-    t_a = None if acceleration_time is None else _positive("acceleration_time", acceleration_time, "s")
-    v = None if max_velocity is None else _positive("max_velocity", max_velocity)
-    a = None if max_acceleration is None else _positive("max_acceleration", max_acceleration)
-    T = None if duration is None else _positive("duration", duration, "s")
+    t_a = None if acceleration_time is None else check.positive_time("acceleration_time", acceleration_time)
+    v = None if max_velocity is None else check.positive("max_velocity", max_velocity)
+    a = None if max_acceleration is None else check.positive("max_acceleration", max_acceleration)
+    T = None if duration is None else check.positive_time("duration", duration)
     if sum(x is not None for x in (t_a, v, a, T)) != 2:
         names = "acceleration_time, max_velocity, max_acceleration and duration"
         raise MotionError(f"a trapezoidal profile takes two of {names}")
@@ -47,14 +48,10 @@ def trapezoidal(
     if T:
         return _trapezoid(start, end, _acceleration_time(distance, T, t_a, v, a), T)
     assert v
-    if t_a:
-        T = max(distance / v + t_a, 2 * t_a)
-    elif a:
+    if a and not t_a:
         t_a = min(v / a, sqrt(distance / a))
-        T = max(distance / v + v / a, 2 * t_a) if t_a == v / a else 2 * t_a
     assert t_a
-    assert T
-    return _trapezoid(start, end, t_a, T)
+    return _trapezoid(start, end, t_a, max(distance / v + t_a, 2 * t_a))
 
 
 def _acceleration_time(
@@ -96,7 +93,7 @@ def _trapezoid(start: float, end: float, t_a: float, duration: float) -> Profile
 
 def cubic(start: float, end: float, duration: float, qd0: float = 0.0, qd1: float = 0.0) -> Profile:
     """The cubic with velocities qd0 and qd1 at its ends."""
-    T = _positive("duration", duration, "s")
+    T = check.positive_time("duration", duration)
     mean = (end - start) / T
     qdd0, qdd1 = (6 * mean - 4 * qd0 - 2 * qd1) / T, (-6 * mean + 2 * qd0 + 4 * qd1) / T
     return quintic(start, end, duration, qd0, qd1, qdd0, qdd1)
@@ -112,7 +109,7 @@ def quintic(
     qdd1: float = 0.0,
 ) -> Profile:
     """The polynomial of fifth degree with velocities qd0, qd1 and accelerations qdd0, qdd1 at its ends."""
-    T = _positive("duration", duration, "s")
+    T = check.positive_time("duration", duration)
     for name, x in {"qd0": qd0, "qd1": qd1, "qdd0": qdd0, "qdd1": qdd1}.items():
         if not isfinite(x):
             raise MotionError(f"{name}: found {x}; a finite number is expected")
@@ -128,8 +125,9 @@ def jerk_limited(
 
     Velocity and acceleration may be unlimited (inf). Without a distance to cover the joint rests one step.
     """
-    v, a = (_limit(*x) for x in (("max_velocity", max_velocity), ("max_acceleration", max_acceleration)))
-    j = _positive("max_jerk", max_jerk)
+    v = inf if max_velocity == inf else check.positive("max_velocity", max_velocity)
+    a = inf if max_acceleration == inf else check.positive("max_acceleration", max_acceleration)
+    j = check.positive("max_jerk", max_jerk)
     distance = abs(end - start)
     if distance == 0:
         return rest(start, STEP)
@@ -137,24 +135,17 @@ def jerk_limited(
     # What is covered while speeding up is t_a/2 times the top speed, which is jerk · t_j · (t_a − t_j).
     duration = max(distance / v + t_a, 2 * t_a)
     jerk = (end - start) / ((duration - t_a) * t_j * (t_a - t_j))
-    T1, T2 = t_j, t_a - t_j
-    A = jerk * t_j
-    powers = np.array(
-        [
-            [0.0, 0.0, 0.0, jerk / 6],
-            [jerk * T1**3 / 6, A * T1 / 2, A / 2, 0.0],
-            [
-                jerk * T1**3 / 6 + A * T1 / 2 * (T2 - T1) + A / 2 * (T2 - T1) ** 2,
-                A * T1 / 2 + A * (T2 - T1),
-                A / 2,
-                -jerk / 6,
-            ],
-        ]
-    )
-    breaks = np.array([0.0, T1, T2, t_a])
-    if 2 * t_j >= t_a * (1 - ROUNDING):  # the largest acceleration is only touched
-        breaks, powers = np.delete(breaks, 2), np.delete(powers, 1, axis=0)
-    return symmetric(start, end, duration, breaks, powers)
+    breaks, powers, covered, speed, acceleration = [0.0], [], 0.0, 0.0, 0.0
+    for time, change in ((t_j, jerk), (t_a - 2 * t_j, 0.0), (t_j, -jerk)):
+        if time <= ROUNDING * t_a:  # the largest acceleration is only touched
+            continue
+        breaks.append(breaks[-1] + time)
+        powers.append([covered, speed, acceleration / 2, change / 6])
+        covered += time * (speed + time * (acceleration / 2 + time * change / 6))
+        speed += time * (acceleration + time * change / 2)
+        acceleration += time * change
+    breaks[-1] = t_a
+    return symmetric(start, end, duration, np.array(breaks), np.array(powers))
 
 
 def _jerk_times(distance: float, v: float, a: float, j: float) -> tuple[float, float]:
@@ -174,13 +165,3 @@ def _jerk_times(distance: float, v: float, a: float, j: float) -> tuple[float, f
         return t_j, t_j / 2 + sqrt(t_j**2 / 4 + distance / a)
     t_j = cbrt(distance / (2 * j))
     return t_j, 2 * t_j
-
-
-def _positive(name: str, x: float, unit: str = "") -> float:
-    if not (isfinite(x) and x > 0):
-        raise MotionError(f"{name}: found {f'{x:g} {unit}'.strip()}; a positive number is expected")
-    return float(x)
-
-
-def _limit(name: str, x: float) -> float:
-    return inf if x == inf else _positive(name, x)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from armdyn.motion.checks import computable, numbers
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectories.instants import ROUNDING
 from armdyn.motion.trajectories.motion import Motion
@@ -16,14 +16,12 @@ from armdyn.motion.trajectories.piecewise import as_motion, hermite
 
 Where = Callable[[int], str]  # the name of a sample in messages
 
-NOISE = 1e-12  # rad or m, relative for positions beyond 1: a smaller displacement counts as none
-
 
 def _sample(i: int) -> str:
     return f"sample {i}"
 
 
-@computable()
+@check.computable()
 def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Where = _sample) -> Motion:
     """The motion with states q, qd, qdd (N, n) at instants t (N,), which are counted from the first.
 
@@ -31,7 +29,7 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
     slopes of a cubic spline through the velocities; without velocities either, the motion is a cubic spline
     through the positions. An instant that appears twice is one at which the acceleration jumps.
     """
-    times = numbers("t", t)
+    times = check.numbers("t", t)
     if times.ndim != 1 or len(times) < 2:
         raise MotionError(f"t: a list of two instants or more is expected, found shape {times.shape}")
     position = _states("q", q, len(times))
@@ -49,7 +47,9 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
             "acceleration, and needs qd and qdd too"
         )
     if velocity is None:
-        position = np.where(_way(position) <= ROUNDING * np.abs(position).max(0), position[0], position)
+        position = np.where(
+            np.ptp(position, axis=0) <= ROUNDING * np.abs(position).max(0), position[0], position
+        )
         spline, rests = CubicSpline(times, position), _rests(position)
         velocity, acceleration = (np.where(rests, 0.0, spline(times, k)) for k in (1, 2))
     elif acceleration is None:
@@ -64,11 +64,6 @@ def through_samples(t: Any, q: Any, qd: Any = None, qdd: Any = None, where: Wher
     return as_motion(hermite(instants, first, last), "samples")  # type: ignore[arg-type]
 
 
-def _way(q: np.ndarray) -> np.ndarray:
-    """How far apart the positions (N, n) of each joint are (n,)."""
-    return np.asarray(np.ptp(q, axis=0))
-
-
 def _rests(x: np.ndarray) -> np.ndarray:
     """Whether a sample equals those before and after it (N, n): the joint rests, a spline would not."""
     same = np.diff(x, axis=0) == 0
@@ -76,18 +71,8 @@ def _rests(x: np.ndarray) -> np.ndarray:
     return np.concatenate([inner[:1], inner, inner[-1:]])[: len(x)]
 
 
-def noisy_joints(t: np.ndarray, q: np.ndarray, qd: np.ndarray | None, speed: np.ndarray) -> np.ndarray:
-    """The joints, counted from 0, whose motion looks like rounding errors of a joint that stands still.
-
-    `qd` are velocities where they are given, and `speed` (n,) is the largest the motion has.
-    """
-    least = NOISE * np.maximum(1.0, np.abs(q).max(0))
-    given = np.zeros(1) if qd is None else np.abs(qd).max(0)
-    return np.flatnonzero((speed > 0) & (given * (t[-1] - t[0]) <= least) & (_way(q) <= least))
-
-
 def _states(name: str, x: Any, rows: int, columns: int | None = None) -> np.ndarray:
-    found = numbers(name, x)
+    found = check.numbers(name, x)
     found = found[:, None] if found.ndim == 1 else found
     if found.ndim != 2 or len(found) != rows or not found.shape[1]:
         raise MotionError(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from armdyn.motion.checks import numbers, one_of, positive_time
-from armdyn.motion.tip import motions as tip_motions
+from armdyn.motion.checks import check
+from armdyn.motion.tip import paths as tip_paths
+from armdyn.motion.tip.motions import TipLaw, tip_motion
 from armdyn.motion.trajectories import csv_files, joint_motions, profiles
 from armdyn.motion.trajectories.instants import is_near
 from armdyn.motion.trajectories.motion import STEP, Motion, Side, States, same, sample_times
@@ -40,7 +41,7 @@ class Trajectory:
 
     def __init__(self, motion: Motion, step: float = STEP) -> None:
         self.motion = motion
-        self.step = positive_time("step", step)
+        self.step = check.positive_time("step", step)
 
     # ---- making: joint by joint ------------------------------------------------------------------------
     #
@@ -50,7 +51,7 @@ class Trajectory:
     @classmethod
     def triangular(cls, q0: Any, q1: Any, duration: Any, *, step: float = STEP) -> Trajectory:
         """Constant acceleration for half of the duration, then the opposite one."""
-        return cls(joint_motions.each("triangular", profiles.triangular, q0, q1, duration=duration), step)
+        return cls(joint_motions.between(profiles.triangular, q0, q1, duration=duration), step)
 
     @classmethod
     def trapezoidal(
@@ -69,16 +70,13 @@ class Trajectory:
 
         `synchronised`: all joints take the time of the slowest, on a straight line in joint space.
         """
-        motion = joint_motions.trapezoidal(
-            q0,
-            q1,
-            together=synchronised,
-            acceleration_time=acceleration_time,
-            max_velocity=max_velocity,
-            max_acceleration=max_acceleration,
-            duration=duration,
-        )
-        return cls(motion, step)
+        data = {
+            "acceleration_time": acceleration_time,
+            "max_velocity": max_velocity,
+            "max_acceleration": max_acceleration,
+            "duration": duration,
+        }
+        return cls(joint_motions.between(profiles.trapezoidal, q0, q1, synchronised, **data), step)
 
     @classmethod
     def cubic(
@@ -86,7 +84,7 @@ class Trajectory:
     ) -> Trajectory:
         """Polynomials of third degree with velocities qd0 and qd1 at the ends, zero where not given."""
         data = {"duration": duration, "qd0": qd0, "qd1": qd1}
-        return cls(joint_motions.each("cubic", profiles.cubic, q0, q1, **data), step)
+        return cls(joint_motions.between(profiles.cubic, q0, q1, **data), step)
 
     @classmethod
     def quintic(
@@ -103,7 +101,7 @@ class Trajectory:
     ) -> Trajectory:
         """Polynomials of fifth degree with velocities and accelerations at the ends, zero where not given."""
         data = {"duration": duration, "qd0": qd0, "qd1": qd1, "qdd0": qdd0, "qdd1": qdd1}
-        return cls(joint_motions.each("quintic", profiles.quintic, q0, q1, **data), step)
+        return cls(joint_motions.between(profiles.quintic, q0, q1, **data), step)
 
     @classmethod
     def jerk_limited(
@@ -122,7 +120,7 @@ class Trajectory:
         `synchronised`: all joints take the time of the slowest, on a straight line in joint space.
         """
         limits = {"max_velocity": max_velocity, "max_acceleration": max_acceleration, "max_jerk": max_jerk}
-        return cls(joint_motions.jerk_limited(q0, q1, together=synchronised, **limits), step)
+        return cls(joint_motions.between(profiles.jerk_limited, q0, q1, synchronised, **limits), step)
 
     # ---- making: through points and samples ------------------------------------------------------------
 
@@ -144,16 +142,8 @@ class Trajectory:
 
         Without times, the motion is as long as the limits of velocity and acceleration need.
         """
-        motion = via_points(
-            points,
-            times,
-            kind=kind,
-            qd0=qd0,
-            qd1=qd1,
-            max_velocity=max_velocity,
-            max_acceleration=max_acceleration,
-            blend_time=blend_time,
-        )
+        limits = (max_velocity, max_acceleration)
+        motion = via_points(points, times, kind, (qd0, qd1), limits, blend_time)
         return cls(motion, step)
 
     @classmethod
@@ -182,10 +172,8 @@ class Trajectory:
 
     # ---- making: of the tip ----------------------------------------------------------------------------
     #
-    # The tip starts where it is at q0. Its speed follows a profile: "trapezoidal" from two of
-    # acceleration_time, max_velocity, max_acceleration and duration; "triangular", "cubic", "quintic" with a
-    # duration; "jerk_limited" with max_velocity, max_acceleration and max_jerk, all in metres (of a mere
-    # rotation, radians). A sample that is out of reach, singular or beyond a joint's limits is an error.
+    # The tip starts where it is at q0. A sample that is out of reach, singular or beyond a joint's limits is
+    # an error.
 
     @classmethod
     def line(
@@ -196,32 +184,22 @@ class Trajectory:
         *,
         displacement: Any = None,
         orientation: Any = "auto",
-        profile: str = "trapezoidal",
-        acceleration_time: float | None = None,
-        max_velocity: float | None = None,
-        max_acceleration: float | None = None,
-        max_jerk: float | None = None,
-        duration: float | None = None,
         check_limits: bool = True,
         step: float = STEP,
+        **law: Unpack[TipLaw],
     ) -> Trajectory:
         """The tip straight to the point (3,) or pose (4, 4) `end`, or by a `displacement` (3,), base axes.
 
         `orientation`: "keep" it, leave it "free", or turn steadily to a rotation (3, 3), as to that of a
         pose; "auto" keeps it where the arm can do so in all directions. A redundant arm moves with the least
-        joint speed.
+        joint speed. The `law` of the tip's speed: profile="trapezoidal", the default, with two of
+        acceleration_time, max_velocity, max_acceleration and duration; "triangular", "cubic" or "quintic"
+        with a duration; "jerk_limited" with max_velocity, max_acceleration and max_jerk. All are in metres,
+        or radians where the tip only turns.
         """
-        law = {
-            "profile": profile,
-            "acceleration_time": acceleration_time,
-            "max_velocity": max_velocity,
-            "max_acceleration": max_acceleration,
-            "max_jerk": max_jerk,
-            "duration": duration,
-        }
-        return cls(
-            tip_motions.line(robot, q0, end, displacement, orientation, step, check_limits, **law), step
-        )
+        start = check.posture("q0", q0, robot.n)
+        path, turned = tip_paths.line(robot.pose(start), end, displacement, orientation)
+        return cls(tip_motion("line", robot, start, path, turned, check_limits, step, law), step)
 
     @classmethod
     def circle(
@@ -233,29 +211,17 @@ class Trajectory:
         angle: float,
         *,
         orientation: Any = "auto",
-        profile: str = "trapezoidal",
-        acceleration_time: float | None = None,
-        max_velocity: float | None = None,
-        max_acceleration: float | None = None,
-        max_jerk: float | None = None,
-        duration: float | None = None,
         check_limits: bool = True,
         step: float = STEP,
+        **law: Unpack[TipLaw],
     ) -> Trajectory:
         """The tip by an `angle` [rad] around the `axis` (3,) through `centre` (3,), base axes.
 
-        `orientation` as for `line`; "follow": the tip turns with the circle.
+        `orientation` and `law` as for `line`; with "follow" the tip turns with the circle.
         """
-        law = {
-            "profile": profile,
-            "acceleration_time": acceleration_time,
-            "max_velocity": max_velocity,
-            "max_acceleration": max_acceleration,
-            "max_jerk": max_jerk,
-            "duration": duration,
-        }
-        motion = tip_motions.circle(robot, q0, centre, axis, angle, orientation, step, check_limits, **law)
-        return cls(motion, step)
+        start = check.posture("q0", q0, robot.n)
+        path, turned = tip_paths.arc(robot.pose(start), centre, axis, angle, orientation)
+        return cls(tip_motion("circle", robot, start, path, turned, check_limits, step, law), step)
 
     # ---- looking ---------------------------------------------------------------------------------------
 
@@ -276,8 +242,8 @@ class Trajectory:
 
     def __call__(self, t: Any, side: Side = "after") -> States:
         """Position, velocity and acceleration at times t (...), each (..., n)."""
-        one_of("side", side, "before", "after")
-        times = numbers("t", t)
+        check.one_of("side", side, "before", "after")
+        times = check.numbers("t", t)
         flat = times.ravel()
         q, qd, qdd = (
             x.reshape(*times.shape, self.n) for x in self.motion.evaluate(flat.clip(0.0, self.duration), side)

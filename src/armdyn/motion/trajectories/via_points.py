@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-from scipy.interpolate import CubicSpline, make_interp_spline
+from scipy.interpolate import CubicSpline, PPoly, make_interp_spline
 
-from armdyn.motion.checks import computable, numbers, one_of, per_joint, positive_time
+from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
-from armdyn.motion.trajectories.instants import SAME_INSTANT, change_between
+from armdyn.motion.trajectories.instants import SAME_INSTANT
 from armdyn.motion.trajectories.motion import Motion, States
 from armdyn.motion.trajectories.piecewise import Profile, as_motion, hermite
 
@@ -18,17 +18,9 @@ Kind = Literal["cubic", "quintic", "blend"]
 SOLVED = 1e-13  # of a joint's largest velocity: accuracy of velocities at the points of a spline
 
 
-@computable()
+@check.computable()
 def via_points(
-    points: Any,
-    times: Any = None,
-    *,
-    kind: Kind = "cubic",
-    qd0: Any = None,
-    qd1: Any = None,
-    max_velocity: Any = None,
-    max_acceleration: Any = None,
-    blend_time: float | None = None,
+    points: Any, times: Any, kind: Kind, ends: tuple[Any, Any], limits: tuple[Any, Any], blend_time: Any
 ) -> Motion:
     """A motion for points (K, n), reached at `times` (K,), which are counted from the first.
 
@@ -39,31 +31,32 @@ def via_points(
     acceleration for `blend_time` around each, so that inner points are passed and not met; the motion is
     longer than the times by one blend time.
     """
-    one_of("kind", kind, "cubic", "quintic", "blend")
+    check.one_of("kind", kind, "cubic", "quintic", "blend")
     places = _points(points)
     n = places.shape[1]
+    velocities = dict(zip(("qd0", "qd1"), ends, strict=True))
+    bounds = dict(zip(("max_velocity", "max_acceleration"), limits, strict=True))
     if kind == "blend":
-        _refuse("blend", qd0=qd0, qd1=qd1, max_velocity=max_velocity, max_acceleration=max_acceleration)
+        _refuse("blend", **velocities, **bounds)
         if times is None or blend_time is None:
             raise MotionError("kind 'blend' takes times and a blend_time")
         return as_motion(_blended(places, _times(times, len(places)), blend_time), "via points, blended")
     _refuse(kind, blend_time=blend_time)
-    given = (("qd0", 0.0 if qd0 is None else qd0), ("qd1", 0.0 if qd1 is None else qd1))
-    ends = [np.array(per_joint(name, x, n)) for name, x in given]
-    if not np.isfinite(ends).all():
+    qd0, qd1 = (np.array(check.per_joint(name, 0.0 if x is None else x, n)) for name, x in velocities.items())
+    if not np.isfinite([qd0, qd1]).all():
         raise MotionError("qd0, qd1: finite velocities are expected")
     if times is not None:
-        _refuse("times given", max_velocity=max_velocity, max_acceleration=max_acceleration)
+        _refuse("times given", **bounds)
         instants = _times(times, len(places))
-    elif np.any(ends):
+    elif np.any([qd0, qd1]):
         raise MotionError("times: they are needed where an end velocity is not zero")
     else:
-        instants = _least_times(places, kind, max_velocity, max_acceleration)
-    return as_motion(_spline(places, instants, kind, ends[0], ends[1]), f"via points, {kind}")
+        instants = _least_times(places, kind, bounds)
+    return as_motion(_spline(places, instants, kind, qd0, qd1), f"via points, {kind}")
 
 
 def _points(points: Any) -> np.ndarray:
-    found = numbers("points", points)
+    found = check.numbers("points", points)
     found = found[:, None] if found.ndim == 1 else found
     if found.ndim != 2 or len(found) < 2 or not found.shape[1]:
         raise MotionError(f"points: two rows or more are expected, found an array of shape {found.shape}")
@@ -71,7 +64,7 @@ def _points(points: Any) -> np.ndarray:
 
 
 def _times(times: Any, count: int) -> np.ndarray:
-    found = numbers("times", times)
+    found = check.numbers("times", times)
     if found.shape != (count,):
         raise MotionError(f"times: {count} instants are expected, one per point, found shape {found.shape}")
     if (np.diff(found) <= 0).any():
@@ -88,12 +81,13 @@ def _refuse(what: str, **given: Any) -> None:
             raise MotionError(f"{name}: it is not used with {what}")
 
 
-def _spline(points: np.ndarray, t: np.ndarray, kind: str, qd0: np.ndarray, qd1: np.ndarray) -> Profile:
+def _spline(points: np.ndarray, t: np.ndarray, kind: str, qd0: Any = 0.0, qd1: Any = 0.0) -> Profile:
     moved = points - points[0]  # all zeros for a joint that stays, and so is its spline
+    rest = np.zeros(points.shape[1])
+    qd0, qd1 = rest + qd0, rest + qd1
     if kind == "cubic":
         spline = CubicSpline(t, moved, bc_type=((1, qd0), (1, qd1)))
     else:
-        rest = np.zeros_like(qd0)
         ends = ([(1, qd0), (2, rest)], [(1, qd1), (2, rest)])
         spline = make_interp_spline(t, moved, k=5, bc_type=ends)
     velocity, acceleration = _but_rounding(spline(t, 1)), spline(t, 2)
@@ -109,21 +103,16 @@ def _but_rounding(velocity: np.ndarray) -> np.ndarray:
     return np.where(np.abs(velocity) <= SOLVED * np.abs(velocity).max(0), 0.0, velocity)
 
 
-def _least_times(points: np.ndarray, kind: str, max_velocity: Any, max_acceleration: Any) -> np.ndarray:
+def _least_times(points: np.ndarray, kind: str, bounds: dict[str, Any]) -> np.ndarray:
     """Instants in the proportion of the largest joint distances, as short as the limits allow."""
-    if max_velocity is None and max_acceleration is None:
+    if all(x is None for x in bounds.values()):
         raise MotionError("times: give them, or max_velocity, max_acceleration or both")
     n = points.shape[1]
-    v, a = (
-        np.array(per_joint(name, np.inf if x is None else x, n))
-        for name, x in (("max_velocity", max_velocity), ("max_acceleration", max_acceleration))
-    )
-    for name, x in (("max_velocity", v), ("max_acceleration", a)):
+    v, a = (np.array(check.per_joint(name, np.inf if x is None else x, n)) for name, x in bounds.items())
+    for name, x in zip(bounds, (v, a), strict=True):
         if not (x > 0).all():
-            raise MotionError(
-                f"{name}: joint {int((~(x > 0)).argmax()) + 1}: found {x.min():g}; "
-                "a positive number is expected"
-            )
+            i = int((~(x > 0)).argmax())
+            raise MotionError(f"{name}: joint {i + 1}: found {x[i]:g}; a positive number is expected")
     if not np.isfinite([*v, *a]).any():
         raise MotionError("max_velocity, max_acceleration: one of them must be finite")
     distance = np.abs(np.diff(points, axis=0))
@@ -133,56 +122,22 @@ def _least_times(points: np.ndarray, kind: str, max_velocity: Any, max_accelerat
         i = int((length == 0).argmax())
         raise MotionError(f"points: points {i} and {i + 1} are the same; give times")
     t = np.concatenate([[0.0], np.cumsum(length / length.max())])
-    zero = np.zeros(n)
-    top_v, top_a = _peaks(_spline(points, t, kind, zero, zero))
-    factor = max((top_v / v).max(), np.sqrt((top_a / a).max()))
+    spline = _spline(points, t, kind)  # every other piece is written from the end of the one before
+    velocity = PPoly(spline.coefficients[::2, ::-1].swapaxes(0, 1), spline.breaks[::2]).derivative()
+    factor = max((_largest(velocity) / v).max(), np.sqrt((_largest(velocity.derivative()) / a).max()))
     return np.asarray(t * factor)
 
 
-def _peaks(profile: Profile) -> tuple[np.ndarray, np.ndarray]:
-    """The largest velocity and acceleration of each joint, magnitudes (n,).
-
-    The acceleration of a quintic is largest at an end or where the jerk, a quadratic, is zero. Between those
-    places it is monotonic, and where its sign changes the velocity is largest.
-    """
-    c = profile.coefficients.swapaxes(0, 1).reshape(6, -1, 1)  # a row for each piece and joint
-    low, high = (
-        np.repeat(x - profile.origins, profile.coefficients.shape[2])[:, None]
-        for x in (profile.breaks[:-1], profile.breaks[1:])
-    )
-
-    def velocity(t: np.ndarray) -> np.ndarray:
-        return np.asarray(c[1] + t * (2 * c[2] + t * (3 * c[3] + t * (4 * c[4] + t * 5 * c[5]))))
-
-    def acceleration(t: np.ndarray) -> np.ndarray:
-        return np.asarray(2 * c[2] + t * (6 * c[3] + t * (12 * c[4] + t * 20 * c[5])))
-
-    roots = np.hstack(_quadratic_roots(60 * c[5], 24 * c[4], 6 * c[3]))
-    places = np.sort(np.hstack([low, np.clip(np.nan_to_num(roots), low, high), high]), axis=1)
-    sign = np.sign(acceleration(places))
-    stops = []
-    for k in range(3):
-
-        def same_sign(t: np.ndarray, k: int = k) -> np.ndarray:
-            return np.asarray(np.sign(acceleration(t)) == sign[:, k : k + 1])
-
-        stops.append(change_between(same_sign, places[:, k], places[:, k + 1])[0])
-    looked_at = np.column_stack([places, *stops])
-    shape = (profile.coefficients.shape[0], -1)
-    top = (np.abs(x).max(1).reshape(shape).max(0) for x in (velocity(looked_at), acceleration(places)))
-    return next(top), next(top)
-
-
-def _quadratic_roots(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of a x² + b x + c; infinite or not a number where there are none."""
-    with np.errstate(all="ignore"):
-        half = -(b + np.copysign(np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0)), b)) / 2
-        return half / a, c / half
+def _largest(of: PPoly) -> np.ndarray:
+    """The largest magnitude (n,) of piecewise polynomials, found at ends of pieces and zeros of the slope."""
+    roots = of.derivative().roots(extrapolate=False)
+    places = [np.append(of.x, x[np.isfinite(x)]) for x in roots]
+    return np.array([np.abs(of(x)[:, i]).max() for i, x in enumerate(places)])
 
 
 def _blended(points: np.ndarray, t: np.ndarray, blend_time: float) -> Profile:
     """Straight lines between the points, with constant acceleration around each and at both ends."""
-    blend_time = positive_time("blend_time", blend_time)
+    blend_time = check.positive_time("blend_time", blend_time)
     if (np.diff(t) < blend_time * (1 - 1e-9)).any():
         i = int((np.diff(t) < blend_time).argmax())
         raise MotionError(
@@ -207,4 +162,4 @@ def _blended(points: np.ndarray, t: np.ndarray, blend_time: float) -> Profile:
         origins[piece] = instant
         pieces[piece, 0], pieces[piece, 1] = points[k], 0.0
     keep = np.append(True, np.diff(breaks) > SAME_INSTANT * breaks[1:])
-    return Profile(breaks[keep], origins[keep[1:]], pieces[keep[1:]])
+    return Profile(breaks[keep], origins[keep[1:], None], pieces[keep[1:]])
