@@ -65,7 +65,9 @@ class LoopKernel:
             fields += [x.ctypes.data, x.strides[0], x.strides[1] if x.shape[1] > 1 else 0]
 
         def part(first: int, last: int) -> None:
-            if function((ctypes.c_int64 * (2 + len(fields)))(first, last, *fields)):
+            given = (ctypes.c_int64 * (2 + len(fields)))(first, last, *fields)
+            function(given)
+            if given[0] < 0:
                 raise MemoryError(f"{self.loop.name}: not enough memory")
 
         call_on_ranges(part, self._edges(instances, known.operations))
@@ -105,7 +107,7 @@ class LoopKernel:
         if self._made is None:
             with lock():
                 if self._made is None:
-                    self._made = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._address())
+                    self._made = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._address())
         return self._made
 
     def _address(self) -> int:
