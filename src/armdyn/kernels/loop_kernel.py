@@ -9,18 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.kernels import cache
 from armdyn.kernels.backends import get_backend
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.loop import loop_ir
-from armdyn.kernels.llvm.machine import (
-    compile_ir,
-    load_object,
-    loaded,
-    lock,
-    toolchain,
-    vector_bytes,
-)
+from armdyn.kernels.llvm.machine import loaded, vector_bytes
 from armdyn.kernels.threads import call_on_ranges, get_threads
 from armdyn.program.evaluate_loop import Asked, Run, as_function, evaluate_loop
 from armdyn.program.extent import Extent, extent
@@ -40,7 +32,6 @@ class LoopKernel:
     def __init__(self, loop: Loop) -> None:
         self.loop, self._asks = loop, bool(loop.asks)
         self._extents: dict[tuple[int, ...], Extent] = {}
-        self._made: Any = None
 
     def __call__(
         self,
@@ -58,7 +49,7 @@ class LoopKernel:
             return
         known = self._extent(tuple(int(counts[count.name]) for count in self.loop.counts))
         self._check_rows(known, arguments)
-        function = self._compiled()
+        function = self._compiled
         fields = [int(counts[count.name]) for count in self.loop.counts]
         for argument in self.loop.arguments:
             x = arguments[argument.name]
@@ -102,25 +93,17 @@ class LoopKernel:
 
     # ---- compiled ------------------------------------------------------------------------------------------
 
+    @cached_property
     def _compiled(self) -> Any:
         """The compiled function, without the interpreter's lock while it runs."""
-        if self._made is None:
-            with lock():
-                if self._made is None:
-                    self._made = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._address())
-        return self._made
-
-    def _address(self) -> int:
         width = vector_bytes() // 8
-        key = cache.digest_of("loop", self.loop.identity, str(width), cache.code_digest(), toolchain())
-        names = [f"loop_{key[:24]}"]
-        if addresses := loaded(names):
-            return addresses[0]
-        code = cache.read(key)
-        if code is None:
-            code = compile_ir(loop_ir(self.loop, width, key[:24]), with_passes=True)
-            cache.write(key, code)
-        return load_object(code, names)[0]
+        return loaded(
+            ["loop", self.loop.identity, str(width)],
+            ["loop"],
+            lambda name: loop_ir(self.loop, width, name),
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p),
+            with_passes=True,
+        )
 
     def _edges(self, instances: int, operations: int) -> list[int]:
         """Where the instances are cut into slices for threads: at full registers."""
