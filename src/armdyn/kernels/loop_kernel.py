@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -41,42 +42,43 @@ class LoopKernel:
         asked: Mapping[str, Asked] | None = None,
     ) -> None:
         """Run it; arrays (rows, instances or 1, columns) that it writes are changed in place."""
-        self._check(instances, arguments)
+        arrays = [arguments[argument.name] for argument in self.loop.arguments]
+        self._check(instances, arrays)
         evaluated = get_backend() == "evaluator"
         if evaluated or self._asks:
             functions = self._functions if evaluated else self._kernels
             evaluate_loop(self.loop, instances, counts, arguments, asked, lambda name, _: functions[name])
             return
-        known = self._extent(tuple(int(counts[count.name]) for count in self.loop.counts))
+        given = tuple(int(counts[count.name]) for count in self.loop.counts)
+        known = self._extent(given)
         self._check_rows(known, arguments)
-        function = self._compiled
-        fields = [int(counts[count.name]) for count in self.loop.counts]
-        for argument in self.loop.arguments:
-            x = arguments[argument.name]
-            fields += [x.ctypes.data, x.strides[0], x.strides[1] if x.shape[1] > 1 else 0]
+        function, fields = self._compiled, [*given]
+        for x in arrays:
+            row, step, _ = x.strides
+            fields += [x.ctypes.data, row, step if x.shape[1] > 1 else 0]
 
         def part(first: int, last: int) -> None:
-            given = (ctypes.c_int64 * (2 + len(fields)))(first, last, *fields)
-            function(given)
-            if given[0] < 0:
+            call = array("q", (first, last, *fields))
+            function(call.buffer_info()[0])
+            if call[0] < 0:
                 raise MemoryError(f"{self.loop.name}: not enough memory")
 
         call_on_ranges(part, self._edges(instances, known.operations))
 
-    def _check(self, instances: int, arguments: Mapping[str, np.ndarray]) -> None:
+    def _check(self, instances: int, arrays: Sequence[np.ndarray]) -> None:
         """Refuse arrays that compiled code would misread."""
-        for argument in self.loop.arguments:
-            x = arguments[argument.name]
-            several = (instances,) if argument.written else (1, instances)
+        for argument, x in zip(self.loop.arguments, arrays, strict=True):
+            shape, flags = x.shape, x.flags
             if (
                 x.dtype != np.float64
-                or x.ndim != 3
-                or x.shape[1] not in several
-                or x.shape[2] != argument.columns
-                or not (x.flags.aligned and (x.size == 0 or x.shape[2] == 1 or x.strides[2] == x.itemsize))
-                or (argument.written and not x.flags.writeable)
+                or len(shape) != 3
+                or not (shape[1] == instances or (shape[1] == 1 and not argument.written))
+                or shape[2] != argument.columns
+                or not (flags.c_contiguous or shape[2] == 1 or x.strides[2] == 8)
+                or not flags.aligned
+                or (argument.written and not flags.writeable)
             ):
-                allowed = " or ".join(map(str, sorted(set(several))))
+                allowed = instances if argument.written or instances == 1 else f"1 or {instances}"
                 raise ValueError(
                     f"{self.loop.name}: argument '{argument.name}' is {x.dtype} of shape {x.shape}; expected "
                     f"float64 (rows, {allowed}, {argument.columns}) with adjacent columns"
