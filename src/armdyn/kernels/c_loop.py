@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
-from armdyn.kernels.c import CSource, check_constants, commented, definition, provenance
+from armdyn.kernels.c import CSource, assembled, check_constants, comment_block, definition, provenance
 from armdyn.program.loops import (
     Argument,
     Ask,
@@ -50,16 +50,15 @@ def loop_source(
     programs = {name: _plain(loop.programs[name]) for name in called}
     for name, program in programs.items():
         check_constants(name, program, scalar)
-    body = _Printer(loop, prefix, scalar)
-    text = body.function()
-    head = provenance(title, [], scalar, version)
+    printer = _Printer(loop, prefix, scalar)
     own = f"{prefix}_{loop.name}"
-    guard = f"{prefix.upper()}_H"
-    declared = f"{_documented(loop, meanings or {})}{body.prototype};\n"
-    header = f"{head}#ifndef {guard}\n#define {guard}\n\n{declared}\n#endif\n"
-    functions = [f"static {definition(own, name, p, scalar)}\n" for name, p in programs.items()]
-    source = f'{head}#include "{prefix}.h"\n\n#include <math.h>\n\n{"".join(functions)}{text}'
-    return CSource(header, source, "", prefix)
+    functions = [f"static {definition(own, name, p, scalar)}" for name, p in programs.items()]
+    return assembled(
+        provenance(title, [], scalar, version),
+        prefix,
+        [f"{_documented(loop, meanings or {})}{printer.prototype};\n"],
+        [*functions, printer.function()],
+    )
 
 
 def _plain(program: Program) -> Program:
@@ -71,10 +70,8 @@ def _plain(program: Program) -> Program:
 def _documented(loop: Loop, meanings: Mapping[str, str]) -> str:
     lines = [f"{count.name}: {meanings.get(count.name, 'a count')}" for count in loop.counts]
     for argument in loop.arguments:
-        kind, meaning = (
-            "read and written" if argument.written else "read",
-            meanings.get(argument.name, "numbers"),
-        )
+        kind = "read and written" if argument.written else "read"
+        meaning = meanings.get(argument.name, "numbers")
         lines.append(f"{argument.name}[rows][{argument.columns}]: {meaning} ({kind})")
     for name, ask in _asks(loop).items():
         sizes = ", ".join(str(part.size) for part in ask.inputs)
@@ -84,7 +81,7 @@ def _documented(loop: Loop, meanings: Mapping[str, str]) -> str:
         )
     if loop.asks:
         lines.append("context: handed on to these functions as it is")
-    return "/*\n" + "".join(f" * {commented(line)}\n" for line in lines) + " */\n"
+    return comment_block(lines)
 
 
 def _asks(loop: Loop) -> dict[str, Ask]:

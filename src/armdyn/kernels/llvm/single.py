@@ -15,10 +15,10 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from armdyn.kernels.llvm.body import scratch_slots
 from armdyn.kernels.llvm.code import Code, function_ir, workspace_ir
+from armdyn.kernels.llvm.gufunc import api_table
 from armdyn.kernels.llvm.lane import Lane
 from armdyn.program.program import Program, Shape
 
@@ -67,10 +67,6 @@ def layout_is_known() -> bool:
 @cache
 def _context() -> list[int]:
     """Addresses the function needs: array type, float64, PyArray_Empty, Py_IncRef, None, tuples, errors."""
-    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    get_pointer.restype = ctypes.c_void_p
-    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(get_pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     api = ctypes.pythonapi
 
     def address(function: Any) -> int:
@@ -79,7 +75,7 @@ def _context() -> list[int]:
     return [
         id(np.ndarray),
         id(np.dtype(np.float64)),
-        int(table[_EMPTY] or 0),
+        int(api_table("_ARRAY_API")[_EMPTY] or 0),
         address(api.Py_IncRef),
         id(None),
         address(api.PyTuple_New),
