@@ -9,7 +9,7 @@ robots of this structure use it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -46,14 +46,11 @@ class Compiled:
         code = _code(self._form, "double")
         self.float64 = self._bound(code.gufunc, FLOAT64)
         self.quick: Callable[..., Any] = self._bound(code.single, FLOAT64)
-        self._float32: Any = None
 
-    @property
+    @cached_property
     def float32(self) -> Any:
         """The gufunc in single precision; `float64` is the one in double precision."""
-        if self._float32 is None:
-            self._float32 = self._bound(_code(self._form, "float").gufunc, FLOAT32)
-        return self._float32
+        return self._bound(_code(self._form, "float").gufunc, FLOAT32)
 
     def _bound(self, function: Any, dtype: np.dtype[Any]) -> Any:
         """A function with the robot's numbers as its first argument, where it takes them."""

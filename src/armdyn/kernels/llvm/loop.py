@@ -9,33 +9,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from armdyn.kernels.llvm.body import is_short, named_body_ir, routines_ir, scratch_slots
+from armdyn.kernels.llvm.body import body_ir, columns_of, is_short, routines_ir
 from armdyn.kernels.llvm.code import ENVIRONMENT, Code, declared_once, function_ir, workspace_ir
 from armdyn.kernels.llvm.lane import Lane
 from armdyn.kernels.llvm.moves import masked_declarations, move_ir
-from armdyn.program.loops import (
-    Argument,
-    Block,
-    Call,
-    Combined,
-    Copy,
-    Count,
-    Counter,
-    For,
-    If,
-    Int,
-    Load,
-    Loop,
-    Part,
-    Save,
-    Set,
-    Statement,
-    While,
-    overlaps,
-)
+from armdyn.program import loops
 
 
-def loop_ir(loop: Loop, width: int, name: str) -> str:
+def loop_ir(loop: loops.Loop, width: int, name: str) -> str:
     """A module with `void @loop_NAME(fields)`, which makes the first field −1 where there was no memory.
 
     Fields, eight bytes each: the first instance and the one after the last, the counts, and for each argument
@@ -46,7 +27,7 @@ def loop_ir(loop: Loop, width: int, name: str) -> str:
     for lane in (Lane("double", 1), Lane("double", width)):
         printer = _Printer(loop, lane)
         programs = {f"program_{key}": program for key, program in loop.programs.items()}
-        parts += [named_body_ir(program, lane, key, apart=True) for key, program in programs.items()]
+        parts += [body_ir(program, lane, key) for key, program in programs.items()]
         parts += [routines_ir(lane, used), printer.function()]
         parts += [move_ir(lane, size, verb) for verb, size in sorted(printer.moves)]
     code = Code()
@@ -64,13 +45,13 @@ def loop_ir(loop: Loop, width: int, name: str) -> str:
 class _Printer(Code):
     """Writes `@instances_W(fields, instance)`: statements as lines, arrays and integers as what they need."""
 
-    def __init__(self, loop: Loop, lane: Lane) -> None:
+    def __init__(self, loop: loops.Loop, lane: Lane) -> None:
         super().__init__("ready")
         self.loop, self.lane = loop, lane
         self.variables: list[str] = []  # of loops with a condition
         self.counters: dict[str, str] = {}
         self.arrays = {f"x_{local.name}": local.size for local in loop.locals}  # columns
-        self.arrays["scratch"] = max([0, *(scratch_slots(p, lane) for p in loop.programs.values())])
+        self.arrays["scratch"] = max([0, *(columns_of(p, lane)["scratch"] for p in loop.programs.values())])
         self.moves: set[tuple[str, int]] = set()
 
     def function(self) -> str:
@@ -117,44 +98,44 @@ class _Printer(Code):
     def put(self, value: str, base: str, k: int) -> None:
         self.store(self.lane.type, value, self.at(self.lane.type, base, k))
 
-    def part(self, part: Part) -> str:
+    def part(self, part: loops.Part) -> str:
         return self.at(self.lane.type, f"%x_{part.array.name}", part.start)
 
-    def integer(self, x: Int) -> str:
+    def integer(self, x: loops.Int) -> str:
         match x:
-            case Combined(op, a, b):
+            case loops.Combined(op, a, b):
                 return self.value(f"{op} i64 {self.integer(a)}, {self.integer(b)}")
-            case Count(name):
+            case loops.Count(name):
                 return f"%n_{name}"
-            case Counter(name):
+            case loops.Counter(name):
                 return self.counters[name]
             case _:
                 return str(x)
 
     # ---- statements ----------------------------------------------------------------------------------------
 
-    def block(self, statements: Block, mask: str | None) -> None:
+    def block(self, statements: loops.Block, mask: str | None) -> None:
         """Statements for the instances of a mask; None: for all. A single instance needs no mask."""
         for statement in statements:
             self.statement(statement, mask if self.lane.width > 1 else None)
 
-    def statement(self, statement: Statement, mask: str | None) -> None:
+    def statement(self, statement: loops.Statement, mask: str | None) -> None:
         match statement:
-            case Load(target, source, row):
+            case loops.Load(target, source, row):
                 self._load(target, source, row, mask)
-            case Save(target, row, source):
+            case loops.Save(target, row, source):
                 self._save(target, row, source, mask)
-            case Copy(target, source):
+            case loops.Copy(target, source):
                 self._merge(self.part(target), self.part(source), target.size, mask)
-            case Set(target, value):
+            case loops.Set(target, value):
                 self._set(target, value, mask)
-            case Call():
+            case loops.Call():
                 self._call(statement, mask)
-            case For():
+            case loops.For():
                 self._for(statement, mask)
-            case While():
+            case loops.While():
                 self._while(statement, mask)
-            case If():
+            case loops.If():
                 self._if(statement, mask)
             case _:
                 raise TypeError(f"{self.loop.name}: compiled code cannot ask for '{statement.name}'")
@@ -168,11 +149,11 @@ class _Printer(Code):
                 x = self.value(f"select {self.lane.mask} {mask}, {T} {x}, {T} {self.get(target, k)}")
             self.put(x, target, k)
 
-    def _row(self, argument: Argument, row: Int) -> str:
+    def _row(self, argument: loops.Argument, row: loops.Int) -> str:
         offset = self.value(f"mul i64 {self.integer(row)}, %row_{argument.name}")
         return self.value(f"getelementptr i8, ptr %a_{argument.name}, i64 {offset}")
 
-    def _move(self, verb: str, columns: str, row: str, size: int, argument: Argument) -> None:
+    def _move(self, verb: str, columns: str, row: str, size: int, argument: loops.Argument) -> None:
         """The first numbers of a row of each instance to columns, or back."""
         if self.lane.width == 1:
             self._merge(*((columns, row) if verb == "load" else (row, columns)), size, None)
@@ -180,13 +161,13 @@ class _Printer(Code):
         self.moves.add((verb, size))
         self.do(f"call void @{verb}_{size}(ptr {columns}, ptr {row}, i64 %step_{argument.name})")
 
-    def _load(self, target: Part, source: Argument, row: Int, mask: str | None) -> None:
+    def _load(self, target: loops.Part, source: loops.Argument, row: loops.Int, mask: str | None) -> None:
         columns = self.part(target) if mask is None else self.array(target.size, "moved")
         self._move("load", columns, self._row(source, row), target.size, source)
         if mask is not None:
             self._merge(self.part(target), columns, target.size, mask)
 
-    def _save(self, target: Argument, row: Int, source: Part, mask: str | None) -> None:
+    def _save(self, target: loops.Argument, row: loops.Int, source: loops.Part, mask: str | None) -> None:
         place, columns = self._row(target, row), self.part(source)
         if mask is not None:  # the others' rows are written as they are
             columns = self.array(source.size, "moved")
@@ -194,7 +175,7 @@ class _Printer(Code):
             self._merge(columns, self.part(source), source.size, mask)
         self._move("store", columns, place, source.size, target)
 
-    def _set(self, target: Part, value: Int, mask: str | None) -> None:
+    def _set(self, target: loops.Part, value: loops.Int, mask: str | None) -> None:
         T, w = self.lane.type, self.lane.width
         x = self.value(f"sitofp i64 {self.integer(value)} to double")
         if w > 1:
@@ -205,12 +186,12 @@ class _Printer(Code):
             x = self.value(f"select {self.lane.mask} {mask}, {T} {x}, {T} {self.get(place, 0)}")
         self.put(x, place, 0)
 
-    def _call(self, call: Call, mask: str | None) -> None:
+    def _call(self, call: loops.Call, mask: str | None) -> None:
         """A program on parts as they are; its results by way of other columns where these may not be."""
         program = self.loop.programs[call.program]
         apart, results = [], []
         for k, part in enumerate(call.outputs):
-            if mask is None and not overlaps(part, (*call.inputs, *call.outputs[:k])):
+            if mask is None and not loops.overlaps(part, (*call.inputs, *call.outputs[:k])):
                 results.append(self.part(part))
                 continue
             results.append(self.array(part.size, "" if is_short(program) else f"result{k}"))
@@ -221,7 +202,7 @@ class _Printer(Code):
         for part, columns in apart:
             self._merge(self.part(part), columns, part.size, mask)
 
-    def _for(self, statement: For, mask: str | None) -> None:
+    def _for(self, statement: loops.For, mask: str | None) -> None:
         start, stop = self.integer(statement.start), self.integer(statement.stop)
         with self.counted(start, stop) as k:
             if statement.backwards:
@@ -231,7 +212,7 @@ class _Printer(Code):
             self.counters[statement.counter.name] = k
             self.block(statement.body, mask)
 
-    def _while(self, statement: While, mask: str | None) -> None:
+    def _while(self, statement: loops.While, mask: str | None) -> None:
         """An instance that has ended does not begin again: the mask only loses instances."""
         M = self.lane.mask
         test, end = self.name("test"), self.name("end")
@@ -250,7 +231,7 @@ class _Printer(Code):
         self.do(f"br label %{test}")
         self.begin(end)
 
-    def _if(self, statement: If, mask: str | None) -> None:
+    def _if(self, statement: loops.If, mask: str | None) -> None:
         holds = self._positive(statement.condition)
         not_ = self.value(f"xor {self.lane.mask} {holds}, {self._all()}")
         for chosen, block in ((holds, statement.body), (not_, statement.otherwise)):
@@ -266,7 +247,7 @@ class _Printer(Code):
     def _both(self, mask: str | None, other: str) -> str:
         return other if mask is None else self.value(f"and {self.lane.mask} {mask}, {other}")
 
-    def _positive(self, part: Part) -> str:
+    def _positive(self, part: loops.Part) -> str:
         return self.value(
             f"fcmp ogt {self.lane.type} {self.get(self.part(part), 0)}, {self.lane.constant(0.0)}"
         )
