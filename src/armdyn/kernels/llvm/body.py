@@ -1,13 +1,13 @@
 """Program -> LLVM IR, W samples to a register.
 
-The body of a program works on columns: every input and output is an array of registers, one per scalar. A
-long program is cut into functions that hand values on through `scratch`, because LLVM's time for one basic
-block grows faster than its length.
+The body of a program works on columns: `in` and `out` are arrays of registers, one per input and output
+scalar. A long program is cut into functions that hand values on through `scratch`, because LLVM's time for
+one basic block grows faster than its length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from math import prod
 from textwrap import dedent
@@ -23,23 +23,32 @@ SEGMENT = 600  # operations in one function
 SHORT = 200  # operations: in a loop, a call would cost more than the code it saves
 
 
-def body_ir(program: Program, lane: Lane, name: str = "body") -> str:
-    """`@NAME_W(in0, in1, …, out0, …, scratch)`, without the routines it calls (`routines_ir`).
+def body_ir(program: Program, lane: Lane) -> str:
+    """`@body_W(in, out, scratch)` and what it needs."""
+    return (
+        named_body_ir(program, lane, "body") + "\n" + routines_ir(lane, {node[0] for node in program.nodes})
+    )
 
-    Short programs are marked to be inlined, which `compile_ir` does only when asked to.
+
+def named_body_ir(program: Program, lane: Lane, name: str, apart: bool = False) -> str:
+    """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs.
+
+    `apart`: with one pointer for each input and output (in0, in1, …, out0, …, scratch), as loops need it; LLVM
+    makes slower code of that where programs are long. Short programs are then marked to be inlined, which
+    `compile_ir` does only when asked to.
     """
-    emitter = _Emitter(program, lane, name)
+    emitter = _Emitter(program, lane, name, apart)
     segments = list(emitter.segments())
     w = lane.width
-    arguments = ", ".join(f"ptr %{x}" for x in emitter.columns)
-    calls = [f"  call void @{name}_part{k}_{w}({arguments})" for k in range(len(segments))]
-    main = f"define internal void @{name}_{w}({emitter.parameters}) {emitter.attribute}{{"
-    return "\n".join([*segments, main, *calls, "  ret void", "}", ""])
-
-
-def columns_of(program: Program, lane: Lane) -> dict[str, int]:
-    """The arrays of registers that a body works on, in the order of its parameters, and their sizes."""
-    return _Emitter(program, lane).columns
+    arguments = ", ".join(f"ptr %{x}" for x in emitter.pointers)
+    calls = "\n".join(f"  call void @{name}_part{k}_{w}({arguments})" for k in range(len(segments)))
+    main = f"""
+define internal void @{name}_{w}({emitter.parameters}) {emitter.attribute}{{
+{calls}
+  ret void
+}}
+"""
+    return "\n".join([*segments, main])
 
 
 def is_short(program: Program) -> bool:
@@ -47,24 +56,37 @@ def is_short(program: Program) -> bool:
     return sum(program.counts.values()) <= SHORT
 
 
+def scratch_slots(program: Program, lane: Lane) -> int:
+    """How many registers the parts of a program hand on through scratch."""
+    return _Emitter(program, lane).slot_count
+
+
+def _places(name: str, sizes: Sequence[int], apart: bool) -> list[Place]:
+    """Where the scalars of several columns are: under one pointer, or under one for each."""
+    if not apart:
+        return [(name, k) for k in range(sum(sizes))]
+    return [(f"{name}{k}", j) for k, size in enumerate(sizes) for j in range(size)]
+
+
 class _Emitter:
     """Writes the nodes of a program as instructions, part by part."""
 
-    def __init__(self, program: Program, lane: Lane, name: str = "body") -> None:
+    def __init__(self, program: Program, lane: Lane, name: str = "body", apart: bool = False) -> None:
         self.program, self.lane, self.name = program, lane, name
-        self.attribute = "alwaysinline " if is_short(program) else ""
-        inputs = {f"in{k}": size for k, (_, size) in enumerate(program.inputs)}
-        outputs = {f"out{k}": prod(shape) for k, (_, shape) in enumerate(program.outputs)}
-        self.inputs = [(x, k) for x, size in inputs.items() for k in range(size)]
-        self.outputs = [(x, k) for x, size in outputs.items() for k in range(size)]
+        self.attribute = "alwaysinline " if apart and is_short(program) else ""
+        sizes_in = [size for _, size in program.inputs]
+        sizes_out = [prod(shape) for _, shape in program.outputs]
+        self.inputs = _places("in", sizes_in, apart)
+        self.outputs = _places("out", sizes_out, apart)
+        columns = [f"in{k}" for k in range(len(sizes_in))] + [f"out{k}" for k in range(len(sizes_out))]
+        self.pointers = [*(columns if apart else ["in", "out"]), "scratch"]
         self.slots: dict[int, int] = {}  # nodes that later parts need -> place in scratch
         self.slot_count = 0
         self.parts = self._cut()
-        self.columns = {**inputs, **outputs, "scratch": self.slot_count}
 
     @property
     def parameters(self) -> str:
-        return ", ".join(f"ptr noalias %{x}" for x in self.columns)
+        return ", ".join(f"ptr noalias %{x}" for x in self.pointers)
 
     def _cut(self) -> list[range]:
         """Ranges of nodes with at most SEGMENT operations each, of about equal length."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from armdyn.kernels.llvm.body import body_ir, columns_of, routines_ir
+from armdyn.kernels.llvm.body import body_ir, scratch_slots
 from armdyn.kernels.llvm.code import ENVIRONMENT, Code, declared_once, function_ir, workspace_ir
 from armdyn.kernels.llvm.lane import Lane
 from armdyn.kernels.llvm.moves import masked_declarations, move_ir, strided_ir
@@ -26,8 +26,7 @@ def module_ir(program: Program, scalar: str, width: int, name: str, further: str
     sizes = {"load": {size for _, size in program.inputs}, "store": {prod(y) for _, y in program.outputs}}
     moves = [move_ir(wide, size, verb) for verb in sizes for size in sorted(sizes[verb])]
     moves += [strided_ir(scalar, verb) for verb in sizes]
-    used = {node[0] for node in program.nodes}
-    bodies = [f"{body_ir(program, lane)}{routines_ir(lane, used)}" for lane in (single, wide)]
+    bodies = [body_ir(program, single), body_ir(program, wide)]
     return declared_once(
         [*bodies, *moves, masked_declarations(wide), _loop_ir(f"loop_{name}", wide, program), further]
     )
@@ -35,9 +34,9 @@ def module_ir(program: Program, scalar: str, width: int, name: str, further: str
 
 def _loop_ir(name: str, lane: Lane, program: Program) -> str:
     """The loop itself: full registers, then the rest one by one."""
-    columns = columns_of(program, lane)
+    sizes = [sum(size for _, size in program.inputs), sum(prod(shape) for _, shape in program.outputs)]
+    columns = {"in": sizes[0], "out": sizes[1], "scratch": scratch_slots(program, lane)}
     workspace, release = workspace_ir(lane, columns)
-    arguments = ", ".join(f"ptr %{name}" for name in columns)
     code = Code("ready")
     operands = list(_operands(code, lane, program))
 
@@ -45,7 +44,7 @@ def _loop_ir(name: str, lane: Lane, program: Program) -> str:
         register = Lane(lane.scalar, width)
         for operand in operands[: len(program.inputs)]:
             operand.bring_in(code, register, row, first)
-        code.do(f"call void @body_{width}({arguments})")
+        code.do(f"call void @body_{width}(ptr %in, ptr %out, ptr %scratch)")
         for operand in operands[len(program.inputs) :]:
             operand.move(code, register, row)
 
@@ -60,7 +59,7 @@ class _Operand:
     """An array argument: where its rows are, and how its entries lie in them."""
 
     verb: str  # "load" for inputs, "store" for outputs
-    columns: str  # its registers
+    start: int  # the first of its registers in %in or %out
     lengths: tuple[int, int]
     base: str
     step: str  # bytes from row to row
@@ -77,17 +76,18 @@ class _Operand:
         """Move W rows into the columns, or back."""
         is_input = self.verb == "load"
         rows = code.at("i8", self.base, code.value(f"mul i64 {row}, {self.step}"))
+        columns = code.at(register.type, "%in" if is_input else "%out", self.start)
         (n1, n2), (s1, s2), size = self.lengths, self.strides, prod(self.lengths)
 
         def dense() -> None:
             if register.width == 1:
-                target, source = (self.columns, rows) if is_input else (rows, self.columns)
+                target, source = (columns, rows) if is_input else (rows, columns)
                 code.copy(target, source, size * register.bytes)
             else:
-                code.do(f"call void @{self.verb}_{size}(ptr {self.columns}, ptr {rows}, i64 {self.step})")
+                code.do(f"call void @{self.verb}_{size}(ptr {columns}, ptr {rows}, i64 {self.step})")
 
         def general() -> None:
-            where = f"ptr {self.columns}, ptr {rows}, i64 {register.width}, i64 {self.step}"
+            where = f"ptr {columns}, ptr {rows}, i64 {register.width}, i64 {self.step}"
             code.do(f"call void @{self.verb}({where}, i64 {n1}, i64 {s1}, i64 {n2}, i64 {s2})")
 
         code.choose(self.dense, dense, general)
@@ -95,10 +95,10 @@ class _Operand:
 
 def _operands(code: Code, lane: Lane, program: Program) -> Iterator[_Operand]:
     """Read the pointers, outer strides and inner strides."""
-    shapes: list[Shape] = [(size,) for _, size in program.inputs]
-    shapes += [shape for _, shape in program.outputs]
-    core = len(shapes)
-    for k, (name, shape) in enumerate(zip(columns_of(program, lane), shapes, strict=False)):
+    inputs: list[tuple[str, Shape]] = [("load", (size,)) for _, size in program.inputs]
+    shapes = inputs + [("store", shape) for _, shape in program.outputs]
+    start, core = {"load": 0, "store": 0}, len(shapes)
+    for k, (verb, shape) in enumerate(shapes):
         base, step = (
             code.load("ptr", code.at("ptr", "%args", k)),
             code.load("i64", code.at("i64", "%steps", k)),
@@ -110,6 +110,6 @@ def _operands(code: Code, lane: Lane, program: Program) -> Iterator[_Operand]:
         for n, stride, adjacent in ((n2, s2, entry), (n1, s1, entry * n2)):
             if n > 1:
                 dense = code.value(f"and i1 {dense}, {code.value(f'icmp eq i64 {stride}, {adjacent}')}")
-        verb = "load" if k < len(program.inputs) else "store"
-        yield _Operand(verb, f"%{name}", (n1, n2), base, step, (s1, s2), dense)
+        yield _Operand(verb, start[verb], (n1, n2), base, step, (s1, s2), dense)
         core += len(shape)
+        start[verb] += n1 * n2

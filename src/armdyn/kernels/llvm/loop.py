@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from armdyn.kernels.llvm.body import body_ir, columns_of, is_short, routines_ir
+from armdyn.kernels.llvm.body import is_short, named_body_ir, routines_ir, scratch_slots
 from armdyn.kernels.llvm.code import ENVIRONMENT, Code, declared_once, function_ir, workspace_ir
 from armdyn.kernels.llvm.lane import Lane
 from armdyn.kernels.llvm.moves import masked_declarations, move_ir
@@ -27,7 +27,7 @@ def loop_ir(loop: loops.Loop, width: int, name: str) -> str:
     for lane in (Lane("double", 1), Lane("double", width)):
         printer = _Printer(loop, lane)
         programs = {f"program_{key}": program for key, program in loop.programs.items()}
-        parts += [body_ir(program, lane, key) for key, program in programs.items()]
+        parts += [named_body_ir(program, lane, key, apart=True) for key, program in programs.items()]
         parts += [routines_ir(lane, used), printer.function()]
         parts += [move_ir(lane, size, verb) for verb, size in sorted(printer.moves)]
     code = Code()
@@ -51,7 +51,7 @@ class _Printer(Code):
         self.variables: list[str] = []  # of loops with a condition
         self.counters: dict[str, str] = {}
         self.arrays = {f"x_{local.name}": local.size for local in loop.locals}  # columns
-        self.arrays["scratch"] = max([0, *(columns_of(p, lane)["scratch"] for p in loop.programs.values())])
+        self.arrays["scratch"] = max([0, *(scratch_slots(p, lane) for p in loop.programs.values())])
         self.moves: set[tuple[str, int]] = set()
 
     def function(self) -> str:

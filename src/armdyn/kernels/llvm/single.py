@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from itertools import accumulate
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from armdyn.kernels.llvm.body import columns_of
+from armdyn.kernels.llvm.body import scratch_slots
 from armdyn.kernels.llvm.code import Code, function_ir, workspace_ir
 from armdyn.kernels.llvm.gufunc import api_table
 from armdyn.kernels.llvm.lane import Lane
@@ -93,15 +94,15 @@ def single_ir(program: Program, name: str) -> str:
         dims = ", ".join(f"i64 {d}" for d in shape)
         constants.append(f"@dims{k}_{name} = internal constant [{len(shape)} x i64] [{dims}]")
     lane = Lane("double", 1)
-    columns = columns_of(program, lane)
+    columns = {"in": sum(sizes), "out": sum(map(prod, shapes)), "scratch": scratch_slots(program, lane)}
     workspace, release = workspace_ir(lane, columns)
     code = _Single(name)
     code.require(code.value(f"icmp eq i64 %nargs, {len(sizes)}"), "no")
     arrays = [code.checked(k, size) for k, size in enumerate(sizes)]
     code.lines += workspace
-    for k, size in enumerate(sizes):
-        code.copy(f"%in{k}", code.field(arrays[k], _DATA, "ptr"), 8 * size)
-    code.do(f"call void @body_1({', '.join(f'ptr %{name}' for name in columns)})")
+    for array, size, start in zip(arrays, sizes, accumulate(sizes, initial=0), strict=False):
+        code.copy(code.at("double", "%in", start), code.field(array, _DATA, "ptr"), 8 * size)
+    code.do("call void @body_1(ptr %in, ptr %out, ptr %scratch)")
     code.results(shapes, release)
     code.begin("no")
     code.do(f"call void {code.increase}(ptr {code.none})")
@@ -145,12 +146,14 @@ class _Single(Code):
         if several:
             result = self.value(f"call ptr {self.new_tuple}(i64 {len(shapes)})")
             self.require(self.value(f"icmp ne ptr {result}, null"), "fail")
+        start = 0
         for k, shape in enumerate(shapes):
             self.do(f"call void {self.increase}(ptr {self.float64})")
             dims = f"i32 {len(shape)}, ptr @dims{k}_{self.function}"
             new = self.value(f"call ptr {self.empty}({dims}, ptr {self.float64}, i32 0)")
             self.require(self.value(f"icmp ne ptr {new}, null"), "drop" if several else "fail")
-            self.copy(self.field(new, _DATA, "ptr"), f"%out{k}", 8 * prod(shape))
+            self.copy(self.field(new, _DATA, "ptr"), self.at("double", "%out", start), 8 * prod(shape))
+            start += prod(shape)
             if several:
                 self.do(f"call i32 {self.set_item}(ptr {result}, i64 {k}, ptr {new})")
         self.lines += [*release, f"  ret ptr {result if several else new}"]
