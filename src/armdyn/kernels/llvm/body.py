@@ -33,8 +33,8 @@ def body_ir(program: Program, lane: Lane) -> str:
 def named_body_ir(program: Program, lane: Lane, name: str, apart: bool = False) -> str:
     """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs.
 
-    `apart`: with one pointer for each input and output (in0, in1, …, out0, …, scratch), as loops need it; LLVM
-    makes slower code of that where programs are long. Short programs are then marked to be inlined, which
+    `apart`: with one pointer for each input and output (in0, in1, …, out0, …, scratch), as loops need it.
+    LLVM then makes slower code of some long programs. Short programs are marked to be inlined, which
     `compile_ir` does only when asked to.
     """
     emitter = _Emitter(program, lane, name, apart)

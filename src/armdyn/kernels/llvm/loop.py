@@ -2,7 +2,7 @@
 
 `@instances_W` runs the loop for W instances; `@loop_NAME` calls it for full registers, then instance by
 instance. A local array is a column of registers for each of its numbers. A condition may hold for some
-instances of a register only: what they do not take part in is computed, but not written.
+instances of a register only. Results are then computed for all of them, but written only for those.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class _Printer(Code):
                 raise TypeError(f"{self.loop.name}: compiled code cannot ask for '{statement.name}'")
 
     def _merge(self, target: str, source: str, columns: int, mask: str | None) -> None:
-        """Numbers to `target`, but for the instances outside the mask."""
+        """Copy numbers to `target`, for the instances of the mask only."""
         T = self.lane.type
         for k in range(columns):
             x = self.get(source, k)
@@ -187,7 +187,7 @@ class _Printer(Code):
         self.put(x, place, 0)
 
     def _call(self, call: loops.Call, mask: str | None) -> None:
-        """A program on parts as they are; its results by way of other columns where these may not be."""
+        """Call a program on parts in place; results that must not be written there go elsewhere first."""
         program = self.loop.programs[call.program]
         apart, results = [], []
         for k, part in enumerate(call.outputs):

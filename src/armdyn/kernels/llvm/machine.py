@@ -17,7 +17,7 @@ from armdyn.kernels import cache
 
 T = TypeVar("T")
 
-_locks = {"llvm": threading.RLock()}  # LLVM's global state is not ours to share
+_locks = {"llvm": threading.RLock()}  # LLVM's global state allows one thread at a time
 _engines: list[Any] = []  # engines own the code: they live as long as the process
 _loaded: dict[str, Any] = {}  # what has been made of loaded code, by its key in the cache
 _LIBRARY = 256 << 20  # bytes, more than LLVM's own code takes

@@ -1,9 +1,10 @@
 """Single calls: a compiled function that CPython calls directly.
 
-A gufunc call costs most of a microsecond, ten times the arithmetic of an arm. This function takes what single
-calls are nearly always made of, plain contiguous float64 vectors, and hands everything else back by returning
-None, so that the gufunc decides. It reads the fields of NumPy's arrays; `layout_is_known` checks on live
-arrays that they are where it looks; where they are not (another build of CPython, say) it is not used.
+A gufunc call takes almost a microsecond, ten times as long as an arm's arithmetic. Nearly all single calls
+have plain contiguous float64 vectors as arguments. This function takes those; for anything else it returns
+None, and the gufunc is called. It reads the fields of NumPy's array objects in memory. `layout_is_known`
+checks on real arrays that the fields are where this module expects them. If they are not, as in another build
+of CPython, the function is not used.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class _MethodDef(ctypes.Structure):
 
 @cache
 def layout_is_known() -> bool:
-    """Whether arrays look in memory as this module expects."""
+    """Whether array objects have their fields where this module expects them."""
     if ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     for shape in ((3,), (2, 5)):
@@ -163,7 +164,7 @@ class _Single(Code):
 
 
 def make_single(name: str, function: int, context: int) -> Any:
-    """The builtin function at an address; its context is filled in."""
+    """The function at an address as a Python builtin, with its context filled in."""
     values = (ctypes.c_void_p * _CONTEXT)(*_context())
     ctypes.memmove(context, values, ctypes.sizeof(values))
     definition = _MethodDef(name.encode(), function, _METH_FASTCALL, b"compiled by armdyn")
