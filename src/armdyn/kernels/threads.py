@@ -69,7 +69,7 @@ def call_in_slices(
     edges = [batch[axis] * k // slices for k in range(slices + 1)]
 
     def part(a: int, b: int) -> None:
-        ins = [_sliced(x, x.ndim - 1, axis, len(batch), a, b) for x in inputs]
+        ins = [_sliced(x, axis - len(batch), a, b) for x in inputs]
         outs = tuple(y[(slice(None),) * axis + (slice(a, b),)] for y in outputs)
         function(*ins, out=outs)
 
@@ -99,7 +99,7 @@ def call_on_ranges(part: Part, edges: Sequence[int]) -> None:
     waiting = True
     while waiting:
         try:
-            begun = [future for future in futures if not future.cancel() and not future.cancelled()]
+            begun = [future for future in futures if not future.cancel()]
             wait(begun)
             waiting = False
         except KeyboardInterrupt as interrupt:
@@ -134,9 +134,9 @@ def _run(slices: Slices, future: Future[None]) -> None:
             future.set_result(None)
 
 
-def _sliced(x: np.ndarray, leading: int, axis: int, batch_axes: int, a: int, b: int) -> np.ndarray:
-    """The part of an input that a slice of the batch axis needs; a broadcast one is needed whole."""
-    own = axis - (batch_axes - leading)
+def _sliced(x: np.ndarray, axis: int, a: int, b: int) -> np.ndarray:
+    """The part of an input that a slice of a batch axis needs, −1 the last; all of it if it is broadcast."""
+    own = x.ndim - 1 + axis
     if own < 0 or x.shape[own] == 1:
         return x
     return x[(slice(None),) * own + (slice(a, b),)]
