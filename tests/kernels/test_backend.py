@@ -9,17 +9,17 @@ import pytest
 from armdyn import Robot, backend, set_backend
 from armdyn.kernels import backends
 from armdyn.kernels.backends import get_backend
-from armdyn.kernels.llvm import compiled as compiled_module
+from armdyn.kernels.llvm import machine
 from armdyn.robot.functions import FUNCTIONS
 from kernels.tools import arguments, as_tuple, error
 
 
 @pytest.fixture
 def evaluator(monkeypatch):
-    def refuse(ir):
+    def refuse(ir, with_passes):
         raise AssertionError("compiled")
 
-    monkeypatch.setattr(compiled_module, "compile_ir", refuse)
+    monkeypatch.setattr(machine, "compile_ir", refuse)
     with backend("evaluator"):
         yield
 
@@ -167,14 +167,14 @@ def test_arrays_may_decide(monkeypatch):
 
 
 def test_compiled_ahead_nothing_is_left_to_compile(monkeypatch, fresh_cache):
-    monkeypatch.setattr(compiled_module, "_loaded", {})
+    monkeypatch.setattr(machine, "_loaded", {})
     robot = Robot.load("rp")
     assert robot.compile("gravity", ("inverse_dynamics", "parameters", "wrench")) is None
 
-    def refuse(ir):
+    def refuse(ir, with_passes):
         raise AssertionError("compiled")
 
-    monkeypatch.setattr(compiled_module, "compile_ir", refuse)
+    monkeypatch.setattr(machine, "compile_ir", refuse)
     q = np.array([0.1, 0.2])
     robot.gravity(q)
     robot.inverse_dynamics(q, q, q, np.zeros(6), parameters=robot.parameters)
@@ -183,7 +183,7 @@ def test_compiled_ahead_nothing_is_left_to_compile(monkeypatch, fresh_cache):
 
 
 def test_all_functions_ahead(fresh_cache, monkeypatch):
-    monkeypatch.setattr(compiled_module, "_loaded", {})
+    monkeypatch.setattr(machine, "_loaded", {})
     Robot.load("pendulum").compile()
     assert len(list(fresh_cache.iterdir())) == len(FUNCTIONS)
 

@@ -11,7 +11,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.kernels import cache
-from armdyn.kernels.llvm import compiled as compiled_module
+from armdyn.kernels.llvm import machine
 from kernels.tools import Forgetful, kernel_of
 
 Q = np.array([0.3, -0.7])
@@ -20,7 +20,7 @@ Q = np.array([0.3, -0.7])
 @pytest.fixture(autouse=True)
 def only_the_disk(monkeypatch):
     """What this process has loaded already is not remembered: every robot goes to the folder."""
-    monkeypatch.setattr(compiled_module, "_loaded", Forgetful())
+    monkeypatch.setattr(machine, "_loaded", Forgetful())
 
 
 class Compiled(AssertionError):
@@ -30,10 +30,10 @@ class Compiled(AssertionError):
 @pytest.fixture
 def no_compiler(monkeypatch):
     def refuse():
-        def compile_ir(ir):
+        def compile_ir(ir, with_passes):
             raise Compiled
 
-        monkeypatch.setattr(compiled_module, "compile_ir", compile_ir)
+        monkeypatch.setattr(machine, "compile_ir", compile_ir)
 
     return refuse
 
@@ -89,7 +89,7 @@ def test_functions_of_one_robot_share_nothing(fresh_cache):
 def test_another_version_or_processor_compiles_again(fresh_cache, monkeypatch, other):
     Robot.load("planar").gravity(Q)
     if other == "toolchain":
-        monkeypatch.setattr(compiled_module, "toolchain", lambda: "another processor")
+        monkeypatch.setattr(machine, "toolchain", lambda: "another processor")
     else:
         monkeypatch.setattr(cache, "code_digest", lambda: "another version")
     Robot.load("planar").gravity(Q)
@@ -227,7 +227,7 @@ import numpy as np
 from armdyn import Robot
 from armdyn.kernels.llvm import compiled
 if sys.argv[1] == "cached":
-    def refuse(ir):
+    def refuse(ir, with_passes):
         raise SystemExit("compiled again")
     compiled.compile_ir = refuse
 robot = Robot.load("scara")

@@ -12,7 +12,7 @@ import pytest
 import armdyn
 from armdyn import CacheWarning, Robot
 from armdyn.kernels import cache
-from armdyn.kernels.llvm import compiled as compiled_module
+from armdyn.kernels.llvm import machine
 from armdyn.kernels.llvm.gufunc_loop import module_ir
 from armdyn.kernels.llvm.machine import compile_ir, vector_bytes
 from armdyn.kernels.llvm.single import single_ir
@@ -29,7 +29,7 @@ as_root = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def only_the_disk(monkeypatch):
     """What this process has loaded already is not remembered, nor what it has warned of."""
-    monkeypatch.setattr(compiled_module, "_loaded", Forgetful())
+    monkeypatch.setattr(machine, "_loaded", Forgetful())
     monkeypatch.setattr(cache, "_told", set())
 
 
@@ -195,10 +195,10 @@ def test_the_version_is_part_of_the_key(monkeypatch):
 
 @pytest.mark.parametrize("module", ["numpy", "llvmlite"])
 def test_versions_of_others_are_part_of_the_key(monkeypatch, module):
-    here = compiled_module.toolchain()
+    here = machine.toolchain()
     assert sys.version in here
     monkeypatch.setattr(sys.modules[module], "__version__", "99.0")
-    assert compiled_module.toolchain() != here
+    assert machine.toolchain() != here
 
 
 def test_source_in_sub_folders_is_part_of_the_key(tmp_path, monkeypatch):

@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armdyn.kernels import set_threads
-from armdyn.kernels.loops import loop_kernel
-from armdyn.kernels.loops.loop_kernel import LoopKernel
+from armdyn.kernels import loop_kernel, set_threads
+from armdyn.kernels.llvm import machine
+from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.program.evaluate_loop import evaluate_loop
 from armdyn.program.loops import Ask, Load, Local, Loop, Save
 from example_loops import LOOPS, STATE, STEPS, arguments, masks, pendulum
@@ -138,6 +138,6 @@ def test_machine_code_is_kept(fresh_cache, monkeypatch: pytest.MonkeyPatch) -> N
     loop = replace(pendulum(), name="kept")
     compare(loop, 9, arguments(loop, 9))
     assert len(list(fresh_cache.glob("*.o"))) == 1
-    monkeypatch.setattr(loop_kernel, "loaded", lambda names: None)
-    monkeypatch.setattr(loop_kernel, "compile_ir", lambda *_, **__: pytest.fail("compiled again"))
+    monkeypatch.setattr(machine, "_loaded", {})
+    monkeypatch.setattr(machine, "compile_ir", lambda *_, **__: pytest.fail("compiled again"))
     compare(loop, 9, arguments(loop, 9))

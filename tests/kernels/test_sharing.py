@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from armdyn import BaseMotion, PhysicsWarning, Robot, backend, bundled_robots
 from armdyn.description import bundled_table
 from armdyn.kernels.llvm import compiled as compiled_module
+from armdyn.kernels.llvm import machine
 from armdyn.robot.functions import FUNCTIONS
 from arms import plans, table_of
 from kernels.tools import arguments, as_tuple, error, over
@@ -23,13 +24,13 @@ from kernels.tools import arguments, as_tuple, error, over
 @pytest.fixture
 def compiled_programs(monkeypatch):
     """What is compiled: a list of the lengths of programs."""
-    found, compile_ir = [], compiled_module.compile_ir
+    found, compile_ir = [], machine.compile_ir
 
-    def counted(ir):
+    def counted(ir, with_passes):
         found.append(len(ir))
-        return compile_ir(ir)
+        return compile_ir(ir, with_passes)
 
-    monkeypatch.setattr(compiled_module, "compile_ir", counted)
+    monkeypatch.setattr(machine, "compile_ir", counted)
     return found
 
 
@@ -112,14 +113,14 @@ def test_a_payload_and_other_lengths(name):
 
 
 def test_one_compilation_serves_all_variants(fresh_cache, monkeypatch, compiled_programs):
-    monkeypatch.setattr(compiled_module, "_loaded", {})
+    monkeypatch.setattr(machine, "_loaded", {})
     robot = Robot.load("planar3")
     inputs = arguments(robot, "inverse_dynamics")
     for k in range(20):
         robot.with_payload(k / 10, [0.1 * k, 0.2, 0]).inverse_dynamics(*inputs)
     assert len(compiled_programs) <= 3  # without payload, with one, and the shared form
     before = len(compiled_programs)
-    monkeypatch.setattr(compiled_module, "_loaded", {})
+    monkeypatch.setattr(machine, "_loaded", {})
     compiled_module._first.clear()
     robot.with_payload(1, [0.1, 0.2, 0]).inverse_dynamics(*inputs)
     robot.with_payload(2, [0.1, 0.3, 0]).inverse_dynamics(*inputs)
@@ -202,7 +203,7 @@ def test_variants_leave_nothing_behind():
     q = np.array([0.3, -0.7])
     robot.gravity(q)
     scaled(robot).gravity(q)
-    sizes = len(compiled_module._loaded), len(compiled_module._first)
+    sizes = len(machine._loaded), len(compiled_module._first)
     watched = []
     for k in range(50):
         variant = scaled(robot, 1 + k / 100)
@@ -211,11 +212,11 @@ def test_variants_leave_nothing_behind():
     del variant
     gc.collect()
     assert not any(kernel() for kernel in watched)
-    assert sizes == (len(compiled_module._loaded), len(compiled_module._first))
+    assert sizes == (len(machine._loaded), len(compiled_module._first))
 
 
 def test_many_threads_at_once(fresh_cache, monkeypatch, compiled_programs):
-    monkeypatch.setattr(compiled_module, "_loaded", {})
+    monkeypatch.setattr(machine, "_loaded", {})
     robot = Robot.load("rp")
     q = np.array([0.3, 0.7])
     variants = [scaled(robot, 1 + k / 10) for k in range(1, 9)]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from armdyn.kernels.loops import loop_kernel
-from armdyn.kernels.loops.loop_kernel import LoopKernel
+from armdyn.kernels import loop_kernel
+from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.motion.least_time.passes import PathPass, PathRows, path_pass
 from armdyn.motion.least_time.passes_loop import passes
 from armdyn.program.evaluate_loop import evaluate_loop

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 import armdyn
 from armdyn import Robot
-from armdyn.kernels.loops import loop_kernel
+from armdyn.kernels import loop_kernel
 from armdyn.motion.errors import MotionError
 from armdyn.motion.least_time.time_optimal import time_optimal
 from armdyn.motion.timing.scaling import scale_to_limits

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from armdyn.kernels.loops.loop_kernel import LoopKernel
+from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.program import record
 from armdyn.program.evaluate_loop import evaluate_loop
 from armdyn.program.loops import (

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.kernels.loops import loop_kernel
-from armdyn.kernels.loops.loop_kernel import LoopKernel
+from armdyn.kernels import loop_kernel
+from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.motion import Trajectory
 from armdyn.program.evaluate_loop import evaluate_loop
 from armdyn.simulation import ComputedTorque, PDGravity

@@ -1,8 +1,8 @@
 """What enters an array function, and where its results may go.
 
-Accepted are NumPy arrays, numbers, lists and tuples of them, and pandas tables. Everything else that NumPy
-could turn into an array (tensors of other libraries, masked arrays, arrays with units) is refused by name:
-what it carries beyond its numbers would be lost.
+NumPy arrays, numbers, lists and tuples of them, and pandas tables are accepted. NumPy could also convert
+other things (tensors of other libraries, masked arrays, arrays with units), but a mask or a unit would be
+lost. They are refused, and the message names their type.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _converted(x: Any) -> NDArray[Any]:
 
 
 def _is_plain(kind: type) -> bool:
-    """Whether it is a plain array, not a subclass with a mask, units or arithmetic of its own."""
+    """Whether it is a plain array, not a subclass with a mask, units or its own arithmetic."""
     if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
         return False
     return kind.__array_ufunc__ is np.ndarray.__array_ufunc__
@@ -90,7 +90,7 @@ def _is_number(kind: type) -> bool:
 def _check_entries(x: list[Any] | tuple[Any, ...]) -> None:
     """Refuse lists of anything but real numbers, arrays of them and lists, and lists that are too large.
 
-    Level by level, each list once: a small one that stands in itself or in others many times is no work.
+    Goes level by level and checks each list once, even if it occurs many times, or within itself.
     """
     level: dict[int, Any] = {id(x): x}
     for _ in range(_DEEPEST):
@@ -111,7 +111,7 @@ def _check_entries(x: list[Any] | tuple[Any, ...]) -> None:
 
 
 def _check_inner_arrays(kind: type, entries: Sequence[Any]) -> None:
-    """Arrays in a list; among others NumPy would count truth values as numbers, and None as one."""
+    """Check arrays in a list: NumPy would read truth values as numbers, and None as NaN."""
     if not _is_plain(kind):
         raise TypeError(f"{_kind_text(entries[0])} in a list")
     for dtype in {entry.dtype for entry in entries}:
@@ -178,7 +178,7 @@ def checked_inputs(
 
 
 def checked_out(out: Any, batch: Shape, shapes: Sequence[Shape]) -> tuple[Any, ...]:
-    """Where results go, an array or None for each output; `batch` must broadcast to its leading axes."""
+    """The array or None given for each output; `batch` must broadcast to its leading axes."""
     given = out if isinstance(out, tuple) else (out,)
     if len(given) != len(shapes):
         several = f"a tuple of {len(shapes)} arrays" if len(shapes) > 1 else "one array"

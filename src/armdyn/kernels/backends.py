@@ -56,7 +56,7 @@ def backend(name: Backend) -> Iterator[None]:
 
 
 def backend_of(arrays: Sequence[Any]) -> str | None:
-    """The backend that takes these arrays and no other does; None for NumPy's, lists and numbers."""
+    """The only backend that takes these arrays; None for NumPy arrays, lists and numbers."""
     for x in arrays if LIBRARIES else ():
         if found := LIBRARIES.get(type(x).__module__.partition(".")[0]):
             return found

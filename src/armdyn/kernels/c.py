@@ -95,18 +95,29 @@ def c_source(
     for name, program in programs.items():
         check_constants(name, program, scalar)
     origin = provenance(title, joints, scalar, version)
-    guard = f"{prefix.upper()}_H"
-    declarations = "\n".join(_documented(prefix, name, p, scalar, words) for name, p in programs.items())
-    header = f"{origin}#ifndef {guard}\n#define {guard}\n\n{declarations}\n#endif\n"
-    bodies = "\n".join(definition(prefix, name, p, scalar) for name, p in programs.items())
-    source = f'{origin}#include "{prefix}.h"\n\n#include <math.h>\n\n{bodies}'
-    return CSource(header, source, _test_program(origin, prefix, programs, scalar), prefix)
+    declarations = [_documented(prefix, name, p, scalar, words) for name, p in programs.items()]
+    functions = [definition(prefix, name, p, scalar) for name, p in programs.items()]
+    return assembled(origin, prefix, declarations, functions, _test_program(origin, prefix, programs, scalar))
+
+
+def assembled(
+    origin: str, prefix: str, declarations: Sequence[str], functions: Sequence[str], test: str = ""
+) -> CSource:
+    """Header and source of an export from their parts."""
+    guard, declared = f"{prefix.upper()}_H", "\n".join(declarations)
+    header = f"{origin}#ifndef {guard}\n#define {guard}\n\n{declared}\n#endif\n"
+    source = f'{origin}#include "{prefix}.h"\n\n#include <math.h>\n\n' + "\n".join(functions)
+    return CSource(header, source, test, prefix)
 
 
 def provenance(title: str, joints: Sequence[str], scalar: str, version: str) -> str:
     """A comment for the beginning of a file: what it is, and who made it."""
     lines = [f"{title}: made by armdyn {version}, {scalar} precision, C99, needs libm only."]
     lines += [f"joint {i + 1}: {joint}" for i, joint in enumerate(joints)]
+    return comment_block(lines)
+
+
+def comment_block(lines: Sequence[str]) -> str:
     return "/*\n" + "".join(f" * {commented(line)}\n" for line in lines) + " */\n"
 
 
@@ -163,8 +174,7 @@ def _documented(prefix: str, name: str, program: Program, scalar: str, words: Wo
 
 def definition(prefix: str, name: str, program: Program, scalar: str) -> str:
     """The function of a program: its results may not overlap its inputs."""
-    lines = list(_statements(program, scalar))
-    return f"{_prototype(prefix, name, program, scalar)}\n{{\n" + "\n".join(lines) + "\n}\n"
+    return "\n".join([_prototype(prefix, name, program, scalar), "{", *_statements(program, scalar), "}", ""])
 
 
 def _statements(program: Program, scalar: str) -> Iterator[str]:

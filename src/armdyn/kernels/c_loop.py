@@ -8,26 +8,8 @@ from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
-from armdyn.kernels.c import CSource, check_constants, commented, definition, provenance
-from armdyn.program.loops import (
-    Argument,
-    Ask,
-    Block,
-    Call,
-    Copy,
-    For,
-    If,
-    Int,
-    Load,
-    Loop,
-    Part,
-    Save,
-    Set,
-    Statement,
-    While,
-    overlaps,
-    spelled,
-)
+from armdyn.kernels.c import CSource, assembled, check_constants, comment_block, definition, provenance
+from armdyn.program import loops
 from armdyn.program.program import Program
 
 Place: TypeAlias = tuple[str, str]  # an array, and where in it
@@ -36,7 +18,7 @@ Place: TypeAlias = tuple[str, str]  # an array, and where in it
 def loop_source(
     title: str,
     prefix: str,
-    loop: Loop,
+    loop: loops.Loop,
     scalar: str = "double",
     version: str = "",
     meanings: Mapping[str, str] | None = None,
@@ -46,20 +28,19 @@ def loop_source(
     An argument is an array of rows one after the other. `meanings` says in the header what counts, arguments
     and callbacks are, by their names.
     """
-    called = dict.fromkeys(s.program for s in loop.statements if isinstance(s, Call))
+    called = dict.fromkeys(s.program for s in loop.statements if isinstance(s, loops.Call))
     programs = {name: _plain(loop.programs[name]) for name in called}
     for name, program in programs.items():
         check_constants(name, program, scalar)
-    body = _Printer(loop, prefix, scalar)
-    text = body.function()
-    head = provenance(title, [], scalar, version)
+    printer = _Printer(loop, prefix, scalar)
     own = f"{prefix}_{loop.name}"
-    guard = f"{prefix.upper()}_H"
-    declared = f"{_documented(loop, meanings or {})}{body.prototype};\n"
-    header = f"{head}#ifndef {guard}\n#define {guard}\n\n{declared}\n#endif\n"
-    functions = [f"static {definition(own, name, p, scalar)}\n" for name, p in programs.items()]
-    source = f'{head}#include "{prefix}.h"\n\n#include <math.h>\n\n{"".join(functions)}{text}'
-    return CSource(header, source, "", prefix)
+    functions = [f"static {definition(own, name, p, scalar)}" for name, p in programs.items()]
+    return assembled(
+        provenance(title, [], scalar, version),
+        prefix,
+        [f"{_documented(loop, meanings or {})}{printer.prototype};\n"],
+        [*functions, printer.function()],
+    )
 
 
 def _plain(program: Program) -> Program:
@@ -68,13 +49,11 @@ def _plain(program: Program) -> Program:
     return replace(program, inputs=inputs, outputs=tuple(y for y in program.outputs if prod(y[1])))
 
 
-def _documented(loop: Loop, meanings: Mapping[str, str]) -> str:
+def _documented(loop: loops.Loop, meanings: Mapping[str, str]) -> str:
     lines = [f"{count.name}: {meanings.get(count.name, 'a count')}" for count in loop.counts]
     for argument in loop.arguments:
-        kind, meaning = (
-            "read and written" if argument.written else "read",
-            meanings.get(argument.name, "numbers"),
-        )
+        kind = "read and written" if argument.written else "read"
+        meaning = meanings.get(argument.name, "numbers")
         lines.append(f"{argument.name}[rows][{argument.columns}]: {meaning} ({kind})")
     for name, ask in _asks(loop).items():
         sizes = ", ".join(str(part.size) for part in ask.inputs)
@@ -84,14 +63,14 @@ def _documented(loop: Loop, meanings: Mapping[str, str]) -> str:
         )
     if loop.asks:
         lines.append("context: handed on to these functions as it is")
-    return "/*\n" + "".join(f" * {commented(line)}\n" for line in lines) + " */\n"
+    return comment_block(lines)
 
 
-def _asks(loop: Loop) -> dict[str, Ask]:
+def _asks(loop: loops.Loop) -> dict[str, loops.Ask]:
     """What is asked for, each with the first statement that asks; all must give it the same."""
-    found: dict[str, Ask] = {}
+    found: dict[str, loops.Ask] = {}
     for ask in loop.statements:
-        if isinstance(ask, Ask):
+        if isinstance(ask, loops.Ask):
             first = found.setdefault(ask.name, ask)
             if _sizes(first) != _sizes(ask):
                 raise ValueError(
@@ -100,7 +79,7 @@ def _asks(loop: Loop) -> dict[str, Ask]:
     return found
 
 
-def _sizes(ask: Ask) -> list[int]:
+def _sizes(ask: loops.Ask) -> list[int]:
     return [part.size for part in (*ask.inputs, ask.output)]
 
 
@@ -112,7 +91,7 @@ def _pointer(place: Place) -> str:
 class _Printer:
     """Writes the function: local arrays are NAME_, counters index_NAME."""
 
-    def __init__(self, loop: Loop, prefix: str, scalar: str) -> None:
+    def __init__(self, loop: loops.Loop, prefix: str, scalar: str) -> None:
         self.loop, self.prefix, self.scalar = loop, prefix, scalar
         self.lines: list[str] = []
         self.depth = 1
@@ -133,7 +112,7 @@ class _Printer:
         self.block(self.loop.body)
         body = "\n".join(self.lines)
         head = [f"    {self.scalar} {x.name}_[{x.size}] = {{0}};" for x in self.loop.locals if x.size]
-        counters = dict.fromkeys(s.counter.name for s in self.loop.statements if isinstance(s, For))
+        counters = dict.fromkeys(s.counter.name for s in self.loop.statements if isinstance(s, loops.For))
         head += [f"    long index_{name} = 0;" for name in counters]
         names = [count.name for count in self.loop.counts] + [a.name for a in self.loop.arguments]
         names += [f"index_{name}" for name in counters]
@@ -145,11 +124,11 @@ class _Printer:
     def do(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
 
-    def block(self, statements: Block) -> None:
+    def block(self, statements: loops.Block) -> None:
         for statement in statements:
             self.statement(statement)
 
-    def nested(self, head: str, body: Block, first: str = "") -> None:
+    def nested(self, head: str, body: loops.Block, first: str = "") -> None:
         self.do(head + " {")
         self.depth += 1
         if first:
@@ -158,23 +137,23 @@ class _Printer:
         self.depth -= 1
         self.do("}")
 
-    def statement(self, statement: Statement) -> None:
+    def statement(self, statement: loops.Statement) -> None:
         match statement:
-            case Load(target, source, row):
+            case loops.Load(target, source, row):
                 self._copy(self._at(target), self._row(source, row), target.size)
-            case Save(argument, row, part):
+            case loops.Save(argument, row, part):
                 self._copy(self._row(argument, row), self._at(part), part.size)
-            case Copy(target, source):
+            case loops.Copy(target, source):
                 self._copy(self._at(target), self._at(source), target.size)
-            case Set(target, value):
+            case loops.Set(target, value):
                 self.do(f"{self._number(target)} = ({self.scalar}){self._int(value)};")
-            case Call(program, inputs, outputs):
+            case loops.Call(program, inputs, outputs):
                 self._call(f"{self.prefix}_{self.loop.name}_{program}(", inputs, outputs)
-            case Ask(name, row, inputs, output):
+            case loops.Ask(name, row, inputs, output):
                 self._call(f"{name}(context, {self._int(row)}, ", inputs, (output,))
-            case For():
+            case loops.For():
                 self._for(statement)
-            case While(condition, body, most):
+            case loops.While(condition, body, most):
                 head = f"while ({self._number(condition)} > 0)"
                 if most is not None:
                     k = self._name("left")
@@ -182,12 +161,12 @@ class _Printer:
                         f"for (long {k} = {self._int(most)}; {k} > 0 && {self._number(condition)} > 0; --{k})"
                     )
                 self.nested(head, body)
-            case If(condition, body, otherwise):
+            case loops.If(condition, body, otherwise):
                 self.nested(f"if ({self._number(condition)} > 0)", body)
                 if otherwise:
                     self.nested("else", otherwise)
 
-    def _for(self, statement: For) -> None:
+    def _for(self, statement: loops.For) -> None:
         k, end = self._name("k"), self._name("end")
         start, stop = self._int(statement.start), self._int(statement.stop)
         counter = f"index_{statement.counter.name} = {k}"
@@ -198,12 +177,14 @@ class _Printer:
             head = f"for (long {k} = {start}, {end} = {stop}; {k} < {end}; ++{k})"
             self.nested(head, statement.body, f"{counter};")
 
-    def _call(self, head: str, inputs: tuple[Part, ...], outputs: tuple[Part, ...]) -> None:
+    def _call(self, head: str, inputs: tuple[loops.Part, ...], outputs: tuple[loops.Part, ...]) -> None:
         """Results that would overwrite what is still read, or each other, go by way of other arrays."""
         given = [_pointer(self._at(part)) for part in inputs if part.size]
         parts = [part for part in outputs if part.size]
         apart = {
-            k: self._name("result") for k, part in enumerate(parts) if overlaps(part, (*inputs, *parts[:k]))
+            k: self._name("result")
+            for k, part in enumerate(parts)
+            if loops.overlaps(part, (*inputs, *parts[:k]))
         }
         results = [apart.get(k) or _pointer(self._at(part)) for k, part in enumerate(parts)]
         call = f"{head}{', '.join([*given, *results])});"
@@ -229,18 +210,18 @@ class _Printer:
             self.do(f"for (int {entry} = 0; {entry} < {size}; ++{entry})")
             self.do(f"    {to}[{k} + {entry}] = {of}[{j} + {entry}];")
 
-    def _number(self, part: Part) -> str:
+    def _number(self, part: loops.Part) -> str:
         return f"{part.array.name}_[{part.start}]"
 
-    def _at(self, part: Part) -> Place:
+    def _at(self, part: loops.Part) -> Place:
         return f"{part.array.name}_", str(part.start)
 
-    def _row(self, argument: Argument, row: Int) -> Place:
+    def _row(self, argument: loops.Argument, row: loops.Int) -> Place:
         return argument.name, self._int(row if argument.columns == 1 else row * argument.columns)
 
-    def _int(self, x: Int) -> str:
+    def _int(self, x: loops.Int) -> str:
         counts = {count.name for count in self.loop.counts}
-        return spelled(x, lambda name: name if name in counts else f"index_{name}")
+        return loops.spelled(x, lambda name: name if name in counts else f"index_{name}")
 
     def _name(self, kind: str) -> str:
         self._names += 1

@@ -1,10 +1,10 @@
 """Object code on disk: made once per program, processor and version.
 
-A file is named by a digest of all it depends on, and carries a checksum. A damaged, foreign or unreadable one
-is ignored and made again. Files appear whole or not at all, so processes may share the folder. A folder that
-cannot be written costs only time. The checksum is not secret, so it does not keep other people's code out:
-only files that no other user can have written are read (`trust`). Where another user could have, nothing is
-read or kept, and one warning says so.
+A file's name is a digest of all it depends on, and the file starts with a checksum. A damaged or unreadable
+file is ignored, and its code is compiled again. Files are put in place whole, so several processes can use
+the folder at once. If the folder cannot be written, every process compiles for itself. A checksum does not
+show who wrote a file. So only files that no other user can have written are read (`trust`). If another user
+can write to the folder, it is not used, and one warning says so.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from armdyn.kernels.cache_size import entries, keep_within_bound, remove, size_b
 from armdyn.kernels.trust import UntrustedError, check_folder, make_folder, read_own
 
 _MAGIC = b"armdyn object 1\n"
-_told: set[Path] = set()  # folders that have been warned of
+_told: set[Path] = set()  # folders the user has been warned about
 
 
 class CacheWarning(UserWarning):
-    """The cache is not used, because other users could have put code there."""
+    """The cache is not used because other users could have put code there."""
 
 
 def cache_folder() -> Path:
@@ -43,7 +43,7 @@ def cache_folder() -> Path:
 
 @cache
 def code_digest() -> str:
-    """A digest of the package's version and source: other code may record or emit something else."""
+    """A digest of the package's version and source, since other source may give other machine code."""
     digest = hashlib.sha256()
     digest.update(str(sys.modules[__name__.partition(".")[0]].__dict__["__version__"]).encode())
     package = Path(__file__).parent.parent
@@ -63,7 +63,7 @@ def digest_of(*parts: str) -> str:
 
 
 def read(key: str) -> bytes | None:
-    """The object code kept under a key, or None."""
+    """The object code stored under a key, or None."""
     try:
         folder = cache_folder().resolve()
         check_folder(folder)
@@ -80,12 +80,12 @@ def read(key: str) -> bytes | None:
     if hashlib.sha256(key.encode() + code).digest() != content[len(_MAGIC) : head]:
         return None
     with contextlib.suppress(OSError):
-        os.utime(folder / f"{key}.o")  # mark as used just now, to be removed last
+        os.utime(folder / f"{key}.o")  # used just now: it is removed last
     return code
 
 
 def write(key: str, code: bytes) -> None:
-    """Keep object code under a key, if the folder lets us."""
+    """Store object code under a key, if the folder can be written."""
     content = _MAGIC + hashlib.sha256(key.encode() + code).digest() + code
     if len(content) > size_bound():
         return
@@ -137,7 +137,7 @@ def state() -> State:
 
 
 def _problem(folder: Path) -> str:
-    """Why a folder cannot be used, found by writing to it; empty if it can."""
+    """Why a folder cannot be used (tried by writing to it); empty if it can."""
     try:
         folder = folder.resolve()
         make_folder(folder)

@@ -1,8 +1,8 @@
-"""A bound on the size of the cache: files used least recently are removed first.
+"""A bound on the size of the cache: the files that were not used for longest are removed first.
 
 A process lists the folder when it first writes to it, and again when it has added so much that the bound may
-be passed: an eighth of the bound at most, since other processes add files too. Several processes may remove
-files at the same time; a file that is gone already is ignored.
+be exceeded. It adds at most an eighth of the bound in between, since other processes add files too. Several
+processes may remove files at the same time; a file that is already gone is ignored.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def keep_within_bound(folder: Path, added: int) -> None:
 
 
 def _shrink(folder: Path, bound: int) -> int:
-    """Remove abandoned files and, beyond the bound, those used least recently. Returns the size left."""
+    """Remove abandoned files and, above the bound, those unused for longest. Returns the size left."""
     now, kept = time.time(), list[Entry]()
     for entry in entries(folder):
         if not entry.is_temporary:
@@ -84,7 +84,7 @@ def _shrink(folder: Path, bound: int) -> int:
 
 
 def remove(entry: Entry) -> bool:
-    """Remove a file; whether that worked."""
+    """Remove a file. Returns whether that worked."""
     try:
         entry.path.unlink()
     except OSError:

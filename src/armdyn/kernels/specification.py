@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from armdyn.kernels.llvm.machine import lock
 from armdyn.program.program import Program, Shape
 
 
@@ -25,16 +25,11 @@ class Specification:
     record: Callable[[], Program]
     identity: str
     shared: Shared | None = None
-    _made: list[Program] = field(default_factory=list, repr=False, compare=False)
 
-    @property
+    @cached_property
     def program(self) -> Program:
-        """The program, recorded once."""
-        if not self._made:
-            with lock():
-                if not self._made:
-                    self._made.append(self.record())
-        return self._made[0]
+        """The program, recorded when it is first needed."""
+        return self.record()
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +17,8 @@ from armdyn.expression import ArmdynError, shown
 MINIMUM_ROWS = 8192  # per thread: below this, starting a thread costs more than it saves
 MOST_THREADS = 9999
 VARIABLE = "ARMDYN_THREADS"
+Part: TypeAlias = Callable[[int, int], None]
+Slices: TypeAlias = "dict[Future[None], tuple[Part, int, int]]"
 
 _settings: dict[str, int] = {}
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}  # by process and size: a fork does not inherit threads
@@ -69,101 +69,74 @@ def call_in_slices(
     edges = [batch[axis] * k // slices for k in range(slices + 1)]
 
     def part(a: int, b: int) -> None:
-        ins = [_sliced(x, x.ndim - 1, axis, len(batch), a, b) for x in inputs]
+        ins = [_sliced(x, axis - len(batch), a, b) for x in inputs]
         outs = tuple(y[(slice(None),) * axis + (slice(a, b),)] for y in outputs)
         function(*ins, out=outs)
 
     call_on_ranges(part, edges)
 
 
-def call_on_ranges(part: Callable[[int, int], None], edges: Sequence[int]) -> None:
+def call_on_ranges(part: Part, edges: Sequence[int]) -> None:
     """part(edges[k], edges[k + 1]) for every k, once each, on this thread and others.
 
-    Threads claim slices. Those that no thread claims, because none could be started, are done by this one.
-    When this returns or raises, no slice is still running.
+    Every slice has a future. Another thread claims it by starting it; this thread cancels the futures that no
+    other has started, and does their slices itself. When this returns or raises, no slice is still running.
     """
-    slices = _Slices(part, list(pairwise(edges)))
+    if len(edges) == 2:
+        part(edges[0], edges[1])
+        return
+    slices: Slices = {Future(): (part, a, b) for a, b in pairwise(edges)}
+    futures = list(slices)
+    error: BaseException | None = None
     try:
-        if len(edges) > 2:
-            _offer(slices, len(edges) - 2)
-        slices.work()
-    except BaseException as error:  # KeyboardInterrupt too
-        slices.failed(error)
-    slices.finish()
+        _offer(slices, futures[:-1])
+        for future in reversed(futures):
+            if future.cancel():
+                _, a, b = slices[future]
+                part(a, b)
+    except BaseException as problem:  # KeyboardInterrupt too
+        error = problem
+    waiting = True
+    while waiting:
+        try:
+            begun = [future for future in futures if not future.cancel()]
+            wait(begun)
+            waiting = False
+        except KeyboardInterrupt as interrupt:
+            error = interrupt
+    slices.clear()  # a thread that starts late keeps no array alive
+    for found in (error, *(future.exception() for future in begun)):
+        if found is not None:
+            raise found
 
 
-def _offer(slices: _Slices, helpers: int) -> None:
+def _offer(slices: Slices, futures: Sequence[Future[None]]) -> None:
     """Ask other threads to help."""
     threads = get_threads()
     try:
-        for _ in range(helpers):
-            _pool(threads).submit(slices.help)
+        for future in futures:
+            _pool(threads).submit(_run, slices, future)
     except (RuntimeError, MemoryError):
         # No thread can be started: too many, no memory, or Python is ending. The pool keeps what it could
         # not start in its queue, so it is not used again.
         _pools.pop((os.getpid(), threads), None)
 
 
-class _Slices:
-    """Slices of a batch, each claimed by one thread."""
-
-    def __init__(self, part: Callable[[int, int], None], ranges: Sequence[tuple[int, int]]) -> None:
-        self._part: Callable[[int, int], None] | None = part
-        self._waiting = deque(ranges)
-        self._changed = threading.Condition()
-        self._helping = 0  # slices running on other threads
-        self._error: BaseException | None = None
-
-    def work(self) -> None:
-        """Do the slices that nobody has claimed, on the calling thread."""
-        part = self._part
-        while part is not None:
-            try:
-                a, b = self._waiting.popleft()
-            except IndexError:
-                return
-            part(a, b)
-
-    def help(self) -> None:
-        """The same on another thread, which the calling one waits for."""
-        with self._changed:
-            if not self._waiting:  # all slices are done already
-                return
-            self._helping += 1
+def _run(slices: Slices, future: Future[None]) -> None:
+    """Do a slice, unless the calling thread has claimed it."""
+    if future.set_running_or_notify_cancel():
+        part, a, b = slices[future]
         try:
-            self.work()
+            part(a, b)
         except BaseException as error:
-            self.failed(error)
-        finally:
-            with self._changed:
-                self._helping -= 1
-                self._changed.notify_all()
-
-    def failed(self, error: BaseException) -> None:
-        """Keep the error and let no thread claim another slice."""
-        self._waiting.clear()
-        if self._error is None or not isinstance(error, Exception):
-            self._error = error
-
-    def finish(self) -> None:
-        """Wait for the other threads, also when interrupted, and raise the error there was."""
-        waiting = True
-        while waiting:
-            try:
-                with self._changed:
-                    self._changed.wait_for(lambda: not self._helping)
-                waiting = False
-            except KeyboardInterrupt as interrupt:
-                self.failed(interrupt)
-        self._part = None  # a thread that starts late finds nothing to do, and keeps no array alive
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
+            future.set_exception(error)
+        else:
+            future.set_result(None)
 
 
-def _sliced(x: np.ndarray, leading: int, axis: int, batch_axes: int, a: int, b: int) -> np.ndarray:
-    """The part of an input that a slice of the batch axis needs; a broadcast one is needed whole."""
-    own = axis - (batch_axes - leading)
+def _sliced(x: np.ndarray, axis: int, a: int, b: int) -> np.ndarray:
+    """The part of an input that a slice of a batch axis needs, −1 the last; all of it if it is broadcast."""
+    own = x.ndim - 1 + axis
     if own < 0 or x.shape[own] == 1:
         return x
     return x[(slice(None),) * own + (slice(a, b),)]

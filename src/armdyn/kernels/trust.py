@@ -1,8 +1,8 @@
 """Who could have written a file: machine code is run only if nobody but this user and root could.
 
-The rules are those of OpenSSH for keys: a folder that other users can write is refused, and so is a folder
-below it, which they could replace. In a sticky folder, such as /tmp, nobody can replace what belongs to this
-user. Windows has no such modes; its cache folder lies in the user's profile.
+The rules are those of OpenSSH for keys. A folder that other users can write is refused. So are the folders in
+it, since others could replace them. In a sticky folder, such as /tmp, nobody can replace what belongs to this
+user. Windows has no such permission bits; there, the cache is in the user's profile.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def check_folder(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder and missing ones above it, each for this user only; refuse one others could write."""
+    """Make the folder and its missing parents, for this user only; refuse it if others could write to it."""
     check_folder(folder)
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     for place in reversed(missing):

@@ -33,8 +33,9 @@ def body_ir(program: Program, lane: Lane) -> str:
 def named_body_ir(program: Program, lane: Lane, name: str, apart: bool = False) -> str:
     """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs.
 
-    `apart`: with one pointer for each input and output (in0, in1, …, out0, …, scratch). Short programs are
-    then marked to be inlined, which `compile_ir` does only when asked to.
+    `apart`: with one pointer for each input and output (in0, in1, …, out0, …, scratch), as loops need it.
+    LLVM then makes slower code of some long programs. Short programs are marked to be inlined, which
+    `compile_ir` does only when asked to.
     """
     emitter = _Emitter(program, lane, name, apart)
     segments = list(emitter.segments())
@@ -73,10 +74,8 @@ class _Emitter:
     def __init__(self, program: Program, lane: Lane, name: str = "body", apart: bool = False) -> None:
         self.program, self.lane, self.name = program, lane, name
         self.attribute = "alwaysinline " if apart and is_short(program) else ""
-        sizes_in, sizes_out = (
-            [size for _, size in program.inputs],
-            [prod(shape) for _, shape in program.outputs],
-        )
+        sizes_in = [size for _, size in program.inputs]
+        sizes_out = [prod(shape) for _, shape in program.outputs]
         self.inputs = _places("in", sizes_in, apart)
         self.outputs = _places("out", sizes_out, apart)
         columns = [f"in{k}" for k in range(len(sizes_in))] + [f"out{k}" for k in range(len(sizes_out))]
@@ -194,23 +193,8 @@ class _Emitter:
 def routines_ir(lane: Lane, used: set[str]) -> str:
     """The routines the operations in use call."""
     text = sincos_ir(lane) if used & {"sin", "cos"} else ""
+    text += "".join(_intrinsic(lane, op, *INTRINSICS[op]) for op in INTRINSICS if op in used)
     return text + "".join(ROUTINES[op](lane) for op in ROUTINES if op in used)
-
-
-def _abs(lane: Lane) -> str:
-    return _intrinsic(lane, "abs", "fabs", 1)
-
-
-def _sqrt(lane: Lane) -> str:
-    return _intrinsic(lane, "sqrt", "sqrt", 1)
-
-
-def _minimum(lane: Lane) -> str:
-    return _intrinsic(lane, "min", "minimum", 2)
-
-
-def _maximum(lane: Lane) -> str:
-    return _intrinsic(lane, "max", "maximum", 2)
 
 
 def _intrinsic(lane: Lane, name: str, intrinsic: str, arity: int) -> str:
@@ -264,12 +248,5 @@ define internal {lane.type} @exp_{lane.width}({lane.type} %x) {{
 """
 
 
-ROUTINES: dict[str, Callable[[Lane], str]] = {
-    "abs": _abs,
-    "sqrt": _sqrt,
-    "min": _minimum,
-    "max": _maximum,
-    "sign": _sign,
-    "select": _select,
-    "exp": _exp,
-}
+ROUTINES: dict[str, Callable[[Lane], str]] = {"sign": _sign, "select": _select, "exp": _exp}
+INTRINSICS = {"abs": ("fabs", 1), "sqrt": ("sqrt", 1), "min": ("minimum", 2), "max": ("maximum", 2)}

@@ -9,7 +9,7 @@ robots of this structure use it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from armdyn.kernels import cache
 from armdyn.kernels.arrays import FLOAT32, FLOAT64, checked_inputs, checked_out
 from armdyn.kernels.llvm.gufunc import failures, make_gufunc
 from armdyn.kernels.llvm.gufunc_loop import module_ir
-from armdyn.kernels.llvm.machine import compile_ir, load_object, lock, toolchain, vector_bytes
+from armdyn.kernels.llvm.machine import loaded, vector_bytes
 from armdyn.kernels.llvm.single import layout_is_known, make_single, single_ir
 from armdyn.kernels.specification import Specification
 from armdyn.kernels.threads import MINIMUM_ROWS, call_in_slices, get_threads
@@ -33,8 +33,6 @@ class Code(NamedTuple):
     single: Callable[..., Any]  # the result for plain vectors, else None
 
 
-# Machine code stays loaded for the rest of the process, so these only grow with it.
-_loaded: dict[str, Code] = {}  # by the key of the code
 _first: dict[str, str] = {}  # structure -> the robot whose numbers are constants
 
 
@@ -48,14 +46,11 @@ class Compiled:
         code = _code(self._form, "double")
         self.float64 = self._bound(code.gufunc, FLOAT64)
         self.quick: Callable[..., Any] = self._bound(code.single, FLOAT64)
-        self._float32: Any = None
 
-    @property
+    @cached_property
     def float32(self) -> Any:
         """The gufunc in single precision; `float64` is the one in double precision."""
-        if self._float32 is None:
-            self._float32 = self._bound(_code(self._form, "float").gufunc, FLOAT32)
-        return self._float32
+        return self._bound(_code(self._form, "float").gufunc, FLOAT32)
 
     def _bound(self, function: Any, dtype: np.dtype[Any]) -> Any:
         """A function with the robot's numbers as its first argument, where it takes them."""
@@ -114,31 +109,22 @@ def _form_of(specification: Specification) -> tuple[Specification, np.ndarray | 
 
 
 def _code(form: Specification, scalar: str) -> Code:
-    """The code of a specification in "double" or "float": loaded once, from the disk where it is there."""
+    """The code of a specification in "double" or "float"."""
     with_single = scalar == "double" and all(form.outputs) and layout_is_known()
-    parts = (form.name, form.identity, scalar, str(with_single), cache.code_digest(), toolchain())
-    key = cache.digest_of(*parts)
-    with lock():
-        if key not in _loaded:
-            _loaded[key] = _load(form, scalar, key, with_single)
-        return _loaded[key]
-
-
-def _load(form: Specification, scalar: str, key: str, with_single: bool) -> Code:
-    name = key[:24]
-    code = cache.read(key)
-    if code is None:
-        width = vector_bytes() // (8 if scalar == "double" else 4)
-        single = single_ir(form.program, name) if with_single else ""
-        code = compile_ir(module_ir(form.program, scalar, width, name, single))
-        cache.write(key, code)
-    names = [f"loop_{name}"] + ([f"single_{name}", f"context_{name}"] if with_single else [])
-    loop, *single_call = load_object(code, names)
+    dtype = FLOAT64 if scalar == "double" else FLOAT32
     signature = ",".join(f"({size})" for _, size in form.inputs) + "->"
     signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in form.outputs)
-    dtype = FLOAT64 if scalar == "double" else FLOAT32
-    gufunc = make_gufunc(loop, form.name, signature, len(form.inputs), len(form.outputs), dtype)
-    return Code(gufunc, make_single(form.name, *single_call) if single_call else _not_quick)
+
+    def ir(name: str) -> str:
+        single = single_ir(form.program, name) if with_single else ""
+        return module_ir(form.program, scalar, vector_bytes() // dtype.itemsize, name, single)
+
+    def made(loop: int, *single: int) -> Code:
+        gufunc = make_gufunc(loop, form.name, signature, len(form.inputs), len(form.outputs), dtype)
+        return Code(gufunc, make_single(form.name, *single) if single else _not_quick)
+
+    kinds = ["loop", "single", "context"] if with_single else ["loop"]
+    return loaded([form.name, form.identity, scalar, str(with_single)], kinds, ir, made)
 
 
 def _not_quick(*arrays: Any) -> None:

@@ -28,22 +28,20 @@ def failures() -> int:
     return _failures.value
 
 
-@cache
-def _constructor() -> Any:
+def api_table(name: str) -> Any:
+    """One of NumPy's tables of C functions: "_ARRAY_API" or "_UFUNC_API"."""
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(get_pointer(_multiarray_umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
-    prototype = ctypes.PYFUNCTYPE(
-        ctypes.py_object,
-        *[ctypes.c_void_p] * 3,
-        *[ctypes.c_int] * 4,
-        ctypes.c_char_p,
-        ctypes.c_char_p,
-        ctypes.c_int,
-        ctypes.c_char_p,
-    )
-    return prototype(table[_FROM_FUNC_AND_DATA_AND_SIGNATURE])
+    return ctypes.cast(get_pointer(getattr(_multiarray_umath, name), None), ctypes.POINTER(ctypes.c_void_p))
+
+
+@cache
+def _constructor() -> Any:
+    pointer, number, text = ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p
+    types = [pointer] * 3 + [number] * 4 + [text, text, number, text]
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, *types)
+    return prototype(api_table("_UFUNC_API")[_FROM_FUNC_AND_DATA_AND_SIGNATURE])
 
 
 def make_gufunc(address: int, name: str, signature: str, inputs: int, outputs: int, dtype: Any) -> Any:
@@ -54,16 +52,6 @@ def make_gufunc(address: int, name: str, signature: str, inputs: int, outputs: i
     types = ctypes.create_string_buffer(bytes([code]) * (inputs + outputs))
     texts = [name.encode(), b"compiled by armdyn", signature.encode()]
     _alive.extend([loops, data, types, *texts])
-    return _constructor()(
-        ctypes.addressof(loops),
-        ctypes.addressof(data),
-        ctypes.addressof(types),
-        1,
-        inputs,
-        outputs,
-        _NO_IDENTITY,
-        texts[0],
-        texts[1],
-        0,
-        texts[2],
-    )
+    name_, doc, signature_ = texts
+    pointers = [ctypes.addressof(x) for x in (loops, data, types)]
+    return _constructor()(*pointers, 1, inputs, outputs, _NO_IDENTITY, name_, doc, 0, signature_)

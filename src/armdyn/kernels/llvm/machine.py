@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import mmap
 import os
 import sys
 import threading
-from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from armdyn.expression import ArmdynError
+from armdyn.kernels import cache
 
-_locks = {"llvm": threading.RLock()}  # LLVM's global state is not ours to share
+T = TypeVar("T")
+
+_locks = {"llvm": threading.RLock()}  # LLVM's global state allows one thread at a time
 _engines: list[Any] = []  # engines own the code: they live as long as the process
-_loaded: dict[tuple[str, ...], list[int]] = {}
+_loaded: dict[str, Any] = {}  # what has been made of loaded code, by its key in the cache
 _LIBRARY = 256 << 20  # bytes, more than LLVM's own code takes
 _ROOM = 16 << 20  # bytes that LLVM takes at most for small programs
 _MAPS = 16  # memory maps, more than loading takes
@@ -35,7 +38,7 @@ if hasattr(os, "register_at_fork"):  # a fork waits for a compilation under way:
     )
 
 
-@cache
+@functools.cache
 def _llvm() -> Any:
     """LLVM, imported when it is first needed: without it the evaluator still works."""
     try:
@@ -58,14 +61,14 @@ def llvm_versions() -> str:
     return f"{version} (LLVM {'.'.join(map(str, llvm.llvm_version_info))})"
 
 
-@cache
+@functools.cache
 def cpu() -> tuple[str, str]:
     """Name and features of the processor."""
     llvm = _llvm()
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
-@cache
+@functools.cache
 def vector_bytes() -> int:
     """The size of a vector register: AVX-512, AVX, else 16 (SSE2, NEON)."""
     features = set(cpu()[1].split(","))
@@ -127,11 +130,6 @@ def _target_machine() -> Any:
     )
 
 
-def loaded(names: Sequence[str]) -> list[int] | None:
-    """The addresses of what has been loaded already."""
-    return _loaded.get(tuple(names))
-
-
 def load_object(code: bytes, names: Sequence[str]) -> list[int]:
     """The addresses of functions and variables in object code, loaded for the rest of the process."""
     with lock():
@@ -144,5 +142,26 @@ def load_object(code: bytes, names: Sequence[str]) -> list[int]:
         if not all(addresses):
             raise ValueError(f"the object code lacks one of {', '.join(names)}")
         _engines.append(engine)
-        _loaded[tuple(names)] = addresses
         return addresses
+
+
+def loaded(
+    parts: Sequence[str],
+    kinds: Sequence[str],
+    ir: Callable[[str], str],
+    made: Callable[..., T],
+    with_passes: bool = False,
+) -> T:
+    """What `made` makes of the addresses of @KIND_NAME for each kind, in the module that ir(NAME) writes.
+
+    Once per process; compiled only if the disk does not hold the code for these parts, which identify it.
+    """
+    key = cache.digest_of(*parts, cache.code_digest(), toolchain())
+    with lock():
+        if key not in _loaded:
+            name, code = key[:24], cache.read(key)
+            if code is None:
+                code = compile_ir(ir(name), with_passes)
+                cache.write(key, code)
+            _loaded[key] = made(*load_object(code, [f"{kind}_{name}" for kind in kinds]))
+        return _loaded[key]  # type: ignore[no-any-return]

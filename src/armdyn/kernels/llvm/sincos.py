@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from armdyn.kernels.llvm.code import Code
 from armdyn.kernels.llvm.lane import Lane, per_lane
 
 
@@ -64,37 +65,31 @@ FORMATS = {
 }
 
 
-class _Code:
-    """Instructions with numbered results."""
+class _Code(Code):
+    """Arithmetic on registers."""
 
     def __init__(self, lane: Lane) -> None:
-        self.lane, self.lines = lane, list[str]()
+        super().__init__()
+        self.lane = lane
 
     def __call__(self, instruction: str, *args: str, type: str | None = None) -> str:
-        name = f"%t{len(self.lines)}"
-        self.lines.append(f"  {name} = {instruction} {type or self.lane.type} {', '.join(args)}")
-        return name
-
-    def raw(self, text: str) -> str:
-        name = f"%t{len(self.lines)}"
-        self.lines.append(f"  {name} = {text}")
-        return name
+        return self.value(f"{instruction} {type or self.lane.type} {', '.join(args)}")
 
 
 def sincos_ir(lane: Lane) -> str:
     """`{sin, cos} @sincos_W(x)`."""
     form, T = FORMATS[lane.scalar], lane.type
     code = _Code(lane)
-    absolute = code.raw(f"call {T} @llvm.fabs.{lane.suffix}({T} %x)")
+    absolute = code.value(f"call {T} @llvm.fabs.{lane.suffix}({T} %x)")
     inside = code("fcmp ole", absolute, lane.constant(form.limit))
-    x = code.raw(f"select {lane.mask} {inside}, {T} %x, {T} {lane.constant(0.0)}")
+    x = code.value(f"select {lane.mask} {inside}, {T} %x, {T} {lane.constant(0.0)}")
     shifted = code("fadd", code("fmul", x, lane.constant(TWO_OVER_PI)), lane.constant(form.magic))
     k = code("fsub", shifted, lane.constant(form.magic))
     r, tail = _reduced(code, lane, form, x, k)
     s, c = _kernels(code, lane, form, r, tail)
     s, c = _quadrants(code, lane, shifted, s, c)
     zero = code("fcmp oeq", x, lane.constant(0.0))
-    s = code.raw(f"select {lane.mask} {zero}, {T} {x}, {T} {s}")  # sin(−0) = −0
+    s = code.value(f"select {lane.mask} {zero}, {T} {x}, {T} {s}")  # sin(−0) = −0
     return _function(lane, form, code, inside, s, c)
 
 
@@ -137,18 +132,18 @@ def _polynomial(code: _Code, lane: Lane, coefficients: tuple[float, ...], z: str
 def _quadrants(code: _Code, lane: Lane, shifted: str, s: str, c: str) -> tuple[str, str]:
     """Swap and change signs by k mod 4."""
     T, I, M = lane.type, lane.integer, lane.mask
-    bits = code.raw(f"bitcast {T} {shifted} to {I}")
+    bits = code.value(f"bitcast {T} {shifted} to {I}")
     odd = code("and", bits, lane.integer_constant(1), type=I)
     swap = code("icmp ne", odd, lane.integer_constant(0), type=I)
     results = []
     for first, second, offset in ((s, c, 0), (c, s, 1)):
-        value = code.raw(f"select {M} {swap}, {T} {second}, {T} {first}")
+        value = code.value(f"select {M} {swap}, {T} {second}, {T} {first}")
         moved = code("add", bits, lane.integer_constant(offset), type=I)
         negative = code("and", moved, lane.integer_constant(2), type=I)
         sign = code("shl", negative, lane.integer_constant(lane.bits - 2), type=I)
-        raw = code.raw(f"bitcast {T} {value} to {I}")
+        raw = code.value(f"bitcast {T} {value} to {I}")
         flipped = code("xor", raw, sign, type=I)
-        results.append(code.raw(f"bitcast {I} {flipped} to {T}"))
+        results.append(code.value(f"bitcast {I} {flipped} to {T}"))
     return results[0], results[1]
 
 

@@ -1,25 +1,27 @@
 """Single calls: a compiled function that CPython calls directly.
 
-A gufunc call costs most of a microsecond, ten times the arithmetic of an arm. This function takes what single
-calls are nearly always made of, plain contiguous float64 vectors, and hands everything else back by returning
-None, so that the gufunc decides. It reads the fields of NumPy's arrays; `layout_is_known` checks on live
-arrays that they are where it looks; where they are not (another build of CPython, say) it is not used.
+A gufunc call takes almost a microsecond, ten times as long as an arm's arithmetic. Nearly all single calls
+have plain contiguous float64 vectors as arguments. This function takes those; for anything else it returns
+None, and the gufunc is called. It reads the fields of NumPy's array objects in memory. `layout_is_known`
+checks on real arrays that the fields are where this module expects them. If they are not, as in another build
+of CPython, the function is not used.
 """
 
 from __future__ import annotations
 
 import ctypes
 from functools import cache
+from itertools import accumulate
 from math import prod
 from typing import Any
 
 import numpy as np
-from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from armdyn.kernels.llvm.body import scratch_slots
-from armdyn.kernels.llvm.gufunc_loop import WORKSPACE_DECLARATIONS, copy_ir, workspace_ir
+from armdyn.kernels.llvm.code import Code, function_ir, workspace_ir
+from armdyn.kernels.llvm.gufunc import api_table
 from armdyn.kernels.llvm.lane import Lane
-from armdyn.program.program import Program
+from armdyn.program.program import Program, Shape
 
 _TYPE, _DATA, _NDIM, _DIMS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64  # bytes from the start of an array object
 _PLAIN = 0x101  # C-contiguous and aligned
@@ -40,7 +42,7 @@ class _MethodDef(ctypes.Structure):
 
 @cache
 def layout_is_known() -> bool:
-    """Whether arrays look in memory as this module expects."""
+    """Whether array objects have their fields where this module expects them."""
     if ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     for shape in ((3,), (2, 5)):
@@ -66,10 +68,6 @@ def layout_is_known() -> bool:
 @cache
 def _context() -> list[int]:
     """Addresses the function needs: array type, float64, PyArray_Empty, Py_IncRef, None, tuples, errors."""
-    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    get_pointer.restype = ctypes.c_void_p
-    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    table = ctypes.cast(get_pointer(_multiarray_umath._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     api = ctypes.pythonapi
 
     def address(function: Any) -> int:
@@ -78,7 +76,7 @@ def _context() -> list[int]:
     return [
         id(np.ndarray),
         id(np.dtype(np.float64)),
-        int(table[_EMPTY] or 0),
+        int(api_table("_ARRAY_API")[_EMPTY] or 0),
         address(api.Py_IncRef),
         id(None),
         address(api.PyTuple_New),
@@ -96,105 +94,77 @@ def single_ir(program: Program, name: str) -> str:
     for k, shape in enumerate(shapes):
         dims = ", ".join(f"i64 {d}" for d in shape)
         constants.append(f"@dims{k}_{name} = internal constant [{len(shape)} x i64] [{dims}]")
-    lines = [
-        f"define ptr @single_{name}(ptr %self, ptr %args, i64 %nargs) {{",
-        "entry:",
-        *(f"  %cp{k} = getelementptr ptr, ptr @context_{name}, i64 {k}" for k in range(_CONTEXT)),
-        *(f"  %ctx{k} = load ptr, ptr %cp{k}" for k in range(_CONTEXT)),
-        f"  %count = icmp eq i64 %nargs, {len(sizes)}",
-        "  br i1 %count, label %check0, label %no",
-    ]
-    for k, size in enumerate(sizes):
-        lines += _checked(k, size)
-    single = Lane("double", 1)
-    lines += [f"check{len(sizes)}:"]
-    slots = scratch_slots(program, single)
-    workspace, release = workspace_ir(single, sum(sizes), sum(map(prod, shapes)), slots)
-    lines += workspace
-    start = 0
-    for k, size in enumerate(sizes):
-        lines += [
-            f"  %source{k} = load ptr, ptr %datap{k}",
-            f"  %target{k} = getelementptr double, ptr %in, i64 {start}",
-            copy_ir(f"%target{k}", f"%source{k}", 8 * size),
-        ]
-        start += size
-    lines += ["  call void @body_1(ptr %in, ptr %out, ptr %scratch)", *_results(shapes, name, release)]
-    lines += ["no:", "  call void %ctx3(ptr %ctx4)", "  ret ptr %ctx4"]
-    lines += ["no_memory:", "  %error = call ptr %ctx8()", "  ret ptr null", "}"]
-    return "\n".join([WORKSPACE_DECLARATIONS, *constants, *lines]) + "\n"
+    lane = Lane("double", 1)
+    columns = {"in": sum(sizes), "out": sum(map(prod, shapes)), "scratch": scratch_slots(program, lane)}
+    workspace, release = workspace_ir(lane, columns)
+    code = _Single(name)
+    code.require(code.value(f"icmp eq i64 %nargs, {len(sizes)}"), "no")
+    arrays = [code.checked(k, size) for k, size in enumerate(sizes)]
+    code.lines += workspace
+    for array, size, start in zip(arrays, sizes, accumulate(sizes, initial=0), strict=False):
+        code.copy(code.at("double", "%in", start), code.field(array, _DATA, "ptr"), 8 * size)
+    code.do("call void @body_1(ptr %in, ptr %out, ptr %scratch)")
+    code.results(shapes, release)
+    code.begin("no")
+    code.do(f"call void {code.increase}(ptr {code.none})")
+    code.do(f"ret ptr {code.none}")
+    code.begin("no_memory")
+    code.do(f"call ptr {code.no_memory}()")
+    code.do("ret ptr null")
+    head = f"define ptr @single_{name}(ptr %self, ptr %args, i64 %nargs)"
+    return "\n".join([*constants, function_ir(head, *code.lines)])
 
 
-def _checked(k: int, size: int) -> list[str]:
-    """A plain float64 vector of the right length?"""
-    fields = [("nd", _NDIM, "i32"), ("flags", _FLAGS, "i32"), ("descr", _DESCR, "ptr")]
-    lines = [
-        f"check{k}:",
-        f"  %argp{k} = getelementptr ptr, ptr %args, i64 {k}",
-        f"  %arg{k} = load ptr, ptr %argp{k}",
-        f"  %typep{k} = getelementptr i8, ptr %arg{k}, i64 {_TYPE}",
-        f"  %type{k} = load ptr, ptr %typep{k}",
-        f"  %is_array{k} = icmp eq ptr %type{k}, %ctx0",
-        f"  br i1 %is_array{k}, label %array{k}, label %no",
-        f"array{k}:",
-    ]
-    for field, offset, kind in fields:
-        lines.append(f"  %{field}p{k} = getelementptr i8, ptr %arg{k}, i64 {offset}")
-        lines.append(f"  %{field}{k} = load {kind}, ptr %{field}p{k}")
-    return [
-        *lines,
-        f"  %datap{k} = getelementptr i8, ptr %arg{k}, i64 {_DATA}",
-        f"  %dimsp{k} = getelementptr i8, ptr %arg{k}, i64 {_DIMS}",
-        f"  %one{k} = icmp eq i32 %nd{k}, 1",
-        f"  %bits{k} = and i32 %flags{k}, {_PLAIN}",
-        f"  %plain{k} = icmp eq i32 %bits{k}, {_PLAIN}",
-        f"  %double{k} = icmp eq ptr %descr{k}, %ctx1",
-        f"  %a{k} = and i1 %one{k}, %plain{k}",
-        f"  %b{k} = and i1 %a{k}, %double{k}",
-        f"  br i1 %b{k}, label %vector{k}, label %no",
-        f"vector{k}:",
-        f"  %dims{k} = load ptr, ptr %dimsp{k}",
-        f"  %length{k} = load i64, ptr %dims{k}",
-        f"  %fits{k} = icmp eq i64 %length{k}, {size}",
-        f"  br i1 %fits{k}, label %check{k + 1}, label %no",
-    ]
+class _Single(Code):
+    """The function's code, with the addresses it needs under their names."""
 
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.function = name
+        context = [self.load("ptr", self.at("ptr", f"@context_{name}", k)) for k in range(_CONTEXT)]
+        self.array, self.float64, self.empty, self.increase, self.none, *more = context
+        self.new_tuple, self.set_item, self.decrease, self.no_memory = more
 
-def _results(shapes: list[tuple[int, ...]], name: str, release: list[str]) -> list[str]:
-    """New arrays with the outputs; several in a tuple."""
-    several = len(shapes) > 1
-    lines = []
-    if several:
-        lines += [
-            f"  %tuple = call ptr %ctx5(i64 {len(shapes)})",
-            "  %no_tuple = icmp eq ptr %tuple, null",
-            "  br i1 %no_tuple, label %fail, label %result0",
-            "result0:",
-        ]
-    start = 0
-    for k, shape in enumerate(shapes):
-        lines += [
-            "  call void %ctx3(ptr %ctx1)",
-            f"  %new{k} = call ptr %ctx2(i32 {len(shape)}, ptr @dims{k}_{name}, ptr %ctx1, i32 0)",
-            f"  %none{k} = icmp eq ptr %new{k}, null",
-            f"  br i1 %none{k}, label %{'drop' if several else 'fail'}, label %fill{k}",
-            f"fill{k}:",
-            f"  %newp{k} = getelementptr i8, ptr %new{k}, i64 {_DATA}",
-            f"  %newdata{k} = load ptr, ptr %newp{k}",
-            f"  %from{k} = getelementptr double, ptr %out, i64 {start}",
-            copy_ir(f"%newdata{k}", f"%from{k}", 8 * prod(shape)),
-        ]
-        start += prod(shape)
+    def field(self, array: str, offset: int, kind: str) -> str:
+        return self.load(kind, self.at("i8", array, offset))
+
+    def checked(self, k: int, size: int) -> str:
+        """Argument k, if it is a plain float64 vector of the right length."""
+        array = self.load("ptr", self.at("ptr", "%args", k))
+        self.require(self.value(f"icmp eq ptr {self.field(array, _TYPE, 'ptr')}, {self.array}"), "no")
+        one = self.value(f"icmp eq i32 {self.field(array, _NDIM, 'i32')}, 1")
+        flags = self.value(f"and i32 {self.field(array, _FLAGS, 'i32')}, {_PLAIN}")
+        plain = self.value(f"icmp eq i32 {flags}, {_PLAIN}")
+        double = self.value(f"icmp eq ptr {self.field(array, _DESCR, 'ptr')}, {self.float64}")
+        self.require(self.value(f"and i1 {self.value(f'and i1 {one}, {plain}')}, {double}"), "no")
+        length = self.load("i64", self.field(array, _DIMS, "ptr"))
+        self.require(self.value(f"icmp eq i64 {length}, {size}"), "no")
+        return array
+
+    def results(self, shapes: list[Shape], release: list[str]) -> None:
+        """Return new arrays with the outputs; several in a tuple."""
+        several = len(shapes) > 1
         if several:
-            lines.append(f"  %set{k} = call i32 %ctx6(ptr %tuple, i64 {k}, ptr %new{k})")
-    lines += [*release, f"  ret ptr {'%tuple' if several else '%new0'}"]
-    if several:
-        lines += ["drop:", "  call void %ctx7(ptr %tuple)", "  br label %fail"]
-    return [*lines, "fail:", *release, "  ret ptr null"]
+            result = self.value(f"call ptr {self.new_tuple}(i64 {len(shapes)})")
+            self.require(self.value(f"icmp ne ptr {result}, null"), "fail")
+        start = 0
+        for k, shape in enumerate(shapes):
+            self.do(f"call void {self.increase}(ptr {self.float64})")
+            dims = f"i32 {len(shape)}, ptr @dims{k}_{self.function}"
+            new = self.value(f"call ptr {self.empty}({dims}, ptr {self.float64}, i32 0)")
+            self.require(self.value(f"icmp ne ptr {new}, null"), "drop" if several else "fail")
+            self.copy(self.field(new, _DATA, "ptr"), self.at("double", "%out", start), 8 * prod(shape))
+            start += prod(shape)
+            if several:
+                self.do(f"call i32 {self.set_item}(ptr {result}, i64 {k}, ptr {new})")
+        self.lines += [*release, f"  ret ptr {result if several else new}"]
+        if several:
+            self.lines += ["drop:", f"  call void {self.decrease}(ptr {result})", "  br label %fail"]
+        self.lines += ["fail:", *release, "  ret ptr null"]
 
 
 def make_single(name: str, function: int, context: int) -> Any:
-    """The builtin function at an address; its context is filled in."""
+    """The function at an address as a Python builtin, with its context filled in."""
     values = (ctypes.c_void_p * _CONTEXT)(*_context())
     ctypes.memmove(context, values, ctypes.sizeof(values))
     definition = _MethodDef(name.encode(), function, _METH_FASTCALL, b"compiled by armdyn")

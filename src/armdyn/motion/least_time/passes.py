@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from armdyn.kernels.loops.loop_kernel import LoopKernel
+from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.motion.least_time.passes_loop import passes
 
 MOST = 1e18  # x beyond which a path takes no time: stands for infinity

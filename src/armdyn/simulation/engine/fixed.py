@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from armdyn.kernels.loops.loop_kernel import LoopKernel
+from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
 from armdyn.simulation.engine.grid import Grid, Stretch

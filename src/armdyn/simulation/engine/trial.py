@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import brentq
 
-from armdyn.kernels.loops.loop_kernel import LoopKernel
+from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
 from armdyn.simulation.engine.integrand import Drive, Integrand

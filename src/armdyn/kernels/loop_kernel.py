@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from armdyn.kernels import cache
 from armdyn.kernels.backends import get_backend
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.loop import loop_ir
-from armdyn.kernels.llvm.machine import (
-    compile_ir,
-    load_object,
-    loaded,
-    lock,
-    toolchain,
-    vector_bytes,
-)
+from armdyn.kernels.llvm.machine import loaded, vector_bytes
 from armdyn.kernels.threads import call_on_ranges, get_threads
 from armdyn.program.evaluate_loop import Asked, Run, as_function, evaluate_loop
 from armdyn.program.extent import Extent, extent
@@ -40,7 +33,6 @@ class LoopKernel:
     def __init__(self, loop: Loop) -> None:
         self.loop, self._asks = loop, bool(loop.asks)
         self._extents: dict[tuple[int, ...], Extent] = {}
-        self._made: Any = None
 
     def __call__(
         self,
@@ -50,40 +42,43 @@ class LoopKernel:
         asked: Mapping[str, Asked] | None = None,
     ) -> None:
         """Run it; arrays (rows, instances or 1, columns) that it writes are changed in place."""
-        self._check(instances, arguments)
+        arrays = [arguments[argument.name] for argument in self.loop.arguments]
+        self._check(instances, arrays)
         evaluated = get_backend() == "evaluator"
         if evaluated or self._asks:
             functions = self._functions if evaluated else self._kernels
             evaluate_loop(self.loop, instances, counts, arguments, asked, lambda name, _: functions[name])
             return
-        known = self._extent(tuple(int(counts[count.name]) for count in self.loop.counts))
+        given = tuple(int(counts[count.name]) for count in self.loop.counts)
+        known = self._extent(given)
         self._check_rows(known, arguments)
-        function = self._compiled()
-        fields = [int(counts[count.name]) for count in self.loop.counts]
-        for argument in self.loop.arguments:
-            x = arguments[argument.name]
-            fields += [x.ctypes.data, x.strides[0], x.strides[1] if x.shape[1] > 1 else 0]
+        function, fields = self._compiled, [*given]
+        for x in arrays:
+            row, step, _ = x.strides
+            fields += [x.ctypes.data, row, step if x.shape[1] > 1 else 0]
 
         def part(first: int, last: int) -> None:
-            if function((ctypes.c_int64 * (2 + len(fields)))(first, last, *fields)):
+            call = array("q", (first, last, *fields))
+            function(call.buffer_info()[0])
+            if call[0] < 0:
                 raise MemoryError(f"{self.loop.name}: not enough memory")
 
         call_on_ranges(part, self._edges(instances, known.operations))
 
-    def _check(self, instances: int, arguments: Mapping[str, np.ndarray]) -> None:
+    def _check(self, instances: int, arrays: Sequence[np.ndarray]) -> None:
         """Refuse arrays that compiled code would misread."""
-        for argument in self.loop.arguments:
-            x = arguments[argument.name]
-            several = (instances,) if argument.written else (1, instances)
+        for argument, x in zip(self.loop.arguments, arrays, strict=True):
+            shape, flags = x.shape, x.flags
             if (
                 x.dtype != np.float64
-                or x.ndim != 3
-                or x.shape[1] not in several
-                or x.shape[2] != argument.columns
-                or not (x.flags.aligned and (x.size == 0 or x.shape[2] == 1 or x.strides[2] == x.itemsize))
-                or (argument.written and not x.flags.writeable)
+                or len(shape) != 3
+                or not (shape[1] == instances or (shape[1] == 1 and not argument.written))
+                or shape[2] != argument.columns
+                or not (flags.c_contiguous or shape[2] == 1 or x.strides[2] == 8)
+                or not flags.aligned
+                or (argument.written and not flags.writeable)
             ):
-                allowed = " or ".join(map(str, sorted(set(several))))
+                allowed = instances if argument.written or instances == 1 else f"1 or {instances}"
                 raise ValueError(
                     f"{self.loop.name}: argument '{argument.name}' is {x.dtype} of shape {x.shape}; expected "
                     f"float64 (rows, {allowed}, {argument.columns}) with adjacent columns"
@@ -100,25 +95,17 @@ class LoopKernel:
 
     # ---- compiled ------------------------------------------------------------------------------------------
 
+    @cached_property
     def _compiled(self) -> Any:
         """The compiled function, without the interpreter's lock while it runs."""
-        if self._made is None:
-            with lock():
-                if self._made is None:
-                    self._made = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self._address())
-        return self._made
-
-    def _address(self) -> int:
         width = vector_bytes() // 8
-        key = cache.digest_of("loop", self.loop.identity, str(width), cache.code_digest(), toolchain())
-        names = [f"loop_{key[:24]}"]
-        if addresses := loaded(names):
-            return addresses[0]
-        code = cache.read(key)
-        if code is None:
-            code = compile_ir(loop_ir(self.loop, width, key[:24]), with_passes=True)
-            cache.write(key, code)
-        return load_object(code, names)[0]
+        return loaded(
+            ["loop", self.loop.identity, str(width)],
+            ["loop"],
+            lambda name: loop_ir(self.loop, width, name),
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p),
+            with_passes=True,
+        )
 
     def _edges(self, instances: int, operations: int) -> list[int]:
         """Where the instances are cut into slices for threads: at full registers."""

@@ -1,1 +1,0 @@
-"""Loops around programs as functions of arrays; integration."""
