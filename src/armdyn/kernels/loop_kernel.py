@@ -17,7 +17,7 @@ from armdyn.kernels.llvm.machine import loaded, vector_bytes
 from armdyn.kernels.threads import call_on_ranges, get_threads
 from armdyn.program.evaluate_loop import Asked, Run, as_function, evaluate_loop
 from armdyn.program.extent import Extent, extent
-from armdyn.program.loops import Loop
+from armdyn.program.loops import Ask, Loop
 from armdyn.program.program import Program
 
 MINIMUM_WORK = 2_000_000  # operations per thread: below this, starting a thread costs more than it saves
@@ -26,13 +26,15 @@ MINIMUM_WORK = 2_000_000  # operations per thread: below this, starting a thread
 class LoopKernel:
     """A loop, for any number of instances; compiled when first used.
 
-    Where functions are evaluated, so are loops. A loop that asks the caller runs by the evaluator with its
-    programs compiled.
+    Where functions are evaluated, so are loops. A loop that asks the caller about several instances at once
+    runs by the evaluator with its programs compiled.
     """
 
     def __init__(self, loop: Loop) -> None:
-        self.loop, self._asks = loop, bool(loop.asks)
+        self.loop = loop
+        self._asks = {s.name: s for s in loop.statements if isinstance(s, Ask)}
         self._extents: dict[tuple[int, ...], Extent] = {}
+        self._compiled: dict[int, Any] = {}  # by width
 
     def __call__(
         self,
@@ -45,23 +47,30 @@ class LoopKernel:
         arrays = [arguments[argument.name] for argument in self.loop.arguments]
         self._check(instances, arrays)
         evaluated = get_backend() == "evaluator"
-        if evaluated or self._asks:
+        if evaluated or (self._asks and instances > 1):
             functions = self._functions if evaluated else self._kernels
             evaluate_loop(self.loop, instances, counts, arguments, asked, lambda name, _: functions[name])
             return
         given = tuple(int(counts[count.name]) for count in self.loop.counts)
         known = self._extent(given)
         self._check_rows(known, arguments)
-        function, fields = self._compiled, [*given]
+        width = vector_bytes() // 8
+        function, fields = self._function(width if instances >= width else 1), [*given]
         for x in arrays:
             row, step, _ = x.strides
             fields += [x.ctypes.data, row, step if x.shape[1] > 1 else 0]
+
+        callbacks = {name: _Callback(ask, (asked or {})[name]) for name, ask in self._asks.items()}
+        fields += [callback.address for callback in callbacks.values()]
 
         def part(first: int, last: int) -> None:
             call = array("q", (first, last, *fields))
             function(call.buffer_info()[0])
             if call[0] < 0:
                 raise MemoryError(f"{self.loop.name}: not enough memory")
+            for callback in callbacks.values():
+                if callback.problem is not None:
+                    raise callback.problem
 
         call_on_ranges(part, self._edges(instances, known.operations))
 
@@ -95,17 +104,17 @@ class LoopKernel:
 
     # ---- compiled ------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _compiled(self) -> Any:
+    def _function(self, width: int) -> Any:
         """The compiled function, without the interpreter's lock while it runs."""
-        width = vector_bytes() // 8
-        return loaded(
-            ["loop", self.loop.identity, str(width)],
-            ["loop"],
-            lambda name: loop_ir(self.loop, width, name),
-            ctypes.CFUNCTYPE(None, ctypes.c_void_p),
-            with_passes=True,
-        )
+        if width not in self._compiled:
+            self._compiled[width] = loaded(
+                ["loop", self.loop.identity, str(width)],
+                ["loop"],
+                lambda name: loop_ir(self.loop, width, name),
+                ctypes.CFUNCTYPE(None, ctypes.c_void_p),
+                with_passes=True,
+            )
+        return self._compiled[width]
 
     def _edges(self, instances: int, operations: int) -> list[int]:
         """Where the instances are cut into slices for threads: at full registers."""
@@ -135,6 +144,30 @@ class LoopKernel:
     @cached_property
     def _kernels(self) -> dict[str, Run]:
         return {name: _kernel(name, program) for name, program in self.loop.programs.items()}
+
+
+class _Callback:
+    """A function of Python that compiled code calls; what it raises is kept, and its answer is NaN then."""
+
+    def __init__(self, ask: Ask, function: Asked) -> None:
+        self.function = function
+        self.problem: BaseException | None = None
+        self._types: list[Any] = [ctypes.c_double * part.size for part in (*ask.inputs, ask.output)]
+        prototype = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * len(self._types))
+        self._kept = prototype(self._call)
+        self.address = ctypes.cast(self._kept, ctypes.c_void_p).value or 0
+
+    def _call(self, row: int, *places: int) -> None:
+        *parts, answer = (
+            np.frombuffer(kind.from_address(place)).reshape(1, -1)
+            for kind, place in zip(self._types, places, strict=True)
+        )
+        answer[:] = np.nan
+        if self.problem is None:
+            try:
+                answer[:] = self.function(row, *parts)
+            except BaseException as problem:
+                self.problem = problem
 
 
 def _kernel(name: str, program: Program) -> Run:

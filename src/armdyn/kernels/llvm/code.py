@@ -100,7 +100,7 @@ class Code:
         The floating-point flags stay as they were: `%environment` keeps them (see `ENVIRONMENT`).
         """
         self.do("call i32 @fegetenv(ptr %environment)")
-        for w in (width, 1):
+        for w in dict.fromkeys((width, 1)):
             with self.counted(first, last, w) as k:
                 body(w, k, first)
             first = k

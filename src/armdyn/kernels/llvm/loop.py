@@ -19,12 +19,13 @@ from armdyn.program import loops
 def loop_ir(loop: loops.Loop, width: int, name: str) -> str:
     """A module with `void @loop_NAME(fields)`, which makes the first field −1 where there was no memory.
 
-    Fields, eight bytes each: the first instance and the one after the last, the counts, and for each argument
-    its address and the bytes from row to row and from instance to instance.
+    Fields, eight bytes each: the first instance and the one after the last, the counts, for each argument its
+    address and the bytes from row to row and from instance to instance, and the addresses of the functions
+    that are asked. These take the row and the addresses of their parts; only code of width 1 can ask.
     """
     used = {node[0] for program in loop.programs.values() for node in program.nodes}
     parts = []
-    for lane in (Lane("double", 1), Lane("double", width)):
+    for lane in (Lane("double", w) for w in dict.fromkeys((1, width))):
         printer = _Printer(loop, lane)
         programs = {f"program_{key}": program for key, program in loop.programs.items()}
         parts += [named_body_ir(program, lane, key, apart=True) for key, program in programs.items()]
@@ -70,8 +71,9 @@ class _Printer(Code):
         names = [f"n_{count.name}" for count in self.loop.counts]
         for argument in self.loop.arguments:
             names += [f"{kind}_{argument.name}" for kind in ("all", "row", "step")]
+        names += [f"ask_{name}" for name in self.loop.asks]
         for k, name in enumerate(names, 2):
-            kind = "ptr" if name.startswith("all_") else "i64"
+            kind = "ptr" if name.startswith(("all_", "ask_")) else "i64"
             self.do(f"%{name} = load {kind}, ptr {self.at('i64', '%fields', k)}")
         for argument in self.loop.arguments:
             offset = self.value(f"mul i64 %instance, %step_{argument.name}")
@@ -137,8 +139,9 @@ class _Printer(Code):
                 self._while(statement, mask)
             case loops.If():
                 self._if(statement, mask)
-            case _:
-                raise TypeError(f"{self.loop.name}: compiled code cannot ask for '{statement.name}'")
+            case loops.Ask(name, row, inputs, output):
+                parts = ", ".join(f"ptr {self.part(part)}" for part in (*inputs, output))
+                self.do(f"call void %ask_{name}(i64 {self.integer(row)}, {parts})")
 
     def _merge(self, target: str, source: str, columns: int, mask: str | None) -> None:
         """Copy numbers to `target`, for the instances of the mask only."""

@@ -171,7 +171,7 @@ class _Motion:
                 raise _Stopped(self._used_up(h))
             if h < 10 * np.spacing(trial.t) and not whole:
                 raise _Stopped("the step became too small")
-            error = trial.step(h, decide=fresh, dense=bool(len(self.shown)))
+            error = trial.step(h, fresh, self._shows(trial.t + h), bool(len(self.shown)))
             self._check_rate()
             if fresh:
                 self._note(trial.t > 0)
@@ -186,6 +186,10 @@ class _Motion:
         fast = np.abs(trial.new[self.n : 2 * self.n]).max()
         if not fast <= SPEED_LIMIT:
             raise _Stopped("it diverged")
+
+    def _shows(self, end: float) -> bool:
+        """Whether a state before the end of the step is kept."""
+        return bool(len(self.shown)) or (self.kept < len(self.grid.t) and self.grid.t[self.kept] < end)
 
     def _check_rate(self) -> None:
         if not np.isfinite(self.trial.rate).all():

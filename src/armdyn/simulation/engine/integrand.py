@@ -131,7 +131,7 @@ class Integrand:
     @cached_property
     def works(self) -> tuple[str, ...]:
         """The kinds of work there are."""
-        rubs = any(f.viscous or f.offset or any(f.levels) for f in self.mechanism.friction)
+        rubs = any(any(f.coefficients.values()) for f in self.mechanism.friction)
         wrench = "wrench" in [name for name, _ in self.drive.given(self.n)]
         there = {"torque": self.drive.law is not None, "wrench": wrench, "friction": rubs}
         return tuple(name for name in WORKS if there[name])
@@ -215,7 +215,7 @@ class Integrand:
         bias = newton_euler(self.mechanism, q, qd, [0] * self.n, given.get("wrench"), friction=False).tau
         friction = friction_torques(self._without_modes, qd)
         for surface, s in zip(self.surfaces, modes, strict=True):
-            dry = surface.coulomb * s + surface.asymmetry * (s * s)
+            dry = surface.dry.torque(0, s)
             for j, k in surface.row:
                 friction[j] = friction[j] + k * dry
         net = [t - b - f for t, b, f in zip(tau, bias, friction, strict=True)]

@@ -82,10 +82,10 @@ class Trial:
         """Torques (n,) that are held from now on."""
         self.arrays["constants"] = np.append(self.actuation.constants(), tau)[None, None]
 
-    def step(self, h: float, decide: bool = False, dense: bool = True) -> float:
-        """Try a step: its error, relative to what is allowed."""
+    def step(self, h: float, decide: bool = False, dense: bool = True, looks: bool = False) -> float:
+        """Try a step: its error, relative to what is allowed. With `looks`, also states and rates there."""
         self.h, self.has_dense = h, dense
-        self._call(self.t, h, LOOKS if dense else NOWHERE, decide=decide, trial=True, dense=dense)
+        self._call(self.t, h, LOOKS if looks else NOWHERE, decide=decide, trial=True, dense=dense)
         fifth, third = self.squares
         if fifth == 0:
             return 0.0
