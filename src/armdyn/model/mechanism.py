@@ -11,7 +11,7 @@ its transmission row. The three rotor models differ here and nowhere else:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -109,6 +109,26 @@ class Mechanism:
 
         self.map(note, note if parameters else unchanged)
         return found
+
+    def opened(self) -> tuple[Mechanism, list[Scalar]]:
+        """The structure, with None in the place of numbers, and these numbers in the order of `map`.
+
+        Exact zeros save operations, as ±1 do in rotations; a mass that happens to be 1 is any mass.
+        """
+        numbers: list[Scalar] = []
+
+        def kept(x: Scalar, structure: tuple[int, ...]) -> Scalar:
+            if x in structure:
+                return int(x)
+            numbers.append(x)
+            return None
+
+        return self.map(lambda x: kept(x, (0, 1, -1)), lambda x: kept(x, (0,))), numbers
+
+    def filled(self, numbers: Iterable[Scalar]) -> Mechanism:
+        """The mechanism of a structure and numbers."""
+        left = iter(numbers)
+        return self.map(lambda x: next(left) if x is None else x)
 
 
 def unchanged(x: Scalar) -> Scalar:

@@ -21,7 +21,6 @@ from armdyn.kernels.c import Words
 from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
-from armdyn.model.vector import Scalar
 from armdyn.program import Program, jacobian, record
 from armdyn.program.program import Shape, inline
 
@@ -102,8 +101,7 @@ def _recorded(row: Function, inputs: Inputs, context: Context) -> Program:
         given = dict(zip([name for name, _ in inputs], columns, strict=True))
         mechanism = context.mechanism
         if NUMBERS in given:
-            numbers = iter(given.pop(NUMBERS))
-            mechanism = mechanism.map(lambda x: next(numbers) if x is None else x)
+            mechanism = mechanism.filled(given.pop(NUMBERS))
         if "parameters" in given:
             mechanism = mechanism_with(mechanism, given.pop("parameters"), context.layout)
         required = [given.pop(name) for name in row.inputs]
@@ -237,16 +235,7 @@ def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Seque
     context = Context(name, mechanism, layout)
     sizes = {"wrench": 6, "parameters": context.p, **dict.fromkeys(BASE_INPUTS, 3)}
     inputs = tuple((key, sizes.get(key, mechanism.n)) for key in (*row.inputs, *optional))
-    numbers: list[float] = []
-
-    def opened(x: Scalar, structure: tuple[int, ...]) -> Scalar:
-        if x in structure:
-            return int(x)
-        numbers.append(x)
-        return None
-
-    # Exact zeros save operations, as ±1 do in rotations; a mass that happens to be 1 is any mass.
-    pattern = mechanism.map(lambda x: opened(x, (0, 1, -1)), lambda x: opened(x, (0,)))
+    pattern, numbers = mechanism.opened()
     shared = _specification(row, ((NUMBERS, len(numbers)), *inputs), replace(context, mechanism=pattern))
     return Kernel(
         _specification(row, inputs, context, Shared(shared, np.array(numbers)) if numbers else None)

@@ -312,7 +312,9 @@ class _Motion:
         """Bring a surface to rest."""
         trial, n, modes = self.trial, self.n, self.trial.modes.copy()
         modes[e] = -np.sign(self.integrand.rows[e] @ trial.qd)
-        found = evaluate(self.integrand.programs["settle"], trial.x[:n], trial.qd.copy(), modes)
+        found = evaluate(
+            self.integrand.programs["settle"], trial.x[:n], trial.qd.copy(), modes, trial.numbers
+        )
         trial.qd[:], trial.modes[:] = found[0], found[1]
 
     def _note(self, told: bool = True) -> None:

@@ -13,7 +13,7 @@ sticks as long as f_e lies between the levels. Fixed and adaptive steps use the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, TypeAlias
@@ -35,6 +35,7 @@ from armdyn.model.friction import Surface
 from armdyn.model.mechanism import Mechanism
 from armdyn.program import Program, record
 from armdyn.robot import Robot
+from armdyn.robot.functions import NUMBERS
 from armdyn.robot.joints import joint_name
 from armdyn.simulation.control.laws import Given, Scalars, dot
 from armdyn.simulation.errors import SimulationError
@@ -60,7 +61,8 @@ class Drive:
     """How a robot is driven: the law of its torques and what the law and the dynamics are given.
 
     `law` None: no torques. `constants` stay, `signals` change with time, what is `asked` only Python knows. A
-    "wrench" (6) among them acts at the tip. With `held`, the torques are those of a sampled law.
+    "wrench" (6) among them acts at the tip. With `held`, the torques are those of a sampled law. A constant
+    "numbers" has those of the robot: then all robots of its structure share the programs.
     """
 
     law: Law | None
@@ -85,12 +87,17 @@ def without_dry_friction(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, friction=tuple(f.smooth for f in mechanism.friction))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Integrand:
-    """A robot and its drive, and the programs of a step."""
+    """A robot and its drive, and the programs of a step. Those with the same programs are equal."""
 
-    robot: Robot
+    robot: Robot = field(compare=False)
     drive: Drive
+    structure: Mechanism = field(init=False, repr=False)  # of the programs
+
+    def __post_init__(self) -> None:
+        shared = NUMBERS in dict(self.drive.constants)
+        object.__setattr__(self, "structure", self.mechanism.opened()[0] if shared else self.mechanism)
 
     @property
     def n(self) -> int:
@@ -102,8 +109,7 @@ class Integrand:
 
     @cached_property
     def surfaces(self) -> tuple[Surface, ...]:
-        """Where dry friction differs with direction, so that it can stick."""
-        return tuple(f for f in self.mechanism.friction if f.coulomb)
+        return _sliding(self.mechanism)
 
     @cached_property
     def names(self) -> list[str]:
@@ -156,7 +162,7 @@ class Integrand:
 
         def function(*columns: Scalars) -> Any:
             given = dict(zip([name for name, _ in self.inputs], columns, strict=True))
-            return self._with_modes(given)
+            return self._with_modes(given, self._recorded(given.get(NUMBERS)))
 
         return found | {
             "rate": record(function, self.inputs, outputs),
@@ -164,64 +170,65 @@ class Integrand:
             "settle": self._settle(),
         }
 
+    def _recorded(self, numbers: Scalars | None) -> Mechanism:
+        """The mechanism that programs are recorded with."""
+        return self.structure if numbers is None else self.structure.filled(numbers)
+
+    @property
+    def numbers(self) -> Sizes:
+        """The input with the robot's numbers, if programs are shared."""
+        return [(name, size) for name, size in self.inputs if name == NUMBERS]
+
     def _torques(self, given: Given) -> Scalars:
         law = self.drive.law
         return [0] * self.n if law is None else law(given["q"], given["qd"], given)
 
     def _smooth(self, outputs: Sequence[Any]) -> Program:
         """Without modes: factorised inertia or articulated bodies, whichever has fewer operations."""
-        mechanism = self._without_modes
 
         def program(algorithm: Callable[..., Any]) -> Program:
             def function(*columns: Scalars) -> Any:
                 given = dict(zip([name for name, _ in self.inputs], columns, strict=True))
+                mechanism = _without_modes(self._recorded(given.get(NUMBERS)))
                 tau = self._torques(given)
                 qdd = algorithm(mechanism, given["q"], given["qd"], tau, given.get("wrench"))
-                powers = self._powers(given, tau, friction_torques(mechanism, given["qd"]))
+                powers = self._powers(mechanism, given, tau, friction_torques(mechanism, given["qd"]))
                 return (qdd, powers) if powers else qdd
 
             return record(function, self.inputs, outputs)
 
         algorithms = [forward_dynamics]
-        if articulated_is_possible(mechanism):
+        if articulated_is_possible(self.mechanism):
             algorithms.append(forward_dynamics_articulated)
         return min((program(algorithm) for algorithm in algorithms), key=lambda made: made.operations)
 
-    @cached_property
-    def _without_modes(self) -> Mechanism:
-        """Without the dry friction that modes stand for; a joint whose two levels are equal has an offset."""
-        friction = tuple(
-            replace(f.smooth, offset=f.offset + (0 if f.coulomb else f.asymmetry))
-            for f in self.mechanism.friction
-        )
-        return replace(self.mechanism, friction=friction)
-
-    def _powers(self, given: Given, tau: Scalars, friction: Scalars) -> Scalars:
+    def _powers(self, mechanism: Mechanism, given: Given, tau: Scalars, friction: Scalars) -> Scalars:
         """Power of the torques and of the wrench on the arm, and power lost to friction."""
         q, qd = given["q"], given["qd"]
         powers = []
         for work in self.works:
             if work == "wrench":
-                tip = [dot(row, qd) for row in jacobian(self.mechanism, q)]
+                tip = [dot(row, qd) for row in jacobian(mechanism, q)]
                 powers.append(-dot(tip, given["wrench"]))
             else:
                 powers.append(dot(qd, tau if work == "torque" else friction))
         return powers
 
-    def _with_modes(self, given: Given) -> Any:
+    def _with_modes(self, given: Given, mechanism: Mechanism) -> Any:
         """q̈, held, powers: B q̈ = τ − bias − friction, with what sticks constrained."""
         q, qd, modes = given["q"], given["qd"], given["modes"]
         tau = self._torques(given)
-        bias = newton_euler(self.mechanism, q, qd, [0] * self.n, given.get("wrench"), friction=False).tau
-        friction = friction_torques(self._without_modes, qd)
-        for surface, s in zip(self.surfaces, modes, strict=True):
+        bias = newton_euler(mechanism, q, qd, [0] * self.n, given.get("wrench"), friction=False).tau
+        friction = friction_torques(_without_modes(mechanism), qd)
+        surfaces = _sliding(mechanism)
+        for surface, s in zip(surfaces, modes, strict=True):
             dry = surface.dry.torque(0, s)
             for j, k in surface.row:
                 friction[j] = friction[j] + k * dry
         net = [t - b - f for t, b, f in zip(tau, bias, friction, strict=True)]
-        rows, sticks = [f.row for f in self.surfaces], [1 - s * s for s in modes]
-        qdd, held = constrained(inertia_matrix(self.mechanism, q), net, rows, sticks)
-        return qdd, held, self._powers(given, tau, friction)
+        rows, sticks = [f.row for f in surfaces], [1 - s * s for s in modes]
+        qdd, held = constrained(inertia_matrix(mechanism, q), net, rows, sticks)
+        return qdd, held, self._powers(mechanism, given, tau, friction)
 
     def _decide(self) -> Program:
         """The modes of surfaces at rest that contradict q̈ or friction, exchanged.
@@ -233,11 +240,14 @@ class Integrand:
         """
         together = len(self.surfaces) + 2
 
-        def function(qd: Scalars, modes: Scalars, qdd: Scalars, held: Scalars, done: Scalars) -> Any:
+        def function(
+            qd: Scalars, modes: Scalars, qdd: Scalars, held: Scalars, done: Scalars, *numbers: Scalars
+        ) -> Any:
             changed: Any = 0
+            surfaces = _sliding(self._recorded(*numbers or (None,)))
             new: Scalars = []
             late = select(done[0] - (together - 0.5), 1, 0)
-            for surface, s, f in zip(self.surfaces, modes, held, strict=True):
+            for surface, s, f in zip(surfaces, modes, held, strict=True):
                 forward, backward = surface.levels
                 released = select(f - forward, 1, 0) - select(backward - f, 1, 0)
                 sliding = s * (1 - select(-(s * _along(surface, qdd)), 1, 0))
@@ -250,7 +260,7 @@ class Integrand:
             return new, [changed], [done[0] + 1]
 
         n, e = self.n, len(self.surfaces)
-        inputs = [("qd", n), ("modes", e), ("qdd", n), ("held", e), ("rounds", 1)]
+        inputs = [("qd", n), ("modes", e), ("qdd", n), ("held", e), ("rounds", 1), *self.numbers]
         return record(function, inputs, [("modes", (e,)), ("changed", (1,)), ("rounds", (1,))])
 
     def _settle(self) -> Program:
@@ -259,9 +269,11 @@ class Integrand:
         The speed of a joint is set to zero. Where motors turn with several joints, the speeds of what sticks
         are removed with the least change x − q̇ measured by B: B x = B q̇ − Σ a_e λ_e, a_e · x = 0.
         """
-        surfaces, n, e = self.surfaces, self.n, len(self.surfaces)
+        n, e = self.n, len(self.surfaces)
 
-        def function(q: Scalars, qd: Scalars, modes: Scalars) -> Any:
+        def function(q: Scalars, qd: Scalars, modes: Scalars, *numbers: Scalars) -> Any:
+            mechanism = self._recorded(*numbers or (None,))
+            surfaces = _sliding(mechanism)
             passed = [-(s * _along(f, qd)) for f, s in zip(surfaces, modes, strict=True)]
             new = [select(x, 0, s) for x, s in zip(passed, modes, strict=True)]
             if all(len(f.row) == 1 for f in surfaces):
@@ -269,7 +281,7 @@ class Integrand:
                 for f, x in zip(surfaces, passed, strict=True):
                     speeds[f.joint] = select(x, 0, qd[f.joint])
                 return speeds, new
-            B = inertia_matrix(self.mechanism, q)
+            B = inertia_matrix(mechanism, q)
             rows, sticks = [f.row for f in surfaces], [1 - s * s for s in new]
             stopped, _ = constrained(B, [dot(row, qd) for row in B], rows, sticks)
             some: Any = 0
@@ -277,8 +289,26 @@ class Integrand:
                 some = select(x, 1, some)
             return [select(some, x, v) for x, v in zip(stopped, qd, strict=True)], new
 
-        inputs = [("q", n), ("qd", n), ("modes", e)]
+        inputs = [("q", n), ("qd", n), ("modes", e), *self.numbers]
         return record(function, inputs, [("qd", (n,)), ("modes", (e,))])
+
+
+def _sliding(mechanism: Mechanism) -> tuple[Surface, ...]:
+    """Where dry friction differs with direction, so that it can stick."""
+    return tuple(f for f in mechanism.friction if not _is_zero(f.coulomb))
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, int | float) and x == 0
+
+
+def _without_modes(mechanism: Mechanism) -> Mechanism:
+    """Without the dry friction that modes stand for; a joint whose two levels are equal has an offset."""
+    friction = tuple(
+        replace(f.smooth, offset=f.offset + (f.asymmetry if _is_zero(f.coulomb) else 0))
+        for f in mechanism.friction
+    )
+    return replace(mechanism, friction=friction)
 
 
 def law_program(n: int, law: Law, constants: Sizes, signals: Sizes) -> Program:

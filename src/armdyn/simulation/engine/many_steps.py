@@ -112,7 +112,7 @@ def _finish(s: Stepping, watch: Watch, limit: Local) -> Block:
     block += (Copy(s.x[: s.width + 2], new.all),)
     if s.integrand.surfaces:
         state = (s.x[:n], s.x[n : 2 * n], s.x[s.modes])
-        block += (Call("settle", state, state[1:]),)
+        block += (Call("settle", (*state, *s.numbers), state[1:]),)
     return block
 
 

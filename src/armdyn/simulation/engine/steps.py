@@ -98,6 +98,11 @@ class Stepping:
         start = self.given[names[0][0]].start if names else 0
         return Part(self.at, start, width(names))
 
+    @property
+    def numbers(self) -> tuple[Part, ...]:
+        """Those of the robot, where programs are given them."""
+        return tuple(self.given[name] for name, _ in self.integrand.numbers)
+
     def k(self, i: int) -> Local:
         return Local(f"k{i}", self.width)
 
@@ -140,7 +145,7 @@ class Stepping:
             return self.rate(0)
         changed, rounds, k, n = Local("changed", 1), Local("rounds", 1), self.k(0), self.n
         modes = self.given["modes"]
-        inputs = (self.given["qd"], modes, k[n : 2 * n], k[self.modes], rounds.all)
+        inputs = (self.given["qd"], modes, k[n : 2 * n], k[self.modes], rounds.all, *self.numbers)
         again = (
             Call("decide", inputs, (modes, changed.all, rounds.all)),
             If(changed.all, self.rate(0)),

@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.robot import Robot
+from armdyn.robot.functions import NUMBERS
 from armdyn.simulation.control.actuation import Actuation
 from armdyn.simulation.engine.integrand import Drive, Integrand
 from armdyn.simulation.engine.one_step import POLYNOMIAL, TIMES, interpolated, one_step
@@ -37,16 +38,17 @@ class Effort:
 
 
 def step_kernel(robot: Robot, drive: Drive) -> tuple[Integrand, LoopKernel]:
-    """Made once for a robot and a drive; torques that are held are constants here."""
-    if drive.held is not None:
-        drive = replace(drive, constants=(*drive.constants, ("tau", robot.n)), held=None)
-    return _kernel(robot, drive)
+    """Made once for robots of one structure and a drive; torques that are held are constants here."""
+    numbers = robot.mechanism.opened()[1]
+    held = () if drive.held is None else (("tau", robot.n),)
+    constants = (*([(NUMBERS, len(numbers))] if numbers else []), *drive.constants, *held)
+    integrand = Integrand(robot, replace(drive, constants=constants, held=None))
+    return integrand, _kernel(integrand)
 
 
 @lru_cache(maxsize=64)
-def _kernel(robot: Robot, drive: Drive) -> tuple[Integrand, LoopKernel]:
-    integrand = Integrand(robot, drive)
-    return integrand, LoopKernel(one_step(integrand))
+def _kernel(integrand: Integrand) -> LoopKernel:
+    return LoopKernel(one_step(integrand))
 
 
 class Trial:
@@ -69,7 +71,8 @@ class Trial:
         }
         self.arrays = {name: np.zeros((1, 1, size)) for name, size in sizes.items()}
         self.arrays |= {name: np.zeros((len(LOOKS), 1, w)) for name in ("states", "rates")}
-        self.arrays["constants"] = actuation.constants()[None]
+        self.numbers = np.array(integrand.mechanism.opened()[1], float)
+        self.arrays["constants"] = np.append(self.numbers, actuation.constants())[None, None]
         self.x, self.rate, self.settings, self.new, self.last, self.squares, self.polynomial = (
             self.arrays[name][0, 0] for name in sizes
         )
@@ -80,7 +83,9 @@ class Trial:
 
     def hold(self, tau: np.ndarray) -> None:
         """Torques (n,) that are held from now on."""
-        self.arrays["constants"] = np.append(self.actuation.constants(), tau)[None, None]
+        self.arrays["constants"] = np.concatenate([self.numbers, self.actuation.constants()[0], tau])[
+            None, None
+        ]
 
     def step(self, h: float, decide: bool = False, dense: bool = True, looks: bool = False) -> float:
         """Try a step: its error, relative to what is allowed. With `looks`, also states and rates there."""
