@@ -147,7 +147,7 @@ def robot_named(title, joint="joint"):
 def source_of(robot, names=("gravity",), scalar="double"):
     joints = [link.name for link in robot.model.moving]
     programs = {name: robot.program(name) for name in names}
-    return c_source(robot.name, identifier(robot.name), programs, joints, scalar, "0", WORDS)
+    return c_source(robot.name, identifier(robot.name), programs, joints, scalar, WORDS)
 
 
 def compiles(source, folder):
@@ -175,7 +175,6 @@ def test_names_that_would_leave_the_comment(tmp_path):
             {"gravity": robot_named("arm").program("gravity")},
             [text, text[::-1]],
             "double",
-            text,
             WORDS,
         )
         compiles(source, tmp_path / str(k))
@@ -211,7 +210,7 @@ def program_of(constant):
 )
 def test_a_constant_beyond_the_type_is_refused(constant, scalar):
     with pytest.raises(ArmdynError, match=rf"gravity: the constant .* cannot be written as a {scalar} of C"):
-        c_source("arm", "arm", {"gravity": program_of(float(constant))}, ["j"], scalar, "0", WORDS)
+        c_source("arm", "arm", {"gravity": program_of(float(constant))}, ["j"], scalar, WORDS)
 
 
 @needs_compiler
@@ -219,14 +218,14 @@ def test_a_constant_beyond_the_type_is_refused(constant, scalar):
 @pytest.mark.parametrize("constant", [1e37, -1e37, 3e38, 1e-300, -1e-60, -0.0])
 def test_constants_within_the_type(tmp_path, constant, scalar):
     compiles(
-        c_source("arm", "arm", {"gravity": program_of(constant)}, ["j"], scalar, "0", WORDS), tmp_path / "out"
+        c_source("arm", "arm", {"gravity": program_of(constant)}, ["j"], scalar, WORDS), tmp_path / "out"
     )
 
 
 def test_a_value_of_the_test_beyond_the_type_is_refused():
     product = record(lambda x: [(x[0] + 3e38) * (x[1] + 3e38)], [("q", 2)], [("out", (1,))])
     with pytest.raises(ArmdynError, match=r"gravity: a value of its test is .* as a float of C"):
-        c_source("arm", "arm", {"gravity": product}, ["j"], "float", "0", WORDS)
+        c_source("arm", "arm", {"gravity": product}, ["j"], "float", WORDS)
 
 
 # ---- files -------------------------------------------------------------------------------------------------

@@ -132,7 +132,7 @@ def test_header_says_what_is_what() -> None:
         "state": "position [rad] and velocity [rad/s]",
         "torque": "the controller",
     }
-    source = loop_source("a pendulum */", "pend", asking(), version="1", meanings=meanings)
+    source = loop_source("a pendulum */", "pend", asking(), meanings=meanings)
     for text in (
         "steps: how many steps",
         "state[rows][2]: position [rad] and velocity [rad/s] (read and written)",

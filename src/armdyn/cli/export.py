@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from armdyn import __version__
 from armdyn.cli.common import RobotArgument, RotorsOption, is_read, load_robot, say
 from armdyn.cli.running import Verb
 from armdyn.expression import ArmdynError
@@ -36,7 +35,7 @@ def export_c(
     joints = [f"{link.name} ({link.joint})" for link in loaded.model.moving]
     scalar = "float" if single else "double"
     prefix = identifier(prefix or loaded.name)
-    source = c_source(loaded.name, prefix, programs, joints, scalar, __version__, WORDS)
+    source = c_source(loaded.name, prefix, programs, joints, scalar, WORDS)
     paths = source.write(output)
     for path in paths:
         say(f"wrote {path}")

@@ -12,6 +12,7 @@ from textwrap import dedent
 import numpy as np
 
 from armdyn.expression import ArmdynError
+from armdyn.kernels.cache import own_version
 from armdyn.output import one_line, write_files
 from armdyn.program.evaluate import evaluate
 from armdyn.program.ops import OPS
@@ -88,13 +89,12 @@ def c_source(
     programs: Mapping[str, Program],
     joints: Sequence[str],
     scalar: str,
-    version: str,
     words: Words,
 ) -> CSource:
     """Functions `PREFIX_NAME` for programs by name, in "double" or "float"."""
     for name, program in programs.items():
         check_constants(name, program, scalar)
-    origin = provenance(title, joints, scalar, version)
+    origin = provenance(title, joints, scalar)
     declarations = [_documented(prefix, name, p, scalar, words) for name, p in programs.items()]
     functions = [definition(prefix, name, p, scalar) for name, p in programs.items()]
     return assembled(origin, prefix, declarations, functions, _test_program(origin, prefix, programs, scalar))
@@ -110,9 +110,9 @@ def assembled(
     return CSource(header, source, test, prefix)
 
 
-def provenance(title: str, joints: Sequence[str], scalar: str, version: str) -> str:
+def provenance(title: str, joints: Sequence[str], scalar: str) -> str:
     """A comment for the beginning of a file: what it is, and who made it."""
-    lines = [f"{title}: made by armdyn {version}, {scalar} precision, C99, needs libm only."]
+    lines = [f"{title}: made by armdyn {own_version()}, {scalar} precision, C99, needs libm only."]
     lines += [f"joint {i + 1}: {joint}" for i, joint in enumerate(joints)]
     return comment_block(lines)
 

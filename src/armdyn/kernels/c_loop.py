@@ -20,7 +20,6 @@ def loop_source(
     prefix: str,
     loop: loops.Loop,
     scalar: str = "double",
-    version: str = "",
     meanings: Mapping[str, str] | None = None,
 ) -> CSource:
     """`void PREFIX_LOOP(counts, arguments, callbacks, context)` in "double" or "float".
@@ -36,7 +35,7 @@ def loop_source(
     own = f"{prefix}_{loop.name}"
     functions = [f"static {definition(own, name, p, scalar)}" for name, p in programs.items()]
     return assembled(
-        provenance(title, [], scalar, version),
+        provenance(title, [], scalar),
         prefix,
         [f"{_documented(loop, meanings or {})}{printer.prototype};\n"],
         [*functions, printer.function()],

@@ -41,11 +41,16 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "armdyn"
 
 
+def own_version() -> str:
+    """The version of the package, which is loaded when this is called."""
+    return str(sys.modules[__name__.partition(".")[0]].__dict__["__version__"])
+
+
 @cache
 def code_digest() -> str:
     """A digest of the package's version and source, since other source may give other machine code."""
     digest = hashlib.sha256()
-    digest.update(str(sys.modules[__name__.partition(".")[0]].__dict__["__version__"]).encode())
+    digest.update(own_version().encode())
     package = Path(__file__).parent.parent
     for layer in ("expression", "model", "dynamics", "program", "kernels", "robot"):
         for file in sorted((package / layer).rglob("*.py")):

@@ -3,6 +3,7 @@
 from armdyn.simulation.control.controllers import ComputedTorque, Controller, OperationalControl, PDGravity
 from armdyn.simulation.control.targets import TipLine, TipPoint
 from armdyn.simulation.errors import SimulationError, SimulationWarning
+from armdyn.simulation.export import controller_source, steps_source
 from armdyn.simulation.run import Event, LimitPassed, Run
 from armdyn.simulation.simulation import simulate
 
@@ -18,5 +19,7 @@ __all__ = [
     "SimulationWarning",
     "TipLine",
     "TipPoint",
+    "controller_source",
     "simulate",
+    "steps_source",
 ]

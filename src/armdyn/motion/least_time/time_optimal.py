@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.expression import shown
 from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.motion.least_time.path import PathGrid, path_grid
@@ -103,7 +104,7 @@ def time_optimal(
     task = _Task(robot, friction_parts(robot), limits, tip_wrench(wrench))
     count = check.whole_number("grid", grid, LEAST)
     if count > MOST:
-        raise MotionError(f"grid: found {count}; at most {MOST} intervals are possible")
+        raise MotionError(f"grid: found {shown(grid)}; at most {MOST} intervals are possible")
     first = path_grid(trajectory, count, task.friction.rows)
     try:
         timed, torques, excess = _solved(task, first)

@@ -312,10 +312,8 @@ class _Motion:
         """Bring a surface to rest."""
         trial, n, modes = self.trial, self.n, self.trial.modes.copy()
         modes[e] = -np.sign(self.integrand.rows[e] @ trial.qd)
-        found = evaluate(
-            self.integrand.programs["settle"], trial.x[:n], trial.qd.copy(), modes, trial.numbers
-        )
-        trial.qd[:], trial.modes[:] = found[0], found[1]
+        settle = trial.kernel.loop.programs["settle"]
+        trial.qd[:], trial.modes[:] = evaluate(settle, trial.x[:n], trial.qd.copy(), modes, trial.numbers)
 
     def _note(self, told: bool = True) -> None:
         """Events: surfaces that begin to slide or to stick. What other surfaces hold does not slide yet."""

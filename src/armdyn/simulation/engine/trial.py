@@ -83,9 +83,8 @@ class Trial:
 
     def hold(self, tau: np.ndarray) -> None:
         """Torques (n,) that are held from now on."""
-        self.arrays["constants"] = np.concatenate([self.numbers, self.actuation.constants()[0], tau])[
-            None, None
-        ]
+        given = (self.numbers, self.actuation.constants()[0], tau)
+        self.arrays["constants"] = np.concatenate(given)[None, None]
 
     def step(self, h: float, decide: bool = False, dense: bool = True, looks: bool = False) -> float:
         """Try a step: its error, relative to what is allowed. With `looks`, also states and rates there."""

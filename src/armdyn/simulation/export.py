@@ -1,0 +1,84 @@
+"""Controllers and simulation steps as C99 that needs libm only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from armdyn.kernels.c import CSource, Words, c_source, identifier
+from armdyn.kernels.c_loop import loop_source
+from armdyn.robot import Robot
+from armdyn.simulation.control.actuation import actuation
+from armdyn.simulation.control.controllers import Controller
+from armdyn.simulation.engine.integrand import Integrand, Sizes
+from armdyn.simulation.engine.limits import Watch
+from armdyn.simulation.engine.many_steps import many_steps
+from armdyn.simulation.engine.steps import Stepping
+from armdyn.simulation.errors import SimulationError, check
+
+
+def controller_source(controller: Controller, prefix: str | None = None, scalar: str = "double") -> CSource:
+    """`PREFIX_torques(q, qd, constants, signals, tau)`: the law of a controller, in "double" or "float".
+
+    `constants` are its gains and set points, `signals` its targets at the present time; the header lists
+    their entries. `.write(folder)` writes header, source and a test program.
+    """
+    if not isinstance(controller, Controller):
+        raise SimulationError(f"controller: expected a Controller, found {type(controller).__name__}")
+    constants, signals = controller.sizes
+    words = {
+        "q": "joint positions [rad or m]",
+        "qd": "joint velocities [rad/s or m/s]",
+        "constants": _entries(constants),
+        "signals": _entries(signals),
+    }
+    robot = controller.robot
+    name = identifier(prefix or robot.name)
+    title = f"{type(controller).__name__} of {robot.name}"
+    program = controller.kernel.program
+    meanings = Words(words, {"torques": ["joint torques [N m or N]"]})
+    return c_source(title, name, {"torques": program}, _joints(robot), scalar, meanings)
+
+
+def steps_source(
+    robot: Robot, torque: Any = None, prefix: str | None = None, scalar: str = "double"
+) -> CSource:
+    """`PREFIX_integration(rows, every, …)`: fixed Runge–Kutta steps of an arm, as `simulate` takes them.
+
+    `torque` is what `simulate` takes, without functions: None, torques (n,), torques over time (T, n) or a
+    controller. Dry friction sticks. The header says what the arrays hold; limits are not watched.
+    """
+    check.robot(robot)
+    driven = actuation(robot, (), 1.0, torque, None)
+    drive = driven.drive()
+    if drive.asked:
+        raise SimulationError("torque: C code cannot call a function of Python; give torques or a controller")
+    integrand = Integrand(robot, drive)
+    columns = Stepping(integrand)
+    state = f"q ({robot.n}), qd ({robot.n}), modes of friction ({len(integrand.surfaces)}), works of "
+    state += f"{', '.join(integrand.works) or 'nothing'}"
+    more = "1 while the arm goes on, steps taken" + (", torques that are held" if drive.held else "")
+    held = drive.held
+    meanings = {
+        "rows": "states to save",
+        "every": "steps from one saved state to the next",
+        "settings": "step [s], largest speed before it counts as divergence",
+        "constants": _entries(drive.constants),
+        "signals": f"at the start, middle and end of every step: {_entries(drive.signals)}",
+        "state": f"{state}; then {more}",
+        "saved": f"states, the first {columns.width} numbers",
+        "gains": _entries(held.constants if held else ()),
+        "targets": f"for every step: {_entries(held.signals if held else ())}",
+        "due": "for every step, 1 where the controller is sampled, else 0",
+        "held": "torques at the beginning of each row [N m or N]",
+    }
+    name = identifier(prefix or robot.name)
+    return loop_source(f"Simulation of {robot.name}", name, many_steps(integrand, Watch()), scalar, meanings)
+
+
+def _entries(sizes: Sizes) -> str:
+    """Names and sizes, in their order."""
+    return ", ".join(f"{name.replace('_', ' ')} ({size})" for name, size in sizes) or "none"
+
+
+def _joints(robot: Robot) -> list[str]:
+    return [f"{link.name} ({link.joint})" for link in robot.model.moving]

@@ -1,0 +1,69 @@
+"""Controllers and simulation steps as C, compiled and compared with Python."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from armdyn import ComputedTorque, OperationalControl, PDGravity, Robot, Trajectory, simulate
+from armdyn.simulation import SimulationError, TipPoint, controller_source, steps_source
+
+PUMA = Robot.load("puma560")
+Q0 = np.array([0, 0.8, -2.6, 0, 0.3, 0])
+MOTION = Trajectory.quintic(Q0, Q0 + 0.3, 0.5)
+CONTROLLERS = {
+    "pd": PDGravity(PUMA, MOTION, 100.0, 10.0, saturated=True),
+    "set point": PDGravity(PUMA, Q0, 100.0, 10.0),
+    "computed torque": ComputedTorque(PUMA, MOTION),
+    "operational": OperationalControl(PUMA, TipPoint(PUMA.pose(Q0)[:3, 3] + 0.01)),
+}
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+
+
+def library(source, folder):
+    _, code = source.write(folder / "c")[:2]
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-shared", "-fPIC"]
+    subprocess.run(["cc", *flags, str(code), "-lm", "-o", str(folder / "lib.so")], check=True)
+    return ctypes.CDLL(str(folder / "lib.so"))
+
+
+def pointers(*arrays):
+    return [ctypes.c_void_p(x.ctypes.data) for x in arrays]
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", CONTROLLERS)
+def test_a_controller_in_c(name, tmp_path):
+    controller = CONTROLLERS[name]
+    function = library(controller_source(controller, "arm"), tmp_path).arm_torques
+    rng = np.random.default_rng(3)
+    for t in (0.0, 0.1, 0.37):
+        q, qd, tau = Q0 + 0.1 * rng.normal(size=6), rng.normal(size=6), np.zeros(6)
+        given = [controller.constants(), controller.signals(np.array([t]))]
+        blocks = [np.concatenate([x.ravel() for x in part.values()]) for part in given if part]
+        function(*pointers(q, qd, *blocks, tau))
+        np.testing.assert_allclose(tau, controller(t, q, qd), rtol=1e-10, atol=1e-10)
+
+
+@needs_compiler
+def test_steps_in_c(tmp_path):
+    robot, qd0, tau = PUMA, np.array([0.5, 0, -0.3, 0, 0, 0.2]), np.array([1.0, 20.0, -5.0, 0.0, 0.1, 0.0])
+    source = steps_source(robot, tau, "arm")
+    assert "modes of friction (6)" in source.header
+    run = simulate(robot, Q0, qd0, 0.02, tau, method="rk4", step=1e-3, limits="ignore")
+    width = 6 + 6 + 6 + 2
+    state, saved = np.zeros(width + 2), np.zeros((20, width))
+    state[:6], state[6:12], state[12:18], state[width] = Q0, qd0, np.sign(qd0), 1
+    function = library(source, tmp_path).arm_integration
+    settings = np.array([1e-3, 1e4])
+    function(ctypes.c_long(20), ctypes.c_long(1), *pointers(settings, tau, state, saved))
+    np.testing.assert_allclose(saved[:, :6], run.q[1:], rtol=1e-10, atol=1e-12)
+
+
+def test_what_cannot_be_exported():
+    with pytest.raises(SimulationError, match="expected a Controller, found Robot"):
+        controller_source(PUMA)
+    with pytest.raises(SimulationError, match="C code cannot call a function of Python"):
+        steps_source(PUMA, lambda t, q, qd: 0 * q)
