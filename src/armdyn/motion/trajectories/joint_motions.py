@@ -41,8 +41,7 @@ def _each(law: Law, start: np.ndarray, end: np.ndarray, rows: list[Data], label:
     found = [_named(i, law, *x) for i, x in enumerate(zip(start, end, rows, strict=True))]
     duration = max(profile.duration for profile in found)
     for i, profile in enumerate(found):
-        speed = profile.evaluate(profile.breaks[-1:])[1][0]
-        if speed and profile.duration < duration:
+        if profile.duration < duration and (speed := profile.evaluate(profile.breaks[-1:])[1][0]):
             raise MotionError(
                 f"joint {i + 1}: it arrives at {profile.duration:g} s with a velocity of {speed:g}, so it "
                 f"cannot wait at rest until the others arrive at {duration:g} s"

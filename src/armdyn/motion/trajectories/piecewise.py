@@ -166,7 +166,8 @@ def together(profiles: list[Profile], label: str) -> Motion:
     instants = np.unique(np.concatenate([profile.breaks for profile in profiles]))
     # Of instants that differ by rounding the last is kept, so that the end of the motion is among them.
     instants = instants[np.append(np.diff(instants) > SAME_INSTANT * instants[1:], True)]
-    joined = [profile.snapped(instants) for profile in profiles]
+    alike = all(np.array_equal(profile.breaks, instants) for profile in profiles)
+    joined = profiles if alike else [profile.snapped(instants) for profile in profiles]
     starts = [profile.breaks[: -1 if profile.duration == duration else None] for profile in joined]
     breaks = np.append(np.unique(np.concatenate(starts)), duration)
     knots = np.concatenate([np.append(profile.knots, profile.duration) for profile in joined])
