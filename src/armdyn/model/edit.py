@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, cast
 
@@ -153,3 +153,10 @@ def _symbolic_link(naming: _Naming, i: int, link: Link) -> Link:
         friction=naming.friction(link.friction, f"{i}"),
         motor=None if link.motor is None else naming.motor(link.motor, i),
     )
+
+
+def declared(model: RobotModel, used: Sequence[Expression]) -> RobotModel:
+    """The model with the symbols in `used` declared, new ones as free."""
+    known = {name for name, _ in model.symbols}
+    new = sorted({name for x in used for name in x.symbols()} - known)
+    return replace(model, symbols=(*model.symbols, *((name, None) for name in new)))

@@ -71,6 +71,12 @@ class RobotModel:
 
         return lower(self, self.number)
 
+    def mechanism_to(self, link: str) -> Mechanism:
+        """The same with the frame of a link (without the tool) in the place of the tip frame."""
+        from armdyn.model.mechanism import lower
+
+        return lower(self, self.number, tip=link)
+
     def number(self, x: object) -> float:
         """The value of an entry of the model."""
         return x.value(self.exact_values) if isinstance(x, Expression) else float(x)  # type: ignore[arg-type]

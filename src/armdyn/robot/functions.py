@@ -248,3 +248,14 @@ def _specification(
     identity = f"{context.mechanism!r} {[p.name for p in context.layout]} {inputs!r}"
     record = partial(row.make or _recorded, row, inputs, context)
     return Specification(context.name, tuple(inputs), context.shapes(row), record, identity, shared)
+
+
+class Kernels(dict[str | tuple[str, ...], Kernel]):
+    """A robot's kernels by function, or by function, link and optional inputs; made when first asked for."""
+
+    def __init__(self, make: Callable[[str | tuple[str, ...]], Kernel]) -> None:
+        self._make = make
+
+    def __missing__(self, key: str | tuple[str, ...]) -> Kernel:
+        kernel = self[key] = self._make(key)
+        return kernel

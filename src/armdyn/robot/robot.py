@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -12,16 +12,16 @@ import numpy as np
 
 from armdyn.description import from_table, load, physics_warnings
 from armdyn.dynamics import BaseMotion
-from armdyn.expression import Expression, shown
+from armdyn.expression import shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
-from armdyn.model import Mechanism, ModelError, RobotModel, edit, impossible_inertia, lower
+from armdyn.model import Mechanism, ModelError, RobotModel, edit, impossible_inertia
 from armdyn.model.arguments import numbers, three, word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
 from armdyn.program import Program
-from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, check_function, make_kernel
+from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, check_function, make_kernel
 
 if TYPE_CHECKING:
     from armdyn.exact import Equations
@@ -41,7 +41,7 @@ class Robot:
                 f"expected a RobotModel, found {shown(model)}; see Robot.load and Robot.from_dict"
             )
         self._model = model
-        self._kernels = _Kernels(self._kernel)
+        self._kernels = Kernels(self._kernel)
 
     # ---- making ----------------------------------------------------------------------------------------
 
@@ -68,7 +68,7 @@ class Robot:
         Symbols in the arguments must be the robot's own or are added as free ones.
         """
         load = edit.payload(mass, com, inertia)
-        model = _declare(self._model, (load.mass, *load.moment, *load.tensor))
+        model = edit.declared(self._model, (load.mass, *load.moment, *load.tensor))
         for problem in impossible_inertia(model, load):
             raise ModelError(f"payload: {problem}")
         return Robot(edit.with_payload(model, load, link))
@@ -81,7 +81,7 @@ class Robot:
     def with_gravity(self, gravity: Sequence[Number]) -> Robot:
         """The robot under another acceleration of gravity, base frame [m/s²]."""
         g = three("gravity", gravity)
-        return Robot(replace(_declare(self._model, g), gravity=g))
+        return Robot(replace(edit.declared(self._model, g), gravity=g))
 
     def with_parameters(self, parameters: Sequence[Number] | np.ndarray) -> Robot:
         """The robot whose `parameters` are these, in the order of `parameter_names`.
@@ -89,7 +89,7 @@ class Robot:
         They need not be those of possible bodies. An extra parameter set to zero is gone from the new robot.
         """
         values = numbers("parameters", parameters)
-        return Robot(with_parameters(_declare(self._model, values), values))
+        return Robot(with_parameters(edit.declared(self._model, values), values))
 
     def symbolic(self, zeros: Literal["given", "free"] = "given") -> Robot:
         """The same robot with every number of the description a symbol.
@@ -350,12 +350,8 @@ class Robot:
 
     def _kernel(self, key: str | tuple[str, ...]) -> Kernel:
         name, link, *optional = (key, "") if isinstance(key, str) else key
-        return make_kernel(name, self._frame_of(link), self._layout, optional)
-
-    def _frame_of(self, link: str) -> Mechanism:
-        if not link:
-            return self.mechanism
-        return lower(self._model, self._model.number, tip=link)
+        mechanism = self._model.mechanism_to(link) if link else self.mechanism
+        return make_kernel(name, mechanism, self._layout, optional)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self._model == other._model
@@ -369,21 +365,3 @@ class Robot:
     def __repr__(self) -> str:
         kinds = "".join("R" if link.joint == "revolute" else "P" for link in self._model.moving)
         return f"<Robot '{self.name}' {kinds}, rotors {self._model.rotors}>"
-
-
-class _Kernels(dict[str | tuple[str, ...], Kernel]):
-    """Kernels by function name, or by name, link and optional inputs; made when first asked for."""
-
-    def __init__(self, make: Callable[[str | tuple[str, ...]], Kernel]) -> None:
-        self._make = make
-
-    def __missing__(self, key: str | tuple[str, ...]) -> Kernel:
-        kernel = self[key] = self._make(key)
-        return kernel
-
-
-def _declare(model: RobotModel, used: Sequence[Expression]) -> RobotModel:
-    """The model with the symbols in `used` declared, new ones as free."""
-    known = {name for name, _ in model.symbols}
-    new = sorted({name for x in used for name in x.symbols()} - known)
-    return replace(model, symbols=(*model.symbols, *((name, None) for name in new)))

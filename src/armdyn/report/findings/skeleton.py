@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from armdyn.dynamics.kinematics import BaseFrame, base_frames, joint_frames
-from armdyn.model import Mechanism, lower
+from armdyn.model import Mechanism
 from armdyn.model.mechanism import FIXED_BASE
 from armdyn.robot import Robot
 
@@ -139,7 +139,7 @@ def _motors(robot: Robot, frames: Sequence[BaseFrame]) -> tuple[MotorPlace, ...]
         if link.motor is None:
             continue
         if link.motor.carrier in model.index:
-            place = lower(model, model.number, tip=link.motor.carrier)
+            place = model.mechanism_to(link.motor.carrier)
             R, p = _body_pose(frames, place.tip)
             p, R = p + R @ np.array(place.p_tip, float), R @ np.array(place.R_tip, float)
         else:
