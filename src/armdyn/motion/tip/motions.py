@@ -79,7 +79,8 @@ def _timing(size: float, profile: str = "trapezoidal", **data: Any) -> Profile:
     """The law from 0 to `size`, by its name and the data it takes."""
     check.one_of("profile", profile, *LAWS)
     law, names = LAWS[profile]
-    given = {name: check.number(name, x) for name, x in data.items() if x is not None}
+    known = {name for _, takes in LAWS.values() for name in takes}
+    given = {name: check.number(name, x) for name, x in data.items() if x is not None or name not in known}
     for name in given:
         if name not in names:
             raise MotionError(f"{name}: a {profile} profile does not take it, but {', '.join(names)}")
