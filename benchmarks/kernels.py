@@ -180,7 +180,8 @@ def single_calls(robot: Robot, rivals: list[peers.Peer], function: str, rounds: 
 
 def batch_rows(robot: Robot, function: str, rows: int) -> int:
     """A fifth for long arms, and no result larger than LARGEST."""
-    shapes = FUNCTIONS[function].shapes(robot.n, len(robot.parameters))
+    sizes: dict[int | str, Any] = {"n": robot.n, "p": len(robot.parameters)}
+    shapes = [[sizes.get(k, k) for k in result.shape] for result in FUNCTIONS[function].results]
     row = 8 * sum(map(prod, shapes))
     return min(rows if robot.n <= 7 else rows // 5, LARGEST // row)
 
@@ -307,9 +308,11 @@ def variants_and_commands() -> Iterator[Value]:
             yield Value(what, seconds, "s")
     for verb in ("robots", "--help"):
         yield Value(f"armdyn {verb}", time_of_command("-m", "armdyn", verb), "s", at_most=COMMAND)
-    ours = time_of_command("-c", "import numpy, armdyn; armdyn.Robot")
     numpys = time_of_command("-c", "import numpy")
+    ours = time_of_command("-c", "import numpy, armdyn")
     yield Value("import armdyn, beyond NumPy's own import", ours - numpys, "s", at_most=IMPORT)
+    first = time_of_command("-c", "import numpy, armdyn; armdyn.Robot")
+    yield Value("import armdyn and its Robot, beyond NumPy's own import", first - numpys, "s")
 
 
 def _first(found: FirstUse, target: float | None, from_cache: float | None) -> Iterator[Value]:

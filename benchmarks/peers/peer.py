@@ -85,7 +85,7 @@ class Tree:
 
 def tree_of(robot: Robot) -> Tree:
     """The arm with joint frames as body frames: what is behind a joint moves into the rest."""
-    mechanism = robot._mechanism
+    mechanism = robot.mechanism
     if any(body.joint != "revolute" for body in mechanism.bodies):
         raise Unsuitable("only revolute joints")
     if any(x for f in mechanism.friction for x in (f.viscous, f.coulomb, f.asymmetry, f.offset)):

@@ -79,7 +79,7 @@ class CasADi(Peer):
         algorithm, takes = _ALGORITHMS[function]
         n = self.robot.n
         columns = [casadi.SX.sym(name, n) for name in ("q", "qd", "x")[:takes]]
-        values = algorithm(self.robot._mechanism, *([c[i] for i in range(n)] for c in columns))
+        values = algorithm(self.robot.mechanism, *([c[i] for i in range(n)] for c in columns))
         flat = [x for row in values for x in row] if function == "inertia" else values
         f = casadi.Function("f", columns, [casadi.cse(casadi.vertcat(*flat))])
         generator = casadi.CodeGenerator("function.c", {"with_header": False})

@@ -17,7 +17,7 @@ class RoboticsToolbox(Peer):
     package = "roboticstoolbox-python"
 
     def __init__(self, robot: Robot) -> None:
-        mechanism = robot._mechanism
+        mechanism = robot.mechanism
         motors = {rotor.joint: (rotor.inertia, rotor.row[0][1]) for rotor in mechanism.rotors}
         links = []
         for i, body in enumerate(mechanism.bodies):
