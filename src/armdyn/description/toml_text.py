@@ -17,12 +17,13 @@ from armdyn.expression import ExpressionError, rational
 MAX_BYTES = 500_000
 MAX_DEPTH = 16
 
-# Strings and comments, closed or not, hold no structure. Possessive quantifiers: one pass for any text. Up to
+# Strings and comments, closed or not, hold no structure. What may follow is always known from the next
+# character: one pass for any text. (Possessive groups would say so, but Python 3.11.2 gets them wrong.) Up to
 # two quotation marks may stand before the three that end a string.
 _OPAQUE = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\Z)'
-    r"|'''(?:[^']|'(?!''))*+(?:'{3,5}|\Z)"
-    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r'"""[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*(?:"{3,5}|\Z)'
+    r"|'''[^']*+(?:'(?!'')[^']*+)*(?:'{3,5}|\Z)"
+    r'|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*"?'
     r"|'[^'\n]*+'?"
     r"|#[^\n]*+",
     re.DOTALL,

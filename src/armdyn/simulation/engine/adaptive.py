@@ -32,9 +32,7 @@ FIRST = 1e-3  # s: the first step that is tried
 PARTS = 64  # of a step, at which joints near their limits are looked at
 SAFETY, SHRINK, GROW, ORDER = 0.9, 0.2, 10.0, 8  # of step sizes
 
-UNSETTLED = (
-    "joints do not settle between sticking and slipping; a controller that is sampled (rate=) may help"
-)
+UNSETTLED = "joints do not settle between sticking and slipping (a controller with rate= may help)"
 
 
 def integrate_adaptive(
@@ -123,9 +121,7 @@ class _Motion:
                 at_once = at_once + 1 if trial.t == instant else 0
                 instant = trial.t
                 if at_once > MOST_AT_ONCE:
-                    raise _Stopped(
-                        "joints do not settle between sticking and slipping; sample the controller (rate=)"
-                    )
+                    raise _Stopped(UNSETTLED)
         self.rows[self.kept :] = trial.x  # a change of mode at the very end
 
     # ---- pieces ----------------------------------------------------------------------------------------
