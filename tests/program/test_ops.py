@@ -9,6 +9,7 @@ import pytest
 
 from armdyn.program import OPS, evaluate, jacobian, record
 from armdyn.program.derive import _by_adjoints, _by_tangents
+from armdyn.program.evaluate import as_function
 from armdyn.program.tape import Recorder
 
 VALUES = {
@@ -39,6 +40,15 @@ def program_of(op):
     program = record(function, [("x", OPS[op].arity)], [("y", (1,))])
     assert program.counts == {op: 1}
     return program
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_a_program_and_its_python_function(op):
+    program = program_of(op)
+    x = np.stack(np.meshgrid(*[SPECIAL] * OPS[op].arity), -1).reshape(-1, OPS[op].arity)
+    with np.errstate(all="ignore"):
+        (found,) = as_function(program)(x)
+    np.testing.assert_array_equal(found, evaluate(program, x)[0])
 
 
 def points(op, special=False):

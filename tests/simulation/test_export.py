@@ -67,3 +67,7 @@ def test_what_cannot_be_exported():
         controller_source(PUMA)
     with pytest.raises(SimulationError, match="C code cannot call a function of Python"):
         steps_source(PUMA, lambda t, q, qd: 0 * q)
+    with pytest.raises(SimulationError, match="scalar: found 'half'; allowed: 'double', 'float'"):
+        controller_source(CONTROLLERS["pd"], scalar="half")
+    with pytest.raises(SimulationError, match="scalar: found 'half'; allowed: 'double', 'float'"):
+        steps_source(PUMA, scalar="half")

@@ -34,7 +34,7 @@ DRIVES = {
 def many(torque, arms, robot=ARM, word="warn", rows=3, every=4):
     """The loop of fixed steps, its counts and its arguments, for arms that move and arms that rest."""
     driven = actuation(robot, (arms,), 0.1, torque, None)
-    integrand, watch = Integrand(robot, driven.drive()), position_limits(robot, word).watch
+    integrand, watch = Integrand.of(robot, driven.drive()), position_limits(robot, word).watch
     loop = many_steps(integrand, watch)
     rng, n = np.random.default_rng(arms), robot.n
     given = {a.name: np.zeros((1, 1, a.columns)) for a in loop.arguments}
@@ -59,7 +59,7 @@ def many(torque, arms, robot=ARM, word="warn", rows=3, every=4):
 def one(torque, robot=ARM):
     """The loop of an adaptive step: decided, tried, interpolated, looked at."""
     driven = actuation(robot, (), 0.1, torque, None)
-    integrand = Integrand(robot, driven.drive())
+    integrand = Integrand.of(robot, driven.drive())
     loop, n = one_step(integrand), robot.n
     several = ("places", "states", "rates")
     given = {a.name: np.zeros((3 if a.name in several else 1, 1, a.columns)) for a in loop.arguments}

@@ -13,6 +13,7 @@ from armdyn.cli.running import Verb
 from armdyn.expression import ArmdynError
 from armdyn.kernels.c import c_source, identifier
 from armdyn.robot.functions import FUNCTIONS, WORDS
+from armdyn.robot.joints import joint_descriptions
 
 
 def export_c(
@@ -32,10 +33,9 @@ def export_c(
     if not names or not set(names) <= set(FUNCTIONS):
         raise ArmdynError(f"--functions: found '{functions}'; allowed: {', '.join(FUNCTIONS)}, or all")
     programs = {name: loaded.program(name) for name in names}
-    joints = [f"{link.name} ({link.joint})" for link in loaded.model.moving]
     scalar = "float" if single else "double"
     prefix = identifier(prefix or loaded.name)
-    source = c_source(loaded.name, prefix, programs, joints, scalar, WORDS)
+    source = c_source(loaded.name, prefix, programs, joint_descriptions(loaded), scalar, WORDS)
     paths = source.write(output)
     for path in paths:
         say(f"wrote {path}")

@@ -15,7 +15,8 @@ from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.loop import loop_ir
 from armdyn.kernels.llvm.machine import loaded, vector_bytes
 from armdyn.kernels.threads import call_on_ranges, get_threads
-from armdyn.program.evaluate_loop import Asked, Run, as_function, evaluate_loop
+from armdyn.program.evaluate import Run, as_function
+from armdyn.program.evaluate_loop import Asked, evaluate_loop
 from armdyn.program.extent import Extent, extent
 from armdyn.program.loops import Ask, Loop
 from armdyn.program.program import Program
@@ -139,7 +140,7 @@ class LoopKernel:
 
     @cached_property
     def _functions(self) -> dict[str, Run]:
-        return {name: as_function(name, program) for name, program in self.loop.programs.items()}
+        return {name: as_function(program) for name, program in self.loop.programs.items()}
 
     @cached_property
     def _kernels(self) -> dict[str, Run]:

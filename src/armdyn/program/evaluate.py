@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from armdyn.program.ops import OPS
 from armdyn.program.program import Program
+
+Run: TypeAlias = Callable[..., Sequence[np.ndarray]]  # inputs (N, size) -> outputs, flat
 
 
 def evaluate(program: Program, *inputs: Any) -> tuple[np.ndarray, ...]:
@@ -43,3 +45,28 @@ def _values(program: Program, columns: Sequence[Any]) -> list[Any]:
         else:
             values.append(OPS[node[0]].value(*(values[a] for a in node[1:])))
     return values
+
+
+def as_function(program: Program) -> Run:
+    """The same as a Python function, for programs that run often, as in loops: one line a node.
+
+    Inputs are (N, size), outputs flat (N, size); nothing is checked.
+    """
+    places = [f"x{j}[:, {k}]" for j, (_, size) in enumerate(program.inputs) for k in range(size)]
+    lines = [f"def run({', '.join(f'x{j}' for j in range(len(program.inputs)))}):"]
+    for i, node in enumerate(program.nodes):
+        if node[0] in OPS:
+            value = f"{node[0]}({', '.join(f'v{a}' for a in node[1:])})"
+        else:
+            value = f"float({str(node[1])!r})" if node[0] == "const" else places[node[1]]
+        lines.append(f"    v{i} = {value}")
+    start = 0
+    for k, (_, shape) in enumerate(program.outputs):
+        lines.append(f"    y{k} = empty((len(x0), {prod(shape)}))")
+        lines += [f"    y{k}[:, {j}] = v{program.results[start + j]}" for j in range(prod(shape))]
+        start += prod(shape)
+    lines.append(f"    return [{', '.join(f'y{k}' for k in range(len(program.outputs)))}]")
+    names: dict[str, Any] = {"empty": np.empty, **{op: row.value for op, row in OPS.items()}}
+    exec("\n".join(lines), names)
+    found: Run = names["run"]
+    return found

@@ -5,14 +5,14 @@ Every statement becomes a function of the mask of instances that take part, once
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
-from math import prod
 from types import CodeType
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from armdyn.program.evaluate import Run, as_function
 from armdyn.program.loops import (
     Ask,
     Block,
@@ -30,12 +30,10 @@ from armdyn.program.loops import (
     While,
     spelled,
 )
-from armdyn.program.ops import OPS
 from armdyn.program.program import Program
 
 Mask: TypeAlias = np.ndarray | None  # (instances,): which ones take part; None: all
 Action: TypeAlias = Callable[[Mask], None]
-Run: TypeAlias = Callable[..., Sequence[np.ndarray]]  # inputs (instances, size) -> outputs, flat
 Asked: TypeAlias = Callable[..., Any]  # an integer and parts (instances, size) -> (instances or 1, size)
 
 
@@ -53,32 +51,15 @@ def evaluate_loop(
     """
     if instances == 0:
         return
-    functions = {name: (run or as_function)(name, program) for name, program in loop.programs.items()}
+    functions = {name: (run or _function)(name, program) for name, program in loop.programs.items()}
     numbers = {local.name: np.zeros((instances, local.size)) for local in loop.locals}
     action = _Actions(functions, numbers, dict(counts), arguments, asked or {}).block(loop.body)
     with np.errstate(all="ignore"):
         action(None)
 
 
-def as_function(_: str, program: Program) -> Run:
-    """A program as a Python function: its evaluator without the checks, because loops call it often."""
-    places = [f"x{j}[:, {k}]" for j, (_, size) in enumerate(program.inputs) for k in range(size)]
-    lines = [f"def run({', '.join(f'x{j}' for j in range(len(program.inputs)))}):"]
-    for i, node in enumerate(program.nodes):
-        if node[0] in OPS:
-            value = f"{node[0]}({', '.join(f'v{a}' for a in node[1:])})"
-        else:
-            value = f"float({str(node[1])!r})" if node[0] == "const" else places[node[1]]
-        lines.append(f"    v{i} = {value}")
-    start = 0
-    for k, (_, shape) in enumerate(program.outputs):
-        lines.append(f"    y{k} = empty((len(x0), {prod(shape)}))")
-        lines += [f"    y{k}[:, {j}] = v{program.results[start + j]}" for j in range(prod(shape))]
-        start += prod(shape)
-    lines.append(f"    return [{', '.join(f'y{k}' for k in range(len(program.outputs)))}]")
-    names: dict[str, Any] = {"empty": np.empty, **{op: row.value for op, row in OPS.items()}}
-    exec("\n".join(lines), names)
-    return names["run"]  # type: ignore[no-any-return]
+def _function(_: str, program: Program) -> Run:
+    return as_function(program)
 
 
 class _Actions:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from armdyn.program.program import Program
 
@@ -19,14 +19,14 @@ from armdyn.program.program import Program
 class _Arithmetic:
     """Sums and products of integers that are known when the loop runs."""
 
-    def __add__(self, other: Int) -> Int:
-        return Combined("add", self, other)  # type: ignore[arg-type]
+    def __add__(self: Any, other: Int) -> Int:
+        return Combined("add", self, other)
 
-    def __sub__(self, other: Int) -> Int:
-        return Combined("sub", self, other)  # type: ignore[arg-type]
+    def __sub__(self: Any, other: Int) -> Int:
+        return Combined("sub", self, other)
 
-    def __mul__(self, other: Int) -> Int:
-        return Combined("mul", self, other)  # type: ignore[arg-type]
+    def __mul__(self: Any, other: Int) -> Int:
+        return Combined("mul", self, other)
 
     __radd__ = __add__
     __rmul__ = __mul__

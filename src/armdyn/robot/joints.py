@@ -48,6 +48,11 @@ def joint_name(robot: Robot, joint: int) -> str:
     return f"joint {joint + 1} ('{robot.model.moving[joint].name}')"
 
 
+def joint_descriptions(robot: Robot) -> list[str]:
+    """How files call the joints: the link and what its joint does."""
+    return [f"{link.name} ({link.joint})" for link in robot.model.moving]
+
+
 def revolute_joints(robot: Robot) -> np.ndarray:
     """(n,): whether a joint turns; the others slide."""
     return np.array([link.joint == "revolute" for link in robot.model.moving])

@@ -7,6 +7,8 @@ from typing import Any
 from armdyn.kernels.c import CSource, Words, c_source, identifier
 from armdyn.kernels.c_loop import loop_source
 from armdyn.robot import Robot
+from armdyn.robot.functions import MEANINGS
+from armdyn.robot.joints import joint_descriptions
 from armdyn.simulation.control.actuation import actuation
 from armdyn.simulation.control.controllers import Controller
 from armdyn.simulation.engine.integrand import Integrand, Sizes
@@ -17,26 +19,22 @@ from armdyn.simulation.errors import SimulationError, check
 
 
 def controller_source(controller: Controller, prefix: str | None = None, scalar: str = "double") -> CSource:
-    """`PREFIX_torques(q, qd, constants, signals, tau)`: the law of a controller, in "double" or "float".
+    """`PREFIX_torques(q, qd, constants, signals, out)`: the law of a controller, in "double" or "float".
 
     `constants` are its gains and set points, `signals` its targets at the present time; the header lists
     their entries. `.write(folder)` writes header, source and a test program.
     """
     if not isinstance(controller, Controller):
         raise SimulationError(f"controller: expected a Controller, found {type(controller).__name__}")
+    check.one_of("scalar", scalar, "double", "float")
     constants, signals = controller.sizes
-    words = {
-        "q": "joint positions [rad or m]",
-        "qd": "joint velocities [rad/s or m/s]",
-        "constants": _entries(constants),
-        "signals": _entries(signals),
-    }
+    words = {**MEANINGS, "constants": _entries(constants), "signals": _entries(signals)}
     robot = controller.robot
     name = identifier(prefix or robot.name)
     title = f"{type(controller).__name__} of {robot.name}"
     program = controller.kernel.program
-    meanings = Words(words, {"torques": ["joint torques [N m or N]"]})
-    return c_source(title, name, {"torques": program}, _joints(robot), scalar, meanings)
+    meanings = Words(words, {"torques": [MEANINGS["tau"]]})
+    return c_source(title, name, {"torques": program}, joint_descriptions(robot), scalar, meanings)
 
 
 def steps_source(
@@ -48,16 +46,17 @@ def steps_source(
     controller. Dry friction sticks. The header says what the arrays hold; limits are not watched.
     """
     check.robot(robot)
+    check.one_of("scalar", scalar, "double", "float")
     driven = actuation(robot, (), 1.0, torque, None)
     drive = driven.drive()
     if drive.asked:
         raise SimulationError("torque: C code cannot call a function of Python; give torques or a controller")
-    integrand = Integrand(robot, drive)
+    integrand = Integrand.of(robot, drive)
     columns = Stepping(integrand)
     state = f"q ({robot.n}), qd ({robot.n}), modes of friction ({len(integrand.surfaces)}), works of "
     state += f"{', '.join(integrand.works) or 'nothing'}"
-    more = "1 while the arm goes on, steps taken" + (", torques that are held" if drive.held else "")
     held = drive.held
+    more = "1 while the arm goes on, steps taken" + (", torques that are held" if held else "")
     meanings = {
         "rows": "states to save",
         "every": "steps from one saved state to the next",
@@ -78,7 +77,3 @@ def steps_source(
 def _entries(sizes: Sizes) -> str:
     """Names and sizes, in their order."""
     return ", ".join(f"{name.replace('_', ' ')} ({size})" for name, size in sizes) or "none"
-
-
-def _joints(robot: Robot) -> list[str]:
-    return [f"{link.name} ({link.joint})" for link in robot.model.moving]

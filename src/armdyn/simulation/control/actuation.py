@@ -62,7 +62,7 @@ class Constant(Source):
 class Sampled(Source):
     """Rows (T, arms or 1, size) at instants evenly over the duration, linear in between."""
 
-    duration: float = 0.0
+    duration: float = field(kw_only=True)
     kind = "signals"
 
     def signals(self, t: np.ndarray) -> np.ndarray:
@@ -88,8 +88,8 @@ class Sampled(Source):
 class Function(Source):
     """A function of (t, q, qd) that the user wrote."""
 
-    name: str = ""
-    function: Callable[[float, np.ndarray, np.ndarray], Any] = field(default=lambda t, q, qd: None)
+    name: str = field(kw_only=True)
+    function: Callable[[float, np.ndarray, np.ndarray], Any] = field(kw_only=True)
     kind = "asked"
 
     def ask(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -119,7 +119,7 @@ class Function(Source):
 class Law(Source):
     """The torques of a controller; the rows are its gains and set points, side by side."""
 
-    controller: Controller = field(default=None)  # type: ignore[assignment]
+    controller: Controller = field(kw_only=True)
 
     @property
     def constants(self) -> np.ndarray:
@@ -249,7 +249,7 @@ def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: 
             gains.append(_by_arm(x, batch))
         except ValueError:
             raise SimulationError(f"{name}: found shape {x.shape}; it does not fit arms {batch}") from None
-    return Actuation(batch, duration, Law(robot.n, batch, frozen(_joined(*gains)), torque), tip)
+    return Actuation(batch, duration, Law(robot.n, batch, frozen(_joined(*gains)), controller=torque), tip)
 
 
 def _source(name: str, given: Any, size: int, batch: Batch, duration: float) -> Source:
@@ -272,4 +272,4 @@ def _source(name: str, given: Any, size: int, batch: Batch, duration: float) -> 
     if sampled and len(array) < 2:
         raise SimulationError(f"{name}: samples over time are at least two, found {len(array)}")
     check.numbers(name, array)
-    return Sampled(size, batch, rows, duration) if sampled else Constant(size, batch, rows)
+    return Sampled(size, batch, rows, duration=duration) if sampled else Constant(size, batch, rows)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -232,7 +233,7 @@ class _Motion:
             margins = watched.within(states)
             if (margins < 0).any():
                 k = max(1, int(np.argmax(margins < 0)))
-                t = first_zero(lambda t, w=watched: float(w.within(trial.dense(t))), *times[k - 1 : k + 1])  # type: ignore[misc]
+                t = first_zero(partial(self._inside, watched), *times[k - 1 : k + 1])
                 found.append((t, bool(states[k, watched.joint] > watched.upper), watched))
         for t, above, watched in sorted(found):
             passed = self._left(watched, above, t)
@@ -241,6 +242,10 @@ class _Motion:
                 trial.x[:] = trial.state_after(t - trial.t)
                 trial.t, self.at_limit = t, True
                 raise _Stopped(passed.text)
+
+    def _inside(self, watched: Watched, t: float) -> float:
+        """How far a joint is within its range at an instant of the step."""
+        return float(watched.within(self.trial.dense(t)))
 
     def _may_leave(self) -> bool:
         """Whether a watched joint comes near a limit in this step, by its speeds at both ends."""

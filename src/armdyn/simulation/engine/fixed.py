@@ -53,7 +53,7 @@ def integrate_fixed(
 @lru_cache(maxsize=64)
 def _kernel(robot: Robot, drive: Drive, watch: Watch) -> tuple[Integrand, LoopKernel]:
     """Made once for a robot, a drive and the limits to be watched."""
-    integrand = Integrand(robot, drive)
+    integrand = Integrand.of(robot, drive)
     return integrand, LoopKernel(many_steps(integrand, watch))
 
 

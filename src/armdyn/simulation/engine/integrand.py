@@ -89,15 +89,29 @@ def without_dry_friction(mechanism: Mechanism) -> Mechanism:
 
 @dataclass(frozen=True)
 class Integrand:
-    """A robot and its drive, and the programs of a step. Those with the same programs are equal."""
+    """A robot and its drive, and the programs of a step. Those with the same programs are equal.
+
+    Programs are recorded with `structure`: the robot's mechanism or, where they are given its `values`, that
+    with None in their place.
+    """
 
     robot: Robot = field(compare=False)
     drive: Drive
-    structure: Mechanism = field(init=False, repr=False)  # of the programs
+    structure: Mechanism = field(repr=False)
+    values: tuple[float, ...] = field(default=(), compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        shared = NUMBERS in dict(self.drive.constants)
-        object.__setattr__(self, "structure", self.mechanism.opened()[0] if shared else self.mechanism)
+    @staticmethod
+    def of(robot: Robot, drive: Drive) -> Integrand:
+        """With the robot's numbers in the programs: the fewest operations."""
+        return Integrand(robot, drive, robot.mechanism)
+
+    @staticmethod
+    def shared(robot: Robot, drive: Drive) -> Integrand:
+        """With the robot's numbers as the first constants: all robots of its structure share the programs."""
+        structure, numbers = robot.mechanism.opened()
+        if numbers:
+            drive = replace(drive, constants=((NUMBERS, len(numbers)), *drive.constants))
+        return Integrand(robot, drive, structure, tuple(numbers))
 
     @property
     def n(self) -> int:

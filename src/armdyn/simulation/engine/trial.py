@@ -11,7 +11,6 @@ from scipy.optimize import brentq
 
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.robot import Robot
-from armdyn.robot.functions import NUMBERS
 from armdyn.simulation.control.actuation import Actuation
 from armdyn.simulation.engine.integrand import Drive, Integrand
 from armdyn.simulation.engine.one_step import POLYNOMIAL, TIMES, interpolated, one_step
@@ -39,10 +38,9 @@ class Effort:
 
 def step_kernel(robot: Robot, drive: Drive) -> tuple[Integrand, LoopKernel]:
     """Made once for robots of one structure and a drive; torques that are held are constants here."""
-    numbers = robot.mechanism.opened()[1]
-    held = () if drive.held is None else (("tau", robot.n),)
-    constants = (*([(NUMBERS, len(numbers))] if numbers else []), *drive.constants, *held)
-    integrand = Integrand(robot, replace(drive, constants=constants, held=None))
+    if drive.held is not None:
+        drive = replace(drive, constants=(*drive.constants, ("tau", robot.n)), held=None)
+    integrand = Integrand.shared(robot, drive)
     return integrand, _kernel(integrand)
 
 
@@ -71,7 +69,7 @@ class Trial:
         }
         self.arrays = {name: np.zeros((1, 1, size)) for name, size in sizes.items()}
         self.arrays |= {name: np.zeros((len(LOOKS), 1, w)) for name in ("states", "rates")}
-        self.numbers = np.array(integrand.mechanism.opened()[1], float)
+        self.numbers = np.array(integrand.values)
         self.arrays["constants"] = np.append(self.numbers, actuation.constants())[None, None]
         self.x, self.rate, self.settings, self.new, self.last, self.squares, self.polynomial = (
             self.arrays[name][0, 0] for name in sizes
