@@ -19,6 +19,7 @@ from armdyn.model.arguments import plain
 from armdyn.model.friction import SINGLE, TERMS, Coulomb, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Limits, Link, Motor, Transform
+from armdyn.model.relations import Relation
 from armdyn.model.robot_model import BASE, RobotModel, naming_problems, symbol_name_problem
 from armdyn.model.vector import Vector, apply
 from armdyn.output import one_line
@@ -77,7 +78,8 @@ def build(table: Mapping[str, Any], source: str) -> RobotModel:
         top.fail("link", "expected one [[link]] table per link, in order from the base")
     if len(entries) > MAX_LINKS:
         top.fail("link", f"found {len(entries)} links; up to {MAX_LINKS} are allowed")
-    readers = _link_readers(entries, top)
+    root, base = _base(top.sub("base"))
+    readers = _link_readers(entries, top, root)
     links = [_link(reader, name, parent, convention) for reader, name, parent in readers]
     arguments: dict[str, Any] = {
         "name": top.text("name"),
@@ -85,6 +87,10 @@ def build(table: Mapping[str, Any], source: str) -> RobotModel:
         "rotors": top.choice("rotors", ("exact", "reflected", "none"), "exact"),
         "tip": top.text("tip", links[-1].name),
         "tool": _pose(top.sub("tool")),
+        "root": root,
+        "base": base,
+        "relations": _relations(top),
+        "source": source,
     }
     top.finish()
     try:
@@ -109,7 +115,29 @@ def _symbols(table: Mapping[str, Any], source: str) -> Symbols:
     return found
 
 
-def _link_readers(entries: Sequence[object], top: Reader) -> list[tuple[Reader, str, str]]:
+def _base(reader: Reader) -> tuple[str, Transform]:
+    """What the fixed base is called, and where it stands in the world."""
+    return reader.text("name", BASE), _pose(reader)
+
+
+def _relations(top: Reader) -> tuple[Relation, ...]:
+    """Of every [[closure]] the relation Σ c_j q_j = offset."""
+    entries = top.raw("closure", [])
+    if not isinstance(entries, (list, tuple)):
+        top.fail("closure", "expected one [[closure]] table per relation")
+    found = []
+    for i, entry in enumerate(entries):
+        reader = Reader(entry, top.source, f"closure[{i + 1}]", top.symbols)
+        if "relation" not in reader:
+            reader.fail("relation", 'missing; a table such as { "link 3" = 1, "link 1" = -1 }')
+        table = reader.sub("relation")
+        coefficients = tuple((name, table.number(name)) for name in table.names())
+        found.append(Relation(coefficients, reader.number("offset", 0)))
+        reader.finish()
+    return tuple(found)
+
+
+def _link_readers(entries: Sequence[object], top: Reader, root: str) -> list[tuple[Reader, str, str]]:
     """The links' tables with their names and parents.
 
     Names, parents and carriers are checked first, because other messages depend on them.
@@ -120,12 +148,12 @@ def _link_readers(entries: Sequence[object], top: Reader) -> list[tuple[Reader, 
         reader = Reader(entry, top.source, f"link[{i + 1}]", top.symbols)
         name = reader.text("name", f"link{i + 1}")
         reader.path = f"link '{name}'"
-        parent = reader.text("parent", found[-1][1] if found else BASE)
+        parent = reader.text("parent", found[-1][1] if found else root)
         motor = reader.sub("motor") if "motor" in reader else None
         carriers.append(motor.text("carrier", parent) if motor else "")
         found.append((reader, name, parent))
     for problem in naming_problems(
-        [name for _, name, _ in found], [parent for *_, parent in found], carriers
+        [name for _, name, _ in found], [parent for *_, parent in found], carriers, root
     ):
         raise DescriptionError(f"{top.source}: {problem}")
     return found
@@ -146,6 +174,7 @@ def _link(reader: Reader, name: str, parent: str, convention: str) -> Link:
             friction=_friction(reader.sub("friction")),
             limits=_limits(reader.sub("limits")),
             motor=_motor(reader.sub("motor"), parent, apply(T_before.R, axis)) if "motor" in reader else None,
+            joint_name=reader.text("joint_name") if "joint_name" in reader else "",
         )
     except ExpressionError as error:  # each number is all right, but a product of them is too large
         reader.fail("", str(error))

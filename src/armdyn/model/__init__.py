@@ -15,6 +15,7 @@ from armdyn.model.inertia import (
 )
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Rotor, lower
 from armdyn.model.parts import Limits, Link, Motor, Transform
+from armdyn.model.relations import Relation
 from armdyn.model.robot_model import BASE, RobotModel
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "ModelError",
     "Motor",
     "PhysicsWarning",
+    "Relation",
     "RobotModel",
     "Rotor",
     "Transform",

@@ -13,7 +13,7 @@ from armdyn.model.friction import SINGLE, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parameters import symbol
 from armdyn.model.parts import Link, Motor, Transform
-from armdyn.model.robot_model import BASE, RobotModel, listed
+from armdyn.model.robot_model import RobotModel, listed
 from armdyn.model.vector import Scalar, Vector, vector
 
 
@@ -27,9 +27,9 @@ def payload(mass: object, com: object, inertia: object) -> Inertia:
 def with_payload(model: RobotModel, load: Inertia, link: str | None = None) -> RobotModel:
     """The robot with a body fixed to its tip frame, or to the frame of the named link."""
     name: object = model.tip if link is None else link
-    if not isinstance(name, str) or name not in (BASE, *model.index):
+    if not isinstance(name, str) or name not in (model.root, *model.index):
         raise ModelError(f"payload: no link {shown(name)}; links: {listed(list(model.index))}")
-    if name == BASE:
+    if name == model.root:
         raise ModelError("payload: the base does not move; name a link")
     placed = load.placed(model.tool.R, model.tool.p) if link is None else load
     links = tuple(

@@ -19,7 +19,7 @@ from armdyn.expression import Expression
 from armdyn.model.friction import TERMS, Map, Row, Surface, mapped
 from armdyn.model.inertia import ZERO6, Inertia, Tensor
 from armdyn.model.parts import Link, Motor, Transform
-from armdyn.model.robot_model import BASE, RobotModel
+from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, apply, vector
 
 FIXED_BASE = -1
@@ -212,7 +212,7 @@ Places = dict[str, tuple[int, Transform]]
 
 def places_of(model: RobotModel, convert: Converter) -> Places:
     """For each link, the body it belongs to and its frame in that body's frame."""
-    places: Places = {BASE: (FIXED_BASE, Transform())}
+    places: Places = {model.root: (FIXED_BASE, Transform())}
     moving = 0
     for link in model.links:
         if link.joint == "fixed":

@@ -102,3 +102,9 @@ class Link:
     friction: Friction = NO_FRICTION
     limits: Limits = field(default_factory=Limits)
     motor: Motor | None = None
+    joint_name: str = ""  # where a file gives joints names of their own
+
+    @property
+    def joint_label(self) -> str:
+        """What the joint is called: its own name, or its link's."""
+        return self.joint_name or self.name

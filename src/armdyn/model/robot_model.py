@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from armdyn.expression import Expression
+from armdyn.expression import ArmdynError, Expression
 from armdyn.expression.messages import listed as listed_names
 from armdyn.model.errors import ModelError
 from armdyn.model.parts import Limits, Link, RotorModel, Transform
+from armdyn.model.relations import Dependence, Relation, solve_relations
 from armdyn.model.vector import ZERO3, Vector
 from armdyn.output import one_line
 
@@ -35,6 +36,11 @@ class RobotModel:
     tip: str = BASE
     tool: Transform = Transform()
     symbols: tuple[tuple[str, Expression | None], ...] = ()
+    root: str = BASE  # what the fixed base is called
+    base: Transform = Transform()  # where the base stands in the world
+    relations: tuple[Relation, ...] = ()  # between joints, which make some of them dependent
+    source: str = field(default="", compare=False)  # the file it came from
+    notes: tuple[str, ...] = field(default=(), compare=False)  # what reading that file changed or left out
     derived: bool = field(default=False, compare=False)  # with a payload, say: bodies are not as described
 
     def __post_init__(self) -> None:
@@ -57,12 +63,26 @@ class RobotModel:
 
     @cached_property
     def moving(self) -> tuple[Link, ...]:
-        """The links with a joint that moves: link i of this tuple belongs to q_i."""
+        """The links with a joint that moves."""
         return tuple(link for link in self.links if link.joint != "fixed")
+
+    @cached_property
+    def dependence(self) -> Dependence:
+        """How the moving joints follow from the coordinates: q = S x + s₀."""
+        return solve_relations([link.name for link in self.moving], self.relations, self.value)
+
+    @cached_property
+    def coordinates(self) -> tuple[Link, ...]:
+        """The moving links whose joints are independent: link i of this tuple belongs to coordinate i.
+
+        Without relations between joints, these are all moving links.
+        """
+        return tuple(self.moving[i] for i in self.dependence.independent) if self.relations else self.moving
 
     @property
     def n(self) -> int:
-        return len(self.moving)
+        """The number of coordinates."""
+        return len(self.coordinates)
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -108,17 +128,19 @@ def listed(names: Sequence[str]) -> str:
     return listed_names([one_line(name) for name in names])
 
 
-def naming_problems(names: Sequence[str], parents: Sequence[str], carriers: Sequence[str]) -> Iterator[str]:
+def naming_problems(
+    names: Sequence[str], parents: Sequence[str], carriers: Sequence[str], root: str = BASE
+) -> Iterator[str]:
     """Problems with the names of links, with their parents and (where not empty) with the carriers of motors.
 
     These are checked first, because other messages about a link name it and its place in the chain.
     """
     later = set(names)
-    known = {BASE}
+    known = {root}
     for i, (name, parent) in enumerate(zip(names, parents, strict=True)):
-        if name == BASE:
-            yield f"link {i + 1}: the name 'base' is reserved for the fixed base; choose another"
-        if name in known:
+        if name == root:
+            yield f"link {i + 1}: the name {quoted(name)} is reserved for the fixed base; choose another"
+        elif name in known:
             yield f"two links are named {quoted(name)}; names must differ"
         if parent not in known:
             hint = " (it comes later: a parent must stand before its children)" if parent in later else ""
@@ -137,7 +159,7 @@ def _problems(model: RobotModel) -> Iterator[str]:
             yield f"symbol {quoted(name)}: {problem}"
     names = [link.name for link in model.links]
     carriers = [link.motor.carrier if link.motor else "" for link in model.links]
-    yield from naming_problems(names, [link.parent for link in model.links], carriers)
+    yield from naming_problems(names, [link.parent for link in model.links], carriers, model.root)
     if not any(link.joint != "fixed" for link in model.links):
         yield "the robot has no moving joint; at least one link needs joint = 'revolute' or 'prismatic'"
     moving = {link.name for link in model.moving}
@@ -146,8 +168,13 @@ def _problems(model: RobotModel) -> Iterator[str]:
             yield f"link {quoted(link.name)}: friction: a fixed joint has none"
         yield from _limit_problems(model, link, f"link {quoted(link.name)}")
         yield from _motor_problems(model, link, moving)
-    if model.tip not in [BASE, *names]:
-        yield f"tip: found {quoted(model.tip)}; links: {listed([BASE, *names])}"
+    if model.tip not in [model.root, *names]:
+        yield f"tip: found {quoted(model.tip)}; links: {listed([model.root, *names])}"
+    if model.relations:
+        try:
+            _ = model.dependence
+        except ArmdynError as error:
+            yield str(error)
 
 
 def _motor_problems(model: RobotModel, link: Link, moving: set[str]) -> Iterator[str]:

@@ -1,0 +1,95 @@
+"""Linear relations between joints: Σ c_j q_j = offset, solved for as many joints as there are relations.
+
+What is left are the independent coordinates x: q = S x + s₀. They are joints of the robot, in its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from armdyn.expression import ZERO, Expression
+from armdyn.model.errors import ModelError
+from armdyn.model.friction import Row
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Σ c_j q_j = offset, joints by the names of their links; it is solved for the one named first."""
+
+    coefficients: tuple[tuple[str, Expression], ...]
+    offset: Expression = ZERO
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """q = S x + s₀: how every moving joint follows from the independent ones."""
+
+    independent: tuple[int, ...]  # which moving joints are the coordinates
+    rows: tuple[Row, ...]  # S by rows, one a moving joint: (coordinate, factor)
+    offsets: tuple[Expression, ...]  # s₀
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether every joint is a coordinate."""
+        return len(self.independent) == len(self.rows)
+
+
+_Sum = tuple[dict[str, Expression], Expression]  # Σ c_j q_j + constant
+
+
+def solve_relations(
+    joints: Sequence[str], relations: Sequence[Relation], value: Callable[[object], float | None]
+) -> Dependence:
+    """Eliminate one joint a relation; `value` gives numbers where symbols have them."""
+    solved: dict[str, _Sum] = {}
+    for k, relation in enumerate(relations):
+        where = f"closure {k + 1}: relation"
+        pivot, found = _solved_for_one(where, relation, solved, joints, value)
+        solved = {name: _substituted(old, {pivot: found}) for name, old in solved.items()}
+        solved[pivot] = found
+    independent = [name for name in joints if name not in solved]
+    if not independent:
+        raise ModelError("closure: the relations leave no joint free to move")
+    number = {name: i for i, name in enumerate(independent)}
+    own: dict[str, _Sum] = {name: ({name: Expression.of(1)}, ZERO) for name in independent}
+    sums = [(own | solved)[name] for name in joints]
+    return Dependence(
+        tuple(joints.index(name) for name in independent),
+        tuple(tuple(sorted((number[name], c) for name, c in terms.items())) for terms, _ in sums),
+        tuple(constant for _, constant in sums),
+    )
+
+
+def _solved_for_one(
+    where: str,
+    relation: Relation,
+    solved: dict[str, _Sum],
+    joints: Sequence[str],
+    value: Callable[[object], float | None],
+) -> tuple[str, _Sum]:
+    """The joint a relation is solved for, and what it is."""
+    for name, _ in relation.coefficients:
+        if name not in joints:
+            raise ModelError(f"{where}: found '{name}'; moving links: {', '.join(joints)}")
+    terms, constant = _substituted((dict(relation.coefficients), -relation.offset), solved)
+    if not terms:
+        reason = "follows from those before it" if constant.is_zero else "contradicts those before it"
+        raise ModelError(f"{where}: it {reason}")
+    pivot = next((name for name, _ in relation.coefficients if name in terms), next(iter(terms)))
+    c = terms.pop(pivot)
+    if value(c) == 0:
+        raise ModelError(f"{where}: the coefficient of '{pivot}' is {c}, which is 0")
+    return pivot, ({name: -x / c for name, x in terms.items()}, -constant / c)
+
+
+def _substituted(total: _Sum, solved: dict[str, _Sum]) -> _Sum:
+    """A sum with joints replaced by what they are."""
+    terms: dict[str, Expression] = {}
+    constant = total[1]
+    for name, c in total[0].items():
+        inner, shift = solved.get(name, ({name: Expression.of(1)}, ZERO))
+        for other, k in inner.items():
+            terms[other] = terms.get(other, ZERO) + c * k
+        constant = constant + c * shift
+    return {name: c for name, c in terms.items() if not c.is_zero}, constant
