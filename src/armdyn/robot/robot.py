@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from armdyn.description import from_table, load, physics_warnings
+from armdyn.description.motors import with_motors
 from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
@@ -24,6 +25,8 @@ from armdyn.program import Program
 from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, check_function, make_kernel
 
 if TYPE_CHECKING:
+    from armdyn.description.conversion.dh_form import Convention
+    from armdyn.description.conversion.dh_table import DhTable
     from armdyn.exact import Equations
 
 
@@ -78,6 +81,26 @@ class Robot:
         word("rotors", rotors, ("exact", "reflected", "none"))
         return Robot(replace(self._model, rotors=rotors))
 
+    def with_motors(self, motors: Mapping[str, Mapping[str, Any]], *, rotors: RotorModel = "exact") -> Robot:
+        """The robot with motors put in or changed, by the names of their links or joints.
+
+        The entries are those of [link.motor] in the robot file. What is not given stays as it was; only
+        where `gear` is given without `inertia`, k²·Im at the joint stays, which is what imported files know.
+        """
+        word("rotors", rotors, ("exact", "reflected", "none"))
+        return Robot(replace(with_motors(self._model, motors), rotors=rotors))
+
+    def in_dh(self, convention: Convention = "dh") -> Robot:
+        """The same robot described by Denavit–Hartenberg parameters, standard or modified ("mdh").
+
+        A function of q of the one is that of the other; what changes are the frames of the links, in which
+        bodies and motors are given. Only serial chains have such a table.
+        """
+        from armdyn.description.conversion.in_dh import in_dh
+
+        word("convention", convention, ("dh", "mdh"))
+        return Robot(in_dh(self._model, convention))
+
     def with_gravity(self, gravity: Sequence[Number]) -> Robot:
         """The robot under another acceleration of gravity, base frame [m/s²]."""
         g = three("gravity", gravity)
@@ -125,6 +148,13 @@ class Robot:
     def warnings(self) -> list[str]:
         """What in the description looks wrong."""
         return physics_warnings(self._model)
+
+    def dh_table(self, convention: Convention = "dh") -> DhTable:
+        """The Denavit–Hartenberg table of a serial chain, standard ("dh") or modified ("mdh")."""
+        from armdyn.description.conversion.dh_table import dh_table
+
+        word("convention", convention, ("dh", "mdh"))
+        return dh_table(self._model, convention)
 
     @cached_property
     def _layout(self) -> Layout:
