@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import reject
 from scipy.spatial.transform import Rotation
 
 from armdyn import ArmdynError, Robot, backend
@@ -129,13 +130,13 @@ def test_equations_of_arms_with_quarter_turns_and_of_their_dh_forms(plan, rng):
     expected = robot.equations()
     for convention in CONVENTIONS:
         table = robot.dh_table(convention)
-        assert table.notes == ()
         for row in table.rows:
-            for angle in (row.alpha, row.theta):
-                quarters = (angle / Expression.pi()).number * 2
-                assert quarters.denominator == 1
+            quarters = (row.alpha / Expression.pi()).number * 2
+            assert quarters.denominator == 1
+        if table.notes:  # a root of a long number between sliding joints
+            reject()
         found = robot.in_dh(convention).equations()
-        assert found.B.rows == expected.B.rows or str(found.B) == str(expected.B)
+        assert str(found.B) == str(expected.B)
         assert str(found.g) == str(expected.g)
         assert str(found.C) == str(expected.C)
         assert_same_robot(robot.in_dh(convention), robot, rng, 1e-12)
@@ -168,7 +169,7 @@ def test_bundled_robots_and_their_own_tables(convention, name):
 def test_bundled_robots_in_either_convention(name):
     robot = Robot.load(name)
     for convention in CONVENTIONS:
-        assert robot.dh_table(convention).notes == ()
+        assert (robot.dh_table(convention).notes == ()) == (name != "so101")  # whose links are no whole mm
         assert_same_robot(robot.in_dh(convention), robot, np.random.default_rng(3), 1e-12)
 
 
@@ -302,10 +303,9 @@ def test_an_unknown_convention():
 def test_axes_that_are_parallel_within_the_tolerance():
     robot = chain(joint(), joint((0.5, 0, 0), (1e-12, 0, 0)), joint((0.5, 0, 0)))
     table = robot.dh_table()
-    assert table.notes == (
-        "the axes of 'link 1' and 'link 2' are parallel within 1e-9 rad: their row is in decimals",
-    )
-    assert "note: the axes of 'link 1' and 'link 2'" in str(table)
+    (note,) = table.notes
+    assert note.endswith("'link 2' is in decimals: what is below 1e-9 rad or m is taken as 0")
+    assert "note: the common normal of 'link 1' and 'link 2' is in decimals" in str(table)
     assert table.rows[0].alpha == 0
     assert_same_robot(robot.in_dh(), robot, np.random.default_rng(0))
 

@@ -5,9 +5,10 @@ before, Tx(a) Rx(α), and a part that commutes with the joint behind. So θ and 
 parts, and the joint variables stay what they were.
 
 Where the convention leaves a choice: a robot that is in the convention keeps its table. Otherwise the base
-frame and the tip's link frame are kept where they can be frames of the table; d is 0 between parallel axes,
-which moves the offset to the next joint; x points so that θ is 0 or at most a quarter turn; and the axis of a
-sliding joint, of which only the direction matters, passes through the origin of the next frame, or the tip.
+frame and the frame of the tip's link are kept where they can be frames of the table; d is 0 between parallel
+axes, which moves the offset to the next joint; x points so that θ is 0 or at most a quarter turn;
+and the axis of a sliding joint, of which only the direction matters, passes through the origin of the next
+frame, or through the tip.
 """
 
 from __future__ import annotations
@@ -185,11 +186,11 @@ def _start(chain: Chain, convention: Convention) -> _End | None:
 
 
 def _end(chain: Chain, convention: Convention) -> _End | None:
-    """What stands behind the last joint where the frame of the tip's link is the last frame."""
+    """What stands behind the last joint where the frame of the tip's link, z along the axis, is the last."""
     row = _standard_row(chain.steps[-1])
-    if row is None or (convention == "mdh" and not (row.a.is_zero and row.alpha == NO_ANGLE)):
+    if row is None or row.alpha != NO_ANGLE or (convention == "mdh" and not row.a.is_zero):
         return None
-    return _End(replace(_NOTHING, beta=row.theta, b=row.d, a=row.a, alpha=row.alpha))
+    return _End(replace(_NOTHING, beta=row.theta, b=row.d, a=row.a))
 
 
 def _rows(
@@ -254,14 +255,14 @@ def _notes(chain: Chain, normals: list[Normal], decide: Decisions) -> list[str]:
     """Where decisions were by tolerance, and where axes are nearly parallel."""
     notes = []
     for here, there, normal in zip(chain.links, chain.links[1:], normals, strict=False):
-        names = f"the axes of {quoted(here.joint_label)} and {quoted(there.joint_label)}"
+        names = f"{quoted(here.joint_label)} and {quoted(there.joint_label)}"
         sine = abs(decide.model.value(normal.alpha.s) or 0.0)
         if not normal.exact:
-            what = "parallel within 1e-9 rad" if normal.parallel else "not at an exact angle"
-            notes.append(f"{names} are {what}: their row is in decimals")
+            why = "what is below 1e-9 rad or m is taken as 0" if normal.tolerated else "it has no exact form"
+            notes.append(f"the common normal of {names} is in decimals: {why}")
         if not normal.parallel and sine < _STEEP:
             notes.append(
-                f"{names} are only {sine:.2g} rad from parallel, so their common normal is far away "
-                "and the offsets d are large; an exact angle would make them parallel"
+                f"the axes of {names} are only {sine:.2g} rad from parallel, so their common normal is "
+                "far away and the offsets d are large; an exact angle would make them parallel"
             )
     return notes

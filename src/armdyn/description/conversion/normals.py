@@ -35,6 +35,7 @@ class Normal:
     parallel: bool = False  # b is free
     coaxial: bool = False  # beta is free, too
     exact: bool = True
+    tolerated: bool = False  # something small was taken as zero
 
     def flipped(self) -> Normal:
         """With x the other way."""
@@ -65,6 +66,7 @@ class Decisions:
     def __init__(self, model: RobotModel) -> None:
         self.model = model
         self.exact = True  # whether all was decided exactly since it was last set
+        self.tolerated = False  # whether something small was taken as zero since then
 
     def number(self, x: object) -> float:
         return known(self.model, x)
@@ -76,6 +78,7 @@ class Decisions:
         value = self.model.value(exact)
         small = value is not None and abs(value) < TOLERANCE
         self.exact = self.exact and not small
+        self.tolerated = self.tolerated or small
         return small
 
     def sign(self, x: Expression) -> float:
@@ -110,7 +113,7 @@ class Decisions:
 
 def common_normal(decide: Decisions, step: Pose) -> Normal:
     """The decomposition; of parallel axes, the normal through the first frame's origin."""
-    decide.exact = step.exact
+    decide.exact, decide.tolerated = step.exact, False
     R = [[Expression.of(x) for x in row] for row in step.T.R]
     p = [Expression.of(x) for x in step.T.p]
     found = _normal(decide, R, p) if step.exact else None
@@ -119,7 +122,8 @@ def common_normal(decide: Decisions, step: Pose) -> Normal:
     R = [[rounded(decide.number(x)) for x in row] for row in R]
     found = _normal(decide, R, p, in_decimals=True)
     assert found is not None
-    return replace(found, a=rounded(found.a), b=rounded(found.b), c=rounded(found.c), exact=False)
+    a, b, c = rounded(found.a), rounded(found.b), rounded(found.c)
+    return replace(found, a=a, b=b, c=c, exact=False, tolerated=decide.tolerated)
 
 
 def _normal(
