@@ -12,7 +12,7 @@ its transmission row. The three rotor models differ here and nowhere else:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from armdyn.expression import Expression
@@ -20,7 +20,7 @@ from armdyn.model.friction import TERMS, Map, Row, Surface, mapped
 from armdyn.model.inertia import ZERO6, Inertia, Tensor
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import RobotModel
-from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, apply, vector
+from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Scalar, Vector, apply, vector
 
 FIXED_BASE = -1
 
@@ -62,6 +62,17 @@ class Rotor:
 
 
 @dataclass(frozen=True)
+class Place:
+    """A point fixed to a body, where a wrench acts."""
+
+    body: int
+    p: Vector  # in the body's frame
+
+    def map(self, geometry: Map) -> Place:
+        return Place(self.body, _vector(geometry, self.p))
+
+
+@dataclass(frozen=True)
 class Mechanism:
     """A robot over one kind of scalar."""
 
@@ -72,10 +83,16 @@ class Mechanism:
     tip: int  # the body the tip frame is fixed to
     R_tip: Matrix  # tip frame in that body
     p_tip: Vector
+    places: tuple[Place, ...] = ()  # where wrenches act, if not at the tip
 
     @property
     def n(self) -> int:
         return len(self.bodies)
+
+    @property
+    def loaded(self) -> tuple[Place, ...]:
+        """Where wrenches act, six numbers each, one after the other."""
+        return self.places or (Place(self.tip, self.p_tip),)
 
     @property
     def coupled_friction(self) -> tuple[Surface, ...]:
@@ -97,6 +114,13 @@ class Mechanism:
             tip=self.tip,
             R_tip=_matrix(geometry, self.R_tip),
             p_tip=_vector(geometry, self.p_tip),
+            places=tuple(place.map(geometry) for place in self.places),
+        )
+
+    def loaded_alone(self, wrench: bool) -> Mechanism:
+        """Without its tip, which the equations of motion do not depend on; with `wrench` where it acts."""
+        return replace(
+            self, tip=FIXED_BASE, R_tip=IDENTITY, p_tip=ZERO3, places=self.loaded if wrench else ()
         )
 
     def scalars(self, parameters: bool = True) -> list[Scalar]:
