@@ -11,8 +11,8 @@ TORSO = tuple(expression(x) for x in ("1/2", "1/20", "1/30", "3/5", "1/25", "4/5
 SIDES = {"left": 1, "right": -1}
 
 
-def dual_arm(name: str = "stanford", torso: bool = True) -> Robot:
-    """Two copies of an arm, each with a "left gripper" or "right gripper" welded to its tip, on a "torso"."""
+def dual_arm(name: str = "stanford", torso: bool = True, sides: tuple[str, ...] = ("left", "right")) -> Robot:
+    """Copies of an arm on a "torso", each with a "left gripper" or a "right gripper" welded to its tip."""
     model = Robot.load(name).model
     bearing = "torso" if torso else model.root
     links = []
@@ -21,7 +21,8 @@ def dual_arm(name: str = "stanford", torso: bool = True) -> Robot:
         links.append(
             Link("torso", model.root, "revolute", Transform(p=(0, 0, expression("2/5"))), inertia=body)
         )
-    for side, s in SIDES.items():
+    for side in sides:
+        s = SIDES[side]
         names = {model.root: bearing, **{link: f"{side} {link}" for link in model.index}}
         mount = Transform(((1, 0, 0), (0, 0, -s), (0, s, 0)), (0, expression(s) / 5, expression("1/4")))
         for link in model.links:
@@ -36,5 +37,5 @@ def dual_arm(name: str = "stanford", torso: bool = True) -> Robot:
             )
         links.append(Link(f"{side} gripper", names[model.tip], "fixed", model.tool))
     return Robot(
-        replace(model, name=f"dual {name}", links=tuple(links), tip="right gripper", tool=Transform())
+        replace(model, name=f"dual {name}", links=tuple(links), tip=links[-1].name, tool=Transform())
     )

@@ -87,8 +87,8 @@ def test_wrong_wrenches():
 
 def test_operational_control_of_a_link_and_of_a_tip():
     """The law for a link is that of the robot whose tip it is; it takes the link to its target."""
-    robot = dual_arm("panda").with_gravity([0, 0, -9])
-    q0 = np.linspace(0.4, 0.9, robot.n)
+    robot = ROBOT
+    q0 = np.array([0.3, 0.4, 0.9, 0.2, -0.8])
     place = robot.pose(q0, "left gripper")[:3, 3] + [0.02, 0.03, -0.02]
     law = OperationalControl(robot, TipPoint(place), link="left gripper", stiffness=400.0)
     tip = OperationalControl(robot.with_tip("left gripper"), TipPoint(place), stiffness=400.0)
