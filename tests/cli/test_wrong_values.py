@@ -18,7 +18,8 @@ STATE = ("torque", "planar", "--q", "0, 0")
 SCALE = ("scale", "planar", "motion.csv", "-o", "x.csv")
 C = ("export", "c", "planar", "-o", ".")
 ROTORS = {"--rotors": ["some", ""]}
-WRENCH = {"--wrench": ["1", "1, 2, 3, 4, 5, x", "1,,2,3,4,5"]}
+LINK = {"--link": ["tail", ""]}
+WRENCH = {"--wrench": ["1", "1, 2, 3, 4, 5, x", "1,,2,3,4,5"], **LINK}
 FILE = {"--output": ["nowhere/x.csv", "."]}
 TIME = ["0", "-1", "nan", "inf", "x", ""]
 LIMIT = ["0", "-1", "1, 2, 3", "x", ""]
@@ -40,6 +41,7 @@ WRONG = {
             {"--max-jerk": LIMIT},
         ),
         ((*MAKE, "--profile", "cubic", "--duration", "1"), {"--line": ["1", "1, 2, x"]}),
+        ((*CUBIC, "--duration", "1"), LINK),
     ],
     "torque": [
         (STATE, {"--q": ["1", "1, x"], "--qd": ["1"], "--qdd": ["1, 2, 3"], **WRENCH, **ROTORS}),

@@ -27,14 +27,17 @@ RobotArgument = Annotated[str, typer.Argument(help="A bundled robot's name or a 
 WrenchOption = Annotated[
     str | None, typer.Option(help="Force and moment of the tip on its surroundings, base axes, 6 numbers.")
 ]
+LinkOption = Annotated[str | None, typer.Option(help="A link whose frame takes the place of the tip.")]
 RotorsOption = Annotated[Rotors | None, typer.Option(help="Rotor model; default: what the file says.")]
 
 
-def load_robot(robot: str, rotors: Rotors | None) -> Robot:
+def load_robot(robot: str, rotors: Rotors | None, link: str | None = None) -> Robot:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PhysicsWarning)  # `show` says what looks wrong
         loaded = Robot.load(robot)
-    return loaded if rotors is None else loaded.with_rotors(rotors.value)
+    if rotors is not None:
+        loaded = loaded.with_rotors(rotors.value)
+    return loaded if link is None else loaded.with_tip(link)
 
 
 def say(text: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import typer
 
 from armdyn.cli.common import (
+    LinkOption,
     RobotArgument,
     RotorsOption,
     WrenchOption,
@@ -81,6 +82,7 @@ def simulate(
         ),
     ] = "auto",
     wrench: WrenchOption = None,
+    link: LinkOption = None,
     method: Annotated[
         Method,
         typer.Option(
@@ -100,7 +102,7 @@ def simulate(
 ) -> None:
     """Simulate the arm under nothing, torques or a controller, and write states, torques and energy."""
     check_output(output, robot, trajectory, _torque_file(torque))
-    loaded = load_robot(robot, rotors)
+    loaded = load_robot(robot, rotors, link)
     goal = _goal(loaded, trajectory, target)
     gains = {
         "stiffness": number_list(stiffness, "--stiffness"),

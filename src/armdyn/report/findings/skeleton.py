@@ -39,6 +39,15 @@ class MotorPlace:
 
 
 @dataclass(frozen=True)
+class End:
+    """Where a branch that does not lead to the tip ends: its last body, and a link's origin, base frame."""
+
+    body: int
+    link: str
+    point: np.ndarray
+
+
+@dataclass(frozen=True)
 class Skeleton:
     """Joints, lines of the links (body -> polylines), motors and the tip frame, base frame [m]."""
 
@@ -47,6 +56,8 @@ class Skeleton:
     motors: tuple[MotorPlace, ...]
     tip: np.ndarray  # (3,)
     tip_axes: np.ndarray  # (3, 3), columns
+    tip_link: str
+    ends: tuple[End, ...]  # of the other branches of a tree
 
     @property
     def points(self) -> np.ndarray:
@@ -69,12 +80,15 @@ def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
     joints = tuple(_joint(f, body.joint) for body, f in zip(mechanism.bodies, frames, strict=True))
     R, p = _body_pose(frames, mechanism.tip)
     tip = p + R @ np.array(mechanism.p_tip, float)
+    ends = _ends(robot, frames, joints)
     return Skeleton(
         joints,
-        _links(mechanism, frames, joints, tip),
+        _links(mechanism, joints, tip, {end.body: end.point for end in ends}),
         _motors(robot, frames),
         tip,
         R @ np.array(mechanism.R_tip, float),
+        robot.model.tip,
+        ends,
     )
 
 
@@ -90,24 +104,41 @@ def _body_pose(frames: Sequence[BaseFrame], body: int) -> tuple[np.ndarray, np.n
     return np.array(frames[body].R, float), np.array(frames[body].p, float)
 
 
+def _ends(robot: Robot, frames: Sequence[BaseFrame], joints: Sequence[JointPlace]) -> tuple[End, ...]:
+    """Of each body that carries no other and not the tip, the outermost link: the farthest from its joint."""
+    model, mechanism = robot.model, robot.mechanism
+    inner = {mechanism.tip, FIXED_BASE, *(body.parent for body in mechanism.bodies)}
+    found: dict[int, End] = {}
+    for link, place in zip(model.index, model.places(list(model.index)), strict=True):
+        if place.body in inner:
+            continue
+        R, p = _body_pose(frames, place.body)
+        end, start = End(place.body, link, p + R @ np.array(place.p, float)), joints[place.body].point
+        known = found.get(place.body)
+        if known is None or np.linalg.norm(end.point - start) > np.linalg.norm(known.point - start):
+            found[place.body] = end
+    return tuple(found.values())
+
+
 def _links(
-    mechanism: Mechanism, frames: Sequence[BaseFrame], joints: Sequence[JointPlace], tip: np.ndarray
+    mechanism: Mechanism, joints: Sequence[JointPlace], tip: np.ndarray, ends: dict[int, np.ndarray]
 ) -> tuple[tuple[np.ndarray, ...], ...]:
-    """From each body's joint to the joints of its children, and to the tip; the base's lines last."""
+    """From each body's joint to the joints of its children, and to the tip or its end; the base's last."""
     bodies = [*range(mechanism.n), FIXED_BASE]
     found = []
     for body in bodies:
         if body == FIXED_BASE:
-            start, axis, leaf = np.zeros(3), None, False
+            start, axis = np.zeros(3), None
         else:
             start, axis = joints[body].point, joints[body].axis
-            leaf = all(other.parent != body for other in mechanism.bodies)
-        ends = [(joints[i].point, joints[i].axis) for i, b in enumerate(mechanism.bodies) if b.parent == body]
-        lines = [_dog_leg(start, axis, end, z) for end, z in ends]
+        following = [
+            (joints[i].point, joints[i].axis) for i, b in enumerate(mechanism.bodies) if b.parent == body
+        ]
+        lines = [_dog_leg(start, axis, end, z) for end, z in following]
         if mechanism.tip == body:
             lines.append(_dog_leg(start, axis, tip, None))
-        elif leaf:  # a side branch of a tree
-            lines.append(_dog_leg(start, axis, np.array(frames[body].p, float), None))
+        elif body in ends:
+            lines.append(_dog_leg(start, axis, ends[body], None))
         found.append(tuple(line for line in lines if len(line) > 1))
     return tuple(found)
 
