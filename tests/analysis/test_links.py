@@ -43,6 +43,37 @@ def test_torques_for_an_acceleration_of_a_link():
     assert_same(found[..., :3], np.broadcast_to(wanted, (4, 3)), 1e-8)
 
 
+@pytest.mark.parametrize("representation", ["position", "geometric", "rpy"])
+def test_two_links_at_once_and_each_alone(representation):
+    """Rows of both, their Jacobians one below the other; torques give both accelerations."""
+    both = ["left gripper", "right gripper"]
+    robot = dual_arm("panda")
+    q, qd, _ = state(robot, np.random.default_rng(5), (3,))
+    wrench = {"left gripper": LEFT, "right gripper": RIGHT}
+    model = operational(robot, q, qd, link=both, representation=representation, wrench=wrench)
+    width = 3 if representation == "position" else 6
+    assert model.task.rows == tuple(range(2 * width))
+    assert model.task.names[width] == "x of right gripper"
+    for k, link in enumerate(both):
+        alone = operational(robot, q, qd, link=link, representation=representation)
+        rows = slice(width * k, width * k + width)
+        np.testing.assert_array_equal(model.J_A[:, rows], alone.J_A)
+        np.testing.assert_array_equal(model.xd[:, rows], alone.xd)
+        np.testing.assert_array_equal(model.Jdot_A[:, rows], alone.Jdot_A)
+    wanted = np.arange(2.0 * width)
+    qdd = robot.forward_dynamics(q, qd, model.torques(wanted), wrench)
+    found = np.einsum("...ij,...j->...i", model.J_A, qdd) + np.einsum("...ij,...j->...i", model.Jdot_A, qd)
+    assert_same(found, np.broadcast_to(wanted, found.shape), 1e-6)
+
+
+def test_rows_of_two_links_in_any_order():
+    both = ["left gripper", "right gripper"]
+    model = operational(ROBOT, Q, QD, link=both, representation="position", rows=[4, 0, 3])
+    assert model.task.names == ("y of right gripper", "x of left gripper", "x of right gripper")
+    left, right = (ROBOT.jacobian(Q, link) for link in both)
+    assert_same(model.J_A, np.stack([right[:, 1], left[:, 0], right[:, 0]], axis=1))
+
+
 @ELLIPSOIDS
 def test_ellipsoids_of_a_link_and_of_a_tip(find):
     found, tip = find(ROBOT, Q, link="left gripper"), find(ROBOT.with_tip("left gripper"), Q)
@@ -73,6 +104,16 @@ def test_wrong_links():
     for find in (operational, lambda robot, q, _, **more: manipulability(robot, q, **more)):
         with pytest.raises(ModelError, match=r"^link: found 'tail'; links: base, torso, "):
             find(ROBOT, Q, QD, link="tail")
+    with pytest.raises(
+        AnalysisError, match=r"^link: found \['torso', 'torso'\]; a link, or a list of different"
+    ):
+        operational(ROBOT, Q, QD, link=["torso", "torso"])
+    with pytest.raises(AnalysisError, match=r"^wrench: with several links it is given by link"):
+        operational(ROBOT, Q, QD, link=["torso", "left gripper"], wrench=np.ones(6))
+    with pytest.raises(
+        AnalysisError, match=r"^rows: found \[12\]; allowed: some of 0 \(x of left gripper\), "
+    ):
+        operational(ROBOT, Q, QD, link=["left gripper", "right gripper"], rows=[12])
     with pytest.raises(AnalysisError, match=r"the tip of 'dual stanford' does not"):
         manipulability(ROBOT, Q, link="base")
     with pytest.raises(AnalysisError, match=r"^wrench\['torso'\]: found shape \(3, 6\); it does not fit"):

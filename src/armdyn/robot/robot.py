@@ -354,8 +354,9 @@ class Robot:
         """Call the kernel of a function with optional inputs."""
         given: dict[str, Any] = {key: x for key, x in optional.items() if x is not None or key in BASE_INPUTS}
         links: Any = ""
-        if isinstance(given.get("wrench"), Mapping):
-            if wrenches := of_links(self._model, given["wrench"]):
+        wrench = given.get("wrench")
+        if type(wrench) is not np.ndarray and isinstance(wrench, Mapping):  # an array is the usual case
+            if wrenches := of_links(self._model, wrench):
                 links, given["wrench"] = tuple(wrenches), side_by_side(wrenches)
             else:
                 del given["wrench"]
