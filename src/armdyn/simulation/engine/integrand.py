@@ -29,7 +29,7 @@ from armdyn.dynamics import (
     jacobian,
 )
 from armdyn.dynamics.constrained import constrained
-from armdyn.dynamics.newton_euler import newton_euler
+from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression.functions import select, sign
 from armdyn.model.friction import Surface
 from armdyn.model.mechanism import Mechanism
@@ -232,7 +232,7 @@ class Integrand:
         """q̈, held, powers: B q̈ = τ − bias − friction, with what sticks constrained."""
         q, qd, modes = given["q"], given["qd"], given["modes"]
         tau = self._torques(given)
-        bias = newton_euler(mechanism, q, qd, [0] * self.n, given.get("wrench"), friction=False).tau
+        bias = rigid_torques(mechanism, q, qd, [0] * self.n, given.get("wrench"))
         friction = friction_torques(_without_modes(mechanism), qd)
         surfaces = _sliding(mechanism)
         for surface, s in zip(surfaces, modes, strict=True):
