@@ -92,6 +92,24 @@ class Mechanism:
         """The friction of motors that turn with several joints."""
         return self.friction[len(self.bodies) :]
 
+    def with_friction_by_coordinate(self) -> Mechanism:
+        """With one surface for each coordinate, then those that move with several.
+
+        Joints that follow one other have their friction where they are moved from. The parameters are no
+        longer those of joints.
+        """
+        if not self.rows:
+            return self
+        at = [Surface(i, ((i, 1),)) for i in range(self.n)]
+        several = []
+        for surface in self.friction:
+            if len(surface.row) == 1:
+                own = surface.at_coordinate()
+                at[own.joint] = at[own.joint] + own
+            else:
+                several.append(surface)
+        return replace(self, friction=(*at, *several))
+
     def map(self, geometry: Map, parameter: Map | None = None) -> Mechanism:
         """The mechanism with every scalar x replaced by f(x), always in the same order.
 
