@@ -73,7 +73,7 @@ class Style:
             return self.glyph(variable_glyph(basis, int(match[2]) - 1, len(match[1])))
         if match := _SIGN.fullmatch(name):
             i = int(match[2]) - 1
-            return self.function("sgn", self._speed(basis, i) if match[1] else self._rate(basis, i))
+            return self.function("sgn", self.speed(basis, i) if match[1] else self._rate(basis, i))
         if name.startswith("["):
             return self.glyph(parameter_glyph(name) or Glyph(name))
         if "(" in name:
@@ -81,15 +81,20 @@ class Style:
         return self.glyph(symbol_glyph(name))
 
     def _rate(self, basis: Basis, i: int) -> str:
-        return "" if self.glyph is None else self.glyph(variable_glyph(basis, i, 1))
+        return f"qd{i + 1}" if self.glyph is None else self.glyph(variable_glyph(basis, i, 1))
 
-    def _speed(self, basis: Basis, i: int) -> str:
+    def speed(self, basis: Basis, i: int) -> str:
         """What slides in further friction i: a motor, or a joint that moves with several coordinates."""
         surface = basis.speeds[i]
         if self.glyph is not None and surface in basis.exact.coupled_friction:
             return self.glyph(motor_speed(surface.joint))
-        terms = [(self.expression(Expression.of(k)), self._rate(basis, j)) for j, k in surface.row]
-        return self.sum("-" + x if k == "-1" else x if k == "1" else k + self.times + x for k, x in terms)
+        terms = []
+        for j, factor in surface.row:
+            k, rate = Expression.of(factor), self._rate(basis, j)
+            sign, size = ("-", -k) if k.terms[0][1] < 0 else ("", k)
+            text = self.expression(size) if len(k.terms) == 1 else self.parentheses(self.expression(size))
+            terms.append(sign + (rate if size == 1 else text + self.times + rate))
+        return self.sum(terms)
 
     def expression(self, x: Expression) -> str:
         """An exact number of a description."""
