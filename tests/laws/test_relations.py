@@ -1,8 +1,6 @@
 """Joints that follow others, q = S x + s₀: every function is that of the freed robot, reduced by S."""
 
-import random
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -10,28 +8,7 @@ import pytest
 from armdyn import BaseMotion, Robot, simulate
 from armdyn.description import DescriptionError
 from armdyn.exact import Equations
-from armdyn.expression import Expression
-from armdyn.model import Relation, RobotModel
-from arms import assert_same, generators, law, models, robots, state
-
-
-def related(model: RobotModel, seed: int, whole: bool = False) -> RobotModel:
-    """The robot with about half of its joints following one or two others."""
-    rng = random.Random(seed)
-    names = [link.name for link in model.moving]
-    free = names[: max(1, (len(names) + 1) // 2)]
-    rng.shuffle(free)
-    relations = []
-    for name in names[len(free) :]:
-        others = rng.sample(free, min(len(free), rng.choice([1, 1, 2])))
-        factors = [
-            Fraction(rng.choice([-2, -1, 1, 2, 3]), 1 if whole else rng.choice([1, 2, 5])) for _ in others
-        ]
-        terms = [(name, 2), *((other, -2 * k) for other, k in zip(others, factors, strict=True))]
-        offset = Expression.of(Fraction(rng.randint(-6, 6), 4)) if not whole else Expression.of(0)
-        relations.append(Relation(tuple((x, Expression.of(k)) for x, k in terms), offset))
-        free.append(name) if rng.random() < 0.3 else None  # it may be followed in turn
-    return replace(model, relations=tuple(relations))
+from arms import assert_same, generators, law, models, related, robots, state
 
 
 def matrices(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
