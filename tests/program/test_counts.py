@@ -4,7 +4,9 @@ import pytest
 
 from armdyn import Robot
 from armdyn.program import OPS, record
+from armdyn.robot.functions import FUNCTIONS, OF_TIP
 from program.chains import chain
+from trees import dual_arm
 
 
 def test_operations_are_counted():
@@ -51,6 +53,14 @@ def test_inverse_dynamics_is_linear_in_the_joints():
 def test_forward_dynamics_of_long_chains_is_linear_too():
     counts = {n: chain(n).program("forward_dynamics").operations for n in (20, 32)}
     assert counts[32] / 32 <= 1.1 * counts[20] / 20
+
+
+@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name not in OF_TIP])
+def test_two_arms_cost_what_one_costs_twice(function):
+    """On a torso they share: nothing is computed between the branches, nor filled in where B is zero."""
+    one, two = dual_arm("panda", sides=("left",)), dual_arm("panda")
+    most = 2.2 if function == "forward_dynamics_derivatives" else 2.02  # the inverse of B has no zeros
+    assert two.program(function).operations <= most * one.program(function).operations
 
 
 def test_parameters_that_are_known_save_operations():

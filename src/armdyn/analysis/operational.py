@@ -29,6 +29,7 @@ from armdyn.analysis.task import (
 )
 from armdyn.expression import shown
 from armdyn.robot import Robot
+from armdyn.robot.tip import at_link
 
 DAMPING = 0.01
 
@@ -161,6 +162,7 @@ def operational(
     q: Any,
     qd: Any,
     *,
+    link: str | None = None,
     representation: Representation = "rpy",
     rows: Sequence[int] | None = None,
     wrench: Any = None,
@@ -173,18 +175,20 @@ def operational(
     and the three rows of orientation (3, 4, 5); by default those the arm can move independently, the earlier
     ones preferred: x, y of the two-link planar arm, x, y, yaw of the three-link one, x, y, z and yaw of a
     SCARA, all six of an arm with six or seven joints. `wrench` (..., 6) is h_e, what the tip exerts on its
-    surroundings.
+    surroundings, or {link: (..., 6)} what links exert at the origins of their frames. With `link` the frame
+    of that link takes the place of the tip.
 
     Near a singularity of the arm or of the angles the result is damped, marked in `damped`, and a warning is
     given; `damping` is the singular value, relative to ordinary postures, below which this happens (default
     0.01). With damping=0 nothing is damped and a singular posture is refused.
     """
     threshold = _threshold(damping)
+    robot = at_link(check.robot(robot), link)
     q, qd = check.joint_arrays(robot, q=q, qd=qd)
-    h, q, qd = check.with_wrench(wrench, q, qd)
+    felt, q, qd = check.felt(robot, wrench, q, qd)
     task = make_task(robot, representation, rows)
     motion = task_motion(robot, task, q, qd, threshold)
-    model = _model(robot, task, motion, q, qd, h, threshold)
+    model = _model(robot, task, motion, q, qd, felt, threshold)
     _report(model)
     return model
 
@@ -203,7 +207,7 @@ def _model(
     motion: TaskMotion,
     q: np.ndarray,
     qd: np.ndarray,
-    h: np.ndarray,
+    felt: np.ndarray,
     threshold: float,
 ) -> Operational:
     J = motion.J
@@ -221,7 +225,7 @@ def _model(
         velocity=apply(C, qd),
         gravity=gravity,
         friction=np.asarray(robot.friction(qd)),
-        wrench=np.einsum("...ij,...i->...j", robot.jacobian(q), h),
+        wrench=felt,
         mobility=to_joints,
         drift=apply(motion.Jdot, qd),
     )

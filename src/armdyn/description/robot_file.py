@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +194,11 @@ def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
         for key in ("a", "alpha", "d", "theta")
     }
     return _FORMULAS[convention](**values)
+
+
+def read_tool(table: Mapping[str, Any], symbols: Iterable[tuple[str, Expression | None]]) -> Transform:
+    """A tool given as in a robot file: xyz and rpy in the frame of the tip's link."""
+    return _pose(Reader(table, "with_tip", "tool", dict(symbols)))
 
 
 def _pose(reader: Reader, required: bool = False) -> Transform:

@@ -8,12 +8,12 @@ for a revolute joint, the vector r from the joint to the origin of the body's fr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from armdyn.dynamics.coordinates import of_joints
 from armdyn.expression.functions import cos, sin
-from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism
+from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Place
 from armdyn.model.vector import (
     ZERO3,
     Matrix,
@@ -110,16 +110,25 @@ def ancestors(mechanism: Mechanism, body: int) -> list[int]:
     return path
 
 
-def wrench_at_tip(
-    mechanism: Mechanism, joints: Sequence[JointFrame], wrench: Sequence[Scalar]
+def wrench_at_body(
+    mechanism: Mechanism, joints: Sequence[JointFrame], body: int, wrench: Sequence[Scalar]
 ) -> tuple[Vector, Vector]:
-    """Force and moment of h_e (base axes) at the tip frame's origin, in the axes of the tip's body."""
+    """Force and moment of h_e (base axes) in the axes of a body."""
     force: Vector = (wrench[0], wrench[1], wrench[2])
     moment: Vector = (wrench[3], wrench[4], wrench[5])
     force, moment = apply_transposed(mechanism.R_base, force), apply_transposed(mechanism.R_base, moment)
-    for j in reversed(ancestors(mechanism, mechanism.tip)):
+    for j in reversed(ancestors(mechanism, body)):
         force, moment = apply_transposed(joints[j].R, force), apply_transposed(joints[j].R, moment)
     return force, moment
+
+
+def wrenches_on_bodies(
+    mechanism: Mechanism, joints: Sequence[JointFrame], wrench: Sequence[Scalar]
+) -> Iterator[tuple[Place, Vector, Vector]]:
+    """The places where wrenches act, and force and moment there in body axes; those on the base left out."""
+    for k, place in enumerate(mechanism.loaded):
+        if place.body != FIXED_BASE:
+            yield place, *wrench_at_body(mechanism, joints, place.body, wrench[6 * k : 6 * k + 6])
 
 
 def tip_pose(mechanism: Mechanism, frames: Sequence[BaseFrame]) -> tuple[Matrix, Vector]:
@@ -167,6 +176,14 @@ def jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
     frames = base_frames(mechanism, joint_frames(mechanism, q))
     _, p = tip_pose(mechanism, frames)
     return _rows(*point_jacobian(mechanism, frames, mechanism.tip, p))
+
+
+def loaded_jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
+    """The Jacobians of the places where wrenches act, one below the other: power is −hᵀ J q̇."""
+    rows: list[list[Scalar]] = []
+    for place in mechanism.loaded:
+        rows += jacobian(replace(mechanism, tip=place.body, p_tip=place.p), q)
+    return rows
 
 
 @of_joints(2, "columns")

@@ -13,7 +13,7 @@ from typing import Any
 
 from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.friction import friction_torques
-from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrench_at_tip
+from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrenches_on_bodies
 from armdyn.model.friction import along
 from armdyn.model.inertia import Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
@@ -69,7 +69,8 @@ def newton_euler(
 ) -> NewtonEuler:
     """Torques for a motion of the joints, without friction, and every quantity computed on the way.
 
-    `wrench` is h_e: force over moment that the tip exerts on its surroundings, base axes.
+    `wrench` is h_e: force over moment that the tip exerts on its surroundings, base axes; or what each of
+    `mechanism.places` exerts, one after the other.
     """
     base = _in_base_axes(mechanism, base or BaseMotion())
     joints = joint_frames(mechanism, q)
@@ -80,7 +81,7 @@ def newton_euler(
         if rotor.carrier != FIXED_BASE:
             n[rotor.carrier] = add(n[rotor.carrier], motion.momentum_rate)
     if wrench is not None:
-        _add_tip_wrench(mechanism, joints, wrench, f, n)
+        _add_wrenches(mechanism, joints, wrench, f, n)
     mu, tau = _backward(mechanism, joints, f, n)
     for rotor, motion in zip(mechanism.rotors, rotors, strict=True):
         for j, k in rotor.row:
@@ -180,19 +181,17 @@ def _inertial_wrenches(
     return [f for f, _ in pairs], [n for _, n in pairs]
 
 
-def _add_tip_wrench(
+def _add_wrenches(
     mechanism: Mechanism,
     joints: Sequence[JointFrame],
     wrench: Sequence[Scalar],
     f: list[Vector],
     n: list[Vector],
 ) -> None:
-    """f_{n+1}, μ_{n+1}: h_e on the tip's body, about its origin."""
-    tip = mechanism.tip
-    if tip != FIXED_BASE:
-        force, moment = wrench_at_tip(mechanism, joints, wrench)
-        f[tip] = add(f[tip], force)
-        n[tip] = add(n[tip], moment, cross(mechanism.p_tip, force))
+    """f_{n+1}, μ_{n+1}: h_e on the bodies it acts on, about their origins."""
+    for place, force, moment in wrenches_on_bodies(mechanism, joints, wrench):
+        f[place.body] = add(f[place.body], force)
+        n[place.body] = add(n[place.body], moment, cross(place.p, force))
 
 
 def _backward(

@@ -62,6 +62,17 @@ class Rotor:
 
 
 @dataclass(frozen=True)
+class Place:
+    """A point fixed to a body, where a wrench acts."""
+
+    body: int
+    p: Vector  # in the body's frame
+
+    def map(self, geometry: Map) -> Place:
+        return Place(self.body, _vector(geometry, self.p))
+
+
+@dataclass(frozen=True)
 class Mechanism:
     """A robot over one kind of scalar."""
 
@@ -76,6 +87,7 @@ class Mechanism:
     R_base: Matrix = IDENTITY  # base frame in the world
     p_base: Vector = ZERO3
     rows: tuple[Row, ...] = ()  # S of q = S x, a row for each joint; empty where joints are coordinates
+    places: tuple[Place, ...] = ()  # where wrenches act, if not at the tip
 
     @property
     def n(self) -> int:
@@ -86,6 +98,11 @@ class Mechanism:
     def joint_friction(self) -> tuple[Surface, ...]:
         """The friction of joints, one each."""
         return self.friction[: len(self.bodies)]
+
+    @property
+    def loaded(self) -> tuple[Place, ...]:
+        """Where wrenches act, six numbers each, one after the other."""
+        return self.places or (Place(self.tip, self.p_tip),)
 
     @property
     def coupled_friction(self) -> tuple[Surface, ...]:
@@ -128,6 +145,13 @@ class Mechanism:
             R_base=_matrix(geometry, self.R_base),
             p_base=_vector(geometry, self.p_base),
             rows=tuple(mapped(geometry, row) for row in self.rows),
+            places=tuple(place.map(geometry) for place in self.places),
+        )
+
+    def loaded_alone(self, wrench: bool) -> Mechanism:
+        """Without its tip, which the equations of motion do not depend on; with `wrench` where it acts."""
+        return replace(
+            self, tip=FIXED_BASE, R_tip=IDENTITY, p_tip=ZERO3, places=self.loaded if wrench else ()
         )
 
     def scalars(self, parameters: bool = True) -> list[Scalar]:

@@ -19,7 +19,7 @@ from armdyn.model.vector import ZERO3, Vector
 from armdyn.output import one_line
 
 if TYPE_CHECKING:
-    from armdyn.model.mechanism import Mechanism
+    from armdyn.model.mechanism import Mechanism, Place
 
 BASE = "base"
 _RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|inv|base|(c|s|q|qd|qdd|sgn|sgnm)\d+(_\d+)*")
@@ -106,6 +106,13 @@ class RobotModel:
         from armdyn.model.mechanism import lower
 
         return lower(self, self.number, tip=link)
+
+    def places(self, links: Sequence[str]) -> tuple[Place, ...]:
+        """The origins of the frames of links, as places of the mechanism."""
+        from armdyn.model.mechanism import Converter, Place, places_of
+
+        found = places_of(self, Converter(self.number))
+        return tuple(Place(body, T.p) for body, T in (found[link] for link in links))
 
     def number(self, x: object) -> float:
         """The value of an entry of the model."""

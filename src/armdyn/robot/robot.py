@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from armdyn.description import from_table, load, physics_warnings
+from armdyn.description import from_table, load, physics_warnings, read_tool
 from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
@@ -19,10 +19,11 @@ from armdyn.model import Mechanism, ModelError, RobotModel, edit, impossible_ine
 from armdyn.model.arguments import numbers, three, word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
-from armdyn.model.parts import RotorModel
+from armdyn.model.parts import RotorModel, Transform
 from armdyn.program import Program
 from armdyn.robot import related
-from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, check_function, make_kernel
+from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, Key, check_function, make_kernel
+from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
 
 if TYPE_CHECKING:
     from armdyn.exact import Equations
@@ -43,6 +44,7 @@ class Robot:
             )
         self._model = model
         self._kernels = Kernels(self._kernel)
+        self._tips: dict[str, Robot] = {}  # by `with_tip`: what is asked for at every state is made once
 
     # ---- making ----------------------------------------------------------------------------------------
 
@@ -73,6 +75,20 @@ class Robot:
         for problem in impossible_inertia(model, load):
             raise ModelError(f"payload: {problem}")
         return Robot(edit.with_payload(model, load, link))
+
+    def with_tip(self, link: str, tool: Mapping[str, Any] | None = None) -> Robot:
+        """The robot whose tip is the frame of `link`, or a `tool` on it: {xyz: …, rpy: …} as in a robot file.
+
+        Its numeric functions share their machine code with this robot's. The base may be the tip, too.
+        """
+        tip = check_link(self._model, "link", link)
+        if tool is None and tip in self._tips:
+            return self._tips[tip]
+        frame = Transform() if tool is None else read_tool(tool, self._model.symbols)
+        found = Robot(replace(self._model, tip=tip, tool=frame))
+        if tool is None:
+            self._tips[tip] = found
+        return found
 
     def with_rotors(self, rotors: RotorModel) -> Robot:
         """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none"."""
@@ -175,7 +191,7 @@ class Robot:
         q: Numbers,
         qd: Numbers,
         qdd: Numbers,
-        wrench: Numbers | None = None,
+        wrench: Wrench | None = None,
         *,
         base: BaseMotion | None = None,
         parameters: Numbers | None = None,
@@ -183,7 +199,9 @@ class Robot:
     ) -> Floats:
         """Torques (..., n) for a motion (7.42), by Newton–Euler (7.107)–(7.114).
 
-        `wrench` (..., 6) is h_e, force and moment the tip exerts on its surroundings, base axes.
+        `wrench` (..., 6) is h_e, force and moment the tip exerts on its surroundings, base axes. A mapping
+        {link: (..., 6)} says what several links exert, each at the origin of its own frame: of the tip's
+        link too, without the tool. What the base exerts has no effect.
         """
         if wrench is None and base is None and parameters is None:
             return self._kernels["inverse_dynamics"].call((q, qd, qdd), out)
@@ -204,12 +222,12 @@ class Robot:
         q: Numbers,
         qd: Numbers,
         tau: Numbers,
-        wrench: Numbers | None = None,
+        wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
-        """Accelerations (..., n) under torques (7.115)."""
+        """Accelerations (..., n) under torques (7.115); `wrench` as for `inverse_dynamics`."""
         if wrench is None and parameters is None:
             return self._kernels["forward_dynamics"].call((q, qd, tau), out)
         return self._run("forward_dynamics", (q, qd, tau), out, wrench=wrench, parameters=parameters)
@@ -260,30 +278,24 @@ class Robot:
 
     def pose(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
         """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the base frame."""
-        if link is None:
-            return self._kernels["pose"].call((q,), out)
-        return self._run("pose", (q,), out, link)
+        return (self if link is None else self.with_tip(link))._kernels["pose"].call((q,), out)
 
     def jacobian(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
         """Geometric Jacobian (..., 6, n) of the tip (or a link's origin): linear over angular, base axes."""
-        if link is None:
-            return self._kernels["jacobian"].call((q,), out)
-        return self._run("jacobian", (q,), out, link)
+        return (self if link is None else self.with_tip(link))._kernels["jacobian"].call((q,), out)
 
     def jacobian_dot(
         self, q: Numbers, qd: Numbers, link: str | None = None, *, out: Floats | None = None
     ) -> Floats:
         """Time derivative (..., 6, n) of the Jacobian."""
-        if link is None:
-            return self._kernels["jacobian_dot"].call((q, qd), out)
-        return self._run("jacobian_dot", (q, qd), out, link)
+        return (self if link is None else self.with_tip(link))._kernels["jacobian_dot"].call((q, qd), out)
 
     def joint_wrenches(
         self,
         q: Numbers,
         qd: Numbers,
         qdd: Numbers,
-        wrench: Numbers | None = None,
+        wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
         out: Floats | None = None,
@@ -305,7 +317,7 @@ class Robot:
         q: Numbers,
         qd: Numbers,
         qdd: Numbers,
-        wrench: Numbers | None = None,
+        wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
         out: tuple[Floats | None, Floats | None, Floats | None] | None = None,
@@ -322,7 +334,7 @@ class Robot:
         q: Numbers,
         qd: Numbers,
         tau: Numbers,
-        wrench: Numbers | None = None,
+        wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
         out: tuple[Floats | None, Floats | None, Floats | None] | None = None,
@@ -334,10 +346,14 @@ class Robot:
             "forward_dynamics_derivatives", (q, qd, tau), out, wrench=wrench, parameters=parameters
         )
 
-    def program(self, function: str, optional: Sequence[str] = ()) -> Program:
-        """The straight-line program of a function, with optional inputs such as "wrench"."""
+    def program(self, function: str, optional: Sequence[str] = (), links: Sequence[str] = ()) -> Program:
+        """The straight-line program of a function, with optional inputs such as "wrench".
+
+        With `links` the input "wrench" (6 k) is what these k links exert, one after the other.
+        """
         check_function(function, optional)
-        return self._kernel((function, "", *optional)).program
+        where = tuple(check_link(self._model, "links", link) for link in links)
+        return self._kernel((function, where, *optional)).program
 
     def compile(self, *functions: str | tuple[str, ...]) -> None:
         """Compile and load functions, all if none is named, so that the first call is as fast as the others.
@@ -353,23 +369,22 @@ class Robot:
 
     # ---- inside ----------------------------------------------------------------------------------------
 
-    def _run(
-        self,
-        name: str,
-        arguments: tuple[Numbers, ...],
-        out: Any,
-        link: str | None = None,
-        **optional: Numbers | None,
-    ) -> Any:
-        """Call the kernel of a function for a link or with optional inputs."""
-        if link is not None and link not in list(self._model.index):
-            raise ModelError(f"link: found {shown(link)}; links: {', '.join(self._model.index)}")
-        given = {key: x for key, x in optional.items() if x is not None or key in BASE_INPUTS}
-        return self._kernels[(name, link or "", *given)].call((*arguments, *given.values()), out)
+    def _run(self, name: str, arguments: tuple[Numbers, ...], out: Any, **optional: Wrench | None) -> Any:
+        """Call the kernel of a function with optional inputs."""
+        given: dict[str, Any] = {key: x for key, x in optional.items() if x is not None or key in BASE_INPUTS}
+        links: Any = ""
+        if isinstance(given.get("wrench"), Mapping):
+            if wrenches := of_links(self._model, given["wrench"]):
+                links, given["wrench"] = tuple(wrenches), side_by_side(wrenches)
+            else:
+                del given["wrench"]
+        return self._kernels[(name, links, *given)].call((*arguments, *given.values()), out)
 
-    def _kernel(self, key: str | tuple[str, ...]) -> Kernel:
-        name, link, *optional = (key, "") if isinstance(key, str) else key
-        mechanism = self._model.mechanism_to(link) if link else self.mechanism
+    def _kernel(self, key: Key) -> Kernel:
+        name, links, *optional = (key, ()) if isinstance(key, str) else key
+        mechanism = self.mechanism
+        if links:
+            mechanism = replace(mechanism, places=self._model.places(links))
         return make_kernel(name, mechanism, self._layout, optional)
 
     def __eq__(self, other: object) -> bool:
