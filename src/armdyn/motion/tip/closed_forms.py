@@ -24,7 +24,7 @@ class Chain:
 
 @lru_cache(maxsize=64)
 def chain(robot: Robot) -> Chain | None:
-    """The axes that move the tip, from the Jacobian at zero; None without any, or where joints are related."""
+    """The axes that move the tip, from the Jacobian at zero; None without any, or if joints are related."""
     task = tip_task(robot, True)
     if robot.model.relations or not task.active.any():
         return None
