@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from armdyn.description import from_table, load, physics_warnings
+from armdyn.description.importing.assembly import Options
 from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
@@ -46,9 +47,25 @@ class Robot:
     # ---- making ----------------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, robot: str | Path) -> Robot:
-        """A bundled robot by name, or a robot file by path."""
-        return cls(load(robot))
+    def load(
+        cls,
+        robot: str | Path,
+        *,
+        base: str | None = None,
+        tip: str | None = None,
+        lock: Mapping[str, Number] | None = None,
+        repair: bool = False,
+        snap: bool = False,
+    ) -> Robot:
+        """A bundled robot by name; a robot file (.toml), a URDF or an MJCF file by path; or XML as a text.
+
+        The options are for URDF and MJCF. `base` is the link to stand on: what is not below it is dropped.
+        `tip` is the link at the end of the chain: moving joints beside the chain are welded at 0, or where
+        `lock` says; their masses count. `lock` welds joints, by their names or those of their links, at
+        positions. `repair` mends what can be mended safely, `snap` makes rounded angles and axes exact; what
+        they change is in `model.notes`.
+        """
+        return cls(load(robot, Options(base, tip, lock, repair, snap)))
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Robot:
