@@ -22,6 +22,7 @@ from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
 from armdyn.program import Program
+from armdyn.robot import related
 from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, check_function, make_kernel
 
 if TYPE_CHECKING:
@@ -135,8 +136,26 @@ class Robot:
 
     @property
     def n(self) -> int:
-        """The number of moving joints."""
+        """The number of independent joints: of all moving joints, unless some follow others."""
         return self._model.n
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The names of all moving joints, those that follow others included."""
+        return tuple(link.joint_label for link in self._model.moving)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The names of the joints that q stands for, in its order."""
+        return tuple(link.joint_label for link in self._model.coordinates)
+
+    def joint_positions(self, q: Numbers) -> Floats:
+        """Positions (..., joints) of all moving joints at q (..., n): S q + s₀ where joints are related."""
+        return related.joint_positions(self._model, q)
+
+    def joint_velocities(self, qd: Numbers) -> Floats:
+        """Velocities (..., joints) of all moving joints at q̇ (..., n)."""
+        return related.joint_velocities(self._model, qd)
 
     @property
     def warnings(self) -> list[str]:
@@ -381,4 +400,6 @@ class Robot:
 
     def __repr__(self) -> str:
         kinds = "".join("R" if link.joint == "revolute" else "P" for link in self._model.moving)
-        return f"<Robot '{self.name}' {kinds}, rotors {self._model.rotors}>"
+        followers = len(self._model.moving) - self.n
+        following = f", {followers} following others" if followers else ""
+        return f"<Robot '{self.name}' {kinds}{following}, rotors {self._model.rotors}>"
