@@ -42,7 +42,9 @@ pytestmark = needs_files
 def text_for_pinocchio(name, repair):
     """The file with the limits and the prefix that Pinocchio misses, its tensors repaired as ours are."""
     text = (FOLDER / name).read_text("utf-8")
-    root = ElementTree.fromstring(text.replace("<robot ", '<robot xmlns:sensor="s" ', 1))
+    if "xmlns:sensor" not in text:
+        text = text.replace("<robot ", '<robot xmlns:sensor="s" ', 1)
+    root = ElementTree.fromstring(text)
     for limit in root.iterfind("joint/limit"):
         limit.attrib = {"effort": "0", "velocity": "0", **limit.attrib}
     for entries in root.iterfind("link/inertial/inertia") if repair else ():
