@@ -473,10 +473,7 @@ def test_a_rotor_is_reflected():
             "joint 'j' has another transmission, in line 5, with other numbers",
         ),
         (
-            (
-                "<joint><mechanicalReduction>2</mechanicalReduction></joint>"
-                + "<actuator><mechanicalReduction>3</mechanicalReduction></actuator>",
-            ),
+            ("<mechanicalReduction>2</mechanicalReduction><mechanicalReduction>3</mechanicalReduction>",),
             "3 here, but <mechanicalReduction> in line 5 gives 2",
         ),
     ],
