@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from armdyn.description import from_table, load, physics_warnings, read_tool
+from armdyn.description.importing.options import Options
 from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
@@ -49,9 +50,17 @@ class Robot:
     # ---- making ----------------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, robot: str | Path) -> Robot:
-        """A bundled robot by name, or a robot file by path."""
-        return cls(load(robot))
+    def load(
+        cls, robot: str | Path, *, base: str | None = None, tip: str | None = None,
+        lock: Mapping[str, Number] | None = None, repair: bool = False, snap: bool = False,
+    ) -> Robot:  # fmt: skip
+        """A bundled robot by name; a robot file (.toml), a URDF or an MJCF file by path; or XML as a text.
+
+        For URDF and MJCF: `base` is the link to stand on, `tip` ends the chain (joints beside it are welded
+        at 0, their masses count), `lock` = {joint or link: position} welds joints, `repair` mends what is
+        safe to mend, `snap` makes rounded angles and axes exact. `model.notes` says what was changed.
+        """
+        return cls(load(robot, Options(base, tip, lock, repair, snap)))
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Robot:
