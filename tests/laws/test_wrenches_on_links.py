@@ -1,9 +1,23 @@
 """Wrenches on links by name: joints feel Jᵀ h of each of them, whatever else they feel."""
 
+import random
+from dataclasses import replace
+
 import numpy as np
 
 from armdyn import Robot
-from arms import ROTORS, assert_same, generators, gradient, law, robots, state
+from armdyn.dynamics import forward_dynamics, forward_dynamics_articulated
+from arms import (
+    ROTORS,
+    assert_same,
+    generators,
+    gradient,
+    law,
+    rational_transform,
+    related,
+    robots,
+    state,
+)
 from trees import dual_arm
 
 
@@ -37,10 +51,6 @@ def test_forward_dynamics_of_inverse_dynamics_with_wrenches(robot, rng):
 @law(robots(motors="parent", couplings=False), generators())
 def test_both_ways_of_forward_dynamics_with_wrenches(robot, rng):
     """Articulated bodies and the factorised inertia."""
-    from dataclasses import replace
-
-    from armdyn.dynamics import forward_dynamics, forward_dynamics_articulated
-
     q, qd, tau = (list(x) for x in state(robot, rng))
     wrench = some_links(robot, rng)
     mechanism = replace(robot.mechanism, places=robot.model.places(list(wrench)))
@@ -96,6 +106,24 @@ def test_frames_of_the_base(robot, rng):
     assert_same(robot.pose(q, root), np.eye(4))
     assert_same(robot.jacobian(q, root), np.zeros((6, robot.n)))
     assert_same(robot.jacobian_dot(q, qd, root), np.zeros((6, robot.n)))
+
+
+@law(robots((2, 5)), generators())
+def test_wrenches_with_relations_and_a_placed_base(robot, rng):
+    """Joints that follow others, on a base that is turned: base axes are the world's, as in Jacobians."""
+    seed = int(rng.integers(2**31))
+    base = rational_transform(random.Random(seed))
+    robot = Robot(replace(related(robot.model, seed), base=base))
+    q, qd, qdd = state(robot, rng)
+    wrench = some_links(robot, rng)
+    tau = robot.inverse_dynamics(q, qd, qdd, wrench)
+    assert_same(tau - robot.inverse_dynamics(q, qd, qdd), felt(robot, q, wrench))
+    condition = np.linalg.cond(robot.inertia(q))
+    found = robot.forward_dynamics(q, qd, tau, wrench)
+    assert_same(found, qdd, 1e-13 * max(100.0, condition), scale=np.abs(tau).max())
+    frame = np.eye(4)
+    frame[:3, :3], frame[:3, 3] = [[x.value() for x in row] for row in base.R], [x.value() for x in base.p]
+    assert_same(robot.pose(q, robot.model.root), frame)
 
 
 def test_branches_do_not_feel_each_other():

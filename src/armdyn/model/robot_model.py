@@ -14,7 +14,7 @@ from armdyn.expression import ArmdynError, Expression
 from armdyn.expression.messages import listed as listed_names
 from armdyn.model.errors import ModelError
 from armdyn.model.parts import Limits, Link, RotorModel, Transform
-from armdyn.model.relations import Dependence, Relation, solve_relations
+from armdyn.model.relations import Dependence, Relation, solve_relations, sum_text
 from armdyn.model.vector import ZERO3, Vector
 from armdyn.output import one_line
 
@@ -78,6 +78,16 @@ class RobotModel:
         Without relations between joints, these are all moving links.
         """
         return tuple(self.moving[i] for i in self.dependence.independent) if self.relations else self.moving
+
+    @property
+    def followers(self) -> list[str]:
+        """What each joint is that follows others, by the names of links: "finger = 0.5*thumb + 0.1"."""
+        found, names = [], [link.name for link in self.coordinates]
+        for j, link in enumerate(self.moving):
+            if self.relations and j not in self.dependence.independent:
+                row, offset = self.dependence.rows[j], self.dependence.offsets[j]
+                found.append(f"{link.name} = {sum_text([(names[k], c) for k, c in row], offset)}")
+        return found
 
     @property
     def n(self) -> int:

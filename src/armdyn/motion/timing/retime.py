@@ -43,7 +43,7 @@ class Retimed:
 
 
 def motion_parts(robot: Robot, trajectory: Trajectory, *, wrench: Any = None) -> MotionParts:
-    """The parts at the trajectory's `samples()`; `wrench` (6,) is what the tip exerts all along."""
+    """The parts at the trajectory's `samples()`; `wrench` as for `scale_to_limits`."""
     check_robot(robot, trajectory)
     return _parts_at(robot, trajectory, trajectory.samples(), steady_wrench(robot, wrench))
 

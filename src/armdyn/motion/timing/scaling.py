@@ -72,7 +72,7 @@ def scale_to_limits(
     samples (closer ones, where these are fewer than 200), at its knots and on both sides of every jump of its
     acceleration. Torque limits are also held just before and just after a joint starts, stops or reverses:
     dry friction acts there, but not at the instant itself. `wrench` (6,) is what the tip exerts on its
-    surroundings all along.
+    surroundings all along, or {link: (6,)} what links exert.
     """
     check_robot(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration)
