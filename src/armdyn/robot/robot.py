@@ -11,23 +11,25 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from armdyn.description import from_table, load, physics_warnings
+from armdyn.description.toml_text import parse_text
 from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
-from armdyn.model import Mechanism, ModelError, RobotModel, edit, impossible_inertia
+from armdyn.model import Mechanism, ModelError, RobotModel, edit
 from armdyn.model.arguments import numbers, three, word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
 from armdyn.program import Program
+from armdyn.robot.changes import Changeable
 from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, check_function, make_kernel
 
 if TYPE_CHECKING:
     from armdyn.exact import Equations
 
 
-class Robot:
+class Robot(Changeable):
     """A manipulator and its dynamics: numbers for any number of states at once, and exact equations.
 
     Immutable; equal and hashable by content; picklable. Positions `q`, velocities `qd`, accelerations
@@ -40,7 +42,7 @@ class Robot:
             raise TypeError(
                 f"expected a RobotModel, found {shown(model)}; see Robot.load and Robot.from_dict"
             )
-        self._model = model
+        super().__init__(model)
         self._kernels = Kernels(self._kernel)
 
     # ---- making ----------------------------------------------------------------------------------------
@@ -55,23 +57,10 @@ class Robot:
         """A robot from a table with the keys of the robot file; numbers may also be expressions in text."""
         return cls(from_table(table))
 
-    def with_payload(
-        self,
-        mass: Number,
-        com: Sequence[Number] = (0, 0, 0),
-        inertia: Mapping[str, Number] | None = None,
-        link: str | None = None,
-    ) -> Robot:
-        """The robot carrying a body fixed to its tip frame (or to the frame of `link`).
-
-        `com` is in that frame; `inertia` has the tensor's entries xx … yz about the body's centre of mass.
-        Symbols in the arguments must be the robot's own or are added as free ones.
-        """
-        load = edit.payload(mass, com, inertia)
-        model = edit.declared(self._model, (load.mass, *load.moment, *load.tensor))
-        for problem in impossible_inertia(model, load):
-            raise ModelError(f"payload: {problem}")
-        return Robot(edit.with_payload(model, load, link))
+    @classmethod
+    def from_toml(cls, text: str) -> Robot:
+        """A robot from the text of a robot file, such as `to_toml` gives."""
+        return cls(from_table(parse_text(text)))
 
     def with_rotors(self, rotors: RotorModel) -> Robot:
         """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none"."""
