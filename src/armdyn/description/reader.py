@@ -10,11 +10,12 @@ from typing import Any, NoReturn
 
 from armdyn.description.direction import unit_vector
 from armdyn.description.errors import BadNumber, DescriptionError
-from armdyn.expression import ZERO, Expression, ExpressionError, expression, shown
+from armdyn.expression import ZERO, Expression, ExpressionError, parse, shown
 from armdyn.model.arguments import LARGEST, plain
 from armdyn.model.vector import IDENTITY, Matrix, Vector, cross, dot, multiply, transpose, vector
 from armdyn.output import one_line
 
+LONGEST = 8000  # characters of an expression; bodies turned and shifted by symbols fill some thousands
 _REQUIRED = object()
 _NOT_ROTATION = 1e-9  # of R Rᵀ; matrices in printed digits are further off
 Symbols = dict[str, Expression | None]  # declared names and their values, None while free
@@ -75,7 +76,8 @@ class Reader:
         if not isinstance(value, (str, Number, Expression)):
             self.fail(key, f"expected a number or an expression, found {_shown(value)}")
         try:
-            found = expression(value, self.symbols)
+            text = value if isinstance(value, str) else None
+            found = Expression.of(value) if text is None else parse(text, self.symbols, LONGEST)
         except ExpressionError as error:
             self.fail(key, str(error))
         symbols = found.symbols()

@@ -11,7 +11,7 @@ from armdyn.description.toml_text import MAX_BYTES
 from armdyn.model.robot_model import RobotModel
 from armdyn.output import one_line
 
-__all__ = ["table_of", "toml_text"]
+__all__ = ["table_of", "toml_line", "toml_text"]
 
 _WIDTH = 118
 _SECTIONS = ("symbols", "motor")  # tables that never stand on one line
@@ -69,9 +69,14 @@ def _fits(key: str, value: Mapping[str, Any]) -> bool:
     return key not in _SECTIONS and len(f"{key} = {_value(value)}") <= _WIDTH
 
 
+def toml_line(key: str, value: object) -> str:
+    """A key and its value on one line."""
+    return f"{_key(key)} = {_value(value)}"
+
+
 def _line(key: str, value: object) -> Iterator[str]:
     """One line, or a long list with a line for each entry."""
-    line = f"{_key(key)} = {_value(value)}"
+    line = toml_line(key, value)
     if isinstance(value, list) and len(line) > _WIDTH:
         yield f"{_key(key)} = ["
         for entry in value:
