@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from armdyn.description.exporting.numbers import written
-from armdyn.description.exporting.table import Table, convention_of, plain_table
+from armdyn.description.exporting.table import Table, convention_of, plain_table, written_direction
 from armdyn.expression import ArmdynError, expression
 from armdyn.model.robot_model import RobotModel, quoted
 from armdyn.output import one_line
@@ -139,8 +139,20 @@ def _tables(old: RobotModel, new: RobotModel, renamed: Mapping[str, str]) -> tup
     unlike = {name for name in {*forms[0], *forms[1]} if forms[0].get(name) != forms[1].get(name)}
     unlike |= {name for name, now in renamed.items() if now in unlike}
     if unlike:
-        return plain_table(old, convention, unlike), plain_table(new, convention, unlike)
+        first, second = (plain_table(model, convention, unlike) for model in (old, new))
+    _write_axes(first, old, second, {now: name for name, now in renamed.items()})
+    _write_axes(second, new, first, renamed)
     return first, second
+
+
+def _write_axes(table: Table, model: RobotModel, other: Table, renamed: Mapping[str, str]) -> None:
+    """Write out the axes of motors that the other robot's table has."""
+    named = {
+        renamed.get(link["name"], link["name"]) for link in other["link"] if "axis" in link.get("motor", {})
+    }
+    for entry, link in zip(table["link"], model.links, strict=True):
+        if link.motor is not None and link.name in named:
+            entry["motor"]["axis"] = written_direction(link.motor.axis)
 
 
 def _renamed(old: RobotModel, new: RobotModel) -> dict[str, str]:

@@ -22,6 +22,7 @@ _TURNS = sorted(  # the angles whose cosines and sines are exact, those near zer
     key=lambda t: (abs(t), -t),
 )
 _KNOWN = {(x.cos(), x.sin()): x for x in (_PI * turn for turn in _TURNS)}
+_MOST_ANGLES = 50  # that are tried in pairs
 _LARGEST = 1000  # of the whole numbers that a direction is written in
 
 
@@ -104,13 +105,27 @@ def _pitches(sine: Expression) -> Iterator[Expression]:
 
 def _with_pitch(R: Matrix, pitch: Expression) -> Iterator[Vector]:
     """The angles, where the cosine of the pitch is not zero."""
-    c = pitch.cos()
-    if c.is_zero:
+    if pitch.cos().is_zero:
         return
-    roll = angle_of(_entry(R[2][2]) / c, _entry(R[2][1]) / c)
-    yaw = angle_of(_entry(R[0][0]) / c, _entry(R[1][0]) / c)
+    angles = _angles_in(R)
+    roll = _scaled_angle(pitch.cos(), _entry(R[2][2]), _entry(R[2][1]), angles)
+    yaw = _scaled_angle(pitch.cos(), _entry(R[0][0]), _entry(R[1][0]), angles)
     if roll is not None and yaw is not None and _turned(roll, pitch, yaw) == R:
         yield roll, pitch, yaw
+
+
+def _angles_in(R: Matrix) -> list[Expression]:
+    """The angles that a matrix is made of, if it is one of a few rotations by angles."""
+    atoms = sorted({a for row in R for x in row for a in _entry(x).atoms()}, key=lambda a: a.sort_key)
+    return list(dict.fromkeys(x for atom in atoms for x in _near(atom)))
+
+
+def _scaled_angle(k: Expression, x: Expression, y: Expression, angles: list[Expression]) -> Expression | None:
+    """The angle with k cos = x and k sin = y, of those that are known or given."""
+    found = angle_of(x / k, y / k)
+    if found is not None:
+        return found
+    return next((a for a in (*_KNOWN.values(), *angles) if k * a.cos() == x and k * a.sin() == y), None)
 
 
 def _at_quarter_pitch(R: Matrix, sine: Expression) -> Vector | None:
@@ -118,12 +133,13 @@ def _at_quarter_pitch(R: Matrix, sine: Expression) -> Vector | None:
     if abs(sine) != 1:
         return None
     pitch = sine * _PI / 2
-    atoms = sorted({a for row in R for x in row for a in _entry(x).atoms()}, key=lambda a: a.sort_key)
-    angles = [ZERO, *dict.fromkeys(x for atom in atoms for x in _near(atom))]
     roll = angle_of(_entry(R[1][1]), -_entry(R[1][2]))
-    first = [] if roll is None else [(roll, ZERO)]
-    for r, y in (*first, *product(angles, angles)) if len(angles) < 20 else first:
-        if _turned(r, pitch, y) == R:
+    if roll is not None and _turned(roll, pitch, ZERO) == R:
+        return roll, pitch, ZERO
+    angles = [*_KNOWN.values(), *_angles_in(R)]
+    parts = [(x, x.cos(), x.sin()) for x in angles if len(angles) <= _MOST_ANGLES]
+    for (r, cr, sr), (y, cy, sy) in product(parts, parts):
+        if sine * sy * sr + cy * cr == R[1][1] and _turned(r, pitch, y) == R:
             return r, pitch, y
     return None
 

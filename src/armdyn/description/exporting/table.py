@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Literal
 
 from armdyn.description.errors import DescriptionError
-from armdyn.description.exporting.numbers import written, written_all
+from armdyn.description.exporting.numbers import Written, written, written_all
 from armdyn.description.exporting.placements import Row, dh_row, direction_of, mdh_row, rpy_of
 from armdyn.description.robot_file import MAX_PRODUCTS, build
 from armdyn.expression import ArmdynError, Expression, ExpressionError, limited
@@ -20,7 +20,7 @@ from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
 Convention = Literal["dh", "mdh", "frames"]
 Table = dict[str, Any]
 _ROWS: dict[str, Callable[[Link], Row | None]] = {"dh": dh_row, "mdh": mdh_row}
-_PREFERRED = 2  # bodies are written about the origin only if about the centre of mass is so much longer
+_SHORT = 30  # characters: bodies with longer numbers are written about the origin where that is shorter
 
 
 def table_of(model: RobotModel) -> Table:
@@ -132,7 +132,7 @@ def _placement(link: Link, convention: Convention) -> Table:
         return {key: written(x) for key, x in row.items()}
     table: Table = {"origin": _pose(link.before)}
     if link.joint != "fixed" or link.axis != Z:
-        table["axis"] = written_all(_direction(link.axis))
+        table["axis"] = written_direction(link.axis)
     if link.after != Transform():
         table["after"] = _pose(link.after)
     return table
@@ -147,11 +147,12 @@ def _pose(T: Transform) -> Table:
     return table
 
 
-def _direction(axis: Vector) -> Vector:
+def written_direction(axis: Vector) -> list[Written]:
+    """A direction, in small whole numbers where there are any."""
     try:
-        return direction_of(axis)
+        return written_all(direction_of(axis))
     except ExpressionError:  # a symbol in it has no value
-        return axis
+        return written_all(axis)
 
 
 def _motor(link: Link, motor: Motor) -> Table:
@@ -169,7 +170,7 @@ def _motor(link: Link, motor: Motor) -> Table:
     if motor.position != ZERO3:
         table["position"] = written_all(motor.position)
     if motor.carrier != link.parent or motor.axis != apply(link.before.R, link.axis):
-        table["axis"] = written_all(_direction(motor.axis))
+        table["axis"] = written_direction(motor.axis)
     if motor.coupling:
         table["coupling"] = {name: written(k) for name, k in motor.coupling}
     if not motor.friction.is_zero:
@@ -211,7 +212,7 @@ def _body(model: RobotModel, link: Link, about_origin: Collection[str] | None) -
     if about_origin is not None and link.name in about_origin:
         return by_moment
     by_com = _about_com(model, link.inertia)
-    if by_com is None or (about_origin is None and _length(by_com) > _PREFERRED * _length(by_moment)):
+    if by_com is None or (about_origin is None and _length(by_com) > max(_SHORT, _length(by_moment))):
         return by_moment
     return by_com
 
@@ -252,4 +253,6 @@ def _entries(tensor: tuple[Any, ...]) -> Table:
 
 
 def _length(table: Table) -> int:
-    return len(str(table))
+    """Of the longest number of a body."""
+    moments = table.get("com", table.get("first_moment", []))
+    return max(len(str(x)) for x in (*moments, *table.get("inertia", {}).values(), table["mass"]))
