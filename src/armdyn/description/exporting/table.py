@@ -254,5 +254,5 @@ def _entries(tensor: tuple[Any, ...]) -> Table:
 
 def _length(table: Table) -> int:
     """Of the longest number of a body."""
-    moments = table.get("com", table.get("first_moment", []))
+    moments = table["com"] if "com" in table else table.get("first_moment", [])
     return max(len(str(x)) for x in (*moments, *table.get("inertia", {}).values(), table["mass"]))
