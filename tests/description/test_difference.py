@@ -88,6 +88,7 @@ def test_different_robots_differ_in_something(a, b):
         ("rotors", "none", "robot: rotors 'exact' -> 'none'"),
         ("tool", {"xyz": [0, 0, 0.1]}, "robot: tool.xyz.z 0 m -> 0.1 m"),
         ("base", {"xyz": [0, 0, 0.1]}, "robot: base.xyz.z 0 m -> 0.1 m"),
+        ("base", {"name": "floor"}, "robot: base.name 'base' -> 'floor'"),
         (
             "closure",
             [{"relation": {"forearm": 1, "upper arm": "-1/2"}}],
@@ -109,6 +110,8 @@ def test_another_carrier_with_the_same_axis_is_one_change(puma):
 def test_a_change_can_be_taken_apart(puma):
     (change,) = puma.diff(changed(puma, "link/2/mass", 6))
     assert (change.where, change.key, change.old, change.new) == ("link 'forearm'", "mass", 4.8, 6)
+    where, key, old, new = change
+    assert (where, key, new - old) == ("link 'forearm'", "mass", 6 - 4.8)
     assert puma.diff(puma.with_rotors("none"))[0].new == "none"
 
 

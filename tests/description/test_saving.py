@@ -253,6 +253,8 @@ def test_impossible_bodies_are_read_only_where_the_file_says_so():
     robot = Robot.from_dict(table | {"physical": False})
     assert "physical = false" in robot.to_toml()
     assert any("mass: found -1" in text for text in robot.warnings)
+    with pytest.raises(DescriptionError, match="mass, com and inertia: its value is larger than 1e300"):
+        Robot.from_dict(arm(mass=1e200, com=[1e200, 0, 0]) | {"physical": False})
     assert "physical" not in Robot.load("planar").to_dict()
     for key in ("physical", "derived"):
         with pytest.raises(DescriptionError, match=rf"{key}: expected true or false, found 'no'"):

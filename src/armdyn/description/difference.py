@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from armdyn.description.exporting.numbers import written
 from armdyn.description.exporting.table import Table, convention_of, plain_table, written_direction
-from armdyn.expression import ArmdynError, expression
-from armdyn.model.robot_model import RobotModel, quoted
+from armdyn.description.reader import LONGEST
+from armdyn.expression import ArmdynError, Expression, parse
+from armdyn.model.robot_model import BASE, RobotModel, quoted
 from armdyn.output import one_line
 
 Entry = int | float | str | bool | None
@@ -49,15 +50,22 @@ _JOINT_UNITS = {  # of turning and of sliding joints
 }
 
 
-class Change(NamedTuple):
-    """One entry that differs: where it is, its key in the robot file, its values; None: not there."""
+@dataclass(frozen=True)
+class Change:
+    """One entry that differs: where it is, its key in the robot file, its values; None: not there.
+
+    `where, key, old, new = change` takes it apart.
+    """
 
     where: str  # "robot", "link 'forearm'", "symbol 'a1'", "closure 1"
     key: str  # "mass", "inertia.zz", "motor.gear"; empty where all of it is new or gone
     old: Entry
     new: Entry
-    unit: str = ""
-    values: tuple[float | None, float | None] = (None, None)  # of numbers and of expressions
+    unit: str = field(default="", compare=False)
+    values: tuple[float | None, float | None] = field(default=(None, None), compare=False)  # of numbers
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter((self.where, self.key, self.old, self.new))
 
     def __str__(self) -> str:
         if not self.key:
@@ -117,7 +125,7 @@ def difference(old: RobotModel, new: RobotModel) -> Difference:
 def _valued(change: Change, old: RobotModel, new: RobotModel) -> Change:
     if change.key.rpartition(".")[2] in _TEXTS:
         return change
-    return change._replace(values=(_number(change.old, old), _number(change.new, new)))
+    return replace(change, values=(_number(change.old, old), _number(change.new, new)))
 
 
 def _number(x: Entry, model: RobotModel) -> float | None:
@@ -125,9 +133,14 @@ def _number(x: Entry, model: RobotModel) -> float | None:
     if x is None or isinstance(x, bool):
         return None
     try:
-        return model.value(expression(x, dict(model.symbols)))
+        exact = _exact(x)
+        return model.value(exact) if exact.symbols() <= dict(model.symbols).keys() else None
     except ArmdynError:
         return None
+
+
+def _exact(x: int | float | str) -> Expression:
+    return parse(x, None, LONGEST) if isinstance(x, str) else Expression.of(x)
 
 
 def _tables(old: RobotModel, new: RobotModel, renamed: Mapping[str, str]) -> tuple[Table, Table]:
@@ -156,12 +169,13 @@ def _write_axes(table: Table, model: RobotModel, other: Table, renamed: Mapping[
 
 
 def _renamed(old: RobotModel, new: RobotModel) -> dict[str, str]:
-    """Links at the same place whose names only one robot has: old name -> new name."""
-    return {
+    """Links at the same place whose names only one robot has, and the base: old name -> new name."""
+    links = {
         a.name: b.name
         for a, b in zip(old.links, new.links, strict=False)
         if a.name not in new.index and b.name not in old.index and a.joint == b.joint
     }
+    return links | ({} if old.root == new.root else {old.root: new.root})
 
 
 def _forms(table: Table, renamed: Mapping[str, str]) -> dict[str, bool]:
@@ -285,14 +299,14 @@ def _flat(table: Mapping[str, Any], path: str = "") -> dict[str, Entry]:
 
 
 def _negative(value: Any) -> Entry:
-    return written(-expression(value))
+    return written(-_exact(value))
 
 
 def _default(key: str) -> Entry:
     if key == "physical":
         return True
-    if key == "inertia.about":
-        return "com"
+    if key in ("inertia.about", "base.name"):
+        return {"inertia.about": "com", "base.name": BASE}[key]
     parts = key.split(".")
     if parts[0] == "limits":
         return None
@@ -324,7 +338,7 @@ def _shown(x: Entry, value: float | None, unit: str, digits: str) -> str:
     number = f"{value:.6g}" if digits == "g" else repr(value)
     if not isinstance(x, str):
         return f"{number}{behind}"
-    if expression(x).symbols():
+    if _exact(x).symbols():
         return f"'{text}' = {number}{behind}"
     return f"{text if digits == 'all' or 'pi' in x else number}{behind}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from armdyn.model.friction import SINGLE, TERMS, Coulomb, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Limits, Link, Motor, Transform
 from armdyn.model.relations import Relation
-from armdyn.model.robot_model import BASE, RobotModel, naming_problems, symbol_name_problem
+from armdyn.model.robot_model import BASE, RobotModel, naming_problems, quoted, symbol_name_problem
 from armdyn.model.vector import Vector, apply, scale
 from armdyn.output import one_line
 
@@ -97,13 +97,23 @@ def build(table: Mapping[str, Any], source: str) -> RobotModel:
     top.finish()
     try:
         model = RobotModel(links=tuple(links), symbols=tuple(symbols.items()), **arguments)
-        for problem in impossible_bodies(model) if physical else ():
+        for problem in impossible_bodies(model) if physical else _overflows(model):
             raise DescriptionError(f"{source}: {problem}")
     except DescriptionError:
         raise
     except ArmdynError as error:
         raise DescriptionError(f"{source}: {error}") from None
     return model
+
+
+def _overflows(model: RobotModel) -> Iterator[str]:
+    """Bodies with numbers that no float can hold: refused also where bodies need not be possible."""
+    for link in model.links:
+        try:
+            for x in link.inertia.entries:
+                model.value(x)
+        except ExpressionError as error:
+            yield f"link {quoted(link.name)}: mass, com and inertia: {error}"
 
 
 def _symbols(table: Mapping[str, Any], source: str) -> Symbols:
