@@ -1,44 +1,30 @@
-"""A robot as something described: made, changed, looked at. What it computes is in `robot.robot`."""
+"""A robot as something described: read, and looked at. What it computes is in `robot.robot`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from armdyn.description import from_table, load, physics_warnings, read_tool
+from armdyn.description import from_table, load, physics_warnings
 from armdyn.description.importing.options import Options
-from armdyn.expression import shown
+from armdyn.description.toml_text import parse_text
 from armdyn.kernels.arrays import Floats, Numbers
-from armdyn.model import Mechanism, ModelError, RobotModel, edit, impossible_inertia
-from armdyn.model.arguments import numbers, three, word
+from armdyn.model import Mechanism, RobotModel
 from armdyn.model.inertia import Number
-from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
-from armdyn.model.parts import RotorModel, Transform
+from armdyn.model.parameters import Layout, layout, parameter_vector
 from armdyn.robot import related
-from armdyn.robot.wrenches import check_link
+from armdyn.robot.changes import Changeable
 
 if TYPE_CHECKING:
     from armdyn.exact import Equations
 
 
-class Described:
-    """A robot by its model. Immutable: what changes it makes a new one."""
-
-    def __init__(self, model: RobotModel) -> None:
-        if not isinstance(model, RobotModel):
-            raise TypeError(
-                f"expected a RobotModel, found {shown(model)}; see Robot.load and Robot.from_dict"
-            )
-        self._model = model
-        self._tips: dict[str, Self] = {}  # by `with_tip`: what is asked for at every state is made once
-
-    def _of(self, model: RobotModel) -> Self:
-        return type(self)(model)
+class Described(Changeable):
+    """A robot by its model."""
 
     # ---- making ----------------------------------------------------------------------------------------
 
@@ -66,64 +52,10 @@ class Described:
         """A robot from a table with the keys of the robot file; numbers may also be expressions in text."""
         return cls(from_table(table))
 
-    def with_payload(
-        self,
-        mass: Number,
-        com: Sequence[Number] = (0, 0, 0),
-        inertia: Mapping[str, Number] | None = None,
-        link: str | None = None,
-    ) -> Self:
-        """The robot carrying a body fixed to its tip frame (or to the frame of `link`).
-
-        `com` is in that frame; `inertia` has the tensor's entries xx … yz about the body's centre of mass.
-        Symbols in the arguments must be the robot's own or are added as free ones.
-        """
-        load = edit.payload(mass, com, inertia)
-        model = edit.declared(self._model, (load.mass, *load.moment, *load.tensor))
-        for problem in impossible_inertia(model, load):
-            raise ModelError(f"payload: {problem}")
-        return self._of(edit.with_payload(model, load, link))
-
-    def with_tip(self, link: str, tool: Mapping[str, Any] | None = None) -> Self:
-        """The robot whose tip is the frame of `link`, or a `tool` on it: {xyz: …, rpy: …} as in a robot file.
-
-        Its numeric functions share their machine code with this robot's. The base may be the tip, too.
-        """
-        tip = check_link(self._model, "link", link)
-        if tool is None and tip in self._tips:
-            return self._tips[tip]
-        frame = Transform() if tool is None else read_tool(tool, self._model.symbols)
-        found = self._of(replace(self._model, tip=tip, tool=frame))
-        if tool is None:
-            self._tips[tip] = found
-        return found
-
-    def with_rotors(self, rotors: RotorModel) -> Self:
-        """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none"."""
-        word("rotors", rotors, ("exact", "reflected", "none"))
-        return self._of(replace(self._model, rotors=rotors))
-
-    def with_gravity(self, gravity: Sequence[Number]) -> Self:
-        """The robot under another acceleration of gravity, base frame [m/s²]."""
-        g = three("gravity", gravity)
-        return self._of(replace(edit.declared(self._model, g), gravity=g))
-
-    def with_parameters(self, parameters: Sequence[Number] | np.ndarray) -> Self:
-        """The robot whose `parameters` are these, in the order of `parameter_names`.
-
-        They need not be those of possible bodies. An extra parameter set to zero is gone from the new robot.
-        """
-        values = numbers("parameters", parameters)
-        return self._of(with_parameters(edit.declared(self._model, values), values))
-
-    def symbolic(self, zeros: Literal["given", "free"] = "given") -> Self:
-        """The same robot with every number of the description a symbol.
-
-        Zeros, directions and quarter turns stay as they are; with zeros="free" inertial parameters that are
-        zero become symbols too.
-        """
-        word("zeros", zeros, ("given", "free"))
-        return self._of(edit.symbolic(self._model, zeros))
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """A robot from the text of a robot file, such as `to_toml` gives."""
+        return cls(from_table(parse_text(text)))
 
     # ---- looking ---------------------------------------------------------------------------------------
 
