@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 from armdyn import Robot, bundled_robots, cli
 from armdyn.cli import app
+from armdyn.description.bundled import KINDS
 from commands import refused, rows, run
 
 FULL = Path("/dev/full")
@@ -61,16 +63,26 @@ def test_without_a_verb_the_verbs_are_listed():
 
 def test_robots_lists_every_bundled_robot_with_its_joints():
     table = {row[0]: row[1:] for row in rows(run("robots"))}
-    assert sorted(table) == bundled_robots()
-    assert table["puma560"] == ["PUMA 560", "RRRRRR", "exact"]
-    assert table["scara"][1] == "RRPR"
-    assert table["panda"][1:] == ["RRRRRRR", "no motors"]
+    kinds = {"", "textbook arms"}
+    assert sorted(set(table) - kinds) == bundled_robots()
+    assert table["puma560"] == ["RRRRRR", "exact", "the most measured arm, with friction"]
+    assert table["scara"][0] == "RRPR"
+    assert table["panda"][:2] == ["RRRRRRR", "no motors"]
+
+
+def test_robots_are_grouped_by_kind():
+    output = run("robots")
+    places = [
+        output.index(text) for text in ("textbook arms", "planar", "industrial", "tx40", "desktop", "so101")
+    ]
+    assert places == sorted(places)
+    assert sorted(name for names in KINDS.values() for name in names) == bundled_robots()
 
 
 def test_module_runs_as_a_program():
     command = [sys.executable, "-m", "armdyn", "robots"]
     output = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
-    assert "two-link planar arm" in output
+    assert "two links in a vertical plane" in output
 
 
 def test_a_reader_that_stops_early_is_no_error():
@@ -93,9 +105,9 @@ def test_show_gives_links_motors_limits_and_symbols():
     assert "two-link planar arm: 2 moving joints, rotors exact, tip on 'link 2'" in output
     assert "gravity (0, -g, 0) m/s² in the base frame" in output
     table = rows(output)
-    assert ["link 2", "link 1", "revolute", "ml2", "-a2 + l2, 0, 0", "zz Il2", ""] in table
-    assert ["link 2", "link 1", "kr2", "Im2", "0", "mm2", "0, 0, 1", "", ""] in table
-    assert ["link 1", "", "", "", "", "3000"] in table
+    assert ["link 2", "revolute", "ml2", "-a2 + l2, 0, 0", "zz Il2"] in table
+    assert ["link 2", "link 1", "kr2", "Im2", "mm2", "0, 0, 1"] in table
+    assert ["link 1", "3000"] in table
     assert "ml1 = 50" in output
 
 
@@ -130,8 +142,12 @@ def test_show_warns_of_what_looks_wrong():
 
 def test_show_gives_friction_of_joints_and_motors():
     table = rows(run("show", "pendulum"))
-    assert ["rod", "base", "revolute", "m", "0, 0, 0", "zz Il", "viscous F"] in table
-    assert ["rod", "base", "kr", "Im", "0", "0", "0, 0, 1", "", "viscous Fm"] in table
+    assert ["rod", "F"] in table
+    assert ["motor of rod", "Fm"] in table
+    table = rows(run("show", "puma560"))
+    assert ["waist", "24.7314, -27.2358", ""] in table
+    assert ["motor of waist", "", "0.00148"] in table
+    assert ["link 1", "±7.14", "8.05"] in rows(run("show", "tx40"))
 
 
 def test_show_reads_a_file(tmp_path):
@@ -473,7 +489,7 @@ def test_names_are_shown_as_they_are(tmp_path):
 def test_show_has_limits_of_acceleration_alone(tmp_path):
     path = tmp_path / "limited.toml"
     path.write_text(BRACKETS.replace(", position = [-1, 1]", ""), "utf-8")
-    assert ["[red]arm[/b]", "", "", "5", "", ""] in rows(run("show", path))
+    assert ["[red]arm[/b]", "5"] in rows(run("show", path))
 
 
 @pytest.mark.parametrize(
@@ -487,10 +503,94 @@ def test_a_place_left_empty_is_not_passed_over(text, allowed, monkeypatch, capsy
 
 
 def test_show_says_where_the_frames_are():
-    """A DH row: its frame is a away along x and d along z, turned about x by alpha."""
-    found = rows(run("show", "elbow"))
-    assert ["shoulder", "base", "0, 0, 0", "1, 0, 0", "0, -1, 0", "0, 0, 1"] in found
-    assert ["upper arm", "shoulder", "a2, 0, 0", "1, 0, 0", "0, 0, 1", "0, 0, 1"] in found
+    """Of a robot in frames: each in its parent's, and the DH table that it has in other frames."""
+    output = run("show", "manutec_r3")
+    assert ["arm 3", "arm 2", "0, 0, 0.5", "1, 0, 0", "0, 0, 1", "1, 0, 0"] in rows(output)
+    assert "standard Denavit-Hartenberg parameters [m, rad], robot.in_dh() has its frames" in output
+    assert ["arm 2", "revolute", "0.5", "0", "0", "q2 + pi/2"] in rows(output)
+    assert "tool at (0.98, 0, 0), x along (0, 0, 1), z along (1, 0, 0) in the last frame" in output
+
+
+def test_show_gives_the_table_of_robots_in_dh():
+    output = run("show", "elbow")
+    assert ["upper arm", "revolute", "a2", "0", "0", "q2"] in rows(output)
+    assert "frame of" not in output  # the table says it
+    output = run("show", "panda")
+    assert "modified (Craig's) Denavit-Hartenberg parameters [m, rad]" in output.splitlines()
+    assert ["link 4", "revolute", "0.0825", "pi/2", "0", "q4"] in rows(output)
+
+
+def test_show_says_where_a_robot_comes_from(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(FREE, "utf-8")
+    assert f"read from {path}" in run("show", path).replace("\n", "")
+    assert "bundled with armdyn as planar" in run("show", "planar")
+
+
+def test_show_says_what_reflected_motors_mean():
+    sentence = "rotors are reflected: what counts is k²·Im at the joint"
+    assert sentence in run("show", "ur5e")
+    assert sentence not in run("show", "elbow")
+    assert sentence not in run("show", "panda", "--rotors", "reflected")  # has no motors
+
+
+TREE = """
+name = "two hands"
+convention = "frames"
+gravity = [0, 0, -9.81]
+base = { name = "floor", xyz = [0, 0, 1], rpy = ["pi", 0, 0] }
+tip = "camera"
+tool = { xyz = [0, 0, "1/8"] }
+[[closure]]
+relation = { "right finger" = 1, "left finger" = -2 }
+offset = 0.5
+"""
+LINK = """
+[[link]]
+name = "{name}"
+parent = "{parent}"
+joint = "{joint}"
+origin = {{ xyz = [0, 0, 0.5] }}
+{rest}
+"""
+MOVES = """axis = [1, 0, 0]
+mass = 1
+com = [0, 0.1, 0]
+inertia = { xx = 1, yy = 1, zz = 1 }
+joint_name = "NAME joint"
+"""
+
+
+def tree(tmp_path):
+    """Two long arms on a body, each with a finger, and a frame that has no body."""
+
+    def link(name, parent):
+        return LINK.format(name=name, parent=parent, joint="revolute", rest=MOVES.replace("NAME", name))
+
+    text = TREE + link("torso", "floor")
+    for side in ("left", "right"):
+        names = ["torso", *(f"{side} {i + 1}" for i in range(20)), f"{side} finger"]
+        text += "".join(link(name, parent) for parent, name in pairwise(names))
+    text += LINK.format(name="camera", parent="torso", joint="fixed", rest="")
+    path = tmp_path / "tree.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_show_of_a_tree(tmp_path):
+    output = run("show", tree(tmp_path))
+    assert (
+        "two hands: 43 moving joints, 42 of them independent, 44 links, no motors, tip on 'camera'" in output
+    )
+    assert "base frame at (0, 0, 1), x along (1, 0, 0), z along (0, 0, -1) in the world" in output
+    assert "the fixed base is called 'floor'" in output
+    assert "tip frame at (0, 0, 0.125) in that of 'camera'" in output
+    assert "fixed frames without a body, left out: camera" in output
+    assert "q of 'right finger joint' = 2 q of 'left finger joint' + 0.5" in output
+    assert "no table of Denavit-Hartenberg parameters: the robot branches at 'torso'" in output
+    found = rows(output)
+    assert ["left 1", "torso", "revolute left 1 joint", "1", "0, 0.1, 0", "xx 1 yy 1 zz 1"] in found
+    assert sum(row[0] == "left 7" for row in found) == 2  # bodies and frames; no limits, motors or friction
 
 
 def test_the_list_of_verbs_is_made_without_their_modules_and_each_verb_is_there():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from rich.console import Console
 from rich.table import Table
 
 from armdyn.cli.common import (
@@ -15,7 +18,12 @@ from armdyn.cli.common import (
     load_robot,
 )
 from armdyn.cli.terminal import add_row, table_of, terminal
-from armdyn.expression import Expression
+from armdyn.description import bundled_robots
+from armdyn.description.conversion.dh_table import DhTable, pose_text
+from armdyn.expression import ArmdynError, Expression
+from armdyn.model import Inertia, Link, RobotModel, Transform
+from armdyn.model.friction import SINGLE
+from armdyn.model.robot_model import BASE
 from armdyn.output import one_line
 from armdyn.report.findings.tables import (
     Grid,
@@ -25,8 +33,14 @@ from armdyn.report.findings.tables import (
     links_grid,
     motors_grid,
     operations_grid,
+    short,
 )
 from armdyn.robot import Robot
+
+_REFLECTED = (
+    "rotors are reflected: what counts is k²·Im at the joint; where the rotors sit and which way their axes "
+    "point is not used, and often not known. robot.with_motors puts it in, for exact rotors"
+)
 
 
 def show(
@@ -38,46 +52,191 @@ def show(
     repair: RepairOption = False,
     snap: SnapOption = False,
 ) -> None:
-    """Show links, motors, limits, symbols, what looks wrong, where the diagonal rotor model is exact."""
+    """Show links, DH table, motors, limits, symbols, what looks wrong, where diagonal rotors are exact."""
     loaded = load_robot(robot, rotors, base=base, tip=tip, lock=lock, repair=repair, snap=snap)
     console = terminal()
     model = loaded.model
-    title = f"{model.name}: {loaded.n} moving joints, rotors {model.rotors}, tip on '{model.tip}'"
-    gravity = ", ".join(str(Expression.of(x)) for x in model.gravity)
-    console.print(one_line(title), style="bold")
-    console.print(f"gravity ({gravity}) m/s² in the base frame")
-    for grid in (links_grid(model), frames_grid(model), motors_grid(model), limits_grid(model)):
-        if grid.rows:
-            console.print(_table(grid))
+    _say(console, _title(loaded), style="bold")
+    for line in _head(model):
+        _say(console, line)
+    _grid(console, _links(model))
+    if not _dh(console, loaded):
+        _grid(console, _frames(model))
+    if empty := [link.name for link in _empty(model)]:
+        _say(console, f"fixed frames without a body, left out: {', '.join(empty)}")
+    for line in _relations(model):
+        _say(console, line)
+    _grid(console, _friction(model))
+    _grid(console, _motors(model))
+    for line in _rotor_lines(loaded):
+        _say(console, line)
+    _grid(console, limits_grid(model))
     if model.symbols:
         values = [f"{name} = {'free' if value is None else value}" for name, value in model.symbols]
-        console.print("symbols: " + ", ".join(values))
-    for line in _coupling_lines(loaded):
-        console.print(one_line(line))
+        _say(console, "symbols: " + ", ".join(values))
     if not any(value is None for _, value in model.symbols):
-        console.print(_table(operations_grid(loaded)))
+        _grid(console, operations_grid(loaded))
     for text in loaded.warnings:
-        console.print(one_line(f"warning: {text}"), style="yellow")
+        _say(console, f"warning: {text}", style="yellow")
 
 
-def _table(grid: Grid) -> Table:
-    table = table_of(*grid.headings)
-    for row in grid.rows:
-        add_row(table, *(cell_text(cell) for cell in row))
+def _say(console: Console, line: str, style: str | None = None) -> None:
+    console.print(one_line(line), style=style)
+
+
+def _grid(console: Console, grid: Grid) -> None:
+    """A table, where it has rows; a column with nothing in it is left out."""
+    if not grid.rows:
+        return
+    texts = [[cell_text(cell) for cell in row] for row in grid.rows]
+    kept = [i for i in range(len(grid.headings)) if any(row[i] for row in texts)]
+    console.print(_table([grid.headings[i] for i in kept], [[row[i] for i in kept] for row in texts]))
+
+
+def _table(headings: list[str], rows: list[list[str]]) -> Table:
+    table = table_of(*headings)
+    for row in rows:
+        add_row(table, *row)
     return table
 
 
-def _coupling_lines(robot: Robot) -> list[str]:
-    """Per motor, whether adding k²Im to the diagonal is exact."""
-    if robot.model.rotors != "exact":
-        return []
-    lines = []
+def _title(robot: Robot) -> str:
+    model = robot.model
+    moving, links = len(model.moving), len(model.links)
+    joints = f"{moving} moving joint{'s' if moving > 1 else ''}"
+    if model.relations:
+        joints += f", {robot.n} of them independent"
+    if links > moving:
+        joints += f", {links} links"
+    motors = f"rotors {model.rotors}" if any(link.motor for link in model.links) else "no motors"
+    return f"{model.name}: {joints}, {motors}, tip on '{model.tip}'"
+
+
+def _head(model: RobotModel) -> Iterator[str]:
+    """Where the robot comes from, gravity, base and tool, and what reading the file changed."""
+    if model.source in bundled_robots():
+        yield f"bundled with armdyn as {model.source}"
+    elif model.source:
+        yield f"read from {model.source}"
+    gravity = ", ".join(str(Expression.of(x)) for x in model.gravity)
+    yield f"gravity ({gravity}) m/s² in the base frame"
+    if model.base != Transform():
+        yield f"base frame {pose_text(model.base)} in the world"
+    if model.root != BASE:
+        yield f"the fixed base is called '{model.root}'"
+    if model.tool != Transform():
+        yield f"tip frame {pose_text(model.tool)} in that of '{model.tip}'"
+    for note in model.notes:
+        yield f"note: {note}"
+
+
+def _links(model: RobotModel) -> Grid:
+    """Bodies: with the parents where the robot is not one chain, the names of joints where they have some."""
+    grid = links_grid(model)
+    parents = [model.root, *model.index][:-1]
+    is_chain = [link.parent for link in model.links] == parents
+    headings = ["link", *([] if is_chain else ["parent"]), "joint", *grid.headings[3:-1]]
+    rows = []
+    for link, row in zip(model.links, grid.rows, strict=True):
+        if link not in _empty(model):
+            joint = f"{link.joint} {link.joint_name}".rstrip()
+            rows.append((link.name, *([] if is_chain else [link.parent]), joint, *row[3:-1]))
+    return Grid(tuple(headings), tuple(rows))
+
+
+def _empty(model: RobotModel) -> list[Link]:
+    """Fixed links without a body: frames that a file gives names."""
+    return [link for link in model.links if link.joint == "fixed" and link.inertia == Inertia()]
+
+
+def _frames(model: RobotModel) -> Grid:
+    grid, empty = frames_grid(model), {link.name for link in _empty(model)}
+    return Grid(grid.headings, tuple(row for row in grid.rows if row[0] not in empty))
+
+
+def _motors(model: RobotModel) -> Grid:
+    """Motors, without their friction and without columns of zeros."""
+    grid = motors_grid(model)
+    kept = [
+        i
+        for i, heading in enumerate(grid.headings[:-1])
+        if heading not in ("It", "mass [kg]") or any(cell_text(row[i]) != "0" for row in grid.rows)
+    ]
+    return Grid(
+        tuple(grid.headings[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in grid.rows)
+    )
+
+
+def _friction(model: RobotModel) -> Grid:
+    """Friction of joints, and of motors at their shafts."""
+    surfaces = [(link.name, link.friction) for link in model.moving]
+    surfaces += [(f"motor of {link.name}", link.motor.friction) for link in model.moving if link.motor]
+    rows = []
+    for name, friction in surfaces:
+        if not friction.is_zero:
+            forward, backward = friction.coulomb
+            level = (
+                f"±{short(forward)}"
+                if (forward + backward).is_zero
+                else f"{short(forward)}, {short(backward)}"
+            )
+            single = ["" if x.is_zero else short(x) for x in (getattr(friction, key) for key in SINGLE)]
+            rows.append((name, "" if forward.is_zero and backward.is_zero else level, *single))
+    return Grid(("friction of", "coulomb", *SINGLE), tuple(rows))
+
+
+def _dh(console: Console, robot: Robot) -> bool:
+    """The DH table, or why there is none; true where its frames are those of the links."""
+    for convention in ("dh", "mdh"):
+        try:
+            if robot.in_dh(convention) == robot:
+                _dh_table(console, robot.dh_table(convention), is_own=True)
+                return True
+        except ArmdynError as problem:
+            _say(console, f"no table of Denavit-Hartenberg parameters: {str(problem).removeprefix('dh: ')}")
+            return False
+    _dh_table(console, robot.dh_table(), is_own=False)
+    return False
+
+
+def _dh_table(console: Console, table: DhTable, is_own: bool) -> None:
+    headings, rows = table.grid
+    name = {"dh": "standard", "mdh": "modified (Craig's)"}[table.convention]
+    others = "" if is_own else ", robot.in_dh() has its frames"
+    _say(console, f"{name} Denavit-Hartenberg parameters [m, rad]{others}")
+    console.print(_table(list(headings), [list(row) for row in rows]))
+    if not is_own:
+        for line in table.remarks:
+            _say(console, line)
+
+
+def _relations(model: RobotModel) -> Iterator[str]:
+    """Joints that follow others: q of one as a sum of q of others."""
+    if not model.relations:
+        return
+    dependence = model.dependence
+    for i, (link, row, offset) in enumerate(
+        zip(model.moving, dependence.rows, dependence.offsets, strict=True)
+    ):
+        if i in dependence.independent:
+            continue
+        terms = [f"{short(k)} q of '{model.coordinates[j].joint_label}'" for j, k in row]
+        terms += [] if offset.is_zero else [short(offset)]
+        yield f"q of '{link.joint_label}' = {' + '.join(terms) or '0'}"
+
+
+def _rotor_lines(robot: Robot) -> Iterator[str]:
+    """What the motors mean; with exact rotors, per motor, whether adding k²Im to the diagonal is exact."""
+    model = robot.model
+    if model.rotors == "reflected" and any(link.motor for link in model.links):
+        yield _REFLECTED
+    if model.rotors != "exact":
+        return
     for coupling in robot.equations().rotor_couplings():
         where = f"motor of '{coupling.link}' on '{coupling.carrier}'"
         if coupling.diagonal_is_exact:
-            lines.append(f"{where}: z_m·ω = 0, the diagonal rotor model is exact")
+            yield f"{where}: z_m·ω = 0, the diagonal rotor model is exact"
             continue
         text = "" if coupling.speed is None else f" = {coupling.speed}"
         shown = text if len(text) <= 83 else text[:80] + "..."
-        lines.append(f"{where}: z_m·ω{shown or ' is not zero'}, the diagonal rotor model is not exact")
-    return lines
+        yield f"{where}: z_m·ω{shown or ' is not zero'}, the diagonal rotor model is not exact"

@@ -1,4 +1,4 @@
-"""The robots that come with the package, as tables."""
+"""The robots that come with the package, as tables, and what kinds of robots they are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,41 @@ from pathlib import Path
 from typing import Any
 
 from armdyn.description import toml_text
+
+# Kind of robot -> its names, each with a few words. Every file in robots/ stands here once.
+KINDS: dict[str, dict[str, str]] = {
+    "textbook arms": {
+        "pendulum": "a pendulum driven through a gear",
+        "cartesian": "two sliding joints at a right angle",
+        "cartesian45": "the same at 45 degrees",
+        "planar": "two links in a vertical plane",
+        "planar3": "three links in a plane",
+        "pr": "a slider and an arm, horizontal plane",
+        "rp": "an arm and a slider, vertical plane",
+        "rmit2r": "two links with point masses, modified DH",
+        "scara": "three vertical turns and a quill",
+        "elbow": "rotors not parallel to their joints",
+    },
+    "industrial and research arms": {
+        "stanford": "the Stanford arm, with a sliding boom",
+        "puma560": "the most measured arm, with friction",
+        "manutec_r3": "three joints, with exact rotors",
+        "irb120": "ABB's small six-joint arm",
+        "tx40": "Staubli's, coupled wrist, friction",
+    },
+    "collaborative and lightweight arms": {
+        "ur10": "Universal Robots, 10 kg",
+        "ur5e": "Universal Robots, 5 kg, with armatures",
+        "panda": "Franka, as identified",
+        "fr3": "Franka Research 3, armatures, friction",
+        "gen3": "Kinova, seven joints, four without end",
+        "xarm7": "UFACTORY, seven joints",
+        "lwr4": "KUKA's lightweight robot, exact rotors",
+    },
+    "desktop arms": {
+        "so101": "3D-printed, hobby servos, gripper",
+    },
+}
 
 
 def bundled_robots() -> list[str]:

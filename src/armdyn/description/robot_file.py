@@ -203,7 +203,9 @@ def _link(reader: Reader, name: str, parent: str, convention: str) -> Link:
             inertia=_inertia(reader),
             friction=_friction(reader.sub("friction")),
             limits=_limits(reader.sub("limits")),
-            motor=_motor(reader.sub("motor"), parent, apply(T_before.R, axis)) if "motor" in reader else None,
+            motor=read_motor(reader.sub("motor"), parent, apply(T_before.R, axis))
+            if "motor" in reader
+            else None,
             joint_name=reader.text("joint_name") if "joint_name" in reader else "",
         )
     except ExpressionError as error:  # each number is all right, but a product of them is too large
@@ -299,7 +301,12 @@ def _limits(reader: Reader) -> Limits:
     return limits
 
 
-def _motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:
+def _motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor | None:
+    return read_motor(reader.sub("motor"), parent, joint_axis) if "motor" in reader else None
+
+
+def read_motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:
+    """The motor of a table [link.motor]; `joint_axis` is the default of its axis, in the parent's frame."""
     carrier = reader.text("carrier", parent)
     if "axis" not in reader and carrier != parent:
         reader.fail(

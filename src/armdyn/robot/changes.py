@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from armdyn.description import read_tool
+from armdyn.description.motors import with_motors
 from armdyn.expression import shown
 from armdyn.model import Inertia, ModelError, RobotModel, edit, impossible_inertia
 from armdyn.model.arguments import numbers, three, word
@@ -19,6 +20,7 @@ from armdyn.model.parts import RotorModel, Transform
 from armdyn.robot.wrenches import check_link
 
 if TYPE_CHECKING:
+    from armdyn.description.conversion.dh_form import Convention
     from armdyn.description.difference import Difference
 
 Numbers3 = Sequence[Number] | np.ndarray
@@ -91,6 +93,26 @@ class Changeable:
         """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none"."""
         word("rotors", rotors, ("exact", "reflected", "none"))
         return type(self)(replace(self._model, rotors=rotors))
+
+    def with_motors(self, motors: Mapping[str, Mapping[str, Any]], *, rotors: RotorModel = "exact") -> Self:
+        """The robot with motors put in or changed, by the names of their links or joints.
+
+        The entries are those of [link.motor] in the robot file. What is not given stays as it was; only
+        where `gear` is given without `inertia`, k²·Im at the joint stays, which is what imported files know.
+        """
+        word("rotors", rotors, ("exact", "reflected", "none"))
+        return type(self)(replace(with_motors(self._model, motors), rotors=rotors))
+
+    def in_dh(self, convention: Convention = "dh") -> Self:
+        """The same robot described by Denavit–Hartenberg parameters, standard or modified ("mdh").
+
+        A function of q of the one is that of the other; what changes are the frames of the links, in which
+        bodies and motors are given. Only serial chains have such a table.
+        """
+        from armdyn.description.conversion.in_dh import in_dh
+
+        word("convention", convention, ("dh", "mdh"))
+        return type(self)(in_dh(self._model, convention))
 
     def with_gravity(self, gravity: Sequence[Number]) -> Self:
         """The robot under another acceleration of gravity, base frame [m/s²]."""

@@ -14,12 +14,15 @@ from armdyn.description.importing.options import Options
 from armdyn.description.toml_text import parse_text
 from armdyn.kernels.arrays import Floats, Numbers
 from armdyn.model import Mechanism, RobotModel
+from armdyn.model.arguments import word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector
 from armdyn.robot import related
 from armdyn.robot.changes import Changeable
 
 if TYPE_CHECKING:
+    from armdyn.description.conversion.dh_form import Convention
+    from armdyn.description.conversion.dh_table import DhTable
     from armdyn.exact import Equations
 
 
@@ -100,6 +103,13 @@ class Described(Changeable):
     def warnings(self) -> list[str]:
         """What in the description looks wrong."""
         return physics_warnings(self._model)
+
+    def dh_table(self, convention: Convention = "dh") -> DhTable:
+        """The Denavit–Hartenberg table of a serial chain, standard ("dh") or modified ("mdh")."""
+        from armdyn.description.conversion.dh_table import dh_table
+
+        word("convention", convention, ("dh", "mdh"))
+        return dh_table(self._model, convention)
 
     @cached_property
     def _layout(self) -> Layout:

@@ -18,7 +18,7 @@ OPERATIONS = ("inverse_dynamics", "gravity", "inertia", "coriolis", "forward_dyn
 _GROWTH = {
     "inverse_dynamics": "O(n), Newton-Euler 7.5",
     "inertia": "O(n²), composite bodies 7.6",
-    "forward_dynamics": "O(n³) factorised or O(n) articulated",
+    "forward_dynamics": "O(n³) or O(n)",
 }
 
 
@@ -116,7 +116,7 @@ def limits_grid(model: RobotModel) -> Grid:
     if all(link.limits == Limits() for link in model.links):
         return Grid(headings, ())
     rows: list[tuple[Cell, ...]] = []
-    for link in model.links:
+    for link in model.moving:
         limits = link.limits
         position: Cell = "" if limits.position is None else _list(limits.position, " … ")
         others = (limits.velocity, limits.acceleration, limits.jerk, limits.torque)
@@ -143,7 +143,7 @@ def operations_grid(robot: Robot) -> Grid:
         pairs = max(program.counts.get("sin", 0), program.counts.get("cos", 0))
         per_joint = f"{program.operations / robot.n:.0f}"
         rows.append((name, str(program.operations), str(pairs), per_joint, _GROWTH.get(name, "")))
-    headings = ("function", "operations", "sin/cos pairs", "operations/joint", "grows as")
+    headings = ("function", "operations", "sin/cos pairs", "per joint", "grows as")
     return Grid(headings, tuple(rows))
 
 

@@ -1,0 +1,1 @@
+"""One description -> another: Denavit–Hartenberg tables of any chain."""
