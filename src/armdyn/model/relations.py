@@ -93,3 +93,17 @@ def _substituted(total: _Sum, solved: dict[str, _Sum]) -> _Sum:
             terms[other] = terms.get(other, ZERO) + c * k
         constant = constant + c * shift
     return {name: c for name, c in terms.items() if not c.is_zero}, constant
+
+
+def sum_text(terms: Sequence[tuple[str, object]], offset: Expression = ZERO) -> str:
+    """Σ c·name + offset, as it is written."""
+    parts = []
+    for name, factor in terms:
+        c = Expression.of(factor)
+        sign, size = ("-", -c) if c.terms[0][1] < 0 else ("+", c)
+        text = str(size) if len(c.terms) == 1 else f"({size})"
+        parts.append(f"{sign} {name}" if size == 1 else f"{sign} {text}*{name}")
+    if not offset.is_zero or not parts:
+        parts.append(f"- {-offset}" if offset.terms and offset.terms[0][1] < 0 else f"+ {offset}")
+    first = parts[0].removeprefix("+ ").replace("- ", "-", 1)
+    return " ".join([first, *parts[1:]])

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from armdyn.description import read_tool
 from armdyn.expression import shown
 from armdyn.model import Inertia, ModelError, RobotModel, edit, impossible_inertia
+from armdyn.model.arguments import numbers, three, word
 from armdyn.model.inertia import Number
+from armdyn.model.parameters import with_parameters
+from armdyn.model.parts import RotorModel, Transform
+from armdyn.robot.wrenches import check_link
 
 if TYPE_CHECKING:
     from armdyn.description.difference import Difference
@@ -22,7 +28,12 @@ class Changeable:
     """A robot as its description: to change, to write down, to compare."""
 
     def __init__(self, model: RobotModel) -> None:
+        if not isinstance(model, RobotModel):
+            raise TypeError(
+                f"expected a RobotModel, found {shown(model)}; see Robot.load and Robot.from_dict"
+            )
         self._model = model
+        self._tips: dict[str, Self] = {}  # by `with_tip`: what is asked for at every state is made once
 
     # ---- changing --------------------------------------------------------------------------------------
 
@@ -61,6 +72,47 @@ class Changeable:
         for problem in impossible_inertia(model, load):
             raise ModelError(f"payload: {problem}")
         return type(self)(edit.with_payload(model, load, link))
+
+    def with_tip(self, link: str, tool: Mapping[str, Any] | None = None) -> Self:
+        """The robot whose tip is the frame of `link`, or a `tool` on it: {xyz: …, rpy: …} as in a robot file.
+
+        Its numeric functions share their machine code with this robot's. The base may be the tip, too.
+        """
+        tip = check_link(self._model, "link", link)
+        if tool is None and tip in self._tips:
+            return self._tips[tip]
+        frame = Transform() if tool is None else read_tool(tool, self._model.symbols)
+        found = type(self)(replace(self._model, tip=tip, tool=frame))
+        if tool is None:
+            self._tips[tip] = found
+        return found
+
+    def with_rotors(self, rotors: RotorModel) -> Self:
+        """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none"."""
+        word("rotors", rotors, ("exact", "reflected", "none"))
+        return type(self)(replace(self._model, rotors=rotors))
+
+    def with_gravity(self, gravity: Sequence[Number]) -> Self:
+        """The robot under another acceleration of gravity, base frame [m/s²]."""
+        g = three("gravity", gravity)
+        return type(self)(replace(edit.declared(self._model, g), gravity=g))
+
+    def with_parameters(self, parameters: Sequence[Number] | np.ndarray) -> Self:
+        """The robot whose `parameters` are these, in the order of `parameter_names`.
+
+        They need not be those of possible bodies. An extra parameter set to zero is gone from the new robot.
+        """
+        values = numbers("parameters", parameters)
+        return type(self)(with_parameters(edit.declared(self._model, values), values))
+
+    def symbolic(self, zeros: Literal["given", "free"] = "given") -> Self:
+        """The same robot with every number of the description a symbol.
+
+        Zeros, directions and quarter turns stay as they are; with zeros="free" inertial parameters that are
+        zero become symbols too.
+        """
+        word("zeros", zeros, ("given", "free"))
+        return type(self)(edit.symbolic(self._model, zeros))
 
     # ---- writing ---------------------------------------------------------------------------------------
 
