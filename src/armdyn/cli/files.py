@@ -8,7 +8,17 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from armdyn.cli.common import RobotArgument, check_output, load_robot, say
+from armdyn.cli.common import (
+    BaseOption,
+    LockOption,
+    RepairOption,
+    RobotArgument,
+    SnapOption,
+    TipOption,
+    check_output,
+    load_robot,
+    say,
+)
 from armdyn.description import bundled_robots, toml_text
 from armdyn.description.bundled import bundled_text
 from armdyn.description.template import Draft, Row, read_kind, read_row, read_rows, robot_file
@@ -31,10 +41,19 @@ def diff(
         say(line)
 
 
-def copy(robot: RobotArgument, output: FileArgument, force: ForceOption = False) -> None:
-    """Write a robot as a robot file to change: a bundled one with its comments."""
+def copy(
+    robot: RobotArgument,
+    output: FileArgument,
+    force: ForceOption = False,
+    base: BaseOption = None,
+    tip: TipOption = None,
+    lock: LockOption = None,
+    repair: RepairOption = False,
+    snap: SnapOption = False,
+) -> None:
+    """Copy a robot to a robot file of your own: a bundled one or a robot file with its comments."""
     _check_new(output, force, robot)
-    loaded = load_robot(robot, None)
+    loaded = load_robot(robot, None, base=base, tip=tip, lock=lock, repair=repair, snap=snap)
     if robot in bundled_robots():
         text = bundled_text(robot)
     elif Path(robot).suffix.lower() == ".toml":
