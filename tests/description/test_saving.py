@@ -37,7 +37,7 @@ def same(robot: Robot) -> dict:
     return table
 
 
-@law(kinds(), examples=25, thorough=250)
+@law(kinds(), examples=10, thorough=250)
 def test_every_kind_of_robot_and_what_is_read_from_its_file(robot):
     same(robot)
 
