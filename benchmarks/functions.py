@@ -43,3 +43,8 @@ COMMAND = 0.4
 IMPORT = 0.1
 PER_JOINT_WITHIN = 1.5  # most over least time a joint, 5 to 50 joints
 TWO_THREADS = 0.9  # of the gain of pure arithmetic
+TREE_WITHIN = {
+    "inverse_dynamics": 1.1,
+    "forward_dynamics": 1.1,
+    "gravity": 1.1,
+}  # a joint's time, over a chain's

@@ -71,7 +71,12 @@ class Report:
     threads: list[Value] = field(default_factory=list)
     first: list[Value] = field(default_factory=list)
     growth: list[Value] = field(default_factory=list)
+    trees: list[Value] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def values(self) -> list[Value]:
+        return [*self.threads, *self.first, *self.growth, *self.trees]
 
 
 def show(report: Report, console: Console) -> None:
@@ -108,6 +113,7 @@ def show(report: Report, console: Console) -> None:
         ("Two threads", report.threads),
         ("First use in a fresh process, imports and loading of the robot not counted", report.first),
         ("Growth with the number of joints", report.growth),
+        ("A dual arm against the chain along one of its arms, one thread", report.trees),
     ):
         table = Table("what", "measured", "target", "met", title=title)
         for v in values:
@@ -141,7 +147,7 @@ def save(report: Report, folder: Path, quick: bool) -> Path:
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
         "notes": report.notes,
         "figures": [asdict(f) | {"ratio": f.ratio, "met": f.met} for f in [*report.single, *report.batch]],
-        "values": [asdict(v) | {"met": v.met} for v in [*report.threads, *report.first, *report.growth]],
+        "values": [asdict(v) | {"met": v.met} for v in report.values],
     }
     path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
     return path

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import peers
 import robots
+from branches import trees
 from first_use import FirstUse, first_use
 from functions import (
     BATCH_AT_LEAST,
@@ -327,6 +328,8 @@ def measure(size: Size, say: Callable[[str], Any]) -> Report:
     report.first += variants_and_commands()
     say("growth with the number of joints")
     report.growth += growth(size)
+    say("trees")
+    report.trees += trees(size.rows // 10, size.rounds)
     return report
 
 
@@ -343,5 +346,5 @@ def run(console: Console, folder: Path, quick: bool) -> int:
     show(report, console)
     path = save(report, folder, quick)
     console.print(f"saved {path}", highlight=False, soft_wrap=True)
-    every = [*report.single, *report.batch, *report.threads, *report.first, *report.growth]
+    every = [*report.single, *report.batch, *report.values]
     return sum(row.met is False for row in every)

@@ -30,6 +30,19 @@ def chain(n: int) -> Robot:
     )
 
 
+def dual_arm(joints: int = 7) -> Robot:
+    """Two arms on a torso that turns: the first link of `chain` and twice the next ones, as branches."""
+    links = [{**_link(random.Random(3), 0), "name": "torso", "parent": "base"}]
+    for side in ("left", "right"):
+        rng, parent = random.Random(side), "torso"
+        for i in range(1, joints + 1):
+            name = f"{side} {i}"
+            links.append({**_link(rng, i), "name": name, "parent": parent})
+            parent = name
+    name = f"dual arm of 1 + 2 times {joints}"
+    return Robot.from_dict({"name": name, "convention": "frames", "gravity": [0, 0, -9.81], "link": links})
+
+
 def _link(rng: random.Random, i: int) -> dict[str, Any]:
     def number(low: float, high: float) -> float:
         return round(rng.uniform(low, high), 4)

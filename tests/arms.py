@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from armdyn import Equations, PhysicsWarning, Robot
 from armdyn.description import from_table
 from armdyn.expression import Expression
-from armdyn.model import RobotModel, Transform
+from armdyn.model import Relation, RobotModel, Transform
 
 ROTORS = ("exact", "reflected", "none")
 KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
@@ -321,6 +321,25 @@ def rational_transform(rng: random.Random, p: Any = None) -> Transform:
         return tuple(Expression.of(x) for x in entries)
 
     return Transform(tuple(map(exact, rational_rotation(rng))), exact(point(rng) if p is None else p))
+
+
+def related(model: RobotModel, seed: int, whole: bool = False) -> RobotModel:
+    """The robot with about half of its joints following one or two others."""
+    rng = random.Random(seed)
+    names = [link.name for link in model.moving]
+    free = names[: max(1, (len(names) + 1) // 2)]
+    rng.shuffle(free)
+    relations = []
+    for name in names[len(free) :]:
+        others = rng.sample(free, min(len(free), rng.choice([1, 1, 2])))
+        factors = [
+            Fraction(rng.choice([-2, -1, 1, 2, 3]), 1 if whole else rng.choice([1, 2, 5])) for _ in others
+        ]
+        terms = [(name, 2), *((other, -2 * k) for other, k in zip(others, factors, strict=True))]
+        offset = Expression.of(Fraction(rng.randint(-6, 6), 4)) if not whole else Expression.of(0)
+        relations.append(Relation(tuple((x, Expression.of(k)) for x, k in terms), offset))
+        free.append(name) if rng.random() < 0.3 else None  # it may be followed in turn
+    return replace(model, relations=tuple(relations))
 
 
 def quietly(make: Callable[[], Any]) -> Any:

@@ -318,3 +318,24 @@ def test_noise_in_a_file_is_one_line_of_warning(tmp_path):
     assert line.startswith(
         f"warning: {path}: qd1: velocities up to 4e-16 look like rounding errors of a joint"
     )
+
+
+def test_a_link_in_the_place_of_the_tip(tmp_path, monkeypatch, capsys):
+    """A line of the wrist's centre, and torques of a wrench on it."""
+    robot, path = Robot.load("puma560"), tmp_path / "line.csv"
+    start = "0.1, -0.7, 0.4, 0.2, 0.5, 0.1"
+    law = ("--profile", "quintic", "--duration", "1", "-o", path)
+    run("trajectory", "puma560", "--from", start, "--line", "0.02, 0.03, -0.01", "--link", "wrist 1", *law)
+    motion = Trajectory.from_csv(path)
+    places = robot.pose(np.array([motion(t)[0] for t in (0.0, 1.0)]), "wrist 1")[:, :3, 3]
+    assert places[1] - places[0] == pytest.approx([0.02, 0.03, -0.01], abs=1e-6)
+    command = ("torque", "puma560", "--q", start, "--wrench", "1, 2, 3, 0, 0, 0", "--link", "wrist 1")
+    found = [float(row[2]) for row in rows(run(*command))]
+    q = np.array([float(x) for x in start.split(",")])
+    expected = robot.inverse_dynamics(q, 0 * q, 0 * q, {"wrist 1": [1, 2, 3, 0, 0, 0]})
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    error = refused(monkeypatch, capsys, *command[:-1], "tail")
+    assert (
+        error
+        == "error: --link: found 'tail'; links: base, waist, upper arm, forearm, wrist 1, wrist 2, wrist 3"
+    )

@@ -18,14 +18,24 @@ STATE = ("torque", "planar", "--q", "0, 0")
 SCALE = ("scale", "planar", "motion.csv", "-o", "x.csv")
 C = ("export", "c", "planar", "-o", ".")
 ROTORS = {"--rotors": ["some", ""]}
-WRENCH = {"--wrench": ["1", "1, 2, 3, 4, 5, x", "1,,2,3,4,5"]}
+LINK = {"--link": ["tail", ""]}
+WRENCH = {"--wrench": ["1", "1, 2, 3, 4, 5, x", "1,,2,3,4,5"], **LINK}
 FILE = {"--output": ["nowhere/x.csv", "."]}
 TIME = ["0", "-1", "nan", "inf", "x", ""]
 LIMIT = ["0", "-1", "1, 2, 3", "x", ""]
 
 # For each verb: a command, and options with values that are wrong in it.
 WRONG = {
-    "show": [(("show", "planar"), ROTORS)],
+    "show": [
+        (("show", "planar"), ROTORS),
+        (("show", "arm.urdf"), {"--base": ["nosuch", ""], "--tip": ["nosuch", "base"]}),
+        (("show", "arm.urdf"), {"--lock": ["nosuch=1", "j", "=1", "j=x", "j="]}),
+    ],
+    "new": [(("new", "x.toml"), {"--dh": ["1 2", "nosuch.csv", ";", "", "0 0 0 0 wheel"]})],
+    "copy": [
+        (("copy", "arm.urdf", "x.toml"), {"--base": ["nosuch", ""], "--tip": ["nosuch", "base"]}),
+        (("copy", "arm.urdf", "x.toml"), {"--lock": ["nosuch=1", "j", "=1", "j=x", "j="]}),
+    ],
     "derive": [
         (("derive", "planar"), {**ROTORS, **FILE, "--notation": ["newton"], "--combine": ["x", "= 1", "x ="]})
     ],
@@ -40,6 +50,7 @@ WRONG = {
             {"--max-jerk": LIMIT},
         ),
         ((*MAKE, "--profile", "cubic", "--duration", "1"), {"--line": ["1", "1, 2, x"]}),
+        ((*CUBIC, "--duration", "1"), LINK),
     ],
     "torque": [
         (STATE, {"--q": ["1", "1, x"], "--qd": ["1"], "--qdd": ["1, 2, 3"], **WRENCH, **ROTORS}),
@@ -100,6 +111,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Trajectory.cubic([0, 0], [1, 1], 1.0).to_csv("motion.csv", step=0.1)
     Trajectory.cubic([0, 0, 0], [1, 1, 1], 1.0).to_csv("three.csv", step=0.1)
+    joint = "<joint name='j' type='continuous'><parent link='base'/><child link='arm'/></joint>"
+    text = f"<robot name='r'><link name='base'/><link name='arm'/>{joint}</robot>"
+    (tmp_path / "arm.urdf").write_text(text, "utf-8")
     return tmp_path
 
 
@@ -127,7 +141,7 @@ def options_with_values():
 
 def test_no_option_is_left_out():
     tried = {(verb, option) for verb, _, option, _ in CASES}
-    tried.add(("export c", "--prefix"))  # any text will do
+    tried |= {("export c", "--prefix"), ("new", "--name")}  # any text will do
     assert set(options_with_values()) == tried
 
 
@@ -137,7 +151,7 @@ def test_no_option_is_left_out():
         (["nosuch"], "No such command 'nosuch'; see armdyn --help"),
         (["trajectory"], "Missing argument 'robot'; see armdyn trajectory --help"),
         (["trajectory", "planar", "--to", "1, 1"], "--output"),
-        (["show", "planar", "--bogus"], "No such option: --bogus; see armdyn show --help"),
+        (["show", "planar", "--zzz"], "No such option: --zzz; see armdyn show --help"),
         (["show", "planar", "--rotors"], "Option '--rotors' requires an argument"),
         (["robots", "extra"], "extra"),
         (["export", "d"], "No such command 'd'; see armdyn export --help"),

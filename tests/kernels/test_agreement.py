@@ -10,7 +10,7 @@ from armdyn.model import Transform
 from armdyn.model.parameters import layout, mechanism_with
 from armdyn.program import evaluate
 from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS
-from arms import generators, robots
+from arms import generators, related, robots
 from kernels.tools import arguments, as_tuple, error, over
 
 QUICK = ("pendulum", "planar", "rp", "scara", "stanford", "panda")
@@ -127,6 +127,14 @@ SMALL = ("inverse_dynamics", "forward_dynamics", "inertia", "jacobian_dot", "kin
 
 @over(robots((1, 4), rotors=("exact", "reflected", "none")), generators(), examples=3)
 def test_random_arms(robot, rng):
+    for function in SMALL:
+        check(Case(robot, function, rows=int(rng.integers(1, 12))))
+    check(Case(robot, "inverse_dynamics", ("wrench", "parameters", *BASE_INPUTS)))
+
+
+@over(robots((2, 4)), generators(), examples=2)
+def test_random_arms_with_relations(robot, rng):
+    robot = Robot(related(robot.model, int(rng.integers(2**31))))
     for function in SMALL:
         check(Case(robot, function, rows=int(rng.integers(1, 12))))
     check(Case(robot, "inverse_dynamics", ("wrench", "parameters", *BASE_INPUTS)))

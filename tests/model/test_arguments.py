@@ -114,7 +114,11 @@ def test_no_words(robot, value):
         refused("payload", lambda: robot.with_payload(1, link=value))
 
 
-@pytest.mark.parametrize("value", [3, "xx", [1, 2], np.eye(3), {"x": 1}, {3: 1}, {HUGE: 1}], ids=repr_of)
+@pytest.mark.parametrize(
+    "value",
+    [3, "xx", [1, 2], np.diag([1, 2]), np.ones((3, 2)), np.tri(3), {"x": 1}, {3: 1}, {HUGE: 1}],
+    ids=repr_of,
+)
 def test_no_tensors(robot, value):
     refused("inertia", lambda: robot.with_payload(1, inertia=value))
 

@@ -4,7 +4,12 @@ import pytest
 
 from armdyn import Robot
 from armdyn.program import OPS, record
+from armdyn.robot.functions import FUNCTIONS, OF_TIP
 from program.chains import chain
+from trees import dual_arm
+from urdf_files import FOLDER, needs_files, quiet_load
+
+BAXTER = FOLDER / "baxter.urdf"
 
 
 def test_operations_are_counted():
@@ -51,6 +56,24 @@ def test_inverse_dynamics_is_linear_in_the_joints():
 def test_forward_dynamics_of_long_chains_is_linear_too():
     counts = {n: chain(n).program("forward_dynamics").operations for n in (20, 32)}
     assert counts[32] / 32 <= 1.1 * counts[20] / 20
+
+
+@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name not in OF_TIP])
+def test_two_arms_cost_what_one_costs_twice(function):
+    """On a torso they share: nothing is computed between the branches, nor filled in where B is zero."""
+    one, two = dual_arm("panda", sides=("left",)), dual_arm("panda")
+    most = 2.2 if function == "forward_dynamics_derivatives" else 2.02  # the inverse of B has no zeros
+    assert two.program(function).operations <= most * one.program(function).operations
+
+
+@needs_files
+@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name not in OF_TIP])
+def test_a_joint_of_baxter_costs_what_a_joint_of_its_arm_costs(function):
+    """Fingers that follow others count as joints."""
+    tree, arm = quiet_load(BAXTER), quiet_load(BAXTER, tip="l_gripper_l_finger_tip")
+    assert (len(tree.model.moving), len(arm.model.moving)) == (19, 8)
+    a_joint = [robot.program(function).operations / len(robot.model.moving) for robot in (tree, arm)]
+    assert a_joint[0] <= 1.02 * a_joint[1]
 
 
 def test_parameters_that_are_known_save_operations():

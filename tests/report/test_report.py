@@ -159,7 +159,7 @@ def test_a_given_motion_is_the_one_reported(tmp_path):
     motion = Trajectory.quintic([0.1], [0.45], 2.5)
     page = check_page(written(robot, tmp_path, motion, wrench=[10, 0, 0, 0, 0, 0]))
     assert "The motion given: quintic, 2.5 s." in page.words
-    assert "The tip exerts the given wrench on its surroundings all along." in page.words
+    assert "The arm exerts the given wrench on its surroundings all along." in page.words
     assert "tip wrench" in page.words
     assert "at q = (0.275) rad" in page.words
 

@@ -11,6 +11,7 @@ from armdyn.report.findings.example_motion import default_motion
 from armdyn.report.findings.skeleton import skeleton
 from armdyn.report.findings.views import plane_normal, view_of
 from arms import assert_same, generators, law, robots, state
+from trees import dual_arm
 
 PLANAR = {"pendulum", "planar", "planar3", "pr", "rp", "rmit2r", "cartesian", "cartesian45"}
 
@@ -117,3 +118,19 @@ def test_default_motion_of_the_planar_arm_is_that_of_figure_7_5():
 def test_plane_of_an_arm_is_found_only_where_there_is_one():
     assert np.allclose(plane_normal(skeleton(Robot.load("planar"), [0.1, 0.2])), [0, 0, 1])
     assert plane_normal(skeleton(Robot.load("scara"), [0.1, 0.2, 0.1, 0.3])) is None
+
+
+def test_branches_of_a_tree_are_drawn_to_their_ends():
+    """The line of the other arm ends at its gripper, and both are named in the drawing."""
+    robot = dual_arm("panda")
+    q = np.random.default_rng(4).uniform(0.1, 0.9, robot.n)
+    drawn = skeleton(robot, q)
+    left = robot.pose(q, "left gripper")[:3, 3]
+    assert [(end.link, drawn.joints[end.body].revolute) for end in drawn.ends] == [("left gripper", True)]
+    last = [link.name for link in robot.model.moving].index("left link 7")
+    assert_same(drawn.lines[last][-1][-1], left)
+    assert np.abs(drawn.points - left).max(1).min() < 1e-9
+    picture = svg(plot_arm(robot, q))
+    assert "left gripper" in picture
+    assert "right gripper" in picture
+    assert skeleton(Robot.load("panda"), q[:7]).ends == ()

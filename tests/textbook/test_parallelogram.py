@@ -6,6 +6,8 @@ The closed chain is the tree with ϑ_2' = ϑ_1'' − ϑ_1' and ϑ_3' = π − ϑ
 import pytest
 
 from armdyn import Robot
+from armdyn.expression import parse
+from armdyn.model.edit import substitute
 from textbook_tools import Arm
 
 LINKS = {"1p": "base", "2p": "1p", "3p": "2p", "1pp": "base"}
@@ -146,3 +148,51 @@ def test_gravity_of_the_closed_chain_is_the_printed_one(tree):
         "(m1pp*l1pp + m2p*l2p + m3p*a1pp)*g*c12",
     ]
     assert tree.differences(found, expected) == {}
+
+
+# ---- the closed chain described as one -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chain():
+    """The arm of Fig. 7.6 by its two relations; its coordinates are ϑ_1' and ϑ_1''."""
+    symbols = [name for name in ("g", *(f"{x}{name}" for name in LINKS for x in "amlI")) if name != "a2p"]
+    links = [link(name, parent) for name, parent in LINKS.items()]
+    links[1] |= {"a": "a1pp", "com": ["l2p - a1pp", 0, 0]}
+    table = {
+        "name": "parallelogram",
+        "convention": "dh",
+        "gravity": [0, "-g", 0],
+        "symbols": dict.fromkeys(symbols, "free"),
+        "tip": "3p",
+        "link": links,
+        "closure": [
+            {"relation": {"2p": 1, "1p": 1, "1pp": -1}},
+            {"relation": {"3p": 1, "2p": 1}, "offset": "pi"},
+        ],
+    }
+    return Robot.from_dict(table)
+
+
+def test_the_arm_described_by_relations_has_the_printed_equations(chain):
+    """B_a and g_a of 7.3.3, proved: the entries are equal as polynomials."""
+    equations = chain.equations()
+    coupling = f"(a1p*m2p*l2p - a1pp*m3p*{BAR})*cos(q2 - q1)"
+    assert chain.n == 2
+    assert (
+        equations.B[0, 0] == "I1p + m1p*l1p**2 + m2p*a1p**2 + I3p + m3p*l3p**2 + m3p*a1p**2 - 2*a1p*m3p*l3p"
+    )
+    assert equations.B[0, 1] == equations.B[1, 0] == coupling
+    assert equations.B[1, 1] == "I1pp + m1pp*l1pp**2 + I2p + m2p*l2p**2 + m3p*a1pp**2"
+    assert equations.g[0] == f"(m1p*l1p + m2p*a1p - m3p*{BAR})*g*c1"
+    assert equations.g[1] == "(m1pp*l1pp + m2p*l2p + m3p*a1pp)*g*c2"
+    equations.prove()
+
+
+def test_under_the_decoupling_condition_the_arm_is_constant_and_diagonal(chain):
+    """m_3' ℓ̄_3' a_1'' = m_2' l_2' a_1' with ℓ̄_3' = ℓ_3' − a_1', solved for m_2'."""
+    model = substitute(chain.model, {"m2p": parse(f"m3p*{BAR}*a1pp/(l2p*a1p)")})
+    equations = Robot(model).equations()
+    assert equations.B[0, 1] == 0
+    assert all(equations.B[i, i].by_joint(k).is_zero for i in range(2) for k in range(2))
+    assert all(entry.is_zero for row in equations.C for entry in row)

@@ -36,7 +36,7 @@ class Contributions:
     viscous: np.ndarray  # (..., n): friction that grows with speed
     dry: np.ndarray  # (..., n): Coulomb friction and offset
     rotor_coupling: np.ndarray  # (..., n): exact minus reflected rotors
-    tip_wrench: np.ndarray  # (..., n): Jᵀ h_e
+    tip_wrench: np.ndarray  # (..., n): Jᵀ h_e, of all wrenches given
     rotors: RotorPart
 
     @property
@@ -100,7 +100,8 @@ def contributions(
 ) -> Contributions:
     """The named parts of the torque (7.42) at states (..., n); they add up to `robot.inverse_dynamics`.
 
-    `wrench` (..., 6) is h_e, what the tip exerts on its surroundings, base axes. With rotors="separate",
+    `wrench` (..., 6) is h_e, what the tip exerts on its surroundings, base axes, or {link: (..., 6)} what
+    links exert at the origins of their frames. With rotors="separate",
     inertia, centrifugal and Coriolis torques are those of the diagonal rotor model (k_r² I_m at the joint,
     the rotor's mass on its carrier), and what the exact model adds is the part `rotor_coupling`. With
     rotors="within" they are those of the full matrices B and C, as the book draws them (its b_12 has
@@ -108,7 +109,7 @@ def contributions(
     """
     check.one_of("rotors", rotors, "separate", "within")
     q, qd, qdd = check.joint_arrays(robot, q=q, qd=qd, qdd=qdd)
-    h, q, qd, qdd = check.with_wrench(wrench, q, qd, qdd)
+    felt, q, qd, qdd = check.felt(robot, wrench, q, qd, qdd)
     plain, coupling = robot, np.zeros(q.shape)
     if rotors == "separate" and robot.model.rotors == "exact":
         plain = robot.with_rotors("reflected")
@@ -124,7 +125,7 @@ def contributions(
         viscous=friction.growing(qd),
         dry=friction.dry(qd) + friction.offset,
         rotor_coupling=coupling,
-        tip_wrench=np.einsum("...ij,...i->...j", robot.jacobian(q), h),
+        tip_wrench=felt,
         rotors=rotors,
     )
 

@@ -25,6 +25,7 @@ from armdyn.analysis.task import (
 from armdyn.expression import shown
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, joint_name
+from armdyn.robot.tip import at_link
 
 Kind = Literal["minimum_norm", "reachable"]
 
@@ -39,6 +40,7 @@ def dynamic_manipulability(
     robot: Robot,
     q: Any,
     *,
+    link: str | None = None,
     rows: Sequence[int] | None = None,
     gravity: bool = True,
     weights: Any = None,
@@ -47,7 +49,7 @@ def dynamic_manipulability(
     """The dynamic manipulability ellipsoid (7.148) at postures (..., n) [m/s², rad/s²].
 
     Tip accelerations of an arm at rest for torques with ‖τ‖ = 1, friction left out; gravity shifts the centre
-    to −J B⁻¹ g.
+    to −J B⁻¹ g. With `link` the frame of that link takes the place of the tip.
     `rows` picks among x, y, z (0, 1, 2) and angular acceleration about them (3, 4, 5); by default the linear
     ones in which the tip can move. `weights` w: ‖τ_i / w_i‖ = 1, a number, one per joint [N m or N], or
     "torque_limits" for the robot's own.
@@ -57,6 +59,7 @@ def dynamic_manipulability(
     the set of all J q̈ that the torques reach. Without redundant joints they are the same.
     """
     check.one_of("kind", kind, *KINDS)
+    robot = at_link(check.robot(robot), link)
     (q,) = check.joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "torque", "torques")
@@ -72,9 +75,15 @@ def dynamic_manipulability(
 
 
 def velocity_ellipsoid(
-    robot: Robot, q: Any, *, rows: Sequence[int] | None = None, weights: Any = None
+    robot: Robot,
+    q: Any,
+    *,
+    link: str | None = None,
+    rows: Sequence[int] | None = None,
+    weights: Any = None,
 ) -> Ellipsoid:
     """Tip velocities for joint velocities with ‖q̇‖ = 1 [m/s, rad/s]; `weights` also "velocity_limits"."""
+    robot = at_link(check.robot(robot), link)
     (q,) = check.joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "velocity", "velocities")
@@ -82,13 +91,19 @@ def velocity_ellipsoid(
 
 
 def force_ellipsoid(
-    robot: Robot, q: Any, *, rows: Sequence[int] | None = None, weights: Any = None
+    robot: Robot,
+    q: Any,
+    *,
+    link: str | None = None,
+    rows: Sequence[int] | None = None,
+    weights: Any = None,
 ) -> Ellipsoid:
     """Tip forces that joint torques with ‖τ‖ = ‖Jᵀ γ‖ = 1 hold at rest, without gravity [N, N m].
 
     `weights` also "torque_limits". At a singularity the structure bears forces without torques: a length is
     infinite.
     """
+    robot = at_link(check.robot(robot), link)
     (q,) = check.joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "torque", "torques")
@@ -99,9 +114,11 @@ def force_ellipsoid(
     )
 
 
-def manipulability(robot: Robot, q: Any, *, rows: Sequence[int] | None = None) -> np.ndarray:
+def manipulability(
+    robot: Robot, q: Any, *, link: str | None = None, rows: Sequence[int] | None = None
+) -> np.ndarray:
     """The manipulability measure w = √det(J Jᵀ) (3.56) at postures (..., n), (...); 0 at a singularity."""
-    return velocity_ellipsoid(robot, q, rows=rows).measure
+    return velocity_ellipsoid(robot, q, link=link, rows=rows).measure
 
 
 def _jacobian(robot: Robot, q: np.ndarray, rows: Any) -> tuple[np.ndarray, tuple[str, ...]]:

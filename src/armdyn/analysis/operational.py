@@ -7,7 +7,7 @@ leaves friction out; here it is a term of its own, so that this model and `robot
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from armdyn.analysis.task import (
     Representation,
     Task,
     TaskMotion,
+    Tips,
     apply,
     inertia_root,
     make_task,
@@ -29,6 +30,7 @@ from armdyn.analysis.task import (
 )
 from armdyn.expression import shown
 from armdyn.robot import Robot
+from armdyn.robot.tip import at_link
 
 DAMPING = 0.01
 
@@ -161,6 +163,7 @@ def operational(
     q: Any,
     qd: Any,
     *,
+    link: str | Sequence[str] | None = None,
     representation: Representation = "rpy",
     rows: Sequence[int] | None = None,
     wrench: Any = None,
@@ -173,20 +176,35 @@ def operational(
     and the three rows of orientation (3, 4, 5); by default those the arm can move independently, the earlier
     ones preferred: x, y of the two-link planar arm, x, y, yaw of the three-link one, x, y, z and yaw of a
     SCARA, all six of an arm with six or seven joints. `wrench` (..., 6) is h_e, what the tip exerts on its
-    surroundings.
+    surroundings, or {link: (..., 6)} what links exert at the origins of their frames. With `link` the frame
+    of that link takes the place of the tip; with several links, the rows of the second (from 6 on, or from 3
+    in "position") follow those of the first, and a wrench is given by link.
 
     Near a singularity of the arm or of the angles the result is damped, marked in `damped`, and a warning is
     given; `damping` is the singular value, relative to ordinary postures, below which this happens (default
     0.01). With damping=0 nothing is damped and a singular posture is refused.
     """
     threshold = _threshold(damping)
+    tips = _tips(check.robot(robot), link)
+    if len(tips) > 1 and wrench is not None and not isinstance(wrench, Mapping):
+        raise AnalysisError("wrench: with several links it is given by link, {link: (..., 6)}")
+    robot = tips[0]
     q, qd = check.joint_arrays(robot, q=q, qd=qd)
-    h, q, qd = check.with_wrench(wrench, q, qd)
-    task = make_task(robot, representation, rows)
-    motion = task_motion(robot, task, q, qd, threshold)
-    model = _model(robot, task, motion, q, qd, h, threshold)
+    felt, q, qd = check.felt(robot, wrench, q, qd)
+    task = make_task(tips, representation, rows)
+    motion = task_motion(tips, task, q, qd, threshold)
+    model = _model(robot, task, motion, q, qd, felt, threshold)
     _report(model)
     return model
+
+
+def _tips(robot: Robot, link: str | Sequence[str] | None) -> Tips:
+    """The robot with its tip at the link, or one for each of several."""
+    if link is None or isinstance(link, str):
+        return (at_link(robot, link),)
+    if not isinstance(link, (list, tuple)) or not link or len(set(map(repr, link))) != len(link):
+        raise AnalysisError(f"link: found {shown(link)}; a link, or a list of different links, is expected")
+    return tuple(robot.with_tip(each) for each in link)
 
 
 def _threshold(damping: Any) -> float:
@@ -203,7 +221,7 @@ def _model(
     motion: TaskMotion,
     q: np.ndarray,
     qd: np.ndarray,
-    h: np.ndarray,
+    felt: np.ndarray,
     threshold: float,
 ) -> Operational:
     J = motion.J
@@ -221,7 +239,7 @@ def _model(
         velocity=apply(C, qd),
         gravity=gravity,
         friction=np.asarray(robot.friction(qd)),
-        wrench=np.einsum("...ij,...i->...j", robot.jacobian(q), h),
+        wrench=felt,
         mobility=to_joints,
         drift=apply(motion.Jdot, qd),
     )

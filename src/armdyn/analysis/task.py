@@ -1,7 +1,8 @@
 """What the tip is asked to do: which rows of position and orientation, their analytical Jacobian and scale.
 
 Position comes first (rows 0, 1, 2: x, y, z in base axes), then orientation (rows 3, 4, 5): the angles of a
-representation, or, in "geometric", the components of the angular velocity (not derivatives of angles).
+representation, or, in "geometric", the components of the angular velocity (not derivatives of angles). With
+several tips, given as robots that differ in their tip only, the rows of the second follow those of the first.
 """
 
 from __future__ import annotations
@@ -46,11 +47,12 @@ INDEPENDENT = 1e-6  # a row of unit length adds to the others if this much of it
 
 @dataclass(frozen=True)
 class Task:
-    """Rows of a representation that a robot's tip can move independently of each other."""
+    """Rows of a representation that a robot's tip, or several, can move independently of each other."""
 
     representation: Representation
     rows: tuple[int, ...]
     scale: tuple[float, ...]  # per row; divides J_A B^(-1/2), whose least singular value then is about 1
+    links: tuple[str, ...] = ()  # the tips, where there are several
 
     @property
     def m(self) -> int:
@@ -58,12 +60,13 @@ class Task:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the rows are, such as x, y, yaw."""
-        return tuple(ROW_NAMES[self.representation][i] for i in self.rows)
+        """What the rows are, such as x, y, yaw; with several tips "x of left hand"."""
+        names = _row_names(self.representation, self.links)
+        return tuple(names[i] for i in self.rows)
 
     @property
     def has_angles(self) -> bool:
-        return self.representation in ANGLES and max(self.rows) > 2
+        return self.representation in ANGLES and any(i % 6 > 2 for i in self.rows)
 
 
 @dataclass(frozen=True)
@@ -77,17 +80,29 @@ class TaskMotion:
     margin: np.ndarray  # (...): smallest singular value of T, 1 where no angles are used
 
 
-def make_task(robot: Robot, representation: Representation, rows: Sequence[int] | None) -> Task:
+Tips = tuple[Robot, ...]
+
+
+def make_task(tips: Tips, representation: Representation, rows: Sequence[int] | None) -> Task:
     """The task with these rows, or by default with all that the arm can move, the earlier rows preferred."""
     check.one_of("representation", representation, *ROW_NAMES)
     if rows is None:
-        return _default_task(robot, representation)
-    return _task(robot, representation, checked_rows(representation, rows))
+        return _default_task(tips, representation)
+    return _task(tips, representation, checked_rows(representation, rows, _links(tips)))
 
 
-def checked_rows(representation: Representation, rows: Any) -> tuple[int, ...]:
-    """Some rows of a representation, each once."""
+def _links(tips: Tips) -> tuple[str, ...]:
+    return tuple(tip.model.tip for tip in tips) if len(tips) > 1 else ()
+
+
+def _row_names(representation: Representation, links: tuple[str, ...]) -> tuple[str, ...]:
     names = ROW_NAMES[representation]
+    return tuple(f"{name} of {link}" for link in links for name in names) or names
+
+
+def checked_rows(representation: Representation, rows: Any, links: tuple[str, ...] = ()) -> tuple[int, ...]:
+    """Some rows of a representation, each once."""
+    names = _row_names(representation, links)
     try:
         chosen = tuple(int(i) for i in rows if int(i) == i)
         good = len(set(chosen)) == len(list(rows)) > 0 and all(0 <= i < len(names) for i in chosen)
@@ -110,44 +125,47 @@ def moving_rows(robot: Robot) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=64)
-def _default_task(robot: Robot, representation: Representation) -> Task:
-    _, J = _generic_rows(robot, representation)
+def _default_task(tips: Tips, representation: Representation) -> Task:
+    _, J = _generic_rows(tips, representation)
     chosen: tuple[int, ...] = ()
     for i in range(J.shape[-2]):
         if _independent(J[:, [*chosen, i]]):
             chosen = (*chosen, i)
     if not chosen:
-        raise AnalysisError(f"robot: the tip of '{robot.name}' does not move in '{representation}'")
-    return _task(robot, representation, chosen)
+        raise AnalysisError(f"robot: the tip of '{tips[0].name}' does not move in '{representation}'")
+    return _task(tips, representation, chosen)
 
 
 @lru_cache(maxsize=64)
-def _task(robot: Robot, representation: Representation, rows: tuple[int, ...]) -> Task:
-    q, J = _generic_rows(robot, representation)
+def _task(tips: Tips, representation: Representation, rows: tuple[int, ...]) -> Task:
+    q, J = _generic_rows(tips, representation)
+    links = _links(tips)
     J = J[:, list(rows)]
     if not _independent(J):
-        found = ", ".join(Task(representation, rows, ()).names)
-        possible = ", ".join(_default_task(robot, representation).names)
+        found = ", ".join(Task(representation, rows, (), links).names)
+        possible = ", ".join(_default_task(tips, representation).names)
         raise AnalysisError(
-            f"rows: found {rows} ({found}); the tip of '{robot.name}' cannot move these independently at any "
-            f"posture; it can move: {possible}"
+            f"rows: found {rows} ({found}); the tip of '{tips[0].name}' cannot move these independently at "
+            f"any posture; it can move: {possible}"
         )
-    A = whitened(inertia_root(robot, q), J)
+    A = whitened(inertia_root(tips[0], q), J)
     size = np.linalg.norm(A, axis=-1)
     size = np.median(size[size.min(-1) > 0], axis=0)
     least = np.linalg.svd(A / size[:, None], compute_uv=False)[:, -1]
     scale = size * np.median(least[least > INDEPENDENT * least.max()])
-    return Task(representation, rows, tuple(float(x) for x in scale))
+    return Task(representation, rows, tuple(float(x) for x in scale), links)
 
 
-def _generic_rows(robot: Robot, representation: Representation) -> tuple[np.ndarray, np.ndarray]:
-    """Ordinary postures (k, n) and J_A there, (k, 6 or 3, n), zero where the representation fails."""
-    q = np.random.default_rng(7).uniform(-1.2, 1.2, (GENERIC_POSTURES, robot.n))
-    every = Task(representation, tuple(range(len(ROW_NAMES[representation]))), ())
-    motion = task_motion(robot, every, q, np.zeros_like(q), INDEPENDENT)
+def _generic_rows(tips: Tips, representation: Representation) -> tuple[np.ndarray, np.ndarray]:
+    """Ordinary postures (k, n) and J_A there, (k, 6 or 3 a tip, n), zero where the representation fails."""
+    q = np.random.default_rng(7).uniform(-1.2, 1.2, (GENERIC_POSTURES, tips[0].n))
+    links = _links(tips)
+    every = Task(representation, tuple(range(len(_row_names(representation, links)))), (), links)
+    motion = task_motion(tips, every, q, np.zeros_like(q), INDEPENDENT)
     J = motion.J.copy()
     if every.has_angles:
-        J[motion.margin < INDEPENDENT, 3:] = 0.0
+        angular = np.array([i % 6 > 2 for i in every.rows])
+        J[np.ix_(motion.margin < INDEPENDENT, angular)] = 0.0
     return q, J
 
 
@@ -181,7 +199,27 @@ def mobility(L: np.ndarray, A: np.ndarray) -> np.ndarray:
     return np.linalg.solve(L.swapaxes(-1, -2), A.swapaxes(-1, -2))
 
 
-def task_motion(robot: Robot, task: Task, q: np.ndarray, qd: np.ndarray, threshold: float) -> TaskMotion:
+def task_motion(tips: Tips, task: Task, q: np.ndarray, qd: np.ndarray, threshold: float) -> TaskMotion:
+    """The motion of a tip, or of several in the order of the task's rows."""
+    if len(tips) == 1:
+        return _tip_motion(tips[0], task, q, qd, threshold)
+    width = len(ROW_NAMES[task.representation])
+    grouped: list[int] = []
+    parts = []
+    for k, tip in enumerate(tips):
+        if own := [i for i in task.rows if i // width == k]:
+            alone = Task(task.representation, tuple(i % width for i in own), ())
+            parts.append(_tip_motion(tip, alone, q, qd, threshold))
+            grouped += own
+    order = [grouped.index(i) for i in task.rows]
+    x, xd = (np.concatenate(each, -1)[..., order] for each in zip(*((m.x, m.xd) for m in parts), strict=True))
+    J, Jdot = (
+        np.concatenate(each, -2)[..., order, :] for each in zip(*((m.J, m.Jdot) for m in parts), strict=True)
+    )
+    return TaskMotion(x, xd, J, Jdot, np.minimum.reduce([m.margin for m in parts]))
+
+
+def _tip_motion(robot: Robot, task: Task, q: np.ndarray, qd: np.ndarray, threshold: float) -> TaskMotion:
     """x, ẋ = J_A q̇, J_A and J̇_A (3.62), (3.98); T is inverted as by `clipped_inverse`."""
     rows = list(task.rows)
     pose = np.asarray(robot.pose(q))

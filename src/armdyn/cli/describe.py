@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
-from armdyn.cli.common import RobotArgument, RotorsOption, load_robot
+from armdyn.cli.common import (
+    BaseOption,
+    LockOption,
+    RepairOption,
+    RobotArgument,
+    RotorsOption,
+    SnapOption,
+    TipOption,
+    load_robot,
+)
 from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.description import bundled_robots
 from armdyn.description.conversion.dh_table import DhTable, pose_text
@@ -35,9 +44,17 @@ _REFLECTED = (
 )
 
 
-def show(robot: RobotArgument, rotors: RotorsOption = None) -> None:
+def show(
+    robot: RobotArgument,
+    rotors: RotorsOption = None,
+    base: BaseOption = None,
+    tip: TipOption = None,
+    lock: LockOption = None,
+    repair: RepairOption = False,
+    snap: SnapOption = False,
+) -> None:
     """Show links, DH table, motors, limits, symbols, what looks wrong, where diagonal rotors are exact."""
-    loaded = load_robot(robot, rotors)
+    loaded = load_robot(robot, rotors, base=base, tip=tip, lock=lock, repair=repair, snap=snap)
     console = terminal()
     model = loaded.model
     _say(console, _title(loaded), style="bold")

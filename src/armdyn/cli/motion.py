@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from armdyn.cli.common import (
+    LinkOption,
     RobotArgument,
     RotorsOption,
     WrenchOption,
@@ -51,6 +52,7 @@ def trajectory(
         str | None,
         typer.Option("--line", help="Instead of --to: the tip moves straight, by these x, y, z [m]."),
     ] = None,
+    link: LinkOption = None,
     profile: Annotated[Profile, typer.Option(help="Timing law.")] = Profile.trapezoidal,
     duration: Annotated[float | None, typer.Option(help="[s]")] = None,
     acceleration_time: Annotated[float | None, typer.Option(help="Of a trapezoidal profile [s].")] = None,
@@ -66,7 +68,7 @@ def trajectory(
     if (q1 is None) == (displacement is None):
         raise ArmdynError("give either --to (a posture) or --line (a displacement of the tip)")
     check_output(output, robot)
-    loaded = load_robot(robot, None)
+    loaded = load_robot(robot, None, link)
     given = {
         "duration": duration,
         "acceleration_time": acceleration_time,
@@ -115,7 +117,7 @@ def _print_motion(robot: Robot, motion: Trajectory) -> None:
     """Per joint: ends and largest speed and acceleration."""
     found = motion.samples()
     table = table_of("joint", "from", "to", "largest speed", "largest acceleration", "")
-    for i, link in enumerate(robot.model.moving):
+    for i, link in enumerate(robot.model.coordinates):
         units = joint_units(robot, i)
         figures = (found.q[0, i], found.q[-1, i], abs(found.qd[:, i]).max(), abs(found.qdd[:, i]).max())
         add_row(
@@ -145,11 +147,12 @@ def scale(
     velocity: LimitOption = None,
     acceleration: LimitOption = None,
     wrench: WrenchOption = None,
+    link: LinkOption = None,
     rotors: RotorsOption = None,
 ) -> None:
     """Retime a motion to meet the limits; by default those of the robot."""
     check_output(output, robot, trajectory)
-    loaded = load_robot(robot, rotors)
+    loaded = load_robot(robot, rotors, link)
     given = Trajectory.from_csv(trajectory)
     limits: dict[str, Any] = {
         "torque": number_list(torque, "--torque"),
@@ -169,9 +172,9 @@ def scale(
         if slow.joint is not None:
             say(f"limited by the {slow.kind} of {joint_name(loaded, slow.joint)} at {slow.instant:.6g} s")
     table = table_of("joint", "largest torque", "limit", "")
-    for i, link in enumerate(loaded.model.moving):
+    for i, moved in enumerate(loaded.model.coordinates):
         limit = f"{bounds.torque[i]:.6g}" if np.isfinite(bounds.torque[i]) else ""
-        add_row(table, link.name, f"{abs(torques[:, i]).max():.6g}", limit, torque_unit(loaded, i))
+        add_row(table, moved.name, f"{abs(torques[:, i]).max():.6g}", limit, torque_unit(loaded, i))
     terminal().print(table)
     made.to_csv(output)
     say(f"wrote {output}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from armdyn.cli.common import (
+    LinkOption,
     RobotArgument,
     RotorsOption,
     WrenchOption,
@@ -26,12 +27,13 @@ def report(
         Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one is chosen.")
     ] = None,
     wrench: WrenchOption = None,
+    link: LinkOption = None,
     rotors: RotorsOption = None,
 ) -> None:
     """Write a report about a robot on one HTML page: pictures, tables, equations, proof, torques, limits."""
     from armdyn.report import write_report  # brings matplotlib: only when asked for
 
     check_output(output, robot, trajectory)
-    loaded = load_robot(robot, rotors)
+    loaded = load_robot(robot, rotors, link)
     motion = None if trajectory is None else Trajectory.from_csv(trajectory)
     say(f"wrote {write_report(loaded, output, motion, wrench=wrench_of(wrench))}")

@@ -13,6 +13,7 @@ import numpy as np
 import typer
 
 from armdyn.cli.common import (
+    LinkOption,
     RobotArgument,
     RotorsOption,
     WrenchOption,
@@ -81,6 +82,7 @@ def simulate(
         ),
     ] = "auto",
     wrench: WrenchOption = None,
+    link: LinkOption = None,
     method: Annotated[
         Method,
         typer.Option(
@@ -100,7 +102,7 @@ def simulate(
 ) -> None:
     """Simulate the arm under nothing, torques or a controller, and write states, torques and energy."""
     check_output(output, robot, trajectory, _torque_file(torque))
-    loaded = load_robot(robot, rotors)
+    loaded = load_robot(robot, rotors, link)
     goal = _goal(loaded, trajectory, target)
     gains = {
         "stiffness": number_list(stiffness, "--stiffness"),
@@ -220,7 +222,7 @@ def _print_run(robot: Robot, run: Run, target: Any) -> None:
     headings = ["joint", "at the end", "largest speed", "largest torque"]
     headings += ["error at the end", "largest error"] if wanted is not None else []
     table = table_of(*headings, "")
-    for i, link in enumerate(robot.model.moving):
+    for i, link in enumerate(robot.model.coordinates):
         figures = [run.q[-1, i], abs(run.qd[:, i]).max(), abs(run.tau[:, i]).max()]
         if wanted is not None:
             error = abs(run.q - wanted)[:, i]

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from armdyn.analysis import Contributions, contributions
 from armdyn.cli.common import (
+    LinkOption,
     RobotArgument,
     RotorsOption,
     WrenchOption,
@@ -38,6 +39,7 @@ def torque(
         Path | None, typer.Option(help="Instead of --q: a motion, as `armdyn trajectory` writes it.")
     ] = None,
     wrench: WrenchOption = None,
+    link: LinkOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="With --trajectory: CSV file of motion and torques.")
     ] = None,
@@ -50,7 +52,7 @@ def torque(
         raise ArmdynError("--output goes with --trajectory")
     if output is not None:
         check_output(output, robot, trajectory)
-    loaded = load_robot(robot, rotors)
+    loaded = load_robot(robot, rotors, link)
     h = wrench_of(wrench)
     if trajectory is not None:
         if qd is not None or qdd is not None:
@@ -92,7 +94,7 @@ def _print_parts(
     shown = {name: part for name, part in parts.items() if np.any(part)}
     when = [] if at is None else ["at [s]"]
     table: Table = table_of("joint", "", heading, *when, *shown)
-    for i, link in enumerate(robot.model.moving):
+    for i, link in enumerate(robot.model.coordinates):
         instant = [] if at is None else [f"{at[i]:.6g}"]
         columns = [_figure(part[i], max(abs(part[i]) for part in shown.values())) for part in shown.values()]
         total = Text(f"{tau[i]:.8g}", style="bold")

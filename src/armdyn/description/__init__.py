@@ -8,11 +8,24 @@ from armdyn.description.errors import DescriptionError
 
 if TYPE_CHECKING:
     from armdyn.description.plausibility import physics_warnings
-    from armdyn.description.robot_file import from_table, load
+    from armdyn.description.robot_file import from_table, load, read_tool
 
-__all__ = ["DescriptionError", "bundled_robots", "bundled_table", "from_table", "load", "physics_warnings"]
+__all__ = [
+    "DescriptionError",
+    "bundled_robots",
+    "bundled_table",
+    "from_table",
+    "load",
+    "physics_warnings",
+    "read_tool",
+]
 
-_HOMES = {"from_table": "robot_file", "load": "robot_file", "physics_warnings": "plausibility"}
+_HOMES = {
+    "from_table": "robot_file",
+    "load": "robot_file",
+    "physics_warnings": "plausibility",
+    "read_tool": "robot_file",
+}
 
 
 def __getattr__(name: str) -> Any:

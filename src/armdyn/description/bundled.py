@@ -52,5 +52,9 @@ def bundled_robots() -> list[str]:
 
 def bundled_table(name: str) -> dict[str, Any]:
     """The robot file of a bundled robot."""
-    file = resources.files("armdyn.description") / "robots" / f"{name}.toml"
-    return toml_text.parse(file.read_text("utf-8"), name)
+    return toml_text.parse(bundled_text(name), name)
+
+
+def bundled_text(name: str) -> str:
+    """The same as text, with its comments."""
+    return (resources.files("armdyn.description") / "robots" / f"{name}.toml").read_text("utf-8")

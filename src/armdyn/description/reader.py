@@ -10,12 +10,14 @@ from typing import Any, NoReturn
 
 from armdyn.description.direction import unit_vector
 from armdyn.description.errors import BadNumber, DescriptionError
-from armdyn.expression import ZERO, Expression, ExpressionError, expression, shown
+from armdyn.expression import ZERO, Expression, ExpressionError, parse, shown
 from armdyn.model.arguments import LARGEST, plain
-from armdyn.model.vector import Vector, vector
+from armdyn.model.vector import IDENTITY, Matrix, Vector, cross, dot, multiply, transpose, vector
 from armdyn.output import one_line
 
+LONGEST = 8000  # characters of an expression; bodies turned and shifted by symbols fill some thousands
 _REQUIRED = object()
+_NOT_ROTATION = 1e-9  # of R Rᵀ; matrices in printed digits are further off
 Symbols = dict[str, Expression | None]  # declared names and their values, None while free
 
 
@@ -74,7 +76,8 @@ class Reader:
         if not isinstance(value, (str, Number, Expression)):
             self.fail(key, f"expected a number or an expression, found {_shown(value)}")
         try:
-            found = expression(value, self.symbols)
+            text = value if isinstance(value, str) else None
+            found = Expression.of(value) if text is None else parse(text, self.symbols, LONGEST)
         except ExpressionError as error:
             self.fail(key, str(error))
         symbols = found.symbols()
@@ -90,13 +93,35 @@ class Reader:
         return found
 
     def numbers(self, key: str, count: int, default: object = _REQUIRED) -> list[Expression]:
-        value = plain(self.raw(key, default, f"a list of {count} numbers"))
+        return self._entries(key, plain(self.raw(key, default, f"a list of {count} numbers")), count)
+
+    def _entries(self, key: str, value: object, count: int) -> list[Expression]:
         if not isinstance(value, (list, tuple)) or len(value) != count:
             self.fail(key, f"expected a list of {count} numbers, found {_shown(value)}")
         return [self.expression(f"{key}[{i}]", x) for i, x in enumerate(value)]
 
     def vector(self, key: str, default: object = _REQUIRED) -> Vector:
         return vector(self.numbers(key, 3, default))
+
+    def rotation(self, key: str) -> Matrix:
+        """Three rows of three numbers; where they have values, those of a rotation."""
+        value = plain(self.raw(key, example="three rows of three numbers"))
+        if not isinstance(value, (list, tuple)) or len(value) != 3:
+            self.fail(key, f"expected three rows of three numbers, found {_shown(value)}")
+        R = vector(vector(self._entries(f"{key}[{i}]", row, 3)) for i, row in enumerate(value))
+        if problem := _rotation_problem(R, self.values):
+            self.fail(
+                key,
+                f"{problem}; the rows of a rotation have length one, stand upright on each other, "
+                "and the third is the cross product of the others",
+            )
+        return R
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.raw(key, default)
+        if not isinstance(value, bool):
+            self.fail(key, f"expected true or false, found {_shown(value)}")
+        return value
 
     def direction(self, key: str) -> Vector:
         """Three numbers, made a unit vector."""
@@ -138,3 +163,15 @@ def _shown(value: object) -> str:
         return f"{float(value)}" if isinstance(value, Fraction) else shown(value)
     except OverflowError:
         return "a number larger than 1e300"
+
+
+def _rotation_problem(R: Matrix, values: dict[str, Expression]) -> str | None:
+    """How far a matrix is from a rotation; None if it is one or has free symbols."""
+    if any(not Expression.of(x).symbols() <= values.keys() for row in R for x in row):
+        return None
+    M = vector(vector(Expression.of(x).value(values) for x in row) for row in R)
+    product = multiply(M, transpose(M))
+    error = max(abs(product[i][j] - IDENTITY[i][j]) for i in range(3) for j in range(3))
+    if error > _NOT_ROTATION:
+        return f"not a rotation: R Rᵀ differs from the identity by {error:.2g}"
+    return "not a rotation: its determinant is -1" if dot(cross(M[0], M[1]), M[2]) < 0 else None

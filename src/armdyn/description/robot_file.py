@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from armdyn.description import dh, toml_text
 from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.errors import DescriptionError
+from armdyn.description.importing import xml_text
+from armdyn.description.importing.files import from_xml
+from armdyn.description.importing.options import Options
 from armdyn.description.plausibility import suspicions
 from armdyn.description.reader import Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
@@ -20,24 +23,31 @@ from armdyn.model.friction import SINGLE, TERMS, Coulomb, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Limits, Link, Motor, Transform
 from armdyn.model.relations import Relation
-from armdyn.model.robot_model import BASE, RobotModel, naming_problems, symbol_name_problem
-from armdyn.model.vector import Vector, apply
+from armdyn.model.robot_model import BASE, RobotModel, naming_problems, quoted, symbol_name_problem
+from armdyn.model.vector import Vector, apply, scale
 from armdyn.output import one_line
 
 MAX_LINKS = 500
-_MAX_PRODUCTS = 300_000  # of terms, to multiply out all of a description
+NO_OPTIONS = Options()
+XML_SUFFIXES = (".urdf", ".xml", ".mjcf")
+MAX_PRODUCTS = 300_000  # of terms, to multiply out all of a description
 _FORMULAS = {"dh": dh.standard, "mdh": dh.modified}
 
 
-def load(robot: str | Path) -> RobotModel:
-    """A bundled robot by name, or a robot file by path."""
+def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
+    """A bundled robot by name; a robot file, a URDF or an MJCF file by path; or XML as a text."""
     bundled = bundled_robots()
     if isinstance(robot, str) and robot in bundled:
+        _refuse_options(robot, options)
         return build(bundled_table(robot), robot)
     if not isinstance(robot, (str, os.PathLike)):
         raise TypeError(f"expected a path to a robot file or a bundled name, found {shown(robot)}")
+    if isinstance(robot, str) and robot.lstrip("\ufeff \t\r\n").startswith("<"):
+        return from_xml(robot.lstrip("\ufeff"), "XML text", options)
     path = Path(robot)
     try:
+        if path.suffix.lower() in XML_SUFFIXES:
+            return from_xml(xml_text.read(path), str(path), options)
         text = toml_text.read(path)
     except DescriptionError:
         raise
@@ -47,7 +57,15 @@ def load(robot: str | Path) -> RobotModel:
             f"cannot read '{one_line(str(robot))}' ({reason}); "
             f"give a path to a robot file or a bundled name: {', '.join(bundled)}"
         ) from None
+    _refuse_options(str(path), options)
     return from_table(toml_text.parse(text, str(path)), str(path))
+
+
+def _refuse_options(source: str, options: Options) -> None:
+    if options.given:
+        raise DescriptionError(
+            f"{options.given[0]}: only for URDF and MJCF files; {source} is a robot file and says it itself"
+        )
 
 
 def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotModel:
@@ -58,7 +76,7 @@ def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotMode
         name = Reader(table, "robot", "", {}).raw("name", "robot")
         source = one_line(name)[:60] if isinstance(name, str) else "robot"
     try:
-        with limited(_MAX_PRODUCTS):
+        with limited(MAX_PRODUCTS):
             model = build(table, source)
     except TooLargeError as error:
         raise DescriptionError(f"{source}: the description is {error}") from None
@@ -91,17 +109,29 @@ def build(table: Mapping[str, Any], source: str) -> RobotModel:
         "base": base,
         "relations": _relations(top),
         "source": source,
+        "derived": top.flag("derived", False),
     }
+    physical = top.flag("physical", True)
     top.finish()
     try:
         model = RobotModel(links=tuple(links), symbols=tuple(symbols.items()), **arguments)
-        for problem in impossible_bodies(model):
+        for problem in impossible_bodies(model) if physical else _overflows(model):
             raise DescriptionError(f"{source}: {problem}")
     except DescriptionError:
         raise
     except ArmdynError as error:
         raise DescriptionError(f"{source}: {error}") from None
     return model
+
+
+def _overflows(model: RobotModel) -> Iterator[str]:
+    """Bodies with numbers that no float can hold: refused also where bodies need not be possible."""
+    for link in model.links:
+        try:
+            for x in link.inertia.entries:
+                model.value(x)
+        except ExpressionError as error:
+            yield f"link {quoted(link.name)}: mass, com and inertia: {error}"
 
 
 def _symbols(table: Mapping[str, Any], source: str) -> Symbols:
@@ -188,8 +218,8 @@ def _link(reader: Reader, name: str, parent: str, convention: str) -> Link:
 def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
     if convention == "frames":
         origin = _pose(reader.sub("origin"), required=True)
-        axis: Vector = reader.direction("axis") if joint != "fixed" else (0, 0, 1)
-        return origin, axis, Transform()
+        axis: Vector = reader.direction("axis") if joint != "fixed" or "axis" in reader else (0, 0, 1)
+        return origin, axis, _pose(reader.sub("after"))
     variable = {"revolute": "theta", "prismatic": "d"}.get(joint)
     values = {
         key: reader.number(key, 0) if key == variable else reader.number(key)
@@ -198,22 +228,49 @@ def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
     return _FORMULAS[convention](**values)
 
 
+def read_tool(table: Mapping[str, Any], symbols: Iterable[tuple[str, Expression | None]]) -> Transform:
+    """A tool given as in a robot file: xyz and rpy in the frame of the tip's link."""
+    return _pose(Reader(table, "with_tip", "tool", dict(symbols)))
+
+
 def _pose(reader: Reader, required: bool = False) -> Transform:
+    """xyz, and the orientation: rpy, or a rotation by its matrix where angles would not be exact."""
     xyz = reader.vector("xyz") if required else reader.vector("xyz", [0, 0, 0])
-    T = dh.frame(xyz, reader.vector("rpy", [0, 0, 0]))
+    rpy = reader.vector("rpy", [0, 0, 0])
+    T = dh.frame(xyz, rpy)
+    if "rotation" in reader:
+        if "rpy" in reader:
+            reader.fail("rotation", "given beside rpy; one of them is allowed")
+        T = Transform(reader.rotation("rotation"), xyz)
+    reader.asked.add("rotation")
     reader.finish()
     return T
 
 
 def _inertia(reader: Reader) -> Inertia:
+    """The body: mass, com and the tensor about it, or first moment and tensor about the frame's origin."""
     mass = reader.number("mass", 0)
-    com = reader.vector("com", [0, 0, 0])
-    if mass.is_zero and any(not Expression.of(x).is_zero for x in com):
+    by_moment = "first_moment" in reader
+    if by_moment and "com" in reader:
+        reader.fail("first_moment", "given beside com; one of them is allowed")
+    place = reader.vector("first_moment" if by_moment else "com", [0, 0, 0])
+    reader.asked.update(("com", "first_moment"))
+    nonzero = any(not Expression.of(x).is_zero for x in place)
+    if mass.is_zero and nonzero and not by_moment:
         reader.fail("com", "given, but the mass is 0 or missing")
     table = reader.sub("inertia")
+    about = table.choice("about", ("com", "origin"), "com")
     entries = tensor(table.number(key, 0) for key in TENSOR_KEYS)
     table.finish()
-    return Inertia.at_com(mass, com, entries)
+    if by_moment and nonzero and about == "com":
+        if mass.is_zero:
+            table.fail("about", 'without mass there is no centre of mass; allowed: "origin"')
+        place = Inertia(mass, place).com
+    elif by_moment:
+        return Inertia(mass, place, entries)
+    return (
+        Inertia.at_com(mass, place, entries) if about == "com" else Inertia(mass, scale(mass, place), entries)
+    )
 
 
 def _friction(reader: Reader, at_motor: bool = False) -> Friction:

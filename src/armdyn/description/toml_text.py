@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from armdyn.description.errors import BadNumber, DescriptionError
-from armdyn.expression import ExpressionError, rational
+from armdyn.expression import ExpressionError, rational, shown
 
 MAX_BYTES = 500_000
 MAX_DEPTH = 16
@@ -43,6 +43,15 @@ def read(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise DescriptionError(f"{path}: not a text file; a robot file is TOML in UTF-8") from None
+
+
+def parse_text(text: str) -> dict[str, Any]:
+    """The table of a robot file that is given as a text."""
+    if not isinstance(text, str):
+        raise TypeError(f"expected the text of a robot file, found {shown(text)}")
+    if len(text) > MAX_BYTES:
+        raise DescriptionError(f"not a robot file: the text is longer than {MAX_BYTES} characters")
+    return parse(text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}"), "robot file")
 
 
 def parse(text: str, source: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from armdyn.dynamics.forward import over_inertia
 from armdyn.dynamics.friction import friction_torques
-from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrench_at_tip
+from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrenches_on_bodies
 from armdyn.model.inertia import Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.vector import (
@@ -99,8 +99,8 @@ def _symmetric(entry: Callable[[int, int], Scalar]) -> Matrix:
 
 
 def articulated_is_possible(mechanism: Mechanism) -> bool:
-    """Whether every motor sits on its joint's parent and turns with that joint alone."""
-    return all(
+    """Whether joints are independent and every motor sits on its joint's parent and turns with it alone."""
+    return not mechanism.rows and all(
         rotor.carrier == mechanism.bodies[rotor.joint].parent and [j for j, _ in rotor.row] == [rotor.joint]
         for rotor in mechanism.rotors
     )
@@ -125,11 +125,11 @@ def forward_dynamics_articulated(
         _bias(body.inertia.translated(joint.r), w_i)
         for body, joint, w_i in zip(mechanism.bodies, joints, w, strict=True)
     ]
-    if wrench is not None and mechanism.tip != FIXED_BASE:
-        force, moment = wrench_at_tip(mechanism, joints, wrench)
-        arm = add(joints[mechanism.tip].r, mechanism.p_tip)
-        f, n = bias[mechanism.tip]
-        bias[mechanism.tip] = (add(f, force), add(n, moment, cross(arm, force)))
+    if wrench is not None:
+        for place, force, moment in wrenches_on_bodies(mechanism, joints, wrench):
+            arm = add(joints[place.body].r, place.p)
+            f, n = bias[place.body]
+            bias[place.body] = (add(f, force), add(n, moment, cross(arm, force)))
     friction = friction_torques(mechanism, qd)
     applied = [t - f for t, f in zip(tau, friction, strict=True)]
     solved = _backward(mechanism, joints, places, w, c, qd, applied, inertia, bias)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from armdyn.dynamics.inertia_matrix import inertia_matrix
-from armdyn.dynamics.newton_euler import newton_euler
+from armdyn.dynamics.newton_euler import inverse_dynamics
 from armdyn.expression.functions import select
 from armdyn.model import ModelError
 from armdyn.model.mechanism import Mechanism
@@ -20,7 +20,7 @@ def forward_dynamics(
     wrench: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
     """Joint accelerations under torques: τ' is Newton–Euler with q̈ = 0, friction and tip wrench included."""
-    bias = newton_euler(mechanism, q, qd, [0] * mechanism.n, wrench).tau
+    bias = inverse_dynamics(mechanism, q, qd, [0] * mechanism.n, wrench)
     (qdd,) = solve(inertia_matrix(mechanism, q), [[t - b for t, b in zip(tau, bias, strict=True)]])
     return qdd
 
@@ -41,24 +41,25 @@ def solve(
     free: Sequence[Scalar] | None = None,
     least: Sequence[Scalar] | None = None,
 ) -> list[list[Scalar]]:
-    """Solve B x = b for symmetric positive definite B and several b by LDLᵀ, without pivoting.
+    """Solve B x = b for symmetric positive definite B and several b by LᵀDL, without pivoting.
 
-    With `free`, only rows where it is 1 are solved; where it is 0, x is: such a row, its 1/d being zero,
-    neither gives nor takes in the elimination. With `least`, so are rows whose pivot d is not greater: B may
-    be semidefinite then.
+    From the last row to the first: joints stand after those that carry them, so that zeros between the
+    branches of a tree stay zero. With `free`, only rows where it is 1 are solved; where it is 0, x is: such a
+    row, its 1/d being zero, neither gives nor takes in the elimination. With `least`, so are rows whose pivot
+    d is not greater: B may be semidefinite then.
     """
     n = len(B)
     L: list[list[Scalar]] = [[0] * n for _ in range(n)]
     D: list[Scalar] = [0] * n
-    for i in range(n):
+    for i in reversed(range(n)):
         LD: list[Scalar] = [0] * n  # L_ij d_j
-        for j in range(i):
+        for j in reversed(range(i + 1, n)):
             LD[j] = B[i][j]
-            for k in range(j):
+            for k in range(j + 1, n):
                 LD[j] = LD[j] - LD[k] * L[j][k]
             L[i][j] = LD[j] * D[j]
         pivot = B[i][i]
-        for k in range(i):
+        for k in range(i + 1, n):
             pivot = pivot - L[i][k] * LD[k]
         one = 1 if free is None else free[i]
         if least is not None:
@@ -69,14 +70,14 @@ def solve(
 
 
 def _substituted(L: list[list[Scalar]], D: list[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    """x with L D⁻¹ Lᵀ x = b, D holding 1/d_i."""
+    """x with L D⁻¹ Lᵀ x = b, L upper triangular with a unit diagonal left out, D holding 1/d_i."""
     n = len(b)
     x: list[Scalar] = list(b)
-    for i in range(n):
-        for k in range(i):
-            x[i] = x[i] - L[i][k] * x[k]
-    x = [x_i * d for x_i, d in zip(x, D, strict=True)]
     for i in reversed(range(n)):
         for k in range(i + 1, n):
+            x[i] = x[i] - L[i][k] * x[k]
+    x = [x_i * d for x_i, d in zip(x, D, strict=True)]
+    for i in range(n):
+        for k in range(i):
             x[i] = x[i] - L[k][i] * x[k]
     return x

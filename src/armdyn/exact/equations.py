@@ -16,6 +16,8 @@ from armdyn.exact.printing.styles import LATEX, TEXT
 from armdyn.exact.transformations.combinations import in_terms_of
 from armdyn.exact.transformations.coordinates import InCoordinates, in_coordinates, motor_rows, motor_torques
 from armdyn.expression import ArmdynError, shown
+from armdyn.model import edit
+from armdyn.model.inertia import Number
 
 if TYPE_CHECKING:
     from armdyn.exact.transformations.handover import SympyEquations
@@ -94,6 +96,14 @@ class Equations(ClosedForm):
         `{"pi6": "m3*lc3", …}`: each combination is solved for one symbol in it, which then disappears.
         """
         return Equations(in_terms_of(self.model, combinations))
+
+    def substitute(self, values: Mapping[str, Number] | None = None, /, **more: Number) -> Equations:
+        """The equations with symbols replaced, exactly: `equations.substitute(a1=0.8, m2="2*m1")`.
+
+        A number or an expression stands in the place of each symbol, all at once. Symbols in expressions may
+        be new ones.
+        """
+        return Equations(edit.replaced(self.model, edit.named(values, more)))
 
     def prove(self) -> Proof:
         """Establish the equations by polynomial identity; raises `ProofError` if any identity fails."""

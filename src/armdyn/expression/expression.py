@@ -19,9 +19,9 @@ from functools import cache, lru_cache
 from numbers import Integral, Rational, Real
 from typing import Any
 
-from armdyn.expression.errors import ExpressionError
+from armdyn.expression.errors import ExpressionError, MissingValueError
 from armdyn.expression.evaluation import Evaluation
-from armdyn.expression.messages import shown
+from armdyn.expression.messages import listed, shown
 from armdyn.expression.terms import Atom, Monomial, added, inverted, multiplied, power
 from armdyn.expression.text import terms_text
 from armdyn.expression.work import MAX_BITS, charge
@@ -117,6 +117,15 @@ class Expression:
             raise ExpressionError(f"'{self}' divides by zero with the symbols' values") from None
         except OverflowError:
             raise ExpressionError("its value is larger than 1e300") from None
+
+    def __float__(self) -> float:
+        """The value of an expression without symbols; with symbols, `value` takes theirs."""
+        if names := sorted(self.symbols()):
+            raise MissingValueError(
+                f"'{str(self)[:60]}' is not a number: it has the symbol{'s' if len(names) > 1 else ''} "
+                f"{listed(names)}; .value({{'{names[0]}': …}}) takes values"
+            )
+        return self.value()
 
     def substitute(self, values: Mapping[str, Expression]) -> Expression:
         """The expression with symbols replaced, exactly, also inside functions."""

@@ -142,6 +142,9 @@ def impossible_inertia(model: RobotModel, inertia: Inertia) -> Iterator[str]:
     body = central(model, inertia)
     if body.mass is not None and body.mass < 0:
         yield f"mass: found {body.mass:g}; a mass is zero or positive"
+    if body.mass == 0 and any(model.value(x) for x in inertia.moment):
+        found = ", ".join(str(Expression.of(x)) for x in inertia.moment)
+        yield f"first_moment: found [{found}], but the mass is 0"
     if body.is_known:
         moments = body.principal
         if moments[0] < -body.tolerance:

@@ -2,26 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, cast
 
 from armdyn.expression import Expression, shown
-from armdyn.model.arguments import number, table, three
+from armdyn.model.arguments import number, numbers, plain, table, three
+from armdyn.model.bodies import impossible_bodies
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import SINGLE, Friction
-from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
+from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, matrix_tensor, tensor
 from armdyn.model.parameters import symbol
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import RobotModel, listed
-from armdyn.model.vector import Scalar, Vector, vector
+from armdyn.model.vector import ZERO3, Scalar, Vector, vector
+
+_LONGEST_NAME = 120
 
 
 def payload(mass: object, com: object, inertia: object) -> Inertia:
-    """A body from what a caller gives: mass, centre of mass, and entries of the tensor about it by name."""
-    entries = table("payload: inertia", inertia, TENSOR_KEYS)
-    moments = tensor(number(f"payload: inertia.{key}", entries.get(key, 0)) for key in TENSOR_KEYS)
-    return Inertia.at_com(number("payload: mass", mass), three("payload: com", com), moments)
+    """A body from what a caller gives: mass, centre of mass, and the tensor about it.
+
+    The tensor is a table of its entries by name, a symmetric 3×3 matrix, or six entries xx xy xz yy yz zz.
+    In the place of the mass there may be a whole body, which `com` then moves.
+    """
+    if isinstance(mass, Inertia):
+        return _placed_body(mass, com, inertia)
+    return Inertia.at_com(number("payload: mass", mass), three("payload: com", com), _tensor(plain(inertia)))
+
+
+def _placed_body(body: Inertia, com: object, inertia: object) -> Inertia:
+    if inertia is not None:
+        raise ModelError("payload: inertia: the body given has its own; leave one of them out")
+    exact = Inertia.of([Expression.of(x) for x in body.entries])
+    place = three("payload: com", com)
+    if place != ZERO3 and exact.moment != ZERO3:
+        raise ModelError("payload: com: the body given has its own; leave one of them out")
+    return exact.translated(place)
+
+
+def _tensor(inertia: Any) -> Tensor:
+    where = "payload: inertia"
+    if not isinstance(inertia, (list, tuple)):
+        entries = table(where, inertia, TENSOR_KEYS)
+        return tensor(number(f"{where}.{key}", entries.get(key, 0)) for key in TENSOR_KEYS)
+    if len(inertia) == 6:
+        return tensor(numbers(where, inertia, 6))
+    if len(inertia) != 3:
+        found = f"found a list of {len(inertia)}"
+        raise ModelError(f"{where}: expected 3×3 or 6 numbers ({' '.join(TENSOR_KEYS)}), {found}")
+    M = vector(three(f"{where}[{i}]", row) for i, row in enumerate(inertia))
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        if M[i][j] != M[j][i]:
+            found = f"[{i}][{j}] is {M[i][j]} and [{j}][{i}] is {M[j][i]}"
+            raise ModelError(f"{where}: expected a symmetric matrix, but {found}")
+    return matrix_tensor(M)
 
 
 def with_payload(model: RobotModel, load: Inertia, link: str | None = None) -> RobotModel:
@@ -31,11 +66,89 @@ def with_payload(model: RobotModel, load: Inertia, link: str | None = None) -> R
         raise ModelError(f"payload: no link {shown(name)}; links: {listed(list(model.index))}")
     if name == model.root:
         raise ModelError("payload: the base does not move; name a link")
+    if load == Inertia():
+        return model
     placed = load.placed(model.tool.R, model.tool.p) if link is None else load
     links = tuple(
         replace(part, inertia=part.inertia + placed) if part.name == name else part for part in model.links
     )
-    return replace(model, links=links, derived=True)
+    place = "" if name == model.tip else f" on '{name}'"
+    return replace(model, name=_loaded_name(model.name, load, place), links=links, derived=True)
+
+
+def _loaded_name(name: str, load: Inertia, place: str) -> str:
+    """Of an "arm" the "arm with payload 2 kg", and of that the "arm with payload 2 kg and 1 kg"."""
+    mass = Expression.of(load.mass)
+    text = str(mass) if mass.number is None else f"{float(mass.number):.6g} kg"
+    longer = f"{name}{' and ' if ' with payload ' in name else ' with payload '}{text}{place}"
+    if len(longer) <= max(_LONGEST_NAME, len(name)):
+        return longer
+    more = " and more" if " with payload " in name else " with payload"
+    return name if name.endswith(more) else name + more
+
+
+def named(values: object, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by symbol: a table of them or None, and those given by keyword."""
+    if values is not None and not isinstance(values, Mapping):
+        raise ModelError(f"values: expected a table of symbols and their values, found {shown(values)}")
+    return {**(values or {}), **more}
+
+
+def with_symbols(model: RobotModel, values: Mapping[str, object]) -> RobotModel:
+    """The robot with other values of its symbols.
+
+    A number is the symbol's new value; None (or "free") takes its value away; an expression in other symbols
+    stands in the symbol's place everywhere, and the symbol is gone.
+    """
+    known = dict(model.symbols)
+    exact = _exact_values(values, known, known)
+    constants = {name: x for name, x in exact.items() if x is None or not x.symbols()}
+    changed = replace(model, symbols=tuple((known | constants).items()))
+    changed = with_expressions(
+        changed, {name: x for name, x in exact.items() if x is not None and x.symbols()}
+    )
+    before = set(impossible_bodies(model))
+    for problem in impossible_bodies(changed):
+        if problem not in before:
+            raise ModelError(f"{listed(list(values))}: {problem}")
+    return changed
+
+
+def replaced(model: RobotModel, values: Mapping[str, object]) -> RobotModel:
+    """The robot with symbols replaced by numbers or expressions, which may have new symbols, free ones."""
+    known = dict(model.symbols)
+    exact = {name: x for name, x in _exact_values(values, known, None).items() if x is not None}
+    return with_expressions(declared(model, list(exact.values())), exact)
+
+
+def with_expressions(model: RobotModel, values: Mapping[str, Expression]) -> RobotModel:
+    """The robot with symbols replaced, all at once; those that no value has in it are declared no more."""
+    used = {name for x in values.values() for name in x.symbols()}
+    kept = tuple((name, x) for name, x in model.symbols if name not in values or name in used)
+    return replace(substitute(model, values), symbols=kept)
+
+
+def _exact_values(
+    values: Mapping[str, object], known: Mapping[str, object], allowed: Collection[str] | None
+) -> dict[str, Expression | None]:
+    """Values by symbol, exactly; `allowed` are the symbols that may stand in them, None: any."""
+    found: dict[str, Expression | None] = {}
+    for name, value in values.items():
+        if name not in known:
+            raise ModelError(f"{shown(name)} is not a symbol of the robot; its symbols: {_names(known)}")
+        if value is None or (isinstance(value, str) and value == "free"):
+            if allowed is None:
+                raise ModelError(f"{name}: expected a number or an expression, found {shown(value)}")
+            found[name] = None
+            continue
+        exact = found[name] = number(name, value)
+        if allowed is not None and (new := sorted(exact.symbols() - set(allowed))):
+            raise ModelError(f"{name}: '{new[0]}' is not a symbol of the robot; its symbols: {_names(known)}")
+    return found
+
+
+def _names(known: Mapping[str, object]) -> str:
+    return listed(list(known)) or "none"
 
 
 def symbolic(model: RobotModel, zeros: Literal["given", "free"] = "given") -> RobotModel:

@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from armdyn.expression import ZERO, Expression
+from armdyn.expression.messages import listed
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import Row
+from armdyn.output import one_line
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ def _solved_for_one(
     """The joint a relation is solved for, and what it is."""
     for name, _ in relation.coefficients:
         if name not in joints:
-            raise ModelError(f"{where}: found '{name}'; moving links: {', '.join(joints)}")
+            names = listed([one_line(joint) for joint in joints])
+            raise ModelError(f"{where}: found '{one_line(name)[:60]}'; moving links: {names}")
     terms, constant = _substituted((dict(relation.coefficients), -relation.offset), solved)
     if not terms:
         reason = "follows from those before it" if constant.is_zero else "contradicts those before it"
@@ -79,7 +82,7 @@ def _solved_for_one(
     pivot = next((name for name, _ in relation.coefficients if name in terms), next(iter(terms)))
     c = terms.pop(pivot)
     if value(c) == 0:
-        raise ModelError(f"{where}: the coefficient of '{pivot}' is {c}, which is 0")
+        raise ModelError(f"{where}: the coefficient of '{one_line(pivot)[:60]}' is {str(c)[:60]}, which is 0")
     return pivot, ({name: -x / c for name, x in terms.items()}, -constant / c)
 
 
@@ -93,3 +96,17 @@ def _substituted(total: _Sum, solved: dict[str, _Sum]) -> _Sum:
             terms[other] = terms.get(other, ZERO) + c * k
         constant = constant + c * shift
     return {name: c for name, c in terms.items() if not c.is_zero}, constant
+
+
+def sum_text(terms: Sequence[tuple[str, object]], offset: Expression = ZERO) -> str:
+    """Σ c·name + offset, as it is written."""
+    parts = []
+    for name, factor in terms:
+        c = Expression.of(factor)
+        sign, size = ("-", -c) if c.terms[0][1] < 0 else ("+", c)
+        text = str(size) if len(c.terms) == 1 else f"({size})"
+        parts.append(f"{sign} {name}" if size == 1 else f"{sign} {text}*{name}")
+    if not offset.is_zero or not parts:
+        parts.append(f"- {-offset}" if offset.terms and offset.terms[0][1] < 0 else f"+ {offset}")
+    first = parts[0].removeprefix("+ ").replace("- ", "-", 1)
+    return " ".join([first, *parts[1:]])

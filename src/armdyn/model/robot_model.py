@@ -14,12 +14,12 @@ from armdyn.expression import ArmdynError, Expression
 from armdyn.expression.messages import listed as listed_names
 from armdyn.model.errors import ModelError
 from armdyn.model.parts import Limits, Link, RotorModel, Transform
-from armdyn.model.relations import Dependence, Relation, solve_relations
+from armdyn.model.relations import Dependence, Relation, solve_relations, sum_text
 from armdyn.model.vector import ZERO3, Vector
 from armdyn.output import one_line
 
 if TYPE_CHECKING:
-    from armdyn.model.mechanism import Mechanism
+    from armdyn.model.mechanism import Mechanism, Place
 
 BASE = "base"
 _RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|inv|base|(c|s|q|qd|qdd|sgn|sgnm)\d+(_\d+)*")
@@ -80,6 +80,16 @@ class RobotModel:
         return tuple(self.moving[i] for i in self.dependence.independent) if self.relations else self.moving
 
     @property
+    def followers(self) -> list[str]:
+        """What each joint is that follows others, by the names of links: "finger = 0.5*thumb + 0.1"."""
+        found, names = [], [link.name for link in self.coordinates]
+        for j, link in enumerate(self.moving):
+            if self.relations and j not in self.dependence.independent:
+                row, offset = self.dependence.rows[j], self.dependence.offsets[j]
+                found.append(f"{link.name} = {sum_text([(names[k], c) for k, c in row], offset)}")
+        return found
+
+    @property
     def n(self) -> int:
         """The number of coordinates."""
         return len(self.coordinates)
@@ -96,6 +106,13 @@ class RobotModel:
         from armdyn.model.mechanism import lower
 
         return lower(self, self.number, tip=link)
+
+    def places(self, links: Sequence[str]) -> tuple[Place, ...]:
+        """The origins of the frames of links, as places of the mechanism."""
+        from armdyn.model.mechanism import Converter, Place, places_of
+
+        found = places_of(self, Converter(self.number))
+        return tuple(Place(body, T.p) for body, T in (found[link] for link in links))
 
     def number(self, x: object) -> float:
         """The value of an entry of the model."""

@@ -73,8 +73,9 @@ def write_report(
 
     The robot drawn, its tables, its equations typeset and proved, a motion with its torques and their parts,
     scaling to the limits, ellipsoids, what the diagonal rotor model misses, a simulation. Without a
-    `trajectory` a motion is chosen. `wrench` (6,) is what the tip exerts on its surroundings all along. A
-    robot with symbols that have no value gets the parts that need none. The same input gives the same bytes.
+    `trajectory` a motion is chosen. `wrench` (6,) is what the tip exerts on its surroundings all along, or
+    {link: (6,)} what links exert. A robot with symbols that have no value gets the parts that need none.
+    The same input gives the same bytes.
     """
     return write_whole(path, report(robot, trajectory, wrench=wrench), ReportError)
 

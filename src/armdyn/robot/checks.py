@@ -6,7 +6,7 @@ A folder has its own `Checks`, with the error it raises. What is below works wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from armdyn.expression import ArmdynError, shown
 from armdyn.kernels.arrays import real_array
 from armdyn.robot.robot import Robot
+from armdyn.robot.wrenches import label, of_links
 
 ROTATION = 1e-6  # how far R Rᵀ of a rotation matrix may be from the identity
 
@@ -72,15 +73,32 @@ class Checks:
             message = f"shapes do not fit together: {_shapes(arrays)}, with leading axes {lead} before"
             raise self.error(message) from None
 
-    def with_wrench(self, wrench: Any, *states: np.ndarray) -> tuple[np.ndarray, ...]:
-        """h_e (..., 6), zero where none is given, then the states (..., n), broadcast against each other."""
-        h = np.zeros(6) if wrench is None else self.numbers("wrench", wrench, 6)
-        try:
-            lead = np.broadcast_shapes(h.shape[:-1], *(x.shape[:-1] for x in states))
-        except ValueError:
-            found = f"found shape {h.shape}; it does not fit states of shape {states[0].shape}"
-            raise self.error(f"wrench: {found}") from None
-        return tuple(np.broadcast_to(x, (*lead, x.shape[-1])) for x in (h, *states))
+    def wrenches(self, robot: Robot, wrench: Any, size: int | None = 6) -> dict[str | None, np.ndarray]:
+        """Wrenches (..., 6) by link, None being the tip; finite, with size=None not yet of that shape."""
+        if wrench is None:
+            return {}
+        if isinstance(wrench, Mapping):
+            return {
+                link: self.numbers(label(link), h, size) for link, h in of_links(robot.model, wrench).items()
+            }
+        return {None: self.numbers("wrench", wrench, size)}
+
+    def felt(self, robot: Robot, wrench: Any, *states: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Σ Jᵀ h (..., n) of wrenches, then the states (..., n), q first, broadcast against each other."""
+        given = self.wrenches(robot, wrench)
+        lead = states[0].shape[:-1]
+        for link, h in given.items():
+            try:
+                lead = np.broadcast_shapes(lead, h.shape[:-1])
+            except ValueError:
+                name = "wrench" if link is None else label(link)
+                found = f"found shape {h.shape}; it does not fit states of shape {states[0].shape}"
+                raise self.error(f"{name}: {found}") from None
+        states = tuple(np.broadcast_to(x, (*lead, robot.n)) for x in states)
+        torques = np.zeros((*lead, robot.n))
+        for link, h in given.items():
+            torques += np.einsum("...ij,...i->...j", robot.jacobian(states[0], link), h)
+        return torques, *states
 
     @contextmanager
     def computable(self) -> Iterator[None]:

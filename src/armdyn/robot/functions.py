@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,7 @@ STATE = ("q", "qd", "qdd")
 BASE_INPUTS = ("base.angular_velocity", "base.angular_acceleration", "base.linear_acceleration")
 NUMBERS = "numbers"  # the input that stands for a robot's numbers in kernels that robots share
 Inputs = Sequence[tuple[str, int]]
+Key: TypeAlias = str | tuple[Any, ...]
 
 MEANINGS = {
     "q": "joint positions [rad or m]",
@@ -44,7 +45,10 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Result:
-    """An output: its shape, with "n" for the number of joints and "p" for that of parameters, and meaning."""
+    """An output: its shape and meaning.
+
+    In the shape, "n" is the number of coordinates, "joints" that of moving joints, "p" that of parameters.
+    """
 
     shape: tuple[int | str, ...]
     meaning: str
@@ -82,7 +86,8 @@ class Context:
         return len(self.layout)
 
     def shapes(self, row: Function) -> tuple[Shape, ...]:
-        sizes: dict[int | str, Any] = {"n": self.n, "p": self.p}
+        joints = len(self.mechanism.bodies)
+        sizes: dict[int | str, Any] = {"n": self.n, "joints": joints, "p": self.p}
         return tuple(tuple(sizes.get(k, k) for k in result.shape) for result in row.results)
 
 
@@ -189,7 +194,7 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "joint_wrenches": Function(
         STATE,
-        _one("force over moment at each joint, link axes, row by row", "n", 6),
+        _one("force over moment at each joint, link axes, row by row", "joints", 6),
         dynamics.joint_wrenches,
         _WITH_WRENCH,
     ),
@@ -211,6 +216,7 @@ FUNCTIONS: dict[str, Function] = {
         _forward_derivatives,
     ),
 }
+OF_TIP = ("pose", "jacobian", "jacobian_dot")  # others depend on the tip only where a wrench acts there
 WORDS = Words(MEANINGS, {name: [result.meaning for result in row.results] for name, row in FUNCTIONS.items()})
 
 
@@ -230,10 +236,12 @@ def check_function(name: str, optional: Sequence[str] = ()) -> None:
 def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Sequence[str] = ()) -> Kernel:
     """The kernel of a function for a mechanism; `optional` names inputs given beyond the usual ones."""
     row = FUNCTIONS[name]
+    if name not in OF_TIP:
+        mechanism = mechanism.loaded_alone("wrench" in optional)
     if "parameters" not in row.optional or "parameters" in optional:
         mechanism = mechanism.map(unchanged, lambda _: 0)  # its own parameters do not matter
     context = Context(name, mechanism, layout)
-    sizes = {"wrench": 6, "parameters": context.p, **dict.fromkeys(BASE_INPUTS, 3)}
+    sizes = {"wrench": 6 * len(mechanism.loaded), "parameters": context.p, **dict.fromkeys(BASE_INPUTS, 3)}
     inputs = tuple((key, sizes.get(key, mechanism.n)) for key in (*row.inputs, *optional))
     pattern, numbers = mechanism.opened()
     shared = _specification(row, ((NUMBERS, len(numbers)), *inputs), replace(context, mechanism=pattern))
@@ -250,12 +258,15 @@ def _specification(
     return Specification(context.name, tuple(inputs), context.shapes(row), record, identity, shared)
 
 
-class Kernels(dict[str | tuple[str, ...], Kernel]):
-    """A robot's kernels by function, or by function, link and optional inputs; made when first asked for."""
+class Kernels(dict[Key, Kernel]):
+    """A robot's kernels by function, or by function, links with wrenches ("": the tip) and optional inputs.
 
-    def __init__(self, make: Callable[[str | tuple[str, ...]], Kernel]) -> None:
+    They are made when first asked for.
+    """
+
+    def __init__(self, make: Callable[[Key], Kernel]) -> None:
         self._make = make
 
-    def __missing__(self, key: str | tuple[str, ...]) -> Kernel:
+    def __missing__(self, key: Key) -> Kernel:
         kernel = self[key] = self._make(key)
         return kernel

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 
-from armdyn.description import from_table, load, physics_warnings
-from armdyn.description.motors import with_motors
 from armdyn.dynamics import BaseMotion
-from armdyn.expression import shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
-from armdyn.model import Mechanism, ModelError, RobotModel, edit, impossible_inertia
-from armdyn.model.arguments import numbers, three, word
-from armdyn.model.inertia import Number
-from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
-from armdyn.model.parts import RotorModel
+from armdyn.model import RobotModel
 from armdyn.program import Program
-from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, check_function, make_kernel
-
-if TYPE_CHECKING:
-    from armdyn.description.conversion.dh_form import Convention
-    from armdyn.description.conversion.dh_table import DhTable
-    from armdyn.exact import Equations
+from armdyn.robot.described import Described
+from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, Key, check_function, make_kernel
+from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
 
 
-class Robot:
+class Robot(Described):
     """A manipulator and its dynamics: numbers for any number of states at once, and exact equations.
 
     Immutable; equal and hashable by content; picklable. Positions `q`, velocities `qd`, accelerations
@@ -39,143 +27,8 @@ class Robot:
     """
 
     def __init__(self, model: RobotModel) -> None:
-        if not isinstance(model, RobotModel):
-            raise TypeError(
-                f"expected a RobotModel, found {shown(model)}; see Robot.load and Robot.from_dict"
-            )
-        self._model = model
+        super().__init__(model)
         self._kernels = Kernels(self._kernel)
-
-    # ---- making ----------------------------------------------------------------------------------------
-
-    @classmethod
-    def load(cls, robot: str | Path) -> Robot:
-        """A bundled robot by name, or a robot file by path."""
-        return cls(load(robot))
-
-    @classmethod
-    def from_dict(cls, table: Mapping[str, Any]) -> Robot:
-        """A robot from a table with the keys of the robot file; numbers may also be expressions in text."""
-        return cls(from_table(table))
-
-    def with_payload(
-        self,
-        mass: Number,
-        com: Sequence[Number] = (0, 0, 0),
-        inertia: Mapping[str, Number] | None = None,
-        link: str | None = None,
-    ) -> Robot:
-        """The robot carrying a body fixed to its tip frame (or to the frame of `link`).
-
-        `com` is in that frame; `inertia` has the tensor's entries xx … yz about the body's centre of mass.
-        Symbols in the arguments must be the robot's own or are added as free ones.
-        """
-        load = edit.payload(mass, com, inertia)
-        model = edit.declared(self._model, (load.mass, *load.moment, *load.tensor))
-        for problem in impossible_inertia(model, load):
-            raise ModelError(f"payload: {problem}")
-        return Robot(edit.with_payload(model, load, link))
-
-    def with_rotors(self, rotors: RotorModel) -> Robot:
-        """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none"."""
-        word("rotors", rotors, ("exact", "reflected", "none"))
-        return Robot(replace(self._model, rotors=rotors))
-
-    def with_motors(self, motors: Mapping[str, Mapping[str, Any]], *, rotors: RotorModel = "exact") -> Robot:
-        """The robot with motors put in or changed, by the names of their links or joints.
-
-        The entries are those of [link.motor] in the robot file. What is not given stays as it was; only
-        where `gear` is given without `inertia`, k²·Im at the joint stays, which is what imported files know.
-        """
-        word("rotors", rotors, ("exact", "reflected", "none"))
-        return Robot(replace(with_motors(self._model, motors), rotors=rotors))
-
-    def in_dh(self, convention: Convention = "dh") -> Robot:
-        """The same robot described by Denavit–Hartenberg parameters, standard or modified ("mdh").
-
-        A function of q of the one is that of the other; what changes are the frames of the links, in which
-        bodies and motors are given. Only serial chains have such a table.
-        """
-        from armdyn.description.conversion.in_dh import in_dh
-
-        word("convention", convention, ("dh", "mdh"))
-        return Robot(in_dh(self._model, convention))
-
-    def with_gravity(self, gravity: Sequence[Number]) -> Robot:
-        """The robot under another acceleration of gravity, base frame [m/s²]."""
-        g = three("gravity", gravity)
-        return Robot(replace(edit.declared(self._model, g), gravity=g))
-
-    def with_parameters(self, parameters: Sequence[Number] | np.ndarray) -> Robot:
-        """The robot whose `parameters` are these, in the order of `parameter_names`.
-
-        They need not be those of possible bodies. An extra parameter set to zero is gone from the new robot.
-        """
-        values = numbers("parameters", parameters)
-        return Robot(with_parameters(edit.declared(self._model, values), values))
-
-    def symbolic(self, zeros: Literal["given", "free"] = "given") -> Robot:
-        """The same robot with every number of the description a symbol.
-
-        Zeros, directions and quarter turns stay as they are; with zeros="free" inertial parameters that are
-        zero become symbols too.
-        """
-        word("zeros", zeros, ("given", "free"))
-        return Robot(edit.symbolic(self._model, zeros))
-
-    # ---- looking ---------------------------------------------------------------------------------------
-
-    @property
-    def model(self) -> RobotModel:
-        """The description as data."""
-        return self._model
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """What the algorithms work on, in floats: bodies, rotors, gravity. Free symbols are refused."""
-        return self._model.mechanism
-
-    @property
-    def name(self) -> str:
-        return self._model.name
-
-    @property
-    def n(self) -> int:
-        """The number of moving joints."""
-        return self._model.n
-
-    @property
-    def warnings(self) -> list[str]:
-        """What in the description looks wrong."""
-        return physics_warnings(self._model)
-
-    def dh_table(self, convention: Convention = "dh") -> DhTable:
-        """The Denavit–Hartenberg table of a serial chain, standard ("dh") or modified ("mdh")."""
-        from armdyn.description.conversion.dh_table import dh_table
-
-        word("convention", convention, ("dh", "mdh"))
-        return dh_table(self._model, convention)
-
-    @cached_property
-    def _layout(self) -> Layout:
-        return layout(self._model)
-
-    @property
-    def parameter_names(self) -> tuple[str, ...]:
-        return tuple(parameter.name for parameter in self._layout)
-
-    @cached_property
-    def parameters(self) -> np.ndarray:
-        """The parameter vector (p,): per joint m, m·x, m·y, m·z, Ixx … Izz, Im, Fv, Fs; then extras."""
-        values = np.array([float(x) for x in parameter_vector(self.mechanism, self._layout)])
-        values.flags.writeable = False
-        return values
-
-    def equations(self) -> Equations:
-        """The exact equations of motion in closed form."""
-        from armdyn.exact import Equations  # brings FLINT: only when asked for
-
-        return Equations(self._model)
 
     # ---- numbers ---------------------------------------------------------------------------------------
     #
@@ -186,7 +39,7 @@ class Robot:
         q: Numbers,
         qd: Numbers,
         qdd: Numbers,
-        wrench: Numbers | None = None,
+        wrench: Wrench | None = None,
         *,
         base: BaseMotion | None = None,
         parameters: Numbers | None = None,
@@ -194,7 +47,9 @@ class Robot:
     ) -> Floats:
         """Torques (..., n) for a motion (7.42), by Newton–Euler (7.107)–(7.114).
 
-        `wrench` (..., 6) is h_e, force and moment the tip exerts on its surroundings, base axes.
+        `wrench` (..., 6) is h_e, force and moment the tip exerts on its surroundings, base axes. A mapping
+        {link: (..., 6)} says what several links exert, each at the origin of its own frame: of the tip's
+        link too, without the tool. What the base exerts has no effect.
         """
         if wrench is None and base is None and parameters is None:
             return self._kernels["inverse_dynamics"].call((q, qd, qdd), out)
@@ -215,12 +70,12 @@ class Robot:
         q: Numbers,
         qd: Numbers,
         tau: Numbers,
-        wrench: Numbers | None = None,
+        wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
-        """Accelerations (..., n) under torques (7.115)."""
+        """Accelerations (..., n) under torques (7.115); `wrench` as for `inverse_dynamics`."""
         if wrench is None and parameters is None:
             return self._kernels["forward_dynamics"].call((q, qd, tau), out)
         return self._run("forward_dynamics", (q, qd, tau), out, wrench=wrench, parameters=parameters)
@@ -271,30 +126,24 @@ class Robot:
 
     def pose(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
         """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the base frame."""
-        if link is None:
-            return self._kernels["pose"].call((q,), out)
-        return self._run("pose", (q,), out, link)
+        return (self if link is None else self.with_tip(link))._kernels["pose"].call((q,), out)
 
     def jacobian(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
         """Geometric Jacobian (..., 6, n) of the tip (or a link's origin): linear over angular, base axes."""
-        if link is None:
-            return self._kernels["jacobian"].call((q,), out)
-        return self._run("jacobian", (q,), out, link)
+        return (self if link is None else self.with_tip(link))._kernels["jacobian"].call((q,), out)
 
     def jacobian_dot(
         self, q: Numbers, qd: Numbers, link: str | None = None, *, out: Floats | None = None
     ) -> Floats:
         """Time derivative (..., 6, n) of the Jacobian."""
-        if link is None:
-            return self._kernels["jacobian_dot"].call((q, qd), out)
-        return self._run("jacobian_dot", (q, qd), out, link)
+        return (self if link is None else self.with_tip(link))._kernels["jacobian_dot"].call((q, qd), out)
 
     def joint_wrenches(
         self,
         q: Numbers,
         qd: Numbers,
         qdd: Numbers,
-        wrench: Numbers | None = None,
+        wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
         out: Floats | None = None,
@@ -316,7 +165,7 @@ class Robot:
         q: Numbers,
         qd: Numbers,
         qdd: Numbers,
-        wrench: Numbers | None = None,
+        wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
         out: tuple[Floats | None, Floats | None, Floats | None] | None = None,
@@ -333,7 +182,7 @@ class Robot:
         q: Numbers,
         qd: Numbers,
         tau: Numbers,
-        wrench: Numbers | None = None,
+        wrench: Wrench | None = None,
         *,
         parameters: Numbers | None = None,
         out: tuple[Floats | None, Floats | None, Floats | None] | None = None,
@@ -345,10 +194,14 @@ class Robot:
             "forward_dynamics_derivatives", (q, qd, tau), out, wrench=wrench, parameters=parameters
         )
 
-    def program(self, function: str, optional: Sequence[str] = ()) -> Program:
-        """The straight-line program of a function, with optional inputs such as "wrench"."""
+    def program(self, function: str, optional: Sequence[str] = (), links: Sequence[str] = ()) -> Program:
+        """The straight-line program of a function, with optional inputs such as "wrench".
+
+        With `links` the input "wrench" (6 k) is what these k links exert, one after the other.
+        """
         check_function(function, optional)
-        return self._kernel((function, "", *optional)).program
+        where = tuple(check_link(self._model, "links", link) for link in links)
+        return self._kernel((function, where, *optional)).program
 
     def compile(self, *functions: str | tuple[str, ...]) -> None:
         """Compile and load functions, all if none is named, so that the first call is as fast as the others.
@@ -364,34 +217,21 @@ class Robot:
 
     # ---- inside ----------------------------------------------------------------------------------------
 
-    def _run(
-        self,
-        name: str,
-        arguments: tuple[Numbers, ...],
-        out: Any,
-        link: str | None = None,
-        **optional: Numbers | None,
-    ) -> Any:
-        """Call the kernel of a function for a link or with optional inputs."""
-        if link is not None and link not in list(self._model.index):
-            raise ModelError(f"link: found {shown(link)}; links: {', '.join(self._model.index)}")
-        given = {key: x for key, x in optional.items() if x is not None or key in BASE_INPUTS}
-        return self._kernels[(name, link or "", *given)].call((*arguments, *given.values()), out)
+    def _run(self, name: str, arguments: tuple[Numbers, ...], out: Any, **optional: Wrench | None) -> Any:
+        """Call the kernel of a function with optional inputs."""
+        given: dict[str, Any] = {key: x for key, x in optional.items() if x is not None or key in BASE_INPUTS}
+        links: Any = ""
+        wrench = given.get("wrench")
+        if type(wrench) is not np.ndarray and isinstance(wrench, Mapping):  # an array is the usual case
+            if wrenches := of_links(self._model, wrench):
+                links, given["wrench"] = tuple(wrenches), side_by_side(wrenches)
+            else:
+                del given["wrench"]
+        return self._kernels[(name, links, *given)].call((*arguments, *given.values()), out)
 
-    def _kernel(self, key: str | tuple[str, ...]) -> Kernel:
-        name, link, *optional = (key, "") if isinstance(key, str) else key
-        mechanism = self._model.mechanism_to(link) if link else self.mechanism
+    def _kernel(self, key: Key) -> Kernel:
+        name, links, *optional = (key, ()) if isinstance(key, str) else key
+        mechanism = self.mechanism
+        if links:
+            mechanism = replace(mechanism, places=self._model.places(links))
         return make_kernel(name, mechanism, self._layout, optional)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Robot) and self._model == other._model
-
-    def __hash__(self) -> int:
-        return hash(self._model)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Robot, (self._model,))
-
-    def __repr__(self) -> str:
-        kinds = "".join("R" if link.joint == "revolute" else "P" for link in self._model.moving)
-        return f"<Robot '{self.name}' {kinds}, rotors {self._model.rotors}>"

@@ -36,6 +36,11 @@ class TipFreedom:
         return self.pose_rank == self.position_rank + self.orientation_rank
 
 
+def at_link(robot: Robot, link: str | None) -> Robot:
+    """The robot with the frame of `link` (without the tool) as its tip; None: the robot with its own tip."""
+    return robot if link is None else robot.with_tip(link)
+
+
 @lru_cache(maxsize=64)
 def tip_freedom(robot: Robot) -> TipFreedom:
     revolute = revolute_joints(robot)

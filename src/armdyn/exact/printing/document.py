@@ -57,8 +57,17 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Se
     found.append(_velocity(equations, printer, names))
     found.append(_vector(equations, printer, "Gravity torques", names.g, equations.g.rows))
     found.append(_vector(equations, printer, "Friction torques", "f", equations.friction.rows))
-    found.append(Section("Where", "", list(printer.definitions.items())))
+    found.append(Section("Where", "", [*printer.definitions.items(), *_speeds(equations, style)]))
     return [s for s in found if s.lines or s.text]
+
+
+def _speeds(equations: ClosedForm, style: Style) -> list[tuple[str, list[str]]]:
+    """What slides where a plain style writes sgnm1 for the sign of several joints' speed."""
+    if style.glyph is not None or all(entry.is_zero for entry in equations.friction):
+        return []
+    speeds = [(f"sgnm{i + 1}", style.speed(equations.basis, i)) for i in range(len(equations.basis.speeds))]
+    used = "".join(str(entry) for entry in equations.friction)
+    return [(name, [style.function("sign", text)]) for name, text in speeds if name in used]
 
 
 def _variable(equations: ClosedForm, style: Style, joint: int, order: int) -> str:

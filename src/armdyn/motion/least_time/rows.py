@@ -14,7 +14,7 @@ import numpy as np
 
 from armdyn.motion.least_time.passes import MOST, PathRows
 from armdyn.motion.least_time.path import PathGrid
-from armdyn.motion.timing.speed_parts import speed_parts
+from armdyn.motion.timing.speed_parts import SteadyWrench, speed_parts
 from armdyn.robot import Robot
 from armdyn.robot.friction import FrictionParts
 from armdyn.robot.joints import JointLimits
@@ -39,9 +39,7 @@ class PathTorques:
         return np.asarray(a * u[:, None, None] + b * x + v * np.sqrt(x) + c)
 
 
-def path_torques(
-    robot: Robot, friction: FrictionParts, grid: PathGrid, wrench: np.ndarray | None
-) -> PathTorques:
+def path_torques(robot: Robot, friction: FrictionParts, grid: PathGrid, wrench: SteadyWrench) -> PathTorques:
     """The torques along a path."""
     parts = speed_parts(robot, grid.q, grid.dq, grid.ddq, wrench)
     a = np.asarray(robot.inverse_dynamics(grid.q, np.zeros_like(grid.q), grid.dq, wrench)) - parts.static

@@ -16,7 +16,7 @@ from armdyn.motion.least_time.rows import PathLimits, PathTorques, between_ends,
 from armdyn.motion.least_time.solve import NoWay, best_profile
 from armdyn.motion.least_time.timed_path import TimedPath
 from armdyn.motion.timing.scaling import rate_within, scaled_within
-from armdyn.motion.timing.speed_parts import check_robot, limits_for, speed_parts, tip_wrench
+from armdyn.motion.timing.speed_parts import SteadyWrench, check_robot, limits_for, speed_parts, steady_wrench
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.friction import FrictionParts, friction_parts
@@ -65,7 +65,7 @@ class _Task:
     robot: Robot
     friction: FrictionParts
     limits: JointLimits
-    wrench: np.ndarray | None
+    wrench: SteadyWrench
 
     def on(self, grid: PathGrid) -> tuple[PathTorques, PathLimits]:
         torques = path_torques(self.robot, self.friction, grid, self.wrench)
@@ -96,12 +96,12 @@ def time_optimal(
     """The same path in least time, from rest to rest.
 
     The limits are the robot's own unless given here (one number, or one per joint; infinite for none).
-    Viscous and dry friction, gravity, rotors and a constant `wrench` (6,) of the tip count. `grid` is the
-    number of intervals; where the path demands it, some are cut further.
+    Viscous and dry friction, gravity, rotors and a constant `wrench` (6,) of the tip, or {link: (6,)},
+    count. `grid` is the number of intervals; where the path demands it, some are cut further.
     """
     check_robot(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration)
-    task = _Task(robot, friction_parts(robot), limits, tip_wrench(wrench))
+    task = _Task(robot, friction_parts(robot), limits, steady_wrench(robot, wrench))
     count = check.whole_number("grid", grid, LEAST)
     if count > MOST:
         raise MotionError(f"grid: found {shown(grid)}; at most {MOST} intervals are possible")

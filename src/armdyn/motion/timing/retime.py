@@ -9,7 +9,7 @@ import numpy as np
 
 from armdyn.motion.errors import MotionError
 from armdyn.motion.timing.laws import Law, inverse, timing_law
-from armdyn.motion.timing.speed_parts import SpeedParts, check_robot, speed_parts, tip_wrench
+from armdyn.motion.timing.speed_parts import SpeedParts, SteadyWrench, check_robot, speed_parts, steady_wrench
 from armdyn.motion.trajectories.composed import composed
 from armdyn.motion.trajectories.instants import snapped
 from armdyn.motion.trajectories.motion import Motion, Side
@@ -26,7 +26,7 @@ class MotionParts:
     samples: Samples
     speed: SpeedParts
     push: np.ndarray  # (N, n): B q̇, what a changing rate costs
-    wrench: np.ndarray | None
+    wrench: SteadyWrench
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Retimed:
 
 
 def motion_parts(robot: Robot, trajectory: Trajectory, *, wrench: Any = None) -> MotionParts:
-    """The parts at the trajectory's `samples()`; `wrench` (6,) is what the tip exerts all along."""
+    """The parts at the trajectory's `samples()`; `wrench` as for `scale_to_limits`."""
     check_robot(robot, trajectory)
-    return _parts_at(robot, trajectory, trajectory.samples(), tip_wrench(wrench))
+    return _parts_at(robot, trajectory, trajectory.samples(), steady_wrench(robot, wrench))
 
 
 def retime(
@@ -101,7 +101,7 @@ def _with_jumps(
     return t[order], np.concatenate([torque[other], *found])[order]
 
 
-def _parts_at(robot: Robot, trajectory: Trajectory, at: Samples, wrench: np.ndarray | None) -> MotionParts:
+def _parts_at(robot: Robot, trajectory: Trajectory, at: Samples, wrench: SteadyWrench) -> MotionParts:
     speed = speed_parts(robot, at.q, at.qd, at.qdd, wrench)
     push = np.einsum("kij,kj->ki", robot.inertia(at.q), at.qd)
     return MotionParts(robot, trajectory, at, speed, push, wrench)

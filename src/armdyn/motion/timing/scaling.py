@@ -17,10 +17,11 @@ from armdyn.motion.timing.directions import beside_turns
 from armdyn.motion.timing.rates import Rate, largest_rate
 from armdyn.motion.timing.speed_parts import (
     SpeedParts,
+    SteadyWrench,
     check_robot,
     limits_for,
     speed_parts,
-    tip_wrench,
+    steady_wrench,
 )
 from armdyn.motion.trajectories.composed import composed
 from armdyn.motion.trajectories.motion import Motion
@@ -71,15 +72,15 @@ def scale_to_limits(
     samples (closer ones, where these are fewer than 200), at its knots and on both sides of every jump of its
     acceleration. Torque limits are also held just before and just after a joint starts, stops or reverses:
     dry friction acts there, but not at the instant itself. `wrench` (6,) is what the tip exerts on its
-    surroundings all along.
+    surroundings all along, or {link: (6,)} what links exert.
     """
     check_robot(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration)
-    return scaled_within(robot, trajectory, limits, tip_wrench(wrench), faster)
+    return scaled_within(robot, trajectory, limits, steady_wrench(robot, wrench), faster)
 
 
 def scaled_within(
-    robot: Robot, trajectory: Trajectory, limits: JointLimits, wrench: np.ndarray | None, faster: bool
+    robot: Robot, trajectory: Trajectory, limits: JointLimits, wrench: SteadyWrench, faster: bool
 ) -> Scaled:
     """As `scale_to_limits`, with limits and wrench that are checked."""
     samples, parts = _looked_at(robot, trajectory, wrench)
@@ -111,7 +112,7 @@ def _slower(motion: Motion, factor: float) -> Motion:
     return composed(motion, together([line], label), label, factor * motion.knots, factor * motion.jumps)
 
 
-def _looked_at(robot: Robot, trajectory: Trajectory, wrench: np.ndarray | None) -> tuple[Samples, SpeedParts]:
+def _looked_at(robot: Robot, trajectory: Trajectory, wrench: SteadyWrench) -> tuple[Samples, SpeedParts]:
     """The samples at which limits are held and the torques there, also beside starts, stops and reversals."""
     friction = friction_parts(robot)
     samples = trajectory.samples(min(trajectory.step, trajectory.duration / LEAST), knots=True)

@@ -7,7 +7,7 @@ At a rate ṙ of the motion's own time, changing by r̈, the torques are those o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.friction import friction_parts
 from armdyn.robot.joints import JointLimits, joint_limits, joint_name
+from armdyn.robot.wrenches import label
+
+SteadyWrench: TypeAlias = np.ndarray | dict[str, np.ndarray] | None  # (6,) at the tip, or by link
 
 
 @dataclass(frozen=True)
@@ -26,15 +29,15 @@ class SpeedParts:
     squared: np.ndarray  # B q̈ + C q̇, τ_s of (7.123): grows with the square of the rate
     linear: np.ndarray  # F_v q̇: grows with the rate
     dry: np.ndarray  # Coulomb friction: depends only on the direction
-    static: np.ndarray  # gravity, offsets, tip wrench
+    static: np.ndarray  # gravity, offsets, wrenches
 
     def torque(self, rate: Any = 1.0) -> np.ndarray:
         """Torques (N, n) at a constant rate, or one per state (N, 1), of the motion's own time."""
         return np.asarray(rate * (rate * self.squared + self.linear) + self.dry + self.static)
 
 
-def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: np.ndarray | None = None) -> SpeedParts:
-    """The parts at states (N, n), `wrench` (6,) being what the tip exerts on its surroundings."""
+def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: SteadyWrench = None) -> SpeedParts:
+    """The parts at states (N, n), `wrench` being what the arm exerts on its surroundings all along."""
     friction = friction_parts(robot)
     zero = np.zeros_like(q)
     static = np.asarray(robot.inverse_dynamics(q, zero, zero, wrench))
@@ -54,17 +57,19 @@ def check_robot(robot: Robot, trajectory: Trajectory) -> None:
         raise MotionError(f"trajectory: it moves {trajectory.n} joints, but {robot.name} has {robot.n}")
 
 
-def tip_wrench(wrench: Any) -> np.ndarray | None:
-    """h_e (6,) as an array; None where none is given."""
-    if wrench is None:
-        return None
-    found = check.numbers("wrench", wrench)
-    if found.shape != (6,):
-        raise MotionError(
-            f"wrench: found shape {found.shape}; six numbers, force and then moment, the same all along, "
-            "are expected"
-        )
-    return found
+def steady_wrench(robot: Robot, wrench: Any) -> SteadyWrench:
+    """h_e (6,) as an array, or by link as arrays; None where none is given."""
+    found = check.wrenches(robot, wrench, None)
+    for link, h in found.items():
+        if h.shape != (6,):
+            name = "wrench" if link is None else label(link)
+            raise MotionError(
+                f"{name}: found shape {h.shape}; six numbers, force and then moment, the same all along, "
+                "are expected"
+            )
+    if None in found:
+        return found[None]
+    return {link: h for link, h in found.items() if link is not None} or None
 
 
 def limits_for(robot: Robot, torque: Any, velocity: Any, acceleration: Any) -> JointLimits:

@@ -24,23 +24,23 @@ class Chain:
 
 @lru_cache(maxsize=64)
 def chain(robot: Robot) -> Chain | None:
-    """The axes of a robot, from its Jacobian at zero; None where a joint does not move the tip."""
+    """The axes that move the tip, from the Jacobian at zero; None without any, or if joints are related."""
     task = tip_task(robot, True)
-    if not task.active.all():
+    if robot.model.relations or not task.active.any():
         return None
     zero = np.zeros(robot.n)
     J, tip = robot.jacobian(zero), robot.pose(zero)
     axes = []
-    for link, column in zip(robot.model.moving, J.T, strict=True):
+    for revolute, column in zip(task.revolute[task.active], J.T[task.active], strict=True):
         v, z = column[:3], column[3:]
-        revolute = link.joint == "revolute"
-        axes.append(Axis(z if revolute else v, tip[:3, 3] + np.cross(z, v), revolute))
+        axes.append(Axis(z if revolute else v, tip[:3, 3] + np.cross(z, v), bool(revolute)))
     return Chain(tuple(axes), tip, task.length)
 
 
 def closed_form_solutions(robot: Robot, target: np.ndarray, orientation: bool = True) -> np.ndarray | None:
     """All postures (k, n) with the tip at a pose (4, 4), or at its position only; angles within (−π, π].
 
+    Joints that do not move the tip, those of other branches for example, are at zero in all of them.
     None where no closed form is known for the arm, or the target leaves it a motion of its own; k is 0 where
     the target is out of reach. Known are arms of up to three joints (revolute, or the last one prismatic),
     followed by up to three revolute joints with axes through one point: planar and elbow arms, SCARA,
@@ -54,7 +54,10 @@ def closed_form_solutions(robot: Robot, target: np.ndarray, orientation: bool = 
     candidates = _candidates(arm, target, orientation)
     if candidates is None:
         return None
-    return _confirmed(task, np.array(candidates, float).reshape(-1, robot.n), target)
+    found = np.array(candidates, float).reshape(-1, len(arm.axes))
+    postures = np.zeros((len(found), robot.n))
+    postures[:, task.active] = found
+    return _confirmed(task, postures, target)
 
 
 def _candidates(arm: Chain, target: np.ndarray, orientation: bool) -> Solutions | None:

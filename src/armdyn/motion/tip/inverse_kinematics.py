@@ -12,6 +12,7 @@ from armdyn.motion.errors import MotionError
 from armdyn.motion.tip.closed_forms import closed_form_solutions
 from armdyn.motion.tip.task import ROUNDING, TipTask, tip_task
 from armdyn.robot import Robot
+from armdyn.robot.tip import at_link
 
 TOLERANCE = 1e-12  # of the arm's length
 
@@ -21,18 +22,21 @@ def inverse_kinematics(
     target: Any,
     q0: Any,
     *,
+    link: str | None = None,
     orientation: bool | None = None,
     tolerance: float = TOLERANCE,
     restarts: int = 10,
 ) -> np.ndarray:
     """Joint positions (n,) that bring the tip to `target`, a pose (4, 4) or a position (3,), near q0 (n,).
 
+    With `link` the frame of that link takes the place of the tip. Joints that do not move it stay at q0.
     With orientation=False only the position of a pose counts. Where the arm has a closed form, the solution
     nearest to q0 is taken; otherwise a damped Jacobian method starts at q0 and, where it ends in a posture
     that misses the target, at up to `restarts` other ones. `tolerance` is how much may be missing, as a
     fraction of the arm's length. A joint that need not move stays exactly where it is at q0. Limits of the
     joints do not count. A target out of reach is an error.
     """
+    robot = at_link(check.robot(robot), link)
     seed = check.posture("q0", q0, robot.n)
     pose, turned = _target(target, orientation)
     if not 0 < check.number("tolerance", tolerance) < 1:
@@ -45,6 +49,7 @@ def inverse_kinematics(
         return seed
     solutions = closed_form_solutions(robot, pose, turned)
     if solutions is not None and len(solutions):
+        solutions[:, ~task.active] = seed[~task.active]
         return _settled(task, nearest(task, solutions, seed), seed, pose, tolerance)
     q, missing = nearest_reachable(task, pose, seed, tolerance, restarts)
     if missing > tolerance * task.length:
@@ -134,7 +139,7 @@ def nearest_reachable(
 ) -> tuple[np.ndarray, float]:
     """The best end of the damped method, from the seed and then from postures around it."""
     rng = np.random.default_rng(11)
-    spread = np.where(task.revolute, np.pi, task.length)
+    spread = np.where(task.revolute, np.pi, task.length) * task.active
     best, least = damped(task, target, seed, tolerance)
     for _ in range(restarts):
         if least <= tolerance * task.length:

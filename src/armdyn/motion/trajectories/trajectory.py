@@ -18,6 +18,7 @@ from armdyn.motion.trajectories.motion import STEP, Motion, Side, States, same, 
 from armdyn.motion.trajectories.sampled import through_samples
 from armdyn.motion.trajectories.via_points import Kind, via_points
 from armdyn.robot import Robot
+from armdyn.robot.tip import at_link
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,7 @@ class Trajectory:
         end: Any = None,
         *,
         displacement: Any = None,
+        link: str | None = None,
         orientation: Any = "auto",
         check_limits: bool = True,
         step: float = STEP,
@@ -195,8 +197,9 @@ class Trajectory:
         joint speed. The `law` of the tip's speed: profile="trapezoidal", the default, with two of
         acceleration_time, max_velocity, max_acceleration and duration; "triangular", "cubic" or "quintic"
         with a duration; "jerk_limited" with max_velocity, max_acceleration and max_jerk. All are in metres,
-        or radians where the tip only turns.
+        or radians where the tip only turns. With `link` the frame of that link takes the place of the tip.
         """
+        robot = at_link(check.robot(robot), link)
         start = check.posture("q0", q0, robot.n)
         path, turned = tip_paths.line(robot.pose(start), end, displacement, orientation)
         return cls(tip_motion("line", robot, start, path, turned, check_limits, step, law), step)
@@ -210,6 +213,7 @@ class Trajectory:
         axis: Any,
         angle: float,
         *,
+        link: str | None = None,
         orientation: Any = "auto",
         check_limits: bool = True,
         step: float = STEP,
@@ -217,8 +221,9 @@ class Trajectory:
     ) -> Trajectory:
         """The tip by an `angle` [rad] around the `axis` (3,) through `centre` (3,), base axes.
 
-        `orientation` and `law` as for `line`; with "follow" the tip turns with the circle.
+        `link`, `orientation` and `law` as for `line`; with "follow" the tip turns with the circle.
         """
+        robot = at_link(check.robot(robot), link)
         start = check.posture("q0", q0, robot.n)
         path, turned = tip_paths.arc(robot.pose(start), centre, axis, angle, orientation)
         return cls(tip_motion("circle", robot, start, path, turned, check_limits, step, law), step)

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
 from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.output import one_line
 from armdyn.report.figures.drawing import GREY, INK, PALE, WIDTH, arrow, colour, note, sheet, styled
 from armdyn.report.figures.solids import joint_faces, sleeve_centre
 from armdyn.report.findings.motion import Strobe, find_strobe
@@ -203,6 +204,11 @@ def label_arm(panel: Axes, view: View, drawn: Skeleton) -> None:
         spot = free_spot(panel, view.flat(place), taken, 14)
         note(panel, str(number), view.flat(place), spot)
         taken.append(view.flat(place) + _in_data(panel, spot))
+    if drawn.ends:  # of a tree: which branch is which
+        for name, point in [(drawn.tip_link, drawn.tip), *((end.link, end.point) for end in drawn.ends)]:
+            spot = free_spot(panel, view.flat(point), taken, 30)
+            note(panel, one_line(name), view.flat(point), spot, color=GREY, fontsize=8.0)
+            taken.append(view.flat(point) + _in_data(panel, spot))
     for motor in drawn.motors:
         place = view.flat(motor.point)
         spot = free_spot(panel, place, taken, 27)

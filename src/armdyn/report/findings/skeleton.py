@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from armdyn.dynamics.coordinates import joint_values
 from armdyn.dynamics.kinematics import BaseFrame, base_frames, joint_frames
 from armdyn.model import Mechanism
 from armdyn.model.mechanism import FIXED_BASE
@@ -39,6 +40,15 @@ class MotorPlace:
 
 
 @dataclass(frozen=True)
+class End:
+    """Where a branch that does not lead to the tip ends: its last body, and a link's origin, base frame."""
+
+    body: int
+    link: str
+    point: np.ndarray
+
+
+@dataclass(frozen=True)
 class Skeleton:
     """Joints, lines of the links (body -> polylines), motors and the tip frame, base frame [m]."""
 
@@ -47,6 +57,8 @@ class Skeleton:
     motors: tuple[MotorPlace, ...]
     tip: np.ndarray  # (3,)
     tip_axes: np.ndarray  # (3, 3), columns
+    tip_link: str
+    ends: tuple[End, ...]  # of the other branches of a tree
 
     @property
     def points(self) -> np.ndarray:
@@ -65,16 +77,20 @@ class Skeleton:
 def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
     """The robot's skeleton at a posture q (n,)."""
     mechanism = robot.mechanism
-    frames = base_frames(mechanism, joint_frames(mechanism, [float(x) for x in q]))
+    positions = joint_values(mechanism, [float(x) for x in q])
+    frames = base_frames(mechanism, joint_frames(mechanism, positions))
     joints = tuple(_joint(f, body.joint) for body, f in zip(mechanism.bodies, frames, strict=True))
-    R, p = _body_pose(frames, mechanism.tip)
+    R, p = _body_pose(mechanism, frames, mechanism.tip)
     tip = p + R @ np.array(mechanism.p_tip, float)
+    ends = _ends(robot, frames, joints)
     return Skeleton(
         joints,
-        _links(mechanism, frames, joints, tip),
+        _links(mechanism, joints, tip, {end.body: end.point for end in ends}),
         _motors(robot, frames),
         tip,
         R @ np.array(mechanism.R_tip, float),
+        robot.model.tip,
+        ends,
     )
 
 
@@ -84,30 +100,47 @@ def _joint(frame: BaseFrame, kind: str) -> JointPlace:
     return JointPlace(point, axis, kind == "revolute", slider)
 
 
-def _body_pose(frames: Sequence[BaseFrame], body: int) -> tuple[np.ndarray, np.ndarray]:
+def _body_pose(mechanism: Mechanism, frames: Sequence[BaseFrame], body: int) -> tuple[np.ndarray, np.ndarray]:
     if body == FIXED_BASE:
-        return np.eye(3), np.zeros(3)
+        return np.array(mechanism.R_base, float), np.array(mechanism.p_base, float)
     return np.array(frames[body].R, float), np.array(frames[body].p, float)
 
 
+def _ends(robot: Robot, frames: Sequence[BaseFrame], joints: Sequence[JointPlace]) -> tuple[End, ...]:
+    """Of each body that carries no other and not the tip, the outermost link: the farthest from its joint."""
+    model, mechanism = robot.model, robot.mechanism
+    inner = {mechanism.tip, FIXED_BASE, *(body.parent for body in mechanism.bodies)}
+    found: dict[int, End] = {}
+    for link, place in zip(model.index, model.places(list(model.index)), strict=True):
+        if place.body in inner:
+            continue
+        R, p = _body_pose(mechanism, frames, place.body)
+        end, start = End(place.body, link, p + R @ np.array(place.p, float)), joints[place.body].point
+        known = found.get(place.body)
+        if known is None or np.linalg.norm(end.point - start) > np.linalg.norm(known.point - start):
+            found[place.body] = end
+    return tuple(found.values())
+
+
 def _links(
-    mechanism: Mechanism, frames: Sequence[BaseFrame], joints: Sequence[JointPlace], tip: np.ndarray
+    mechanism: Mechanism, joints: Sequence[JointPlace], tip: np.ndarray, ends: dict[int, np.ndarray]
 ) -> tuple[tuple[np.ndarray, ...], ...]:
-    """From each body's joint to the joints of its children, and to the tip; the base's lines last."""
-    bodies = [*range(mechanism.n), FIXED_BASE]
+    """From each body's joint to the joints of its children, and to the tip or its end; the base's last."""
+    bodies = [*range(len(mechanism.bodies)), FIXED_BASE]
     found = []
     for body in bodies:
         if body == FIXED_BASE:
-            start, axis, leaf = np.zeros(3), None, False
+            start, axis = np.array(mechanism.p_base, float), None
         else:
             start, axis = joints[body].point, joints[body].axis
-            leaf = all(other.parent != body for other in mechanism.bodies)
-        ends = [(joints[i].point, joints[i].axis) for i, b in enumerate(mechanism.bodies) if b.parent == body]
-        lines = [_dog_leg(start, axis, end, z) for end, z in ends]
+        following = [
+            (joints[i].point, joints[i].axis) for i, b in enumerate(mechanism.bodies) if b.parent == body
+        ]
+        lines = [_dog_leg(start, axis, end, z) for end, z in following]
         if mechanism.tip == body:
             lines.append(_dog_leg(start, axis, tip, None))
-        elif leaf:  # a side branch of a tree
-            lines.append(_dog_leg(start, axis, np.array(frames[body].p, float), None))
+        elif body in ends:
+            lines.append(_dog_leg(start, axis, ends[body], None))
         found.append(tuple(line for line in lines if len(line) > 1))
     return tuple(found)
 
@@ -138,12 +171,9 @@ def _motors(robot: Robot, frames: Sequence[BaseFrame]) -> tuple[MotorPlace, ...]
     for i, link in enumerate(model.moving):
         if link.motor is None:
             continue
-        if link.motor.carrier in model.index:
-            place = model.mechanism_to(link.motor.carrier)
-            R, p = _body_pose(frames, place.tip)
-            p, R = p + R @ np.array(place.p_tip, float), R @ np.array(place.R_tip, float)
-        else:
-            R, p = np.eye(3), np.zeros(3)
+        place = model.mechanism_to(link.motor.carrier)
+        R, p = _body_pose(place, frames, place.tip)
+        p, R = p + R @ np.array(place.p_tip, float), R @ np.array(place.R_tip, float)
         position = np.array([model.number(x) for x in link.motor.position])
         axis = np.array([model.number(x) for x in link.motor.axis])
         found.append(MotorPlace(p + R @ position, R @ axis, i, link.motor.carrier))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.motion.timing.speed_parts import check_robot, tip_wrench
+from armdyn.motion.timing.speed_parts import SteadyWrench, check_robot, steady_wrench
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.report.errors import check
 from armdyn.report.findings.example_motion import default_motion
@@ -45,14 +45,14 @@ class Subject:
 
     robot: Robot
     given: Trajectory | None = None
-    wrench: np.ndarray | None = None
+    wrench: SteadyWrench = None
 
     @classmethod
     def of(cls, robot: Robot, trajectory: Trajectory | None = None, wrench: Any = None) -> Subject:
         """The subject, its motion and wrench checked."""
         if trajectory is not None:
             check_robot(robot, trajectory)
-        return cls(robot, trajectory, tip_wrench(wrench))
+        return cls(robot, trajectory, steady_wrench(robot, wrench))
 
     @cached_property
     def free_symbols(self) -> tuple[str, ...]:

@@ -43,16 +43,20 @@ def write_equations(found: EquationsFinding) -> list[Part]:
 
 
 def _notation(robot: Robot) -> Markup:
-    kinds = {link.joint for link in robot.model.moving}
+    kinds = {link.joint for link in robot.model.coordinates}
     variables = []
     if "revolute" in kinds:
         variables.append("ϑᵢ is the angle of revolute joint i")
     if "prismatic" in kinds:
         variables.append("dᵢ (qᵢ where a length is called dᵢ) is the displacement of prismatic joint i")
+    related = ""
+    if followers := robot.model.followers:
+        own = ", ".join(f"{i + 1} is {link.name}" for i, link in enumerate(robot.model.coordinates))
+        related = f" Of the joints {own}; the others follow: {'; '.join(followers)}."
     return paragraph(
         f"In these equations {', '.join(variables)}; cᵢ and sᵢ on the right-hand sides are cosine and sine "
         "of an angle, with several indices of the sum of those angles. They are exact: they come from the "
-        "energies by Lagrange's equations and hold for every posture and motion."
+        "energies by Lagrange's equations and hold for every posture and motion." + related
     )
 
 

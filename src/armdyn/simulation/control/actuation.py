@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeAlias
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
+from armdyn.robot.wrenches import label, of_links
 from armdyn.simulation.control.controllers import Controller, frozen, side_by_side
-from armdyn.simulation.engine.integrand import Drive, Held, tau_as_given
+from armdyn.simulation.engine.integrand import Drive, Held, tau_as_given, wrench_names
 from armdyn.simulation.errors import SimulationError, check
 
 Batch: TypeAlias = tuple[int, ...]
@@ -140,7 +141,13 @@ class Actuation:
     batch: Batch
     duration: float
     torque: Source
-    wrench: Source
+    wrenches: tuple[Source, ...]  # one at the tip, or one for each of `links`
+    links: tuple[str, ...] = ()
+
+    @property
+    def sources(self) -> dict[str, Source]:
+        """By the name of the input."""
+        return {"tau": self.torque, **dict(zip(wrench_names(self.links), self.wrenches, strict=True))}
 
     def drive(self) -> Drive:
         """The law and its inputs as they are recorded."""
@@ -153,19 +160,19 @@ class Actuation:
                 inputs["signals"] += controller.sizes[1]
             else:
                 held = Held(controller.law, *controller.sizes)
-        for name, source in (("tau", self.torque), ("wrench", self.wrench)):
+        for name, source in self.sources.items():
             if source.kind:
                 inputs[source.kind].append((name, source.size))
         constants, signals, asked = (tuple(found) for found in inputs.values())
-        return Drive(law, constants, signals, asked, held)
+        return Drive(law, constants, signals, asked, held, self.links)
 
     def constants(self) -> np.ndarray:
         """The columns of the drive's constants, (arms or 1, columns)."""
-        return _joined(self.torque.constants, self.wrench.constants)
+        return _joined(*(source.constants for source in self.sources.values()))
 
     def signals(self, t: np.ndarray) -> np.ndarray:
         """The columns of the drive's signals at times (N,), (N, arms or 1, columns); (1, 1, 0) if none."""
-        return _joined(self.torque.signals(t), self.wrench.signals(t))
+        return _joined(*(source.signals(t) for source in self.sources.values()))
 
     def asked(self, times: np.ndarray) -> dict[str, Callable[..., np.ndarray]]:
         """What the loops ask for: by name, functions of a place in `times` and q, q̇ (arms, n)."""
@@ -173,12 +180,12 @@ class Actuation:
         def at(source: Function) -> Callable[..., np.ndarray]:
             return lambda row, q, qd: source.ask(float(times[row]), q, qd)
 
-        sources = {"tau": self.torque, "wrench": self.wrench}
-        return {name: at(source) for name, source in sources.items() if isinstance(source, Function)}
+        return {name: at(source) for name, source in self.sources.items() if isinstance(source, Function)}
 
     def of_arm(self, k: int) -> Actuation:
         """The actuation of one arm alone."""
-        return replace(self, batch=(), torque=self.torque.of_arm(k), wrench=self.wrench.of_arm(k))
+        wrenches = tuple(source.of_arm(k) for source in self.wrenches)
+        return replace(self, batch=(), torque=self.torque.of_arm(k), wrenches=wrenches)
 
     # ---- in time ---------------------------------------------------------------------------------------
 
@@ -209,7 +216,7 @@ class Actuation:
         target does, at all that lasts longer than three outputs or a hundredth of the time.
         """
         longest = np.inf
-        for source in (self.torque, self.wrench):
+        for source in self.sources.values():
             if isinstance(source, Sampled):
                 longest = min(longest, 4 * source.duration / (len(source.rows) - 1))
             elif isinstance(source, Function) or source.signals(np.zeros(1)).size:
@@ -236,9 +243,14 @@ def _by_arm(x: np.ndarray, batch: Batch, lead: int = 0) -> np.ndarray:
 
 def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: Any) -> Actuation:
     """The actuation of what `simulate` was given."""
-    tip = _source("wrench", wrench, 6, batch, duration)
+    by_link = of_links(robot.model, wrench) if isinstance(wrench, Mapping) else {}
+    links = tuple(by_link)
+    given = {label(link): x for link, x in by_link.items()}
+    given = given or {"wrench": None if isinstance(wrench, Mapping) else wrench}
+    wrenches = tuple(_source(name, x, 6, batch, duration) for name, x in given.items())
     if not isinstance(torque, Controller):
-        return Actuation(batch, duration, _source("torque", torque, robot.n, batch, duration), tip)
+        source = _source("torque", torque, robot.n, batch, duration)
+        return Actuation(batch, duration, source, wrenches, links)
     if torque.robot.n != robot.n:
         raise SimulationError(
             f"torque: the controller is for {torque.robot.n} joints, the robot has {robot.n}"
@@ -249,14 +261,15 @@ def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: 
             gains.append(_by_arm(x, batch))
         except ValueError:
             raise SimulationError(f"{name}: found shape {x.shape}; it does not fit arms {batch}") from None
-    return Actuation(batch, duration, Law(robot.n, batch, frozen(_joined(*gains)), controller=torque), tip)
+    source = Law(robot.n, batch, frozen(_joined(*gains)), controller=torque)
+    return Actuation(batch, duration, source, wrenches, links)
 
 
 def _source(name: str, given: Any, size: int, batch: Batch, duration: float) -> Source:
     if given is None:
         return Source(size, batch)
     if isinstance(given, Controller):
-        raise SimulationError("wrench: expected an array or a function of (t, q, qd), found a controller")
+        raise SimulationError(f"{name}: expected an array or a function of (t, q, qd), found a controller")
     if callable(given) and not isinstance(given, type | Trajectory):
         return Function(size, batch, name=name, function=given)
     controller = " or a controller" if name == "torque" else ""

@@ -26,7 +26,7 @@ from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits
-from armdyn.robot.tip import tip_freedom
+from armdyn.robot.tip import at_link, tip_freedom
 from armdyn.simulation.control import laws
 from armdyn.simulation.control.laws import Given, Scalars
 from armdyn.simulation.control.targets import TipTarget
@@ -225,6 +225,7 @@ class OperationalControl(Controller):
     inverse is damped, by up to `damped` of its mean. Directions in which the tip can never move are left out.
     Freedom that the tip leaves is braked with `null_damping` [1/s] and drawn to `posture` (..., n) with
     `null_stiffness` [1/s²], without moving the tip. Gains as in `ComputedTorque`, for all directions alike.
+    With `link` the frame of that link takes the place of the tip.
     """
 
     robot: Robot
@@ -238,6 +239,7 @@ class OperationalControl(Controller):
     damped: float = 0.2
     saturated: bool = False
     rate: Rate = "auto"
+    link: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.target, TipTarget):
@@ -281,7 +283,15 @@ class OperationalControl(Controller):
     def _rows(self) -> list[int]:
         """The directions controlled: those of the target in which the tip can move."""
         wanted = 3 if self.target.rotation is None else 6
-        return [k for k in tip_freedom(self.robot).rows if k < wanted]
+        return [k for k in tip_freedom(self._at_link).rows if k < wanted]
+
+    @cached_property
+    def _at_link(self) -> Robot:
+        return at_link(self.robot, self.link)
+
+    @cached_property
+    def _mechanism(self) -> Mechanism:
+        return without_dry_friction(self._at_link.mechanism)
 
 
 # ---- what enters -------------------------------------------------------------------------------------------

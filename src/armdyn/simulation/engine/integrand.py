@@ -26,10 +26,10 @@ from armdyn.dynamics import (
     forward_dynamics_articulated,
     friction_torques,
     inertia_matrix,
-    jacobian,
 )
 from armdyn.dynamics.constrained import constrained
-from armdyn.dynamics.newton_euler import newton_euler
+from armdyn.dynamics.kinematics import loaded_jacobian
+from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression.functions import select, sign
 from armdyn.model.friction import Surface
 from armdyn.model.mechanism import Mechanism
@@ -61,8 +61,9 @@ class Drive:
     """How a robot is driven: the law of its torques and what the law and the dynamics are given.
 
     `law` None: no torques. `constants` stay, `signals` change with time, what is `asked` only Python knows. A
-    "wrench" (6) among them acts at the tip. With `held`, the torques are those of a sampled law. A constant
-    "numbers" has those of the robot: then all robots of its structure share the programs.
+    "wrench" (6) among them acts at the tip; with `links`, wrench_1, wrench_2, … act on these. With `held`,
+    the torques are those of a sampled law. A constant "numbers" has those of the robot: then all robots of
+    its structure share the programs.
     """
 
     law: Law | None
@@ -70,11 +71,27 @@ class Drive:
     signals: Sizes = ()
     asked: Sizes = ()
     held: Held | None = None
+    links: tuple[str, ...] = ()
+
+    @property
+    def wrenches(self) -> tuple[str, ...]:
+        """The names of the wrenches, in the order in which the dynamics take them."""
+        return wrench_names(self.links)
+
+    def loaded(self, robot: Robot) -> Mechanism:
+        """The mechanism of a robot, with the places where the wrenches act."""
+        mechanism = robot.mechanism
+        return replace(mechanism, places=robot.model.places(self.links)) if self.links else mechanism
 
     def given(self, n: int) -> Sizes:
         """All that the rates are given, in order."""
         held = (("tau", n),) if self.held is not None else ()
         return (*self.constants, *held, *self.signals, *self.asked)
+
+
+def wrench_names(links: Sequence[str]) -> tuple[str, ...]:
+    """What the wrenches on links are called among the inputs; without links there is one, at the tip."""
+    return tuple(f"wrench_{k + 1}" for k in range(len(links))) or ("wrench",)
 
 
 def tau_as_given(q: Scalars, qd: Scalars, given: Given) -> Scalars:
@@ -103,12 +120,12 @@ class Integrand:
     @staticmethod
     def of(robot: Robot, drive: Drive) -> Integrand:
         """With the robot's numbers in the programs: the fewest operations."""
-        return Integrand(robot, drive, robot.mechanism)
+        return Integrand(robot, drive, drive.loaded(robot).with_friction_by_coordinate())
 
     @staticmethod
     def shared(robot: Robot, drive: Drive) -> Integrand:
         """With the robot's numbers as the first constants: all robots of its structure share the programs."""
-        structure, numbers = robot.mechanism.opened()
+        structure, numbers = drive.loaded(robot).with_friction_by_coordinate().opened()
         if numbers:
             drive = replace(drive, constants=((NUMBERS, len(numbers)), *drive.constants))
         return Integrand(robot, drive, structure, tuple(numbers))
@@ -119,7 +136,7 @@ class Integrand:
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        return self.robot.mechanism
+        return self.robot.mechanism.with_friction_by_coordinate()
 
     @cached_property
     def surfaces(self) -> tuple[Surface, ...]:
@@ -152,7 +169,7 @@ class Integrand:
     def works(self) -> tuple[str, ...]:
         """The kinds of work there are."""
         rubs = any(any(f.coefficients.values()) for f in self.mechanism.friction)
-        wrench = "wrench" in [name for name, _ in self.drive.given(self.n)]
+        wrench = self.drive.wrenches[0] in [name for name, _ in self.drive.given(self.n)]
         there = {"torque": self.drive.law is not None, "wrench": wrench, "friction": rubs}
         return tuple(name for name in WORKS if there[name])
 
@@ -197,6 +214,10 @@ class Integrand:
         law = self.drive.law
         return [0] * self.n if law is None else law(given["q"], given["qd"], given)
 
+    def _wrench(self, given: Given) -> Scalars | None:
+        """The wrenches one after the other; None where there are none."""
+        return [x for name in self.drive.wrenches for x in given.get(name, ())] or None
+
     def _smooth(self, outputs: Sequence[Any]) -> Program:
         """Without modes: factorised inertia or articulated bodies, whichever has fewer operations."""
 
@@ -205,7 +226,7 @@ class Integrand:
                 given = dict(zip([name for name, _ in self.inputs], columns, strict=True))
                 mechanism = _without_modes(self._recorded(given.get(NUMBERS)))
                 tau = self._torques(given)
-                qdd = algorithm(mechanism, given["q"], given["qd"], tau, given.get("wrench"))
+                qdd = algorithm(mechanism, given["q"], given["qd"], tau, self._wrench(given))
                 powers = self._powers(mechanism, given, tau, friction_torques(mechanism, given["qd"]))
                 return (qdd, powers) if powers else qdd
 
@@ -222,8 +243,8 @@ class Integrand:
         powers = []
         for work in self.works:
             if work == "wrench":
-                tip = [dot(row, qd) for row in jacobian(mechanism, q)]
-                powers.append(-dot(tip, given["wrench"]))
+                speeds = [dot(row, qd) for row in loaded_jacobian(mechanism, q)]
+                powers.append(-dot(speeds, self._wrench(given) or []))
             else:
                 powers.append(dot(qd, tau if work == "torque" else friction))
         return powers
@@ -232,7 +253,7 @@ class Integrand:
         """q̈, held, powers: B q̈ = τ − bias − friction, with what sticks constrained."""
         q, qd, modes = given["q"], given["qd"], given["modes"]
         tau = self._torques(given)
-        bias = newton_euler(mechanism, q, qd, [0] * self.n, given.get("wrench"), friction=False).tau
+        bias = rigid_torques(mechanism, q, qd, [0] * self.n, self._wrench(given))
         friction = friction_torques(_without_modes(mechanism), qd)
         surfaces = _sliding(mechanism)
         for surface, s in zip(surfaces, modes, strict=True):
@@ -293,7 +314,8 @@ class Integrand:
             if all(len(f.row) == 1 for f in surfaces):
                 speeds = list(qd)
                 for f, x in zip(surfaces, passed, strict=True):
-                    speeds[f.joint] = select(x, 0, qd[f.joint])
+                    ((j, _),) = f.row
+                    speeds[j] = select(x, 0, qd[j])
                 return speeds, new
             B = inertia_matrix(mechanism, q)
             rows, sticks = [f.row for f in surfaces], [1 - s * s for s in new]
@@ -355,8 +377,11 @@ def _along(surface: Surface, x: Scalars) -> Any:
 
 def surface_name(robot: Robot, surface: Surface) -> str:
     if len(surface.row) == 1:
-        return joint_name(robot, surface.joint)
-    return "the motor that turns with joints " + ", ".join(str(j + 1) for j, _ in surface.row)
+        return joint_name(robot, surface.row[0][0])
+    joints = ", ".join(str(j + 1) for j, _ in surface.row)
+    if surface in robot.mechanism.joint_friction:
+        return f"'{robot.model.moving[surface.joint].name}', which moves with joints {joints}"
+    return f"the motor that turns with joints {joints}"
 
 
 def check_friction(robot: Robot) -> None:

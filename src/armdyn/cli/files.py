@@ -1,0 +1,147 @@
+"""The verbs new, copy and diff: robot files made, copied and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import typer
+
+from armdyn.cli.common import (
+    BaseOption,
+    LockOption,
+    RepairOption,
+    RobotArgument,
+    SnapOption,
+    TipOption,
+    check_output,
+    load_robot,
+    say,
+)
+from armdyn.description import bundled_robots, toml_text
+from armdyn.description.bundled import bundled_text
+from armdyn.description.template import Draft, Row, read_kind, read_row, read_rows, robot_file
+from armdyn.expression import ArmdynError
+from armdyn.output import write_whole
+from armdyn.robot import Robot
+
+T = TypeVar("T")
+FileArgument = Annotated[Path, typer.Argument(help="The robot file to write, such as my.toml.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
+_MOST_JOINTS = 50
+
+
+def diff(
+    old: Annotated[str, typer.Argument(help="A bundled robot's name or a path to a robot file.")],
+    new: Annotated[str, typer.Argument(help="What it is compared with.")],
+) -> None:
+    """Say what differs from one robot to another, in words and numbers."""
+    for line in str(load_robot(old, None).diff(load_robot(new, None))).splitlines():
+        say(line)
+
+
+def copy(
+    robot: RobotArgument,
+    output: FileArgument,
+    force: ForceOption = False,
+    base: BaseOption = None,
+    tip: TipOption = None,
+    lock: LockOption = None,
+    repair: RepairOption = False,
+    snap: SnapOption = False,
+) -> None:
+    """Copy a robot to a robot file of your own: a bundled one or a robot file with its comments."""
+    _check_new(output, force, robot)
+    loaded = load_robot(robot, None, base=base, tip=tip, lock=lock, repair=repair, snap=snap)
+    if robot in bundled_robots():
+        text = bundled_text(robot)
+    elif Path(robot).suffix.lower() == ".toml":
+        text = toml_text.read(Path(robot))
+    else:
+        text = loaded.to_toml()
+    write_whole(output, text)
+    say(f"wrote {output}: {loaded.name}")
+
+
+def new(
+    output: FileArgument,
+    dh: Annotated[
+        str | None,
+        typer.Option(
+            help="The DH table: a file with a row 'a alpha d theta [kind [name]]' per joint, or such rows "
+            "separated by ';'. Without it, you are asked."
+        ),
+    ] = None,
+    mdh: Annotated[bool, typer.Option("--mdh", help="The table is of modified DH (Craig's).")] = False,
+    name: Annotated[str | None, typer.Option(help="The robot's name; default: the file's.")] = None,
+    force: ForceOption = False,
+) -> None:
+    """Write a commented robot file, from a DH table or from your answers to a few questions."""
+    table = Path(dh) if dh is not None and _is_path(dh) else None
+    _check_new(output, force, table)
+    if dh is None:
+        name = name or typer.prompt("Name of the robot", default=output.stem)
+        rows = _asked_rows(mdh)
+    else:
+        rows = read_rows(_read(table), str(table)) if table else read_rows(dh.replace(";", "\n"), "--dh")
+    text = robot_file(Draft(name or output.stem, rows, mdh))
+    robot = Robot.from_toml(text)
+    write_whole(output, text)
+    say(f"wrote {output}: {robot!r}")
+    say(f"replace its placeholders; then: armdyn show {output}")
+
+
+def _check_new(output: Path, force: bool, *inputs: str | Path | None) -> None:
+    try:
+        check_output(output, *inputs)
+    except ArmdynError as error:  # here it is an argument, not the option --output
+        raise ArmdynError(str(error).removeprefix("--output: ")) from None
+    if output.suffix.lower() != ".toml":
+        raise ArmdynError(f"a robot file is written: expected a name that ends in .toml, found '{output}'")
+    if output.exists() and not force:
+        raise ArmdynError(f"'{output}' exists; --force replaces it")
+
+
+def _is_path(text: str) -> bool:
+    """Whether a table is in a file: rows have blanks or commas and no such ending."""
+    is_table = Path(text).suffix.lower() in (".csv", ".txt", ".tsv", ".dat")
+    return is_table or not any(c in text for c in " ,;\n")
+
+
+def _read(path: Path) -> str:
+    try:
+        return toml_text.read(path)
+    except OSError as error:
+        raise ArmdynError(f"--dh: cannot read '{path}' ({error.strerror or error})") from None
+
+
+# ---- questions ---------------------------------------------------------------------------------------------
+
+
+def _asked_rows(modified: bool) -> tuple[Row, ...]:
+    kind = "Modified" if modified else "Standard"
+    say(f"{kind} DH. Lengths are in m, angles in rad; expressions such as pi/2 are exact.")
+    count = _ask("Number of joints", "", _count)
+    rows = []
+    for i in range(count):
+        joint = _ask(f"Joint {i + 1}: revolute or prismatic", "revolute", lambda x: read_kind(x, "joint"))
+        row = _ask("  a alpha d theta", "0 0 0 0", lambda x: read_row(x, "row"))
+        rows.append(Row(row.values, joint))
+    return tuple(rows)
+
+
+def _count(text: str) -> int:
+    if not text.strip().isdecimal() or not 1 <= int(text) <= _MOST_JOINTS:
+        raise ArmdynError(f"expected a whole number from 1 to {_MOST_JOINTS}, found '{text}'")
+    return int(text)
+
+
+def _ask(question: str, default: str, read: Callable[[str], T]) -> T:
+    """Ask until the answer can be read."""
+    while True:
+        answer = typer.prompt(question, default=default or None)
+        try:
+            return read(str(answer))
+        except ArmdynError as error:
+            say(str(error))

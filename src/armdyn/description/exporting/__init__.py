@@ -1,0 +1,1 @@
+"""Model -> text: the robot file (and what else robots are written as)."""

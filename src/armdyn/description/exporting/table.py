@@ -1,0 +1,258 @@
+"""RobotModel -> the table of a robot file that reads as an equal robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Literal
+
+from armdyn.description.errors import DescriptionError
+from armdyn.description.exporting.numbers import Written, written, written_all
+from armdyn.description.exporting.placements import Row, dh_row, direction_of, mdh_row, rpy_of
+from armdyn.description.robot_file import MAX_PRODUCTS, build
+from armdyn.expression import ArmdynError, Expression, ExpressionError, limited
+from armdyn.model import impossible_bodies
+from armdyn.model.friction import SINGLE, Friction
+from armdyn.model.inertia import TENSOR_KEYS, Inertia
+from armdyn.model.parts import Limits, Link, Motor, Transform, Z
+from armdyn.model.robot_model import BASE, RobotModel, quoted
+from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
+
+Convention = Literal["dh", "mdh", "frames"]
+Table = dict[str, Any]
+_ROWS: dict[str, Callable[[Link], Row | None]] = {"dh": dh_row, "mdh": mdh_row}
+_SHORT = 30  # characters: bodies with longer numbers are written about the origin where that is shorter
+
+
+def table_of(model: RobotModel) -> Table:
+    """The robot as the table of a robot file: standard or modified DH where all links have it, else frames.
+
+    Numbers are integers, floats and texts, so the table can also be written as JSON. The robot that is read
+    from the table is equal to the one given; if that cannot be, this is refused.
+    """
+    table = plain_table(model)
+    try:
+        with limited(MAX_PRODUCTS):
+            same = build(table, model.name) == model
+    except ArmdynError as error:
+        raise DescriptionError(f"this robot cannot be written as a robot file: {error}") from None
+    if not same:
+        part = _lost(model, build(table, model.name))
+        raise DescriptionError(f"this robot cannot be written as a robot file: {part} would change")
+    return table
+
+
+def plain_table(
+    model: RobotModel, convention: Convention | None = None, about_origin: Collection[str] | None = None
+) -> Table:
+    """The same without the check, in a given convention.
+
+    Bodies are about their centres of mass where that is exact, but those of the links `about_origin` are not;
+    None: nor where it takes long numbers.
+    """
+    convention = convention or convention_of(model)
+    table: Table = {"name": model.name, "convention": convention}
+    if model.root != BASE or model.base != Transform():
+        named = {"name": model.root} if model.root != BASE else {}
+        table["base"] = named | (_pose(model.base) if model.base != Transform() else {})
+    table["gravity"] = written_all(model.gravity)
+    table["rotors"] = model.rotors
+    if model.tip != model.links[-1].name:
+        table["tip"] = model.tip
+    if model.tool != Transform():
+        table["tool"] = _pose(model.tool)
+    if model.derived:
+        table["derived"] = True
+    if _is_impossible(model):
+        table["physical"] = False
+    if model.symbols:
+        table["symbols"] = {name: "free" if x is None else written(x) for name, x in model.symbols}
+    parents = (model.root, *(link.name for link in model.links))
+    table["link"] = [
+        _link(model, link, before, convention, about_origin)
+        for link, before in zip(model.links, parents, strict=False)
+    ]
+    if model.relations:
+        table["closure"] = [
+            {"relation": {name: written(c) for name, c in relation.coefficients}}
+            | ({} if relation.offset.is_zero else {"offset": written(relation.offset)})
+            for relation in model.relations
+        ]
+    return table
+
+
+def convention_of(model: RobotModel) -> Convention:
+    """Standard DH where all links are so described, else modified DH, else frames."""
+    if all(dh_row(link) for link in model.links):
+        return "dh"
+    return "mdh" if all(mdh_row(link) for link in model.links) else "frames"
+
+
+def _is_impossible(model: RobotModel) -> bool:
+    try:
+        return any(True for _ in impossible_bodies(model))
+    except ExpressionError:  # said when the table is read
+        return False
+
+
+def _lost(model: RobotModel, other: RobotModel) -> str:
+    """What of a robot is not the same after reading it back."""
+    for link, read in zip(model.links, other.links, strict=False):
+        for key in ("before", "axis", "after", "inertia", "friction", "limits", "motor"):
+            if getattr(link, key) != getattr(read, key):
+                return f"link {quoted(link.name)}: {key}"
+    keys = ("name", "gravity", "rotors", "tip", "tool", "symbols", "root", "base", "relations", "links")
+    return next(key for key in keys if getattr(model, key) != getattr(other, key))
+
+
+# ---- links -------------------------------------------------------------------------------------------------
+
+
+def _link(
+    model: RobotModel, link: Link, before: str, convention: Convention, about_origin: Collection[str] | None
+) -> Table:
+    table: Table = {"name": link.name}
+    if link.parent != before:
+        table["parent"] = link.parent
+    table["joint"] = link.joint
+    if link.joint_name:
+        table["joint_name"] = link.joint_name
+    table |= _placement(link, convention) | _body(model, link, about_origin)
+    if not link.friction.is_zero:
+        table["friction"] = _friction(link.friction)
+    if link.limits != Limits():
+        table["limits"] = _limits(link.limits)
+    if link.motor is not None:
+        table["motor"] = _motor(link, link.motor)
+    return table
+
+
+def _placement(link: Link, convention: Convention) -> Table:
+    row = _ROWS[convention](link) if convention in _ROWS else None
+    if row is not None:
+        return {key: written(x) for key, x in row.items()}
+    table: Table = {"origin": _pose(link.before)}
+    if link.joint != "fixed" or link.axis != Z:
+        table["axis"] = written_direction(link.axis)
+    if link.after != Transform():
+        table["after"] = _pose(link.after)
+    return table
+
+
+def _pose(T: Transform) -> Table:
+    """Position, and the orientation by angles; by its matrix where there are no exact ones."""
+    table: Table = {"xyz": written_all(T.p)}
+    if T.R != IDENTITY:
+        rpy = rpy_of(T.R)
+        table |= {"rotation": [written_all(row) for row in T.R]} if rpy is None else {"rpy": written_all(rpy)}
+    return table
+
+
+def written_direction(axis: Vector) -> list[Written]:
+    """A direction, in small whole numbers where there are any."""
+    try:
+        return written_all(direction_of(axis))
+    except ExpressionError:  # a symbol in it has no value
+        return written_all(axis)
+
+
+def _motor(link: Link, motor: Motor) -> Table:
+    table: Table = {}
+    if motor.carrier != link.parent:
+        table["carrier"] = motor.carrier
+    table["gear"] = written(motor.gear)
+    table["inertia"] = (
+        written(motor.axial)
+        if motor.transverse.is_zero
+        else {"axial": written(motor.axial), "transverse": written(motor.transverse)}
+    )
+    if not motor.mass.is_zero:
+        table["mass"] = written(motor.mass)
+    if motor.position != ZERO3:
+        table["position"] = written_all(motor.position)
+    if motor.carrier != link.parent or motor.axis != apply(link.before.R, link.axis):
+        table["axis"] = written_direction(motor.axis)
+    if motor.coupling:
+        table["coupling"] = {name: written(k) for name, k in motor.coupling}
+    if not motor.friction.is_zero:
+        table["friction"] = _friction(motor.friction)
+    if motor.torque_constant != 1:
+        table["torque_constant"] = written(motor.torque_constant)
+    return table
+
+
+def _friction(friction: Friction) -> Table:
+    forward, backward = friction.coulomb
+    single = {name: getattr(friction, name) for name in SINGLE}
+    table: Table = {name: written(x) for name, x in single.items() if not x.is_zero}
+    if forward != -backward:
+        table["coulomb"] = [written(forward), written(backward)]
+    elif not forward.is_zero:
+        table["coulomb"] = written(forward)
+    return table
+
+
+def _limits(limits: Limits) -> Table:
+    table: Table = {}
+    if limits.position is not None:
+        table["position"] = written_all(limits.position)
+    for key in ("velocity", "acceleration", "jerk", "torque"):
+        if (x := getattr(limits, key)) is not None:
+            table[key] = written(x)
+    return table
+
+
+# ---- bodies ------------------------------------------------------------------------------------------------
+
+
+def _body(model: RobotModel, link: Link, about_origin: Collection[str] | None) -> Table:
+    """mass, com and the tensor about it; where that is not exact or long, all about the frame's origin."""
+    if link.inertia == Inertia():
+        return {}
+    by_moment = _about_origin(link.inertia)
+    if about_origin is not None and link.name in about_origin:
+        return by_moment
+    by_com = _about_com(model, link.inertia)
+    if by_com is None or (about_origin is None and _length(by_com) > max(_SHORT, _length(by_moment))):
+        return by_moment
+    return by_com
+
+
+def _about_origin(inertia: Inertia) -> Table:
+    table: Table = {"mass": written(inertia.mass)}
+    if inertia.moment != ZERO3:
+        table["first_moment"] = written_all(inertia.moment)
+    entries = _entries(inertia.tensor)
+    return table | ({"inertia": {"about": "origin"} | entries} if entries else {})
+
+
+def _about_com(model: RobotModel, inertia: Inertia) -> Table | None:
+    """None where the mass is zero, or where multiplying with it again does not give the same entries."""
+    mass = Expression.of(inertia.mass)
+    com, tensor = inertia.moment, inertia.tensor
+    if com != ZERO3:
+        if model.value(mass) == 0:
+            return None
+        try:
+            com, tensor = inertia.com, inertia.tensor_at_com
+            for x in (*com, *tensor):
+                model.value(x)
+        except ExpressionError:  # too large, or it divides by zero with the symbols' values
+            return None
+        if Inertia.at_com(mass, com, tensor) != inertia:
+            return None
+    table: Table = {"mass": written(mass)}
+    if not mass.is_zero:
+        table["com"] = written_all(com)
+    entries = _entries(tensor)
+    return table | ({"inertia": entries} if entries else {})
+
+
+def _entries(tensor: tuple[Any, ...]) -> Table:
+    pairs = zip(TENSOR_KEYS, map(Expression.of, tensor), strict=True)
+    return {key: written(x) for key, x in pairs if not x.is_zero}
+
+
+def _length(table: Table) -> int:
+    """Of the longest number of a body."""
+    moments = table["com"] if "com" in table else table.get("first_moment", [])
+    return max(len(str(x)) for x in (*moments, *table.get("inertia", {}).values(), table["mass"]))

@@ -1,0 +1,164 @@
+"""What makes robots of robots, writes them down and compares them: what of `Robot` needs no numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from armdyn.description import read_tool
+from armdyn.description.motors import with_motors
+from armdyn.expression import shown
+from armdyn.model import Inertia, ModelError, RobotModel, edit, impossible_inertia
+from armdyn.model.arguments import numbers, three, word
+from armdyn.model.inertia import Number
+from armdyn.model.parameters import with_parameters
+from armdyn.model.parts import RotorModel, Transform
+from armdyn.robot.wrenches import check_link
+
+if TYPE_CHECKING:
+    from armdyn.description.conversion.dh_form import Convention
+    from armdyn.description.difference import Difference
+
+Numbers3 = Sequence[Number] | np.ndarray
+
+
+class Changeable:
+    """A robot as its description: to change, to write down, to compare."""
+
+    def __init__(self, model: RobotModel) -> None:
+        if not isinstance(model, RobotModel):
+            raise TypeError(
+                f"expected a RobotModel, found {shown(model)}; see Robot.load and Robot.from_dict"
+            )
+        self._model = model
+        self._tips: dict[str, Self] = {}  # by `with_tip`: what is asked for at every state is made once
+
+    # ---- changing --------------------------------------------------------------------------------------
+
+    @property
+    def symbols(self) -> Mapping[str, float | None]:
+        """The values of the description's symbols, in its order; None for free ones. Read-only."""
+        values = self._model.values
+        return MappingProxyType({name: values.get(name) for name, _ in self._model.symbols})
+
+    def with_symbols(
+        self, values: Mapping[str, Number | None] | None = None, /, **more: Number | None
+    ) -> Self:
+        """The robot with other values of its symbols: `robot.with_symbols(a1=0.8, m2="2*m1", g=None)`.
+
+        A number is the symbol's new value. An expression in other symbols stands in the symbol's place
+        everywhere; the symbol is then gone. None leaves the symbol without a value, free.
+        """
+        return type(self)(edit.with_symbols(self._model, edit.named(values, more)))
+
+    def with_payload(
+        self,
+        mass: Number | Inertia,
+        com: Numbers3 = (0, 0, 0),
+        inertia: Mapping[str, Number] | Sequence[Any] | np.ndarray | None = None,
+        link: str | None = None,
+    ) -> Self:
+        """The robot carrying a body fixed to its tip frame (or to the frame of `link`).
+
+        `com` is in that frame [m]; `inertia` is the tensor about the body's centre of mass [kg m²]: entries
+        by name (xx … yz), a 3×3 matrix, or six numbers xx xy xz yy yz zz. `mass` [kg] may be a whole
+        `Inertia`, such as `box(…)`, whose centre `com` then places. Symbols in the arguments must be the
+        robot's own or are added as free ones. The robot's name says what it carries.
+        """
+        load = edit.payload(mass, com, inertia)
+        model = edit.declared(self._model, (load.mass, *load.moment, *load.tensor))
+        for problem in impossible_inertia(model, load):
+            raise ModelError(f"payload: {problem}")
+        return type(self)(edit.with_payload(model, load, link))
+
+    def with_tip(self, link: str, tool: Mapping[str, Any] | None = None) -> Self:
+        """The robot whose tip is the frame of `link`, or a `tool` on it: {xyz: …, rpy: …} as in a robot file.
+
+        Its numeric functions share their machine code with this robot's. The base may be the tip, too.
+        """
+        tip = check_link(self._model, "link", link)
+        if tool is None and tip in self._tips:
+            return self._tips[tip]
+        frame = Transform() if tool is None else read_tool(tool, self._model.symbols)
+        found = type(self)(replace(self._model, tip=tip, tool=frame))
+        if tool is None:
+            self._tips[tip] = found
+        return found
+
+    def with_rotors(self, rotors: RotorModel) -> Self:
+        """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none"."""
+        word("rotors", rotors, ("exact", "reflected", "none"))
+        return type(self)(replace(self._model, rotors=rotors))
+
+    def with_motors(self, motors: Mapping[str, Mapping[str, Any]], *, rotors: RotorModel = "exact") -> Self:
+        """The robot with motors put in or changed, by the names of their links or joints.
+
+        The entries are those of [link.motor] in the robot file. What is not given stays as it was; only
+        where `gear` is given without `inertia`, k²·Im at the joint stays, which is what imported files know.
+        """
+        word("rotors", rotors, ("exact", "reflected", "none"))
+        return type(self)(replace(with_motors(self._model, motors), rotors=rotors))
+
+    def in_dh(self, convention: Convention = "dh") -> Self:
+        """The same robot described by Denavit–Hartenberg parameters, standard or modified ("mdh").
+
+        A function of q of the one is that of the other; what changes are the frames of the links, in which
+        bodies and motors are given. Only serial chains have such a table.
+        """
+        from armdyn.description.conversion.in_dh import in_dh
+
+        word("convention", convention, ("dh", "mdh"))
+        return type(self)(in_dh(self._model, convention))
+
+    def with_gravity(self, gravity: Sequence[Number]) -> Self:
+        """The robot under another acceleration of gravity, base frame [m/s²]."""
+        g = three("gravity", gravity)
+        return type(self)(replace(edit.declared(self._model, g), gravity=g))
+
+    def with_parameters(self, parameters: Sequence[Number] | np.ndarray) -> Self:
+        """The robot whose `parameters` are these, in the order of `parameter_names`.
+
+        They need not be those of possible bodies. An extra parameter set to zero is gone from the new robot.
+        """
+        values = numbers("parameters", parameters)
+        return type(self)(with_parameters(edit.declared(self._model, values), values))
+
+    def symbolic(self, zeros: Literal["given", "free"] = "given") -> Self:
+        """The same robot with every number of the description a symbol.
+
+        Zeros, directions and quarter turns stay as they are; with zeros="free" inertial parameters that are
+        zero become symbols too.
+        """
+        word("zeros", zeros, ("given", "free"))
+        return type(self)(edit.symbolic(self._model, zeros))
+
+    # ---- writing ---------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The robot as a table with the keys of the robot file; `Robot.from_dict` makes an equal robot of it.
+
+        Its numbers are integers, floats and texts, so JSON can hold it.
+        """
+        from armdyn.description.exporting.toml import table_of  # here and below: only when asked for
+
+        return table_of(self._model)
+
+    def to_toml(self) -> str:
+        """The robot as the text of a robot file; `Robot.from_toml` makes an equal robot of it."""
+        from armdyn.description.exporting.toml import toml_text
+
+        return toml_text(self._model)
+
+    # ---- comparing -------------------------------------------------------------------------------------
+
+    def diff(self, other: Changeable) -> Difference:
+        """What differs from this robot to another, in words and numbers; falsy when the two are equal."""
+        if not isinstance(other, Changeable):
+            raise TypeError(f"expected a Robot, found {shown(other)}")
+        from armdyn.description.difference import difference
+
+        return difference(self._model, other._model)

@@ -1,0 +1,150 @@
+"""A robot as something described: read, and looked at. What it computes is in `robot.robot`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from armdyn.description import from_table, load, physics_warnings
+from armdyn.description.importing.options import Options
+from armdyn.description.toml_text import parse_text
+from armdyn.kernels.arrays import Floats, Numbers
+from armdyn.model import Mechanism, RobotModel
+from armdyn.model.arguments import word
+from armdyn.model.inertia import Number
+from armdyn.model.parameters import Layout, layout, parameter_vector
+from armdyn.robot import related
+from armdyn.robot.changes import Changeable
+
+if TYPE_CHECKING:
+    from armdyn.description.conversion.dh_form import Convention
+    from armdyn.description.conversion.dh_table import DhTable
+    from armdyn.exact import Equations
+
+
+class Described(Changeable):
+    """A robot by its model."""
+
+    # ---- making ----------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(
+        cls,
+        robot: str | Path,
+        *,
+        base: str | None = None,
+        tip: str | None = None,
+        lock: Mapping[str, Number] | None = None,
+        repair: bool = False,
+        snap: bool = False,
+    ) -> Self:
+        """A bundled robot by name; a robot file (.toml), a URDF or an MJCF file by path; or XML as a text.
+
+        For URDF and MJCF: `base` is the link to stand on, `tip` ends the chain (joints beside it are welded
+        at 0, their masses count), `lock` = {joint or link: position} welds joints, `repair` mends what is
+        safe to mend, `snap` makes rounded angles and axes exact. `model.notes` says what was changed.
+        """
+        return cls(load(robot, Options(base, tip, lock, repair, snap)))
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Self:
+        """A robot from a table with the keys of the robot file; numbers may also be expressions in text."""
+        return cls(from_table(table))
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """A robot from the text of a robot file, such as `to_toml` gives."""
+        return cls(from_table(parse_text(text)))
+
+    # ---- looking ---------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> RobotModel:
+        """The description as data."""
+        return self._model
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """What the algorithms work on, in floats: bodies, rotors, gravity. Free symbols are refused."""
+        return self._model.mechanism
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def n(self) -> int:
+        """The number of independent joints: of all moving joints, unless some follow others."""
+        return self._model.n
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The names of all moving joints, those that follow others included."""
+        return tuple(link.joint_label for link in self._model.moving)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The names of the joints that q stands for, in its order."""
+        return tuple(link.joint_label for link in self._model.coordinates)
+
+    def joint_positions(self, q: Numbers) -> Floats:
+        """Positions (..., joints) of all moving joints at q (..., n): S q + s₀ where joints are related."""
+        return related.joint_positions(self._model, q)
+
+    def joint_velocities(self, qd: Numbers) -> Floats:
+        """Velocities (..., joints) of all moving joints at q̇ (..., n)."""
+        return related.joint_velocities(self._model, qd)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What in the description looks wrong."""
+        return physics_warnings(self._model)
+
+    def dh_table(self, convention: Convention = "dh") -> DhTable:
+        """The Denavit–Hartenberg table of a serial chain, standard ("dh") or modified ("mdh")."""
+        from armdyn.description.conversion.dh_table import dh_table
+
+        word("convention", convention, ("dh", "mdh"))
+        return dh_table(self._model, convention)
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return layout(self._model)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        return tuple(parameter.name for parameter in self._layout)
+
+    @cached_property
+    def parameters(self) -> np.ndarray:
+        """The parameter vector (p,): per joint m, m·x, m·y, m·z, Ixx … Izz, Im, Fv, Fs; then extras."""
+        values = np.array([float(x) for x in parameter_vector(self.mechanism, self._layout)])
+        values.flags.writeable = False
+        return values
+
+    def equations(self) -> Equations:
+        """The exact equations of motion in closed form."""
+        from armdyn.exact import Equations  # brings FLINT: only when asked for
+
+        return Equations(self._model)
+
+    # ---- as a value ------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Described) and self._model == other._model
+
+    def __hash__(self) -> int:
+        return hash(self._model)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._model,))
+
+    def __repr__(self) -> str:
+        kinds = "".join("R" if link.joint == "revolute" else "P" for link in self._model.moving)
+        followers = len(self._model.moving) - self.n
+        following = f", {followers} following others" if followers else ""
+        return f"<Robot '{self.name}' {kinds}{following}, rotors {self._model.rotors}>"

@@ -1,0 +1,196 @@
+"""Joints that follow others, q = S x + s₀: every function is that of the freed robot, reduced by S."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from armdyn import BaseMotion, Robot, simulate
+from armdyn.description import DescriptionError
+from armdyn.exact import Equations
+from arms import assert_same, generators, law, models, related, robots, state
+
+
+def matrices(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """S and s₀ from positions of the joints alone."""
+    s0 = robot.joint_positions(np.zeros(robot.n))
+    return (robot.joint_positions(np.eye(robot.n)) - s0).T, s0
+
+
+@law(robots((2, 5), rotors=("exact", "reflected")), generators(), examples=15)
+def test_every_function_is_that_of_the_freed_robot_reduced_by_S(free, rng):
+    robot = Robot(related(free.model, int(rng.integers(2**31))))
+    S, s0 = matrices(robot)
+    assert S.shape == (free.n, robot.n) == (len(robot.joints), len(robot.coordinates))
+    x, xd, xdd = state(robot, rng)
+    q, qd, qdd = S @ x + s0, S @ xd, S @ xdd
+    assert_same(robot.joint_velocities(xd), qd)
+    h = rng.normal(size=6)
+    base = BaseMotion(*rng.normal(size=(3, 3)))
+    tau = robot.inverse_dynamics(x, xd, xdd)
+    assert_same(tau, S.T @ free.inverse_dynamics(q, qd, qdd))
+    moved = free.inverse_dynamics(q, qd, qdd, h, base=base)
+    assert_same(robot.inverse_dynamics(x, xd, xdd, h, base=base), S.T @ moved)
+    assert_same(robot.inertia(x), S.T @ free.inertia(q) @ S)
+    assert_same(robot.coriolis(x, xd), S.T @ free.coriolis(q, qd) @ S)
+    assert_same(robot.gravity(x), S.T @ free.gravity(q))
+    assert_same(robot.friction(xd), S.T @ free.friction(qd))
+    assert_same(robot.kinetic_energy(x, xd), free.kinetic_energy(q, qd))
+    assert_same(robot.potential_energy(x), free.potential_energy(q))
+    assert_same(robot.pose(x), free.pose(q))
+    assert_same(robot.jacobian(x), free.jacobian(q) @ S)
+    assert_same(robot.jacobian_dot(x, xd), free.jacobian_dot(q, qd) @ S)
+    assert_same(robot.joint_wrenches(x, xd, xdd, h), free.joint_wrenches(q, qd, qdd, h))
+    assert_same(robot.regressor(x, xd, xdd), S.T @ free.regressor(q, qd, qdd))
+    assert robot.parameter_names == free.parameter_names
+    assert_same(robot.regressor(x, xd, xdd) @ robot.parameters, tau)
+    for found, expected in zip(
+        robot.inverse_dynamics_derivatives(x, xd, xdd, h),
+        free.inverse_dynamics_derivatives(q, qd, qdd, h),
+        strict=True,
+    ):
+        assert_same(found, S.T @ expected @ S)
+    parameters = rng.normal(size=len(robot.parameters))
+    other = free.inverse_dynamics(q, qd, qdd, parameters=parameters)
+    assert_same(robot.inverse_dynamics(x, xd, xdd, parameters=parameters), S.T @ other)
+    condition = np.linalg.cond(robot.inertia(x))
+    assert_same(robot.forward_dynamics(x, xd, tau), xdd, 1e-13 * max(100.0, condition))
+
+
+@law(models((2, 4), motors="any"), generators(), examples=6, thorough=20)
+def test_equations_with_relations_are_proved(model, rng):
+    """Also where cosines of half angles stay opaque; and they are the kernels' numbers."""
+    model = related(model, int(rng.integers(2**31)), whole=bool(rng.integers(2)))
+    robot, equations = Robot(model), Equations(model)
+    if equations.terms > 30_000:
+        return
+    equations.prove()
+    handed = equations.sympy()
+    x, xd, _ = state(robot, rng)
+    values = dict(zip([*handed.q, *handed.qd], [*x, *xd], strict=True))
+    B, C, g, friction = (
+        np.array(M.subs(values).evalf(30), float) for M in (handed.B, handed.C, handed.g, handed.friction)
+    )
+    assert_same(B, robot.inertia(x))
+    assert_same(C, robot.coriolis(x, xd))
+    assert_same(g[:, 0], robot.gravity(x))
+    assert_same(friction[:, 0], robot.friction(xd))
+
+
+def gripper(**closure: object) -> dict:
+    """A turning base with a sliding finger and a finger that turns."""
+
+    def finger(name: str, joint: str, axis: list[int]) -> dict:
+        return {
+            "name": name,
+            "parent": "wrist",
+            "joint": joint,
+            "origin": {"xyz": [0.1, 0, 0]},
+            "axis": axis,
+            "mass": 0.5,
+            "com": [0.05, 0.02, 0.01],
+            "inertia": {"xx": 0.01, "yy": 0.012, "zz": 0.009, "xy": 0.001, "xz": -0.002, "yz": 0.0015},
+            "friction": {"viscous": 0.2, "coulomb": 0.1},
+        }
+
+    wrist = {
+        "name": "wrist",
+        "joint": "revolute",
+        "origin": {"xyz": [0, 0, 0.2], "rpy": ["pi/2", 0, 0.3]},
+        "axis": [0, 0, 1],
+        "mass": 2,
+        "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1},
+    }
+    return {
+        "name": "gripper",
+        "convention": "frames",
+        "gravity": [0, 0, -9.81],
+        "link": [wrist, finger("left", "prismatic", [0, 1, 0]), finger("right", "revolute", [1, 0, 0])],
+        "closure": [{"relation": {"right": 1, "left": -8.0}, "offset": 0.1} | closure],
+    }
+
+
+def test_a_slide_that_turns_a_joint_is_proved_and_simulated():
+    """cos(8 d) has no polynomial form in d; its derivative is known all the same."""
+    robot = Robot.from_dict(gripper())
+    assert (robot.n, robot.joints, robot.coordinates) == (2, ("wrist", "left", "right"), ("wrist", "left"))
+    robot.equations().prove()
+    assert "cos(8*q2" in str(robot.equations().B)
+    exact = simulate(robot, [0.3, 0.02], [0.5, 0.1], 0.4)
+    steps = simulate(robot, [0.3, 0.02], [0.5, 0.1], 0.4, method="rk4", step=1e-4)
+    assert_same(steps.q[-1], exact.q[-1], 1e-4)  # where friction changes, rk4 is of first order
+    assert abs(exact.balance).max() < 1e-8
+
+
+def test_friction_of_a_follower_holds_the_joint_it_follows():
+    """0.1 N of the slide and 8 times 0.1 N m of the turning finger: 0.9 N are needed to move."""
+    table = gripper()
+    table["gravity"] = [0, 0, 0]
+    robot = Robot.from_dict(table)
+    still = simulate(robot, [0, 0], [0, 0], 0.2, torque=[0, 0.89])
+    moving = simulate(robot, [0, 0], [0, 0], 0.2, torque=[0, 0.91])
+    assert still.q[-1, 1] == 0
+    assert moving.q[-1, 1] > 0
+    batch = simulate(
+        robot, [[0, 0], [0, 0]], [[0, 0], [0, 0]], 0.2, torque=[0, 0.89], method="rk4", step=1e-3
+    )
+    assert (batch.q[..., 1] == 0).all()
+
+
+def test_limits_of_a_follower_limit_what_it_follows():
+    from armdyn.robot.joints import joint_limits
+
+    table = gripper()
+    table["link"][1]["limits"] = {"position": [-0.1, 0.1], "velocity": 2.0}
+    table["link"][2]["limits"] = {"position": [-0.3, 0.5], "velocity": 4.0, "torque": 1.0}
+    limits = joint_limits(Robot.from_dict(table))
+    assert_same([limits.lower[1], limits.upper[1], limits.velocity[1]], [-0.05, 0.05, 0.5])
+    assert np.isinf(limits.torque).all()
+
+
+@pytest.mark.parametrize(
+    ("closure", "message"),
+    [
+        ([{"relation": {"right": 1, "thumb": 1}}], "found 'thumb'; moving links: wrist, left, right"),
+        ([{"relation": {"right": 1}}, {"relation": {"right": 2}}], "closure 2: relation: it follows from"),
+        (
+            [{"relation": {"right": 1}}, {"relation": {"right": 2}, "offset": 1}],
+            "2: relation: it contr",
+        ),
+        ([{"relation": {x: 1}} for x in ("wrist", "left", "right")], "leave no joint free to move"),
+        ([{"relation": {"right": "z", "left": 1}}], "the coefficient of 'right' is z, which is 0"),
+        ([{}], r"closure\[1\].relation: missing"),
+        ([{"relation": 3}], r"closure\[1\].relation: expected a table, found 3"),
+        ([{"relation": {"right": 1}, "ofset": 0}], r"ofset"),
+        (3, r"closure: expected one \[\[closure\]\] table per relation"),
+    ],
+)
+def test_relations_that_make_no_sense_are_refused(closure, message):
+    table = gripper() | {"closure": closure, "symbols": {"z": 0}}
+    with pytest.raises(DescriptionError, match=message):
+        Robot.from_dict(table)
+
+
+@law(robots((1, 4)), generators(), examples=10)
+def test_a_placed_base_moves_poses_and_turns_wrenches(robot, rng):
+    """World = base · robot; what needs no world (torques without wrench, B, C, g) is unchanged."""
+    T = robot.model.tool  # any exact transform
+    placed = Robot(replace(robot.model, base=T))
+    R = np.array([[robot.model.number(x) for x in row] for row in T.R])
+    world = np.eye(4)
+    world[:3, :3], world[:3, 3] = R, [robot.model.number(x) for x in T.p]
+    both = np.kron(np.eye(2), R)
+    q, qd, qdd = state(robot, rng)
+    h, motion = rng.normal(size=6), rng.normal(size=(3, 3))
+    assert_same(placed.pose(q), world @ robot.pose(q))
+    assert_same(placed.jacobian(q), both @ robot.jacobian(q))
+    assert_same(placed.jacobian_dot(q, qd), both @ robot.jacobian_dot(q, qd))
+    assert_same(placed.inertia(q), robot.inertia(q))
+    assert_same(placed.gravity(q), robot.gravity(q))
+    expected = robot.inverse_dynamics(q, qd, qdd, h, base=BaseMotion(*motion))
+    turned_motion = BaseMotion(*(motion @ R.T))
+    assert_same(placed.inverse_dynamics(q, qd, qdd, both @ h, base=turned_motion), expected)
+    forward = robot.forward_dynamics(q, qd, qdd, h)
+    assert_same(placed.forward_dynamics(q, qd, qdd, both @ h), forward, 1e-9)
+    rise = placed.potential_energy(q) - robot.potential_energy(q)
+    assert_same(rise, placed.potential_energy(0 * q) - robot.potential_energy(0 * q), 1e-10)

@@ -1,0 +1,186 @@
+"""Symbols with other values and replaced in equations, payloads of all kinds, exact numbers as floats."""
+
+import math
+
+import numpy as np
+import pytest
+
+from armdyn import ArmdynError, Expression, Robot, box, bundled_robots, cylinder, point_mass
+from armdyn.description import bundled_table
+from armdyn.expression import parse
+from armdyn.model import Inertia
+from arms import assert_same
+
+
+@pytest.fixture
+def planar():
+    return Robot.load("planar")
+
+
+# ---- symbols -----------------------------------------------------------------------------------------------
+
+
+def test_symbols_are_those_of_the_description(planar):
+    assert list(planar.symbols)[:4] == ["g", "a1", "a2", "l1"]
+    assert planar.symbols["l1"] == 0.5
+    assert planar.with_payload("mp").symbols["mp"] is None
+    assert Robot.load("panda").symbols == {"g": 9.81}
+    with pytest.raises(TypeError):
+        planar.symbols["g"] = 1.62
+
+
+def test_values_replaced_and_the_same_arm_described_so(planar):
+    table = planar.to_dict()
+    table["symbols"] |= {"a1": 0.8, "ml2": "1/3"}
+    other = planar.with_symbols(a1=0.8, ml2="1/3")
+    assert other == Robot.from_dict(table)
+    assert planar.symbols["a1"] == 1
+    assert planar.with_symbols({"a1": 0.8}, ml2="1/3") == other
+    assert planar.with_symbols() == planar
+    assert planar.with_symbols(a1=np.float64(0.8), ml2="1/3") == other
+
+
+def test_a_symbol_in_others_and_the_numbers_it_gives(planar):
+    other = planar.with_symbols(ml2="2*ml1", Il2="ml1*a2**2/12", ml1=10)
+    assert "ml2" not in other.symbols
+    numbers = planar.with_symbols(ml1=10, ml2=20, Il2="10/12")
+    q = [0.3, -0.7]
+    assert_same(other.inertia(q), numbers.inertia(q), 1e-15)
+    assert_same(other.gravity(q), numbers.gravity(q), 1e-15)
+    swapped = planar.with_symbols(l1="l2", l2="l1")
+    assert swapped.symbols == planar.symbols
+    assert swapped.with_symbols(l1="l2", l2="l1") == planar
+    doubled = planar.with_symbols(ml1="2*ml1")
+    assert_same(doubled.gravity(q), planar.with_symbols(ml1=100).gravity(q), 1e-15)
+
+
+def test_a_symbol_made_free_has_no_value(planar):
+    free = planar.with_symbols(g=None)
+    assert free.symbols["g"] is None
+    assert free == planar.with_symbols(g="free")
+    with pytest.raises(ArmdynError, match="symbol 'g' has no value"):
+        free.gravity([0, 0])
+    assert free.with_symbols(g=9.81) == planar
+
+
+@pytest.mark.parametrize(
+    ("values", "parts"),
+    [
+        ({"b1": 1}, ["'b1' is not a symbol of the robot", "g, a1, a2"]),
+        ({"a1": "b1"}, ["a1: 'b1' is not a symbol of the robot", "g, a1, a2"]),
+        ({"a1": "1 +"}, ["a1: '1 +' is not an expression"]),
+        ({"a1": math.nan}, ["a1: expected a finite number"]),
+        ({"a1": [1]}, ["a1: expected a finite number", "[1]"]),
+        ({"ml1": -5}, ["ml1: link 'link 1': mass: found -5"]),
+        ({"kr1": 0}, ["link 'link 1': motor.gear: found 0"]),
+    ],
+)
+def test_wrong_values_of_symbols(planar, values, parts):
+    with pytest.raises(ArmdynError) as caught:
+        planar.with_symbols(**values)
+    assert all(part in str(caught.value) for part in parts), str(caught.value)
+    with pytest.raises(ArmdynError, match="values: expected a table"):
+        planar.with_symbols([1])
+
+
+@pytest.mark.parametrize("name", [x for x in bundled_robots() if len(bundled_table(x)["link"]) <= 3])
+def test_equations_with_symbols_replaced_and_numbers(name):
+    """All values put in exactly: the equations have no symbol left and give the robot's numbers."""
+    robot = Robot.load(name)
+    equations = robot.equations().substitute(dict(robot.model.exact_values))
+    assert equations.model.symbols == ()
+    assert equations.prove()
+    q = np.linspace(0.3, 1.1, robot.n)
+    numbers = Robot(equations.model)
+    assert_same(numbers.inertia(q), robot.inertia(q), 1e-14)
+    assert_same(numbers.gravity(q), robot.gravity(q), 1e-14)
+
+
+def test_equations_with_expressions_in_the_place_of_symbols(planar):
+    equations = planar.equations()
+    half = equations.substitute(l2="a2/2", kr1=1)
+    assert half.B[1, 1] == "Il2 + ml2*a2**2/4 + kr2**2*Im2"
+    assert "l2" not in dict(half.model.symbols)
+    assert half.prove()
+    new = equations.substitute(ml2="mu*ml1")
+    assert dict(new.model.symbols)["mu"] is None
+    assert new.B[1, 1] == "Il2 + mu*ml1*l2**2 + kr2**2*Im2"
+    for values, reason in (
+        ({"b1": 1}, "'b1' is not a symbol"),
+        ({"a1": None}, "a1: expected a number or an expression, found None"),
+        ({"a1": "pi*"}, "a1: "),
+    ):
+        with pytest.raises(ArmdynError, match=reason):
+            equations.substitute(**values)
+
+
+# ---- payloads ----------------------------------------------------------------------------------------------
+
+
+def test_a_payload_from_a_body_an_array_and_entries(planar):
+    entries = planar.with_payload(2, [0.1, 0, 0.2], {"xx": 0.1, "yy": 0.2, "zz": 0.25, "xy": 0.01})
+    tensor = np.array([[0.1, 0.01, 0], [0.01, 0.2, 0], [0, 0, 0.25]])
+    assert planar.with_payload(2, np.array([0.1, 0, 0.2]), tensor) == entries
+    assert planar.with_payload(2, (0.1, 0, 0.2), [0.1, 0.01, 0, 0.2, 0, 0.25]) == entries
+    assert planar.with_payload(2, [0.1, 0, 0.2], tensor.tolist()) == entries
+    brick = box(2, [0.1, 0.2, 0.3])
+    x, y, z = (float(brick.tensor[i]) for i in (0, 3, 5))
+    by_hand = planar.with_payload(2, [0, 0, 0.1], {"xx": x, "yy": y, "zz": z})
+    moved = planar.with_payload(brick, [0, 0, 0.1])
+    assert_same(moved.inertia([0.1, 0.2]), by_hand.inertia([0.1, 0.2]), 1e-15)
+    assert planar.with_payload(point_mass(2, [0.1, 0, 0])) == planar.with_payload(2, [0.1, 0, 0])
+    assert planar.with_payload(cylinder("mc", "r", 1)).symbols["r"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((box(1, [1, 1, 1]), [0, 0, 0], {"xx": 1}), "inertia: the body given has its own"),
+        ((point_mass(1, [1, 0, 0]), [0, 0, 1]), "com: the body given has its own"),
+        ((1, [0, 0, 0], np.arange(9).reshape(3, 3)), "symmetric matrix, but \\[0\\]\\[1\\] is 1 and"),
+        ((1, [0, 0, 0], [1, 2, 3, 4]), "expected 3×3 or 6 numbers"),
+        ((1, [0, 0, 0], [[1, 2, 3], [1, 2], 3]), r"inertia\[1\]: expected 3 numbers, found 2"),
+        ((1, [0, 0, 0], -np.eye(3)), "none may be negative"),
+        ((Inertia(0, (1, 0, 0), (1, 0, 0, 1, 0, 1)),), "payload: first_moment: .* mass is 0"),
+    ],
+)
+def test_wrong_payloads(planar, arguments, reason):
+    with pytest.raises(ArmdynError, match=reason):
+        planar.with_payload(*arguments)
+
+
+def test_payloads_show_in_the_name(planar):
+    heavy = planar.with_payload(2)
+    assert heavy.name == "two-link planar arm with payload 2 kg"
+    assert repr(heavy) == "<Robot 'two-link planar arm with payload 2 kg' RR, rotors exact>"
+    assert heavy.with_payload(0.5).name == "two-link planar arm with payload 2 kg and 0.5 kg"
+    assert planar.with_payload("mp/2").name == "two-link planar arm with payload 0.5*mp"
+    assert planar.with_payload(1, link="link 1").name.endswith("with payload 1 kg on 'link 1'")
+    assert planar.with_payload(0).name == planar.name
+    assert planar.with_payload(0.1 + 0.2).name.endswith("payload 0.3 kg")
+    many = planar
+    for _ in range(100):
+        many = many.with_payload(1)
+    assert many.name.endswith("kg and 1 kg and more")
+    assert len(many.name) < 140
+    assert many.name == many.with_payload(1).name
+
+
+# ---- floats ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["1/3", "pi/2", "sqrt(2) - 1", "cos(0.3)*2", "0", "inv(1 + sqrt(2))"])
+def test_a_constant_expression_is_a_float(text):
+    exact = parse(text)
+    assert float(exact) == exact.value()
+    assert np.asarray([exact], float)[0] == exact.value()
+    assert math.isclose(math.fabs(exact), abs(exact.value()))
+
+
+def test_an_expression_with_symbols_is_no_float():
+    with pytest.raises(ArmdynError, match=r"'2\*a' is not a number: it has the symbol a; .value\({'a': …}\)"):
+        float(parse("2*a"))
+    with pytest.raises(ArmdynError, match="it has the symbols a, b"):
+        float(parse("a*b + 1"))
+    with pytest.raises(ArmdynError):
+        float(Expression.symbol("m"))
