@@ -586,7 +586,7 @@ def test_show_of_a_tree(tmp_path):
     assert "the fixed base is called 'floor'" in output
     assert "tip frame at (0, 0, 0.125) in that of 'camera'" in output
     assert "fixed frames without a body, left out: camera" in output
-    assert "q of 'right finger joint' = 2 q of 'left finger joint' + 0.5" in output
+    assert "joints that follow others: right finger joint = 2*left finger joint + 0.5" in output
     assert "no table of Denavit-Hartenberg parameters: the robot branches at 'torso'" in output
     found = rows(output)
     assert ["left 1", "torso", "revolute", "left 1 joint"] in found

@@ -66,8 +66,8 @@ def show(
         _grid(console, _frames(model))
     if empty := [link.name for link in _empty(model)]:
         _say(console, f"fixed frames without a body, left out: {', '.join(empty)}")
-    for line in _relations(model):
-        _say(console, line)
+    if model.followers:
+        _say(console, f"joints that follow others: {'; '.join(model.followers)}")
     _grid(console, _friction(model))
     _grid(console, _motors(model))
     for line in _rotor_lines(loaded):
@@ -234,21 +234,6 @@ def _gathered(warnings: list[str]) -> list[str]:
         said if not names[0] else f"link{'s' if len(names) > 1 else ''} {', '.join(names)}: {said}"
         for said, names in found.items()
     ]
-
-
-def _relations(model: RobotModel) -> Iterator[str]:
-    """Joints that follow others: q of one as a sum of q of others."""
-    if not model.relations:
-        return
-    dependence = model.dependence
-    for i, (link, row, offset) in enumerate(
-        zip(model.moving, dependence.rows, dependence.offsets, strict=True)
-    ):
-        if i in dependence.independent:
-            continue
-        terms = [f"{short(k)} q of '{model.coordinates[j].joint_label}'" for j, k in row]
-        terms += [] if offset.is_zero else [short(offset)]
-        yield f"q of '{link.joint_label}' = {' + '.join(terms) or '0'}"
 
 
 def _rotor_lines(robot: Robot) -> list[str]:
