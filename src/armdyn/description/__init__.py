@@ -4,13 +4,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from armdyn.description.bundled import bundled_robots, bundled_table
-from armdyn.description.errors import DescriptionError
+from armdyn.description.errors import DescriptionError, ExportWarning
 
 if TYPE_CHECKING:
     from armdyn.description.plausibility import physics_warnings
     from armdyn.description.robot_file import from_table, load
 
-__all__ = ["DescriptionError", "bundled_robots", "bundled_table", "from_table", "load", "physics_warnings"]
+__all__ = [
+    "DescriptionError",
+    "ExportWarning",
+    "bundled_robots",
+    "bundled_table",
+    "from_table",
+    "load",
+    "physics_warnings",
+]
 
 _HOMES = {"from_table": "robot_file", "load": "robot_file", "physics_warnings": "plausibility"}
 

@@ -55,6 +55,16 @@ class Robot:
         """A robot from a table with the keys of the robot file; numbers may also be expressions in text."""
         return cls(from_table(table))
 
+    def save(self, path: str | Path) -> Path:
+        """Write the robot to a file: .toml (the robot file), .urdf, or .xml (MJCF).
+
+        A warning names each thing that the format cannot say, such as exact rotors in URDF. Symbols are
+        written by their values in URDF and MJCF; a free one is refused.
+        """
+        from armdyn.description.exporting import save  # only when asked for
+
+        return save(self._model, path)
+
     def with_payload(
         self,
         mass: Number,
