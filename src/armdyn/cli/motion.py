@@ -115,7 +115,7 @@ def _print_motion(robot: Robot, motion: Trajectory) -> None:
     """Per joint: ends and largest speed and acceleration."""
     found = motion.samples()
     table = table_of("joint", "from", "to", "largest speed", "largest acceleration", "")
-    for i, link in enumerate(robot.model.moving):
+    for i, link in enumerate(robot.model.coordinates):
         units = joint_units(robot, i)
         figures = (found.q[0, i], found.q[-1, i], abs(found.qd[:, i]).max(), abs(found.qdd[:, i]).max())
         add_row(
@@ -169,7 +169,7 @@ def scale(
         if slow.joint is not None:
             say(f"limited by the {slow.kind} of {joint_name(loaded, slow.joint)} at {slow.instant:.6g} s")
     table = table_of("joint", "largest torque", "limit", "")
-    for i, link in enumerate(loaded.model.moving):
+    for i, link in enumerate(loaded.model.coordinates):
         limit = f"{bounds.torque[i]:.6g}" if np.isfinite(bounds.torque[i]) else ""
         add_row(table, link.name, f"{abs(torques[:, i]).max():.6g}", limit, torque_unit(loaded, i))
     terminal().print(table)

@@ -220,7 +220,7 @@ def _print_run(robot: Robot, run: Run, target: Any) -> None:
     headings = ["joint", "at the end", "largest speed", "largest torque"]
     headings += ["error at the end", "largest error"] if wanted is not None else []
     table = table_of(*headings, "")
-    for i, link in enumerate(robot.model.moving):
+    for i, link in enumerate(robot.model.coordinates):
         figures = [run.q[-1, i], abs(run.qd[:, i]).max(), abs(run.tau[:, i]).max()]
         if wanted is not None:
             error = abs(run.q - wanted)[:, i]

@@ -92,7 +92,7 @@ def _print_parts(
     shown = {name: part for name, part in parts.items() if np.any(part)}
     when = [] if at is None else ["at [s]"]
     table: Table = table_of("joint", "", heading, *when, *shown)
-    for i, link in enumerate(robot.model.moving):
+    for i, link in enumerate(robot.model.coordinates):
         instant = [] if at is None else [f"{at[i]:.6g}"]
         columns = [_figure(part[i], max(abs(part[i]) for part in shown.values())) for part in shown.values()]
         total = Text(f"{tau[i]:.8g}", style="bold")

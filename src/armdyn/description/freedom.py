@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from armdyn.dynamics.coordinates import freed, joint_values
 from armdyn.dynamics.inertia_matrix import composites_about_joints, inertia_matrix
 from armdyn.dynamics.kinematics import joint_frame, joint_frames, velocities
 from armdyn.model.mechanism import FIXED_BASE, Body, Converter, Mechanism, lower, places_of
@@ -94,20 +95,22 @@ def joints_without_inertia(model: RobotModel, mechanism: Mechanism) -> list[str]
         singular = _without_inertia(mechanism, _state(mechanism, seed)[0])
         if not singular:
             return []
-        names |= {model.moving[i].name for i in singular}
-    return [link.name for link in model.moving if link.name in names]
+        names |= {model.coordinates[i].name for i in singular}
+    return [link.name for link in model.coordinates if link.name in names]
 
 
 def _without_inertia(mechanism: Mechanism, q: list[float]) -> list[int]:
-    """The joints whose diagonal entry of B is rounding error; if none, those of a singular combination."""
-    carried = composites_about_joints(mechanism, joint_frames(mechanism, q))
-    largest = [
-        body.mass if joint.joint == "prismatic" else body.tensor[0] + body.tensor[3] + body.tensor[5]
-        for joint, body in zip(mechanism.bodies, carried, strict=True)
-    ]
+    """The coordinates whose entry on B's diagonal is rounding error; if none, those of a singular sum."""
+    joints = freed(mechanism)
+    carried = composites_about_joints(joints, joint_frames(joints, joint_values(mechanism, q)))
+    largest = np.zeros(mechanism.n)
+    for j, (joint, body) in enumerate(zip(joints.bodies, carried, strict=True)):
+        size = body.mass if joint.joint == "prismatic" else body.tensor[0] + body.tensor[3] + body.tensor[5]
+        for k, factor in mechanism.rows[j] if mechanism.rows else [(j, 1)]:
+            largest[k] += factor * factor * abs(size)
     B = np.array(inertia_matrix(mechanism, q), dtype=float)
     diagonal = np.diag(B)
-    empty = np.flatnonzero(abs(diagonal) <= _SINGULAR * np.abs(largest))
+    empty = np.flatnonzero(abs(diagonal) <= _SINGULAR * largest)
     if empty.size:
         return [int(i) for i in empty]
     scale = 1 / np.sqrt(abs(diagonal))
@@ -119,12 +122,13 @@ def _without_inertia(mechanism: Mechanism, q: list[float]) -> list[int]:
 
 
 def _state(mechanism: Mechanism, seed: int) -> tuple[list[float], list[float]]:
+    """Random positions and velocities of the coordinates."""
     rng = random.Random(seed)
-    return [rng.uniform(-2, 2) for _ in mechanism.bodies], [rng.uniform(-2, 2) for _ in mechanism.bodies]
+    return [rng.uniform(-2, 2) for _ in range(mechanism.n)], [rng.uniform(-2, 2) for _ in range(mechanism.n)]
 
 
 def _velocities(mechanism: Mechanism, seed: int) -> tuple[list[Vector], list[Vector]]:
-    q, qd = _state(mechanism, seed)
+    q, qd = (joint_values(mechanism, x) for x in _state(mechanism, seed))
     return velocities(mechanism, joint_frames(mechanism, q), qd)
 
 

@@ -26,8 +26,8 @@ def physics_warnings(model: RobotModel) -> list[str]:
     return [*impossible_bodies(model), *suspicions(model)]
 
 
-def suspicions(model: RobotModel) -> list[str]:
-    """One line for each thing that is possible but looks wrong."""
+def suspicions(model: RobotModel, angles: bool = True) -> list[str]:
+    """One line for each thing that is possible but looks wrong, with `angles` also rounded angles."""
     bodies = {link.name: central(model, link.inertia) for link in model.links}
     freedom: dict[str, Freedom] = {}
     unmoved: list[str] = []
@@ -41,7 +41,7 @@ def suspicions(model: RobotModel) -> list[str]:
     found: list[str] = []
     for link in model.links:
         problems = [*_body_problems(model, link, bodies[link.name], freedom.get(link.name))]
-        problems += _near_quarter_turns(link)
+        problems += _near_quarter_turns(link) if angles else ()
         found += [f"link {quoted(link.name)}: {text}" for text in problems]
     found += _degrees(model)
     found += _millimetres(model, bodies)

@@ -11,6 +11,9 @@ from typing import Any
 from armdyn.description import dh, toml_text
 from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.errors import DescriptionError
+from armdyn.description.importing import xml_text
+from armdyn.description.importing.assembly import Options
+from armdyn.description.importing.files import from_xml
 from armdyn.description.plausibility import suspicions
 from armdyn.description.reader import Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
@@ -25,19 +28,26 @@ from armdyn.model.vector import Vector, apply
 from armdyn.output import one_line
 
 MAX_LINKS = 500
+NO_OPTIONS = Options()
+XML_SUFFIXES = (".urdf", ".xml", ".mjcf")
 _MAX_PRODUCTS = 300_000  # of terms, to multiply out all of a description
 _FORMULAS = {"dh": dh.standard, "mdh": dh.modified}
 
 
-def load(robot: str | Path) -> RobotModel:
-    """A bundled robot by name, or a robot file by path."""
+def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
+    """A bundled robot by name; a robot file, a URDF or an MJCF file by path; or XML as a text."""
     bundled = bundled_robots()
     if isinstance(robot, str) and robot in bundled:
+        _refuse_options(robot, options)
         return build(bundled_table(robot), robot)
     if not isinstance(robot, (str, os.PathLike)):
         raise TypeError(f"expected a path to a robot file or a bundled name, found {shown(robot)}")
+    if isinstance(robot, str) and robot.lstrip("\ufeff \t\r\n").startswith("<"):
+        return from_xml(robot.lstrip("\ufeff"), "XML text", options)
     path = Path(robot)
     try:
+        if path.suffix.lower() in XML_SUFFIXES:
+            return from_xml(xml_text.read(path), str(path), options)
         text = toml_text.read(path)
     except DescriptionError:
         raise
@@ -47,7 +57,14 @@ def load(robot: str | Path) -> RobotModel:
             f"cannot read '{one_line(str(robot))}' ({reason}); "
             f"give a path to a robot file or a bundled name: {', '.join(bundled)}"
         ) from None
+    _refuse_options(str(path), options)
     return from_table(toml_text.parse(text, str(path)), str(path))
+
+
+def _refuse_options(source: str, options: Options) -> None:
+    if options.given:
+        found = f"{options.given[0]}= is for URDF and MJCF files"
+        raise DescriptionError(f"{source}: {found}; a robot file says these things itself")
 
 
 def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotModel:

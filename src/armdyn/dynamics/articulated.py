@@ -99,8 +99,8 @@ def _symmetric(entry: Callable[[int, int], Scalar]) -> Matrix:
 
 
 def articulated_is_possible(mechanism: Mechanism) -> bool:
-    """Whether every motor sits on its joint's parent and turns with that joint alone."""
-    return all(
+    """Whether joints are independent and every motor sits on its joint's parent and turns with it alone."""
+    return not mechanism.rows and all(
         rotor.carrier == mechanism.bodies[rotor.joint].parent and [j for j, _ in rotor.row] == [rotor.joint]
         for rotor in mechanism.rotors
     )

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.inertia_matrix import felt_moment
 from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
 from armdyn.expression.functions import half
@@ -80,6 +81,7 @@ def _carried_by_body(inertia: Inertia, w: Vector, spin: Vector) -> Carried:
     return Carried(inertia, cross(w, inertia.moment), E, spin)
 
 
+@of_joints(2, "square")
 def coriolis_matrix(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
     """C with Ḃ − 2C skew-symmetric, rotors included."""
     joints = joint_frames(mechanism, q)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.kinematics import joint_frames, velocities
 from armdyn.expression.functions import half
 from armdyn.model.friction import along
@@ -19,6 +20,7 @@ _BODY = [symbol("body", entry) for entry in ENTRIES]
 _ROTOR = symbol("rotor", "inertia")
 
 
+@of_joints(2, "anything")
 def kinetic_regressor(
     mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]
 ) -> dict[Parameter, Scalar]:
@@ -51,14 +53,16 @@ def _body_terms(w: Vector, v: Vector) -> list[Scalar]:
     ]
 
 
+@of_joints(1, "anything")
 def potential_regressor(mechanism: Mechanism, q: Sequence[Scalar]) -> dict[Parameter, Scalar]:
-    """β_U: the coefficient of each mass and first moment in U (7.75); zero at the base origin."""
+    """β_U: the coefficient of each mass and first moment in U (7.75); zero at the world's origin."""
     g: list[Vector] = []  # gravity in body axes
     lift: list[Scalar] = []  # −g_0ᵀ p_i
     beta: dict[Parameter, Scalar] = {}
+    at_base = -dot(mechanism.gravity, apply_transposed(mechanism.R_base, mechanism.p_base))
     for j, (body, joint) in enumerate(zip(mechanism.bodies, joint_frames(mechanism, q), strict=True)):
         if body.parent == FIXED_BASE:
-            g_p, lift_p = mechanism.gravity, 0
+            g_p, lift_p = mechanism.gravity, at_base
         else:
             g_p, lift_p = g[body.parent], lift[body.parent]
         g_i = apply_transposed(joint.R, g_p)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from armdyn.dynamics.inertia_matrix import inertia_matrix
-from armdyn.dynamics.newton_euler import newton_euler
+from armdyn.dynamics.newton_euler import inverse_dynamics
 from armdyn.expression.functions import select
 from armdyn.model import ModelError
 from armdyn.model.mechanism import Mechanism
@@ -20,7 +20,7 @@ def forward_dynamics(
     wrench: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
     """Joint accelerations under torques: τ' is Newton–Euler with q̈ = 0, friction and tip wrench included."""
-    bias = newton_euler(mechanism, q, qd, [0] * mechanism.n, wrench).tau
+    bias = inverse_dynamics(mechanism, q, qd, [0] * mechanism.n, wrench)
     (qdd,) = solve(inertia_matrix(mechanism, q), [[t - b for t, b in zip(tau, bias, strict=True)]])
     return qdd
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.kinematics import (
     JointFrame,
     ancestors,
@@ -12,7 +13,7 @@ from armdyn.dynamics.kinematics import (
     point_jacobian,
     rotor_jacobian,
 )
-from armdyn.dynamics.newton_euler import newton_euler
+from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.model.inertia import Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.vector import ZERO3, Scalar, Vector, add, apply, cross, dot, scale
@@ -20,6 +21,7 @@ from armdyn.model.vector import ZERO3, Scalar, Vector, add, apply, cross, dot, s
 SquareMatrix = list[list[Scalar]]
 
 
+@of_joints(1, "square")
 def inertia_matrix(mechanism: Mechanism, q: Sequence[Scalar]) -> SquareMatrix:
     """B by composite bodies, O(n²): joint i accelerates all it carries as one body.
 
@@ -88,10 +90,11 @@ def inertia_by_unit_accelerations(mechanism: Mechanism, q: Sequence[Scalar]) -> 
     columns = []
     for i in range(mechanism.n):
         unit = [1 if j == i else 0 for j in range(mechanism.n)]
-        columns.append(newton_euler(weightless, q, still, unit, friction=False).tau)
+        columns.append(rigid_torques(weightless, q, still, unit))
     return [list(row) for row in zip(*columns, strict=True)]
 
 
+@of_joints(1, "square")
 def inertia_by_jacobians(mechanism: Mechanism, q: Sequence[Scalar]) -> SquareMatrix:
     """B from the Jacobians of links and rotors (7.32), in the parameters of the augmented links (7.70).
 

@@ -1,9 +1,9 @@
 """Frames, velocities, poses and Jacobians (7.14)–(7.29), (7.93)–(7.101).
 
 Vectors of a body are in the axes of its own frame, as in (7.107)–(7.109), unless a name says `_0`: then
-they are in base axes. Deviation from the book: a joint sits between two constant transforms, so that no
-algorithm depends on a DH convention; its axis z and, for a revolute joint, the vector r from the joint to
-the origin of the body's frame are constant in body axes.
+they are in world axes, which are those of the base unless it is placed elsewhere. Deviation from the book: a
+joint sits between two constant transforms, so that no algorithm depends on a DH convention; its axis z and,
+for a revolute joint, the vector r from the joint to the origin of the body's frame are constant in body axes.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from armdyn.dynamics.coordinates import of_joints
 from armdyn.expression.functions import cos, sin
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism
 from armdyn.model.vector import (
-    IDENTITY,
     ZERO3,
     Matrix,
     Scalar,
@@ -74,7 +74,10 @@ def velocities(
 
 @dataclass(frozen=True)
 class BaseFrame:
-    """A body and its joint seen from the base: R, origin p, joint axis z and a point c on it."""
+    """A body and its joint in the world: R, origin p, joint axis z and a point c on it.
+
+    The world is the base frame unless the description places the base elsewhere.
+    """
 
     R: Matrix
     p: Vector
@@ -85,15 +88,17 @@ class BaseFrame:
 def base_frames(mechanism: Mechanism, joints: Sequence[JointFrame]) -> list[BaseFrame]:
     frames: list[BaseFrame] = []
     for body, joint in zip(mechanism.bodies, joints, strict=True):
-        R_0, p_0 = _parent_pose(frames, body.parent)
+        R_0, p_0 = _pose_of(mechanism, frames, body.parent)
         R = multiply(R_0, joint.R)
         c = add(p_0, apply(R_0, body.p_before))
         frames.append(BaseFrame(R, add(c, apply(R, joint.r)), apply(R, joint.z), c))
     return frames
 
 
-def _parent_pose(frames: Sequence[BaseFrame], parent: int) -> tuple[Matrix, Vector]:
-    return (IDENTITY, ZERO3) if parent == FIXED_BASE else (frames[parent].R, frames[parent].p)
+def _pose_of(mechanism: Mechanism, frames: Sequence[BaseFrame], body: int) -> tuple[Matrix, Vector]:
+    if body == FIXED_BASE:
+        return mechanism.R_base, mechanism.p_base
+    return frames[body].R, frames[body].p
 
 
 def ancestors(mechanism: Mechanism, body: int) -> list[int]:
@@ -111,6 +116,7 @@ def wrench_at_tip(
     """Force and moment of h_e (base axes) at the tip frame's origin, in the axes of the tip's body."""
     force: Vector = (wrench[0], wrench[1], wrench[2])
     moment: Vector = (wrench[3], wrench[4], wrench[5])
+    force, moment = apply_transposed(mechanism.R_base, force), apply_transposed(mechanism.R_base, moment)
     for j in reversed(ancestors(mechanism, mechanism.tip)):
         force, moment = apply_transposed(joints[j].R, force), apply_transposed(joints[j].R, moment)
     return force, moment
@@ -118,10 +124,11 @@ def wrench_at_tip(
 
 def tip_pose(mechanism: Mechanism, frames: Sequence[BaseFrame]) -> tuple[Matrix, Vector]:
     """Orientation and position of the tip frame in the base frame."""
-    R, p = _parent_pose(frames, mechanism.tip)
+    R, p = _pose_of(mechanism, frames, mechanism.tip)
     return multiply(R, mechanism.R_tip), add(p, apply(R, mechanism.p_tip))
 
 
+@of_joints(1, "anything")
 def pose(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """The homogeneous transform of the tip frame, 4×4."""
     R, p = tip_pose(mechanism, base_frames(mechanism, joint_frames(mechanism, q)))
@@ -147,13 +154,14 @@ def rotor_jacobian(mechanism: Mechanism, frames: Sequence[BaseFrame], rotor: int
     """Columns of J_O of a rotor: its carrier's, and k_j z_m for the joints of its row (7.28)–(7.29)."""
     part = mechanism.rotors[rotor]
     _, J_O = point_jacobian(mechanism, frames, part.carrier, ZERO3)
-    R, _ = _parent_pose(frames, part.carrier)
+    R, _ = _pose_of(mechanism, frames, part.carrier)
     z_m = apply(R, part.axis)
     for j, k in part.row:
         J_O[j] = add(J_O[j], scale(k, z_m))
     return J_O
 
 
+@of_joints(1, "columns")
 def jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """The geometric Jacobian of the tip frame, 6×n: linear rows over angular rows, base axes."""
     frames = base_frames(mechanism, joint_frames(mechanism, q))
@@ -161,6 +169,7 @@ def jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
     return _rows(*point_jacobian(mechanism, frames, mechanism.tip, p))
 
 
+@of_joints(2, "columns")
 def jacobian_dot(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
     """Its time derivative, 6×n: each column differentiated, ż_j = ω × z_j."""
     joints = joint_frames(mechanism, q)

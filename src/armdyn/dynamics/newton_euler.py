@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.friction import friction_torques
 from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrench_at_tip
 from armdyn.model.friction import along
@@ -32,8 +33,9 @@ from armdyn.model.vector import (
 
 @dataclass(frozen=True)
 class BaseMotion:
-    """Motion of a moving base, base axes: ω_0 [rad/s], ω̇_0 [rad/s²], p̈_0 [m/s²].
+    """Motion of a moving base: ω_0 [rad/s], ω̇_0 [rad/s²], p̈_0 [m/s²].
 
+    In base axes, or in the world's where the description places the base in a world.
     Three scalars each, or for `Robot.inverse_dynamics` arrays (..., 3). Gravity is the robot's own and not
     part of p̈_0.
     """
@@ -64,13 +66,12 @@ def newton_euler(
     qdd: Sequence[Scalar],
     wrench: Sequence[Scalar] | None = None,
     base: BaseMotion | None = None,
-    friction: bool = True,
 ) -> NewtonEuler:
-    """Torques for a motion, with every quantity computed on the way.
+    """Torques for a motion of the joints, without friction, and every quantity computed on the way.
 
     `wrench` is h_e: force over moment that the tip exerts on its surroundings, base axes.
     """
-    base = base or BaseMotion()
+    base = _in_base_axes(mechanism, base or BaseMotion())
     joints = joint_frames(mechanism, q)
     w, dw, a = _forward(mechanism, joints, qd, qdd, base)
     rotors = _rotor_motions(mechanism, w, dw, qd, qdd, base)
@@ -84,9 +85,12 @@ def newton_euler(
     for rotor, motion in zip(mechanism.rotors, rotors, strict=True):
         for j, k in rotor.row:
             tau[j] = tau[j] + k * motion.torque
-    if friction:
-        tau = [t + t_f for t, t_f in zip(tau, friction_torques(mechanism, qd), strict=True)]
     return NewtonEuler(joints, w, dw, a, [motion.acceleration for motion in rotors], f, mu, tau)
+
+
+def _in_base_axes(mechanism: Mechanism, base: BaseMotion) -> BaseMotion:
+    motion = (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
+    return BaseMotion(*(apply_transposed(mechanism.R_base, x) for x in motion))
 
 
 def _forward(
@@ -220,9 +224,24 @@ def inverse_dynamics(
     base: BaseMotion | None = None,
 ) -> list[Scalar]:
     """τ of (7.42)."""
+    tau = rigid_torques(mechanism, q, qd, qdd, wrench, base)
+    return [t + t_f for t, t_f in zip(tau, friction_torques(mechanism, qd), strict=True)]
+
+
+@of_joints(3, "torques")
+def rigid_torques(
+    mechanism: Mechanism,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    wrench: Sequence[Scalar] | None = None,
+    base: BaseMotion | None = None,
+) -> list[Scalar]:
+    """τ of (7.42) without friction."""
     return newton_euler(mechanism, q, qd, qdd, wrench, base).tau
 
 
+@of_joints(3, "anything")
 def joint_wrenches(
     mechanism: Mechanism,
     q: Sequence[Scalar],
@@ -230,7 +249,7 @@ def joint_wrenches(
     qdd: Sequence[Scalar],
     wrench: Sequence[Scalar] | None = None,
 ) -> list[list[Scalar]]:
-    """f_i over μ_i for every joint, n×6, in body axes (7.112)–(7.113)."""
+    """f_i over μ_i for every moving joint, six each, in body axes (7.112)–(7.113)."""
     result = newton_euler(mechanism, q, qd, qdd, wrench)
     return [[*f, *mu] for f, mu in zip(result.f, result.mu, strict=True)]
 
@@ -238,4 +257,4 @@ def joint_wrenches(
 def gravity_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
     """g(q): the torques that hold the arm still (7.39)."""
     still = [0] * mechanism.n
-    return newton_euler(mechanism, q, still, still, friction=False).tau
+    return rigid_torques(mechanism, q, still, still)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.kinematics import ancestors
 from armdyn.dynamics.newton_euler import (
     BaseMotion,
@@ -31,13 +32,32 @@ def regressor(
     layout: Sequence[Parameter],
 ) -> list[list[Scalar]]:
     """Y, n×p: a column for each parameter of the layout, the torques where it is 1 and the others 0."""
-    motion = newton_euler(mechanism, q, qd, qdd, friction=False)
+    Y = _of_inertias(mechanism, q, qd, qdd, layout)
+    coupled = {surface.joint: surface for surface in mechanism.coupled_friction}
+    for p, parameter in enumerate(layout):
+        joint, part = parameter.joint, parameter.kind.part
+        if part in ("joint", "motor"):
+            surface = mechanism.friction[joint] if part == "joint" else coupled[joint]
+            for i, y in _of_friction(surface, parameter.kind.entry, qd):
+                Y[i][p] = Y[i][p] + y
+    return Y
+
+
+@of_joints(3, "torques")
+def _of_inertias(
+    mechanism: Mechanism,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    layout: Sequence[Parameter],
+) -> list[list[Scalar]]:
+    """Y with zeros in the columns of friction."""
+    motion = newton_euler(mechanism, q, qd, qdd)
     wrenches = [
         dict(zip(ENTRIES, _unit_wrenches(*of_body), strict=True))
         for of_body in zip(motion.w, motion.dw, motion.a, strict=True)
     ]
     rotors = {rotor.joint: rotor for rotor in mechanism.rotors}
-    coupled = {surface.joint: surface for surface in mechanism.coupled_friction}
 
     def column(parameter: Parameter) -> Column:
         joint, entry = parameter.joint, parameter.kind.entry
@@ -46,10 +66,8 @@ def regressor(
                 return _felt(mechanism, motion, joint, *wrenches[joint][entry])
             case "rotor":
                 return _of_rotor(mechanism, motion, rotors.get(joint), qd, qdd)
-            case "joint":
-                return _of_friction(mechanism.friction[joint], entry, qd)
-            case "motor":
-                return _of_friction(coupled[joint], entry, qd)
+            case "joint" | "motor":
+                return iter(())
 
     Y: list[list[Scalar]] = [[0] * len(layout) for _ in range(mechanism.n)]
     for p, parameter in enumerate(layout):

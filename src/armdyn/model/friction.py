@@ -29,7 +29,7 @@ class Term:
     """What a coefficient of friction is multiplied with, and where it may stand."""
 
     of: Callable[[Scalar, Scalar], Scalar]  # a function of speed and direction: the regressor's column
-    referred: Callable[[Expression], Expression]  # a motor's coefficient, by its gear k, at the joint
+    referred: Callable[[Scalar], Scalar]  # a motor's coefficient, by its gear k, at the joint
     dry: bool = False  # depends on the direction alone, so that it holds a joint at rest
     brakes: bool = True  # whether a negative coefficient would drive the joint
     at_motors: bool = True  # whether the robot file takes it for motors, too
@@ -75,6 +75,21 @@ class Surface:
         """With its row through `geometry` and its coefficients through `parameter`."""
         row = mapped(geometry, self.row)
         return Surface(self.joint, row, **{name: parameter(x) for name, x in self.coefficients.items()})
+
+    def __add__(self, other: Surface) -> Surface:
+        """The friction of both, which have the same row."""
+        total: dict[str, Any] = {name: x + getattr(other, name) for name, x in self.coefficients.items()}
+        return replace(self, **total)
+
+    def at_coordinate(self) -> Surface:
+        """Of a surface that moves with one coordinate, the same friction at that coordinate."""
+        ((i, k),) = self.row
+        if isinstance(k, int) and k == 1:
+            return replace(self, joint=i)
+        referred: dict[str, Any] = {
+            name: TERMS[name].referred(k) * x for name, x in self.coefficients.items()
+        }
+        return Surface(i, ((i, 1),), **referred)
 
     @property
     def levels(self) -> tuple[Scalar, Scalar]:

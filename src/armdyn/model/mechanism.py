@@ -11,8 +11,8 @@ its transmission row. The three rotor models differ here and nowhere else:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from armdyn.expression import Expression
@@ -20,7 +20,7 @@ from armdyn.model.friction import TERMS, Map, Row, Surface, mapped
 from armdyn.model.inertia import ZERO6, Inertia, Tensor
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import RobotModel
-from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, apply, vector
+from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Scalar, Vector, apply, scale, vector
 
 FIXED_BASE = -1
 
@@ -67,20 +67,48 @@ class Mechanism:
 
     bodies: tuple[Body, ...]
     rotors: tuple[Rotor, ...]
-    friction: tuple[Surface, ...]  # the joints in their order, then motors that turn with several joints
+    friction: tuple[Surface, ...]  # the joints in their order, then motors that turn with several joints;
+    # their rows are over the coordinates
     gravity: Vector
     tip: int  # the body the tip frame is fixed to
     R_tip: Matrix  # tip frame in that body
     p_tip: Vector
+    R_base: Matrix = IDENTITY  # base frame in the world
+    p_base: Vector = ZERO3
+    rows: tuple[Row, ...] = ()  # S of q = S x, a row for each joint; empty where joints are coordinates
 
     @property
     def n(self) -> int:
-        return len(self.bodies)
+        """The number of coordinates."""
+        return 1 + max(k for row in self.rows for k, _ in row) if self.rows else len(self.bodies)
+
+    @property
+    def joint_friction(self) -> tuple[Surface, ...]:
+        """The friction of joints, one each."""
+        return self.friction[: len(self.bodies)]
 
     @property
     def coupled_friction(self) -> tuple[Surface, ...]:
         """The friction of motors that turn with several joints."""
-        return self.friction[self.n :]
+        return self.friction[len(self.bodies) :]
+
+    def with_friction_by_coordinate(self) -> Mechanism:
+        """With one surface for each coordinate, then those that move with several.
+
+        Joints that follow one other have their friction where they are moved from. The parameters are no
+        longer those of joints.
+        """
+        if not self.rows:
+            return self
+        at = [Surface(i, ((i, 1),)) for i in range(self.n)]
+        several = []
+        for surface in self.friction:
+            if len(surface.row) == 1:
+                own = surface.at_coordinate()
+                at[own.joint] = at[own.joint] + own
+            else:
+                several.append(surface)
+        return replace(self, friction=(*at, *several))
 
     def map(self, geometry: Map, parameter: Map | None = None) -> Mechanism:
         """The mechanism with every scalar x replaced by f(x), always in the same order.
@@ -97,6 +125,9 @@ class Mechanism:
             tip=self.tip,
             R_tip=_matrix(geometry, self.R_tip),
             p_tip=_vector(geometry, self.p_tip),
+            R_base=_matrix(geometry, self.R_base),
+            p_base=_vector(geometry, self.p_base),
+            rows=tuple(mapped(geometry, row) for row in self.rows),
         )
 
     def scalars(self, parameters: bool = True) -> list[Scalar]:
@@ -154,6 +185,7 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
     inertias = _augmented(model, convert, places, [motor for _, motor in motors])
     joint_of = {link.name: i for i, link in enumerate(model.moving)}
     rows = {link.name: _transmission(link, motor, joint_of, convert) for link, motor in motors}
+    S = tuple(mapped(convert, row) for row in model.dependence.rows) if model.relations else ()
     surfaces = [Surface(j, ((j, 1),), **joint_friction(model, link)) for j, link in enumerate(model.moving)]
     surfaces += [
         Surface(joint_of[link.name], rows[link.name], **motor.friction.coefficients)
@@ -163,17 +195,21 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
     tip_body, T_tip = places[model.tip if tip is None else tip]
     if tip is None:
         T_tip = T_tip @ convert.transform(model.tool)
+    T_base = convert.transform(model.base)
     return Mechanism(
-        bodies=tuple(_body(link, i, convert, places, inertias) for i, link in enumerate(model.moving)),
+        bodies=tuple(_body(model, i, convert, places, inertias) for i in range(len(model.moving))),
         rotors=tuple(
             _rotor(model, motor, joint_of[link.name], rows[link.name], convert, places)
             for link, motor in motors
         ),
-        friction=tuple(surface.map(unchanged, convert) for surface in surfaces),
+        friction=tuple(_over_coordinates(surface.map(unchanged, convert), S) for surface in surfaces),
         gravity=convert.vector(model.gravity),
         tip=tip_body,
         R_tip=T_tip.R,
         p_tip=T_tip.p,
+        R_base=T_base.R,
+        p_base=T_base.p,
+        rows=S,
     )
 
 
@@ -249,7 +285,36 @@ def locked_rotor(motor: Motor, with_tensor: bool) -> Inertia:
     return Inertia.at_com(motor.mass, motor.position, tensor if with_tensor else ZERO6)
 
 
-def _body(link: Link, i: int, convert: Converter, places: Places, inertias: list[Inertia]) -> Body:
+def _over_coordinates(surface: Surface, S: tuple[Row, ...]) -> Surface:
+    """Friction that acts on a row of joints, on the coordinates that move these."""
+    return replace(surface, row=product(surface.row, S)) if S else surface
+
+
+def product(row: Row, S: Sequence[Row]) -> Row:
+    """A row over joints as one over coordinates: row · S."""
+    found: dict[int, Scalar] = {}
+    for j, k in row:
+        for i, factor in S[j]:
+            found[i] = found.get(i, 0) + k * factor
+    return tuple(sorted((i, k) for i, k in found.items() if not (isinstance(k, int) and k == 0)))
+
+
+def _shifted(link: Link, offset: Expression) -> Link:
+    """The link whose joint at 0 stands where the old one stood at s₀ of q = S x + s₀.
+
+    A sliding joint keeps its place on the parent, about which its moment counts.
+    """
+    if offset.is_zero:
+        return link
+    if link.joint == "prismatic":
+        return replace(link, after=Transform.translation(*scale(offset, link.axis)) @ link.after)
+    return replace(link, before=link.before @ Transform.rotation(link.axis, offset))
+
+
+def _body(model: RobotModel, i: int, convert: Converter, places: Places, inertias: list[Inertia]) -> Body:
+    link = model.moving[i]
+    if model.relations:
+        link = _shifted(link, model.dependence.offsets[i])
     parent, T = places[link.parent]
     before = T @ convert.transform(link.before)
     after = convert.transform(link.after)

@@ -87,7 +87,7 @@ def layout(model: RobotModel) -> Layout:
     def has(kind: Kind, joint: int) -> bool:
         return coupled[joint] if kind.part == "motor" else not frictions[joint][kind.entry].is_zero
 
-    joints = range(model.n)
+    joints = range(len(model.moving))
     found = [Parameter(kind.symbol, joint) for joint in joints for kind in always]
     for block in others:
         found += [Parameter(kind.symbol, joint) for joint in joints for kind in block if has(kind, joint)]
@@ -117,7 +117,7 @@ def _parts(mechanism: Mechanism) -> Iterator[tuple[Part, int, dict[str, Scalar]]
         yield "body", joint, dict(zip(ENTRIES, body.inertia.entries, strict=True))
     for rotor in mechanism.rotors:
         yield "rotor", rotor.joint, {"inertia": rotor.inertia}
-    for surface in mechanism.friction[: mechanism.n]:
+    for surface in mechanism.joint_friction:
         yield "joint", surface.joint, surface.coefficients
     for surface in mechanism.coupled_friction:
         yield "motor", surface.joint, surface.coefficients
@@ -139,14 +139,14 @@ def mechanism_with(mechanism: Mechanism, values: Sequence[Scalar], layout: Seque
     def surface(part: Part, old: Surface) -> Surface:
         return Surface(old.joint, old.row, **{name: value(part, name, old.joint) for name in TERMS})
 
-    n = mechanism.n
-    bodies = [Inertia.of([value("body", entry, j) for entry in ENTRIES]) for j in range(n)]
+    joints = range(len(mechanism.bodies))
+    bodies = [Inertia.of([value("body", entry, j) for entry in ENTRIES]) for j in joints]
     return replace(
         mechanism,
         bodies=tuple(replace(old, inertia=x) for old, x in zip(mechanism.bodies, bodies, strict=True)),
         rotors=tuple(replace(old, inertia=value("rotor", "inertia", old.joint)) for old in mechanism.rotors),
         friction=(
-            *(surface("joint", old) for old in mechanism.friction[:n]),
+            *(surface("joint", old) for old in mechanism.joint_friction),
             *(surface("motor", old) for old in mechanism.coupled_friction),
         ),
     )

@@ -44,7 +44,10 @@ MEANINGS = {
 
 @dataclass(frozen=True)
 class Result:
-    """An output: its shape, with "n" for the number of joints and "p" for that of parameters, and meaning."""
+    """An output: its shape and meaning.
+
+    In the shape, "n" is the number of coordinates, "joints" that of moving joints, "p" that of parameters.
+    """
 
     shape: tuple[int | str, ...]
     meaning: str
@@ -82,7 +85,8 @@ class Context:
         return len(self.layout)
 
     def shapes(self, row: Function) -> tuple[Shape, ...]:
-        sizes: dict[int | str, Any] = {"n": self.n, "p": self.p}
+        joints = len(self.mechanism.bodies)
+        sizes: dict[int | str, Any] = {"n": self.n, "joints": joints, "p": self.p}
         return tuple(tuple(sizes.get(k, k) for k in result.shape) for result in row.results)
 
 
@@ -189,7 +193,7 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "joint_wrenches": Function(
         STATE,
-        _one("force over moment at each joint, link axes, row by row", "n", 6),
+        _one("force over moment at each joint, link axes, row by row", "joints", 6),
         dynamics.joint_wrenches,
         _WITH_WRENCH,
     ),

@@ -1,13 +1,15 @@
-"""A robot's joints: their names, units and limits."""
+"""A robot's joints: their names, units and limits. Joints that follow others are left out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from armdyn.expression import Expression
+from armdyn.model.parts import Link
+from armdyn.model.robot_model import RobotModel
 from armdyn.robot.robot import Robot
 
 
@@ -36,7 +38,7 @@ UNITS = {"revolute": Units("rad", "N m", "torque"), "prismatic": Units("m", "N",
 
 
 def joint_units(robot: Robot, joint: int) -> Units:
-    return UNITS[robot.model.moving[joint].joint]
+    return UNITS[robot.model.coordinates[joint].joint]
 
 
 def torque_unit(robot: Robot, joint: int) -> str:
@@ -45,24 +47,35 @@ def torque_unit(robot: Robot, joint: int) -> str:
 
 def joint_name(robot: Robot, joint: int) -> str:
     """How messages call a joint: its number, counted from one, and its link."""
-    return f"joint {joint + 1} ('{robot.model.moving[joint].name}')"
+    return f"joint {joint + 1} ('{robot.model.coordinates[joint].name}')"
 
 
 def joint_descriptions(robot: Robot) -> list[str]:
     """How files call the joints: the link and what its joint does."""
-    return [f"{link.name} ({link.joint})" for link in robot.model.moving]
+    return [f"{link.name} ({link.joint})" for link in robot.model.coordinates]
 
 
 def revolute_joints(robot: Robot) -> np.ndarray:
     """(n,): whether a joint turns; the others slide."""
-    return np.array([link.joint == "revolute" for link in robot.model.moving])
+    return np.array([link.joint == "revolute" for link in robot.model.coordinates])
+
+
+def whole_turns(robot: Robot) -> np.ndarray:
+    """(n,): whether a full turn of a joint brings back the posture, joints that follow it included."""
+    found = revolute_joints(robot)
+    model = robot.model
+    for link, row in zip(model.moving, model.dependence.rows, strict=True) if model.relations else ():
+        for k, factor in row:
+            found[k] &= link.joint == "revolute" and model.number(factor).is_integer()
+    return found
 
 
 @dataclass(frozen=True)
 class JointLimits:
-    """Limits of the n moving joints, (n,) each; infinite where the description gives none.
+    """Limits of the n joints, (n,) each; infinite where the description gives none.
 
-    `torque`, `velocity`, `acceleration` and `jerk` bound magnitudes.
+    `torque`, `velocity`, `acceleration` and `jerk` bound magnitudes. The limits of joints that follow one
+    other joint limit that one, but for torque, which such joints do not have.
     """
 
     lower: np.ndarray
@@ -75,17 +88,36 @@ class JointLimits:
 
 def joint_limits(robot: Robot) -> JointLimits:
     """The limits in a robot's description [rad or m, and per s, s², s³; N m or N]."""
-    model, moving = robot.model, robot.model.moving
+    model = robot.model
+    found = _limits_of(model, model.coordinates)
+    return _with_followers(model, found) if model.relations else found
 
+
+def _limits_of(model: RobotModel, links: Sequence[Link]) -> JointLimits:
     def magnitudes(found: list[Expression | None]) -> np.ndarray:
         return np.array([np.inf if x is None else model.number(x) for x in found])
 
-    ranges = [link.limits.position for link in moving]
+    ranges = [link.limits.position for link in links]
     return JointLimits(
         lower=np.array([-np.inf if r is None else model.number(r[0]) for r in ranges]),
         upper=np.array([np.inf if r is None else model.number(r[1]) for r in ranges]),
-        velocity=magnitudes([link.limits.velocity for link in moving]),
-        acceleration=magnitudes([link.limits.acceleration for link in moving]),
-        jerk=magnitudes([link.limits.jerk for link in moving]),
-        torque=magnitudes([link.limits.torque for link in moving]),
+        velocity=magnitudes([link.limits.velocity for link in links]),
+        acceleration=magnitudes([link.limits.acceleration for link in links]),
+        jerk=magnitudes([link.limits.jerk for link in links]),
+        torque=magnitudes([link.limits.torque for link in links]),
     )
+
+
+def _with_followers(model: RobotModel, own: JointLimits) -> JointLimits:
+    """With the limits of joints q_j = k x_i + s₀, as limits of x_i."""
+    every, dependence = _limits_of(model, model.moving), model.dependence
+    for j, (row, offset) in enumerate(zip(dependence.rows, dependence.offsets, strict=True)):
+        if len(row) != 1 or j in dependence.independent:
+            continue
+        i, k, shift = row[0][0], model.number(row[0][1]), model.number(offset)
+        ends = sorted(((every.lower[j] - shift) / k, (every.upper[j] - shift) / k))
+        own.lower[i], own.upper[i] = max(own.lower[i], ends[0]), min(own.upper[i], ends[1])
+        for name in ("velocity", "acceleration", "jerk"):
+            bound = getattr(own, name)
+            bound[i] = min(bound[i], getattr(every, name)[j] / abs(k))
+    return own

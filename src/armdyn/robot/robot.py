@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from armdyn.description import from_table, load, physics_warnings
+from armdyn.description.importing.assembly import Options
 from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
@@ -21,6 +22,7 @@ from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
 from armdyn.model.parts import RotorModel
 from armdyn.program import Program
+from armdyn.robot import related
 from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, check_function, make_kernel
 
 if TYPE_CHECKING:
@@ -46,9 +48,25 @@ class Robot:
     # ---- making ----------------------------------------------------------------------------------------
 
     @classmethod
-    def load(cls, robot: str | Path) -> Robot:
-        """A bundled robot by name, or a robot file by path."""
-        return cls(load(robot))
+    def load(
+        cls,
+        robot: str | Path,
+        *,
+        base: str | None = None,
+        tip: str | None = None,
+        lock: Mapping[str, Number] | None = None,
+        repair: bool = False,
+        snap: bool = False,
+    ) -> Robot:
+        """A bundled robot by name; a robot file (.toml), a URDF or an MJCF file by path; or XML as a text.
+
+        The options are for URDF and MJCF. `base` is the link to stand on: what is not below it is dropped.
+        `tip` is the link at the end of the chain: moving joints beside the chain are welded at 0, or where
+        `lock` says; their masses count. `lock` welds joints, by their names or those of their links, at
+        positions. `repair` mends what can be mended safely, `snap` makes rounded angles and axes exact; what
+        they change is in `model.notes`.
+        """
+        return cls(load(robot, Options(base, tip, lock, repair, snap)))
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Robot:
@@ -128,8 +146,26 @@ class Robot:
 
     @property
     def n(self) -> int:
-        """The number of moving joints."""
+        """The number of independent joints: of all moving joints, unless some follow others."""
         return self._model.n
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The names of all moving joints, those that follow others included."""
+        return tuple(link.joint_label for link in self._model.moving)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The names of the joints that q stands for, in its order."""
+        return tuple(link.joint_label for link in self._model.coordinates)
+
+    def joint_positions(self, q: Numbers) -> Floats:
+        """Positions (..., joints) of all moving joints at q (..., n): S q + s₀ where joints are related."""
+        return related.joint_positions(self._model, q)
+
+    def joint_velocities(self, qd: Numbers) -> Floats:
+        """Velocities (..., joints) of all moving joints at q̇ (..., n)."""
+        return related.joint_velocities(self._model, qd)
 
     @property
     def warnings(self) -> list[str]:
@@ -374,4 +410,6 @@ class Robot:
 
     def __repr__(self) -> str:
         kinds = "".join("R" if link.joint == "revolute" else "P" for link in self._model.moving)
-        return f"<Robot '{self.name}' {kinds}, rotors {self._model.rotors}>"
+        followers = len(self._model.moving) - self.n
+        following = f", {followers} following others" if followers else ""
+        return f"<Robot '{self.name}' {kinds}{following}, rotors {self._model.rotors}>"

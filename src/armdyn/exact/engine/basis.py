@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from armdyn.exact.engine.mechanism import atoms_of, over_ring
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.size import check_joints
-from armdyn.expression import ArmdynError, Atom, Expression, limited, parse
+from armdyn.expression import ZERO, ArmdynError, Atom, Expression, limited, parse
+from armdyn.model.friction import Row
 from armdyn.model.mechanism import Mechanism, lower
 from armdyn.model.parameters import layout, parameter_vector
 from armdyn.model.robot_model import RobotModel
@@ -35,12 +36,33 @@ class Basis:
         self.layout = layout(model)
         self.parameter_names = tuple(parameter.name for parameter in self.layout)
         self.parameters = [Expression.of(x) for x in parameter_vector(self.exact, self.layout)]
-        self.joints = tuple(link.joint for link in model.moving)
-        self._geometry = atoms_of(self.exact.scalars(parameters=False))
+        self.joints = tuple(link.joint for link in model.coordinates)
+        self.speeds = tuple(surface for surface in self.exact.friction if not _of_one(surface.row))
+        related = [x for angle in self._angles for x in angle.atoms]
+        related += [Expression.symbol(f"q{i + 1}") for i in self._measured]
+        self._geometry = atoms_of([*self.exact.scalars(parameters=False), *related])
 
     @property
     def n(self) -> int:
         return self.exact.n
+
+    @cached_property
+    def _angles(self) -> list[RelatedAngle]:
+        """Of joints that are related, what the angles are of those that turn."""
+        pairs = zip(self.exact.bodies, self.exact.rows, strict=False)
+        return [RelatedAngle(row, self.joints) for body, row in pairs if body.joint == "revolute"]
+
+    @property
+    def _measured(self) -> list[int]:
+        """The angles that move sliding joints, so that they enter by themselves."""
+        pairs = zip(self.exact.bodies, self.exact.rows, strict=False)
+        moved = {j for body, row in pairs if body.joint == "prismatic" for j, _ in row}
+        return [j for j in sorted(moved) if self.joints[j] == "revolute"]
+
+    @property
+    def is_trigonometric(self) -> bool:
+        """Whether angles enter by cosines and sines of their whole sums alone, related joints included."""
+        return not self._measured and all(angle.whole is not None for angle in self._angles)
 
     @cached_property
     def kinematic(self) -> Ring:
@@ -74,13 +96,12 @@ class Basis:
         joints: Sequence[str] | None = None,
     ) -> Ring:
         check_joints(self.n)
-        coupled = self.exact.coupled_friction
-        ring = Ring(joints or self.joints, atoms | inverted, inverted, len(coupled), names)
-        for i, friction in enumerate(coupled):
-            speed = ring.zero
-            for j, k in friction.row:
-                speed = speed + ring.gen(f"qd{j + 1}") * _in(ring, k)
-            ring.register_sign(speed, f"sgnm{i + 1}")
+        ring = Ring(joints or self.joints, atoms | inverted, inverted, len(self.speeds), names)
+        for i, friction in enumerate(self.speeds):
+            ring.register_sign(_along(ring, friction.row, "qd"), f"sgnm{i + 1}")
+        if joints is None:
+            for angle in self._angles:
+                ring.register_angle(_along(ring, angle.row, "q"), *angle.cos_sin(ring))
         return ring
 
     @cached_property
@@ -154,8 +175,61 @@ class Basis:
         return cos_sin_of_sum(ring, joints, (c, s))
 
 
-def _in(ring: Ring, x: Any) -> Any:
-    return ring.constant(x) if isinstance(x, Expression) else x
+def _along(ring: Ring, row: Row, prefix: str) -> Poly:
+    """Σ k_j q_j, or of velocities."""
+    total = ring.zero
+    for j, k in row:
+        total = total + ring.gen(f"{prefix}{j + 1}") * (ring.constant(k) if isinstance(k, Expression) else k)
+    return total
+
+
+def _of_one(row: Row) -> bool:
+    """Whether the sign of a speed is that of one coordinate's."""
+    return len(row) == 1 and Expression.of(row[0][1]).number is not None
+
+
+@dataclass(frozen=True)
+class RelatedAngle:
+    """The angle Σ k_j q_j of a joint that is related to others.
+
+    Its cosine and sine are multiplied out where it is a sum of whole multiples of angles; else they are
+    opaque, with the derivatives of cosine and sine.
+    """
+
+    row: Row
+    joints: tuple[str, ...]
+
+    @property
+    def whole(self) -> list[tuple[int, int]] | None:
+        """The multiples, if all are whole and of angles."""
+        found = []
+        for j, k in self.row:
+            number = Expression.of(k).number
+            if number is None or number.denominator != 1 or abs(number) > _MAX_MULTIPLE:
+                return None
+            if self.joints[j] != "revolute":
+                return None
+            found.append((j, int(number)))
+        return found
+
+    @cached_property
+    def opaque(self) -> tuple[Expression, Expression]:
+        total = ZERO
+        for j, k in self.row:
+            total = total + Expression.of(k) * Expression.symbol(f"q{j + 1}")
+        return total.cos(), total.sin()
+
+    @property
+    def atoms(self) -> list[Expression]:
+        """What the ring needs for it."""
+        angles = [Expression.symbol(f"q{j + 1}") for j, _ in self.row if self.joints[j] == "revolute"]
+        return angles if self.whole is not None else [*angles, *self.opaque]
+
+    def cos_sin(self, ring: Ring) -> tuple[Poly, Poly]:
+        if self.whole is not None:
+            return cos_sin_of_sum(ring, self.whole)
+        c, s = self.opaque
+        return ring.constant(c), ring.constant(s)
 
 
 def cos_sin_of_sum(

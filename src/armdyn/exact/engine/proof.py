@@ -69,7 +69,7 @@ def _newton_euler(equations: ClosedForm) -> int:
     """τ of (7.114), every parameter a generator, against Σ_p (d/dt ∂β_T/∂q̇ − ∂β_T/∂q + ∂β_U/∂q) π_p."""
     basis = equations.basis
     ring = basis.with_parameter_names
-    torques = dynamics.newton_euler(basis.named_mechanism(), *ring.joint_variables()).tau
+    torques = dynamics.inverse_dynamics(basis.named_mechanism(), *ring.joint_variables())
     terms = 0
     for i, torque in enumerate(torques):
         expected = ring.zero.p

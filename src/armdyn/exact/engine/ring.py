@@ -58,6 +58,8 @@ class Ring:
         self.zero = Poly(self, self.context.constant(0))
         self.one = Poly(self, self.context.constant(1))
         self._signs: list[tuple[Any, Any]] = []
+        self._angles: list[tuple[Any, Poly, Poly]] = []
+        self._varying = self._find_varying()
         self._relations: list[tuple[tuple[int, ...], Any]] = []
         self._add_relations(revolute, squared)
         for i in range(n):
@@ -74,6 +76,17 @@ class Ring:
         for atom in (a for a in self.inverted if a.kind not in ("sin", "cos", "abs")):
             x, y = self._g(str(atom)), self._g(f"1/{atom}")
             self._relations.append(((self.index[str(atom)], self.index[f"1/{atom}"]), x * y - 1))
+
+    def _find_varying(self) -> dict[int, list[Atom]]:
+        """By coordinate, the atoms that depend on it: itself, and cosines of multiples that are not whole."""
+        found: dict[int, list[Atom]] = {}
+        for i in range(len(self.joints)):
+            name = f"q{i + 1}"
+            for atom in self.atoms:
+                inner = atom.argument.symbols() if atom.argument is not None else {atom.name}
+                if name in inner:
+                    found.setdefault(i, []).append(atom)
+        return found
 
     def _square(self, atom: Atom) -> Any:
         assert atom.argument is not None
@@ -97,11 +110,22 @@ class Ring:
         if p == 0:
             return self.context.constant(0)
         for speed, generator in self._signs:
-            if p == speed:
-                return generator
-            if p == -speed:
-                return -generator
+            factor = p.leading_coefficient() / speed.leading_coefficient()
+            if p == speed * factor:
+                return generator if factor > 0 else -generator
         raise ValueError(f"the sign of {p} has no generator")
+
+    def register_angle(self, angle: Poly, c: Poly, s: Poly) -> None:
+        """Let c and s be cosine and sine of a sum of coordinates."""
+        self._angles.append((angle.p, c, s))
+
+    def cos_sin(self, p: Any) -> tuple[Poly, Poly]:
+        for angle, c, s in self._angles:
+            if p == angle:
+                return c, s
+            if p == -angle:
+                return c, -s
+        raise ValueError(f"the angle {p} has no cosine and sine here")
 
     def reduce(self, p: Any) -> Any:
         """The normal form."""
@@ -131,11 +155,14 @@ class Ring:
         return Poly(self, x.p.project_to_context(self.context))
 
     def joint_variables(self) -> tuple[list[Any], list[Poly], list[Poly]]:
-        """q (angles, or coordinates of prismatic joints), q̇ and q̈ as scalars for the algorithms."""
+        """q (angles, or coordinates of prismatic joints), q̇ and q̈ as scalars for the algorithms.
+
+        An angle is an element of the ring only where joints are related, because then it enters sums.
+        """
         numbers = range(1, len(self.joints) + 1)
         q = [
-            JointAngle(self.gen(f"c{i}"), self.gen(f"s{i}")) if kind == "revolute" else self.gen(f"q{i}")
-            for i, kind in zip(numbers, self.joints, strict=True)
+            self.gen(f"q{i}") if f"q{i}" in self.index else JointAngle(self.gen(f"c{i}"), self.gen(f"s{i}"))
+            for i in numbers
         ]
         return q, [self.gen(f"qd{i}") for i in numbers], [self.gen(f"qdd{i}") for i in numbers]
 
@@ -220,6 +247,13 @@ class Poly:
             result = result * self
         return result
 
+    def cos(self) -> Poly:
+        """Of an angle that is registered."""
+        return self.ring.cos_sin(self.p)[0]
+
+    def sin(self) -> Poly:
+        return self.ring.cos_sin(self.p)[1]
+
     def sign(self) -> Poly:
         return Poly(self.ring, self.ring.sign(self.p))
 
@@ -254,12 +288,32 @@ class Poly:
         """∂/∂q_i: ċ = −s, ṡ = c; or plainly for a prismatic joint."""
         ring = self.ring
         if ring.joints[i] == "prismatic":
-            return Poly(ring, self.p.derivative(ring.index[f"q{i + 1}"]))
-        c, s = ring.index[f"c{i + 1}"], ring.index[f"s{i + 1}"]
+            own = Poly(ring, self.p.derivative(ring.index[f"q{i + 1}"]))
+        else:
+            own = self._turned(f"c{i + 1}", f"s{i + 1}")
+        return own + self._by_varying(i) if i in ring._varying else own
+
+    def _turned(self, cosine: str, sine: str) -> Poly:
+        """The derivative by an angle of which these are cosine and sine."""
+        ring = self.ring
+        c, s = ring.index[cosine], ring.index[sine]
         by_s, by_c = self.p.derivative(s), self.p.derivative(c)
         if by_s.is_zero() and by_c.is_zero():
             return ring.zero
         return Poly(ring, ring.reduce(by_s * ring._gens[c] - by_c * ring._gens[s]))
+
+    def _by_varying(self, i: int) -> Poly:
+        """What of ∂/∂q_i goes by atoms that depend on q_i: q_i of an angle, cos(k q_i + …)."""
+        ring, total = self.ring, self.ring.zero
+        for atom in ring._varying[i]:
+            if atom.kind == "symbol":
+                total = total + Poly(ring, self.p.derivative(ring.index[str(atom)]))
+            elif atom.kind == "cos" and atom.argument is not None:
+                sine = str(Atom("sin", atom.name, atom.argument))
+                slope = atom.argument - atom.argument.substitute({f"q{i + 1}": atom.argument * 0})
+                factor = ring.constant(slope / Expression.symbol(f"q{i + 1}"))
+                total = total + self._turned(str(atom), sine) * factor
+        return total
 
     def value(self, values: Mapping[str, float]) -> float:
         """Its floating-point value, generators by name."""

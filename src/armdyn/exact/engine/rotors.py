@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
+from armdyn.dynamics.coordinates import joint_values
 from armdyn.dynamics.kinematics import joint_frames, velocities
 from armdyn.exact.engine.basis import Basis
 from armdyn.exact.engine.form import Entry
@@ -54,8 +55,8 @@ def _speeds_at_random(basis: Basis, numbers: random.Random) -> list[float]:
     """z_mᵀω of every rotor, joint speeds about 1."""
     symbols = {name: numbers.uniform(0.5, 1.5) for name, _ in basis.model.symbols}
     mechanism = lower(basis.model, lambda x: x.value(symbols))
-    q = [numbers.uniform(-3.0, 3.0) for _ in range(basis.n)]
-    qd = [numbers.uniform(0.5, 1.5) for _ in range(basis.n)]
+    q = joint_values(mechanism, [numbers.uniform(-3.0, 3.0) for _ in range(basis.n)])
+    qd = joint_values(mechanism, [numbers.uniform(0.5, 1.5) for _ in range(basis.n)])
     w, _ = velocities(mechanism, joint_frames(mechanism, q), qd)
     return [
         0.0 if rotor.carrier == FIXED_BASE else float(dot(rotor.axis, w[rotor.carrier]))
@@ -76,9 +77,9 @@ def _speed(basis: Basis, i: int, couples: bool) -> Entry:
     if not couples:
         return Entry(basis, ring.zero)
     below = _turning(basis.mechanism(), i)
-    rotor, count = below.rotors[0], below.n
-    q, qd, _ = ring.joint_variables()
-    w, _ = velocities(below, joint_frames(below, q[:count]), qd[:count])
+    rotor, count = below.rotors[0], len(below.bodies)
+    q, qd = (joint_values(below, x)[:count] for x in ring.joint_variables()[:2])
+    w, _ = velocities(below, joint_frames(below, q), qd)
     return Entry(basis, ring.zero + dot(rotor.axis, w[rotor.carrier]))
 
 

@@ -6,7 +6,7 @@ partial sums q_i + … + q_j that spans the run. For each coefficient the shorte
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
@@ -25,8 +25,13 @@ Small = dict[tuple[int, ...], Fraction]  # exponents of s_1 … s_g, c_1 … c_g
 _ALL_BASES_UP_TO = 3
 
 
-def parallel_runs(exact: Mechanism) -> list[tuple[int, ...]]:
-    """Runs of consecutive revolute joints with parallel, equally directed axes; single joints too."""
+def parallel_runs(exact: Mechanism, joints: Sequence[str]) -> list[tuple[int, ...]]:
+    """Runs of consecutive revolute joints with parallel, equally directed axes; single joints too.
+
+    Where joints are related, cosines belong to coordinates, and each is a run of its own.
+    """
+    if exact.rows:
+        return [(i,) for i, joint in enumerate(joints) if joint == "revolute"]
     runs: list[list[int]] = []
     run_of: dict[int, list[int]] = {}
     for i, body in enumerate(exact.bodies):

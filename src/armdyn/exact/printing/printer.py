@@ -48,7 +48,7 @@ class Printer:
 
     def _sums(self, ring: Ring) -> AngleSums:
         if id(ring) not in self._angles:
-            self._angles[id(ring)] = AngleSums(ring, parallel_runs(self.basis.exact))
+            self._angles[id(ring)] = AngleSums(ring, parallel_runs(self.basis.exact, self.basis.joints))
         return self._angles[id(ring)]
 
     # ---- what is printed -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from armdyn import dynamics
+from armdyn.dynamics.coordinates import freed, joint_values
 from armdyn.dynamics.newton_euler import point_acceleration
 from armdyn.exact.engine.basis import Basis
 from armdyn.exact.engine.closed_form import ClosedForm
@@ -40,9 +41,12 @@ class Recursion:
         self.plain = all(len(Expression.of(b.inertia.mass).terms) <= 1 for b in basis.exact.bodies)
         self.symbols = [[] if self.plain else _body_symbols(b.inertia) for b in basis.exact.bodies]
         self.ring = self._ring()
-        self.bodies = [self._body(i) for i in range(basis.n)]
+        self.bodies = [self._body(i) for i in range(len(basis.exact.bodies))]
         self.mechanism = self._mechanism()
-        self.motion = dynamics.newton_euler(self.mechanism, *self.ring.joint_variables())
+        variables = self.ring.joint_variables()
+        q, qd, qdd = (joint_values(self.mechanism, x) for x in variables)
+        self.motion = dynamics.newton_euler(freed(self.mechanism), q, qd, qdd)
+        self.tau = dynamics.inverse_dynamics(self.mechanism, *variables)
 
     def _ring(self) -> Ring:
         if not self.plain:
@@ -105,7 +109,7 @@ class Recursion:
     @property
     def terms(self) -> int:
         motion = self.motion
-        vectors = (*motion.w, *motion.dw, *motion.a, *motion.f, *motion.mu, motion.tau)
+        vectors = (*motion.w, *motion.dw, *motion.a, *motion.f, *motion.mu, self.tau)
         return sum(len(x) for v in vectors for x in v if isinstance(x, Poly))
 
     def definitions(self) -> list[tuple[Poly, Poly]]:
@@ -113,7 +117,7 @@ class Recursion:
         if self.plain:
             return []
         motion, full = self.motion, self.basis.full
-        torques = [*motion.tau, *(x for v in (*motion.f, *motion.mu) for x in v)]
+        torques = [*self.tau, *(x for v in (*motion.f, *motion.mu) for x in v)]
         degrees = [x.p.degrees() for x in torques if isinstance(x, Poly)]
         used = {name for name, k in self.ring.index.items() if any(d[k] for d in degrees)}
         found: list[tuple[Any, Any]] = []
@@ -169,10 +173,13 @@ def sections(equations: ClosedForm, style: Style) -> list[Section]:
     recursion = Recursion(equations.basis)
     check_written(recursion.terms)
     printer = Printer(equations.basis, style)
-    n = equations.n
+    links = range(len(recursion.bodies))
     found = [_initial(recursion, printer)]
-    found += [_forward(recursion, printer, i) for i in range(n)]
-    found += [_backward(recursion, printer, i) for i in reversed(range(n))]
+    found += [_forward(recursion, printer, i) for i in links]
+    found += [_backward(recursion, printer, i) for i in reversed(links)]
+    if recursion.mechanism.rows:
+        lines = [_torque(recursion, printer, k) for k in range(equations.n)]
+        found.append(Section("Torques of the coordinates", "", lines))
     where = Section("Where")
     for left, right in recursion.definitions():
         name, value = printer.poly(left), printer.poly(right)
@@ -215,10 +222,15 @@ def _backward(recursion: Recursion, printer: Printer, i: int) -> Section:
     index = rf"_{{{i + 1}}}^{{{i + 1}}}"
     lines = _vector_lines(printer, ring, f"f{index}" if latex else f"f{i + 1}", motion.f[i])
     lines += _vector_lines(printer, ring, rf"\mu{index}" if latex else f"mu{i + 1}", motion.mu[i])
-    tau = rf"\tau_{{{i + 1}}}" if latex else f"tau{i + 1}"
-    lines.append((tau, printer.poly_parts(ring.zero + motion.tau[i]) or ["0"]))
+    if not recursion.mechanism.rows:
+        lines.append(_torque(recursion, printer, i))
     name = recursion.basis.model.moving[i].name
     return Section(f"Backward recursion: link {i + 1} ({name})", "", lines)
+
+
+def _torque(recursion: Recursion, printer: Printer, k: int) -> tuple[str, list[str]]:
+    tau = rf"\tau_{{{k + 1}}}" if printer.style is LATEX else f"tau{k + 1}"
+    return tau, printer.poly_parts(recursion.ring.zero + recursion.tau[k]) or ["0"]
 
 
 def _vector_lines(printer: Printer, ring: Ring, name: str, v: Sequence[Any]) -> list[tuple[str, list[str]]]:

@@ -73,13 +73,23 @@ class Style:
             return self.glyph(variable_glyph(basis, int(match[2]) - 1, len(match[1])))
         if match := _SIGN.fullmatch(name):
             i = int(match[2]) - 1
-            speed = motor_speed(basis, i) if match[1] else variable_glyph(basis, i, 1)
-            return self.function("sgn", self.glyph(speed))
+            return self.function("sgn", self._speed(basis, i) if match[1] else self._rate(basis, i))
         if name.startswith("["):
             return self.glyph(parameter_glyph(name) or Glyph(name))
         if "(" in name:
             return self.expression(parse(name))
         return self.glyph(symbol_glyph(name))
+
+    def _rate(self, basis: Basis, i: int) -> str:
+        return "" if self.glyph is None else self.glyph(variable_glyph(basis, i, 1))
+
+    def _speed(self, basis: Basis, i: int) -> str:
+        """What slides in further friction i: a motor, or a joint that moves with several coordinates."""
+        surface = basis.speeds[i]
+        if self.glyph is not None and surface in basis.exact.coupled_friction:
+            return self.glyph(motor_speed(surface.joint))
+        terms = [(self.expression(Expression.of(k)), self._rate(basis, j)) for j, k in surface.row]
+        return self.sum("-" + x if k == "-1" else x if k == "1" else k + self.times + x for k, x in terms)
 
     def expression(self, x: Expression) -> str:
         """An exact number of a description."""
@@ -106,10 +116,9 @@ def variable_glyph(basis: Basis, joint: int, order: int = 0) -> Glyph:
     return Glyph(letter, (str(joint + 1),), _DOTS[order])
 
 
-def motor_speed(basis: Basis, i: int) -> Glyph:
-    """ϑ̇_m of the motor with coupled friction i."""
-    joint = basis.exact.coupled_friction[i].joint + 1
-    return Glyph("vartheta", (Glyph("m", (str(joint),)),), "dot")
+def motor_speed(joint: int) -> Glyph:
+    """ϑ̇_m of a joint's motor."""
+    return Glyph("vartheta", (Glyph("m", (str(joint + 1),)),), "dot")
 
 
 def index_text(indices: tuple[int, ...]) -> str:

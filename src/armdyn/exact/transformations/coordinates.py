@@ -21,6 +21,7 @@ from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.form import Array, Entry
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.expression import ArmdynError, Expression, TooLargeError, expression, limited
+from armdyn.model.mechanism import product
 
 _MAX_PRODUCTS = 50_000  # of terms, to invert J: about a second
 
@@ -58,12 +59,19 @@ def in_coordinates(equations: ClosedForm, J: Sequence[Sequence[Any]]) -> InCoord
 
 
 def motor_rows(basis: Basis) -> list[list[Expression]]:
-    """K with θ_m = K q; every joint needs a motor."""
-    rows = {rotor.joint: dict(rotor.row) for rotor in basis.exact.rotors}
-    missing = [basis.model.moving[j].name for j in range(basis.n) if j not in rows]
+    """K with θ_m = K q; every independent joint needs a motor, and no other has one."""
+    model, S = basis.model, basis.exact.rows
+    rows = {rotor.joint: dict(product(rotor.row, S) if S else rotor.row) for rotor in basis.exact.rotors}
+    independent = model.dependence.independent
+    missing = [model.moving[j].name for j in independent if j not in rows]
     if missing:
         raise CoordinateError(f"motor coordinates need a motor on every joint; none on: {', '.join(missing)}")
-    return [[Expression.of(rows[i].get(j, 0)) for j in range(basis.n)] for i in range(basis.n)]
+    if further := [model.moving[j].name for j in rows if j not in independent]:
+        raise CoordinateError(
+            f"motor coordinates need as many motors as coordinates; joints that follow others have motors: "
+            f"{', '.join(further)}"
+        )
+    return [[Expression.of(rows[i].get(j, 0)) for j in range(basis.n)] for i in independent]
 
 
 def motor_torques(equations: ClosedForm) -> Array[Entry]:
@@ -80,6 +88,11 @@ def motor_torques(equations: ClosedForm) -> Array[Entry]:
 
 def _constant(equations: ClosedForm, J: list[list[Expression]]) -> InCoordinates:
     basis, n = equations.basis, equations.n
+    if not basis.is_trigonometric:
+        raise CoordinateError(
+            "other coordinates need joint angles that are whole sums of the robot's coordinates; "
+            "here a relation between joints makes others"
+        )
     inverse = _inverse(J)
     ring, kinds, angles = _new_ring(basis, inverse)
     change = _Change(basis, ring, kinds, inverse)

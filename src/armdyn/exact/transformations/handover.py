@@ -114,7 +114,7 @@ def _generator(equations: ClosedForm, ring: Ring, name: str) -> Any:
     if name.startswith("sgn") and name[3:].isdigit():
         return sympy.sign(sympy.Symbol(f"qd{name[3:]}", real=True))
     if name.startswith("sgnm") and name[4:].isdigit():
-        row = equations.basis.exact.coupled_friction[int(name[4:]) - 1].row
+        row = equations.basis.speeds[int(name[4:]) - 1].row
         speeds = [expression_sympy(Expression.of(k)) * sympy.Symbol(f"qd{j + 1}", real=True) for j, k in row]
         return sympy.sign(sympy.Add(*speeds))
     inverse = name.startswith("1/")

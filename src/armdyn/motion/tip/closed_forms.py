@@ -24,9 +24,9 @@ class Chain:
 
 @lru_cache(maxsize=64)
 def chain(robot: Robot) -> Chain | None:
-    """The axes of a robot, from its Jacobian at zero; None where a joint does not move the tip."""
+    """The axes of a robot, from its Jacobian at zero; None where a coordinate moves no axis, or several."""
     task = tip_task(robot, True)
-    if not task.active.all():
+    if robot.model.relations or not task.active.all():
         return None
     zero = np.zeros(robot.n)
     J, tip = robot.jacobian(zero), robot.pose(zero)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from armdyn.robot import Robot
-from armdyn.robot.joints import revolute_joints
+from armdyn.robot.joints import revolute_joints, whole_turns
 from armdyn.robot.tip import tip_freedom
 
 ROUNDING = 8 * np.finfo(float).eps  # of a pose and of the solution of a linear system
@@ -44,7 +44,7 @@ class TipTask:
     def difference(self, a: np.ndarray, b: np.ndarray | float = 0.0) -> np.ndarray:
         """a − b of joint positions (..., n), angles up to full turns: within (−π, π]."""
         gap = a - b
-        return np.where(self.revolute, np.pi - (np.pi - gap) % (2 * np.pi), gap)
+        return np.where(whole_turns(self.robot), np.pi - (np.pi - gap) % (2 * np.pi), gap)
 
     @property
     def redundant(self) -> bool:

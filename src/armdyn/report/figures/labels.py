@@ -19,7 +19,7 @@ class Kind:
 
 def joint_kinds(robot: Robot) -> list[Kind]:
     """The kinds of joints a robot has, revolute first."""
-    kinds = [link.joint for link in robot.model.moving]
+    kinds = [link.joint for link in robot.model.coordinates]
     of = {name: tuple(i for i, kind in enumerate(kinds) if kind == name) for name in UNITS}
     return [Kind(name, joints, UNITS[name]) for name, joints in of.items() if joints]
 
@@ -36,7 +36,7 @@ def joint_label(robot: Robot, joint: int) -> str:
 
 def joint_title(robot: Robot, joint: int) -> str:
     """The joint's number and, where the figures' font has its letters, its link."""
-    name = robot.model.moving[joint].name
+    name = robot.model.coordinates[joint].name
     drawable = name.isprintable() and all(ord(c) < 0x250 for c in name)
     shown = name if len(name) <= 32 else name[:31] + "…"
     return f"joint {joint + 1}, {shown}" if drawable else f"joint {joint + 1}"

@@ -56,7 +56,7 @@ def default_motion(robot: Robot) -> DefaultMotion:
 
 def _folded(robot: Robot) -> np.ndarray | None:
     """Where figure 7.5 starts: the tip at a tenth of the reach, elbow down; None for other robots."""
-    if robot.n != 2 or any(link.joint != "revolute" for link in robot.model.moving):
+    if robot.n != 2 or any(link.joint != "revolute" for link in robot.model.coordinates):
         return None
     straight = skeleton(robot, np.zeros(2))
     normal = plane_normal(straight)
@@ -101,7 +101,7 @@ def _ranges(robot: Robot, limits: JointLimits) -> tuple[np.ndarray, np.ndarray]:
 
 def _span(robot: Robot, limits: JointLimits) -> np.ndarray:
     lower, upper = _ranges(robot, limits)
-    most = [_TURN if link.joint == "revolute" else _SLIDE for link in robot.model.moving]
+    most = [_TURN if link.joint == "revolute" else _SLIDE for link in robot.model.coordinates]
     return np.asarray(np.minimum(np.array(most), _SHARE * (upper - lower)))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from armdyn.dynamics.coordinates import joint_values
 from armdyn.dynamics.kinematics import BaseFrame, base_frames, joint_frames
 from armdyn.model import Mechanism
 from armdyn.model.mechanism import FIXED_BASE
@@ -65,9 +66,10 @@ class Skeleton:
 def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
     """The robot's skeleton at a posture q (n,)."""
     mechanism = robot.mechanism
-    frames = base_frames(mechanism, joint_frames(mechanism, [float(x) for x in q]))
+    positions = joint_values(mechanism, [float(x) for x in q])
+    frames = base_frames(mechanism, joint_frames(mechanism, positions))
     joints = tuple(_joint(f, body.joint) for body, f in zip(mechanism.bodies, frames, strict=True))
-    R, p = _body_pose(frames, mechanism.tip)
+    R, p = _body_pose(mechanism, frames, mechanism.tip)
     tip = p + R @ np.array(mechanism.p_tip, float)
     return Skeleton(
         joints,
@@ -84,9 +86,9 @@ def _joint(frame: BaseFrame, kind: str) -> JointPlace:
     return JointPlace(point, axis, kind == "revolute", slider)
 
 
-def _body_pose(frames: Sequence[BaseFrame], body: int) -> tuple[np.ndarray, np.ndarray]:
+def _body_pose(mechanism: Mechanism, frames: Sequence[BaseFrame], body: int) -> tuple[np.ndarray, np.ndarray]:
     if body == FIXED_BASE:
-        return np.eye(3), np.zeros(3)
+        return np.array(mechanism.R_base, float), np.array(mechanism.p_base, float)
     return np.array(frames[body].R, float), np.array(frames[body].p, float)
 
 
@@ -94,11 +96,11 @@ def _links(
     mechanism: Mechanism, frames: Sequence[BaseFrame], joints: Sequence[JointPlace], tip: np.ndarray
 ) -> tuple[tuple[np.ndarray, ...], ...]:
     """From each body's joint to the joints of its children, and to the tip; the base's lines last."""
-    bodies = [*range(mechanism.n), FIXED_BASE]
+    bodies = [*range(len(mechanism.bodies)), FIXED_BASE]
     found = []
     for body in bodies:
         if body == FIXED_BASE:
-            start, axis, leaf = np.zeros(3), None, False
+            start, axis, leaf = np.array(mechanism.p_base, float), None, False
         else:
             start, axis = joints[body].point, joints[body].axis
             leaf = all(other.parent != body for other in mechanism.bodies)
@@ -138,12 +140,9 @@ def _motors(robot: Robot, frames: Sequence[BaseFrame]) -> tuple[MotorPlace, ...]
     for i, link in enumerate(model.moving):
         if link.motor is None:
             continue
-        if link.motor.carrier in model.index:
-            place = model.mechanism_to(link.motor.carrier)
-            R, p = _body_pose(frames, place.tip)
-            p, R = p + R @ np.array(place.p_tip, float), R @ np.array(place.R_tip, float)
-        else:
-            R, p = np.eye(3), np.zeros(3)
+        place = model.mechanism_to(link.motor.carrier)
+        R, p = _body_pose(place, frames, place.tip)
+        p, R = p + R @ np.array(place.p_tip, float), R @ np.array(place.R_tip, float)
         position = np.array([model.number(x) for x in link.motor.position])
         axis = np.array([model.number(x) for x in link.motor.axis])
         found.append(MotorPlace(p + R @ position, R @ axis, i, link.motor.carrier))

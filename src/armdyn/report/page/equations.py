@@ -43,7 +43,7 @@ def write_equations(found: EquationsFinding) -> list[Part]:
 
 
 def _notation(robot: Robot) -> Markup:
-    kinds = {link.joint for link in robot.model.moving}
+    kinds = {link.joint for link in robot.model.coordinates}
     variables = []
     if "revolute" in kinds:
         variables.append("ϑᵢ is the angle of revolute joint i")

@@ -74,7 +74,7 @@ def _peaks(found: TorquesFinding) -> Markup:
     columns = ("joint", "velocity", "acceleration", "torque", "at [s]", "torque, rms", "limit", "share of it")
     rows = []
     robot = found.curves.robot
-    for i, (link, peak) in enumerate(zip(robot.model.moving, found.peaks, strict=True)):
+    for i, (link, peak) in enumerate(zip(robot.model.coordinates, found.peaks, strict=True)):
         units = joint_units(robot, i)
         row = [
             f"{i + 1}, {link.name}",
@@ -107,7 +107,7 @@ def _caption(found: TorquesFinding) -> list[str]:
 def _causes(found: TorquesFinding) -> Markup:
     robot = found.curves.robot
     rows = []
-    for i, link in enumerate(robot.model.moving):
+    for i, link in enumerate(robot.model.coordinates):
         values = [number(float(x[i]), 3) for x in found.largest.values()]
         rows.append((f"{i + 1}, {link.name}", torque_unit(robot, i), *values))
     return table(("joint", "unit", *found.largest), rows)

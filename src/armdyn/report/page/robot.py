@@ -29,7 +29,10 @@ _ROTORS = {"exact": "exact", "reflected": "reflected (diagonal)", "none": "left 
 
 def subtitle(robot: Robot) -> str:
     kinds = "".join(_KINDS[link.joint] for link in robot.model.moving)
-    joints = "1 moving joint" if robot.n == 1 else f"{robot.n} moving joints"
+    count = len(robot.joints)
+    joints = "1 moving joint" if count == 1 else f"{count} moving joints"
+    if count > robot.n:
+        joints += f", {robot.n} of them independent"
     return f"{joints} ({kinds}), written by armdyn"
 
 
@@ -57,7 +60,7 @@ def _facts(found: RobotFinding) -> Markup:
     robot, model, motors = found.robot, found.robot.model, found.motors
     gravity = join((expression(x) for x in found.gravity), ", ")
     facts = [
-        ("moving joints", Markup(str(robot.n))),
+        ("moving joints", Markup(str(len(robot.joints)))),
         ("gravity, base frame", join(["(", gravity, ") m/s²"])),
         ("motors", Markup(str(motors) if motors else "none described")),
         ("dynamic parameters", Markup(str(len(robot.parameter_names)))),

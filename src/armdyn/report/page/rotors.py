@@ -43,7 +43,7 @@ def _caption(found: RotorsFinding) -> list[str]:
 def _table(found: RotorsFinding) -> Markup:
     rows = []
     for i, row in enumerate(found.error.table()):
-        name = f"{i + 1}, {found.robot.model.moving[i].name}"
+        name = f"{i + 1}, {found.robot.model.coordinates[i].name}"
         values = (row.largest_torque, row.largest_error, row.rms_error)
         cells = (join([number(x), f" {row.unit}"]) for x in values)
         rows.append((name, *cells, join([number(row.percent, 3), " %"])))

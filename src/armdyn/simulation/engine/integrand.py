@@ -29,7 +29,7 @@ from armdyn.dynamics import (
     jacobian,
 )
 from armdyn.dynamics.constrained import constrained
-from armdyn.dynamics.newton_euler import newton_euler
+from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression.functions import select, sign
 from armdyn.model.friction import Surface
 from armdyn.model.mechanism import Mechanism
@@ -103,12 +103,12 @@ class Integrand:
     @staticmethod
     def of(robot: Robot, drive: Drive) -> Integrand:
         """With the robot's numbers in the programs: the fewest operations."""
-        return Integrand(robot, drive, robot.mechanism)
+        return Integrand(robot, drive, robot.mechanism.with_friction_by_coordinate())
 
     @staticmethod
     def shared(robot: Robot, drive: Drive) -> Integrand:
         """With the robot's numbers as the first constants: all robots of its structure share the programs."""
-        structure, numbers = robot.mechanism.opened()
+        structure, numbers = robot.mechanism.with_friction_by_coordinate().opened()
         if numbers:
             drive = replace(drive, constants=((NUMBERS, len(numbers)), *drive.constants))
         return Integrand(robot, drive, structure, tuple(numbers))
@@ -119,7 +119,7 @@ class Integrand:
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        return self.robot.mechanism
+        return self.robot.mechanism.with_friction_by_coordinate()
 
     @cached_property
     def surfaces(self) -> tuple[Surface, ...]:
@@ -232,7 +232,7 @@ class Integrand:
         """q̈, held, powers: B q̈ = τ − bias − friction, with what sticks constrained."""
         q, qd, modes = given["q"], given["qd"], given["modes"]
         tau = self._torques(given)
-        bias = newton_euler(mechanism, q, qd, [0] * self.n, given.get("wrench"), friction=False).tau
+        bias = rigid_torques(mechanism, q, qd, [0] * self.n, given.get("wrench"))
         friction = friction_torques(_without_modes(mechanism), qd)
         surfaces = _sliding(mechanism)
         for surface, s in zip(surfaces, modes, strict=True):
@@ -293,7 +293,8 @@ class Integrand:
             if all(len(f.row) == 1 for f in surfaces):
                 speeds = list(qd)
                 for f, x in zip(surfaces, passed, strict=True):
-                    speeds[f.joint] = select(x, 0, qd[f.joint])
+                    ((j, _),) = f.row
+                    speeds[j] = select(x, 0, qd[j])
                 return speeds, new
             B = inertia_matrix(mechanism, q)
             rows, sticks = [f.row for f in surfaces], [1 - s * s for s in new]
@@ -355,8 +356,11 @@ def _along(surface: Surface, x: Scalars) -> Any:
 
 def surface_name(robot: Robot, surface: Surface) -> str:
     if len(surface.row) == 1:
-        return joint_name(robot, surface.joint)
-    return "the motor that turns with joints " + ", ".join(str(j + 1) for j, _ in surface.row)
+        return joint_name(robot, surface.row[0][0])
+    joints = ", ".join(str(j + 1) for j, _ in surface.row)
+    if surface in robot.mechanism.joint_friction:
+        return f"'{robot.model.moving[surface.joint].name}', which moves with joints {joints}"
+    return f"the motor that turns with joints {joints}"
 
 
 def check_friction(robot: Robot) -> None:

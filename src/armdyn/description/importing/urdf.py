@@ -1,0 +1,239 @@
+"""URDF -> RawTree. Visuals, collisions, sensors, meshes and what simulators add are not looked at.
+
+What is read, and how:
+
+- Order: links and joints depth first, the joints of one link in the order of the file.
+- Numbers are the decimals that are written, exactly; so are angles, unless `snap` is asked for.
+- `continuous` is revolute without limits of position. A `limit` that gives no range (URDF's default is 0 to
+  0) sets none; an effort or velocity of 0 means that it is not known. Each is noted.
+- `damping` is viscous friction, `friction` is Coulomb friction.
+- A link without `inertial` has no mass. The base's own inertia does not matter and is not kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from armdyn.description import dh
+from armdyn.description.direction import unit_vector
+from armdyn.description.importing.assembly import Options
+from armdyn.description.importing.snap import snap_text, snapped_angle, snapped_direction
+from armdyn.description.importing.transmissions import read_motors
+from armdyn.description.importing.tree import Mimic, RawBody, RawJoint, RawKind, RawLink, RawTree, Remarks
+from armdyn.description.importing.values import bound, name_of, needed, number, numbers, one, place_of
+from armdyn.description.importing.xml_text import Element, short
+from armdyn.expression import ONE, ZERO, Expression
+from armdyn.model.friction import NO_FRICTION, Friction
+from armdyn.model.inertia import TENSOR_KEYS, tensor
+from armdyn.model.parts import Limits, Transform, X, Y, Z
+from armdyn.model.robot_model import quoted
+from armdyn.model.vector import IDENTITY, Vector, vector
+
+GRAVITY: Vector = (ZERO, ZERO, Expression.of(-9.81))
+_KINDS: dict[str, RawKind] = {
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+    "floating": "floating",
+    "planar": "planar",
+}
+_XACRO = re.compile(r"\$[({]")
+_SIMULATOR = ("gazebo",)  # what stands in these is not for us
+_FORCES = ("force_element", "cable")
+
+
+def read_urdf(root: Element, source: str, options: Options) -> RawTree:
+    """The tree of a URDF document."""
+    _refuse_xacro(root)
+    return _Reader(root, source, options).tree()
+
+
+def _refuse_xacro(root: Element) -> None:
+    """A file that xacro has not been run on, or not wholly."""
+    advice = "left over from xacro; run xacro on the file first"
+    for element in root.walk(skip=_SIMULATOR):
+        if element.tag.startswith("xacro:"):
+            raise element.error(advice)
+        for name, value in element.attributes.items():
+            if _XACRO.search(value):
+                raise element.error(f'{name}="{short(value)}": {advice}')
+        if _XACRO.search(element.text):
+            raise element.error(f'"{short(element.text)}": {advice}')
+
+
+@dataclass
+class _Reader:
+    root: Element
+    source: str
+    options: Options
+    remarks: Remarks = field(default_factory=Remarks)
+    no_range: list[str] = field(default_factory=list)  # joints, for the notes that several share
+    no_limit: list[str] = field(default_factory=list)
+    unknown: dict[str, list[str]] = field(default_factory=lambda: {"effort": [], "velocity": []})
+    near: list[str] = field(default_factory=list)  # angles that snap would change
+
+    def tree(self) -> RawTree:
+        name = name_of(self.root)
+        links = [self._link(element) for element in self.root.all("link")]
+        joints = [self._joint(element) for element in self.root.all("joint")]
+        self._say_what_is_left_out()
+        joints = read_motors(self.root, joints, self.remarks)
+        return RawTree(name, self.source, links, joints, GRAVITY, self.remarks)
+
+    def _say_what_is_left_out(self) -> None:
+        say = self.remarks.group
+        say(self.no_range, "the limit gives no range (or 0 to 0), so the position has no limit")
+        say(self.no_limit, "there is no <limit>, so the joint has no limits")
+        say(self.unknown["effort"], "effort 0 is taken for unknown: there is no limit of torque")
+        say(self.unknown["velocity"], "velocity 0 is taken for unknown: there is no limit of velocity")
+        if self.near:
+            count = f"{len(self.near)} angle{'s are' if len(self.near) > 1 else ' is'}"
+            self.remarks.note(
+                f"{count} nearly a multiple of pi/12 and taken as given (the first: {self.near[0]}); "
+                "snap=True makes them exact, which keeps equations short"
+            )
+        for element in self.root.children:
+            if element.tag == "loop_joint":
+                raise element.error(
+                    "it closes a loop of links, which cannot be read; remove it to read a tree"
+                )
+        for tag in _FORCES:
+            if found := self.root.all(tag):
+                count = f" and {len(found) - 1} more" if len(found) > 1 else ""
+                self.remarks.warn(f"{found[0].where}{count}: forces of <{tag}> are left out")
+
+    # ---- links -----------------------------------------------------------------------------------------
+
+    def _link(self, element: Element) -> RawLink:
+        name = name_of(element)
+        inertial = one(element, "inertial", self.remarks)
+        body = None if inertial is None else self._body(inertial)
+        return RawLink(name, body, place_of(element))
+
+    def _body(self, element: Element) -> RawBody:
+        origin = one(element, "origin", self.remarks)
+        T = Transform() if origin is None else self._pose(origin)
+        mass = number(needed(element, "mass", self.remarks), "value")
+        entries = needed(element, "inertia", self.remarks)
+        moments = tensor(number(entries, f"i{key}") for key in TENSOR_KEYS)
+        return RawBody(mass, T.p, T.R, moments, place_of(entries))
+
+    # ---- joints ----------------------------------------------------------------------------------------
+
+    def _joint(self, element: Element) -> RawJoint:
+        name, kind = name_of(element), name_of(element, "type")
+        if kind not in _KINDS:
+            raise element.error(f'type="{short(kind)}"; allowed: {", ".join(_KINDS)}')
+        origin = one(element, "origin", self.remarks)
+        moving = kind in ("revolute", "continuous", "prismatic")
+        return RawJoint(
+            name=name,
+            kind=_KINDS[kind],
+            parent=name_of(needed(element, "parent", self.remarks), "link"),
+            child=name_of(needed(element, "child", self.remarks), "link"),
+            origin=Transform() if origin is None else self._pose(origin),
+            axis=self._axis(element) if moving else X,
+            friction=_friction(element, self.remarks) if moving else NO_FRICTION,
+            limits=self._limits(element, name, kind) if moving else Limits(),
+            mimic=_mimic(element, self.remarks) if moving else None,
+            place=place_of(element),
+        )
+
+    def _pose(self, element: Element) -> Transform:
+        xyz = vector(numbers(element, "xyz", [ZERO] * 3))
+        rpy = numbers(element, "rpy", [ZERO] * 3)
+        exact = [snapped_angle(angle) for angle in rpy]
+        if any(angle is not None for angle in exact):
+            new = [old if angle is None else angle for old, angle in zip(rpy, exact, strict=True)]
+            change = f'{element.where}: rpy="{short(element.attributes["rpy"])}"'
+            if self.options.snap:
+                self.remarks.note(f"{change}: {snap_text(rpy, new)}")
+                rpy = new
+            else:
+                self.near.append(change)
+        return pose(xyz, rpy)
+
+    def _axis(self, element: Element) -> Vector:
+        axis = one(element, "axis", self.remarks)
+        if axis is None:
+            return X
+        entries = numbers(axis, "xyz", list(map(Expression.of, X)))
+        sizes = [abs(x.value()) for x in entries]
+        if not any(sizes):
+            raise axis.error('xyz="0 0 0": the axis of a joint must not be zero')
+        if max(sizes) > 1e100 or min(size for size in sizes if size) < 1e-100:
+            raise axis.error("the entries of an axis are 0 or between 1e-100 and 1e100 in size")
+        if self.options.snap and (exact := snapped_direction(entries)) is not None:
+            change = snap_text(entries, exact)
+            self.remarks.note(f"{axis.where} of joint {quoted(element.attributes['name'])}: {change}")
+            return exact
+        if sum(size != 0 for size in sizes) == 1:
+            return vector(
+                Expression.of((x.number > 0) - (x.number < 0)) for x in entries if x.number is not None
+            )
+        return unit_vector(entries)
+
+    def _limits(self, element: Element, name: str, kind: str) -> Limits:
+        limit = one(element, "limit", self.remarks)
+        if limit is None:
+            if kind != "continuous":
+                self.no_limit.append(name)
+            return Limits()
+        values: dict[str, Expression | None] = {}
+        for key in ("effort", "velocity"):
+            value = bound(limit, key)
+            if value is not None and value.number is not None and value.number < 0:
+                raise limit.error(f'{key}="{short(limit.attributes[key])}": a limit is zero or positive')
+            if value is not None and value.is_zero:
+                self.unknown[key].append(name)
+            values[key] = None if value is None or value.is_zero else value
+        position = self._range(limit, name) if kind != "continuous" else None
+        return Limits(position, velocity=values["velocity"], torque=values["effort"])
+
+    def _range(self, limit: Element, name: str) -> tuple[Expression, Expression] | None:
+        given = [key for key in ("lower", "upper") if key in limit.attributes]
+        low, high = (bound(limit, key) if key in given else ZERO for key in ("lower", "upper"))
+        if low is None and high is None:
+            return None
+        if low is None or high is None:
+            raise limit.error("one end of the range is infinite; both or none may be")
+        if low.is_zero and high.is_zero:
+            self.no_range.append(name)
+            return None
+        if low.value() > high.value():
+            raise limit.error(
+                f"the range is {low.value():g} to {high.value():g}; the lower limit comes first"
+            )
+        return low, high
+
+
+def pose(xyz: Vector, rpy: Sequence[Expression]) -> Transform:
+    """A pose by position and fixed-axis roll, pitch, yaw; quick where some of the angles are zero."""
+    turning = [(axis, angle) for axis, angle in zip((X, Y, Z), rpy, strict=True) if not angle.is_zero]
+    if not turning:
+        return Transform(IDENTITY, xyz)
+    if len(turning) == 1:
+        return Transform(Transform.rotation(*turning[0]).R, xyz)
+    return dh.frame(xyz, vector(rpy))
+
+
+def _friction(element: Element, remarks: Remarks) -> Friction:
+    dynamics = one(element, "dynamics", remarks)
+    if dynamics is None:
+        return NO_FRICTION
+    values = [number(dynamics, key, ZERO) for key in ("damping", "friction")]
+    for key, value in zip(("damping", "friction"), values, strict=True):
+        if value.value() < 0:
+            raise dynamics.error(f'{key}="{short(dynamics.attributes[key])}": friction is zero or positive')
+    viscous, coulomb = values
+    return Friction(viscous=viscous, coulomb=(coulomb, -coulomb))
+
+
+def _mimic(element: Element, remarks: Remarks) -> Mimic | None:
+    mimic = one(element, "mimic", remarks)
+    if mimic is None:
+        return None
+    return Mimic(name_of(mimic, "joint"), number(mimic, "multiplier", ONE), number(mimic, "offset", ZERO))
