@@ -15,6 +15,7 @@ class MuJoCo:
         self.model.opt.disableflags |= off
         self.data = mujoco.MjData(self.model)
         joints = range(self.model.njnt)
+        self.bodies = [self.model.body(b).name for b in range(1, self.model.nbody)]
         self.names = [self.model.joint(j).name for j in joints]
 
     def order(self, joints):

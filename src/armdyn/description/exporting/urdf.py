@@ -16,6 +16,7 @@ from armdyn.description.exporting.losses import losses
 from armdyn.description.exporting.numbers import direction_text, number_text, numbers_text
 from armdyn.description.exporting.pieces import Piece, pieces, unused, with_values
 from armdyn.description.exporting.xml_text import add, document, name
+from armdyn.description.importing.values import UNLIMITED
 from armdyn.expression import Expression
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.parts import Transform
@@ -23,7 +24,6 @@ from armdyn.model.robot_model import RobotModel, quoted
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
 from armdyn.model.vector import add as plus
 
-UNLIMITED = 10**9  # stands where URDF asks for a limit and the robot has none
 _DOWN = tuple(Expression.of(x) for x in (0, 0, -9.81))
 
 
