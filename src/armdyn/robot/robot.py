@@ -74,11 +74,7 @@ class Robot:
         return cls(from_table(table))
 
     def save(self, path: str | Path) -> Path:
-        """Write the robot to a file: .toml (the robot file), .urdf, or .xml (MJCF).
-
-        A warning names each thing that the format cannot say, such as exact rotors in URDF. Symbols are
-        written by their values in URDF and MJCF; a free one is refused.
-        """
+        """Write a .toml, .urdf or .xml (MJCF) file; a warning names each thing that its format cannot say."""
         from armdyn.description.exporting import save  # only when asked for
 
         return save(self._model, path)

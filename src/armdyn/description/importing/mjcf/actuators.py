@@ -27,7 +27,7 @@ def read_motors(spec: Spec, joints: list[str], remarks: Remarks) -> dict[str, Ra
     if any(not motor.axial.is_zero for motor in found.values()):
         remarks.note(
             "armatures are rotors 'reflected' to their joints, on the diagonal of the inertia matrix: the "
-            "file says neither which links carry them nor how they spin; with_motors puts carriers and axes in"
+            "file says neither which links carry them nor how they spin; with_motors puts these in"
         )
     _say_what_is_left_out(spec, remarks)
     return found
