@@ -40,12 +40,14 @@ pytestmark = needs_files
 
 
 def text_for_pinocchio(name, repair):
-    """The file without what Pinocchio need not see, its tensors repaired as ours are."""
+    """The file with the limits and the prefix that Pinocchio misses, its tensors repaired as ours are."""
     text = (FOLDER / name).read_text("utf-8")
-    if not repair:
-        return text
-    root = ElementTree.fromstring(text.replace("<robot ", '<robot xmlns:sensor="s" ', 1))
-    for entries in root.iterfind("link/inertial/inertia"):
+    if "xmlns:sensor" not in text:
+        text = text.replace("<robot ", '<robot xmlns:sensor="s" ', 1)
+    root = ElementTree.fromstring(text)
+    for limit in root.iterfind("joint/limit"):
+        limit.attrib = {"effort": "0", "velocity": "0", **limit.attrib}
+    for entries in root.iterfind("link/inertial/inertia") if repair else ():
         keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         if found := repaired_tensor(tuple(float(entries.get(key)) for key in keys)):
             for key, x in zip(keys, found[0], strict=True):

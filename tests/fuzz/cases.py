@@ -21,6 +21,7 @@ import numpy as np
 import armdyn.cli
 from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, contributions, simulate
 from armdyn.expression import parse
+from fuzz.urdf import urdf_case
 from fuzz.watch import REFUSALS
 
 SIGNS = "()[]{}<>.,:;=+-*/^%'\"\\#$&|!?~_ \t\n\r\0\x1b\ufeff\u202e\ud800éπ²0123456789eEpisqrtcoanbm"
@@ -388,6 +389,7 @@ def _run_command(words: list[str]) -> tuple[object, str]:
 
 CASES = {
     "descriptions": description_case,
+    "URDF files": urdf_case,
     "expressions": expression_case,
     "arrays": array_case,
     "CSV files": csv_case,

@@ -7,9 +7,17 @@ pytest.importorskip("resource")  # memory is bounded with it: not on Windows
 from fuzz.cases import CASES
 from fuzz.watch import watch
 
-QUICK = {"descriptions": 150, "expressions": 400, "arrays": 400, "CSV files": 300, "command lines": 25}
+QUICK = {
+    "descriptions": 150,
+    "URDF files": 250,
+    "expressions": 400,
+    "arrays": 400,
+    "CSV files": 300,
+    "command lines": 25,
+}
 LONG = {
     "descriptions": 3000,
+    "URDF files": 10_000,
     "expressions": 20_000,
     "arrays": 20_000,
     "CSV files": 10_000,

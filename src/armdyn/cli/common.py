@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from armdyn.description import bundled_robots
-from armdyn.expression import ArmdynError, parse
+from armdyn.expression import ArmdynError, Expression, parse
 from armdyn.model import PhysicsWarning
 from armdyn.output import one_line
 from armdyn.robot import Robot
@@ -23,18 +23,57 @@ class Rotors(StrEnum):
     none = "none"
 
 
-RobotArgument = Annotated[str, typer.Argument(help="A bundled robot's name or a path to a robot file.")]
+RobotArgument = Annotated[
+    str, typer.Argument(help="A bundled robot's name, or a path to a robot file, a URDF or an MJCF file.")
+]
+BaseOption = Annotated[str | None, typer.Option(help="URDF, MJCF: the link to stand on.")]
+TipOption = Annotated[
+    str | None,
+    typer.Option(help="URDF, MJCF: the end of the chain; joints beside it are welded."),
+]
+LockOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME=VALUE", help="URDF, MJCF: weld a joint at a position; may be repeated."),
+]
+RepairOption = Annotated[
+    bool, typer.Option("--repair", help="URDF, MJCF: mend what can be mended safely, and say what.")
+]
+SnapOption = Annotated[
+    bool, typer.Option("--snap", help="URDF, MJCF: make rounded angles and axes exact, and say which.")
+]
 WrenchOption = Annotated[
     str | None, typer.Option(help="Force and moment of the tip on its surroundings, base axes, 6 numbers.")
 ]
 RotorsOption = Annotated[Rotors | None, typer.Option(help="Rotor model; default: what the file says.")]
 
 
-def load_robot(robot: str, rotors: Rotors | None) -> Robot:
+def load_robot(
+    robot: str,
+    rotors: Rotors | None,
+    *,
+    base: str | None = None,
+    tip: str | None = None,
+    lock: list[str] | None = None,
+    repair: bool = False,
+    snap: bool = False,
+) -> Robot:
+    """A robot by name or path, with the options of an import."""
+    positions = dict(map(_position, lock or ()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PhysicsWarning)  # `show` says what looks wrong
-        loaded = Robot.load(robot)
+        loaded = Robot.load(robot, base=base, tip=tip, lock=positions, repair=repair, snap=snap)
     return loaded if rotors is None else loaded.with_rotors(rotors.value)
+
+
+def _position(text: str) -> tuple[str, Expression]:
+    """NAME=VALUE of the option --lock. Names may have "=" in them, values may not."""
+    name, equals, value = text.rpartition("=")
+    if not equals or not name:
+        raise ArmdynError(f"--lock: expected NAME=VALUE, found '{text}'")
+    try:
+        return name, parse(value, ())
+    except ArmdynError as error:
+        raise ArmdynError(f"--lock: {error}") from None
 
 
 def say(text: str) -> None:

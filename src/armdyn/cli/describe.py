@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from armdyn.cli.common import RobotArgument, RotorsOption, load_robot
+from armdyn.cli.common import (
+    BaseOption,
+    LockOption,
+    RepairOption,
+    RobotArgument,
+    RotorsOption,
+    SnapOption,
+    TipOption,
+    load_robot,
+)
 from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.expression import Expression
 from armdyn.output import one_line
@@ -20,9 +29,17 @@ from armdyn.report.findings.tables import (
 from armdyn.robot import Robot
 
 
-def show(robot: RobotArgument, rotors: RotorsOption = None) -> None:
+def show(
+    robot: RobotArgument,
+    rotors: RotorsOption = None,
+    base: BaseOption = None,
+    tip: TipOption = None,
+    lock: LockOption = None,
+    repair: RepairOption = False,
+    snap: SnapOption = False,
+) -> None:
     """Show links, motors, limits, symbols, what looks wrong, where the diagonal rotor model is exact."""
-    loaded = load_robot(robot, rotors)
+    loaded = load_robot(robot, rotors, base=base, tip=tip, lock=lock, repair=repair, snap=snap)
     console = terminal()
     model = loaded.model
     title = f"{model.name}: {loaded.n} moving joints, rotors {model.rotors}, tip on '{model.tip}'"

@@ -12,8 +12,8 @@ from armdyn.description import dh, toml_text
 from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.errors import DescriptionError
 from armdyn.description.importing import xml_text
-from armdyn.description.importing.assembly import Options
 from armdyn.description.importing.files import from_xml
+from armdyn.description.importing.options import Options
 from armdyn.description.plausibility import suspicions
 from armdyn.description.reader import Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown

@@ -279,10 +279,12 @@ def _augmented(model: RobotModel, convert: Converter, places: Places, motors: li
 
 def locked_rotor(motor: Motor, with_tensor: bool) -> Inertia:
     """A rotor that does not spin, as a body in its carrier's frame; its tensor is It 1 + (Im − It) z zᵀ."""
+    if not with_tensor:
+        return Inertia.at_com(motor.mass, motor.position, ZERO6)
     x, y, z = motor.axis
     t, d = motor.transverse, motor.axial - motor.transverse
     tensor: Tensor = (t + d * x * x, d * x * y, d * x * z, t + d * y * y, d * y * z, t + d * z * z)
-    return Inertia.at_com(motor.mass, motor.position, tensor if with_tensor else ZERO6)
+    return Inertia.at_com(motor.mass, motor.position, tensor)
 
 
 def _over_coordinates(surface: Surface, S: tuple[Row, ...]) -> Surface:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from armdyn.description.errors import DescriptionError
+from armdyn.description.importing.options import Options
 from armdyn.description.importing.repair import repaired_tensor
 from armdyn.description.importing.tree import Mimic, RawBody, RawJoint, RawTree
 from armdyn.description.plausibility import suspicions
@@ -31,33 +32,6 @@ from armdyn.model.vector import IDENTITY, Vector, apply, rotation_about, scale, 
 _MAX_PRODUCTS = 2_000_000  # of terms, to multiply out all of a description
 _SHOWN = 5  # names in a note
 _CALLER = 5  # how far up the caller of Robot.load is
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a caller asks of an import; see `Robot.load`."""
-
-    base: str | None = None
-    tip: str | None = None
-    lock: Mapping[str, object] | None = None
-    repair: bool = False
-    snap: bool = False
-
-    def __post_init__(self) -> None:
-        for name in ("base", "tip"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, str):
-                raise TypeError(f"{name}: expected the name of a link, found {shown(value)}")
-        if self.lock is not None and not isinstance(self.lock, Mapping):
-            raise TypeError(f"lock: expected a table such as {{'joint': position}}, found {shown(self.lock)}")
-        for name in ("repair", "snap"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name}: expected True or False, found {shown(getattr(self, name))}")
-
-    @property
-    def given(self) -> list[str]:
-        """The names of those that are not as by default."""
-        return [name for name in ("base", "tip", "lock", "repair", "snap") if getattr(self, name)]
 
 
 def model_of(tree: RawTree, options: Options) -> RobotModel:
@@ -313,10 +287,9 @@ class _Assembly:
         raw = joint.motor
         if raw is None:
             return None
-        axis: Vector = joint.axis if joint.origin.R == IDENTITY else apply(joint.origin.R, joint.axis)
         return Motor(
             joint.parent,
-            axis,
+            _in_parent(joint),
             raw.gear,
             raw.axial,
             friction=raw.friction,
@@ -372,21 +345,29 @@ def _impossible(model: RobotModel, inertia: Inertia) -> Iterator[str]:
         yield f"mass, com and inertia: {error}"
 
 
-def inertia_of(body: RawBody) -> Inertia:
-    """A body about its link's origin, in link axes.
+def _in_parent(joint: RawJoint) -> Vector:
+    """A joint's axis in its parent's frame; where both are askew, as floating-point numbers give it."""
+    R, axis = joint.origin.R, joint.axis
+    if R == IDENTITY:
+        return axis
+    straight = sum(not Expression.of(x).is_zero for x in axis) == 1
+    if straight or all(Expression.of(x).number is not None for row in R for x in row):
+        return apply(R, axis)
+    R_floats = vector(vector(Expression.of(x).value() for x in row) for row in R)
+    turned = apply(R_floats, vector(Expression.of(x).value() for x in axis))
+    return vector(Expression.of(x) for x in turned)
 
-    Where the inertial frame is turned by an angle whose cosine is irrational, the tensor is turned in
-    floating-point numbers: exact ones would fill the equations with products of cosines.
-    """
+
+def inertia_of(body: RawBody) -> Inertia:
+    """A body about its link's origin, in link axes."""
     return Inertia.at_com(body.mass, body.com, _turned(body))
 
 
 def _turned(body: RawBody) -> Tensor:
-    """The tensor in link axes."""
+    """The tensor in link axes; in floating-point numbers where R is in them."""
     if body.R == IDENTITY or all(Expression.of(x).is_zero for x in body.tensor):
         return body.tensor
-    if all(Expression.of(x).number is not None for row in body.R for x in row):
+    if not isinstance(body.R[0][0], float):
         return Inertia(tensor=body.tensor).rotated(body.R).tensor
-    R = vector(vector(Expression.of(x).value() for x in row) for row in body.R)
-    floats = Inertia(tensor=tensor(Expression.of(x).value() for x in body.tensor)).rotated(R)
+    floats = Inertia(tensor=tensor(Expression.of(x).value() for x in body.tensor)).rotated(body.R)
     return tensor(Expression.of(x) for x in floats.tensor)

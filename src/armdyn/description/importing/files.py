@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from armdyn.description.importing.assembly import Options, model_of
+from armdyn.description.importing.assembly import model_of
+from armdyn.description.importing.options import Options
 from armdyn.description.importing.tree import RawTree
 from armdyn.description.importing.urdf import read_urdf
 from armdyn.description.importing.xml_text import Document, parse

@@ -42,7 +42,7 @@ NOWHERE = Place()
 class RawBody:
     """Mass [kg], centre of mass [m] in link axes, and the tensor about it [kg m²].
 
-    The tensor is in axes of its own: v_link = R v_own.
+    The tensor is in axes of its own: v_link = R v_own, with R exact or in floats.
     """
 
     mass: Expression

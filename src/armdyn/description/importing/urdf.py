@@ -13,13 +13,14 @@ What is read, and how:
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from armdyn.description import dh
 from armdyn.description.direction import unit_vector
-from armdyn.description.importing.assembly import Options
+from armdyn.description.importing.options import Options
 from armdyn.description.importing.snap import snap_text, snapped_angle, snapped_direction
 from armdyn.description.importing.transmissions import read_motors
 from armdyn.description.importing.tree import Mimic, RawBody, RawJoint, RawKind, RawLink, RawTree, Remarks
@@ -39,7 +40,7 @@ from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import TENSOR_KEYS, tensor
 from armdyn.model.parts import Limits, Transform, X, Y, Z
 from armdyn.model.robot_model import quoted
-from armdyn.model.vector import IDENTITY, Vector, vector
+from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
 
 GRAVITY: Vector = (ZERO, ZERO, Expression.of(-9.81))
 _KINDS: dict[str, RawKind] = {
@@ -125,11 +126,11 @@ class _Reader:
 
     def _body(self, element: Element) -> RawBody:
         origin = one(element, "origin", self.remarks)
-        T = Transform() if origin is None else self._pose(origin)
+        com, R = (ZERO3, IDENTITY) if origin is None else self._inertial_frame(origin)
         mass = number(needed(element, "mass", self.remarks), "value")
         entries = needed(element, "inertia", self.remarks)
         moments = tensor(number(entries, f"i{key}") for key in TENSOR_KEYS)
-        return RawBody(mass, T.p, T.R, moments, place_of(entries))
+        return RawBody(mass, com, R, moments, place_of(entries))
 
     # ---- joints ----------------------------------------------------------------------------------------
 
@@ -152,7 +153,20 @@ class _Reader:
             place=place_of(element),
         )
 
+    def _inertial_frame(self, element: Element) -> tuple[Vector, Matrix]:
+        """Centre of mass and axes of the tensor; exact where the axes are those of the link, permuted.
+
+        Other axes turn the tensor in floating-point numbers: exact ones would fill the equations with
+        products of cosines.
+        """
+        xyz, rpy = self._position_and_angles(element)
+        T = pose(xyz, rpy) if all(angle.cos().number is not None for angle in rpy) else None
+        return xyz, _float_rotation(rpy) if T is None else T.R
+
     def _pose(self, element: Element) -> Transform:
+        return pose(*self._position_and_angles(element))
+
+    def _position_and_angles(self, element: Element) -> tuple[Vector, Sequence[Expression]]:
         xyz = vector(numbers(element, "xyz", [ZERO] * 3))
         rpy = numbers(element, "rpy", [ZERO] * 3)
         exact = [snapped_angle(angle) for angle in rpy]
@@ -164,7 +178,7 @@ class _Reader:
                 rpy = new
             else:
                 self.near.append(change)
-        return pose(xyz, rpy)
+        return xyz, rpy
 
     def _axis(self, element: Element) -> Vector:
         axis = one(element, "axis", self.remarks)
@@ -230,7 +244,30 @@ def pose(xyz: Vector, rpy: Sequence[Expression]) -> Transform:
         return Transform(IDENTITY, xyz)
     if len(turning) == 1:
         return Transform(Transform.rotation(*turning[0]).R, xyz)
-    return dh.frame(xyz, vector(rpy))
+    return Transform(_rotation(*rpy), xyz)
+
+
+@lru_cache(256)
+def _rotation(roll: Expression, pitch: Expression, yaw: Expression) -> Matrix:
+    """Rz(yaw) Ry(pitch) Rx(roll), multiplied out."""
+    (cr, sr), (cp, sp), (cy, sy) = ((angle.cos(), angle.sin()) for angle in (roll, pitch, yaw))
+    a, b = cy * sp, sy * sp
+    return (
+        (cy * cp, a * sr - sy * cr, a * cr + sy * sr),
+        (sy * cp, b * sr + cy * cr, b * cr - cy * sr),
+        (-sp, cp * sr, cp * cr),
+    )
+
+
+def _float_rotation(rpy: Sequence[Expression]) -> Matrix:
+    """The same in floating-point numbers."""
+    angles = [angle.value() for angle in rpy]
+    (cr, cp, cy), (sr, sp, sy) = map(math.cos, angles), map(math.sin, angles)
+    return (
+        (cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr),
+        (sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr),
+        (-sp, cp * sr, cp * cr),
+    )
 
 
 def _friction(element: Element, remarks: Remarks) -> Friction:

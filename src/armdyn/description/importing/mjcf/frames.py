@@ -50,6 +50,12 @@ def rotation(quaternion: Sequence[float]) -> Matrix:
     return vector(vector(Expression.of(entry) for entry in row) for row in rows)
 
 
+def inertial_rotation(quaternion: Sequence[float]) -> Matrix:
+    """The same for the axes of a tensor: in floats where it is no simple rotation, as numbers would get long."""
+    R = rotation(quaternion)
+    return R if _ratios(quaternion) else vector(vector(x.value() for x in row) for row in R)
+
+
 def snapped_rotation(R: Matrix) -> tuple[Matrix, str] | None:
     """The rotation by multiples of π/12 that R stands for, and what changed; None where nothing does."""
     M = [[Expression.of(x).value() for x in row] for row in R]

@@ -18,18 +18,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from armdyn.description.errors import DescriptionError
-from armdyn.description.importing.assembly import Options
 from armdyn.description.importing.mjcf.actuators import read_motors, torque_limit
 from armdyn.description.importing.mjcf.frames import (
     direction,
     exact_numbers,
     given,
+    inertial_rotation,
     rotation,
     snapped_rotation,
 )
 from armdyn.description.importing.mjcf.refusals import refuse_forces, relate
 from armdyn.description.importing.mjcf.spec import Spec, compiled
 from armdyn.description.importing.mjcf.text import Source
+from armdyn.description.importing.options import Options
 from armdyn.description.importing.tree import (
     Place,
     RawBody,
@@ -151,7 +152,9 @@ class _Reader:
             return RawBody(Expression.of(mass), com, IDENTITY, tensor(entries), place)
         a, b, c = exact_numbers(moments)
         zero = Expression.of(0)
-        R = rotation(given(self.spec.written(body, "iquat"), [float(x) for x in model.body_iquat[body]]))
+        R = inertial_rotation(
+            given(self.spec.written(body, "iquat"), [float(x) for x in model.body_iquat[body]])
+        )
         return RawBody(Expression.of(mass), com, R, (a, zero, zero, b, zero, c), place)
 
     # ---- joints ----------------------------------------------------------------------------------------

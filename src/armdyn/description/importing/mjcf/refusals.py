@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from armdyn.description.importing.assembly import Options
 from armdyn.description.importing.mjcf.frames import exact_numbers
 from armdyn.description.importing.mjcf.spec import Spec
+from armdyn.description.importing.options import Options
 from armdyn.description.importing.tree import NOWHERE, Mimic, Place, RawJoint, RawTree
 from armdyn.expression import Expression
 from armdyn.model.parts import Transform
