@@ -29,11 +29,7 @@ class MuJoCo:
             full = np.zeros(n)
             full[order] = 0 if values is None else values
             getattr(self.data, target)[:] = full
-        self.mj.mj_forward(self.model, self.data)  # changes qacc
-        if qdd is not None:
-            full = np.zeros(n)
-            full[order] = qdd
-            self.data.qacc[:] = full
+        self.mj.mj_inverse(self.model, self.data)
 
     def inertia(self, order):
         M = np.zeros((self.model.nv, self.model.nv))
@@ -45,7 +41,6 @@ class MuJoCo:
 
     def inverse_dynamics(self, order):
         """Torques without dry friction."""
-        self.mj.mj_inverse(self.model, self.data)
         return self.data.qfrc_inverse[order]
 
     def bias(self, order):

@@ -51,7 +51,7 @@ def rotation(quaternion: Sequence[float]) -> Matrix:
 
 
 def inertial_rotation(quaternion: Sequence[float]) -> Matrix:
-    """The same for the axes of a tensor: in floats where it is no simple rotation, as numbers would get long."""
+    """The same for the axes of a tensor: floats where it is no simple rotation, as numbers would get long."""
     R = rotation(quaternion)
     return R if _ratios(quaternion) else vector(vector(x.value() for x in row) for row in R)
 
