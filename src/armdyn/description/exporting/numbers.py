@@ -77,7 +77,7 @@ def _digits(x: Fraction) -> str | None:
     whole = abs(x.numerator) * 10**places // x.denominator
     if len(str(whole)) > _MOST_DIGITS:
         return None
-    return f"{'-' if x < 0 else ''}{whole}e-{places}"
+    return f"{'-' if x < 0 else ''}{whole}" + (f"e-{places}" if places else "")
 
 
 def _exponent(n: int, p: int) -> int:

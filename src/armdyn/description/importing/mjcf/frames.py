@@ -2,7 +2,8 @@
 
 MuJoCo normalises both, so that only the ratios of their entries count. Ratios of small whole numbers are
 recognised: quat="1 -1 0 0" is a quarter turn, exactly. Of any other quaternion the decimals that are written
-are taken; the rotation made of them is exactly orthogonal.
+are taken; the rotation made of them is exactly orthogonal. With `snap`, a rotation whose entries are within
+`CLOSE` of one by multiples of π/12 becomes that one.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from fractions import Fraction
 
 from armdyn.description.dh import frame
 from armdyn.description.direction import unit_vector
-from armdyn.description.importing.snap import snap_text, snapped_angle, snapped_direction
-from armdyn.expression import ZERO, Expression
+from armdyn.description.importing.snap import snap_text, snapped_direction
+from armdyn.expression import Expression
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
 
 _LARGEST = 1000  # of whole numbers that are recognised by their ratios
 _ROUNDING = 5e-16
-_DIGITS = 12  # of an angle that is found from a quaternion
+CLOSE = 1e-5  # of the entries of a rotation: what five digits of a quaternion or of an angle leave
 
 
 def exact_numbers(values: Sequence[float]) -> list[Expression]:
@@ -59,19 +60,30 @@ def inertial_rotation(quaternion: Sequence[float]) -> Matrix:
 def snapped_rotation(R: Matrix) -> tuple[Matrix, str] | None:
     """The rotation by multiples of π/12 that R stands for, and what changed; None where nothing does."""
     M = [[Expression.of(x).value() for x in row] for row in R]
+    angles = _roll_pitch_yaw(M)
+    exact = [Expression.pi() * Fraction(round(angle / (math.pi / 12)), 12) for angle in angles]
+    turned = frame(ZERO3, vector(exact)).R
+    pairs = [
+        (Expression.of(a), Expression.of(b))
+        for u, v in zip(turned, R, strict=True)
+        for a, b in zip(u, v, strict=True)
+    ]
+    off = max(abs(a.value() - b.value()) for a, b in pairs)
+    if off > CLOSE or all(a == b for a, b in pairs):
+        return None
+    rounded = [Expression.of(float(f"{angle:.7g}")) for angle in angles]
+    return turned, f"rotation by roll, pitch, yaw: {snap_text(rounded, exact)}"
+
+
+def _roll_pitch_yaw(M: list[list[float]]) -> tuple[float, float, float]:
+    """Fixed-axis angles; where pitch is nearly a quarter turn, yaw is 0."""
     roll = math.atan2(M[2][1], M[2][2])
+    if math.hypot(M[2][1], M[2][2]) < 10 * CLOSE:
+        sign = 1 if M[2][0] < 0 else -1
+        return math.atan2(sign * M[0][1], M[1][1]), sign * math.pi / 2, 0.0
     c, s = math.cos(roll), math.sin(roll)
     yaw = math.atan2(s * M[0][2] - c * M[0][1], c * M[1][1] - s * M[1][2])
-    pitch = math.atan2(-M[2][0], math.cos(yaw) * M[0][0] + math.sin(yaw) * M[1][0])
-    found = [Expression.of(float(f"{angle:.{_DIGITS}g}")) for angle in (roll, pitch, yaw)]
-    exact = [snapped_angle(angle) for angle in found]
-    if any(new is None and not old.is_zero for old, new in zip(found, exact, strict=True)):
-        return None
-    angles = [ZERO if new is None else new for new in exact]
-    turned = frame(ZERO3, vector(angles)).R
-    if _same(turned, R):
-        return None
-    return turned, f"rotation by roll, pitch, yaw: {snap_text(found, angles)}"
+    return roll, math.atan2(-M[2][0], math.cos(yaw) * M[0][0] + math.sin(yaw) * M[1][0]), yaw
 
 
 def direction(axis: Sequence[float], snap: bool = False) -> tuple[Vector, str]:
@@ -80,11 +92,6 @@ def direction(axis: Sequence[float], snap: bool = False) -> tuple[Vector, str]:
     if snap and (exact := snapped_direction(exact_numbers(axis))) is not None and not _ratios(axis):
         return exact, snap_text(entries, exact)
     return unit_vector(entries), ""
-
-
-def _same(A: Matrix, B: Matrix) -> bool:
-    pairs = zip((x for row in A for x in row), (x for row in B for x in row), strict=True)
-    return all(Expression.of(a) == Expression.of(b) for a, b in pairs)
 
 
 def _ratios(values: Sequence[float]) -> list[Fraction] | None:

@@ -112,6 +112,8 @@ def compiled(document: Source, source: str) -> Spec:
         written = [_body_as_written(body) for body, _ in bodies]
         axes = [[float(x) for x in joint.axis] for body, _ in bodies for joint in body.joints]
         model = spec.compile()
+    except DescriptionError:
+        raise
     except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
         raise DescriptionError(f"{source}: {_reason(error, bool(document.included))}") from None
     if len(written) != model.nbody or len(axes) != model.njnt:
@@ -121,7 +123,7 @@ def compiled(document: Source, source: str) -> Spec:
 
 def _reason(error: Exception, unsure_of_lines: bool) -> str:
     """MuJoCo's message in one line."""
-    text = one_line(str(error)).removeprefix("Error: ").replace("XML Error: ", "")
+    text = re.sub(r"\b(XML )?Error: ", "", one_line(str(error)))
     return f"MuJoCo refuses it: {_LINE.sub('', text) if unsure_of_lines else text}"
 
 

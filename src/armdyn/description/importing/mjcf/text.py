@@ -6,6 +6,7 @@ out, so that no mesh, texture or library is looked for. Lines stay where they ar
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -24,6 +25,7 @@ _REFUSED = {
     "plugin": "plugins are not read; remove it, or what it does is missing",
 }
 _MOST_FILES = 50
+_NAN = re.compile(r"(?i)(?<!\S)[+-]?nan\b")  # MuJoCo reads on with it
 
 
 @dataclass
@@ -43,6 +45,9 @@ class Source:
         for element in self.root.walk():
             if element.tag in _REFUSED and _matters(element):
                 raise element.error(_REFUSED[element.tag])
+            for name, value in element.attributes.items():
+                if name != "name" and _NAN.search(value):
+                    raise element.error(f'{name}="{short(value)}": expected numbers')
         _refuse_many(self.root)
         self._named: dict[tuple[str, str], Element] = {}
         for section in self.root.all("worldbody"):
