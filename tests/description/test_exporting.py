@@ -16,8 +16,8 @@ from armdyn import DescriptionError, ExportWarning, Robot, bundled_robots
 from armdyn.description import dh
 from armdyn.description.direction import unit_vector
 from armdyn.description.exporting.angles import quaternion_text, rpy_of
+from armdyn.description.exporting.decimals import direction_text, number_text
 from armdyn.description.exporting.mjcf import mjcf_text
-from armdyn.description.exporting.numbers import direction_text, number_text
 from armdyn.description.exporting.urdf import urdf_text
 from armdyn.expression import Expression, parse, rational
 from armdyn.model import Relation

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from armdyn.description.dh import frame
-from armdyn.description.exporting.numbers import number_text, whole_ratios
+from armdyn.description.exporting.decimals import number_text, whole_ratios
 from armdyn.expression import ZERO, Expression
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
 

@@ -12,8 +12,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
 from armdyn.description.exporting.angles import rpy_of
+from armdyn.description.exporting.decimals import direction_text, number_text, numbers_text
 from armdyn.description.exporting.losses import losses
-from armdyn.description.exporting.numbers import direction_text, number_text, numbers_text
 from armdyn.description.exporting.pieces import Piece, pieces, unused, with_values
 from armdyn.description.exporting.xml_text import add, document, name
 from armdyn.description.importing.values import UNLIMITED

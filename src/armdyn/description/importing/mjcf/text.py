@@ -45,9 +45,9 @@ class Source:
         for element in self.root.walk():
             if element.tag in _REFUSED and _matters(element):
                 raise element.error(_REFUSED[element.tag])
-            for name, value in element.attributes.items():
-                if name != "name" and _NAN.search(value):
-                    raise element.error(f'{name}="{short(value)}": expected numbers')
+            for key, value in element.attributes.items():
+                if key != "name" and _NAN.search(value):
+                    raise element.error(f'{key}="{short(value)}": expected numbers')
         _refuse_many(self.root)
         self._named: dict[tuple[str, str], Element] = {}
         for section in self.root.all("worldbody"):
