@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from armdyn.description import from_table, load, physics_warnings
+from armdyn.description import exporting, from_table, load, physics_warnings
 from armdyn.description.importing.options import Options
 from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
@@ -75,9 +75,7 @@ class Robot:
 
     def save(self, path: str | Path) -> Path:
         """Write a .toml, .urdf or .xml (MJCF) file; a warning names each thing that its format cannot say."""
-        from armdyn.description.exporting import save  # only when asked for
-
-        return save(self._model, path)
+        return exporting.save(self._model, path)
 
     def with_payload(
         self,
