@@ -25,7 +25,11 @@ LIMIT = ["0", "-1", "1, 2, 3", "x", ""]
 
 # For each verb: a command, and options with values that are wrong in it.
 WRONG = {
-    "show": [(("show", "planar"), ROTORS)],
+    "show": [
+        (("show", "planar"), ROTORS),
+        (("show", "arm.urdf"), {"--base": ["nosuch", ""], "--tip": ["nosuch", "base"]}),
+        (("show", "arm.urdf"), {"--lock": ["nosuch=1", "j", "=1", "j=x", "j="]}),
+    ],
     "derive": [
         (("derive", "planar"), {**ROTORS, **FILE, "--notation": ["newton"], "--combine": ["x", "= 1", "x ="]})
     ],
@@ -100,6 +104,9 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Trajectory.cubic([0, 0], [1, 1], 1.0).to_csv("motion.csv", step=0.1)
     Trajectory.cubic([0, 0, 0], [1, 1, 1], 1.0).to_csv("three.csv", step=0.1)
+    joint = "<joint name='j' type='continuous'><parent link='base'/><child link='arm'/></joint>"
+    text = f"<robot name='r'><link name='base'/><link name='arm'/>{joint}</robot>"
+    (tmp_path / "arm.urdf").write_text(text, "utf-8")
     return tmp_path
 
 
@@ -137,7 +144,7 @@ def test_no_option_is_left_out():
         (["nosuch"], "No such command 'nosuch'; see armdyn --help"),
         (["trajectory"], "Missing argument 'robot'; see armdyn trajectory --help"),
         (["trajectory", "planar", "--to", "1, 1"], "--output"),
-        (["show", "planar", "--bogus"], "No such option: --bogus; see armdyn show --help"),
+        (["show", "planar", "--zzz"], "No such option: --zzz; see armdyn show --help"),
         (["show", "planar", "--rotors"], "Option '--rotors' requires an argument"),
         (["robots", "extra"], "extra"),
         (["export", "d"], "No such command 'd'; see armdyn export --help"),

@@ -293,10 +293,10 @@ def test_base_and_tip_choose_a_chain_and_keep_masses():
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"base": "x"}, "base: there is no link 'x'; links: base, a, b, left, right"),
-        ({"tip": "x"}, "tip: 'x' is no link below the base 'base'"),
-        ({"base": "b", "tip": "a"}, "tip: 'a' is no link below the base 'b'"),
-        ({"lock": {"x": 0}}, "lock: there is no joint or link 'x'; moving joints: ja, jb, jl, jr"),
+        ({"base": "x"}, "base: XML text: there is no link 'x'; links: base, a, b, left, right"),
+        ({"tip": "x"}, "tip: XML text: 'x' is no link below the base 'base'"),
+        ({"base": "b", "tip": "a"}, "tip: XML text: 'a' is no link below the base 'b'"),
+        ({"lock": {"x": 0}}, "lock: XML text: there is no joint or link 'x'; moving joints: ja, jb, jl, jr"),
         ({"lock": {"ja": 0, "a": 0}}, "given twice"),
         ({"lock": {"ja": "x y"}}, "lock: joint 'ja'"),
         ({"lock": {"ja": "free"}}, "lock: joint 'ja'"),
@@ -317,7 +317,7 @@ def test_options_of_the_wrong_type(options):
 
 
 def test_options_are_not_for_robot_files():
-    assert "planar: snap= is for URDF and MJCF files" in refusal("planar", snap=True)
+    assert "snap: only for URDF and MJCF files; planar is a robot file" in refusal("planar", snap=True)
 
 
 def test_mimic_joints_are_relations():

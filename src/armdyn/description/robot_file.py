@@ -63,8 +63,9 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
 
 def _refuse_options(source: str, options: Options) -> None:
     if options.given:
-        found = f"{options.given[0]}= is for URDF and MJCF files"
-        raise DescriptionError(f"{source}: {found}; a robot file says these things itself")
+        raise DescriptionError(
+            f"{options.given[0]}: only for URDF and MJCF files; {source} is a robot file and says it itself"
+        )
 
 
 def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotModel:

@@ -49,22 +49,14 @@ class Robot:
 
     @classmethod
     def load(
-        cls,
-        robot: str | Path,
-        *,
-        base: str | None = None,
-        tip: str | None = None,
-        lock: Mapping[str, Number] | None = None,
-        repair: bool = False,
-        snap: bool = False,
-    ) -> Robot:
+        cls, robot: str | Path, *, base: str | None = None, tip: str | None = None,
+        lock: Mapping[str, Number] | None = None, repair: bool = False, snap: bool = False,
+    ) -> Robot:  # fmt: skip
         """A bundled robot by name; a robot file (.toml), a URDF or an MJCF file by path; or XML as a text.
 
-        The options are for URDF and MJCF. `base` is the link to stand on: what is not below it is dropped.
-        `tip` is the link at the end of the chain: moving joints beside the chain are welded at 0, or where
-        `lock` says; their masses count. `lock` welds joints, by their names or those of their links, at
-        positions. `repair` mends what can be mended safely, `snap` makes rounded angles and axes exact; what
-        they change is in `model.notes`.
+        For URDF and MJCF: `base` is the link to stand on, `tip` ends the chain (joints beside it are welded
+        at 0, their masses count), `lock` = {joint or link: position} welds joints, `repair` mends what is
+        safe to mend, `snap` makes rounded angles and axes exact. `model.notes` says what was changed.
         """
         return cls(load(robot, Options(base, tip, lock, repair, snap)))
 

@@ -103,7 +103,7 @@ class _Assembly:
         base = self.options.base
         if base is not None:
             if base not in names:
-                raise self._wrong(f"base: there is no link {shown(base)}; links: {listed(names)}")
+                raise self._wrong_option("base", f"there is no link {shown(base)}; links: {listed(names)}")
             return base
         roots = self.tree.roots
         if len(roots) == 1:
@@ -120,8 +120,8 @@ class _Assembly:
         above = {joint.child: joint for joint in self.joints}
         if tip == self.root or tip not in above:
             names = listed([joint.child for joint in self.joints])
-            raise self._wrong(
-                f"tip: {shown(tip)} is no link below the base {quoted(self.root)}; links: {names}"
+            raise self._wrong_option(
+                "tip", f"{shown(tip)} is no link below the base {quoted(self.root)}; links: {names}"
             )
         path = set()
         while tip in above:
@@ -149,6 +149,9 @@ class _Assembly:
             )
         return best
 
+    def _wrong_option(self, option: str, reason: str) -> DescriptionError:
+        return DescriptionError(f"{option}: {self.tree.source}: {reason}")
+
     def _wrong(self, reason: str) -> DescriptionError:
         return DescriptionError(f"{self.tree.source}: {reason}")
 
@@ -162,24 +165,26 @@ class _Assembly:
             joint = self.by_name.get(name) or by_link.get(name)
             if joint is None:
                 known = listed([joint.name for joint in self.tree.joints if joint.kind != "fixed"])
-                raise self._wrong(f"lock: there is no joint or link {shown(name)}; moving joints: {known}")
+                raise self._wrong_option(
+                    "lock", f"there is no joint or link {shown(name)}; moving joints: {known}"
+                )
             if joint.kind == "fixed":
-                raise self._wrong(f"lock: joint {quoted(joint.name)} is fixed already")
+                raise self._wrong_option("lock", f"joint {quoted(joint.name)} is fixed already")
             if joint.mimic is not None:
                 reason = f"follows joint {quoted(joint.mimic.joint)}; lock that one"
-                raise self._wrong(f"lock: joint {quoted(joint.name)} {reason}")
+                raise self._wrong_option("lock", f"joint {quoted(joint.name)} {reason}")
             if joint.name in found:
-                raise self._wrong(
-                    f"lock: joint {quoted(joint.name)} is given twice, by its own name and its link's"
+                raise self._wrong_option(
+                    "lock", f"joint {quoted(joint.name)} is given twice, by its own name and its link's"
                 )
             try:
                 found[joint.name] = number(f"lock: joint {quoted(joint.name)}", position)
                 found[joint.name].value()
             except ArmdynError as error:
-                raise self._wrong(str(error)) from None
+                raise DescriptionError(str(error)) from None
             if joint.kind in ("floating", "planar") and not found[joint.name].is_zero:
                 reason = f"is {joint.kind}: only 0 is allowed, which welds it where it stands"
-                raise self._wrong(f"lock: joint {quoted(joint.name)} {reason}")
+                raise self._wrong_option("lock", f"joint {quoted(joint.name)} {reason}")
         return found
 
     def _left_out(self, joint: RawJoint) -> Expression:
