@@ -20,7 +20,7 @@ from armdyn.description.exporting.decimals import direction_text, number_text
 from armdyn.description.exporting.mjcf import mjcf_text
 from armdyn.description.exporting.urdf import urdf_text
 from armdyn.expression import Expression, parse, rational
-from armdyn.model import Relation
+from armdyn.model import Relation, Transform
 from arms import assert_same, generators, law, quietly, rational_rotation, robots
 from urdf_files import FOLDER, needs_files, quiet_load, urdf_files
 
@@ -174,6 +174,16 @@ def test_placed_base_and_tool_are_links():
     assert_same(third.pose(q), robot.pose(q), 1e-14)
 
 
+def test_gravity_of_a_turned_base_is_turned_into_the_world():
+    pytest.importorskip("mujoco")
+    robot = Robot.from_dict(table(base={"rpy": [0.5, 0.2, 0.1]}, gravity=[1, 2, 3]))
+    assert any(note.startswith("gravity is ") for note in urdf_text(robot.model)[1])
+    again, q = Robot.load(mjcf_text(robot.model)[0]), [0.3, 0.4]
+    assert_same(again.gravity(q), robot.gravity(q), 1e-14)
+    upright = replace(robot.model, base=Transform(), gravity=Robot.from_dict(table()).model.gravity)
+    assert urdf_text(upright)[1] == ()
+
+
 def test_names_that_are_taken_get_another():
     links = [{"name": name} for name in ("tool", "world")]
     robot = Robot.from_dict(table(a=links[0], b=links[1], tool={"xyz": [1, 0, 0]}, base={"xyz": [1, 0, 0]}))
@@ -189,6 +199,29 @@ def test_relations_of_two_joints_are_mimic_joints():
     pytest.importorskip("mujoco")
     third = Robot.load(mjcf_text(model)[0])
     assert_same(third.joint_positions([0.4]), [0.4, 1.7])
+
+
+@law(
+    robots((2, 5), couplings=False, friction=False, tree=False, rotors=("reflected",)),
+    generators(),
+    examples=10,
+)
+def test_random_arms_with_followers_saved_and_read_again(robot, rng):
+    """The second joint follows the first one, in both formats."""
+    first, second = (link.name for link in robot.model.moving[:2])
+    factor = Expression.of(Fraction(int(rng.integers(-9, 9)) * 2 + 1, 4))
+    relation = Relation(((second, Expression.of(1)), (first, -factor)), Expression.of(Fraction(1, 8)))
+    robot = Robot(replace(robot.model, relations=(relation,)))
+    q, qd, qdd = rng.uniform(-2, 2, (3, robot.n))
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    gravity = [robot.model.number(x) for x in robot.model.gravity]
+    again = quietly(lambda: Robot.load(urdf_text(robot.model)[0])).with_gravity(gravity)
+    assert again.model.relations == robot.model.relations
+    assert_same(again.inverse_dynamics(q, qd, qdd), tau, 1e-12)
+    pytest.importorskip("mujoco")
+    third = quietly(lambda: Robot.load(mjcf_text(robot.model)[0]))
+    assert third.model.relations == robot.model.relations
+    assert_same(third.inverse_dynamics(q, qd, qdd), tau, 1e-12)
 
 
 # ---- what is warned of -------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ _WRITERS = {
     ".toml": ("toml", "toml_text"),
     ".urdf": ("urdf", "urdf_text"),
     ".xml": ("mjcf", "mjcf_text"),
+    ".mjcf": ("mjcf", "mjcf_text"),
 }
 
 
@@ -28,7 +29,7 @@ def save(model: RobotModel, path: str | Path) -> Path:
         raise TypeError(f"expected a path, found {shown(path)}")
     suffix = Path(path).suffix.lower()
     if suffix not in _WRITERS:
-        allowed = ", ".join(f"{name} ({format})" for name, (format, _) in _WRITERS.items())
+        allowed = ", ".join(f"{name} ({module})" for name, (module, _) in _WRITERS.items())
         raise DescriptionError(
             f"cannot save '{one_line(str(path))}': found the suffix '{one_line(suffix)}'; allowed: {allowed}"
         )

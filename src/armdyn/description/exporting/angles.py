@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import NamedTuple
 
 from armdyn.description.dh import frame
 from armdyn.description.exporting.decimals import number_text, whole_ratios
@@ -28,8 +29,7 @@ def rpy_of(R: Matrix) -> Vector:
     if entries == IDENTITY:
         return (ZERO, ZERO, ZERO)
     M = _floats(entries)
-    candidates = _candidates(entries)
-    for found in _solutions(M, candidates):
+    for found in _solutions(M, _Candidates(entries)):
         if _exact(frame(ZERO3, found).R) == entries:
             return found
     return vector(Expression.of(x) for x in _numeric(M))
@@ -62,43 +62,71 @@ def _numeric(M: list[list[float]]) -> _Angles:
     return roll, pitch, yaw
 
 
-def _candidates(entries: Matrix) -> list[tuple[float, Expression]]:
-    """Angles that entries may be cosines and sines of, with their values; decimals first."""
-    arguments = {
-        str(atom.argument): atom.argument
-        for row in entries
-        for x in row
-        for atom in x.atoms()
-        if atom.kind in ("cos", "sin") and atom.argument is not None
-    }
-    found = [_PI * Fraction(k, 12) for k in range(-12, 13)]
-    for _, x in sorted(arguments.items()):
-        found += [sign * x + _PI * Fraction(k, 2) for sign in (1, -1) for k in range(-4, 5)]
-    found.sort(key=lambda x: x.number is None)
-    return [(x.value(), x) for x in found]
+class _Candidate(NamedTuple):
+    """The angle ±x + turn·π."""
+
+    value: float
+    x: Expression
+    sign: int
+    turn: Fraction
+
+    @property
+    def angle(self) -> Expression:
+        return self.x * self.sign + _PI * self.turn
 
 
-def _solutions(M: list[list[float]], candidates: list[tuple[float, Expression]]) -> Iterator[Vector]:
+class _Candidates:
+    """Angles that entries may be cosines and sines of: multiples of π/12, and ±x + kπ/2 of arguments x."""
+
+    def __init__(self, entries: Matrix) -> None:
+        arguments = {
+            str(atom.argument): atom.argument
+            for row in entries
+            for x in row
+            for atom in x.atoms()
+            if atom.kind in ("cos", "sin") and atom.argument is not None
+        }
+        self.all = [_Candidate(k * math.pi / 12, ZERO, 1, Fraction(k, 12)) for k in range(-12, 13)]
+        for _, x in sorted(arguments.items()):
+            value = x.value()
+            self.all += [
+                _Candidate(sign * value + k * math.pi / 2, x, sign, Fraction(k, 2))
+                for sign in (1, -1)
+                for k in range(-4, 5)
+            ]
+
+    def near(self, angle: float) -> list[Expression]:
+        """Those with this value, up to whole turns."""
+        return [a.angle for a in self.all if _same(a.value, angle)]
+
+    def pairs(self, together: float, sign: int) -> list[tuple[Expression, Expression]]:
+        """Those (a, c) with a − sign·c of this value."""
+        return [
+            (a.angle, c.angle)
+            for a in self.all
+            for c in self.all
+            if _same(a.value - sign * c.value, together)
+        ]
+
+
+def _solutions(M: list[list[float]], candidates: _Candidates) -> Iterator[Vector]:
     """Triples of candidates with the values of the angles, those of decimals first."""
     roll, pitch, yaw = _numeric(M)
     turned = (roll + math.pi, math.pi - pitch, yaw + math.pi)  # the same rotation
     found: list[Vector] = []
     for angles in ((roll, pitch, yaw), turned):
-        choices = [[x for value, x in candidates if _same(value, angle)] for angle in angles]
-        found += [(a, b, c) for a, b, c in itertools.product(*choices)]
+        a, b, c = (candidates.near(angle) for angle in angles)
+        found += itertools.product(a, b, c)
+    yield from _decimals_first(found)
     if math.hypot(M[2][1], M[2][2]) < _NEAR:  # pitch at a quarter turn: roll and yaw act as one
-        found += _locked(pitch, roll, yaw, candidates)
-    return iter(sorted(found, key=lambda xs: sum(x.number is None for x in xs)))
+        sign = 1 if pitch > 0 else -1
+        middle = candidates.near(pitch)
+        pairs = candidates.pairs(roll - sign * yaw, sign)
+        yield from _decimals_first([(a, b, c) for a, c in pairs for b in middle])
 
 
-def _locked(
-    pitch: float, roll: float, yaw: float, candidates: list[tuple[float, Expression]]
-) -> list[Vector]:
-    sign = 1 if pitch > 0 else -1
-    together = roll - sign * yaw
-    middle = [x for value, x in candidates if _same(value, pitch)]
-    pairs = [(a, c) for x, a in candidates for y, c in candidates if _same(x - sign * y, together)]
-    return [(a, b, c) for a, c in pairs for b in middle]
+def _decimals_first(found: list[Vector]) -> list[Vector]:
+    return sorted(found, key=lambda angles: sum(x.number is None for x in angles))
 
 
 def _same(a: float, b: float) -> bool:
