@@ -283,7 +283,7 @@ def test_relations_of_several_joints_are_warned_of():
     relation = Relation((("c", one), ("a", one), ("b", one)))
     model = replace(robot.model, links=links, relations=(relation,))
     for text_of in (urdf_text, mjcf_text):
-        assert any("relations of a joint with several others ('c')" in note for note in text_of(model)[1])
+        assert any("relations that are not between two joints ('c')" in note for note in text_of(model)[1])
 
 
 # ---- what is refused ---------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def losses(model: RobotModel, parts: list[Piece]) -> Iterator[str]:
     ]
     if free:
         yield (
-            f"relations of a joint with several others ({_names(free)}) are left out: "
+            f"relations that are not between two joints ({_names(free)}) are left out: "
             "these joints move freely in the file"
         )
     yield from _order_losses(model)

@@ -42,7 +42,7 @@ from armdyn.description.importing.tree import (
 )
 from armdyn.description.importing.values import place_of
 from armdyn.description.importing.xml_text import Element
-from armdyn.expression import Expression
+from armdyn.expression import Expression, ExpressionError
 from armdyn.model.friction import Friction
 from armdyn.model.inertia import tensor
 from armdyn.model.parts import Limits, Transform
@@ -59,7 +59,10 @@ def read_mjcf(root: Element, source: str, folder: Path | None, options: Options)
     """The tree of an MJCF document; `folder` is where included files lie, None for a text."""
     document = Source(root, folder)
     spec = compiled(document, source)
-    return _Reader(document, spec, source, options).tree()
+    try:
+        return _Reader(document, spec, source, options).tree()
+    except ExpressionError as error:  # a number that is infinite
+        raise DescriptionError(f"{source}: {error}") from None
 
 
 @dataclass

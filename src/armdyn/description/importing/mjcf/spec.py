@@ -1,8 +1,8 @@
 """The package mujoco: the only place that calls it.
 
 A file is read as an `MjSpec`, in which defaults are in place but nothing is loaded. What is needed of
-actuators, equalities and tendons is taken from there; then they and all geometry that no inertia depends on
-are deleted, and the rest is compiled to an `MjModel`.
+actuators, equalities and tendons is taken from there. Then the bodies are read alone, geometry that no
+inertia depends on is deleted, and the rest is compiled to an `MjModel`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from armdyn.model.robot_model import quoted
 from armdyn.output import one_line
 
 _LINE = re.compile(r",? line \d+")
+_MOST_GEOMS = 2000  # of bodies without <inertial>: MuJoCo takes long to delete many
 _SAME = 1e-9  # of the largest moment: written and compiled ones are the same body
 
 
@@ -103,11 +104,12 @@ def compiled(document: Source, source: str) -> Spec:
             f"{source}: reading MJCF needs the package mujoco; install it with: pip install 'armdyn[mjcf]'"
         ) from None
     try:
-        spec = mujoco.MjSpec.from_string(document.text())
+        whole = mujoco.MjSpec.from_string(document.text())
+        actuators = [_actuator(mujoco, whole, x) for x in whole.actuators]
+        equalities = [_equality(mujoco, x) for x in whole.equalities]
+        tendons = [_tendon(x) for x in whole.tendons]
+        spec = mujoco.MjSpec.from_string(document.text(whole=False))
         bodies = _depth_first(spec)
-        actuators = [_actuator(mujoco, spec, x) for x in spec.actuators]
-        equalities = [_equality(mujoco, x) for x in spec.equalities]
-        tendons = [_tendon(x) for x in spec.tendons]
         _strip(mujoco, spec, bodies, source)
         written = [_body_as_written(body) for body, _ in bodies]
         axes = [[float(x) for x in joint.axis] for body, _ in bodies for joint in body.joints]
@@ -147,9 +149,8 @@ def _body_as_written(body: Any) -> dict[str, list[float]]:
 
 def _strip(mujoco: Any, spec: Any, bodies: list[tuple[Any, bool]], source: str) -> None:
     """Delete what does not shape the motion, and refuse to lose the mass of a mesh."""
-    for group in (spec.actuators, spec.equalities, spec.tendons):
-        for x in list(group):
-            _delete(spec, x)
+    if sum(len(body.geoms) for body, _ in bodies) > _MOST_GEOMS:
+        raise DescriptionError(f"{source}: more than {_MOST_GEOMS} geoms in bodies without <inertial>")
     for body, moves in bodies:
         for geom in list(body.geoms):
             if not moves or not _gives_inertia(mujoco, spec, body, geom):

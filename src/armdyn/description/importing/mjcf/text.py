@@ -15,6 +15,7 @@ from armdyn.description.importing.tree import MAX_LINKS
 from armdyn.description.importing.xml_text import Element, parse, read, short
 
 _SECTIONS = ("compiler", "option", "default", "worldbody", "equality", "tendon", "actuator")
+_ACTING = ("equality", "tendon", "actuator")
 _SEEN = ("light", "camera", "site", "material", "mesh", "pair", "texture", "hfield", "skin")
 _LOADED = ("meshdir", "texturedir", "assetdir", "strippath", "fusestatic", "discardvisual", "usethread")
 _REFUSED = {
@@ -25,6 +26,7 @@ _REFUSED = {
     "plugin": "plugins are not read; remove it, or what it does is missing",
 }
 _MOST_FILES = 50
+_MOST_ELEMENTS = 10_000
 _NAN = re.compile(r"(?i)(?<!\S)[+-]?nan\b")  # MuJoCo reads on with it
 
 
@@ -66,13 +68,15 @@ class Source:
         sections = [tendon for section in self.root.all("tendon") for tendon in section.children]
         return [[x.attributes.get("joint", "") for x in tendon.all("joint")] for tendon in sections]
 
-    def text(self) -> str:
-        """What MuJoCo gets to read."""
+    def text(self, whole: bool = True) -> str:
+        """What MuJoCo gets to read; not `whole`: the bodies alone, without what acts on them."""
         lines = _Lines(keep=not self.included)
         lines.open(self.root)
+        compilers = self.root.all("compiler")
+        always = any(x.attributes.get("inertiafromgeom") == "true" for x in compilers)
         for section in self.root.children:
-            if section.tag in _SECTIONS:
-                _write(section, lines)
+            if section.tag in _SECTIONS and (whole or section.tag not in _ACTING):
+                _write(section, lines, always)
         lines.close(self.root)
         return "".join(lines.parts)
 
@@ -125,7 +129,8 @@ def _included(source: Source, element: Element) -> list[Element]:
 
 
 def _refuse_many(root: Element) -> None:
-    """<replicate> must not make more bodies than a robot may have."""
+    """Bound bodies, the copies that <replicate> makes, and all elements: MuJoCo takes minutes over many."""
+    bodies = elements = 0
     left = [(root, 1)]
     while left:
         element, copies = left.pop()
@@ -135,7 +140,14 @@ def _refuse_many(root: Element) -> None:
             copies *= count
             if not 0 < copies <= MAX_LINKS:
                 raise element.error(f'count="{short(text)}": a whole number up to {MAX_LINKS} is allowed')
-        left += [(child, copies) for child in element.children]
+        elif element.tag == "body":
+            bodies += copies
+            if bodies > MAX_LINKS:
+                raise element.error(f"more than {MAX_LINKS} bodies; that many are allowed")
+        elements += copies
+        if elements > _MOST_ELEMENTS:
+            raise element.error(f"more than {_MOST_ELEMENTS} elements; that many are allowed")
+        left += [(child, copies) for child in element.children if child.tag != "asset"]
 
 
 class _Lines:
@@ -161,17 +173,27 @@ class _Lines:
         self.parts.append(f"</{element.tag}>")
 
 
-def _write(section: Element, lines: _Lines) -> None:
-    """A section without what is only seen."""
-    left: list[tuple[Element, bool]] = [(section, False)]
+def _write(section: Element, lines: _Lines, from_geoms: bool) -> None:
+    """A section without what is only seen, and without geometry that gives no body that moves its inertia."""
+    left = [(section, False, False, section.tag == "worldbody")]
     while left:
-        element, closing = left.pop()
+        element, closing, moves, drop = left.pop()
         if closing:
             lines.close(element)
             continue
-        children = [child for child in element.children if child.tag not in _SEEN]
-        if element.tag in ("compiler", "plugin"):
-            children = []
+        if element.tag == "body":
+            moves = moves or _has(element, "joint", "freejoint")
+            drop = not moves or (not from_geoms and _has(element, "inertial"))
         lines.open(element)
-        left.append((element, True))
-        left += [(child, False) for child in reversed(children)]
+        left.append((element, True, moves, drop))
+        if element.tag not in ("compiler", "plugin"):
+            left += [
+                (child, False, moves, drop)
+                for child in reversed(element.children)
+                if child.tag not in _SEEN and not (drop and child.tag == "geom")
+            ]
+
+
+def _has(body: Element, *tags: str) -> bool:
+    """Whether a body has a child of these kinds, also in frames."""
+    return any(x.tag in tags for child in body.children for x in child.walk(skip=("body",)))
