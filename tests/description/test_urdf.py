@@ -524,3 +524,15 @@ def test_snapped_angles(text, meant):
     as_given = quiet(given).model
     assert as_given.links[0].before.R[0][0] == parse(text).cos()
     assert any("snap=True" in note for note in as_given.notes) == (meant is not None)
+
+
+def test_rounded_angles_are_one_line_that_counts_them():
+    text = one_joint("continuous", "<origin rpy='1.5708 0 -1.57'/>")
+    plain, exact = (quiet(text, snap=snap) for snap in (False, True))
+    (note,) = [note for note in plain.model.notes if "pi/12" in note]
+    assert note.startswith("2 angles are nearly a multiple of pi/12 and taken as given (the first: ")
+    assert "snap=True (--snap) makes them exact" in note
+    for robot in (plain, exact, plain.in_dh()):
+        assert not any("is a decimal" in line for line in robot.warnings)
+    measured = quiet(one_joint("continuous", "<origin rpy='1.5705 0 0'/>"))  # which snap leaves alone
+    assert any("the angle 1.5705 is a decimal" in line for line in measured.warnings)
