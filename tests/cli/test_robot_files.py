@@ -166,3 +166,29 @@ def test_what_differs_is_one_line_each():
     Path("my.toml").write_text(bundled_text("planar").replace("a1 = 1\n", "a1 = 0.8\n"), "utf-8")
     assert run("diff", "planar", "my.toml") == "symbol 'a1': 1 -> 0.8 (-20 %)\n"
     assert run("diff", "planar", "planar") == "the same robot\n"
+
+
+# ---- other formats -----------------------------------------------------------------------------------------
+
+ARM = """<robot name="arm">
+  <link name="base"/>
+  <link name="upper"><inertial><origin xyz="0.1 0 0"/><mass value="2"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0.01"/></inertial></link>
+  <link name="fore"><inertial><mass value="1"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="j1" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <origin xyz="0 0 0.3" rpy="0.1 0.2 0.3"/><limit lower="-1" upper="1" effort="10" velocity="2"/></joint>
+  <joint name="j2" type="prismatic"><parent link="upper"/><child link="fore"/><axis xyz="1 1 0"/>
+    <limit lower="-1" upper="1" effort="10" velocity="2"/></joint>
+</robot>
+"""
+
+
+def test_a_urdf_is_copied_to_a_robot_file():
+    Path("arm.urdf").write_text(ARM, "utf-8")
+    run("copy", "arm.urdf", "my.toml")
+    assert Robot.load("my.toml") == Robot.load("arm.urdf")
+    assert run("diff", "arm.urdf", "my.toml") == "the same robot\n"
+    assert "rpy = [0.1, 0.2, 0.3]" in Path("my.toml").read_text("utf-8")
+    run("copy", "arm.urdf", "locked.toml", "--lock", "j1=0.5")
+    assert Robot.load("locked.toml") == Robot.load("arm.urdf", lock={"j1": 0.5})

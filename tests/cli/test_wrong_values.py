@@ -31,6 +31,11 @@ WRONG = {
         (("show", "arm.urdf"), {"--base": ["nosuch", ""], "--tip": ["nosuch", "base"]}),
         (("show", "arm.urdf"), {"--lock": ["nosuch=1", "j", "=1", "j=x", "j="]}),
     ],
+    "new": [(("new", "x.toml"), {"--dh": ["1 2", "nosuch.csv", ";", "", "0 0 0 0 wheel"]})],
+    "copy": [
+        (("copy", "arm.urdf", "x.toml"), {"--base": ["nosuch", ""], "--tip": ["nosuch", "base"]}),
+        (("copy", "arm.urdf", "x.toml"), {"--lock": ["nosuch=1", "j", "=1", "j=x", "j="]}),
+    ],
     "derive": [
         (("derive", "planar"), {**ROTORS, **FILE, "--notation": ["newton"], "--combine": ["x", "= 1", "x ="]})
     ],
@@ -136,7 +141,7 @@ def options_with_values():
 
 def test_no_option_is_left_out():
     tried = {(verb, option) for verb, _, option, _ in CASES}
-    tried.add(("export c", "--prefix"))  # any text will do
+    tried |= {("export c", "--prefix"), ("new", "--name")}  # any text will do
     assert set(options_with_values()) == tried
 
 

@@ -128,6 +128,30 @@ TABLES = [
             },
         ],
     },
+    {
+        "name": "what armdyn writes",
+        "convention": "frames",
+        "gravity": [0, 0, -9.81],
+        "physical": False,
+        "derived": True,
+        "symbols": {"g": 1, "a1": "free"},
+        "base": {"name": "floor", "xyz": [0, 0, 1], "rotation": [[0, 0, 1], [0, 1, 0], [-1, 0, 0]]},
+        "link": [
+            {
+                "name": "arm",
+                "joint": "revolute",
+                "joint_name": "shoulder",
+                "origin": {"xyz": [0, 0, 0], "rotation": [["3/5", "-4/5", 0], [0.8, 0.6, 0], [0, 0, 1]]},
+                "axis": [1, 1, 0],
+                "after": {"xyz": ["a1", 0, 0], "rpy": [0, 0.1, 0]},
+                "mass": -1,
+                "first_moment": ["g", 0, 0.1],
+                "inertia": {"about": "origin", "xx": 0.1, "xy": 3},
+            },
+            {"name": "hand", "joint": "prismatic", "origin": {"xyz": [0, 0, 0]}, "axis": [0, 0, 1]},
+        ],
+        "closure": [{"relation": {"hand": 1, "arm": "a1"}, "offset": "g/3"}],
+    },
 ]
 
 

@@ -18,6 +18,7 @@ from armdyn.model import Inertia, Transform
 from armdyn.model.parameters import parameter_names
 from arms import law, quietly, robots
 from kinds import ANGLES, SYMBOLS, kinds, with_relation
+from urdf_files import FOLDER, needs_files, quiet_load, urdf_files
 
 
 def same(robot: Robot) -> dict:
@@ -36,7 +37,7 @@ def same(robot: Robot) -> dict:
     return table
 
 
-@law(kinds(), examples=25, thorough=250)
+@law(kinds(), examples=10, thorough=250)
 def test_every_kind_of_robot_and_what_is_read_from_its_file(robot):
     same(robot)
 
@@ -66,6 +67,15 @@ def test_bundled_robots_and_what_is_read_from_their_files(name, tmp_path):
     path = tmp_path / "my.toml"
     path.write_text(robot.to_toml(), "utf-8")
     assert quietly(lambda: Robot.load(path)) == robot
+
+
+@needs_files
+@pytest.mark.parametrize("name", urdf_files())
+def test_imported_robots_and_what_is_read_from_their_files(name):
+    robot = quiet_load(FOLDER / name)
+    same(robot)
+    assert quietly(lambda: Robot.from_toml(robot.to_toml())).n == robot.n
+    assert max(map(len, robot.to_toml().splitlines())) <= 130
 
 
 def test_relations_base_and_joint_names():

@@ -34,6 +34,14 @@ SOLUTIONS: dict[str, tuple[set[int] | None, set[int] | None]] = {
     "puma560": ({8}, None),
     "ur10": ({2, 4, 6, 8}, None),
     "panda": (None, None),
+    "ur5e": ({2, 4, 6, 8}, None),
+    "irb120": ({8}, None),
+    "tx40": ({8}, None),
+    "so101": (None, None),  # five joints move its tip
+    "fr3": (None, None),
+    "gen3": (None, None),
+    "xarm7": (None, None),
+    "lwr4": (None, None),
 }
 
 
@@ -219,7 +227,10 @@ def test_a_redundant_arm_stays_near_its_posture() -> None:
 
 def test_which_arms_can_keep_the_orientation_of_their_tip() -> None:
     able = {name for name in ROBOTS if can_keep_orientation(Robot.load(name))}
-    assert able == {"cartesian", "cartesian45", "planar3", "scara", "stanford", "puma560", "ur10", "panda"}
+    assert able == {
+        *("cartesian", "cartesian45", "planar3", "scara", "stanford", "puma560", "ur10", "panda"),
+        *("ur5e", "irb120", "tx40", "fr3", "gen3", "xarm7", "lwr4"),
+    }
 
 
 def test_ranks_of_tasks() -> None:

@@ -37,6 +37,9 @@ def test_a_joint_moves_the_tip_about_its_drawn_axis(name):
     q = np.random.default_rng(2).uniform(0.1, 0.9, robot.n)
     drawn, J = skeleton(robot, q), robot.jacobian(q)
     for i, joint in enumerate(drawn.joints):
+        if name == "so101" and i == 5:  # the jaw does not move the tip, which is on the gripper
+            assert not J[:, i].any()
+            continue
         by_joint = np.cross(joint.axis, drawn.tip - joint.point) if joint.revolute else joint.axis
         assert np.allclose(J[:3, i], by_joint)
 

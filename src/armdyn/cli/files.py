@@ -51,7 +51,7 @@ def copy(
     repair: RepairOption = False,
     snap: SnapOption = False,
 ) -> None:
-    """Write a robot as a robot file to change: a bundled one with its comments."""
+    """Copy a robot to a robot file of your own: a bundled one or a robot file with its comments."""
     _check_new(output, force, robot)
     loaded = load_robot(robot, None, base=base, tip=tip, lock=lock, repair=repair, snap=snap)
     if robot in bundled_robots():

@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from armdyn.expression import ZERO, Expression
+from armdyn.expression.messages import listed
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import Row
+from armdyn.output import one_line
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,8 @@ def _solved_for_one(
     """The joint a relation is solved for, and what it is."""
     for name, _ in relation.coefficients:
         if name not in joints:
-            raise ModelError(f"{where}: found '{name}'; moving links: {', '.join(joints)}")
+            names = listed([one_line(joint) for joint in joints])
+            raise ModelError(f"{where}: found '{one_line(name)[:60]}'; moving links: {names}")
     terms, constant = _substituted((dict(relation.coefficients), -relation.offset), solved)
     if not terms:
         reason = "follows from those before it" if constant.is_zero else "contradicts those before it"
@@ -79,7 +82,7 @@ def _solved_for_one(
     pivot = next((name for name, _ in relation.coefficients if name in terms), next(iter(terms)))
     c = terms.pop(pivot)
     if value(c) == 0:
-        raise ModelError(f"{where}: the coefficient of '{pivot}' is {c}, which is 0")
+        raise ModelError(f"{where}: the coefficient of '{one_line(pivot)[:60]}' is {str(c)[:60]}, which is 0")
     return pivot, ({name: -x / c for name, x in terms.items()}, -constant / c)
 
 

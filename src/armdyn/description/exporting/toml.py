@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -42,7 +43,7 @@ def _comments(model: RobotModel) -> Iterator[str]:
     known = source and source != one_line(model.name)
     yield f"# Written by armdyn{f'; the robot was read from {source}' if known else ''}."
     for note in model.notes:
-        yield f"# {one_line(note)}"
+        yield from textwrap.wrap(one_line(note), _WIDTH, initial_indent="# ", subsequent_indent="#   ")
 
 
 def _section(table: Table, path: str) -> Iterator[str]:
