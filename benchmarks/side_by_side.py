@@ -12,9 +12,10 @@ from time import process_time
 
 import peers
 import robots
-from kernels import Size, batch_calls, peers_of, single_calls
 from rich.console import Console
 from rich.table import Table
+
+from kernels import Size, batch_calls, peers_of, single_calls
 
 FUNCTIONS = ("inverse_dynamics", "inertia", "forward_dynamics")
 SIZE = Size(rows=20_000, rounds=5)
