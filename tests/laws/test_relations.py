@@ -7,6 +7,7 @@ import pytest
 
 from armdyn import BaseMotion, Robot, simulate
 from armdyn.description import DescriptionError
+from armdyn.dynamics import inertia_by_jacobians
 from armdyn.exact import Equations
 from arms import assert_same, generators, law, models, related, robots, state
 
@@ -226,6 +227,7 @@ def test_a_placed_base_moves_poses_and_turns_wrenches(robot, rng):
     assert_same(placed.jacobian_dot(q, qd), both @ robot.jacobian_dot(q, qd))
     assert_same(placed.inertia(q), robot.inertia(q))
     assert_same(placed.gravity(q), robot.gravity(q))
+    assert_same(inertia_by_jacobians(placed.mechanism, list(q)), robot.inertia(q))
     expected = robot.inverse_dynamics(q, qd, qdd, h, base=BaseMotion(*motion))
     turned_motion = BaseMotion(*(motion @ R.T))
     assert_same(placed.inverse_dynamics(q, qd, qdd, both @ h, base=turned_motion), expected)

@@ -88,14 +88,15 @@ class BaseFrame:
 def base_frames(mechanism: Mechanism, joints: Sequence[JointFrame]) -> list[BaseFrame]:
     frames: list[BaseFrame] = []
     for body, joint in zip(mechanism.bodies, joints, strict=True):
-        R_0, p_0 = _pose_of(mechanism, frames, body.parent)
+        R_0, p_0 = pose_of(mechanism, frames, body.parent)
         R = multiply(R_0, joint.R)
         c = add(p_0, apply(R_0, body.p_before))
         frames.append(BaseFrame(R, add(c, apply(R, joint.r)), apply(R, joint.z), c))
     return frames
 
 
-def _pose_of(mechanism: Mechanism, frames: Sequence[BaseFrame], body: int) -> tuple[Matrix, Vector]:
+def pose_of(mechanism: Mechanism, frames: Sequence[BaseFrame], body: int) -> tuple[Matrix, Vector]:
+    """Orientation and origin of a body, or of the base, in the world."""
     if body == FIXED_BASE:
         return mechanism.R_base, mechanism.p_base
     return frames[body].R, frames[body].p
@@ -133,7 +134,7 @@ def wrenches_on_bodies(
 
 def tip_pose(mechanism: Mechanism, frames: Sequence[BaseFrame]) -> tuple[Matrix, Vector]:
     """Orientation and position of the tip frame in the base frame."""
-    R, p = _pose_of(mechanism, frames, mechanism.tip)
+    R, p = pose_of(mechanism, frames, mechanism.tip)
     return multiply(R, mechanism.R_tip), add(p, apply(R, mechanism.p_tip))
 
 
@@ -163,7 +164,7 @@ def rotor_jacobian(mechanism: Mechanism, frames: Sequence[BaseFrame], rotor: int
     """Columns of J_O of a rotor: its carrier's, and k_j z_m for the joints of its row (7.28)–(7.29)."""
     part = mechanism.rotors[rotor]
     _, J_O = point_jacobian(mechanism, frames, part.carrier, ZERO3)
-    R, _ = _pose_of(mechanism, frames, part.carrier)
+    R, _ = pose_of(mechanism, frames, part.carrier)
     z_m = apply(R, part.axis)
     for j, k in part.row:
         J_O[j] = add(J_O[j], scale(k, z_m))
