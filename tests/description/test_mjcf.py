@@ -156,6 +156,32 @@ def test_equalities_are_relations_about_the_reference_positions():
     assert "switched off" in off.model.notes[0]
 
 
+HELD = '<joint joint1="k" polycoef="0.2 0 0 0 0"/>'
+FOLLOWING = '<joint joint1="m" joint2="k" polycoef="0.3 2 0 0 0"/>'
+THIRD = """<body name="c" pos="0 1 0">
+  <inertial pos="0.1 0.2 0.1" mass="2" diaginertia="1 1 1"/><joint name="m" axis="1 0 0"/></body>"""
+
+
+@pytest.mark.parametrize("inside", [HELD + FOLLOWING, FOLLOWING + HELD])
+def test_a_joint_that_follows_one_that_is_held_stands_where_the_equality_puts_it(inside):
+    text = arm(inner=THIRD, end=f"<equality>{inside}</equality>")
+    robot = Robot.load(text)
+    assert robot.joints == ("j",)
+    assert "the equality of joint 'm' holds it at 0.7, as joint 'k' stands still: it is welded" in str(
+        robot.model.notes
+    )
+    peer = MuJoCo(text)
+    peer.at(peer.order(["j", "k", "m"]), [0.4, 0.2, 0.7])
+    assert_same(robot.pose([0.4], "c"), peer.pose("c"))
+    assert_same(robot.inertia([0.4]), peer.inertia(peer.order(["j"])))
+
+
+def test_a_joint_that_is_held_and_follows_has_two_equalities():
+    inside = '<joint joint1="k" polycoef="0.2 0 0 0 0"/><joint joint1="k" joint2="j"/>'
+    with pytest.raises(DescriptionError, match="'k': it has two equalities"):
+        Robot.load(equality(inside))
+
+
 def test_exact_orientations_by_their_ratios():
     robot = Robot.load(arm(body='quat="1 -1 0 0"'))
     assert robot.model.links[0].before.R == ((1, 0, 0), (0, 0, 1), (0, -1, 0))

@@ -17,6 +17,7 @@ from armdyn.model.vector import IDENTITY, rotation_about, scale
 
 def relate(tree: RawTree, spec: Spec, joints: list[str]) -> None:
     """Joint equalities as mimic joints: q₁ − q₁₀ = a₀ + a₁ (q₂ − q₂₀)."""
+    held: dict[str, Expression] = {}
     for equality in spec.equalities:
         if equality.kind != "joint":
             continue
@@ -33,16 +34,31 @@ def relate(tree: RawTree, spec: Spec, joints: list[str]) -> None:
                 follower.place, f"the {label} is not linear (polycoef); only linear relations are read"
             )
         at = _reference(spec, joints, follower.name) + constant
+        if follower.mimic is not None or follower.name in held:
+            raise tree.error(follower.place, f"the {label}: it has two equalities")
         if not equality.second or linear.is_zero:
-            _replace(tree, follower, _standing(follower, at))
+            held[follower.name] = at
             tree.remarks.note(f"the {label} holds it at {at}: it is welded")
             continue
         leader = _joint(tree, equality.second)
-        if leader is None or follower.mimic is not None:
-            reason = "it has two equalities" if leader else f"no joint {quoted(equality.second)}"
-            raise tree.error(follower.place, f"the {label}: {reason}")
+        if leader is None:
+            raise tree.error(follower.place, f"the {label}: no joint {quoted(equality.second)}")
         offset = at - linear * _reference(spec, joints, leader.name)
         _replace(tree, follower, replace(follower, mimic=Mimic(leader.name, linear, offset)))
+    _hold_followers(tree, held)
+    tree.joints = [_standing(x, held[x.name]) if x.name in held else x for x in tree.joints]
+
+
+def _hold_followers(tree: RawTree, held: dict[str, Expression]) -> None:
+    """A joint that follows one that is held is held, too."""
+    left = [joint for joint in tree.joints if joint.mimic is not None]
+    for _ in range(len(left)):  # followers of followers
+        for joint in left:
+            mimic = joint.mimic
+            if mimic is not None and mimic.joint in held and joint.name not in held:
+                at = held[joint.name] = mimic.multiplier * held[mimic.joint] + mimic.offset
+                reason = f"as joint {quoted(mimic.joint)} stands still: it is welded"
+                tree.remarks.note(f"the equality of joint {quoted(joint.name)} holds it at {at}, {reason}")
 
 
 def _joint(tree: RawTree, name: str) -> RawJoint | None:
