@@ -31,6 +31,12 @@ def arm(**parts):
     return ARM.format(**{"top": "", "body": "", "joint": "", "inner": "", "end": ""} | parts)
 
 
+def compiled(path):
+    import mujoco
+
+    return mujoco.MjModel.from_xml_path(str(path))
+
+
 def equality(inside):
     return arm(end=f"<equality>{inside}</equality>")
 
@@ -107,6 +113,42 @@ def test_springs_beside_the_chain_do_not_matter():
     with pytest.raises(DescriptionError, match="'s' has stiffness"):
         Robot.load(text)
     assert Robot.load(text, tip="b").joints == ("j", "k")
+
+
+LOOP = """<body name="c"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>
+  <joint name="m" axis="1 0 0" {}/><site name="s"/></body>"""
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<connect body1="b" body2="c" anchor="0 0 0"/>',
+        '<weld body1="b" body2="c"/>',
+        '<weld body1="b" body2="a"/>',
+        '<connect site1="s" site2="t"/>',
+    ],
+)
+def test_a_loop_between_bodies_that_are_welded_does_not_matter(inside):
+    """The arm moves both of its ends."""
+    parts = {"inner": LOOP.format("") + '<site name="t"/>', "end": f"<equality>{inside}</equality>"}
+    lock = {"k": 0.1, "m": 0.2}
+    robot = Robot.load(arm(**parts), lock=lock)
+    assert "do not move against each other" in str(robot.model.notes)
+    assert robot == Robot.load(arm(inner=parts["inner"]), lock=lock)
+    with pytest.raises(DescriptionError, match="closes a loop"):
+        Robot.load(arm(**parts), lock={"k": 0} if "site1" in inside else {"m": 0})
+
+
+def test_a_loop_is_left_out_where_equalities_are_switched_off():
+    parts = {"top": '<option><flag equality="disable"/></option>'}
+    end = '<equality><weld body1="a" body2="b"/></equality>'
+    assert Robot.load(arm(**parts, end=end)) == Robot.load(arm(**parts))
+
+
+def test_a_spring_of_a_joint_that_follows_a_locked_one_does_not_matter():
+    relation = '<equality><joint joint1="m" joint2="k"/></equality>'
+    robot = Robot.load(arm(inner=LOOP.format('stiffness="3"'), end=relation), lock={"k": 0.1})
+    assert robot.joints == ("j",)
 
 
 def test_armature_and_gear_are_a_reflected_rotor():
@@ -234,6 +276,27 @@ def test_included_files_lie_beside_the_file(tmp_path):
         scene.write_text(f'<mujoco><include file="{file}"/></mujoco>')
         with pytest.raises(DescriptionError, match=rf"scene.xml: line 1: <include>: .*{reason}"):
             Robot.load(scene)
+
+
+def test_included_files_include_files_beside_the_main_file_or_beside_themselves(tmp_path):
+    inner, other = (arm().replace('"arm"', f'"{name}"').replace('"j"', f'"{name}"') for name in ("p", "q"))
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    scene = tmp_path / "scene.xml"
+    scene.write_text('<mujoco><include file="parts/middle.xml"/></mujoco>')
+    (folder / "middle.xml").write_text('<mujoco><include file="inner.xml"/></mujoco>')
+    (folder / "inner.xml").write_text(inner)
+    assert Robot.load(scene).joints == tuple(MuJoCo(model=compiled(scene)).names) == ("p", "k")
+    (tmp_path / "inner.xml").write_text(other)
+    assert Robot.load(scene).joints == tuple(MuJoCo(model=compiled(scene)).names) == ("q", "k")
+
+
+def test_messages_name_the_included_file_that_a_line_is_of(tmp_path):
+    (tmp_path / "arm.xml").write_text(arm(joint='stiffness="3"'))
+    scene = tmp_path / "scene.xml"
+    scene.write_text('<mujoco><include file="arm.xml"/></mujoco>')
+    with pytest.raises(DescriptionError, match=r'scene.xml: line 5 of .*arm.xml: <joint name="j">: '):
+        Robot.load(scene)
 
 
 def test_without_mujoco_one_error_says_what_to_install(monkeypatch):

@@ -30,9 +30,11 @@ class Place:
 
     line: int = 0  # 0: not known
     element: str = ""  # such as <link name="arm">
+    file: str = ""  # "" for the main file, else one that it includes
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (f"line {self.line}" if self.line else "", self.element) if part)
+        line = f"line {self.line}{f' of {self.file}' if self.file else ''}" if self.line else ""
+        return ": ".join(part for part in (line, self.element) if part)
 
 
 NOWHERE = Place()

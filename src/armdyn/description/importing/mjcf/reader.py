@@ -103,7 +103,10 @@ class _Reader:
 
     def _place(self, tag: str, name: str) -> Place:
         element = self.document.element(tag, name)
-        return Place(0, f"{tag} {quoted(name)}") if element is None else place_of(element)
+        if element is None:
+            return Place(0, f"{tag} {quoted(name)}")
+        place = place_of(element)
+        return place if element.source == self.source else replace(place, file=element.source)
 
     # ---- bodies ----------------------------------------------------------------------------------------
 

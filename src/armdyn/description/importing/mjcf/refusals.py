@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from armdyn.description.importing.mjcf.frames import exact_numbers
-from armdyn.description.importing.mjcf.spec import Spec
+from armdyn.description.importing.mjcf.spec import Equality, Spec
 from armdyn.description.importing.options import Options
 from armdyn.description.importing.tree import NOWHERE, Mimic, Place, RawJoint, RawTree
 from armdyn.expression import Expression
@@ -117,7 +117,8 @@ def refuse_forces(
     if model.opt.density or model.opt.viscosity:
         raise tree.error(NOWHERE, "option density or viscosity: fluids are not read; set both to 0")
     for equality in spec.equalities:
-        _check_equality(tree, equality.kind, equality.first, equality.second, equality.active, carried)
+        if equality.kind != "joint":
+            _check_equality(tree, equality, equality.active and not spec.is_off("equality"), names)
     _refuse_tendons(tree, spec, tendon_joints, names)
 
 
@@ -145,16 +146,14 @@ def _row(model: object, field: str, i: int) -> list[float]:
     return [] if values is None else [float(x) for x in values[i]]
 
 
-def _check_equality(
-    tree: RawTree, kind: str, first: str, second: str, active: bool, carried: set[str]
-) -> None:
-    if kind == "joint":
-        return
-    label = f"equality {kind} of {quoted(first)}" + (f" and {quoted(second)}" if second else "")
-    known = {link.name for link in tree.links}
-    held = not {first, second} & carried and first in known and (not second or second in known)
-    if not active or held:
-        why = "switched off" if not active else "between bodies that do not move"
+def _check_equality(tree: RawTree, equality: Equality, active: bool, moving: set[str]) -> None:
+    """Refuse what holds bodies that move against each other."""
+    first, second = equality.first, equality.second
+    label = f"equality {equality.kind} of {quoted(first)}" + (f" and {quoted(second)}" if second else "")
+    ends = [_rigid(tree, name, moving) for name in (first, second or tree.roots[0].name)]
+    together = equality.kind in ("connect", "weld") and ends[0] is not None and ends[0] == ends[1]
+    if not active or together:
+        why = "switched off" if not active else "between bodies that do not move against each other"
         tree.remarks.note(f"the {label} is {why} and left out")
         return
     raise tree.error(
@@ -162,6 +161,16 @@ def _check_equality(
         f"the {label} closes a loop or couples joints, which is not read; weld the joints of one side with "
         "lock=, or remove it",
     )
+
+
+def _rigid(tree: RawTree, link: str, moving: set[str]) -> str | None:
+    """The first of the links that are as one with this one; None where there is no such link."""
+    if all(x.name != link for x in tree.links):
+        return None
+    above = {joint.child: joint for joint in tree.joints}
+    while link in above and above[link].name not in moving:
+        link = above[link].parent
+    return link
 
 
 def _refuse_tendons(tree: RawTree, spec: Spec, joints: list[list[str]], moving: set[str]) -> None:
@@ -195,7 +204,11 @@ def _moving(tree: RawTree, options: Options) -> list[RawJoint]:
             path.append(above[link])
             link = above[link].parent
         below = path
-    return [j for j in below if j.kind != "fixed" and j.name not in lock and j.child not in lock]
+    found = [j for j in below if j.kind != "fixed" and j.name not in lock and j.child not in lock]
+    for _ in found:  # a joint that follows one that stands still stands, too
+        names = {joint.name for joint in found}
+        found = [j for j in found if j.mimic is None or j.mimic.joint in names]
+    return found
 
 
 def _carried(tree: RawTree, moving: Iterable[RawJoint]) -> set[str]:
