@@ -57,6 +57,10 @@ REFUSED = {
     "twice": (equality('<joint joint1="j" joint2="k"/>' * 2), "'j': it has two equalities"),
     "tendon": (arm(end=PULLING), "tendon 't' has stiffness.*lock="),
     "ball": (arm(inner=BALL), "ball joint has three degrees of freedom.*lock={'o': 0}"),
+    "equality of a ball": (
+        arm(inner=BALL, end='<equality><joint joint1="o"/></equality>'),
+        "equality of joint 'o': only hinges and slides have equalities",
+    ),
     "mesh": (arm(inner=MESH), "body 'c': its mass comes from a mesh"),
     "plugin": (arm(inner='<plugin plugin="x"/>'), "line 5: <plugin>: plugins are not read"),
     "attach": (arm(inner='<attach model="x" body="y" prefix="z"/>'), "parts of other models"),
@@ -149,6 +153,22 @@ def test_a_spring_of_a_joint_that_follows_a_locked_one_does_not_matter():
     relation = '<equality><joint joint1="m" joint2="k"/></equality>'
     robot = Robot.load(arm(inner=LOOP.format('stiffness="3"'), end=relation), lock={"k": 0.1})
     assert robot.joints == ("j",)
+
+
+def test_a_ball_joint_outside_of_the_chosen_part_does_not_matter():
+    beside = arm(inner=BALL)
+    assert Robot.load(beside, tip="b").joints == ("j", "k")
+    assert Robot.load(arm(joint='type="ball"'), base="a").joints == ("k",)
+
+
+def test_an_object_that_flies_freely_is_to_be_welded():
+    """There is nothing in it to be a robot's base."""
+    body = '<body name="o"><freejoint name="f"/><geom size="1"/></body>'
+    flying = arm().replace("</worldbody>", body + "</worldbody>")
+    with pytest.raises(DescriptionError) as caught:
+        Robot.load(flying)
+    assert "lock={'f': 0}" in str(caught.value)
+    assert "base='o'" not in str(caught.value)
 
 
 def test_armature_and_gear_are_a_reflected_rotor():

@@ -20,7 +20,8 @@ from armdyn.model.robot_model import listed, quoted
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector
 from armdyn.output import one_line
 
-RawKind: TypeAlias = Literal["revolute", "prismatic", "fixed", "floating", "planar"]
+RawKind: TypeAlias = Literal["revolute", "prismatic", "fixed", "floating", "planar", "ball"]
+LOOSE = {"floating": "six", "planar": "three", "ball": "three"}  # freedoms; can only be welded
 MAX_LINKS = 500
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from armdyn.description.importing.mjcf.frames import exact_numbers
 from armdyn.description.importing.mjcf.spec import Equality, Spec
 from armdyn.description.importing.options import Options
-from armdyn.description.importing.tree import NOWHERE, Mimic, Place, RawJoint, RawTree
+from armdyn.description.importing.tree import LOOSE, NOWHERE, Mimic, Place, RawJoint, RawTree
 from armdyn.expression import Expression
 from armdyn.model.parts import Transform
 from armdyn.model.robot_model import listed, quoted
@@ -29,6 +29,7 @@ def relate(tree: RawTree, spec: Spec, joints: list[str]) -> None:
         follower = _joint(tree, equality.first)
         if follower is None:
             raise tree.error(NOWHERE, f"{label}: there is no such joint; joints: {listed(joints)}")
+        _refuse_loose(tree, follower, label)
         if any(not x.is_zero for x in higher) and equality.second:
             raise tree.error(
                 follower.place, f"the {label} is not linear (polycoef); only linear relations are read"
@@ -43,10 +44,16 @@ def relate(tree: RawTree, spec: Spec, joints: list[str]) -> None:
         leader = _joint(tree, equality.second)
         if leader is None:
             raise tree.error(follower.place, f"the {label}: no joint {quoted(equality.second)}")
+        _refuse_loose(tree, leader, label)
         offset = at - linear * _reference(spec, joints, leader.name)
         _replace(tree, follower, replace(follower, mimic=Mimic(leader.name, linear, offset)))
     _hold_followers(tree, held)
     tree.joints = [_standing(x, held[x.name]) if x.name in held else x for x in tree.joints]
+
+
+def _refuse_loose(tree: RawTree, joint: RawJoint, label: str) -> None:
+    if joint.kind in LOOSE:
+        raise tree.error(joint.place, f"the {label}: only hinges and slides have equalities")
 
 
 def _hold_followers(tree: RawTree, held: dict[str, Expression]) -> None:

@@ -215,10 +215,10 @@ def _actuator(mujoco: Any, spec: Any, x: Any) -> Actuator:
 
 def _equality(mujoco: Any, document: Source, x: Any) -> Equality:
     kind = mujoco.mjtEq(x.type).name.removeprefix("mjEQ_").lower()
-    names = [x.name1, x.name2]
+    first, second = x.name1, x.name2
     if kind in ("connect", "weld") and x.objtype == mujoco.mjtObj.mjOBJ_SITE:
-        names = [document.body_of_site(name) for name in names]
-    return Equality(kind, *names, tuple(float(v) for v in x.data), bool(x.active))
+        first, second = document.body_of_site(first), document.body_of_site(second)
+    return Equality(kind, first, second, tuple(float(v) for v in x.data), bool(x.active))
 
 
 def _tendon(x: Any) -> Tendon:
