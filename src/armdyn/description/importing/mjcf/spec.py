@@ -106,7 +106,7 @@ def compiled(document: Source, source: str) -> Spec:
     try:
         whole = mujoco.MjSpec.from_string(document.text())
         actuators = [_actuator(mujoco, whole, x) for x in whole.actuators]
-        equalities = [_equality(mujoco, x) for x in whole.equalities]
+        equalities = [_equality(mujoco, document, x) for x in whole.equalities]
         tendons = [_tendon(x) for x in whole.tendons]
         spec = mujoco.MjSpec.from_string(document.text(whole=False))
         bodies = _depth_first(spec)
@@ -213,9 +213,12 @@ def _actuator(mujoco: Any, spec: Any, x: Any) -> Actuator:
     )
 
 
-def _equality(mujoco: Any, x: Any) -> Equality:
+def _equality(mujoco: Any, document: Source, x: Any) -> Equality:
     kind = mujoco.mjtEq(x.type).name.removeprefix("mjEQ_").lower()
-    return Equality(kind, x.name1, x.name2, tuple(float(v) for v in x.data), bool(x.active))
+    first, second = x.name1, x.name2
+    if kind in ("connect", "weld") and x.objtype == mujoco.mjtObj.mjOBJ_SITE:
+        first, second = document.body_of_site(first), document.body_of_site(second)
+    return Equality(kind, first, second, tuple(float(v) for v in x.data), bool(x.active))
 
 
 def _tendon(x: Any) -> Tendon:
