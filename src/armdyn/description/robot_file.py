@@ -29,7 +29,6 @@ MAX_LINKS = 500
 NO_OPTIONS = Options()
 XML_SUFFIXES = (".urdf", ".xml", ".mjcf")
 MAX_PRODUCTS = 300_000  # of terms, to multiply out all of a description
-_FORMULAS = {"dh": dh.standard, "mdh": dh.modified}
 
 
 def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
@@ -230,7 +229,7 @@ def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
         key: reader.number(key, 0) if key == variable else reader.number(key)
         for key in ("a", "alpha", "d", "theta")
     }
-    return _FORMULAS[convention](**values)
+    return dh.FORMULAS[convention](**values)
 
 
 def read_tool(table: Mapping[str, Any], symbols: Iterable[tuple[str, Expression | None]]) -> Transform:
@@ -304,10 +303,6 @@ def _limits(reader: Reader) -> Limits:
     reader.asked.update(("position", *keys))
     reader.finish()
     return limits
-
-
-def _motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor | None:
-    return read_motor(reader.sub("motor"), parent, joint_axis) if "motor" in reader else None
 
 
 def read_motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:

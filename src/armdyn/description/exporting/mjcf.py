@@ -9,11 +9,11 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-from armdyn.description.exporting.angles import quaternion_text
 from armdyn.description.exporting.decimals import direction_text, number_text, numbers_text
 from armdyn.description.exporting.losses import losses
 from armdyn.description.exporting.pieces import Piece, motors, pieces, unused, with_values
 from armdyn.description.exporting.possible import Body, possible
+from armdyn.description.exporting.quaternions import quaternion_text
 from armdyn.description.exporting.xml_text import add, document, name
 from armdyn.description.freedom import freedoms, in_numbers
 from armdyn.expression import ZERO, Expression

@@ -11,7 +11,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-from armdyn.description.exporting.angles import rpy_of
+from armdyn.description.angles import numeric_rpy, rpy_of
 from armdyn.description.exporting.decimals import direction_text, number_text, numbers_text
 from armdyn.description.exporting.losses import losses
 from armdyn.description.exporting.pieces import Piece, pieces, unused, with_values
@@ -126,7 +126,8 @@ class _Writer:
         add(inertial, "inertia", **{f"i{key}": number_text(x) for key, x in entries})
 
     def pose(self, element: ET.Element, T: Transform) -> None:
-        add(element, "origin", xyz=numbers_text(T.p), rpy=numbers_text(rpy_of(T.R)))
+        rpy = rpy_of(T.R) or numeric_rpy([[Expression.of(x).value() for x in row] for row in T.R])
+        add(element, "origin", xyz=numbers_text(T.p), rpy=numbers_text(rpy))
 
     def fixed(self, name: str, parent: str, child: str, T: Transform) -> None:
         joint = add(self.root, "joint", name=name, type_="fixed")

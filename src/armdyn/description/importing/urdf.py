@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
+from armdyn.description.dh import frame
 from armdyn.description.direction import unit_vector
 from armdyn.description.importing.options import Options
 from armdyn.description.importing.snap import snap_text, snapped_angle, snapped_direction
@@ -48,7 +47,7 @@ from armdyn.description.importing.xml_text import Element, short
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import TENSOR_KEYS, tensor
-from armdyn.model.parts import Limits, Transform, X, Y, Z
+from armdyn.model.parts import Limits, Transform, X
 from armdyn.model.robot_model import quoted
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
 
@@ -186,13 +185,13 @@ class _Reader:
         products of cosines.
         """
         xyz, rpy = self._position_and_angles(element)
-        T = pose(xyz, rpy) if all(angle.cos().number is not None for angle in rpy) else None
-        return xyz, _float_rotation(rpy) if T is None else T.R
+        exact = all(angle.cos().number is not None for angle in rpy)
+        return xyz, frame(xyz, rpy).R if exact else _float_rotation(rpy)
 
     def _pose(self, element: Element) -> Transform:
-        return pose(*self._position_and_angles(element))
+        return frame(*self._position_and_angles(element))
 
-    def _position_and_angles(self, element: Element) -> tuple[Vector, Sequence[Expression]]:
+    def _position_and_angles(self, element: Element) -> tuple[Vector, Vector]:
         xyz = vector(numbers(element, "xyz", [ZERO] * 3))
         rpy = numbers(element, "rpy", [ZERO] * 3)
         exact = [snapped_angle(angle) for angle in rpy]
@@ -204,7 +203,7 @@ class _Reader:
                 rpy = new
             else:
                 self.near.append(change)
-        return xyz, rpy
+        return xyz, vector(rpy)
 
     def _axis(self, element: Element) -> Vector:
         axis = one(element, "axis", self.remarks)
@@ -272,30 +271,8 @@ class _Reader:
         self.remarks.warn(f"{limit.where}: {reason}: the limit is left out")
 
 
-def pose(xyz: Vector, rpy: Sequence[Expression]) -> Transform:
-    """A pose by position and fixed-axis roll, pitch, yaw; quick where some of the angles are zero."""
-    turning = [(axis, angle) for axis, angle in zip((X, Y, Z), rpy, strict=True) if not angle.is_zero]
-    if not turning:
-        return Transform(IDENTITY, xyz)
-    if len(turning) == 1:
-        return Transform(Transform.rotation(*turning[0]).R, xyz)
-    return Transform(_rotation(*rpy), xyz)
-
-
-@lru_cache(256)
-def _rotation(roll: Expression, pitch: Expression, yaw: Expression) -> Matrix:
-    """Rz(yaw) Ry(pitch) Rx(roll), multiplied out."""
-    (cr, sr), (cp, sp), (cy, sy) = ((angle.cos(), angle.sin()) for angle in (roll, pitch, yaw))
-    a, b = cy * sp, sy * sp
-    return (
-        (cy * cp, a * sr - sy * cr, a * cr + sy * sr),
-        (sy * cp, b * sr + cy * cr, b * cr - cy * sr),
-        (-sp, cp * sr, cp * cr),
-    )
-
-
-def _float_rotation(rpy: Sequence[Expression]) -> Matrix:
-    """The same in floating-point numbers."""
+def _float_rotation(rpy: Vector) -> Matrix:
+    """Rz(yaw) Ry(pitch) Rx(roll) in floating-point numbers."""
     angles = [angle.value() for angle in rpy]
     (cr, cp, cy), (sr, sp, sy) = map(math.cos, angles), map(math.sin, angles)
     return (
