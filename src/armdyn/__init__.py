@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from armdyn.analysis.operational import operational
     from armdyn.analysis.rotor_error import rotor_error
-    from armdyn.description import DescriptionError, bundled_robots
+    from armdyn.description import DescriptionError, ExportWarning, bundled_robots
     from armdyn.exact import Equations, Proof
     from armdyn.expression import ArmdynError, Expression
     from armdyn.kernels import CacheWarning, backend, get_threads, set_backend, set_threads
@@ -64,6 +64,7 @@ _HOMES = {
     "rod": "model",
     "sphere": "model",
     "DescriptionError": "description",
+    "ExportWarning": "description",
     "bundled_robots": "description",
     "Equations": "exact",
     "Proof": "exact",
@@ -108,6 +109,7 @@ __all__ = [
     "ComputedTorque",
     "DescriptionError",
     "Equations",
+    "ExportWarning",
     "Expression",
     "Inertia",
     "MotionError",

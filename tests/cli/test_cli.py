@@ -105,7 +105,7 @@ def test_show_gives_links_motors_limits_and_symbols():
     assert "two-link planar arm: 2 moving joints, rotors exact, tip on 'link 2'" in output
     assert "gravity (0, -g, 0) m/s² in the base frame" in output
     table = rows(output)
-    assert ["link 2", "revolute", "ml2", "-a2 + l2, 0, 0", "zz Il2"] in table
+    assert ["link 2", "revolute", "ml2", "-a2 + l2, 0, 0", "0, 0, Il2"] in table
     assert ["link 2", "link 1", "kr2", "Im2", "mm2", "0, 0, 1"] in table
     assert ["link 1", "3000"] in table
     assert "ml1 = 50" in output
@@ -586,11 +586,25 @@ def test_show_of_a_tree(tmp_path):
     assert "the fixed base is called 'floor'" in output
     assert "tip frame at (0, 0, 0.125) in that of 'camera'" in output
     assert "fixed frames without a body, left out: camera" in output
-    assert "q of 'right finger joint' = 2 q of 'left finger joint' + 0.5" in output
+    assert "joints that follow others: right finger joint = 2*left finger joint + 0.5" in output
     assert "no table of Denavit-Hartenberg parameters: the robot branches at 'torso'" in output
     found = rows(output)
-    assert ["left 1", "torso", "revolute left 1 joint", "1", "0, 0.1, 0", "xx 1 yy 1 zz 1"] in found
-    assert sum(row[0] == "left 7" for row in found) == 2  # bodies and frames; no limits, motors or friction
+    assert ["left 1", "torso", "revolute", "left 1 joint"] in found
+    assert ["left 1", "1", "0, 0.1, 0", "1, 1, 1"] in found
+    assert (
+        sum(row[0] == "left 7" for row in found) == 3
+    )  # tree, bodies, frames; no limits, motors or friction
+
+
+def test_show_names_links_together_of_which_the_same_is_said(tmp_path):
+    path = tree(tmp_path)
+    text = path.read_text("utf-8").replace(
+        "origin = { xyz = [0, 0, 0.5] }", "origin = { xyz = [0, 0, 0.5], rpy = [1.5708, 0, 0] }"
+    )
+    path.write_text(text, "utf-8")
+    lines = [line for line in run("show", path).split("warning: ")[1:] if "is a decimal" in line]
+    assert len(lines) == 1
+    assert " ".join(lines[0].split()).startswith("links 'torso', 'left 1', 'left 2', 'left 3'")
 
 
 def test_the_list_of_verbs_is_made_without_their_modules_and_each_verb_is_there():

@@ -21,6 +21,7 @@ import numpy as np
 import armdyn.cli
 from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, contributions, simulate
 from armdyn.expression import parse
+from fuzz.mjcf import mjcf_case
 from fuzz.urdf import urdf_case
 from fuzz.watch import REFUSALS
 
@@ -390,6 +391,7 @@ def _run_command(words: list[str]) -> tuple[object, str]:
 CASES = {
     "descriptions": description_case,
     "URDF files": urdf_case,
+    "MJCF files": mjcf_case,
     "expressions": expression_case,
     "arrays": array_case,
     "CSV files": csv_case,

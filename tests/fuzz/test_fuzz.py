@@ -10,6 +10,7 @@ from fuzz.watch import watch
 QUICK = {
     "descriptions": 150,
     "URDF files": 250,
+    "MJCF files": 150,
     "expressions": 400,
     "arrays": 400,
     "CSV files": 300,
@@ -18,6 +19,7 @@ QUICK = {
 LONG = {
     "descriptions": 3000,
     "URDF files": 10_000,
+    "MJCF files": 5000,
     "expressions": 20_000,
     "arrays": 20_000,
     "CSV files": 10_000,
@@ -26,6 +28,8 @@ LONG = {
 
 
 def check(name, count):
+    if name == "MJCF files":
+        pytest.importorskip("mujoco")
     tally = watch(CASES[name], count)
     assert tally.tried == count
     assert not tally.bad, "\n".join(tally.findings[:10])

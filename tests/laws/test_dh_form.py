@@ -14,7 +14,7 @@ from armdyn.description.conversion.angles import inverse
 from armdyn.expression import Expression, parse
 from armdyn.model import Transform
 from armdyn.model.vector import apply
-from arms import ROTORS, assert_same, generators, law, model_of, plans, quietly, robots, state, table_of
+from arms import ROTORS, assert_same, generators, law, model_of, plans, quietly, state, table_of
 
 CONVENTIONS = ("dh", "mdh")
 
@@ -51,7 +51,11 @@ def assert_same_robot(found, robot, rng, tolerance=1e-10):
         assert_same(found.inertia(q), robot.inertia(q), tolerance)
         assert_same(found.gravity(q), robot.gravity(q), tolerance)
         assert_same(found.coriolis(q, qd), robot.coriolis(q, qd), tolerance)
-        assert_same(found.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd), tolerance)
+        h = rng.uniform(-5, 5, 6)  # in the axes of the world, as poses and Jacobians are
+        assert_same(found.inverse_dynamics(q, qd, qdd, h), robot.inverse_dynamics(q, qd, qdd, h), tolerance)
+        assert_same(found.pose(q), robot.pose(q), tolerance)
+        assert_same(found.jacobian(q), robot.jacobian(q), tolerance)
+        assert_same(found.potential_energy(q), robot.potential_energy(q), tolerance)
     assert_same(world_pose(found, q), world_pose(robot, q), tolerance)
     for link in robot.model.links:
         if link.joint == "fixed":
@@ -89,9 +93,13 @@ def product_of_rows(table, q):
     return T @ plain(table.tool)
 
 
-@law(robots((1, 6), tree=False, rotors=ROTORS), generators(), examples=8, thorough=60)
-def test_frames_and_dh_and_back(robot, rng):
-    """Full tensors, sliding joints, plates between, motors anywhere, any axes and angles."""
+BASE = {"xyz": [1, "1/3", -2], "rpy": [0.3, 0.2, "pi/4"]}
+
+
+@law(plans((1, 6), tree=False, rotors=ROTORS), generators(), examples=8, thorough=60)
+def test_frames_and_dh_and_back(plan, rng):
+    """Full tensors, sliding joints, plates between, motors anywhere, any axes and angles, a turned base."""
+    robot = Robot.from_dict(table_of(plan) | {"base": BASE})
     for convention, other in (CONVENTIONS, CONVENTIONS[::-1]):
         found = robot.in_dh(convention)
         assert_same_robot(found, robot, rng)

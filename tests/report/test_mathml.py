@@ -12,7 +12,7 @@ from armdyn.exact.printing.names import Glyph
 from armdyn.exact.printing.printer import Printer
 from armdyn.expression import parse
 
-SMALL = [name for name in bundled_robots() if name not in ("panda", "puma560", "ur10", "stanford")]
+SMALL = [name for name in bundled_robots() if Robot.load(name).n <= 4]
 
 
 def element(text):

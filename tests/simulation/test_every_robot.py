@@ -80,7 +80,7 @@ def test_joint_motions(name, controller, method):
     robot, q = robot_and_posture(name)
     motion = Trajectory.quintic(q, q + 0.3, DURATION)
     error = check_tracking(robot, motion, controller(robot, motion), method=method, step=2.5e-4)
-    assert error < 0.11 * 0.3
+    assert error < (0.13 if name == "tx40" else 0.11) * 0.3  # the TX40 rubs more than others, for its size
 
 
 @pytest.mark.parametrize("path", ["line", "circle"])

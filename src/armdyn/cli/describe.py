@@ -23,6 +23,7 @@ from armdyn.description.conversion.dh_table import DhTable, pose_text
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import Inertia, Link, RobotModel, Transform
 from armdyn.model.friction import SINGLE
+from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.robot_model import BASE
 from armdyn.output import one_line
 from armdyn.report.findings.tables import (
@@ -59,13 +60,14 @@ def show(
     _say(console, _title(loaded), style="bold")
     for line in _head(model):
         _say(console, line)
-    _grid(console, _links(model))
+    _grid(console, _structure(model))
+    _grid(console, _bodies(model))
     if not _dh(console, loaded):
         _grid(console, _frames(model))
     if empty := [link.name for link in _empty(model)]:
         _say(console, f"fixed frames without a body, left out: {', '.join(empty)}")
-    for line in _relations(model):
-        _say(console, line)
+    if model.followers:
+        _say(console, f"joints that follow others: {'; '.join(model.followers)}")
     _grid(console, _friction(model))
     _grid(console, _motors(model))
     for line in _rotor_lines(loaded):
@@ -76,7 +78,7 @@ def show(
         _say(console, "symbols: " + ", ".join(values))
     if not any(value is None for _, value in model.symbols):
         _grid(console, operations_grid(loaded))
-    for text in loaded.warnings:
+    for text in _gathered(loaded.warnings):
         _say(console, f"warning: {text}", style="yellow")
 
 
@@ -130,18 +132,30 @@ def _head(model: RobotModel) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def _links(model: RobotModel) -> Grid:
-    """Bodies: with the parents where the robot is not one chain, the names of joints where they have some."""
-    grid = links_grid(model)
-    parents = [model.root, *model.index][:-1]
-    is_chain = [link.parent for link in model.links] == parents
-    headings = ["link", *([] if is_chain else ["parent"]), "joint", *grid.headings[3:-1]]
+def _structure(model: RobotModel) -> Grid:
+    """Which link hangs on which, and the names of joints, where the robot is not one chain of named links."""
+    is_chain = [link.parent for link in model.links] == [model.root, *model.index][:-1]
+    if is_chain and not any(link.joint_name for link in model.links):
+        return Grid((), ())
+    rows = [(x.name, x.parent, x.joint, x.joint_name) for x in model.links if x not in _empty(model)]
+    return Grid(("link", "parent", "joint", "its name"), tuple(rows))
+
+
+def _bodies(model: RobotModel) -> Grid:
+    """Masses, centres of mass, and tensors about them: moments and products of inertia."""
+    headings = ("body of", "joint", "mass [kg]", "com [m]", "Ixx, Iyy, Izz [kg m²]", "Ixy, Ixz, Iyz")
+    said = bool(_structure(model).rows)  # which joint it is
     rows = []
-    for link, row in zip(model.links, grid.rows, strict=True):
-        if link not in _empty(model):
-            joint = f"{link.joint} {link.joint_name}".rstrip()
-            rows.append((link.name, *([] if is_chain else [link.parent]), joint, *row[3:-1]))
-    return Grid(tuple(headings), tuple(rows))
+    for link, row in zip(model.links, links_grid(model).rows, strict=True):
+        if link in _empty(model):
+            continue
+        massless = Expression.of(link.inertia.mass).is_zero
+        tensor = link.inertia.tensor if massless else link.inertia.tensor_at_com
+        entries = dict(zip(TENSOR_KEYS, map(Expression.of, tensor), strict=True))
+        groups = [[entries[key] for key in keys] for keys in (("xx", "yy", "zz"), ("xy", "xz", "yz"))]
+        cells = [", ".join(map(short, x)) if any(not e.is_zero for e in x) else "" for x in groups]
+        rows.append((link.name, "" if said else link.joint, *row[3:5], *cells))
+    return Grid(headings, tuple(rows))
 
 
 def _empty(model: RobotModel) -> list[Link]:
@@ -210,33 +224,35 @@ def _dh_table(console: Console, table: DhTable, is_own: bool) -> None:
             _say(console, line)
 
 
-def _relations(model: RobotModel) -> Iterator[str]:
-    """Joints that follow others: q of one as a sum of q of others."""
-    if not model.relations:
-        return
-    dependence = model.dependence
-    for i, (link, row, offset) in enumerate(
-        zip(model.moving, dependence.rows, dependence.offsets, strict=True)
-    ):
-        if i in dependence.independent:
-            continue
-        terms = [f"{short(k)} q of '{model.coordinates[j].joint_label}'" for j, k in row]
-        terms += [] if offset.is_zero else [short(offset)]
-        yield f"q of '{link.joint_label}' = {' + '.join(terms) or '0'}"
+def _gathered(warnings: list[str]) -> list[str]:
+    """Warnings, with the links named together of which the same is said."""
+    found: dict[str, list[str]] = {}
+    for text in warnings:
+        name, said = text.removeprefix("link ").split(": ", 1) if text.startswith("link '") else ("", text)
+        found.setdefault(said, []).append(name)
+    return [
+        said if not names[0] else f"link{'s' if len(names) > 1 else ''} {', '.join(names)}: {said}"
+        for said, names in found.items()
+    ]
 
 
-def _rotor_lines(robot: Robot) -> Iterator[str]:
-    """What the motors mean; with exact rotors, per motor, whether adding k²Im to the diagonal is exact."""
+def _rotor_lines(robot: Robot) -> list[str]:
+    """What the motors mean."""
     model = robot.model
     if model.rotors == "reflected" and any(link.motor for link in model.links):
-        yield _REFLECTED
-    if model.rotors != "exact":
-        return
+        return [_REFLECTED]
+    return _coupling_lines(robot) if model.rotors == "exact" else []
+
+
+def _coupling_lines(robot: Robot) -> list[str]:
+    """Per motor, whether adding k²Im to the diagonal is exact."""
+    lines = []
     for coupling in robot.equations().rotor_couplings():
         where = f"motor of '{coupling.link}' on '{coupling.carrier}'"
         if coupling.diagonal_is_exact:
-            yield f"{where}: z_m·ω = 0, the diagonal rotor model is exact"
+            lines.append(f"{where}: z_m·ω = 0, the diagonal rotor model is exact")
             continue
         text = "" if coupling.speed is None else f" = {coupling.speed}"
         shown = text if len(text) <= 83 else text[:80] + "..."
-        yield f"{where}: z_m·ω{shown or ' is not zero'}, the diagonal rotor model is not exact"
+        lines.append(f"{where}: z_m·ω{shown or ' is not zero'}, the diagonal rotor model is not exact")
+    return lines

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from armdyn.description.bundled import bundled_robots, bundled_table
-from armdyn.description.errors import DescriptionError
+from armdyn.description.errors import DescriptionError, ExportWarning
 
 if TYPE_CHECKING:
     from armdyn.description.plausibility import physics_warnings
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DescriptionError",
+    "ExportWarning",
     "bundled_robots",
     "bundled_table",
     "from_table",

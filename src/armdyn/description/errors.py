@@ -9,3 +9,7 @@ class DescriptionError(ArmdynError):
 
 class BadNumber(str):
     """A literal that is a float to TOML but not a finite number: nan, inf, 1e999."""
+
+
+class ExportWarning(UserWarning):
+    """A file says less than the robot: its format has no words for something."""

@@ -81,12 +81,12 @@ class RobotModel:
 
     @property
     def followers(self) -> list[str]:
-        """What each joint is that follows others, by the names of links: "finger = 0.5*thumb + 0.1"."""
-        found, names = [], [link.name for link in self.coordinates]
+        """What each joint is that follows others, by name: "finger = 0.5*thumb + 0.1"."""
+        found, names = [], [link.joint_label for link in self.coordinates]
         for j, link in enumerate(self.moving):
             if self.relations and j not in self.dependence.independent:
                 row, offset = self.dependence.rows[j], self.dependence.offsets[j]
-                found.append(f"{link.name} = {sum_text([(names[k], c) for k, c in row], offset)}")
+                found.append(f"{link.joint_label} = {sum_text([(names[k], c) for k, c in row], offset)}")
         return found
 
     @property

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from armdyn.description import read_tool
+from armdyn.description import exporting, read_tool
 from armdyn.description.motors import with_motors
 from armdyn.expression import shown
 from armdyn.model import Inertia, ModelError, RobotModel, edit, impossible_inertia
@@ -138,6 +139,10 @@ class Changeable:
         return type(self)(edit.symbolic(self._model, zeros))
 
     # ---- writing ---------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> Path:
+        """Write a .toml, .urdf or .xml (MJCF) file; a warning names each thing that its format cannot say."""
+        return exporting.save(self._model, path)
 
     def to_dict(self) -> dict[str, Any]:
         """The robot as a table with the keys of the robot file; `Robot.from_dict` makes an equal robot of it.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from armdyn.description.importing.assembly import model_of
 from armdyn.description.importing.options import Options
 from armdyn.description.importing.tree import RawTree
@@ -13,17 +15,20 @@ from armdyn.model.robot_model import RobotModel
 def from_xml(content: str | bytes, source: str, options: Options) -> RobotModel:
     """A robot from a text (str) or from the content of a file (bytes), in URDF or MJCF."""
     document = parse(content, source, tolerant=options.repair)
-    tree = _read(document, source, options)
+    folder = Path(source).parent if isinstance(content, bytes) else None
+    tree = _read(document, source, folder, options)
     tree.is_file = isinstance(content, bytes)
     for text in document.tolerated:
         tree.remarks.warn(text)
     return model_of(tree, options)
 
 
-def _read(document: Document, source: str, options: Options) -> RawTree:
+def _read(document: Document, source: str, folder: Path | None, options: Options) -> RawTree:
     root = document.root
     if root.tag == "robot":
         return read_urdf(root, source, options)
     if root.tag == "mujoco":
-        raise root.error("MJCF files cannot be read yet")
+        from armdyn.description.importing.mjcf.reader import read_mjcf  # rarely needed
+
+        return read_mjcf(root, source, folder, options)
     raise root.error("not a robot: the root element is <robot> (URDF) or <mujoco> (MJCF)")

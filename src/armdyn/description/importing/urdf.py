@@ -5,7 +5,8 @@ What is read, and how:
 - Order: links and joints depth first, the joints of one link in the order of the file.
 - Numbers are the decimals that are written, exactly; so are angles, unless `snap` is asked for.
 - `continuous` is revolute without limits of position. A `limit` that gives no range (URDF's default is 0 to
-  0) sets none; an effort or velocity of 0 means that it is not known. Each is noted.
+  0) sets none; an effort or velocity of 0 means that it is not known. Each is noted. Limits of 1e9 and more
+  are none.
 - `damping` is viscous friction, `friction` is Coulomb friction.
 - A link without `inertial` has no mass. The base's own inertia does not matter and is not kept.
 """
@@ -23,7 +24,16 @@ from armdyn.description.importing.options import Options
 from armdyn.description.importing.snap import snap_text, snapped_angle, snapped_direction
 from armdyn.description.importing.transmissions import read_motors
 from armdyn.description.importing.tree import Mimic, RawBody, RawJoint, RawKind, RawLink, RawTree, Remarks
-from armdyn.description.importing.values import bound, name_of, needed, number, numbers, one, place_of
+from armdyn.description.importing.values import (
+    UNLIMITED,
+    bound,
+    name_of,
+    needed,
+    number,
+    numbers,
+    one,
+    place_of,
+)
 from armdyn.description.importing.xml_text import Element, short
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.friction import NO_FRICTION, Friction
@@ -203,7 +213,8 @@ class _Reader:
                 raise limit.error(f'{key}="{short(limit.attributes[key])}": a limit is zero or positive')
             if value is not None and value.is_zero:
                 self.unknown[key].append(name)
-            values[key] = None if value is None or value.is_zero else value
+            endless = value is None or value.is_zero or value.value() >= UNLIMITED
+            values[key] = None if endless else value
         position = self._range(limit, name) if kind != "continuous" else None
         return Limits(position, velocity=values["velocity"], torque=values["effort"])
 
@@ -214,6 +225,8 @@ class _Reader:
             return None
         if low is None or high is None:
             raise limit.error("one end of the range is infinite; both or none may be")
+        if low.value() <= -UNLIMITED and high.value() >= UNLIMITED:
+            return None
         if low.is_zero and high.is_zero:
             self.no_range.append(name)
             return None

@@ -8,6 +8,7 @@ from armdyn.description.importing.tree import Place, Remarks
 from armdyn.description.importing.xml_text import Element, short
 from armdyn.expression import Expression, ExpressionError, rational
 
+UNLIMITED = 10**9  # a limit of this size or more says that there is none
 _INFINITE = ("inf", "+inf", "infinity", "+infinity", "-inf", "-infinity")
 
 

@@ -51,7 +51,7 @@ def _notation(robot: Robot) -> Markup:
         variables.append("dᵢ (qᵢ where a length is called dᵢ) is the displacement of prismatic joint i")
     related = ""
     if followers := robot.model.followers:
-        own = ", ".join(f"{i + 1} is {link.name}" for i, link in enumerate(robot.model.coordinates))
+        own = ", ".join(f"{i + 1} is {link.joint_label}" for i, link in enumerate(robot.model.coordinates))
         related = f" Of the joints {own}; the others follow: {'; '.join(followers)}."
     return paragraph(
         f"In these equations {', '.join(variables)}; cᵢ and sᵢ on the right-hand sides are cosine and sine "

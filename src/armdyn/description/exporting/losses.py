@@ -1,0 +1,97 @@
+"""What URDF and MJCF have no words for, in sentences that name it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from armdyn.description.exporting.pieces import Piece, depth_first
+from armdyn.expression import Expression
+from armdyn.model.mechanism import is_coupled, joint_friction
+from armdyn.model.parts import Link
+from armdyn.model.robot_model import RobotModel, quoted
+
+
+def losses(model: RobotModel, parts: list[Piece]) -> Iterator[str]:
+    """What neither format can say."""
+    yield from _motor_losses(model)
+    friction = {part.link.name: joint_friction(model, part.link) for part in parts}
+    uneven = [name for name, terms in friction.items() if not terms["asymmetry"].is_zero]
+    if uneven:
+        yield (
+            f"Coulomb friction that differs forward and backward ({_names(uneven)}) "
+            "becomes the mean of the two values"
+        )
+    if constant := [name for name, terms in friction.items() if not terms["offset"].is_zero]:
+        yield f"friction offsets ({_names(constant)}) are left out"
+    for key in ("acceleration", "jerk"):
+        if limited := [link.name for link in model.links if getattr(link.limits, key) is not None]:
+            yield f"limits of {key} ({_names(limited)}) are left out"
+    followers = {part.link.name for part in parts if part.mimic}
+    free = [
+        link.name
+        for i, link in enumerate(model.moving)
+        if i not in model.dependence.independent and link.name not in followers
+    ]
+    if free:
+        yield (
+            f"relations that are not between two joints ({_names(free)}) are left out: "
+            "these joints move freely in the file"
+        )
+    yield from _order_losses(model)
+    if odd := [p.link.name for p in parts if Expression.of(p.inertia.mass).is_zero and any(_moments(p))]:
+        yield f"first moments without mass ({_names(odd)}) are left out"
+
+
+def _motor_losses(model: RobotModel) -> Iterator[str]:
+    if model.rotors == "none":
+        if found := _having(model, lambda link: link.motor is not None):
+            yield f'motors ({found}) are left out, because the robot\'s rotors are "none"'
+        return
+    spinning = _having(
+        model,
+        lambda link: (
+            link.motor is not None and not (link.motor.axial.is_zero and link.motor.transverse.is_zero)
+        ),
+    )
+    if model.rotors == "exact" and spinning:
+        yield (
+            f"exact rotors ({spinning}) become reflected ones, gear²·inertia on the joint: "
+            "their places, axes and coupling to the links that carry them are left out"
+        )
+    if coupled := _having(model, lambda link: link.motor is not None and is_coupled(link.motor)):
+        yield f"motors that turn with several joints ({coupled}) drive only their own in the file"
+    rubbing = _having(
+        model,
+        lambda link: link.motor is not None and is_coupled(link.motor) and not link.motor.friction.is_zero,
+    )
+    if rubbing:
+        yield f"friction in motors that turn with several joints ({rubbing}) is left out"
+    if found := _having(model, lambda link: link.motor is not None and link.motor.torque_constant != 1):
+        yield f"torque constants of motors ({found}) are left out"
+
+
+def _order_losses(model: RobotModel) -> Iterator[str]:
+    """No file says which link is the tip, nor in which order joints are counted."""
+    links = depth_first(model)
+    depth = {model.root: 0}
+    for link in links:
+        depth[link.name] = depth[link.parent] + (link.joint != "fixed")
+    parents = {link.parent for link in links}
+    ends = [link.name for link in links if link.name not in parents]
+    if model.tip != max(ends, key=lambda name: depth[name]):
+        yield f"the tip {quoted(model.tip)} is not marked; armdyn takes the end of the longest chain"
+    order = [link.name for link in links if link.joint != "fixed"]
+    if order != [link.name for link in model.moving]:
+        yield f"the order of the joints is not kept; armdyn reads them depth first: {_names(order)}"
+
+
+def _moments(part: Piece) -> list[bool]:
+    return [not Expression.of(x).is_zero for x in part.inertia.moment]
+
+
+def _having(model: RobotModel, test: Callable[[Link], bool]) -> str:
+    return _names(link.name for link in model.links if test(link))
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(quoted(name) for name in names)

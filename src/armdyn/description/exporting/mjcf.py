@@ -1,0 +1,171 @@
+"""RobotModel -> MJCF, MuJoCo's format: bodies, joints with armature, joint equalities, motors with gears.
+
+Every link is a body with the link's name and frame; a joint may sit beside it. The tool is a body "tool"
+without mass. Rotors are armatures, gear²·inertia: reflected ones.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+
+from armdyn.description.exporting.angles import quaternion_text
+from armdyn.description.exporting.decimals import direction_text, number_text, numbers_text
+from armdyn.description.exporting.losses import losses
+from armdyn.description.exporting.pieces import Piece, motors, pieces, unused, with_values
+from armdyn.description.exporting.possible import Body, possible
+from armdyn.description.exporting.xml_text import add, document, name
+from armdyn.description.freedom import freedoms, in_numbers
+from armdyn.expression import ZERO, Expression
+from armdyn.model.parts import Transform
+from armdyn.model.robot_model import RobotModel, listed
+from armdyn.model.vector import IDENTITY, apply, neg
+
+WORLD = "world"  # what MuJoCo calls its fixed body
+_FULL = (0, 3, 5, 1, 2, 4)  # the order of fullinertia, as places in xx xy xz yy yz zz
+
+
+def mjcf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
+    """The robot as MJCF, and one sentence for each thing that MJCF cannot say."""
+    model = with_values(model, "MJCF")
+    parts = pieces(model)
+    found = freedoms(model, *in_numbers(model))
+    bodies = {p.link.name: possible(p, found[p.link.name], p.link.joint != "fixed") for p in parts}
+    has_tool = model.tool != Transform()
+    notes = (
+        *losses(model, parts),
+        *_velocity_loss(parts),
+        *_body_losses(bodies),
+    )
+    root = ET.Element("mujoco")
+    name(root, "model", model.name)
+    _Writer(root, model, parts, bodies).write(has_tool)
+    return document(root, notes), notes
+
+
+def _velocity_loss(parts: list[Piece]) -> Iterator[str]:
+    if found := [p.link.name for p in parts if p.link.limits.velocity is not None]:
+        yield f"limits of velocity ({listed(found)}) are left out"
+
+
+def _body_losses(bodies: dict[str, Body]) -> Iterator[str]:
+    """What MuJoCo asks of bodies."""
+    if filled := [name for name, body in bodies.items() if body.filled]:
+        yield f"moments of inertia that no motion shows ({listed(filled)}) are filled in: MuJoCo wants them"
+    if refused := [name for name, body in bodies.items() if body.refused]:
+        yield (
+            f"bodies that cannot exist ({listed(refused)}: a moment is not positive, or exceeds the sum of "
+            "the others) are written as they are; MuJoCo refuses them unless the file says "
+            'compiler balanceinertia="true"'
+        )
+
+
+class _Writer:
+    """Writes the parts of a robot into the element `mujoco`."""
+
+    def __init__(
+        self, root: ET.Element, model: RobotModel, parts: list[Piece], bodies: dict[str, Body]
+    ) -> None:
+        self.root, self.model, self.parts, self.bodies = root, model, parts, bodies
+        self.joint_of = {part.link.name: part.joint for part in parts}
+        self.armature = _armatures(model)
+
+    def write(self, has_tool: bool) -> None:
+        model = self.model
+        add(self.root, "compiler", angle="radian", autolimits="true")
+        add(self.root, "option", gravity=numbers_text(apply(model.base.R, model.gravity)))
+        world = add(self.root, "worldbody")
+        if model.root == WORLD and model.base == Transform():
+            elements = {model.root: world}
+        else:
+            base = unused(f"{model.root}_base", model.index) if model.root == WORLD else model.root
+            elements = {model.root: self.body(world, base, model.base)}
+        for part in self.parts:
+            elements[part.link.name] = self.piece(elements[part.link.parent], part)
+        if has_tool:
+            self.body(elements[model.tip], unused("tool", [WORLD, model.root, *model.index]), model.tool)
+        self.equalities()
+        self.actuators()
+
+    def body(self, parent: ET.Element, name: str, T: Transform) -> ET.Element:
+        turned = [[Expression.of(x) for x in row] for row in T.R] != [list(row) for row in IDENTITY]
+        shifted = any(not Expression.of(x).is_zero for x in T.p)
+        return add(
+            parent,
+            "body",
+            name=name,
+            pos=numbers_text(T.p) if shifted else None,
+            quat=quaternion_text(T.R) if turned else None,
+        )
+
+    def piece(self, parent: ET.Element, part: Piece) -> ET.Element:
+        at_rest = part.origin @ Transform(IDENTITY, part.shift)
+        element = self.body(parent, part.link.name, at_rest)
+        body = self.bodies[part.link.name]
+        if not body.mass.is_zero or any(not x.is_zero for x in body.tensor):
+            add(
+                element,
+                "inertial",
+                pos=numbers_text(part.com),
+                mass=number_text(body.mass),
+                fullinertia=numbers_text(body.tensor[i] for i in _FULL),
+            )
+        if part.link.joint != "fixed":
+            self.joint(element, part)
+        return element
+
+    def joint(self, element: ET.Element, part: Piece) -> None:
+        limits = part.link.limits
+        torque = None if limits.torque is None else numbers_text((-limits.torque, limits.torque))
+        armature = self.armature.get(part.link.name, ZERO)
+        add(
+            element,
+            "joint",
+            name=part.joint,
+            type_="hinge" if part.link.joint == "revolute" else "slide",
+            pos=numbers_text(neg(part.shift)) if part.is_shifted else None,
+            axis=direction_text(part.axis),
+            range=None if limits.position is None else numbers_text(limits.position),
+            actuatorfrcrange=torque,
+            armature=_nonzero(armature),
+            damping=_nonzero(part.viscous),
+            frictionloss=_nonzero(part.coulomb),
+        )
+
+    def equalities(self) -> None:
+        followers = [part for part in self.parts if part.mimic]
+        equality = add(self.root, "equality") if followers else None
+        for part in followers:
+            assert equality is not None
+            assert part.mimic is not None
+            coefficients = (part.mimic.offset, part.mimic.factor, 0, 0, 0)
+            add(
+                equality,
+                "joint",
+                joint1=part.joint,
+                joint2=self.joint_of[part.mimic.leader],
+                polycoef=numbers_text(coefficients),
+            )
+
+    def actuators(self) -> None:
+        """A motor for every joint that is free to be driven; without a motor of its own, by a gear of one."""
+        actuator = add(self.root, "actuator")
+        for part in self.parts:
+            if part.link.joint == "fixed" or (part.mimic and not part.motor):
+                continue
+            gear = number_text(part.motor.gear) if part.motor else "1"
+            add(actuator, "motor", name=f"{part.joint}_motor", joint=part.joint, gear=gear)
+
+
+def _armatures(model: RobotModel) -> dict[str, Expression]:
+    """By link, Σ k² Im of the motors that turn with its joint: the diagonal of Kᵀ diag(Im) K."""
+    found: dict[str, Expression] = {}
+    owners = [link.name for link in model.moving if link.motor and model.rotors != "none"]
+    for owner, motor in zip(owners, motors(model), strict=True):
+        for link, gear in ((owner, motor.gear), *motor.coupling):
+            found[link] = found.get(link, ZERO) + gear * gear * motor.axial
+    return found
+
+
+def _nonzero(x: Expression) -> str | None:
+    return None if x.is_zero else number_text(x)

@@ -1,0 +1,193 @@
+"""A robot in the parts that URDF and MJCF have, in exact numbers.
+
+Both formats put a link's frame where its joint turns it: the joint's axis is fixed in the link, and at q = 0
+the link stands at the joint's `origin`. A link here stands at before · joint(q) · after, where the axis may
+pass beside the link's frame (standard DH with a ≠ 0). So each joint gets an origin that has the link's axes
+and lies on the joint's axis, at the point nearest to the link's frame; from there the frame is only shifted:
+
+    before · joint(q) · after = origin · joint'(q) · shift
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from armdyn.description.errors import DescriptionError
+from armdyn.expression import Expression
+from armdyn.model import edit
+from armdyn.model.inertia import ZERO6, Inertia
+from armdyn.model.mechanism import joint_friction
+from armdyn.model.parts import Link, Motor, Transform
+from armdyn.model.robot_model import RobotModel, quoted
+from armdyn.model.vector import ZERO3, Vector, apply_transposed, dot, scale, sub, vector
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """The joint follows another one: q = factor · q_leader + offset."""
+
+    leader: str  # a link
+    factor: Expression
+    offset: Expression
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A link with its joint."""
+
+    link: Link
+    joint: str  # the joint's name; no two are the same
+    origin: Transform  # of the joint in the parent's frame, with the axes of the link
+    axis: Vector  # in these axes
+    shift: Vector  # from the joint to the link's frame, in these axes
+    inertia: Inertia  # in the link's frame, with the masses of the motors that the link carries
+    viscous: Expression
+    coulomb: Expression
+    motor: Motor | None  # None, too, where rotors do not count
+    mimic: Mimic | None
+
+    @property
+    def is_shifted(self) -> bool:
+        """Whether the joint's axis passes beside the link's frame."""
+        return any(not Expression.of(x).is_zero for x in self.shift)
+
+    @property
+    def com(self) -> Vector:
+        """The centre of mass in the link's frame."""
+        return self.inertia.com if not Expression.of(self.inertia.mass).is_zero else ZERO3
+
+    @property
+    def tensor(self) -> tuple[Expression, ...]:
+        """About the centre of mass, in the order xx xy xz yy yz zz."""
+        massless = Expression.of(self.inertia.mass).is_zero
+        about = self.inertia.tensor if massless else self.inertia.tensor_at_com
+        return tuple(Expression.of(x) for x in about)
+
+    @property
+    def has_body(self) -> bool:
+        return any(not Expression.of(x).is_zero for x in self.inertia.entries)
+
+
+def with_values(model: RobotModel, format: str) -> RobotModel:
+    """The robot with the values of its symbols in their place; a symbol without a value is refused."""
+    free = [name for name, value in model.symbols if value is None]
+    used = edit.substitute(model, model.exact_values)
+    for name in free:
+        if edit.substitute(used, {name: Expression.symbol(f"{name}_")}).links != used.links:
+            raise DescriptionError(
+                f"{format} holds numbers, but the symbol '{name}' of {quoted(model.name)} is free; "
+                "give it a value first"
+            )
+    return replace(used, symbols=())
+
+
+def pieces(model: RobotModel) -> list[Piece]:
+    """The links of a robot without symbols, in its order."""
+    names = _joint_names(model)
+    carried = _carried(model)
+    followers = mimics(model)
+    return [_piece(model, link, names[link.name], carried, followers) for link in model.links]
+
+
+def depth_first(model: RobotModel) -> list[Link]:
+    """The links in the order in which readers of trees count them."""
+    found: list[Link] = []
+    left = [link for link in reversed(model.links) if link.parent == model.root]
+    while left:
+        link = left.pop()
+        found.append(link)
+        left += [child for child in reversed(model.links) if child.parent == link.name]
+    return found
+
+
+def mimics(model: RobotModel) -> dict[str, Mimic]:
+    """The dependent joints that follow one other joint, by their links."""
+    found = {}
+    dependence = model.dependence
+    for i, (link, row, offset) in enumerate(
+        zip(model.moving, dependence.rows, dependence.offsets, strict=True)
+    ):
+        if i not in dependence.independent and len(row) == 1:
+            ((leader, factor),) = row
+            found[link.name] = Mimic(model.coordinates[leader].name, Expression.of(factor), offset)
+    return found
+
+
+def unused(name: str, taken: Iterable[str]) -> str:
+    """A name that is not taken."""
+    known = set(taken)
+    while name in known:
+        name += "_"
+    return name
+
+
+def _joint_names(model: RobotModel) -> dict[str, str]:
+    """The joints' own names; others are called after their links."""
+    taken = [link.joint_name for link in model.links if link.joint_name]
+    names: dict[str, str] = {}
+    for link in model.links:
+        if link.joint_name and link.joint_name not in names.values():
+            names[link.name] = link.joint_name
+        else:
+            names[link.name] = unused(f"{link.name}_joint", [*taken, *names.values()])
+    return names
+
+
+def _carried(model: RobotModel) -> dict[str, list[Inertia]]:
+    """By link, the motors that it carries, as point masses in its frame."""
+    found: dict[str, list[Inertia]] = {}
+    for motor in motors(model):
+        if not motor.mass.is_zero:
+            found.setdefault(motor.carrier, []).append(Inertia.at_com(motor.mass, motor.position, ZERO6))
+    return found
+
+
+def motors(model: RobotModel) -> list[Motor]:
+    """The motors that count."""
+    return [link.motor for link in model.moving if link.motor and model.rotors != "none"]
+
+
+def _piece(
+    model: RobotModel,
+    link: Link,
+    joint: str,
+    carried: dict[str, list[Inertia]],
+    followers: dict[str, Mimic],
+) -> Piece:
+    origin, axis, shift = _placed(link)
+    friction = joint_friction(model, link)
+    return Piece(
+        link=link,
+        joint=joint,
+        origin=origin,
+        axis=axis,
+        shift=shift,
+        inertia=_total([link.inertia, *carried.get(link.name, [])]),
+        viscous=friction["viscous"],
+        coulomb=friction["coulomb"],
+        motor=link.motor if model.rotors != "none" else None,
+        mimic=followers.get(link.name),
+    )
+
+
+def _total(bodies: Sequence[Inertia]) -> Inertia:
+    total = bodies[0]
+    for body in bodies[1:]:
+        total = total + body
+    return total
+
+
+def _placed(link: Link) -> tuple[Transform, Vector, Vector]:
+    """Origin, axis and shift of a link's joint."""
+    after = link.after
+    if link.joint == "fixed":
+        return link.before @ after, link.axis, ZERO3
+    axis = apply_transposed(after.R, link.axis)
+    if link.joint == "prismatic":
+        return link.before @ after, axis, ZERO3
+    along = scale(dot(link.axis, after.p), link.axis)
+    shift = vector(Expression.of(x) for x in apply_transposed(after.R, sub(after.p, along)))
+    if link.before.p == ZERO3 and after == Transform():
+        return link.before, axis, shift
+    return link.before @ Transform(after.R, along), axis, shift

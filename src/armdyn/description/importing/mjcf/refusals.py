@@ -1,0 +1,191 @@
+"""Equalities of MJCF -> relations; and what acts on the robot that armdyn does not know: refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from armdyn.description.importing.mjcf.frames import exact_numbers
+from armdyn.description.importing.mjcf.spec import Spec
+from armdyn.description.importing.options import Options
+from armdyn.description.importing.tree import NOWHERE, Mimic, Place, RawJoint, RawTree
+from armdyn.expression import Expression
+from armdyn.model.parts import Transform
+from armdyn.model.robot_model import listed, quoted
+from armdyn.model.vector import IDENTITY, rotation_about, scale
+
+
+def relate(tree: RawTree, spec: Spec, joints: list[str]) -> None:
+    """Joint equalities as mimic joints: q₁ − q₁₀ = a₀ + a₁ (q₂ − q₂₀)."""
+    for equality in spec.equalities:
+        if equality.kind != "joint":
+            continue
+        label = f"equality of joint {quoted(equality.first)}"
+        if not equality.active or spec.is_off("equality"):
+            tree.remarks.note(f"the {label} is switched off in the file and left out")
+            continue
+        constant, linear, *higher = exact_numbers(equality.coefficients[:5])
+        follower = _joint(tree, equality.first)
+        if follower is None:
+            raise tree.error(NOWHERE, f"{label}: there is no such joint; joints: {listed(joints)}")
+        if any(not x.is_zero for x in higher) and equality.second:
+            raise tree.error(
+                follower.place, f"the {label} is not linear (polycoef); only linear relations are read"
+            )
+        at = _reference(spec, joints, follower.name) + constant
+        if not equality.second or linear.is_zero:
+            _replace(tree, follower, _standing(follower, at))
+            tree.remarks.note(f"the {label} holds it at {at}: it is welded")
+            continue
+        leader = _joint(tree, equality.second)
+        if leader is None or follower.mimic is not None:
+            reason = "it has two equalities" if leader else f"no joint {quoted(equality.second)}"
+            raise tree.error(follower.place, f"the {label}: {reason}")
+        offset = at - linear * _reference(spec, joints, leader.name)
+        _replace(tree, follower, replace(follower, mimic=Mimic(leader.name, linear, offset)))
+
+
+def _joint(tree: RawTree, name: str) -> RawJoint | None:
+    return next((joint for joint in tree.joints if joint.name == name), None)
+
+
+def _replace(tree: RawTree, old: RawJoint, new: RawJoint) -> None:
+    tree.joints = [new if joint is old else joint for joint in tree.joints]
+
+
+def _standing(joint: RawJoint, at: Expression) -> RawJoint:
+    """A joint that an equality holds in its place."""
+    if joint.kind == "prismatic":
+        moved = Transform(IDENTITY, scale(at, joint.axis))
+    else:
+        moved = Transform(rotation_about(joint.axis, at.cos(), at.sin()))
+    return RawJoint(
+        joint.name,
+        "fixed",
+        joint.parent,
+        joint.child,
+        joint.origin @ moved @ joint.after,
+        place=joint.place,
+    )
+
+
+def _reference(spec: Spec, joints: list[str], name: str) -> Expression:
+    j = joints.index(name)
+    return exact_numbers([spec.model.qpos0[int(spec.model.jnt_qposadr[j])]])[0]
+
+
+# ---- forces that are not known here ------------------------------------------------------------------------
+
+
+def refuse_forces(
+    tree: RawTree,
+    spec: Spec,
+    bodies: list[str],
+    joints: list[str],
+    tendon_joints: list[list[str]],
+    options: Options,
+) -> None:
+    """Refuse what moves the robot beside its bodies, gravity, friction and motors."""
+    moving = _moving(tree, options)
+    names = {joint.name for joint in moving}
+    model = spec.model
+    _refuse_springs(tree, spec, joints, names)
+    carried = _carried(tree, moving)
+    for body, name in enumerate(bodies):
+        if model.body_gravcomp[body] and name in carried and not spec.is_off("gravity"):
+            raise tree.error(
+                _place(tree, name),
+                f"body {quoted(name)} has gravcomp, a force against gravity that is not read; remove it "
+                "(and add what it does to the torques)",
+            )
+    if model.opt.density or model.opt.viscosity:
+        raise tree.error(NOWHERE, "option density or viscosity: fluids are not read; set both to 0")
+    for equality in spec.equalities:
+        _check_equality(tree, equality.kind, equality.first, equality.second, equality.active, carried)
+    _refuse_tendons(tree, spec, tendon_joints, names)
+
+
+def _refuse_springs(tree: RawTree, spec: Spec, joints: list[str], moving: set[str]) -> None:
+    model = spec.model
+    polynomial = {"stiffness": "jnt_stiffnesspoly", "damping": "dof_dampingpoly"}  # since MuJoCo 4
+    for j, name in enumerate(joints):
+        if name not in moving:
+            continue
+        joint = _joint(tree, name)
+        place = joint.place if joint is not None else NOWHERE
+        stiffness = [model.jnt_stiffness[j], *_row(model, polynomial["stiffness"], j)]
+        if any(stiffness) and not spec.is_off("spring"):
+            raise tree.error(
+                place,
+                f"joint {quoted(name)} has stiffness; springs are not read: remove it, or weld the "
+                f"joint with lock={{{name!r}: 0}}",
+            )
+        if any(_row(model, polynomial["damping"], int(model.jnt_dofadr[j]))) and not spec.is_off("damper"):
+            raise tree.error(place, f"joint {quoted(name)}: damping is not linear; one number is read")
+
+
+def _row(model: object, field: str, i: int) -> list[float]:
+    values = getattr(model, field, None)
+    return [] if values is None else [float(x) for x in values[i]]
+
+
+def _check_equality(
+    tree: RawTree, kind: str, first: str, second: str, active: bool, carried: set[str]
+) -> None:
+    if kind == "joint":
+        return
+    label = f"equality {kind} of {quoted(first)}" + (f" and {quoted(second)}" if second else "")
+    known = {link.name for link in tree.links}
+    held = not {first, second} & carried and first in known and (not second or second in known)
+    if not active or held:
+        why = "switched off" if not active else "between bodies that do not move"
+        tree.remarks.note(f"the {label} is {why} and left out")
+        return
+    raise tree.error(
+        NOWHERE,
+        f"the {label} closes a loop or couples joints, which is not read; weld the joints of one side with "
+        "lock=, or remove it",
+    )
+
+
+def _refuse_tendons(tree: RawTree, spec: Spec, joints: list[list[str]], moving: set[str]) -> None:
+    left_out = []
+    for i, tendon in enumerate(spec.tendons):
+        label = f"tendon {quoted(tendon.name)}" if tendon.name else f"tendon {i + 1}"
+        ours = joints[i] if i < len(joints) else []
+        acts = bool(set(ours) & moving) or not ours
+        if tendon.pulls and acts:
+            raise tree.error(
+                NOWHERE,
+                f"{label} has {tendon.pulls}, so it pulls at joints, which is not read; remove it, or weld "
+                "its joints with lock=",
+            )
+        left_out.append(label)
+    if left_out:
+        tree.remarks.note(f"left out, as no force comes from them by themselves: {listed(left_out)}")
+
+
+def _moving(tree: RawTree, options: Options) -> list[RawJoint]:
+    """The joints that will move under these options."""
+    lock = options.lock or {}
+    below = tree.joints
+    if options.base is not None and any(link.name == options.base for link in tree.links):
+        below = tree.below(options.base)
+    if options.tip is not None:
+        above = {joint.child: joint for joint in below}
+        path: list[RawJoint] = []
+        link = options.tip
+        while link in above and len(path) <= len(below):
+            path.append(above[link])
+            link = above[link].parent
+        below = path
+    return [j for j in below if j.kind != "fixed" and j.name not in lock and j.child not in lock]
+
+
+def _carried(tree: RawTree, moving: Iterable[RawJoint]) -> set[str]:
+    """The links that move when these joints do."""
+    return {joint.child for m in moving for joint in (m, *tree.below(m.child))}
+
+
+def _place(tree: RawTree, link: str) -> Place:
+    return next((x.place for x in tree.links if x.name == link), NOWHERE)

@@ -1,0 +1,232 @@
+"""The package mujoco: the only place that calls it.
+
+A file is read as an `MjSpec`, in which defaults are in place but nothing is loaded. What is needed of
+actuators, equalities and tendons is taken from there. Then the bodies are read alone, geometry that no
+inertia depends on is deleted, and the rest is compiled to an `MjModel`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from armdyn.description.errors import DescriptionError
+from armdyn.description.importing.mjcf.text import Source
+from armdyn.model.robot_model import quoted
+from armdyn.output import one_line
+
+_LINE = re.compile(r",? line \d+")
+_MOST_GEOMS = 2000  # of bodies without <inertial>: MuJoCo takes long to delete many
+_SAME = 1e-9  # of the largest moment: written and compiled ones are the same body
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """What is read of an actuator on a joint."""
+
+    joint: str  # "" where it acts on something else
+    name: str
+    gear: float
+    armature: float
+    damping: float
+    force: tuple[float, float] | None
+    is_plain: bool  # neither gains by the state nor dynamics: a motor
+
+
+@dataclass(frozen=True)
+class Equality:
+    kind: str  # joint, connect, weld, tendon, flex, …
+    first: str
+    second: str
+    coefficients: tuple[float, ...]
+    active: bool
+
+
+@dataclass(frozen=True)
+class Tendon:
+    name: str
+    pulls: str  # what makes it act on joints: "stiffness", …; "" if it does not
+
+
+@dataclass
+class Spec:
+    """A compiled model, and what was written."""
+
+    mujoco: Any
+    model: Any
+    bodies: list[dict[str, list[float]]]  # as written, by number
+    axes: list[list[float]]
+    actuators: list[Actuator]
+    equalities: list[Equality]
+    tendons: list[Tendon]
+
+    @property
+    def body_names(self) -> list[str]:
+        return [self.model.body(i).name for i in range(self.model.nbody)]
+
+    @property
+    def joint_names(self) -> list[str]:
+        return [self.model.joint(j).name for j in range(self.model.njnt)]
+
+    def written(self, body: int, key: str) -> list[float]:
+        return self.bodies[body][key]
+
+    def written_axis(self, joint: int) -> list[float]:
+        return self.axes[joint]
+
+    def full_inertia(self, body: int) -> list[float] | None:
+        """fullinertia as written, if the body has it and the compiler left it alone."""
+        full = self.bodies[body]["fullinertia"]
+        if not full or not all(map(math.isfinite, full)):
+            return None
+        moments = [float(x) for x in self.model.body_inertia[body]]
+        trace, square = sum(full[:3]), sum(x * x for x in full[:3]) + 2 * sum(x * x for x in full[3:])
+        close = abs(sum(moments) - trace) <= _SAME * trace
+        return full if close and abs(sum(m * m for m in moments) - square) <= _SAME * square else None
+
+    def is_off(self, what: str) -> bool:
+        """Whether the file switches something off for the whole model."""
+        bits = self.mujoco.mjtDisableBit
+        names = {"damper": ("DAMPER", "PASSIVE"), "spring": ("SPRING", "PASSIVE")}.get(what, (what.upper(),))
+        found = [int(getattr(bits, f"mjDSBL_{name}", 0)) for name in names]
+        return any(int(self.model.opt.disableflags) & bit for bit in found)
+
+
+def compiled(document: Source, source: str) -> Spec:
+    """Read a document with mujoco; one error that says what is wrong."""
+    try:
+        import mujoco
+    except ImportError:
+        raise DescriptionError(
+            f"{source}: reading MJCF needs the package mujoco; install it with: pip install 'armdyn[mjcf]'"
+        ) from None
+    try:
+        whole = mujoco.MjSpec.from_string(document.text())
+        actuators = [_actuator(mujoco, whole, x) for x in whole.actuators]
+        equalities = [_equality(mujoco, x) for x in whole.equalities]
+        tendons = [_tendon(x) for x in whole.tendons]
+        spec = mujoco.MjSpec.from_string(document.text(whole=False))
+        bodies = _depth_first(spec)
+        _strip(mujoco, spec, bodies, source)
+        written = [_body_as_written(body) for body, _ in bodies]
+        axes = [[float(x) for x in joint.axis] for body, _ in bodies for joint in body.joints]
+        model = spec.compile()
+    except DescriptionError:
+        raise
+    except (ValueError, RuntimeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
+        raise DescriptionError(f"{source}: {_reason(error, bool(document.included))}") from None
+    if len(written) != model.nbody or len(axes) != model.njnt:
+        raise DescriptionError(f"{source}: bodies that the compiler makes or removes cannot be read")
+    return Spec(mujoco, model, written, axes, actuators, equalities, tendons)
+
+
+def _reason(error: Exception, unsure_of_lines: bool) -> str:
+    """MuJoCo's message in one line."""
+    text = re.sub(r"\b(XML )?Error: ", "", one_line(str(error)))
+    return f"MuJoCo refuses it: {_LINE.sub('', text) if unsure_of_lines else text}"
+
+
+def _depth_first(spec: Any) -> list[tuple[Any, bool]]:
+    """The bodies in the order of their numbers, each with whether it moves."""
+    found: list[tuple[Any, bool]] = []
+    left = [(spec.worldbody, False)]
+    while left:
+        body, moves = left.pop()
+        moves = moves or bool(len(body.joints))
+        found.append((body, moves))
+        left += [(child, moves) for child in reversed(list(body.bodies))]
+    return found
+
+
+def _body_as_written(body: Any) -> dict[str, list[float]]:
+    full = list(map(float, body.fullinertia)) if body.explicitinertial else []
+    quaternions = {key: [float(x) for x in getattr(body, key)] for key in ("quat", "iquat")}
+    return {**quaternions, "fullinertia": full}
+
+
+def _strip(mujoco: Any, spec: Any, bodies: list[tuple[Any, bool]], source: str) -> None:
+    """Delete what does not shape the motion, and refuse to lose the mass of a mesh."""
+    if sum(len(body.geoms) for body, _ in bodies) > _MOST_GEOMS:
+        raise DescriptionError(f"{source}: more than {_MOST_GEOMS} geoms in bodies without <inertial>")
+    for body, moves in bodies:
+        for geom in list(body.geoms):
+            if not moves or not _gives_inertia(mujoco, spec, body, geom):
+                _delete(spec, geom)
+            elif _is_loaded(mujoco, geom):
+                raise DescriptionError(
+                    f"{source}: body {quoted(body.name)}: its mass comes from a mesh, and meshes are not "
+                    "loaded; give it <inertial> (MuJoCo saves a compiled model with it)"
+                )
+
+
+def _gives_inertia(mujoco: Any, spec: Any, body: Any, geom: Any) -> bool:
+    """Whether MuJoCo computes mass or inertia from a geom."""
+    rule = mujoco.mjtInertiaFromGeom
+    asked = spec.compiler.inertiafromgeom
+    if asked == rule.mjINERTIAFROMGEOM_FALSE:
+        return False
+    if asked == rule.mjINERTIAFROMGEOM_AUTO and body.explicitinertial:
+        return False
+    low, high = spec.compiler.inertiagrouprange
+    if not low <= geom.group <= high:
+        return False
+    mass = float(geom.mass)
+    return float(geom.density) != 0 if math.isnan(mass) else mass != 0
+
+
+def _is_loaded(mujoco: Any, geom: Any) -> bool:
+    kinds = mujoco.mjtGeom
+    loaded = (kinds.mjGEOM_MESH, kinds.mjGEOM_HFIELD, kinds.mjGEOM_SDF)
+    return geom.type in loaded or bool(geom.meshname) or bool(geom.hfieldname)
+
+
+def _delete(spec: Any, x: Any) -> None:
+    """By the function that the installed version has."""
+    if hasattr(spec, "delete"):
+        spec.delete(x)
+    else:
+        x.delete()
+
+
+def _actuator(mujoco: Any, spec: Any, x: Any) -> Actuator:
+    kinds = mujoco.mjtTrn
+    on_joint = x.trntype in (kinds.mjTRN_JOINT, kinds.mjTRN_JOINTINPARENT)
+    low, high = (float(v) for v in x.forcerange)
+    auto = x.forcelimited == mujoco.mjtLimited.mjLIMITED_AUTO
+    limited = (spec.compiler.autolimits and low < high) if auto else bool(int(x.forcelimited))
+    plain = (
+        x.gaintype == mujoco.mjtGain.mjGAIN_FIXED
+        and x.biastype == mujoco.mjtBias.mjBIAS_NONE
+        and x.dyntype == mujoco.mjtDyn.mjDYN_NONE
+    )
+    return Actuator(
+        joint=x.target if on_joint else "",
+        name=x.name,
+        gear=float(x.gear[0]),
+        armature=float(getattr(x, "armature", 0.0)),  # since MuJoCo 4
+        damping=next(_numbers(getattr(x, "damping", 0.0))),
+        force=(low, high) if limited else None,
+        is_plain=plain,
+    )
+
+
+def _equality(mujoco: Any, x: Any) -> Equality:
+    kind = mujoco.mjtEq(x.type).name.removeprefix("mjEQ_").lower()
+    return Equality(kind, x.name1, x.name2, tuple(float(v) for v in x.data), bool(x.active))
+
+
+def _tendon(x: Any) -> Tendon:
+    keys = ("stiffness", "damping", "frictionloss", "armature")
+    pulls = [key for key in keys if any(_numbers(getattr(x, key, 0.0)))]
+    return Tendon(x.name, ", ".join(pulls))
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """One number, or several in versions where it may be a polynomial."""
+    if hasattr(value, "__len__"):
+        yield from (float(x) for x in value)
+    else:
+        yield float(value)

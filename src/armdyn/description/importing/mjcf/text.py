@@ -1,0 +1,199 @@
+"""MJCF -> the part of it that says how the robot moves, as a text without anything that MuJoCo would load.
+
+Included files are put in their place. Assets, sensors, contacts, key frames and what is only seen are left
+out, so that no mesh, texture or library is looked for. Lines stay where they are, for MuJoCo's messages.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+from armdyn.description.importing.tree import MAX_LINKS
+from armdyn.description.importing.xml_text import Element, parse, read, short
+
+_SECTIONS = ("compiler", "option", "default", "worldbody", "equality", "tendon", "actuator")
+_ACTING = ("equality", "tendon", "actuator")
+_SEEN = ("light", "camera", "site", "material", "mesh", "pair", "texture", "hfield", "skin")
+_LOADED = ("meshdir", "texturedir", "assetdir", "strippath", "fusestatic", "discardvisual", "usethread")
+_REFUSED = {
+    "attach": "parts of other models are not read; save the whole model in one file first",
+    "composite": "composite objects are not read, as they are not rigid links of an arm",
+    "flexcomp": "soft bodies are not read; a robot here has rigid links",
+    "flex": "soft bodies are not read; a robot here has rigid links",
+    "plugin": "plugins are not read; remove it, or what it does is missing",
+}
+_MOST_FILES = 50
+_MOST_ELEMENTS = 10_000
+_NAN = re.compile(r"(?i)(?<!\S)[+-]?nan\b")  # MuJoCo reads on with it
+
+
+@dataclass
+class Source:
+    """A document with its included files."""
+
+    root: Element
+    folder: Path | None  # None for a text
+    included: list[str] = field(default_factory=list)
+
+    def element(self, tag: str, name: str) -> Element | None:
+        """The first element of this kind and name below the world."""
+        return self._named.get((tag, name))
+
+    def __post_init__(self) -> None:
+        _include(self)
+        for element in self.root.walk():
+            if element.tag in _REFUSED and _matters(element):
+                raise element.error(_REFUSED[element.tag])
+            for key, value in element.attributes.items():
+                if key != "name" and _NAN.search(value):
+                    raise element.error(f'{key}="{short(value)}": expected numbers')
+        _refuse_many(self.root)
+        self._named: dict[tuple[str, str], Element] = {}
+        for section in self.root.all("worldbody"):
+            for element in section.walk():
+                name = element.attributes.get("name")
+                tag = "joint" if element.tag == "freejoint" else element.tag
+                if name is not None:
+                    self._named.setdefault((tag, name), element)
+
+    @property
+    def name(self) -> str:
+        return self.root.attributes.get("model", "").strip() or "MuJoCo model"
+
+    def tendon_joints(self) -> list[list[str]]:
+        """The joints of each tendon, in the order of the file."""
+        sections = [tendon for section in self.root.all("tendon") for tendon in section.children]
+        return [[x.attributes.get("joint", "") for x in tendon.all("joint")] for tendon in sections]
+
+    def text(self, whole: bool = True) -> str:
+        """What MuJoCo gets to read; not `whole`: the bodies alone, without what acts on them."""
+        lines = _Lines(keep=not self.included)
+        lines.open(self.root)
+        compilers = self.root.all("compiler")
+        always = any(x.attributes.get("inertiafromgeom") == "true" for x in compilers)
+        for section in self.root.children:
+            if section.tag in _SECTIONS and (whole or section.tag not in _ACTING):
+                _write(section, lines, always)
+        lines.close(self.root)
+        return "".join(lines.parts)
+
+
+def _matters(element: Element) -> bool:
+    """Plugins are declared in <extension> and may drive actuators; only those in bodies act by themselves."""
+    return element.tag != "plugin" or "plugin_in_body" in element.attributes
+
+
+def _include(source: Source) -> None:
+    """Put the children of included files in the place of <include>; mark plugins that bodies have."""
+    left: list[tuple[Element, bool]] = [(source.root, False)]
+    while left:
+        element, in_body = left.pop()
+        children: list[Element] = []
+        waiting = list(reversed(element.children))
+        while waiting:
+            child = waiting.pop()
+            if child.tag == "include":
+                waiting += reversed(_included(source, child))
+            else:
+                children.append(child)
+        element.children = children
+        for child in children:
+            if child.tag == "plugin" and in_body:
+                child.attributes["plugin_in_body"] = ""
+            left.append((child, in_body or child.tag in ("worldbody", "body")))
+
+
+def _included(source: Source, element: Element) -> list[Element]:
+    file = element.attributes.get("file", "").strip()
+    if not file:
+        raise element.error("the attribute file is missing")
+    if source.folder is None:
+        raise element.error(f'file="{short(file)}": a text cannot include files; load it from its own file')
+    if Path(file).is_absolute():
+        raise element.error(f'file="{short(file)}": only files beside this one are included')
+    path = source.folder / file
+    if str(path) in source.included:
+        raise element.error(f'file="{short(file)}": it is included twice')
+    if len(source.included) >= _MOST_FILES:
+        raise element.error(f"more than {_MOST_FILES} files are included")
+    source.included.append(str(path))
+    try:
+        content = read(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise element.error(f'file="{short(file)}": cannot read it ({reason})') from None
+    return parse(content, str(path)).root.children
+
+
+def _refuse_many(root: Element) -> None:
+    """Bound bodies, the copies that <replicate> makes, and all elements: MuJoCo takes minutes over many."""
+    bodies = elements = 0
+    left = [(root, 1)]
+    while left:
+        element, copies = left.pop()
+        if element.tag == "replicate":
+            text = element.attributes.get("count", "").strip()
+            count = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+            copies *= count
+            if not 0 < copies <= MAX_LINKS:
+                raise element.error(f'count="{short(text)}": a whole number up to {MAX_LINKS} is allowed')
+        elif element.tag == "body":
+            bodies += copies
+            if bodies > MAX_LINKS:
+                raise element.error(f"more than {MAX_LINKS} bodies; that many are allowed")
+        elements += copies
+        if elements > _MOST_ELEMENTS:
+            raise element.error(f"more than {_MOST_ELEMENTS} elements; that many are allowed")
+        left += [(child, copies) for child in element.children if child.tag != "asset"]
+
+
+class _Lines:
+    """Text in which every element of the main file stands in its own line, as there."""
+
+    def __init__(self, keep: bool) -> None:
+        self.parts: list[str] = []
+        self.line = 1
+        self.keep = keep
+
+    def open(self, element: Element, end: str = ">") -> None:
+        if self.keep and element.line > self.line:
+            self.parts.append("\n" * (element.line - self.line))
+            self.line = element.line
+        attributes = "".join(
+            f" {name}={quoteattr(value, {chr(10): ' ', chr(13): ' ', chr(9): ' '})}"
+            for name, value in element.attributes.items()
+            if ":" not in name and name != "material" and not (element.tag == "compiler" and name in _LOADED)
+        )
+        self.parts.append(f"<{element.tag}{attributes}{end}")
+
+    def close(self, element: Element) -> None:
+        self.parts.append(f"</{element.tag}>")
+
+
+def _write(section: Element, lines: _Lines, from_geoms: bool) -> None:
+    """A section without what is only seen, and without geometry that gives no body that moves its inertia."""
+    left = [(section, False, False, section.tag == "worldbody")]
+    while left:
+        element, closing, moves, drop = left.pop()
+        if closing:
+            lines.close(element)
+            continue
+        if element.tag == "body":
+            moves = moves or _has(element, "joint", "freejoint")
+            drop = not moves or (not from_geoms and _has(element, "inertial"))
+        lines.open(element)
+        left.append((element, True, moves, drop))
+        if element.tag not in ("compiler", "plugin"):
+            left += [
+                (child, False, moves, drop)
+                for child in reversed(element.children)
+                if child.tag not in _SEEN and not (drop and child.tag == "geom")
+            ]
+
+
+def _has(body: Element, *tags: str) -> bool:
+    """Whether a body has a child of these kinds, also in frames."""
+    return any(x.tag in tags for child in body.children for x in child.walk(skip=("body",)))

@@ -1,0 +1,225 @@
+"""Reading MJCF: what is taken from a file, what is noted, and what is refused, with its place and reason."""
+
+import sys
+from math import pi
+
+import numpy as np
+import pytest
+
+from armdyn import DescriptionError, Robot
+from armdyn.expression import Expression
+from arms import assert_same
+from mujoco_tools import MuJoCo
+
+pytest.importorskip("mujoco")
+
+ARM = """<mujoco model="arm">{top}
+  <worldbody>
+    <body name="a" {body}>
+      <inertial pos="0 0 0.1" mass="1" diaginertia="1 1 1"/>
+      <joint name="j" axis="0 0 1" {joint}/>{inner}
+      <body name="b" pos="1 0 0">
+        <inertial pos="0 0 0.1" mass="2" diaginertia="1 1 1"/>
+        <joint name="k" axis="0 1 0"/>
+      </body>
+    </body>
+  </worldbody>{end}
+</mujoco>"""
+
+
+def arm(**parts):
+    return ARM.format(**{"top": "", "body": "", "joint": "", "inner": "", "end": ""} | parts)
+
+
+def equality(inside):
+    return arm(end=f"<equality>{inside}</equality>")
+
+
+BALL = '<body name="c"><joint type="ball" name="o"/><geom size="1"/></body>'
+MESH = '<body name="c"><joint name="m"/><geom type="mesh" mesh="x"/></body>'
+PULLING = '<tendon><fixed name="t" stiffness="2"><joint joint="j" coef="1"/></fixed></tendon>'
+
+REFUSED = {
+    "springs": (arm(joint='stiffness="3"'), r"line 5: <joint name=\"j\">: .*stiffness.*lock={'j': 0}"),
+    "gravity compensation": (arm(body='gravcomp="1"'), "line 3: .*'a' has gravcomp"),
+    "fluid": (arm(top='<option density="1.2"/>'), "fluids are not read"),
+    "weld": (equality('<weld body1="a" body2="b"/>'), "equality weld of 'a' and 'b'.*lock="),
+    "loop": (equality('<connect body1="b" anchor="0 0 0"/>'), "equality connect of 'b'"),
+    "square": (equality('<joint joint1="j" joint2="k" polycoef="0 1 2 0 0"/>'), "'j' is not linear"),
+    "no joint": (equality('<joint joint1="j" joint2="z"/>'), "no joint 'z'"),
+    "no follower": (equality('<joint joint1="z" joint2="j"/>'), "'z': there is no such joint; joints: j, k"),
+    "twice": (equality('<joint joint1="j" joint2="k"/>' * 2), "'j': it has two equalities"),
+    "tendon": (arm(end=PULLING), "tendon 't' has stiffness.*lock="),
+    "ball": (arm(inner=BALL), "ball joint has three degrees of freedom.*lock={'o': 0}"),
+    "mesh": (arm(inner=MESH), "body 'c': its mass comes from a mesh"),
+    "plugin": (arm(inner='<plugin plugin="x"/>'), "line 5: <plugin>: plugins are not read"),
+    "attach": (arm(inner='<attach model="x" body="y" prefix="z"/>'), "parts of other models"),
+    "composite": (arm(inner='<composite type="cable" count="3 1 1"/>'), "composite objects are not read"),
+    "soft": (arm(inner='<flexcomp name="x" type="grid"/>'), "soft bodies are not read"),
+    "copies": (arm(inner='<replicate count="600"><geom size="1"/></replicate>'), "up to 500 is allowed"),
+    "crowd": (arm(inner='<body pos="1 0 0"/>' * 500), "more than 500 bodies"),
+    "geometry": (arm(inner='<geom size="1"/>' * 10_000), "more than 10000 elements"),
+    "infinite": (arm(body='pos="inf 0 0"'), "expected a finite number, found inf"),
+    "include": ('<mujoco><include file="x.xml"/></mujoco>', "a text cannot include files"),
+    "bomb": ('<!DOCTYPE m [<!ENTITY a "aa">]><mujoco/>', "line 1: a DOCTYPE that declares entities"),
+    "attribute": (arm(joint='foo="1"'), "MuJoCo refuses it: .*'foo'.*line 5"),
+    "negative mass": (arm().replace('mass="1"', 'mass="-1"'), "MuJoCo refuses it: mass and inertia"),
+    "impossible": (arm().replace('"1 1 1"', '"1 1 5"', 1), "MuJoCo refuses it: inertia must satisfy"),
+    "class": (arm(joint='class="z"'), "MuJoCo refuses it: unknown default class"),
+    "nan": (arm(joint='ref="nan"'), 'line 5: <joint name="j">: ref="nan": expected numbers'),
+    "nothing": ("<mujoco/>", "no link below the base 'world'"),
+    "no MJCF": ("<robots/>", "root element is <robot> .URDF. or <mujoco> .MJCF."),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_with_reason(name):
+    text, reason = REFUSED[name]
+    with pytest.raises(DescriptionError, match=f"(?s)^XML text: .*{reason}"):
+        Robot.load(text)
+
+
+def test_floating_base_is_refused_or_chosen():
+    text = arm().replace('<joint name="j" axis="0 0 1" />', '<freejoint name="f"/>')
+    with pytest.raises(DescriptionError, match=r"six degrees of freedom.*base='a'"):
+        Robot.load(text)
+    robot = Robot.load(text, base="a")
+    assert (robot.joints, robot.model.root) == (("k",), "a")
+    assert Robot.load(text, lock={"f": 0}).joints == ("k",)
+
+
+@pytest.mark.parametrize(
+    ("text", "lock"),
+    [
+        (arm(joint='stiffness="3"'), {"j": 0.3}),
+        (arm(joint='stiffness="3"'), {"a": 0.3}),
+        (arm(inner=BALL), {"o": 0}),
+        (arm(end=PULLING), {"j": 0}),
+        (equality('<weld body1="a" body2="world"/>'), {"j": 0}),
+    ],
+)
+def test_what_is_refused_for_a_joint_is_read_where_it_is_locked(text, lock):
+    assert "k" in Robot.load(text, lock=lock).joints
+
+
+def test_springs_beside_the_chain_do_not_matter():
+    text = arm(inner='<body name="c"><joint name="s" stiffness="1"/><geom size="1"/></body>')
+    with pytest.raises(DescriptionError, match="'s' has stiffness"):
+        Robot.load(text)
+    assert Robot.load(text, tip="b").joints == ("j", "k")
+
+
+def test_armature_and_gear_are_a_reflected_rotor():
+    end = '<actuator><motor joint="j" gear="-10" forcerange="-2 3"/><position joint="k" kp="5"/></actuator>'
+    robot = Robot.load(arm(joint='armature="0.5" damping="0.1" frictionloss="0.2"', end=end))
+    (first, second) = robot.model.moving
+    assert (first.motor.gear, first.motor.axial) == (-10, Expression.of(0.005))
+    assert second.motor is None
+    assert robot.model.rotors == "reflected"
+    assert [str(x) for x in (first.friction.viscous, *first.friction.coulomb)] == ["0.1", "0.2", "-0.2"]
+    assert first.limits.torque == 20
+    notes = " ".join(robot.model.notes)
+    assert "torques from -30 to 20 are limited on both sides to 20" in notes
+    assert "gains and dynamics of the actuators k are left out" in notes
+
+
+def test_rotor_and_damping_of_an_actuator_and_mujoco():
+    """Actuators have an armature and a damping of their own since MuJoCo 4."""
+    end = '<actuator><motor joint="j" gear="10" armature="0.02" damping="0.3"/></actuator>'
+    text = arm(joint='armature="0.5" damping="0.1"', end=end)
+    try:
+        peer = MuJoCo(text)
+    except ValueError:
+        pytest.skip("this version of MuJoCo has neither")
+    robot = Robot.load(text)
+    order = peer.order(robot.joints)
+    q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, 2))
+    peer.at(order, q, qd, qdd)
+    assert_same(robot.inertia(q), peer.inertia(order))
+    assert_same(robot.inverse_dynamics(q, qd, qdd), peer.inverse_dynamics(order))
+
+
+def test_equalities_are_relations_about_the_reference_positions():
+    """q₁ − ref₁ = a₀ + a₁ (q₂ − ref₂)."""
+    text = equality('<joint joint1="j" joint2="k" polycoef="0.5 2 0 0 0"/>')
+    text = text.replace('name="j"', 'name="j" ref="0.1"').replace('name="k"', 'name="k" ref="0.2"')
+    text = text.replace('model="arm">', 'model="arm"><compiler angle="radian"/>')
+    robot = Robot.load(text)
+    assert robot.coordinates == ("k",)
+    assert_same(robot.joint_positions([0.7]), [0.1 + 0.5 + 2 * (0.7 - 0.2), 0.7])
+    held = Robot.load(equality('<joint joint1="j" polycoef="0.5 0 0 0 0"/>'))
+    assert held.joints == ("k",)
+    locked = Robot.load(arm(), lock={"j": 0.5})
+    assert_same(held.pose([0.7]), locked.pose([0.7]))
+    off = Robot.load(equality('<joint joint1="j" joint2="k" active="false"/>'))
+    assert off.n == 2
+    assert "switched off" in off.model.notes[0]
+
+
+def test_exact_orientations_by_their_ratios():
+    robot = Robot.load(arm(body='quat="1 -1 0 0"'))
+    assert robot.model.links[0].before.R == ((1, 0, 0), (0, 0, 1), (0, -1, 0))
+    axis = Robot.load(arm().replace("0 0 1", "1 2 2")).model.links[0].axis
+    assert axis == tuple(Expression.of(x) / 3 for x in (1, 2, 2))
+    R = Robot.load(arm(body='quat="0.9 0.1 -0.2 0.3"')).model.links[0].before.R
+    columns = list(zip(*R, strict=True))
+    assert sum(x * x for x in columns[0]) == 1
+    assert sum(x * y for x, y in zip(columns[0], columns[1], strict=True)) == 0
+
+
+def test_snap_makes_rounded_rotations_exact_and_says_so():
+    text = arm(top='<compiler angle="radian"/>', body='euler="1.5708 0 0.7854"')
+    plain, snapped = Robot.load(text), Robot.load(text, snap=True)
+    R = np.array([[snapped.model.number(x) for x in row] for row in snapped.model.links[0].before.R])
+    half = np.sqrt(0.5)
+    assert_same(R, [[half, -half, 0], [0, 0, -1], [half, half, 0]], 1e-15)
+    assert "body 'a': rotation by roll, pitch, yaw" in snapped.model.notes[0]
+    assert plain.model.notes == ()
+    assert plain != snapped
+
+
+def test_several_joints_of_a_body_have_massless_links_between():
+    robot = Robot.load(arm(inner='<joint name="s" type="slide" axis="1 0 0"/>'))
+    assert robot.joints == ("j", "s", "k")
+    assert [link.name for link in robot.model.links] == ["j_link", "a", "b"]
+    assert robot.model.links[0].inertia.mass == 0
+
+
+def test_units_ranges_and_gravity():
+    robot = Robot.load(arm(top='<option gravity="1 2 3"/>', joint='range="-90 45"'))
+    assert_same([x.value() for x in robot.model.links[0].limits.position], [-pi / 2, pi / 4], 1e-15)
+    assert robot.model.gravity == (1, 2, 3)
+    still = Robot.load(arm(top='<option><flag gravity="disable"/></option>'))
+    assert still.model.gravity == (0, 0, 0)
+
+
+def test_included_files_lie_beside_the_file(tmp_path):
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "arm.xml").write_text(arm())
+    scene = tmp_path / "scene.xml"
+    scene.write_text('<mujoco model="scene"><include file="parts/arm.xml"/></mujoco>')
+    robot = Robot.load(scene)
+    assert (robot.name, robot.joints) == ("scene", ("j", "k"))
+    for file, reason in (
+        ("nowhere.xml", "nowhere.xml.*cannot read it"),
+        (str(tmp_path / "parts" / "arm.xml"), "only files beside this one"),
+        ("scene.xml", "it is included twice"),
+    ):
+        scene.write_text(f'<mujoco><include file="{file}"/></mujoco>')
+        with pytest.raises(DescriptionError, match=rf"scene.xml: line 1: <include>: .*{reason}"):
+            Robot.load(scene)
+
+
+def test_without_mujoco_one_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(DescriptionError, match=r"pip install 'armdyn\[mjcf\]'"):
+        Robot.load(arm())
+
+
+def test_no_asset_is_looked_for(tmp_path):
+    assets = '<asset><mesh name="x" file="x.obj"/><texture name="t" type="2d" file="t.png"/></asset>'
+    geom = '<geom type="mesh" mesh="x" material="no"/>'
+    path = tmp_path / "arm.xml"
+    path.write_text(arm(top=assets, inner=geom))
+    assert Robot.load(path) == Robot.load(arm())
+    assert [file.name for file in tmp_path.iterdir()] == ["arm.xml"]

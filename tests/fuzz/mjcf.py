@@ -1,0 +1,81 @@
+"""MJCF texts: a random document in its grammar, then spoiled by numbers, attributes, elements or bytes."""
+
+from __future__ import annotations
+
+import copy
+import random
+import tempfile
+import warnings
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+from armdyn import PhysicsWarning, Robot
+from fuzz.urdf import HEADS, WORDS, _checked, spoil_bytes
+from mjcf_grammar import document, text_of
+
+TAGS = (
+    "body", "joint", "freejoint", "geom", "inertial", "frame", "replicate", "composite", "flexcomp",
+    "include", "attach", "plugin", "default", "site", "equality", "weld", "connect", "tendon", "spatial",
+    "fixed", "motor", "muscle", "option", "compiler", "flag", "keyframe", "size", "worldbody", "mujoco",
+    "damper", "lengthrange",
+)  # fmt: skip
+ATTRIBUTES = (
+    "type", "pos", "quat", "axis", "range", "ref", "stiffness", "springref", "gravcomp", "armature",
+    "class", "childclass", "mass", "diaginertia", "fullinertia", "size", "fromto", "gear", "joint",
+    "joint1", "polycoef", "count", "offset", "file", "density", "viscosity", "inertiafromgeom",
+    "settotalmass", "balanceinertia", "boundmass", "eulerseq", "angle", "coordinate", "mocap",
+    "fluidshape", "tendon", "site", "njmax", "memory", "springdamper", "limited", "actuatorfrcrange",
+    "forcerange", "group", "inertiagrouprange", "shellinertia",
+)  # fmt: skip
+VALUES = (
+    *WORDS, "ball", "free", "slide", "mesh", "hfield", "sdf", "plane", "true", "false", "auto",
+    "1000000000", "world", "b0", "b1", "1 1 1", "1 1 5", "-1 -1 -1", "0 0 0 0", "1 0 0 0", "xyzzy",
+    "main", "a", "2", "3", "robot.xml", "../robot.xml", "/etc/passwd", "ellipsoid", "0 5", "1 2 3 4 5 6",
+    "0.1 1 0 0 0", "0 1 1 0 0",
+)  # fmt: skip
+
+
+def spoil_tree(rng: random.Random, root: ElementTree.Element) -> None:
+    """One change of the document as a tree."""
+    parents = [element for element in root.iter() if len(element)]
+    parent = rng.choice(parents)
+    child = parent[rng.randrange(len(parent))]
+    kind = rng.randrange(7)
+    if kind == 0:
+        parent.remove(child)
+    elif kind == 1:
+        rng.choice(parents).append(copy.deepcopy(child))
+    elif kind == 2 and child.attrib:
+        del child.attrib[rng.choice(sorted(child.attrib))]
+    elif kind == 3:
+        child.tag = rng.choice(TAGS)
+    elif kind == 4:
+        ElementTree.SubElement(parent, rng.choice(TAGS), {rng.choice(ATTRIBUTES): rng.choice(VALUES)})
+    elif kind == 5:
+        child.attrib[rng.choice(ATTRIBUTES)] = rng.choice(VALUES)
+    elif child.attrib:
+        child.attrib[rng.choice(sorted(child.attrib))] = rng.choice(VALUES)
+
+
+def mjcf_case(number: int) -> str:
+    rng = random.Random(f"mjcf {number}")
+    root = document(rng)
+    whole = rng.random() < 0.2
+    for _ in range(0 if whole else rng.choice((0, 1, 1, 2, 4))):
+        spoil_tree(rng, root)
+    data = text_of(root).encode("utf-8", "surrogatepass")
+    if not whole:
+        data = rng.choice(HEADS).encode() + data
+        data = spoil_bytes(rng, data) if rng.random() < 0.2 else data
+    options = {"repair": rng.random() < 0.3, "snap": rng.random() < 0.3}
+    if rng.random() < 0.2:
+        options["tip"] = f"b{rng.randint(0, 4)}"
+    if rng.random() < 0.1:
+        options["lock"] = {rng.choice(("j1", "b1")): rng.choice((0, 0.5, "pi/3", "x", None))}
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        path = Path(folder) / "robot.xml"
+        path.write_bytes(data)
+        loaded = Robot.load(path, **options)
+        physics = any(w.category is PhysicsWarning for w in told)
+    return _checked(loaded, physics, rng)
