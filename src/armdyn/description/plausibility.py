@@ -19,11 +19,13 @@ LONGEST_STROKE = 100.0  # m, of a sliding joint; tracks are long
 FURTHEST_TURN = 15.0  # rad, of a turning joint; cables allow two turns and a bit
 GYRATION = 10.0  # radius of gyration, in lengths of the link
 SHORTEST = 1.0  # m: shorter links count as this long
+NEARLY = "nearly a multiple of pi/12"  # in the note of an import about rounded angles
 
 
 def physics_warnings(model: RobotModel) -> list[str]:
-    """One line for each thing that is impossible or looks wrong."""
-    return [*impossible_bodies(model), *suspicions(model)]
+    """One line for each thing that is impossible or looks wrong, but not what a note of the robot says."""
+    angles = not any(NEARLY in note for note in model.notes)
+    return [*impossible_bodies(model), *suspicions(model, angles)]
 
 
 def suspicions(model: RobotModel, angles: bool = True) -> list[str]:

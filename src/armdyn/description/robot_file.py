@@ -10,7 +10,7 @@ from typing import Any
 
 from armdyn.description import dh, toml_text
 from armdyn.description.bundled import bundled_robots, bundled_table
-from armdyn.description.errors import DescriptionError
+from armdyn.description.errors import MAX_LINKS, MAX_PRODUCTS, DescriptionError
 from armdyn.description.importing.options import Options
 from armdyn.description.plausibility import suspicions
 from armdyn.description.reader import Reader, Symbols
@@ -25,10 +25,8 @@ from armdyn.model.robot_model import BASE, RobotModel, naming_problems, quoted, 
 from armdyn.model.vector import Vector, apply, scale
 from armdyn.output import one_line
 
-MAX_LINKS = 500
 NO_OPTIONS = Options()
 XML_SUFFIXES = (".urdf", ".xml", ".mjcf")
-MAX_PRODUCTS = 300_000  # of terms, to multiply out all of a description
 
 
 def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from armdyn.description import dh
 from armdyn.description.angles import angle_of, rpy_of
 from armdyn.description.direction import unit_vector, whole_ratios
-from armdyn.description.errors import DescriptionError
+from armdyn.description.errors import MAX_PRODUCTS, DescriptionError
 from armdyn.description.exporting.numbers import Written, written, written_all
-from armdyn.description.robot_file import MAX_PRODUCTS, build
+from armdyn.description.robot_file import build
 from armdyn.expression import ArmdynError, Expression, ExpressionError, limited
 from armdyn.model import impossible_bodies
 from armdyn.model.friction import SINGLE, Friction

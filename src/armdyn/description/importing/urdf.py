@@ -44,6 +44,7 @@ from armdyn.description.importing.values import (
     place_of,
 )
 from armdyn.description.importing.xml_text import Element, short
+from armdyn.description.plausibility import NEARLY
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import TENSOR_KEYS, tensor
@@ -93,7 +94,7 @@ class _Reader:
     no_range: list[str] = field(default_factory=list)  # joints, for the notes that several share
     no_limit: list[str] = field(default_factory=list)
     unknown: dict[str, list[str]] = field(default_factory=lambda: {"effort": [], "velocity": []})
-    near: list[str] = field(default_factory=list)  # angles that snap would change
+    near: list[str] = field(default_factory=list)  # where each angle stands that snap would change
 
     def tree(self) -> RawTree:
         name = self._name()
@@ -126,10 +127,12 @@ class _Reader:
         say(self.unknown["effort"], "effort 0 is taken for unknown: there is no limit of torque")
         say(self.unknown["velocity"], "velocity 0 is taken for unknown: there is no limit of velocity")
         if self.near:
-            count = f"{len(self.near)} angle{'s are' if len(self.near) > 1 else ' is'}"
+            many = len(self.near) > 1
+            count, them = f"{len(self.near)} angle{'s are' if many else ' is'}", "them" if many else "it"
+            first = f"the first: {self.near[0]}" if many else self.near[0]
             self.remarks.note(
-                f"{count} nearly a multiple of pi/12 and taken as given (the first: {self.near[0]}); "
-                "snap=True makes them exact, which keeps equations short"
+                f"{count} {NEARLY} and taken as given ({first}); "
+                f"snap=True (--snap) makes {them} exact, which keeps equations short"
             )
         for element in self.root.children:
             if element.tag == "loop_joint":
@@ -202,7 +205,7 @@ class _Reader:
                 self.remarks.note(f"{change}: {snap_text(rpy, new)}")
                 rpy = new
             else:
-                self.near.append(change)
+                self.near += [change for angle in exact if angle is not None]
         return xyz, vector(rpy)
 
     def _axis(self, element: Element) -> Vector:
