@@ -61,7 +61,11 @@ REFUSED = {
         arm(inner=BALL, end='<equality><joint joint1="o"/></equality>'),
         "equality of joint 'o': only hinges and slides have equalities",
     ),
-    "mesh": (arm(inner=MESH), "body 'c': its mass comes from a mesh"),
+    "mesh": (arm(inner=MESH), r"line 5: <body name=\"c\">: body 'c': its mass comes from a mesh"),
+    "MuJoCo's own reasons": (
+        arm(inner="<foo/>"),
+        "MuJoCo refuses it: .*unrecognized element; Element 'foo', line 5",
+    ),
     "plugin": (arm(inner='<plugin plugin="x"/>'), "line 5: <plugin>: plugins are not read"),
     "attach": (arm(inner='<attach model="x" body="y" prefix="z"/>'), "parts of other models"),
     "composite": (arm(inner='<composite type="cable" count="3 1 1"/>'), "composite objects are not read"),
