@@ -101,6 +101,7 @@ def test_a_robot_file_from_answers():
         ("0 0 0 0; 0 x+ 0 0", ["--dh: line 2: alpha: 'x+' is not an expression"]),
         ("0 0 0 0 wheel", ["--dh: line 1: kind: found 'wheel'; allowed: revolute, prismatic, fixed"]),
         (" ;; ", ["--dh: found no row"]),
+        ("", ["--dh: found no row"]),
         ("0 0 0 0 f", ["no moving joint"]),
         ("0 0 lambda 0", ["line 1: d: 'lambda' is not an expression"]),
         ("0 0 c1 0", ["symbol 'c1'", "taken"]),

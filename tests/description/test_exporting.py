@@ -193,6 +193,16 @@ def test_names_that_are_taken_get_another():
     assert (again.model.root, again.model.tip) == ("world_", "tool_")
 
 
+def test_a_link_with_the_name_of_mujocos_world_is_called_otherwise_and_that_is_said():
+    pytest.importorskip("mujoco")
+    robot = Robot.from_dict(table(a={"name": "world"}, b={"name": "world_body"}))
+    text, notes = mjcf_text(robot.model)
+    assert "link 'world' is the body 'world_body_': the name 'world' is MuJoCo's own" in notes
+    again, q = Robot.load(text), [0.3, 0.4]
+    assert_same(again.pose(q, "world_body_"), robot.pose(q, "world"), 1e-14)
+    assert_same(again.inertia(q), robot.inertia(q), 1e-14)
+
+
 def test_relations_of_two_joints_are_mimic_joints():
     relation = Relation((("b", Expression.of(2)), ("a", Expression.of(-1))), Expression.of(3))
     model = replace(Robot.from_dict(table()).model, relations=(relation,))
@@ -296,6 +306,11 @@ def test_free_symbols_are_refused_and_values_are_used():
     for text_of in (urdf_text, mjcf_text):
         with pytest.raises(DescriptionError, match="the symbol 'm' of 'r' is free; give it a value"):
             text_of(free.model)
+    for part in ({"gravity": [0, 0, "-m"]}, {"tool": {"xyz": ["m", 0, 0]}}, {"base": {"xyz": ["m", 0, 0]}}):
+        placed = Robot.from_dict(table(symbols={"m": "free"}, **part))
+        for text_of in (urdf_text, mjcf_text):
+            with pytest.raises(DescriptionError, match="the symbol 'm' of 'r' is free; give it a value"):
+                text_of(placed.model)
     unused = Robot.from_dict(table(symbols={"m": 2, "x": "free"}, a={"mass": "m"}))
     assert '<mass value="2" />' in urdf_text(unused.model)[0]
 

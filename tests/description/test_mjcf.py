@@ -31,6 +31,12 @@ def arm(**parts):
     return ARM.format(**{"top": "", "body": "", "joint": "", "inner": "", "end": ""} | parts)
 
 
+def compiled(path):
+    import mujoco
+
+    return mujoco.MjModel.from_xml_path(str(path))
+
+
 def equality(inside):
     return arm(end=f"<equality>{inside}</equality>")
 
@@ -51,7 +57,15 @@ REFUSED = {
     "twice": (equality('<joint joint1="j" joint2="k"/>' * 2), "'j': it has two equalities"),
     "tendon": (arm(end=PULLING), "tendon 't' has stiffness.*lock="),
     "ball": (arm(inner=BALL), "ball joint has three degrees of freedom.*lock={'o': 0}"),
-    "mesh": (arm(inner=MESH), "body 'c': its mass comes from a mesh"),
+    "equality of a ball": (
+        arm(inner=BALL, end='<equality><joint joint1="o"/></equality>'),
+        "equality of joint 'o': only hinges and slides have equalities",
+    ),
+    "mesh": (arm(inner=MESH), r"line 5: <body name=\"c\">: body 'c': its mass comes from a mesh"),
+    "MuJoCo's own reasons": (
+        arm(inner="<foo/>"),
+        "MuJoCo refuses it: .*unrecognized element; Element 'foo', line 5",
+    ),
     "plugin": (arm(inner='<plugin plugin="x"/>'), "line 5: <plugin>: plugins are not read"),
     "attach": (arm(inner='<attach model="x" body="y" prefix="z"/>'), "parts of other models"),
     "composite": (arm(inner='<composite type="cable" count="3 1 1"/>'), "composite objects are not read"),
@@ -109,6 +123,58 @@ def test_springs_beside_the_chain_do_not_matter():
     assert Robot.load(text, tip="b").joints == ("j", "k")
 
 
+LOOP = """<body name="c"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>
+  <joint name="m" axis="1 0 0" {}/><site name="s"/></body>"""
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        '<connect body1="b" body2="c" anchor="0 0 0"/>',
+        '<weld body1="b" body2="c"/>',
+        '<weld body1="b" body2="a"/>',
+        '<connect site1="s" site2="t"/>',
+    ],
+)
+def test_a_loop_between_bodies_that_are_welded_does_not_matter(inside):
+    """The arm moves both of its ends."""
+    parts = {"inner": LOOP.format("") + '<site name="t"/>', "end": f"<equality>{inside}</equality>"}
+    lock = {"k": 0.1, "m": 0.2}
+    robot = Robot.load(arm(**parts), lock=lock)
+    assert "do not move against each other" in str(robot.model.notes)
+    assert robot == Robot.load(arm(inner=parts["inner"]), lock=lock)
+    with pytest.raises(DescriptionError, match="closes a loop"):
+        Robot.load(arm(**parts), lock={"k": 0} if "site1" in inside else {"m": 0})
+
+
+def test_a_loop_is_left_out_where_equalities_are_switched_off():
+    parts = {"top": '<option><flag equality="disable"/></option>'}
+    end = '<equality><weld body1="a" body2="b"/></equality>'
+    assert Robot.load(arm(**parts, end=end)) == Robot.load(arm(**parts))
+
+
+def test_a_spring_of_a_joint_that_follows_a_locked_one_does_not_matter():
+    relation = '<equality><joint joint1="m" joint2="k"/></equality>'
+    robot = Robot.load(arm(inner=LOOP.format('stiffness="3"'), end=relation), lock={"k": 0.1})
+    assert robot.joints == ("j",)
+
+
+def test_a_ball_joint_outside_of_the_chosen_part_does_not_matter():
+    beside = arm(inner=BALL)
+    assert Robot.load(beside, tip="b").joints == ("j", "k")
+    assert Robot.load(arm(joint='type="ball"'), base="a").joints == ("k",)
+
+
+def test_an_object_that_flies_freely_is_to_be_welded():
+    """There is nothing in it to be a robot's base."""
+    body = '<body name="o"><freejoint name="f"/><geom size="1"/></body>'
+    flying = arm().replace("</worldbody>", body + "</worldbody>")
+    with pytest.raises(DescriptionError) as caught:
+        Robot.load(flying)
+    assert "lock={'f': 0}" in str(caught.value)
+    assert "base='o'" not in str(caught.value)
+
+
 def test_armature_and_gear_are_a_reflected_rotor():
     end = '<actuator><motor joint="j" gear="-10" forcerange="-2 3"/><position joint="k" kp="5"/></actuator>'
     robot = Robot.load(arm(joint='armature="0.5" damping="0.1" frictionloss="0.2"', end=end))
@@ -154,6 +220,32 @@ def test_equalities_are_relations_about_the_reference_positions():
     off = Robot.load(equality('<joint joint1="j" joint2="k" active="false"/>'))
     assert off.n == 2
     assert "switched off" in off.model.notes[0]
+
+
+HELD = '<joint joint1="k" polycoef="0.2 0 0 0 0"/>'
+FOLLOWING = '<joint joint1="m" joint2="k" polycoef="0.3 2 0 0 0"/>'
+THIRD = """<body name="c" pos="0 1 0">
+  <inertial pos="0.1 0.2 0.1" mass="2" diaginertia="1 1 1"/><joint name="m" axis="1 0 0"/></body>"""
+
+
+@pytest.mark.parametrize("inside", [HELD + FOLLOWING, FOLLOWING + HELD])
+def test_a_joint_that_follows_one_that_is_held_stands_where_the_equality_puts_it(inside):
+    text = arm(inner=THIRD, end=f"<equality>{inside}</equality>")
+    robot = Robot.load(text)
+    assert robot.joints == ("j",)
+    assert "the equality of joint 'm' holds it at 0.7, as joint 'k' stands still: it is welded" in str(
+        robot.model.notes
+    )
+    peer = MuJoCo(text)
+    peer.at(peer.order(["j", "k", "m"]), [0.4, 0.2, 0.7])
+    assert_same(robot.pose([0.4], "c"), peer.pose("c"))
+    assert_same(robot.inertia([0.4]), peer.inertia(peer.order(["j"])))
+
+
+def test_a_joint_that_is_held_and_follows_has_two_equalities():
+    inside = '<joint joint1="k" polycoef="0.2 0 0 0 0"/><joint joint1="k" joint2="j"/>'
+    with pytest.raises(DescriptionError, match="'k': it has two equalities"):
+        Robot.load(equality(inside))
 
 
 def test_exact_orientations_by_their_ratios():
@@ -208,6 +300,27 @@ def test_included_files_lie_beside_the_file(tmp_path):
         scene.write_text(f'<mujoco><include file="{file}"/></mujoco>')
         with pytest.raises(DescriptionError, match=rf"scene.xml: line 1: <include>: .*{reason}"):
             Robot.load(scene)
+
+
+def test_included_files_include_files_beside_the_main_file_or_beside_themselves(tmp_path):
+    inner, other = (arm().replace('"arm"', f'"{name}"').replace('"j"', f'"{name}"') for name in ("p", "q"))
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    scene = tmp_path / "scene.xml"
+    scene.write_text('<mujoco><include file="parts/middle.xml"/></mujoco>')
+    (folder / "middle.xml").write_text('<mujoco><include file="inner.xml"/></mujoco>')
+    (folder / "inner.xml").write_text(inner)
+    assert Robot.load(scene).joints == tuple(MuJoCo(model=compiled(scene)).names) == ("p", "k")
+    (tmp_path / "inner.xml").write_text(other)
+    assert Robot.load(scene).joints == tuple(MuJoCo(model=compiled(scene)).names) == ("q", "k")
+
+
+def test_messages_name_the_included_file_that_a_line_is_of(tmp_path):
+    (tmp_path / "arm.xml").write_text(arm(joint='stiffness="3"'))
+    scene = tmp_path / "scene.xml"
+    scene.write_text('<mujoco><include file="arm.xml"/></mujoco>')
+    with pytest.raises(DescriptionError, match=r'scene.xml: line 5 of .*arm.xml: <joint name="j">: '):
+        Robot.load(scene)
 
 
 def test_without_mujoco_one_error_says_what_to_install(monkeypatch):

@@ -508,6 +508,10 @@ def test_transmissions_that_are_left_out():
         ("0.2618", "pi/12"),
         ("1.2717E-16", "0"),
         ("1.5705", None),
+        ("1.58", None),
+        ("3.15", None),
+        ("-0.786", None),
+        ("1.04", "pi/3"),
         ("1.6", None),
         ("0.5", None),
         ("0.52", None),
@@ -524,6 +528,72 @@ def test_snapped_angles(text, meant):
     as_given = quiet(given).model
     assert as_given.links[0].before.R[0][0] == parse(text).cos()
     assert any("snap=True" in note for note in as_given.notes) == (meant is not None)
+
+
+# ---- what a repair leaves out or adds ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason"),
+    [
+        (
+            "<limit lower='-1' upper='1' effort='-1' velocity='2'/>",
+            'effort="-1": a limit is zero or positive',
+        ),
+        ("<limit lower='1' upper='-1' effort='5' velocity='2'/>", "the range is 1 to -1; the lower"),
+        ("<limit lower='0' upper='inf' effort='5' velocity='2'/>", "one end of the range is infinite"),
+    ],
+)
+def test_a_repair_leaves_impossible_limits_out(limit, reason):
+    text = one_joint(inside=limit)
+    found = refusal(text)
+    assert f"line 4: <limit>: {reason}" in found
+    assert "repair=True leaves the limit out" in found
+    with pytest.warns(PhysicsWarning, match="line 4: <limit>: .*: the limit is left out"):
+        robot = Robot.load(text, repair=True)
+    limits = robot.model.links[0].limits
+    assert (limits.torque, limits.position).count(None) == 1
+    assert limits.velocity == 2
+
+
+def test_a_robot_without_a_name_is_called_after_its_file_by_a_repair(tmp_path):
+    text = one_joint().replace(" name='r'", "", 1)
+    assert (
+        "line 1: <robot>: the attribute name is missing or empty (repair=True calls it 'robot')"
+        in refusal(text)
+    )
+    path = tmp_path / "arm.urdf"
+    path.write_text(text)
+    with pytest.warns(PhysicsWarning, match="the robot has no name and is called 'arm'"):
+        assert Robot.load(path, repair=True).name == "arm"
+    assert quiet(text, repair=True).name == "robot"
+
+
+# ---- messages ----------------------------------------------------------------------------------------------
+
+
+def test_many_links_are_refused_before_they_are_read():
+    broken = "<link name='a'><inertial/></link>"
+    assert "found 501 links; up to 500 are allowed" in refusal(robot_text(broken * 501))
+    assert "found 501 joints; up to 500 are allowed" in refusal(robot_text("<joint/>" * 501))
+
+
+@pytest.mark.parametrize("number", ["\u0661", "\uff11"])
+def test_digits_are_those_of_ascii(number):
+    assert "expected a decimal number" in refusal(
+        one_joint(body=BODY.replace("value='2'", f"value='{number}'"))
+    )
+
+
+def test_a_robot_that_options_hold_is_refused_with_the_joints_that_they_hold():
+    text = one_joint()
+    assert "no moving joint: lock=, tip= or mimic holds j" in refusal(text, lock={"j": 0})
+    assert "no moving joint: all are fixed" in refusal(one_joint("fixed"))
+
+
+def test_a_lock_needs_a_number():
+    found = refusal(robot_text(*TREE), lock={"ja": "a + 1"})
+    assert found.startswith("lock: joint 'ja': symbol 'a' has no value")
 
 
 def test_rounded_angles_are_one_line_that_counts_them():

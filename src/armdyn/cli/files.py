@@ -120,7 +120,7 @@ def _check_new(output: Path, force: bool, suffixes: Sequence[str], *inputs: str 
 def _is_path(text: str) -> bool:
     """Whether a table is in a file: rows have blanks or commas and no such ending."""
     is_table = Path(text).suffix.lower() in (".csv", ".txt", ".tsv", ".dat")
-    return is_table or not any(c in text for c in " ,;\n")
+    return is_table or (bool(text) and not any(c in text for c in " ,;\n"))
 
 
 def _read(path: Path) -> str:

@@ -11,8 +11,6 @@ from typing import Any
 from armdyn.description import dh, toml_text
 from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.errors import MAX_LINKS, MAX_PRODUCTS, DescriptionError
-from armdyn.description.importing import xml_text
-from armdyn.description.importing.files import from_xml
 from armdyn.description.importing.options import Options
 from armdyn.description.plausibility import suspicions
 from armdyn.description.reader import Reader, Symbols
@@ -40,11 +38,11 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
     if not isinstance(robot, (str, os.PathLike)):
         raise TypeError(f"expected a path to a robot file or a bundled name, found {shown(robot)}")
     if isinstance(robot, str) and robot.lstrip("\ufeff \t\r\n").startswith("<"):
-        return from_xml(robot.lstrip("\ufeff"), "XML text", options)
+        return _from_xml(robot.lstrip("\ufeff"), "XML text", options)
     path = Path(robot)
     try:
         if path.suffix.lower() in XML_SUFFIXES:
-            return from_xml(xml_text.read(path), str(path), options)
+            return _from_xml(path, str(path), options)
         text = toml_text.read(path)
     except DescriptionError:
         raise
@@ -63,6 +61,13 @@ def _refuse_options(source: str, options: Options) -> None:
         raise DescriptionError(
             f"{options.given[0]}: only for URDF and MJCF files; {source} is a robot file and says it itself"
         )
+
+
+def _from_xml(found: str | Path, source: str, options: Options) -> RobotModel:
+    """A URDF or MJCF file, or its text. What reads them is imported when it is needed."""
+    from armdyn.description.importing import files, xml_text
+
+    return files.from_xml(xml_text.read(found) if isinstance(found, Path) else found, source, options)
 
 
 def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotModel:

@@ -18,7 +18,7 @@ from armdyn.description.exporting.xml_text import add, document, name
 from armdyn.description.freedom import freedoms, in_numbers
 from armdyn.expression import ZERO, Expression
 from armdyn.model.parts import Transform
-from armdyn.model.robot_model import RobotModel
+from armdyn.model.robot_model import RobotModel, quoted
 from armdyn.model.vector import IDENTITY, apply, neg
 
 WORLD = "world"  # what MuJoCo calls its fixed body
@@ -36,6 +36,7 @@ def mjcf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
         *losses(model, parts),
         *_velocity_loss(parts),
         *_body_losses(bodies),
+        *_name_losses(model),
     )
     root = ET.Element("mujoco")
     name(root, "model", model.name)
@@ -60,6 +61,23 @@ def _body_losses(bodies: dict[str, Body]) -> Iterator[str]:
         )
 
 
+def _name_losses(model: RobotModel) -> Iterator[str]:
+    for link, body in _body_names(model).items():
+        if link != body:
+            yield f"link {quoted(link)} is the body {quoted(body)}: the name {quoted(WORLD)} is MuJoCo's own"
+
+
+def _body_names(model: RobotModel) -> dict[str, str]:
+    """Bodies are called as their links, except for the name that MuJoCo keeps for itself."""
+    taken = {model.root, *model.index}
+    names = {link: link for link in (model.root, *model.index)}
+    if WORLD in model.index:
+        names[WORLD] = unused(f"{WORLD}_body", taken)
+    elif model.root == WORLD and model.base != Transform():
+        names[WORLD] = unused(f"{WORLD}_base", taken)
+    return names
+
+
 class _Writer:
     """Writes the parts of a robot into the element `mujoco`."""
 
@@ -68,6 +86,7 @@ class _Writer:
     ) -> None:
         self.root, self.model, self.parts, self.bodies = root, model, parts, bodies
         self.joint_of = {part.link.name: part.joint for part in parts}
+        self.names = _body_names(model)
         self.armature = _armatures(model)
 
     def write(self, has_tool: bool) -> None:
@@ -78,12 +97,11 @@ class _Writer:
         if model.root == WORLD and model.base == Transform():
             elements = {model.root: world}
         else:
-            base = unused(f"{model.root}_base", model.index) if model.root == WORLD else model.root
-            elements = {model.root: self.body(world, base, model.base)}
+            elements = {model.root: self.body(world, self.names[model.root], model.base)}
         for part in self.parts:
             elements[part.link.name] = self.piece(elements[part.link.parent], part)
         if has_tool:
-            self.body(elements[model.tip], unused("tool", [WORLD, model.root, *model.index]), model.tool)
+            self.body(elements[model.tip], unused("tool", [WORLD, *self.names.values()]), model.tool)
         self.equalities()
         self.actuators()
 
@@ -100,7 +118,7 @@ class _Writer:
 
     def piece(self, parent: ET.Element, part: Piece) -> ET.Element:
         at_rest = part.origin @ Transform(IDENTITY, part.shift)
-        element = self.body(parent, part.link.name, at_rest)
+        element = self.body(parent, self.names[part.link.name], at_rest)
         body = self.bodies[part.link.name]
         if not body.mass.is_zero or any(not x.is_zero for x in body.tensor):
             add(

@@ -74,12 +74,17 @@ def with_values(model: RobotModel, format: str) -> RobotModel:
     free = [name for name, value in model.symbols if value is None]
     used = edit.substitute(model, model.exact_values)
     for name in free:
-        if edit.substitute(used, {name: Expression.symbol(f"{name}_")}).links != used.links:
+        if _numbers(edit.substitute(used, {name: Expression.symbol(f"{name}_")})) != _numbers(used):
             raise DescriptionError(
                 f"{format} holds numbers, but the symbol '{name}' of {quoted(model.name)} is free; "
                 "give it a value first"
             )
     return replace(used, symbols=())
+
+
+def _numbers(model: RobotModel) -> tuple[object, ...]:
+    """All of a robot that may contain symbols."""
+    return model.links, model.gravity, model.base, model.tool, model.relations
 
 
 def pieces(model: RobotModel) -> list[Piece]:

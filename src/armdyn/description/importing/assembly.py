@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from armdyn.description.errors import MAX_PRODUCTS, DescriptionError
 from armdyn.description.importing.options import Options
 from armdyn.description.importing.repair import repaired_tensor
-from armdyn.description.importing.tree import Mimic, RawBody, RawJoint, RawTree
+from armdyn.description.importing.tree import LOOSE, Mimic, RawBody, RawJoint, RawTree
 from armdyn.description.plausibility import suspicions
 from armdyn.expression import (
     ONE,
@@ -17,6 +17,7 @@ from armdyn.expression import (
     ArmdynError,
     Expression,
     ExpressionError,
+    MissingValueError,
     TooLargeError,
     limited,
     shown,
@@ -71,6 +72,8 @@ class _Assembly:
                     self.locked.setdefault(joint.name, self._left_out(joint))
         self._lock_followers()
         self._refuse_loose_joints()
+        if all(self._kind(joint) == "fixed" for joint in self.joints):
+            raise self._wrong(self._why_none_moves())
         bodies = self._bodies()
         links = tuple(self._link(joint, bodies[joint.child]) for joint in self.joints)
         tip = self.options.tip if self.options.tip is not None else self._last()
@@ -135,8 +138,6 @@ class _Assembly:
             depth[joint.child] = depth[joint.parent] + (self._kind(joint) != "fixed")
         parents = {joint.parent for joint in self.joints}
         ends = [joint.child for joint in self.joints if joint.child not in parents]
-        if not ends:
-            raise self._wrong(f"there is no link below the base {quoted(self.root)}")
         best = max(ends, key=lambda name: depth[name])
         if len(ends) > 1:
             others = [name for name in ends if name != best]
@@ -147,6 +148,14 @@ class _Assembly:
                 "tip= chooses another and welds the joints beside its chain"
             )
         return best
+
+    def _why_none_moves(self) -> str:
+        could = [joint.name for joint in self.joints if joint.kind != "fixed"]
+        if not self.joints:
+            return f"there is no link below the base {quoted(self.root)}"
+        if not could:
+            return "the robot has no moving joint: all are fixed"
+        return f"the robot has no moving joint: lock=, tip= or mimic holds {listed(could)}"
 
     def _wrong_option(self, option: str, reason: str) -> DescriptionError:
         return DescriptionError(f"{option}: {self.tree.source}: {reason}")
@@ -179,9 +188,11 @@ class _Assembly:
             try:
                 found[joint.name] = number(f"lock: joint {quoted(joint.name)}", position)
                 found[joint.name].value()
+            except MissingValueError as error:
+                raise DescriptionError(f"lock: joint {quoted(joint.name)}: {error}") from None
             except ArmdynError as error:
                 raise DescriptionError(str(error)) from None
-            if joint.kind in ("floating", "planar") and not found[joint.name].is_zero:
+            if joint.kind in LOOSE and not found[joint.name].is_zero:
                 reason = f"is {joint.kind}: only 0 is allowed, which welds it where it stands"
                 raise self._wrong_option("lock", f"joint {quoted(joint.name)} {reason}")
         return found
@@ -222,12 +233,13 @@ class _Assembly:
 
     def _refuse_loose_joints(self) -> None:
         for joint in self.joints:
-            if joint.kind in ("floating", "planar") and joint.name not in self.locked:
-                freedoms = "six" if joint.kind == "floating" else "three"
+            if joint.kind in LOOSE and joint.name not in self.locked:
+                goes_on = any(below.kind != "fixed" for below in self.tree.below(joint.child))
+                choose = f"choose base={joint.child!r}, or " if goes_on else ""
                 raise self.tree.error(
                     joint.place,
-                    f"a {joint.kind} joint has {freedoms} degrees of freedom, and a robot here stands on a "
-                    f"fixed base: choose base={joint.child!r}, or weld it with lock={{{joint.name!r}: 0}}",
+                    f"a {joint.kind} joint has {LOOSE[joint.kind]} degrees of freedom, and a robot here has "
+                    f"joints of one on a fixed base: {choose}weld it with lock={{{joint.name!r}: 0}}",
                 )
 
     def _say_what_is_locked(self) -> None:
@@ -253,7 +265,7 @@ class _Assembly:
     # ---- building --------------------------------------------------------------------------------------
 
     def _kind(self, joint: RawJoint) -> JointKind:
-        if joint.name in self.locked or joint.kind in ("floating", "planar"):
+        if joint.name in self.locked or joint.kind in LOOSE:
             return "fixed"
         return joint.kind  # type: ignore[return-value]
 

@@ -67,6 +67,9 @@ def _stands_for(x: Fraction, exact: float) -> bool:
     if off <= CLOSE:
         return True
     places = decimal_places(x)
-    if places is None or exact == 0 or off >= 10.0**-places:
+    if places is None or exact == 0:
+        return False
+    above, step = abs(float(x)) - abs(exact), 10.0**-places
+    if not -step < above <= step / 2 or float(x) * exact < 0:  # cut off to rounded up
         return False
     return len(str(abs(x.numerator * 10**places // x.denominator)).lstrip("0")) >= _LEAST_DIGITS

@@ -20,7 +20,8 @@ from armdyn.model.robot_model import listed, quoted
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector
 from armdyn.output import one_line
 
-RawKind: TypeAlias = Literal["revolute", "prismatic", "fixed", "floating", "planar"]
+RawKind: TypeAlias = Literal["revolute", "prismatic", "fixed", "floating", "planar", "ball"]
+LOOSE = {"floating": "six", "planar": "three", "ball": "three"}  # freedoms; can only be welded
 
 
 @dataclass(frozen=True)
@@ -29,9 +30,11 @@ class Place:
 
     line: int = 0  # 0: not known
     element: str = ""  # such as <link name="arm">
+    file: str = ""  # "" for the main file, else one that it includes
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (f"line {self.line}" if self.line else "", self.element) if part)
+        line = f"line {self.line}{f' of {self.file}' if self.file else ''}" if self.line else ""
+        return ": ".join(part for part in (line, self.element) if part)
 
 
 NOWHERE = Place()

@@ -16,13 +16,23 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from armdyn.description.dh import frame
 from armdyn.description.direction import unit_vector
+from armdyn.description.errors import MAX_LINKS
 from armdyn.description.importing.options import Options
 from armdyn.description.importing.snap import snap_text, snapped_angle, snapped_direction
 from armdyn.description.importing.transmissions import read_motors
-from armdyn.description.importing.tree import Mimic, RawBody, RawJoint, RawKind, RawLink, RawTree, Remarks
+from armdyn.description.importing.tree import (
+    Mimic,
+    RawBody,
+    RawJoint,
+    RawKind,
+    RawLink,
+    RawTree,
+    Remarks,
+)
 from armdyn.description.importing.values import (
     UNLIMITED,
     bound,
@@ -87,17 +97,33 @@ class _Reader:
     near: list[str] = field(default_factory=list)  # where each angle stands that snap would change
 
     def tree(self) -> RawTree:
-        name = name_of(self.root)
+        name = self._name()
+        for tag in ("link", "joint"):
+            if (count := len(self.root.all(tag))) > MAX_LINKS:
+                raise self.root.error(f"found {count} {tag}s; up to {MAX_LINKS} are allowed")
         links = [self._link(element) for element in self.root.all("link")]
         joints = [self._joint(element) for element in self.root.all("joint")]
         self._say_what_is_left_out()
         joints = read_motors(self.root, joints, self.remarks)
         return RawTree(name, self.source, links, joints, GRAVITY, self.remarks)
 
+    def _name(self) -> str:
+        """The robot's name; a repair calls it after its file."""
+        if self.root.attributes.get("name", "").strip():
+            return name_of(self.root)
+        path = Path(self.source)
+        name = path.stem if path.suffix else "robot"
+        if not self.options.repair:
+            raise self.root.error(
+                f"the attribute name is missing or empty (repair=True calls it {quoted(name)})"
+            )
+        self.remarks.warn(f"{self.root.where}: the robot has no name and is called {quoted(name)}")
+        return name
+
     def _say_what_is_left_out(self) -> None:
         say = self.remarks.group
         say(self.no_range, "the limit gives no range (or 0 to 0), so the position has no limit")
-        say(self.no_limit, "there is no <limit>, so the joint has no limits")
+        say(self.no_limit, "there is no <limit>, so there are no limits")
         say(self.unknown["effort"], "effort 0 is taken for unknown: there is no limit of torque")
         say(self.unknown["velocity"], "velocity 0 is taken for unknown: there is no limit of velocity")
         if self.near:
@@ -211,8 +237,10 @@ class _Reader:
         values: dict[str, Expression | None] = {}
         for key in ("effort", "velocity"):
             value = bound(limit, key)
-            if value is not None and value.number is not None and value.number < 0:
-                raise limit.error(f'{key}="{short(limit.attributes[key])}": a limit is zero or positive')
+            if value is not None and value.value() < 0:
+                found = f'{key}="{short(limit.attributes[key])}"'
+                self._leave_out(limit, f"{found}: a limit is zero or positive")
+                value = None
             if value is not None and value.is_zero:
                 self.unknown[key].append(name)
             endless = value is None or value.is_zero or value.value() >= UNLIMITED
@@ -226,17 +254,24 @@ class _Reader:
         if low is None and high is None:
             return None
         if low is None or high is None:
-            raise limit.error("one end of the range is infinite; both or none may be")
+            self._leave_out(limit, "one end of the range is infinite; both or none may be")
+            return None
         if low.value() <= -UNLIMITED and high.value() >= UNLIMITED:
             return None
         if low.is_zero and high.is_zero:
             self.no_range.append(name)
             return None
         if low.value() > high.value():
-            raise limit.error(
-                f"the range is {low.value():g} to {high.value():g}; the lower limit comes first"
-            )
+            found = f"the range is {low.value():g} to {high.value():g}"
+            self._leave_out(limit, f"{found}; the lower limit comes first")
+            return None
         return low, high
+
+    def _leave_out(self, limit: Element, reason: str) -> None:
+        """A limit that cannot be: no motion depends on it, so a repair leaves it out."""
+        if not self.options.repair:
+            raise limit.error(f"{reason} (repair=True leaves the limit out)")
+        self.remarks.warn(f"{limit.where}: {reason}: the limit is left out")
 
 
 def _float_rotation(rpy: Vector) -> Matrix:

@@ -95,6 +95,6 @@ def _number(element: Element, attribute: str, text: str) -> Expression:
 @lru_cache(4096)
 def _exact(text: str) -> Expression:
     """The decimal as an exact number."""
-    if "_" in text:
+    if "_" in text or not text.isascii():
         raise ExpressionError("no decimal")
     return Expression.of(rational(text))

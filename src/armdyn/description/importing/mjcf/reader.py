@@ -32,6 +32,7 @@ from armdyn.description.importing.mjcf.spec import Spec, compiled
 from armdyn.description.importing.mjcf.text import Source
 from armdyn.description.importing.options import Options
 from armdyn.description.importing.tree import (
+    LOOSE,
     Place,
     RawBody,
     RawJoint,
@@ -50,8 +51,7 @@ from armdyn.model.robot_model import quoted
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, neg, rotation_about, scale, vector
 
 WORLD = "world"
-_KINDS: tuple[RawKind, ...] = ("floating", "floating", "prismatic", "revolute")  # free, ball, slide, hinge
-_BALL = 1
+_KINDS: tuple[RawKind, ...] = ("floating", "ball", "prismatic", "revolute")  # free, ball, slide, hinge
 _FULL = (0, 3, 4, 1, 5, 2)  # xx xy xz yy yz zz in fullinertia's xx yy zz xy xz yz
 
 
@@ -103,7 +103,10 @@ class _Reader:
 
     def _place(self, tag: str, name: str) -> Place:
         element = self.document.element(tag, name)
-        return Place(0, f"{tag} {quoted(name)}") if element is None else place_of(element)
+        if element is None:
+            return Place(0, f"{tag} {quoted(name)}")
+        place = place_of(element)
+        return place if element.source == self.source else replace(place, file=element.source)
 
     # ---- bodies ----------------------------------------------------------------------------------------
 
@@ -166,10 +169,8 @@ class _Reader:
         model, name = self.spec.model, self.joints[j]
         place = self._place("joint", name)
         kind = int(model.jnt_type[j])
-        if kind == _BALL:
-            return self._ball(name, parent, child, origin, place)
-        if _KINDS[kind] == "floating":
-            return RawJoint(name, "floating", parent, child, origin, place=place)
+        if _KINDS[kind] in LOOSE:
+            return RawJoint(name, _KINDS[kind], parent, child, origin, place=place)
         written = given(self.spec.written_axis(j), [float(x) for x in model.jnt_axis[j]])
         axis, change = direction(written, self.options.snap)
         if change:
@@ -192,17 +193,6 @@ class _Reader:
             friction=Friction(viscous=viscous, coulomb=(coulomb, -coulomb)),
             place=place,
         )
-
-    def _ball(self, name: str, parent: str, child: str, origin: Transform, place: Place) -> RawJoint:
-        """A ball joint can only be welded."""
-        lock = self.options.lock or {}
-        if name in lock or child in lock:
-            return RawJoint(name, "floating", parent, child, origin, place=place)
-        reason = f"a ball joint has three degrees of freedom: weld it with lock={{{name!r}: 0}}, or write it"
-        raise self._error(place, f"{reason} as three hinges")
-
-    def _error(self, place: Place, reason: str) -> DescriptionError:
-        return DescriptionError(": ".join(part for part in (self.source, str(place), reason) if part))
 
     def _around(self, j: int, kind: RawKind, axis: Vector) -> tuple[Transform, Transform]:
         """The joint's place in the body, there and back; MuJoCo's zero is where the file draws the joint."""

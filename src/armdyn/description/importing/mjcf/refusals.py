@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from armdyn.description.importing.mjcf.frames import exact_numbers
-from armdyn.description.importing.mjcf.spec import Spec
+from armdyn.description.importing.mjcf.spec import Equality, Spec
 from armdyn.description.importing.options import Options
-from armdyn.description.importing.tree import NOWHERE, Mimic, Place, RawJoint, RawTree
+from armdyn.description.importing.tree import LOOSE, NOWHERE, Mimic, Place, RawJoint, RawTree
 from armdyn.expression import Expression
 from armdyn.model.parts import Transform
 from armdyn.model.robot_model import listed, quoted
@@ -17,6 +17,7 @@ from armdyn.model.vector import IDENTITY, rotation_about, scale
 
 def relate(tree: RawTree, spec: Spec, joints: list[str]) -> None:
     """Joint equalities as mimic joints: q₁ − q₁₀ = a₀ + a₁ (q₂ − q₂₀)."""
+    held: dict[str, Expression] = {}
     for equality in spec.equalities:
         if equality.kind != "joint":
             continue
@@ -28,21 +29,43 @@ def relate(tree: RawTree, spec: Spec, joints: list[str]) -> None:
         follower = _joint(tree, equality.first)
         if follower is None:
             raise tree.error(NOWHERE, f"{label}: there is no such joint; joints: {listed(joints)}")
+        _refuse_loose(tree, follower, label)
         if any(not x.is_zero for x in higher) and equality.second:
             raise tree.error(
                 follower.place, f"the {label} is not linear (polycoef); only linear relations are read"
             )
         at = _reference(spec, joints, follower.name) + constant
+        if follower.mimic is not None or follower.name in held:
+            raise tree.error(follower.place, f"the {label}: it has two equalities")
         if not equality.second or linear.is_zero:
-            _replace(tree, follower, _standing(follower, at))
+            held[follower.name] = at
             tree.remarks.note(f"the {label} holds it at {at}: it is welded")
             continue
         leader = _joint(tree, equality.second)
-        if leader is None or follower.mimic is not None:
-            reason = "it has two equalities" if leader else f"no joint {quoted(equality.second)}"
-            raise tree.error(follower.place, f"the {label}: {reason}")
+        if leader is None:
+            raise tree.error(follower.place, f"the {label}: no joint {quoted(equality.second)}")
+        _refuse_loose(tree, leader, label)
         offset = at - linear * _reference(spec, joints, leader.name)
         _replace(tree, follower, replace(follower, mimic=Mimic(leader.name, linear, offset)))
+    _hold_followers(tree, held)
+    tree.joints = [_standing(x, held[x.name]) if x.name in held else x for x in tree.joints]
+
+
+def _refuse_loose(tree: RawTree, joint: RawJoint, label: str) -> None:
+    if joint.kind in LOOSE:
+        raise tree.error(joint.place, f"the {label}: only hinges and slides have equalities")
+
+
+def _hold_followers(tree: RawTree, held: dict[str, Expression]) -> None:
+    """A joint that follows one that is held is held, too."""
+    left = [joint for joint in tree.joints if joint.mimic is not None]
+    for _ in range(len(left)):  # followers of followers
+        for joint in left:
+            mimic = joint.mimic
+            if mimic is not None and mimic.joint in held and joint.name not in held:
+                at = held[joint.name] = mimic.multiplier * held[mimic.joint] + mimic.offset
+                reason = f"as joint {quoted(mimic.joint)} stands still: it is welded"
+                tree.remarks.note(f"the equality of joint {quoted(joint.name)} holds it at {at}, {reason}")
 
 
 def _joint(tree: RawTree, name: str) -> RawJoint | None:
@@ -101,7 +124,8 @@ def refuse_forces(
     if model.opt.density or model.opt.viscosity:
         raise tree.error(NOWHERE, "option density or viscosity: fluids are not read; set both to 0")
     for equality in spec.equalities:
-        _check_equality(tree, equality.kind, equality.first, equality.second, equality.active, carried)
+        if equality.kind != "joint":
+            _check_equality(tree, equality, equality.active and not spec.is_off("equality"), names)
     _refuse_tendons(tree, spec, tendon_joints, names)
 
 
@@ -129,16 +153,14 @@ def _row(model: object, field: str, i: int) -> list[float]:
     return [] if values is None else [float(x) for x in values[i]]
 
 
-def _check_equality(
-    tree: RawTree, kind: str, first: str, second: str, active: bool, carried: set[str]
-) -> None:
-    if kind == "joint":
-        return
-    label = f"equality {kind} of {quoted(first)}" + (f" and {quoted(second)}" if second else "")
-    known = {link.name for link in tree.links}
-    held = not {first, second} & carried and first in known and (not second or second in known)
-    if not active or held:
-        why = "switched off" if not active else "between bodies that do not move"
+def _check_equality(tree: RawTree, equality: Equality, active: bool, moving: set[str]) -> None:
+    """Refuse what holds bodies that move against each other."""
+    first, second = equality.first, equality.second
+    label = f"equality {equality.kind} of {quoted(first)}" + (f" and {quoted(second)}" if second else "")
+    ends = [_rigid(tree, name, moving) for name in (first, second or tree.roots[0].name)]
+    together = equality.kind in ("connect", "weld") and ends[0] is not None and ends[0] == ends[1]
+    if not active or together:
+        why = "switched off" if not active else "between bodies that do not move against each other"
         tree.remarks.note(f"the {label} is {why} and left out")
         return
     raise tree.error(
@@ -146,6 +168,16 @@ def _check_equality(
         f"the {label} closes a loop or couples joints, which is not read; weld the joints of one side with "
         "lock=, or remove it",
     )
+
+
+def _rigid(tree: RawTree, link: str, moving: set[str]) -> str | None:
+    """The first of the links that are as one with this one; None where there is no such link."""
+    if all(x.name != link for x in tree.links):
+        return None
+    above = {joint.child: joint for joint in tree.joints}
+    while link in above and above[link].name not in moving:
+        link = above[link].parent
+    return link
 
 
 def _refuse_tendons(tree: RawTree, spec: Spec, joints: list[list[str]], moving: set[str]) -> None:
@@ -179,7 +211,11 @@ def _moving(tree: RawTree, options: Options) -> list[RawJoint]:
             path.append(above[link])
             link = above[link].parent
         below = path
-    return [j for j in below if j.kind != "fixed" and j.name not in lock and j.child not in lock]
+    found = [j for j in below if j.kind != "fixed" and j.name not in lock and j.child not in lock]
+    for _ in found:  # a joint that follows one that stands still stands, too
+        names = {joint.name for joint in found}
+        found = [j for j in found if j.mimic is None or j.mimic.joint in names]
+    return found
 
 
 def _carried(tree: RawTree, moving: Iterable[RawJoint]) -> set[str]:

@@ -106,11 +106,11 @@ def compiled(document: Source, source: str) -> Spec:
     try:
         whole = mujoco.MjSpec.from_string(document.text())
         actuators = [_actuator(mujoco, whole, x) for x in whole.actuators]
-        equalities = [_equality(mujoco, x) for x in whole.equalities]
+        equalities = [_equality(mujoco, document, x) for x in whole.equalities]
         tendons = [_tendon(x) for x in whole.tendons]
         spec = mujoco.MjSpec.from_string(document.text(whole=False))
         bodies = _depth_first(spec)
-        _strip(mujoco, spec, bodies, source)
+        _strip(mujoco, spec, bodies, document, source)
         written = [_body_as_written(body) for body, _ in bodies]
         axes = [[float(x) for x in joint.axis] for body, _ in bodies for joint in body.joints]
         model = spec.compile()
@@ -125,7 +125,8 @@ def compiled(document: Source, source: str) -> Spec:
 
 def _reason(error: Exception, unsure_of_lines: bool) -> str:
     """MuJoCo's message in one line."""
-    text = re.sub(r"\b(XML )?Error: ", "", one_line(str(error)))
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = re.sub(r"\b(XML )?Error: ", "", one_line("; ".join(lines)))
     return f"MuJoCo refuses it: {_LINE.sub('', text) if unsure_of_lines else text}"
 
 
@@ -147,7 +148,7 @@ def _body_as_written(body: Any) -> dict[str, list[float]]:
     return {**quaternions, "fullinertia": full}
 
 
-def _strip(mujoco: Any, spec: Any, bodies: list[tuple[Any, bool]], source: str) -> None:
+def _strip(mujoco: Any, spec: Any, bodies: list[tuple[Any, bool]], document: Source, source: str) -> None:
     """Delete what does not shape the motion, and refuse to lose the mass of a mesh."""
     if sum(len(body.geoms) for body, _ in bodies) > _MOST_GEOMS:
         raise DescriptionError(f"{source}: more than {_MOST_GEOMS} geoms in bodies without <inertial>")
@@ -156,10 +157,12 @@ def _strip(mujoco: Any, spec: Any, bodies: list[tuple[Any, bool]], source: str) 
             if not moves or not _gives_inertia(mujoco, spec, body, geom):
                 _delete(spec, geom)
             elif _is_loaded(mujoco, geom):
-                raise DescriptionError(
-                    f"{source}: body {quoted(body.name)}: its mass comes from a mesh, and meshes are not "
-                    "loaded; give it <inertial> (MuJoCo saves a compiled model with it)"
+                reason = (
+                    f"body {quoted(body.name)}: its mass comes from a mesh, and meshes are not loaded; "
+                    "give it <inertial> (MuJoCo saves a compiled model with it)"
                 )
+                element = document.element("body", body.name) if body.name else None
+                raise element.error(reason) if element else DescriptionError(f"{source}: {reason}")
 
 
 def _gives_inertia(mujoco: Any, spec: Any, body: Any, geom: Any) -> bool:
@@ -213,9 +216,12 @@ def _actuator(mujoco: Any, spec: Any, x: Any) -> Actuator:
     )
 
 
-def _equality(mujoco: Any, x: Any) -> Equality:
+def _equality(mujoco: Any, document: Source, x: Any) -> Equality:
     kind = mujoco.mjtEq(x.type).name.removeprefix("mjEQ_").lower()
-    return Equality(kind, x.name1, x.name2, tuple(float(v) for v in x.data), bool(x.active))
+    first, second = x.name1, x.name2
+    if kind in ("connect", "weld") and x.objtype == mujoco.mjtObj.mjOBJ_SITE:
+        first, second = document.body_of_site(first), document.body_of_site(second)
+    return Equality(kind, first, second, tuple(float(v) for v in x.data), bool(x.active))
 
 
 def _tendon(x: Any) -> Tendon:

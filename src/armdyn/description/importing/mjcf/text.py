@@ -68,6 +68,18 @@ class Source:
         sections = [tendon for section in self.root.all("tendon") for tendon in section.children]
         return [[x.attributes.get("joint", "") for x in tendon.all("joint")] for tendon in sections]
 
+    def body_of_site(self, name: str) -> str:
+        """The body that a site belongs to; what messages call the site where that is not known."""
+        left = [(section, "world") for section in self.root.all("worldbody")]
+        while left:
+            element, body = left.pop()
+            if element.tag == "site" and element.attributes.get("name") == name:
+                return body or f"site {name}"
+            if element.tag == "body":
+                body = element.attributes.get("name", "")
+            left += [(child, body) for child in element.children]
+        return f"site {name}"
+
     def text(self, whole: bool = True) -> str:
         """What MuJoCo gets to read; not `whole`: the bodies alone, without what acts on them."""
         lines = _Lines(keep=not self.included)
@@ -114,7 +126,7 @@ def _included(source: Source, element: Element) -> list[Element]:
         raise element.error(f'file="{short(file)}": a text cannot include files; load it from its own file')
     if Path(file).is_absolute():
         raise element.error(f'file="{short(file)}": only files beside this one are included')
-    path = source.folder / file
+    path = _beside(source.folder, file, element)
     if str(path) in source.included:
         raise element.error(f'file="{short(file)}": it is included twice')
     if len(source.included) >= _MOST_FILES:
@@ -126,6 +138,16 @@ def _included(source: Source, element: Element) -> list[Element]:
         reason = getattr(error, "strerror", None) or error
         raise element.error(f'file="{short(file)}": cannot read it ({reason})') from None
     return parse(content, str(path)).root.children
+
+
+def _beside(folder: Path, file: str, element: Element) -> Path:
+    """Where an included file lies, as for MuJoCo: beside the main file, or else beside the one that asks."""
+    path = folder / file
+    near = Path(element.source).parent / file
+    try:
+        return near if not path.exists() and near.exists() else path
+    except (OSError, ValueError):  # a name that is too long or has odd characters
+        return path
 
 
 def _refuse_many(root: Element) -> None:
