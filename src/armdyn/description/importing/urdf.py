@@ -20,11 +20,11 @@ from pathlib import Path
 
 from armdyn.description.dh import frame
 from armdyn.description.direction import unit_vector
+from armdyn.description.errors import MAX_LINKS
 from armdyn.description.importing.options import Options
 from armdyn.description.importing.snap import snap_text, snapped_angle, snapped_direction
 from armdyn.description.importing.transmissions import read_motors
 from armdyn.description.importing.tree import (
-    MAX_LINKS,
     Mimic,
     RawBody,
     RawJoint,
