@@ -36,7 +36,7 @@ def in_dh(model: RobotModel, convention: Convention) -> RobotModel:
     rows = dict(zip((link.name for link in model.moving), form.rows, strict=True))
     parents = dict(zip(rows, (model.root, *rows), strict=False))
     links = tuple(
-        _moving(link, rows[link.name], parents[link.name], convention, placed, model)
+        _moving(link, rows[link.name], parents[link.name], convention, placed)
         if link.name in rows
         else _fixed(link, placed, model)
         for link in model.links
@@ -88,9 +88,7 @@ def _vector(v: Vector, exact: bool) -> Vector:
     return v if exact else vector(rounded(x) for x in v)
 
 
-def _moving(
-    link: Link, row: Row, parent: str, convention: Convention, placed: Placed, model: RobotModel
-) -> Link:
+def _moving(link: Link, row: Row, parent: str, convention: Convention, placed: Placed) -> Link:
     T = transform_of(row, convention)
     before, after = (Transform(), T) if convention == "dh" else (T, Transform())
     old = placed[link.name]

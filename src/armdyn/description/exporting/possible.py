@@ -27,8 +27,7 @@ class Body:
     mass: Expression
     tensor: tuple[Expression, ...]
     filled: bool = False  # with entries that no motion shows
-    raised: bool = False  # from zero
-    refused: bool = False
+    refused: bool = False  # by MuJoCo
 
 
 def possible(part: Piece, freedom: Freedom, moves: bool) -> Body:
@@ -36,23 +35,20 @@ def possible(part: Piece, freedom: Freedom, moves: bool) -> Body:
     mass, tensor = Expression.of(part.inertia.mass), part.tensor
     if not part.has_body and not moves:
         return Body(mass, tensor)
-    floor = Expression.of(SMALLEST)
-    raised = mass.value() < SMALLEST
-    mass = floor if raised else mass
+    mass = Expression.of(SMALLEST) if mass.value() < SMALLEST else mass
     matrix = _matrix(tensor)
     if _is_taken(matrix):
-        return Body(mass, tensor, raised=raised)
+        return Body(mass, tensor)
     if freedom.feels_one_moment:
-        moment = _felt(matrix, freedom)
-        ball = Expression.of(max(moment, SMALLEST))
+        ball = Expression.of(max(_felt(matrix, freedom), SMALLEST))
         zero = Expression.of(0)
         filled = (ball, zero, zero, ball, zero, ball)
-        return Body(mass, filled, filled=True, raised=raised or moment < SMALLEST)
+        return Body(mass, filled, filled=True)
     more = Expression.of(max(SMALLEST, _FLAT * float(abs(matrix).max())))
     if _is_taken(matrix + more.value() * np.eye(3)):
         thicker = tuple(x + more if i in (0, 3, 5) else x for i, x in enumerate(tensor))
-        return Body(mass, thicker, raised=True)
-    return Body(mass, tensor, raised=raised, refused=True)
+        return Body(mass, thicker)
+    return Body(mass, tensor, refused=True)
 
 
 def _felt(matrix: np.ndarray, freedom: Freedom) -> float:
