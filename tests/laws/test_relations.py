@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armdyn import BaseMotion, Robot, simulate
+from armdyn import BaseMotion, PhysicsWarning, Robot, simulate
 from armdyn.description import DescriptionError
 from armdyn.dynamics import inertia_by_jacobians
 from armdyn.exact import Equations
@@ -186,6 +186,16 @@ def test_limits_of_a_follower_limit_what_it_follows():
     limits = joint_limits(Robot.from_dict(table))
     assert_same([limits.lower[1], limits.upper[1], limits.velocity[1]], [-0.05, 0.05, 0.5])
     assert np.isinf(limits.torque).all()
+
+
+def test_limits_of_a_joint_that_follows_several_are_warned_of():
+    table = gripper()
+    table["link"][2]["limits"] = {"velocity": 4.0}
+    table["closure"] = [{"relation": {"right": 1, "left": -8, "wrist": 1}}]
+    with pytest.warns(
+        PhysicsWarning, match="its joint follows several others, so its limits"
+    ):
+        Robot.from_dict(table)
 
 
 @pytest.mark.parametrize(
