@@ -53,6 +53,11 @@ def _body_losses(bodies: dict[str, Body]) -> Iterator[str]:
     """What MuJoCo asks of bodies."""
     if filled := [name for name, body in bodies.items() if body.filled]:
         yield f"moments of inertia that no motion shows ({names(filled)}) are filled in: MuJoCo wants them"
+    if raised := [name for name, body in bodies.items() if body.raised]:
+        yield (
+            f"masses and moments of zero, and moments of flat bodies ({names(raised)}), are raised by 1e-14 "
+            "or by 1e-12 of the largest moment: MuJoCo wants them above zero"
+        )
     if refused := [name for name, body in bodies.items() if body.refused]:
         yield (
             f"bodies that cannot exist ({names(refused)}: a moment is not positive, or exceeds the sum of "
