@@ -13,7 +13,7 @@ from armdyn.description.exporting.angles import quaternion_text
 from armdyn.description.exporting.decimals import direction_text, number_text, numbers_text
 from armdyn.description.exporting.losses import losses
 from armdyn.description.exporting.pieces import Piece, motors, pieces, unused, with_values
-from armdyn.description.exporting.possible import Body, possible
+from armdyn.description.exporting.possible import SMALLEST, Body, possible
 from armdyn.description.exporting.xml_text import add, document, name
 from armdyn.description.freedom import freedoms, in_numbers
 from armdyn.expression import ZERO, Expression
@@ -53,6 +53,11 @@ def _body_losses(bodies: dict[str, Body]) -> Iterator[str]:
     """What MuJoCo asks of bodies."""
     if filled := [name for name, body in bodies.items() if body.filled]:
         yield f"moments of inertia that no motion shows ({listed(filled)}) are filled in: MuJoCo wants them"
+    if raised := [name for name, body in bodies.items() if body.raised]:
+        yield (
+            f"masses and moments of zero ({listed(raised)}) become {SMALLEST:g}, or 1e-12 of the body's "
+            "largest moment: MuJoCo takes none"
+        )
     if refused := [name for name, body in bodies.items() if body.refused]:
         yield (
             f"bodies that cannot exist ({listed(refused)}: a moment is not positive, or exceeds the sum of "
