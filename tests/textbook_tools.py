@@ -1,10 +1,11 @@
 """What the textbook tests share: a robot over the ring of all its symbols, compared with formulas as text."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from armdyn import Equations, Expression, Robot
-from armdyn.dynamics import NewtonEuler, newton_euler
+from armdyn.dynamics import NewtonEuler, inverse_dynamics, newton_euler
 from armdyn.dynamics.kinematics import base_frames, joint_frames, point_jacobian, rotor_jacobian
 from armdyn.exact.engine.form import Array, Form
 from armdyn.exact.engine.mechanism import over_ring
@@ -62,7 +63,9 @@ class Arm:
     # ---- quantities of the sources ---------------------------------------------------------------------
 
     def newton_euler(self, wrench: list[Any] | None = None) -> NewtonEuler:
-        return newton_euler(self.mechanism, self.q, self.qd, self.qdd, wrench)
+        """The recursion's quantities; its torques with friction."""
+        motion = newton_euler(self.mechanism, self.q, self.qd, self.qdd, wrench)
+        return replace(motion, tau=inverse_dynamics(self.mechanism, self.q, self.qd, self.qdd, wrench))
 
     def point(self, body: int, position: Vector) -> Vector:
         """A point given in the frame of a body, in base axes."""

@@ -12,6 +12,7 @@ _PEERS = {  # what is imported: our module
     "casadi": "peers.with_casadi",
     "mujoco": "peers.with_mujoco",
     "roboticstoolbox": "peers.with_roboticstoolbox",
+    "sympybotics": "peers.with_sympybotics",
 }
 
 __all__ = ["Peer", "Unsuitable", "installed", "missing"]

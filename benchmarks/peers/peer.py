@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import atan2
 from typing import Any, ClassVar
 
 import numpy as np
@@ -113,3 +114,23 @@ def tree_of(robot: Robot) -> Tree:
     return Tree(
         bodies, np.array(mechanism.gravity, float), mechanism.tip, R_after @ R_tip, p_after + R_after @ p_tip
     )
+
+
+def dh_row(body: Any) -> tuple[bool, float, float, float]:
+    """Whether the row is one of modified DH, and its d, a and alpha, for a joint whose theta is zero."""
+    before, after = np.array(body.R_before, float), np.array(body.R_after, float)
+    standard = np.array_equal(before, np.eye(3)) and not any(body.p_before)
+    modified = np.array_equal(after, np.eye(3)) and not any(body.p_after)
+    R, p = (after, body.p_after) if standard else (before, body.p_before)
+    if not (standard or modified) or R[0, 0] != 1 or tuple(body.axis) != (0, 0, 1):
+        raise Unsuitable("not an arm in DH parameters")
+    x, y, z = map(float, p)
+    alpha = atan2(R[2, 1], R[1, 1])
+    if standard:
+        if y:
+            raise Unsuitable("not an arm in DH parameters")
+        return False, z, x, alpha
+    d = float(R[:, 2] @ np.array([x, y, z]))
+    if not np.allclose(d * R[:, 2], [0, y, z], atol=1e-12):
+        raise Unsuitable("not an arm in DH parameters")
+    return True, d, x, alpha

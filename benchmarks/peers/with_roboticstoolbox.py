@@ -1,15 +1,15 @@
-"""Robotics Toolbox for Python: Newton–Euler of arms given by DH parameters."""
+"""Robotics Toolbox for Python: arms given by DH parameters; all of their dynamics is by Newton–Euler."""
 
 from __future__ import annotations
-
-from math import atan2
 
 import numpy as np
 import roboticstoolbox as rtb
 from timing import Call
 
 from armdyn import Robot
-from peers.peer import Peer, State, Unsuitable
+from peers.peer import Peer, State, dh_row, looped
+
+_LOOP_ROWS = 200  # of a loop of single calls
 
 
 class RoboticsToolbox(Peer):
@@ -21,7 +21,8 @@ class RoboticsToolbox(Peer):
         motors = {rotor.joint: (rotor.inertia, rotor.row[0][1]) for rotor in mechanism.rotors}
         links = []
         for i, body in enumerate(mechanism.bodies):
-            kind, d, a, alpha = _dh(body)
+            modified, d, a, alpha = dh_row(body)
+            kind = rtb.RevoluteMDH if modified else rtb.RevoluteDH
             Jm, G = motors.get(i, (0.0, 1.0))
             links.append(
                 kind(
@@ -44,35 +45,25 @@ class RoboticsToolbox(Peer):
         self.robot.gravity = -down * np.array(mechanism.gravity, float)
 
     def single(self, function: str, state: State) -> Call | None:
-        return Call(self.robot.rne, state) if function == "inverse_dynamics" else None
+        calls = {
+            "inverse_dynamics": Call(self.robot.rne, state),
+            "forward_dynamics": Call(self.robot.accel, state),
+            "inertia": Call(self.robot.inertia, state[:1]),
+        }
+        return calls.get(function)
 
     def batch(self, function: str, states: State, threads: int) -> Call | None:
-        if function != "inverse_dynamics" or threads > 1:
+        if threads > 1:
             return None
-        return Call(self.robot.rne, states, rows=len(states[0]), note="rne of a trajectory")
+        if function == "inverse_dynamics":
+            return Call(self.robot.rne, states, rows=len(states[0]), note="rne of a trajectory")
+        rows = zip(*(x[:_LOOP_ROWS] for x in states), strict=True)
+        calls = [call for state in rows if (call := self.single(function, state))]
+        return looped(calls, "loop of single calls") if calls else None
 
     def read(self, function: str, result: np.ndarray, state: State) -> np.ndarray:
-        return np.asarray(result).reshape(-1)
-
-
-def _dh(body) -> tuple[type, float, float, float]:
-    """Link class, d, a and alpha of a joint whose frames follow a DH table with theta zero."""
-    before, after = np.array(body.R_before, float), np.array(body.R_after, float)
-    standard = np.array_equal(before, np.eye(3)) and not any(body.p_before)
-    modified = np.array_equal(after, np.eye(3)) and not any(body.p_after)
-    R, p = (after, body.p_after) if standard else (before, body.p_before)
-    if not (standard or modified) or R[0, 0] != 1 or tuple(body.axis) != (0, 0, 1):
-        raise Unsuitable("not an arm in DH parameters")
-    x, y, z = map(float, p)
-    alpha = atan2(R[2, 1], R[1, 1])
-    if standard:
-        if y:
-            raise Unsuitable("not an arm in DH parameters")
-        return rtb.RevoluteDH, z, x, alpha
-    d = float(R[:, 2] @ np.array([x, y, z]))
-    if not np.allclose(d * R[:, 2], [0, y, z], atol=1e-12):
-        raise Unsuitable("not an arm in DH parameters")
-    return rtb.RevoluteMDH, d, x, alpha
+        result = np.asarray(result)
+        return result if function == "inertia" else result.reshape(-1)
 
 
 PEER = RoboticsToolbox

@@ -1,12 +1,14 @@
 """The verbs new, copy and diff."""
 
+import sys
+import warnings
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from armdyn import Robot, bundled_robots
-from armdyn.cli import app
+from armdyn import ExportWarning, Robot, bundled_robots
+from armdyn.cli import app, main
 from armdyn.description.bundled import bundled_text
 from arms import quietly
 from commands import refused, run
@@ -99,6 +101,7 @@ def test_a_robot_file_from_answers():
         ("0 0 0 0; 0 x+ 0 0", ["--dh: line 2: alpha: 'x+' is not an expression"]),
         ("0 0 0 0 wheel", ["--dh: line 1: kind: found 'wheel'; allowed: revolute, prismatic, fixed"]),
         (" ;; ", ["--dh: found no row"]),
+        ("", ["--dh: found no row"]),
         ("0 0 0 0 f", ["no moving joint"]),
         ("0 0 lambda 0", ["line 1: d: 'lambda' is not an expression"]),
         ("0 0 c1 0", ["symbol 'c1'", "taken"]),
@@ -144,7 +147,11 @@ def test_an_old_file_is_replaced_by_force_alone(monkeypatch, capsys, command):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("copy", "planar", "my.urdf"), "a name that ends in .toml, found 'my.urdf'"),
+        (
+            ("copy", "planar", "my.json"),
+            "ends in .toml or .urdf or .xml or .mjcf, found 'my.json'",
+        ),
+        (("new", "my.urdf", "--dh", "1 0 0 0"), "a name that ends in .toml, found 'my.urdf'"),
         (("copy", "planar", "none/my.toml"), "there is no folder 'none'"),
         (("copy", "nobody", "my.toml"), "cannot read 'nobody'"),
         (("copy", "mine.toml", "mine.toml", "--force"), "'mine.toml' is also an input"),
@@ -192,3 +199,37 @@ def test_a_urdf_is_copied_to_a_robot_file():
     assert "rpy = [0.1, 0.2, 0.3]" in Path("my.toml").read_text("utf-8")
     run("copy", "arm.urdf", "locked.toml", "--lock", "j1=0.5")
     assert Robot.load("locked.toml") == Robot.load("arm.urdf", lock={"j1": 0.5})
+
+
+@pytest.mark.parametrize("suffix", ["urdf", "xml", "mjcf", "XML"])
+def test_a_robot_is_converted_by_the_ending_of_the_name(monkeypatch, capsys, suffix):
+    if suffix != "urdf":
+        pytest.importorskip("mujoco")
+    Path("arm.urdf").write_text(ARM, "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ExportWarning)
+        assert run("copy", "arm.urdf", f"my.{suffix}") == f"wrote my.{suffix}: arm\n"
+    there = quietly(lambda: Robot.load(f"my.{suffix}"))
+    assert there.inertia([0.3, -0.2]) == pytest.approx(Robot.load("arm.urdf").inertia([0.3, -0.2]), rel=1e-12)
+    line = refused(monkeypatch, capsys, "copy", "planar", f"my.{suffix}")
+    assert line == f"error: 'my.{suffix}' exists; --force replaces it"
+
+
+@pytest.mark.filterwarnings("always")
+def test_what_a_format_cannot_say_is_warned_of_in_one_line_each(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["armdyn", "copy", "manutec_r3", "my.urdf"])
+    main()
+    captured = capsys.readouterr()
+    assert captured.out == "wrote my.urdf: Manutec r3\n"
+    assert captured.err.startswith(
+        "warning: my.urdf: exact rotors ('arm 1', 'arm 2', 'arm 3') become reflected"
+    )
+    assert quietly(lambda: Robot.load("my.urdf")).n == 3
+
+
+def test_a_free_symbol_cannot_be_converted(monkeypatch, capsys):
+    text = bundled_text("planar").replace("a1 = 1\n", 'a1 = "free"\n')
+    Path("free.toml").write_text(text, "utf-8")
+    line = refused(monkeypatch, capsys, "copy", "free.toml", "my.urdf")
+    assert "the symbol 'a1' of 'two-link planar arm' is free" in line
+    assert not Path("my.urdf").exists()

@@ -594,3 +594,15 @@ def test_a_robot_that_options_hold_is_refused_with_the_joints_that_they_hold():
 def test_a_lock_needs_a_number():
     found = refusal(robot_text(*TREE), lock={"ja": "a + 1"})
     assert found.startswith("lock: joint 'ja': symbol 'a' has no value")
+
+
+def test_rounded_angles_are_one_line_that_counts_them():
+    text = one_joint("continuous", "<origin rpy='1.5708 0 -1.57'/>")
+    plain, exact = (quiet(text, snap=snap) for snap in (False, True))
+    (note,) = [note for note in plain.model.notes if "pi/12" in note]
+    assert note.startswith("2 angles are nearly a multiple of pi/12 and taken as given (the first: ")
+    assert "snap=True (--snap) makes them exact" in note
+    for robot in (plain, exact, plain.in_dh()):
+        assert not any("is a decimal" in line for line in robot.warnings)
+    measured = quiet(one_joint("continuous", "<origin rpy='1.5705 0 0'/>"))  # which snap leaves alone
+    assert any("the angle 1.5705 is a decimal" in line for line in measured.warnings)

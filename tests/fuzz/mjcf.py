@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import copy
 import random
-import tempfile
-import warnings
 import xml.etree.ElementTree as ElementTree
-from pathlib import Path
 
-from armdyn import PhysicsWarning, Robot
-from fuzz.urdf import HEADS, WORDS, _checked, spoil_bytes
-from mjcf_grammar import document, text_of
+from fuzz.xml_files import WORDS, read_case
+from mjcf_grammar import document
 
 TAGS = (
     "body", "joint", "freejoint", "geom", "inertial", "frame", "replicate", "composite", "flexcomp",
@@ -59,23 +55,4 @@ def spoil_tree(rng: random.Random, root: ElementTree.Element) -> None:
 
 def mjcf_case(number: int) -> str:
     rng = random.Random(f"mjcf {number}")
-    root = document(rng)
-    whole = rng.random() < 0.2
-    for _ in range(0 if whole else rng.choice((0, 1, 1, 2, 4))):
-        spoil_tree(rng, root)
-    data = text_of(root).encode("utf-8", "surrogatepass")
-    if not whole:
-        data = rng.choice(HEADS).encode() + data
-        data = spoil_bytes(rng, data) if rng.random() < 0.2 else data
-    options = {"repair": rng.random() < 0.3, "snap": rng.random() < 0.3}
-    if rng.random() < 0.2:
-        options["tip"] = f"b{rng.randint(0, 4)}"
-    if rng.random() < 0.1:
-        options["lock"] = {rng.choice(("j1", "b1")): rng.choice((0, 0.5, "pi/3", "x", None))}
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        path = Path(folder) / "robot.xml"
-        path.write_bytes(data)
-        loaded = Robot.load(path, **options)
-        physics = any(w.category is PhysicsWarning for w in told)
-    return _checked(loaded, physics, rng)
+    return read_case(rng, document(rng), spoil_tree, "robot.xml", "b", spoiled_bytes=0.2)

@@ -373,14 +373,14 @@ def test_a_batch_though_threads_do_not_start(few_threads):
 @pytest.mark.parametrize("kind", [ValueError, KeyboardInterrupt])
 def test_an_error_in_one_slice_waits_for_the_others(wrong, kind):
     set_threads(3)
-    started, ended, together = [], [], threading.Barrier(3)
+    started, ended, begun = [], [], threading.Semaphore(0)
 
     def part(a, b):
         started.append(a)
-        if a < 3:
-            together.wait(30)  # three are under way
         if a == wrong:
+            begun.acquire(timeout=30)  # another is under way
             raise kind("wrong")
+        begun.release()
         time.sleep(0.02)
         ended.append(a)
 

@@ -359,3 +359,12 @@ def test_text_markdown_and_latex_of_a_table():
     assert "| waist | revolute | 0 | -pi/2 | d1 | q1 |" in table.markdown()
     assert r"4 & $0$ & $-\pi /2$ & $0$ & $q_{4}$ \\" in table.latex()
     assert table.array().shape == (6, 4)
+
+
+def test_a_table_says_which_joints_follow_others():
+    """Its q are those of all moving joints, not the robot's coordinates."""
+    table = bundled_table("planar3")
+    first, second, _ = (link["name"] for link in table["link"])
+    robot = Robot.from_dict(table | {"closure": [{"relation": {second: 1, first: -2}, "offset": "pi/6"}]})
+    assert f"some follow others: {second} = 2*{first} + " in str(robot.dh_table())
+    assert robot.in_dh().model.relations == robot.model.relations

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armdyn import BaseMotion, Robot, simulate
+from armdyn import BaseMotion, PhysicsWarning, Robot, simulate
 from armdyn.description import DescriptionError
+from armdyn.dynamics import inertia_by_jacobians
 from armdyn.exact import Equations
 from arms import assert_same, generators, law, models, related, robots, state
 
@@ -137,6 +138,45 @@ def test_friction_of_a_follower_holds_the_joint_it_follows():
     assert (batch.q[..., 1] == 0).all()
 
 
+def test_a_joint_that_a_relation_holds_in_place_is_proved_and_simulated():
+    """right = π/3: its row of S is empty, and its friction acts on nothing."""
+    table = gripper(relation={"right": 1}, offset="pi/3")
+    robot = Robot.from_dict(table)
+    del table["link"][2]["friction"]
+    free = Robot.from_dict(table)
+    robot.equations().prove()
+    assert "sgn" in str(robot.equations().friction)
+    assert_same(robot.inertia([0.3, 0.02]), free.inertia([0.3, 0.02]))
+    for method in ({}, {"method": "rk4", "step": 1e-3}):
+        found, expected = (simulate(x, [0.3, 0.02], [0.5, 0.1], 0.1, **method) for x in (robot, free))
+        assert_same(found.q[-1], expected.q[-1])
+
+
+def test_what_cancels_in_the_speed_of_a_motor_is_left_out():
+    """The motor of "right" turns by 2 wrist + 0.3 left - 3 right, right = 0.1 left: with the wrist."""
+    table = gripper(relation={"right": 1, "left": -0.1}, offset=0)
+    coupling = {"wrist": 2, "left": 0.3}
+    motor = {"inertia": 1e-4, "gear": -3, "coupling": coupling, "friction": {"coulomb": 5.0}}
+    table["link"][2]["motor"] = motor | {"carrier": "wrist", "axis": [0, 0.6, 0.8]}
+    robot = Robot.from_dict(table)
+    assert_same(robot.friction([1.0, 1.0]), [10, 0.2 * (1 + 0.1**2) + 0.1 * (1 + 0.1)])
+    assert robot.mechanism.friction[-1].row == ((0, 2),)
+    robot.equations().prove()
+    assert "sgnm" not in str(robot.equations())
+    sliding = simulate(robot, [0, 0], [0.1, 0], 0.05)
+    assert sliding.qd[-1, 0] == 0
+    assert abs(sliding.balance).max() < 1e-8
+
+
+def test_a_factor_of_value_zero_limits_nothing():
+    from armdyn.robot.joints import joint_limits
+
+    table = gripper(relation={"right": 1, "left": "k"}, offset=-0.3) | {"symbols": {"k": 0}}
+    table["link"][2]["limits"] = {"position": [-0.3, 0.5], "velocity": 4.0}
+    limits = joint_limits(Robot.from_dict(table))
+    assert (limits.lower[1], limits.upper[1], limits.velocity[1]) == (-np.inf, np.inf, np.inf)
+
+
 def test_limits_of_a_follower_limit_what_it_follows():
     from armdyn.robot.joints import joint_limits
 
@@ -146,6 +186,16 @@ def test_limits_of_a_follower_limit_what_it_follows():
     limits = joint_limits(Robot.from_dict(table))
     assert_same([limits.lower[1], limits.upper[1], limits.velocity[1]], [-0.05, 0.05, 0.5])
     assert np.isinf(limits.torque).all()
+
+
+def test_limits_of_a_joint_that_follows_several_are_warned_of():
+    table = gripper()
+    table["link"][2]["limits"] = {"velocity": 4.0}
+    table["closure"] = [{"relation": {"right": 1, "left": -8, "wrist": 1}}]
+    with pytest.warns(
+        PhysicsWarning, match="its joint follows several others, so its limits"
+    ):
+        Robot.from_dict(table)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +237,7 @@ def test_a_placed_base_moves_poses_and_turns_wrenches(robot, rng):
     assert_same(placed.jacobian_dot(q, qd), both @ robot.jacobian_dot(q, qd))
     assert_same(placed.inertia(q), robot.inertia(q))
     assert_same(placed.gravity(q), robot.gravity(q))
+    assert_same(inertia_by_jacobians(placed.mechanism, list(q)), robot.inertia(q))
     expected = robot.inverse_dynamics(q, qd, qdd, h, base=BaseMotion(*motion))
     turned_motion = BaseMotion(*(motion @ R.T))
     assert_same(placed.inverse_dynamics(q, qd, qdd, both @ h, base=turned_motion), expected)

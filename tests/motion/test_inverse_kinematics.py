@@ -13,6 +13,7 @@ from armdyn.motion import MotionError, inverse_kinematics
 from armdyn.motion.tip.closed_forms import closed_form_solutions
 from armdyn.motion.tip.inverse_kinematics import damped
 from armdyn.motion.tip.task import can_keep_orientation, tip_task
+from armdyn.robot.tip import tip_freedom
 from arms import assert_same, quietly
 
 ROBOTS = armdyn.bundled_robots()
@@ -37,7 +38,7 @@ SOLUTIONS: dict[str, tuple[set[int] | None, set[int] | None]] = {
     "ur5e": ({2, 4, 6, 8}, None),
     "irb120": ({8}, None),
     "tx40": ({8}, None),
-    "so101": (None, None),  # five joints move its tip
+    "so101": ({1, 2}, None),  # five joints move its tip
     "fr3": (None, None),
     "gen3": (None, None),
     "xarm7": (None, None),
@@ -57,7 +58,8 @@ def postures(robot: Robot, count: int, seed: int = 5) -> np.ndarray:
 
 
 def angle_gap(robot: Robot, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    gap = a - b
+    """The largest difference of joints that move the tip, up to full turns."""
+    gap = (a - b) * tip_freedom(robot).active
     turns = [link.joint == "revolute" for link in robot.model.moving]
     return np.abs(np.where(turns, (gap + np.pi) % (2 * np.pi) - np.pi, gap)).max(-1)
 

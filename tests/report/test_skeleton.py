@@ -1,5 +1,7 @@
 """What is drawn of an arm is where the arm is."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,16 +34,17 @@ def test_tip_joints_and_links_hang_together(name):
 
 
 @pytest.mark.parametrize("name", bundled_robots())
-def test_a_joint_moves_the_tip_about_its_drawn_axis(name):
+def test_a_joint_moves_its_link_and_the_tip_about_its_drawn_axis(name):
+    """The tip where the joint carries it: not from another branch, as the jaw of the SO-101."""
     robot = Robot.load(name)
     q = np.random.default_rng(2).uniform(0.1, 0.9, robot.n)
     drawn, J = skeleton(robot, q), robot.jacobian(q)
-    for i, joint in enumerate(drawn.joints):
-        if name == "so101" and i == 5:  # the jaw does not move the tip, which is on the gripper
-            assert not J[:, i].any()
-            continue
-        by_joint = np.cross(joint.axis, drawn.tip - joint.point) if joint.revolute else joint.axis
-        assert np.allclose(J[:3, i], by_joint)
+    for i, (joint, link) in enumerate(zip(drawn.joints, robot.model.moving, strict=True)):
+        moved = [(robot.jacobian(q, link.name), robot.pose(q, link.name)[:3, 3])]
+        moved += [(J, drawn.tip)] if np.abs(J[:, i]).any() else []
+        for rows, point in moved:
+            by_joint = np.cross(joint.axis, point - joint.point) if joint.revolute else joint.axis
+            assert np.allclose(rows[:3, i], by_joint)
 
 
 @pytest.mark.parametrize("name", bundled_robots())
@@ -57,6 +60,38 @@ def test_planar_arms_are_seen_at_right_angles_and_upright(name):
     if np.abs(view.matrix @ gravity).max() > 1e-9:
         assert view.flat(gravity)[1] < 0  # things fall down on paper
         assert abs(view.flat(gravity)[0]) < 1e-9
+
+
+def test_a_placed_arm_is_drawn_upright_and_where_it_stands():
+    """Gravity is given in base axes, drawings are in the world's."""
+    base = {"xyz": [100, 20, -30], "rpy": ["pi/2", 0.3, -1]}
+    place = Robot.from_dict(Robot.load("planar").to_dict() | {"base": base}).model.base
+    for name in ("planar", "puma560"):
+        plain = Robot.load(name)
+        robot = Robot(replace(plain.model, base=place))
+        R = robot.pose(np.zeros(robot.n), "base")[:3, :3]
+        gravity = R @ [plain.model.number(x) for x in plain.model.gravity]
+        drawn = skeleton(robot, np.full(robot.n, 0.5))
+        view = view_of(robot, drawn)
+        assert view.flat(gravity)[1] < 0
+        assert abs(view.flat(gravity)[0]) < 1e-9
+        assert_same(drawn.base, [100, 20, -30])
+        assert_same(drawn.base_axes, R)
+        assert drawn.size < 3  # the arm, and not its way to the world's origin
+        if name == "puma560":  # a planar arm may be seen from its other side
+            placed, free = (default_motion(x).trajectory.samples().q for x in (robot, plain))
+            assert_same(placed, free)
+
+
+def test_joints_that_follow_others_are_drawn_with_their_names():
+    """Numbers are those of coordinates, as in the tables and figures of torques."""
+    table = Robot.load("planar3").to_dict()
+    first, second, _ = (link["name"] for link in table["link"])
+    robot = Robot.from_dict(table | {"closure": [{"relation": {second: 1, first: -2}}]})
+    assert skeleton(robot, [0.1, 0.2]).labels == ("1", second, "2")
+    texts = [text.get_text() for text in plot_arm(robot, [0.1, 0.2]).axes[0].texts]
+    assert {"1", second, "2"} <= set(texts)
+    assert "3" not in texts
 
 
 def test_motors_sit_on_their_carriers():

@@ -100,7 +100,7 @@ def contributions(
 ) -> Contributions:
     """The named parts of the torque (7.42) at states (..., n); they add up to `robot.inverse_dynamics`.
 
-    `wrench` (..., 6) is h_e, what the tip exerts on its surroundings, base axes, or {link: (..., 6)} what
+    `wrench` (..., 6) is h_e, what the tip exerts on its surroundings, world axes, or {link: (..., 6)} what
     links exert at the origins of their frames. With rotors="separate",
     inertia, centrifugal and Coriolis torques are those of the diagonal rotor model (k_r² I_m at the joint,
     the rotor's mass on its carrier), and what the exact model adds is the part `rotor_coupling`. With

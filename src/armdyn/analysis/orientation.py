@@ -5,7 +5,7 @@
 | "zyz"          | φ, ϑ, ψ          | Rz(φ) Ry(ϑ) Rz(ψ)               | sin ϑ = 0 |
 | "rpy"          | roll, pitch, yaw | Rz(yaw) Ry(pitch) Rx(roll)      | cos pitch = 0 |
 
-The angles' rates give the angular velocity in base axes, ω = T(angles) · rates (3.64).
+The angles' rates give the angular velocity in world axes, ω = T(angles) · rates (3.64).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the tip is asked to do: which rows of position and orientation, their analytical Jacobian and scale.
 
-Position comes first (rows 0, 1, 2: x, y, z in base axes), then orientation (rows 3, 4, 5): the angles of a
+Position comes first (rows 0, 1, 2: x, y, z in world axes), then orientation (rows 3, 4, 5): the angles of a
 representation, or, in "geometric", the components of the angular velocity (not derivatives of angles). With
 several tips, given as robots that differ in their tip only, the rows of the second follow those of the first.
 """

@@ -20,7 +20,7 @@ VERBS = {
     "robots": ("robots.robots", "List the bundled robots."),
     "show": ("describe.show", "Show links, motors, limits, symbols, and what looks wrong."),
     "new": ("files.new", "Write a robot file from a DH table or a few questions."),
-    "copy": ("files.copy", "Copy a robot to a robot file of your own."),
+    "copy": ("files.copy", "Copy a robot to a file of your own, or convert it: TOML, URDF, MJCF."),
     "diff": ("files.diff", "Say what differs between two robots."),
     "derive": ("derive.derive", "Derive the exact equations of motion."),
     "trajectory": ("motion.trajectory", "Make a motion: of the joints, or of the tip along a line."),

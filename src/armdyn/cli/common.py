@@ -42,7 +42,7 @@ SnapOption = Annotated[
     bool, typer.Option("--snap", help="URDF, MJCF: make rounded angles and axes exact, and say which.")
 ]
 WrenchOption = Annotated[
-    str | None, typer.Option(help="Force and moment of the tip on its surroundings, base axes, 6 numbers.")
+    str | None, typer.Option(help="Force and moment of the tip on its surroundings, world axes, 6 numbers.")
 ]
 LinkOption = Annotated[str | None, typer.Option(help="A link whose frame takes the place of the tip.")]
 RotorsOption = Annotated[Rotors | None, typer.Option(help="Rotor model; default: what the file says.")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -21,6 +21,7 @@ from armdyn.cli.common import (
 )
 from armdyn.description import bundled_robots, toml_text
 from armdyn.description.bundled import bundled_text
+from armdyn.description.exporting import SUFFIXES
 from armdyn.description.template import Draft, Row, read_kind, read_row, read_rows, robot_file
 from armdyn.expression import ArmdynError
 from armdyn.output import write_whole
@@ -28,6 +29,10 @@ from armdyn.robot import Robot
 
 T = TypeVar("T")
 FileArgument = Annotated[Path, typer.Argument(help="The robot file to write, such as my.toml.")]
+CopyArgument = Annotated[
+    Path,
+    typer.Argument(help="The file to write: a robot file (.toml), URDF (.urdf) or MJCF (.xml, .mjcf)."),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 _MOST_JOINTS = 50
 
@@ -43,7 +48,7 @@ def diff(
 
 def copy(
     robot: RobotArgument,
-    output: FileArgument,
+    output: CopyArgument,
     force: ForceOption = False,
     base: BaseOption = None,
     tip: TipOption = None,
@@ -51,17 +56,25 @@ def copy(
     repair: RepairOption = False,
     snap: SnapOption = False,
 ) -> None:
-    """Copy a robot to a robot file of your own: a bundled one or a robot file with its comments."""
-    _check_new(output, force, robot)
+    """Copy a robot to a file of your own, with its comments from robot file to robot file; or convert it.
+
+    The output's ending says the format. What the format cannot say is warned of.
+    """
+    _check_new(output, force, SUFFIXES, robot)
     loaded = load_robot(robot, None, base=base, tip=tip, lock=lock, repair=repair, snap=snap)
-    if robot in bundled_robots():
-        text = bundled_text(robot)
-    elif Path(robot).suffix.lower() == ".toml":
-        text = toml_text.read(Path(robot))
+    own = _own_text(robot) if output.suffix.lower() == ".toml" else None
+    if own is None:
+        loaded.save(output)
     else:
-        text = loaded.to_toml()
-    write_whole(output, text)
+        write_whole(output, own)
     say(f"wrote {output}: {loaded.name}")
+
+
+def _own_text(robot: str) -> str | None:
+    """The text of a bundled robot or a robot file; None of other formats."""
+    if robot in bundled_robots():
+        return bundled_text(robot)
+    return toml_text.read(Path(robot)) if Path(robot).suffix.lower() == ".toml" else None
 
 
 def new(
@@ -79,7 +92,7 @@ def new(
 ) -> None:
     """Write a commented robot file, from a DH table or from your answers to a few questions."""
     table = Path(dh) if dh is not None and _is_path(dh) else None
-    _check_new(output, force, table)
+    _check_new(output, force, (".toml",), table)
     if dh is None:
         name = name or typer.prompt("Name of the robot", default=output.stem)
         rows = _asked_rows(mdh)
@@ -92,13 +105,14 @@ def new(
     say(f"replace its placeholders; then: armdyn show {output}")
 
 
-def _check_new(output: Path, force: bool, *inputs: str | Path | None) -> None:
+def _check_new(output: Path, force: bool, suffixes: Sequence[str], *inputs: str | Path | None) -> None:
+    """Refuse a file that cannot be written, that exists, or whose name has none of the endings."""
     try:
         check_output(output, *inputs)
     except ArmdynError as error:  # here it is an argument, not the option --output
         raise ArmdynError(str(error).removeprefix("--output: ")) from None
-    if output.suffix.lower() != ".toml":
-        raise ArmdynError(f"a robot file is written: expected a name that ends in .toml, found '{output}'")
+    if output.suffix.lower() not in suffixes:
+        raise ArmdynError(f"expected a name that ends in {' or '.join(suffixes)}, found '{output}'")
     if output.exists() and not force:
         raise ArmdynError(f"'{output}' exists; --force replaces it")
 
@@ -106,7 +120,7 @@ def _check_new(output: Path, force: bool, *inputs: str | Path | None) -> None:
 def _is_path(text: str) -> bool:
     """Whether a table is in a file: rows have blanks or commas and no such ending."""
     is_table = Path(text).suffix.lower() in (".csv", ".txt", ".tsv", ".dat")
-    return is_table or not any(c in text for c in " ,;\n")
+    return is_table or (bool(text) and not any(c in text for c in " ,;\n"))
 
 
 def _read(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Three numbers -> a unit vector, exactly of length one."""
+"""Three numbers -> a unit vector, exactly of length one; and back to small whole numbers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from armdyn.expression import ZERO, Expression
 from armdyn.model.vector import Vector, vector
 
 _LONGEST_ROOT = 1000
+_LARGEST_RATIO = 1000
 _STEPS = 2**60  # rational directions on a grid with a spacing of 1e-18
 
 
@@ -27,6 +28,22 @@ def unit_vector(entries: Sequence[Expression]) -> Vector:
         return vector(x / length for x in entries)
     numbers = [Fraction(x.value()) if x.number is None else x.number for x in entries]
     return vector(Expression.of(x) for x in _on_the_sphere(numbers))
+
+
+def whole_ratios(entries: Sequence[Expression]) -> list[int] | None:
+    """Whole numbers in the same ratios (and with the same signs), if there are small ones."""
+    largest = max(entries, key=lambda x: abs(x.value()))
+    if len(largest.terms) != 1:
+        return None
+    ratios = [(x / largest).number for x in entries]
+    exact = [x for x in ratios if x is not None]
+    if len(exact) < len(entries):
+        return None
+    common = math.lcm(*(x.denominator for x in exact))
+    if common > _LARGEST_RATIO:
+        return None
+    sign = -1 if largest.value() < 0 else 1
+    return [int(x * common) * sign for x in exact]
 
 
 def _on_the_sphere(v: Sequence[Fraction]) -> list[Fraction]:

@@ -1,6 +1,9 @@
-"""What is wrong with a description."""
+"""What is wrong with a description, and how large one may be."""
 
 from armdyn.expression import ArmdynError
+
+MAX_LINKS = 500
+MAX_PRODUCTS = 300_000  # of terms, to multiply out all of a description
 
 
 class DescriptionError(ArmdynError):

@@ -19,11 +19,13 @@ LONGEST_STROKE = 100.0  # m, of a sliding joint; tracks are long
 FURTHEST_TURN = 15.0  # rad, of a turning joint; cables allow two turns and a bit
 GYRATION = 10.0  # radius of gyration, in lengths of the link
 SHORTEST = 1.0  # m: shorter links count as this long
+NEARLY = "nearly a multiple of pi/12"  # in the note of an import about rounded angles
 
 
 def physics_warnings(model: RobotModel) -> list[str]:
-    """One line for each thing that is impossible or looks wrong."""
-    return [*impossible_bodies(model), *suspicions(model)]
+    """One line for each thing that is impossible or looks wrong, but not what a note of the robot says."""
+    angles = not any(NEARLY in note for note in model.notes)
+    return [*impossible_bodies(model), *suspicions(model, angles)]
 
 
 def suspicions(model: RobotModel, angles: bool = True) -> list[str]:
@@ -46,6 +48,7 @@ def suspicions(model: RobotModel, angles: bool = True) -> list[str]:
     found += _degrees(model)
     found += _millimetres(model, bodies)
     found += _forgotten_tensors(model, bodies, freedom, unmoved)
+    found += _unchecked_limits(model)
     if unmoved:
         whose = "its joint moves" if len(unmoved) == 1 else "their joints move"
         reason = "no mass, inertia or rotor resists a torque there"
@@ -101,6 +104,16 @@ def _forgotten_tensors(
             continue
         text = f"it turns and has mass but no inertia, and {reason}: is inertia missing?"
         yield f"link {quoted(link.name)}: {text}"
+
+
+def _unchecked_limits(model: RobotModel) -> Iterator[str]:
+    """Limits of joints that follow several others: no limit of one coordinate stands for them."""
+    if not model.relations:
+        return
+    for link, row in zip(model.moving, model.dependence.rows, strict=True):
+        limits = link.limits
+        if len(row) > 1 and any((limits.position, limits.velocity, limits.acceleration, limits.jerk)):
+            yield f"link {quoted(link.name)}: its joint follows several others, so its limits are not checked"
 
 
 # ---- units -------------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ class Reader:
         if problem := _rotation_problem(R, self.values):
             self.fail(
                 key,
-                f"{problem}; the rows of a rotation have length one, stand upright on each other, "
+                f"{problem}; the rows of a rotation have length one and are perpendicular to each other, "
                 "and the third is the cross product of the others",
             )
         return R

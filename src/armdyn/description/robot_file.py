@@ -10,9 +10,7 @@ from typing import Any
 
 from armdyn.description import dh, toml_text
 from armdyn.description.bundled import bundled_robots, bundled_table
-from armdyn.description.errors import DescriptionError
-from armdyn.description.importing import xml_text
-from armdyn.description.importing.files import from_xml
+from armdyn.description.errors import MAX_LINKS, MAX_PRODUCTS, DescriptionError
 from armdyn.description.importing.options import Options
 from armdyn.description.plausibility import suspicions
 from armdyn.description.reader import Reader, Symbols
@@ -27,11 +25,8 @@ from armdyn.model.robot_model import BASE, RobotModel, naming_problems, quoted, 
 from armdyn.model.vector import Vector, apply, scale
 from armdyn.output import one_line
 
-MAX_LINKS = 500
 NO_OPTIONS = Options()
 XML_SUFFIXES = (".urdf", ".xml", ".mjcf")
-MAX_PRODUCTS = 300_000  # of terms, to multiply out all of a description
-_FORMULAS = {"dh": dh.standard, "mdh": dh.modified}
 
 
 def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
@@ -43,11 +38,11 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
     if not isinstance(robot, (str, os.PathLike)):
         raise TypeError(f"expected a path to a robot file or a bundled name, found {shown(robot)}")
     if isinstance(robot, str) and robot.lstrip("\ufeff \t\r\n").startswith("<"):
-        return from_xml(robot.lstrip("\ufeff"), "XML text", options)
+        return _from_xml(robot.lstrip("\ufeff"), "XML text", options)
     path = Path(robot)
     try:
         if path.suffix.lower() in XML_SUFFIXES:
-            return from_xml(xml_text.read(path), str(path), options)
+            return _from_xml(path, str(path), options)
         text = toml_text.read(path)
     except DescriptionError:
         raise
@@ -66,6 +61,13 @@ def _refuse_options(source: str, options: Options) -> None:
         raise DescriptionError(
             f"{options.given[0]}: only for URDF and MJCF files; {source} is a robot file and says it itself"
         )
+
+
+def _from_xml(found: str | Path, source: str, options: Options) -> RobotModel:
+    """A URDF or MJCF file, or its text. What reads them is imported when it is needed."""
+    from armdyn.description.importing import files, xml_text
+
+    return files.from_xml(xml_text.read(found) if isinstance(found, Path) else found, source, options)
 
 
 def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotModel:
@@ -225,7 +227,7 @@ def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
         key: reader.number(key, 0) if key == variable else reader.number(key)
         for key in ("a", "alpha", "d", "theta")
     }
-    return _FORMULAS[convention](**values)
+    return dh.FORMULAS[convention](**values)
 
 
 def read_tool(table: Mapping[str, Any], symbols: Iterable[tuple[str, Expression | None]]) -> Transform:
@@ -299,10 +301,6 @@ def _limits(reader: Reader) -> Limits:
     reader.asked.update(("position", *keys))
     reader.finish()
     return limits
-
-
-def _motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor | None:
-    return read_motor(reader.sub("motor"), parent, joint_axis) if "motor" in reader else None
 
 
 def read_motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:

@@ -11,6 +11,7 @@ from armdyn.dynamics.kinematics import (
     base_frames,
     joint_frames,
     point_jacobian,
+    pose_of,
     rotor_jacobian,
 )
 from armdyn.dynamics.newton_euler import rigid_torques
@@ -115,7 +116,7 @@ def inertia_by_jacobians(mechanism: Mechanism, q: Sequence[Scalar]) -> SquareMat
     for r, rotor in enumerate(mechanism.rotors):
         _, J_c = point_jacobian(mechanism, frames, rotor.carrier, ZERO3)
         J_m = rotor_jacobian(mechanism, frames, r)
-        z = rotor.axis if rotor.carrier == FIXED_BASE else apply(frames[rotor.carrier].R, rotor.axis)
+        z = apply(pose_of(mechanism, frames, rotor.carrier)[0], rotor.axis)
         k = dict(rotor.row)
         for a in range(n):
             for b in range(n):

@@ -88,14 +88,15 @@ class BaseFrame:
 def base_frames(mechanism: Mechanism, joints: Sequence[JointFrame]) -> list[BaseFrame]:
     frames: list[BaseFrame] = []
     for body, joint in zip(mechanism.bodies, joints, strict=True):
-        R_0, p_0 = _pose_of(mechanism, frames, body.parent)
+        R_0, p_0 = pose_of(mechanism, frames, body.parent)
         R = multiply(R_0, joint.R)
         c = add(p_0, apply(R_0, body.p_before))
         frames.append(BaseFrame(R, add(c, apply(R, joint.r)), apply(R, joint.z), c))
     return frames
 
 
-def _pose_of(mechanism: Mechanism, frames: Sequence[BaseFrame], body: int) -> tuple[Matrix, Vector]:
+def pose_of(mechanism: Mechanism, frames: Sequence[BaseFrame], body: int) -> tuple[Matrix, Vector]:
+    """Orientation and origin of a body, or of the base, in the world."""
     if body == FIXED_BASE:
         return mechanism.R_base, mechanism.p_base
     return frames[body].R, frames[body].p
@@ -113,7 +114,7 @@ def ancestors(mechanism: Mechanism, body: int) -> list[int]:
 def wrench_at_body(
     mechanism: Mechanism, joints: Sequence[JointFrame], body: int, wrench: Sequence[Scalar]
 ) -> tuple[Vector, Vector]:
-    """Force and moment of h_e (base axes) in the axes of a body."""
+    """Force and moment of h_e (world axes) in the axes of a body."""
     force: Vector = (wrench[0], wrench[1], wrench[2])
     moment: Vector = (wrench[3], wrench[4], wrench[5])
     force, moment = apply_transposed(mechanism.R_base, force), apply_transposed(mechanism.R_base, moment)
@@ -132,8 +133,8 @@ def wrenches_on_bodies(
 
 
 def tip_pose(mechanism: Mechanism, frames: Sequence[BaseFrame]) -> tuple[Matrix, Vector]:
-    """Orientation and position of the tip frame in the base frame."""
-    R, p = _pose_of(mechanism, frames, mechanism.tip)
+    """Orientation and position of the tip frame in the world."""
+    R, p = pose_of(mechanism, frames, mechanism.tip)
     return multiply(R, mechanism.R_tip), add(p, apply(R, mechanism.p_tip))
 
 
@@ -147,7 +148,7 @@ def pose(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
 def point_jacobian(
     mechanism: Mechanism, frames: Sequence[BaseFrame], body: int, p_0: Vector
 ) -> tuple[list[Vector], list[Vector]]:
-    """Columns of J_P and J_O of a point fixed to a body, base axes (7.16)–(7.19), (7.25)–(7.26)."""
+    """Columns of J_P and J_O of a point fixed to a body, world axes (7.16)–(7.19), (7.25)–(7.26)."""
     J_P: list[Vector] = [ZERO3] * mechanism.n
     J_O: list[Vector] = [ZERO3] * mechanism.n
     for j in ancestors(mechanism, body):
@@ -163,7 +164,7 @@ def rotor_jacobian(mechanism: Mechanism, frames: Sequence[BaseFrame], rotor: int
     """Columns of J_O of a rotor: its carrier's, and k_j z_m for the joints of its row (7.28)–(7.29)."""
     part = mechanism.rotors[rotor]
     _, J_O = point_jacobian(mechanism, frames, part.carrier, ZERO3)
-    R, _ = _pose_of(mechanism, frames, part.carrier)
+    R, _ = pose_of(mechanism, frames, part.carrier)
     z_m = apply(R, part.axis)
     for j, k in part.row:
         J_O[j] = add(J_O[j], scale(k, z_m))
@@ -172,7 +173,7 @@ def rotor_jacobian(mechanism: Mechanism, frames: Sequence[BaseFrame], rotor: int
 
 @of_joints(1, "columns")
 def jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
-    """The geometric Jacobian of the tip frame, 6×n: linear rows over angular rows, base axes."""
+    """The geometric Jacobian of the tip frame, 6×n: linear rows over angular rows, world axes."""
     frames = base_frames(mechanism, joint_frames(mechanism, q))
     _, p = tip_pose(mechanism, frames)
     return _rows(*point_jacobian(mechanism, frames, mechanism.tip, p))
@@ -217,7 +218,7 @@ def _point_velocity(
     body: int,
     p_0: Vector,
 ) -> Vector:
-    """Velocity in base axes of a point that moves with a body."""
+    """Velocity in world axes of a point that moves with a body."""
     if body == FIXED_BASE:
         return ZERO3
     frame = frames[body]

@@ -35,7 +35,8 @@ from armdyn.model.vector import (
 class BaseMotion:
     """Motion of a moving base: ω_0 [rad/s], ω̇_0 [rad/s²], p̈_0 [m/s²].
 
-    In base axes, or in the world's where the description places the base in a world.
+    In world axes, which are the base's unless the description places it elsewhere; p̈_0 is that of the base
+    frame's origin.
     Three scalars each, or for `Robot.inverse_dynamics` arrays (..., 3). Gravity is the robot's own and not
     part of p̈_0.
     """
@@ -69,7 +70,7 @@ def newton_euler(
 ) -> NewtonEuler:
     """Torques for a motion of the joints, without friction, and every quantity computed on the way.
 
-    `wrench` is h_e: force over moment that the tip exerts on its surroundings, base axes; or what each of
+    `wrench` is h_e: force over moment that the tip exerts on its surroundings, world axes; or what each of
     `mechanism.places` exerts, one after the other.
     """
     base = _in_base_axes(mechanism, base or BaseMotion())

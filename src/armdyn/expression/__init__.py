@@ -5,7 +5,7 @@ from armdyn.expression.expression import ONE, ZERO, Expression
 from armdyn.expression.messages import shown
 from armdyn.expression.parser import expression, parse, rational
 from armdyn.expression.terms import Atom
-from armdyn.expression.text import decimal_text
+from armdyn.expression.text import decimal_places, decimal_text, exact_float
 from armdyn.expression.work import TooLargeError, limited
 
 __all__ = [
@@ -17,7 +17,9 @@ __all__ = [
     "ExpressionError",
     "MissingValueError",
     "TooLargeError",
+    "decimal_places",
     "decimal_text",
+    "exact_float",
     "expression",
     "limited",
     "parse",

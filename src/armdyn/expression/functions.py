@@ -1,7 +1,8 @@
 """The functions an algorithm may apply to a scalar, whatever the scalar is.
 
 A scalar that is not a plain number (an exact polynomial, a dual number, later a recording scalar) brings
-its own `cos`, `sin`, `sign`, … as methods; numbers and arrays take NumPy's.
+its own `cos`, `sin`, `sign`, … as methods; numbers and arrays take NumPy's. The integer 0, which stands for
+what is zero in any scalar, stays exact.
 """
 
 from typing import Any
@@ -10,15 +11,21 @@ import numpy as np
 
 
 def cos(x: Any) -> Any:
+    if type(x) is int and x == 0:
+        return 1
     return x.cos() if hasattr(x, "cos") else np.cos(x)
 
 
 def sin(x: Any) -> Any:
+    if type(x) is int and x == 0:
+        return 0
     return x.sin() if hasattr(x, "sin") else np.sin(x)
 
 
 def sign(x: Any) -> Any:
     """sign(0) = 0."""
+    if type(x) is int and x == 0:
+        return 0
     return x.sign() if hasattr(x, "sign") else np.sign(x)
 
 

@@ -20,19 +20,29 @@ def decimal_text(x: Fraction) -> str:
     """A rational as people write it: 50, 0.4318, -1/3, 3.3e-05."""
     if x.denominator == 1 and abs(x.numerator) < 10**15:
         return str(x.numerator)
-    if abs(x.denominator) < 1000 and abs(x.numerator) < 1000 and not _is_decimal(x.denominator):
+    if abs(x.denominator) < 1000 and abs(x.numerator) < 1000 and decimal_places(x) is None:
         return f"{x.numerator}/{x.denominator}"
     if abs(x) >= 10**300:
         return f"{x.numerator}/{x.denominator}" if x.denominator != 1 else str(x.numerator)
-    text = repr(float(x))
-    return text if Fraction(text) == x else f"{x.numerator}/{x.denominator}"
+    return f"{x.numerator}/{x.denominator}" if exact_float(x) is None else repr(float(x))
 
 
-def _is_decimal(denominator: int) -> bool:
-    for p in (2, 5):
-        while denominator % p == 0:
-            denominator //= p
-    return denominator == 1
+def exact_float(x: Fraction) -> float | None:
+    """The float that is written as exactly this decimal, if there is one."""
+    try:
+        found = float(x)
+    except OverflowError:
+        return None
+    return found if Fraction(repr(found)) == x else None
+
+
+def decimal_places(x: Fraction) -> int | None:
+    """How many digits a decimal has behind the point; None for a number that does not end."""
+    twos = (x.denominator & -x.denominator).bit_length() - 1
+    rest, fives = x.denominator >> twos, 0
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    return max(twos, fives) if rest == 1 else None
 
 
 def _term_text(monomial: Monomial, coefficient: Fraction) -> str:

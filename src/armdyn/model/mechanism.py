@@ -112,14 +112,16 @@ class Mechanism:
     def with_friction_by_coordinate(self) -> Mechanism:
         """With one surface for each coordinate, then those that move with several.
 
-        Joints that follow one other have their friction where they are moved from. The parameters are no
-        longer those of joints.
+        Joints that follow one other have their friction where they are moved from; what nothing moves has
+        none. The parameters are no longer those of joints.
         """
         if not self.rows:
             return self
         at = [Surface(i, ((i, 1),)) for i in range(self.n)]
         several = []
         for surface in self.friction:
+            if not surface.row:
+                continue
             if len(surface.row) == 1:
                 own = surface.at_coordinate()
                 at[own.joint] = at[own.joint] + own
@@ -208,8 +210,8 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
     motors = [(link, link.motor) for link in model.moving if link.motor and model.rotors != "none"]
     inertias = _augmented(model, convert, places, [motor for _, motor in motors])
     joint_of = {link.name: i for i, link in enumerate(model.moving)}
-    rows = {link.name: _transmission(link, motor, joint_of, convert) for link, motor in motors}
-    S = tuple(mapped(convert, row) for row in model.dependence.rows) if model.relations else ()
+    rows = {link.name: _transmission(link, motor, joint_of) for link, motor in motors}
+    S = model.dependence.rows if model.relations else ()
     surfaces = [Surface(j, ((j, 1),), **joint_friction(model, link)) for j, link in enumerate(model.moving)]
     surfaces += [
         Surface(joint_of[link.name], rows[link.name], **motor.friction.coefficients)
@@ -223,17 +225,17 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
     return Mechanism(
         bodies=tuple(_body(model, i, convert, places, inertias) for i in range(len(model.moving))),
         rotors=tuple(
-            _rotor(model, motor, joint_of[link.name], rows[link.name], convert, places)
+            _rotor(model, motor, joint_of[link.name], mapped(convert, rows[link.name]), convert, places)
             for link, motor in motors
         ),
-        friction=tuple(_over_coordinates(surface.map(unchanged, convert), S) for surface in surfaces),
+        friction=tuple(_over_coordinates(surface, S).map(convert, convert) for surface in surfaces),
         gravity=convert.vector(model.gravity),
         tip=tip_body,
         R_tip=T_tip.R,
         p_tip=T_tip.p,
         R_base=T_base.R,
         p_base=T_base.p,
-        rows=S,
+        rows=tuple(mapped(convert, row) for row in S),
     )
 
 
@@ -317,12 +319,12 @@ def _over_coordinates(surface: Surface, S: tuple[Row, ...]) -> Surface:
 
 
 def product(row: Row, S: Sequence[Row]) -> Row:
-    """A row over joints as one over coordinates: row · S."""
+    """A row over joints as one over coordinates: row · S, exactly; empty where nothing moves it."""
     found: dict[int, Scalar] = {}
     for j, k in row:
         for i, factor in S[j]:
             found[i] = found.get(i, 0) + k * factor
-    return tuple(sorted((i, k) for i, k in found.items() if not (isinstance(k, int) and k == 0)))
+    return tuple(sorted((i, k) for i, k in found.items() if not Expression.of(k).is_zero))
 
 
 def _shifted(link: Link, offset: Expression) -> Link:
@@ -350,10 +352,10 @@ def _body(model: RobotModel, i: int, convert: Converter, places: Places, inertia
     )
 
 
-def _transmission(link: Link, motor: Motor, joint_of: dict[str, int], convert: Converter) -> Row:
+def _transmission(link: Link, motor: Motor, joint_of: dict[str, int]) -> Row:
     entries = {joint_of[link.name]: motor.gear}
     entries.update({joint_of[name]: k for name, k in motor.coupling if not k.is_zero})
-    return tuple((j, convert(k)) for j, k in sorted(entries.items()))
+    return tuple(sorted(entries.items()))
 
 
 def _rotor(

@@ -108,7 +108,8 @@ class Changeable:
         """The same robot described by Denavit–Hartenberg parameters, standard or modified ("mdh").
 
         A function of q of the one is that of the other; what changes are the frames of the links, in which
-        bodies and motors are given. Only serial chains have such a table.
+        bodies and motors are given, and the base frame, of whose origin `BaseMotion`
+        tells. Only serial chains have such a table.
         """
         from armdyn.description.conversion.in_dh import in_dh
 

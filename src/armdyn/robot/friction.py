@@ -53,6 +53,8 @@ def friction_parts(robot: Robot) -> FrictionParts:
     viscous, offset = np.zeros((n, n)), np.zeros(n)
     dry, smooth = [], []
     for surface in mechanism.friction:
+        if not surface.row:  # a joint that relations hold in its place
+            continue
         row = np.zeros(n)
         row[[j for j, _ in surface.row]] = [k for _, k in surface.row]
         viscous += surface.viscous * np.outer(row, row)

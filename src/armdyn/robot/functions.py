@@ -35,11 +35,11 @@ MEANINGS = {
     "qd": "joint velocities [rad/s or m/s]",
     "qdd": "joint accelerations [rad/s^2 or m/s^2]",
     "tau": "joint torques [N m or N]",
-    "wrench": "force [N] over moment [N m] the tip exerts on its surroundings, base axes",
+    "wrench": "force [N] over moment [N m] the tip exerts on its surroundings, world axes",
     "parameters": "dynamic parameters, in the order of parameter_names",
-    BASE_INPUTS[0]: "angular velocity of the base [rad/s], base axes",
-    BASE_INPUTS[1]: "angular acceleration of the base [rad/s^2], base axes",
-    BASE_INPUTS[2]: "linear acceleration of the base [m/s^2], base axes, without gravity",
+    BASE_INPUTS[0]: "angular velocity of the base [rad/s], world axes",
+    BASE_INPUTS[1]: "angular acceleration of the base [rad/s^2], world axes",
+    BASE_INPUTS[2]: "linear acceleration of the base [m/s^2], world axes, without gravity",
 }
 
 

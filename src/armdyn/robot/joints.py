@@ -112,7 +112,7 @@ def _with_followers(model: RobotModel, own: JointLimits) -> JointLimits:
     """With the limits of joints q_j = k x_i + s₀, as limits of x_i."""
     every, dependence = _limits_of(model, model.moving), model.dependence
     for j, (row, offset) in enumerate(zip(dependence.rows, dependence.offsets, strict=True)):
-        if len(row) != 1 or j in dependence.independent:
+        if len(row) != 1 or j in dependence.independent or not model.number(row[0][1]):
             continue
         i, k, shift = row[0][0], model.number(row[0][1]), model.number(offset)
         ends = sorted(((every.lower[j] - shift) / k, (every.upper[j] - shift) / k))

@@ -47,7 +47,7 @@ class Robot(Described):
     ) -> Floats:
         """Torques (..., n) for a motion (7.42), by Newton–Euler (7.107)–(7.114).
 
-        `wrench` (..., 6) is h_e, force and moment the tip exerts on its surroundings, base axes. A mapping
+        `wrench` (..., 6) is h_e, force and moment the tip exerts on its surroundings, world axes. A mapping
         {link: (..., 6)} says what several links exert, each at the origin of its own frame: of the tip's
         link too, without the tool. What the base exerts has no effect.
         """
@@ -125,11 +125,11 @@ class Robot(Described):
         return self._run("potential_energy", (q,), out, parameters=parameters)
 
     def pose(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
-        """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the base frame."""
+        """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the world."""
         return (self if link is None else self.with_tip(link))._kernels["pose"].call((q,), out)
 
     def jacobian(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
-        """Geometric Jacobian (..., 6, n) of the tip (or a link's origin): linear over angular, base axes."""
+        """Geometric Jacobian (..., 6, n) of the tip (or a link's origin): linear over angular, world axes."""
         return (self if link is None else self.with_tip(link))._kernels["jacobian"].call((q,), out)
 
     def jacobian_dot(

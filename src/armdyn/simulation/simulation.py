@@ -46,7 +46,7 @@ def simulate(
 
     `torque` is None, torques (..., n), torques over time (T, ..., n) (evenly spaced from 0 to `duration`,
     linear in between: an array with one axis more than the states), a function of (t, q, qd) or a controller.
-    `wrench` (..., 6), (T, ..., 6) or a function is what the tip exerts on its surroundings, base axes; or a
+    `wrench` (..., 6), (T, ..., 6) or a function is what the tip exerts on its surroundings, world axes; or a
     mapping {link: one of these} what several links exert, each at the origin of its frame.
     "adaptive" calls functions with the state of one arm, "rk4" with that of all arms (..., n); these arrays
     are read-only. "adaptive" may miss a pulse shorter than both three times `output` and a hundredth of the

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 
+from armdyn.description.angles import PI, angle_of, wrapped
 from armdyn.expression import ONE, ZERO, Atom, Expression
 from armdyn.expression.terms import Monomial
 from armdyn.model.parts import Transform
 from armdyn.model.vector import Vector, rotation_about, transpose
-
-PI = Expression.pi()
-_TURNS = range(-11, 13)  # of π/12
 
 
 @dataclass(frozen=True)
@@ -32,10 +28,8 @@ class Angle:
     @staticmethod
     def from_pair(c: Expression, s: Expression) -> Angle:
         """The angle whose cosine and sine these are: a multiple of π/12, or one of those inside them."""
-        for angle in _candidates(c, s):
-            if angle.cos() == c and angle.sin() == s:
-                return Angle(c, s, _wrapped(angle))
-        return Angle(c, s, None)
+        found = angle_of(c, s)
+        return Angle(c, s, None if found is None else wrapped(found))
 
     @property
     def value(self) -> Expression:
@@ -46,11 +40,11 @@ class Angle:
 
     def __add__(self, other: Angle) -> Angle:
         if self.known is not None and other.known is not None:
-            return Angle.of(_wrapped(self.known + other.known))
+            return Angle.of(wrapped(self.known + other.known))
         return Angle.from_pair(self.c * other.c - self.s * other.s, self.s * other.c + self.c * other.s)
 
     def __neg__(self) -> Angle:
-        return Angle(self.c, -self.s, None if self.known is None else _wrapped(-self.known))
+        return Angle(self.c, -self.s, None if self.known is None else wrapped(-self.known))
 
     def about(self, axis: Vector) -> Transform:
         """The rotation by it about x, y or z."""
@@ -59,35 +53,6 @@ class Angle:
 
 NO_ANGLE = Angle(ONE, ZERO, ZERO)
 HALF_TURN = Angle(-ONE, ZERO, PI)
-
-
-def _candidates(c: Expression, s: Expression) -> Iterator[Expression]:
-    common = _common().get((c, s))
-    if common is not None:
-        yield common
-        return
-    inside = {atom.argument for x in (c, s) for atom in x.atoms() if atom.kind in ("cos", "sin")}
-    for angle in sorted((x for x in inside if x is not None), key=str):
-        for quarter in range(4):
-            for sign in (1, -1):
-                yield angle * sign + PI * Fraction(quarter, 2)
-
-
-@cache
-def _common() -> dict[tuple[Expression, Expression], Expression]:
-    """The multiples of π/12 in one turn."""
-    angles = [PI * Fraction(k, 12) for k in _TURNS]
-    return {(angle.cos(), angle.sin()): angle for angle in angles}
-
-
-def _wrapped(angle: Expression) -> Expression:
-    """Less whole turns, so that it lies in (−π, π]; one with free symbols only by its multiple of π."""
-    if angle.symbols():
-        turns = sum((c for m, c in angle.terms if [(a.kind, e) for a, e in m] == [("pi", 1)]), Fraction(0))
-    else:
-        turns = Fraction(angle.value() / math.pi)
-    whole = math.ceil((turns - 1) / 2 - Fraction(1, 10**12))
-    return angle - PI * (2 * whole) if whole else angle
 
 
 def rounded(x: object) -> Expression:

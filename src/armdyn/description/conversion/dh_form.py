@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from armdyn.description import dh
 from armdyn.description.conversion.angles import NO_ANGLE, Angle, inverse, rounded
 from armdyn.description.conversion.chain import Chain, Pose, chain_of
 from armdyn.description.conversion.normals import Decisions, Normal, common_normal
@@ -86,7 +87,7 @@ def _own_rows(chain: Chain, convention: Convention) -> tuple[Row, ...] | None:
     parent = chain.model.root
     for link in chain.links:
         used, idle = (link.after, link.before) if convention == "dh" else (link.before, link.after)
-        row = (_standard_row if convention == "dh" else _modified_row)(Pose(used))
+        row = _row(Pose(used), convention)
         upright = tuple(map(Expression.of, link.axis)) == tuple(map(Expression.of, Z))
         if row is None or not upright or idle != Transform() or link.parent != parent:
             return None
@@ -95,26 +96,13 @@ def _own_rows(chain: Chain, convention: Convention) -> tuple[Row, ...] | None:
     return tuple(rows)
 
 
-def _standard_row(pose: Pose) -> Row | None:
-    """A transform as Rz(θ) Tz(d) Tx(a) Rx(α), exactly; None where it is not."""
-    if not pose.exact:
+def _row(pose: Pose, convention: Convention) -> Row | None:
+    """A transform as that of one row, exactly; None where it is not."""
+    parts = dh.PARTS[convention](pose.T) if pose.exact else None
+    if parts is None:
         return None
-    T = pose.T
-    R, (x, y, z) = [[Expression.of(e) for e in row] for row in T.R], map(Expression.of, T.p)
-    theta, alpha = Angle.from_pair(R[0][0], R[1][0]), Angle.from_pair(R[2][2], R[2][1])
-    a, across = theta.c * x + theta.s * y, theta.c * y - theta.s * x
-    return Row(a, alpha, z, theta) if R[2][0].is_zero and across.is_zero and _tame(theta, alpha) else None
-
-
-def _modified_row(pose: Pose) -> Row | None:
-    """A transform as Rx(α) Tx(a) Rz(θ) Tz(d), exactly; None where it is not."""
-    if not pose.exact:
-        return None
-    T = pose.T
-    R, (x, y, z) = [[Expression.of(e) for e in row] for row in T.R], map(Expression.of, T.p)
-    theta, alpha = Angle.from_pair(R[0][0], -R[0][1]), Angle.from_pair(R[2][2], -R[1][2])
-    d, across = alpha.c * z - alpha.s * y, alpha.c * y + alpha.s * z
-    return Row(x, alpha, d, theta) if R[0][2].is_zero and across.is_zero and _tame(theta, alpha) else None
+    alpha, theta = Angle.from_pair(*parts.alpha), Angle.from_pair(*parts.theta)
+    return Row(parts.a, alpha, parts.d, theta) if _tame(theta, alpha) else None
 
 
 def _tame(*angles: Angle) -> bool:
@@ -152,7 +140,7 @@ def _normals(chain: Chain, decide: Decisions, convention: Convention) -> tuple[C
 def _slider_moved(chain: Chain, i: int, h: Expression, convention: Convention) -> Chain:
     """The axis of sliding joint i through the point at height h on the next axis; of the first, if it can
     be, so that the base frame stays."""
-    if i == 1 and convention == "mdh" and _modified_row(chain.steps[0]):
+    if i == 1 and convention == "mdh" and _row(chain.steps[0], "mdh"):
         return chain
     last = i == len(chain.links)
     behind = chain.steps[i].T @ (chain.tool if last else Transform.translation(0, 0, h))
@@ -171,7 +159,7 @@ def _start(chain: Chain, convention: Convention) -> _End | None:
     """What stands before joint 1 where the base frame stays; None where another has to be chosen."""
     pose = chain.steps[0]
     if convention == "mdh":
-        row = _modified_row(pose)
+        row = _row(pose, "mdh")
         return (
             None
             if row is None
@@ -187,7 +175,7 @@ def _start(chain: Chain, convention: Convention) -> _End | None:
 
 def _end(chain: Chain, convention: Convention) -> _End | None:
     """What stands behind the last joint where the frame of the tip's link, z along the axis, is the last."""
-    row = _standard_row(chain.steps[-1])
+    row = _row(chain.steps[-1], "dh")
     if row is None or row.alpha != NO_ANGLE or (convention == "mdh" and not row.a.is_zero):
         return None
     return _End(replace(_NOTHING, beta=row.theta, b=row.d, a=row.a))

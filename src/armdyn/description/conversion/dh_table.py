@@ -15,6 +15,7 @@ from armdyn.expression import Expression
 from armdyn.model.mechanism import Converter, places_of
 from armdyn.model.parts import JointKind, Transform
 from armdyn.model.robot_model import RobotModel
+from armdyn.output import one_line
 
 _NAMES = {"dh": "standard", "mdh": "modified (Craig)"}
 _HEADINGS = {"dh": ("a", "alpha", "d", "theta"), "mdh": ("a before", "alpha before", "d", "theta")}
@@ -117,6 +118,9 @@ def dh_table(model: RobotModel, convention: Convention) -> DhTable:
     else:
         tool = Transform()
         notes = (*notes, f"the tip is on '{model.tip}', not on the last link of the chain")
+    if model.relations:
+        followers = "; ".join(one_line(text) for text in model.followers)
+        notes = (*notes, f"q1, q2, … are all moving joints here, and some follow others: {followers}")
     base = tidy(model.base @ form.base.T, form.base.exact, model)
     return DhTable(convention, rows, base, tool, notes, model.exact_values)
 

@@ -6,13 +6,14 @@ motors and fixed links are expressed in the new frames.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from armdyn.description import dh
+from armdyn.description.angles import numeric_rpy
 from armdyn.description.conversion.angles import inverse, rounded
 from armdyn.description.conversion.chain import Pose
 from armdyn.description.conversion.dh_form import Convention, Form, Row, dh_form
+from armdyn.description.conversion.normals import TOLERANCE
 from armdyn.description.direction import unit_vector
 from armdyn.expression import Expression
 from armdyn.model.inertia import Inertia
@@ -35,7 +36,7 @@ def in_dh(model: RobotModel, convention: Convention) -> RobotModel:
     rows = dict(zip((link.name for link in model.moving), form.rows, strict=True))
     parents = dict(zip(rows, (model.root, *rows), strict=False))
     links = tuple(
-        _moving(link, rows[link.name], parents[link.name], convention, placed, model)
+        _moving(link, rows[link.name], parents[link.name], convention, placed)
         if link.name in rows
         else _fixed(link, placed, model)
         for link in model.links
@@ -70,10 +71,7 @@ def tidy(T: Transform, exact: bool, model: RobotModel) -> Transform:
     if exact:
         return T
     R = [[model.number(x) for x in row] for row in T.R]
-    flat = math.hypot(R[0][0], R[1][0])
-    roll = math.atan2(R[2][1], R[2][2]) if flat > 1e-9 else 0.0
-    yaw = math.atan2(R[1][0], R[0][0]) if flat > 1e-9 else math.atan2(-R[0][1], R[1][1])
-    angles = vector(rounded(x) for x in (roll, math.atan2(-R[2][0], flat), yaw))
+    angles = vector(rounded(x) for x in numeric_rpy(R, flat=TOLERANCE))
     return dh.frame(_vector(T.p, exact=False), angles)
 
 
@@ -90,9 +88,7 @@ def _vector(v: Vector, exact: bool) -> Vector:
     return v if exact else vector(rounded(x) for x in v)
 
 
-def _moving(
-    link: Link, row: Row, parent: str, convention: Convention, placed: Placed, model: RobotModel
-) -> Link:
+def _moving(link: Link, row: Row, parent: str, convention: Convention, placed: Placed) -> Link:
     T = transform_of(row, convention)
     before, after = (Transform(), T) if convention == "dh" else (T, Transform())
     old = placed[link.name]

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from armdyn.description.conversion.angles import HALF_TURN, NO_ANGLE, PI, Angle, rounded
+from armdyn.description.angles import PI
+from armdyn.description.conversion.angles import HALF_TURN, NO_ANGLE, Angle, rounded
 from armdyn.description.conversion.chain import Pose, known
 from armdyn.expression import ZERO, Expression
 from armdyn.model.robot_model import RobotModel

@@ -21,6 +21,7 @@ _WRITERS = {
     ".xml": ("mjcf", "mjcf_text"),
     ".mjcf": ("mjcf", "mjcf_text"),
 }
+SUFFIXES = tuple(_WRITERS)
 
 
 def save(model: RobotModel, path: str | Path) -> Path:

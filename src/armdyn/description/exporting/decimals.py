@@ -7,15 +7,15 @@ same double. Directions keep their ratios, so that a reader makes the same unit 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from fractions import Fraction
 
-from armdyn.expression import Expression
+from armdyn.description.direction import whole_ratios
+from armdyn.expression import Expression, decimal_places, exact_float
 from armdyn.model.vector import Scalar, Vector
 
 _MOST_DIGITS = 40
 _DIRECTION_DIGITS = 25  # enough to find the point of the grid that description/direction.py took
-_LARGEST_RATIO = 1000
 
 
 def number_text(x: Scalar) -> str:
@@ -45,46 +45,22 @@ def direction_text(u: Vector) -> str:
     return " ".join(_rounded(x) for x in entries)
 
 
-def whole_ratios(entries: Sequence[Expression]) -> list[int] | None:
-    """Whole numbers in the same ratios (and with the same signs), if there are small ones."""
-    largest = max(entries, key=lambda x: abs(x.value()))
-    if largest.is_zero:
-        return None
-    ratios = [(x / largest).number for x in entries]
-    exact = [x for x in ratios if x is not None]
-    if len(exact) < len(entries):
-        return None
-    common = math.lcm(*(x.denominator for x in exact))
-    if common > _LARGEST_RATIO:
-        return None
-    sign = -1 if largest.value() < 0 else 1
-    return [int(x * common) * sign for x in exact]
-
-
 def _decimal(x: Fraction) -> str:
     return _digits(x) or _shortest(float(x))
 
 
 def _digits(x: Fraction) -> str | None:
     """A rational as a decimal, if it is one of not too many digits."""
-    short = _shortest(float(x))
-    if Fraction(short) == x:
-        return short
-    twos, fives = (_exponent(x.denominator, p) for p in (2, 5))
-    if 2**twos * 5**fives != x.denominator:
+    short = exact_float(x)
+    if short is not None:
+        return _shortest(short)
+    places = decimal_places(x)
+    if places is None:
         return None
-    places = max(twos, fives)
     whole = abs(x.numerator) * 10**places // x.denominator
     if len(str(whole)) > _MOST_DIGITS:
         return None
     return f"{'-' if x < 0 else ''}{whole}" + (f"e-{places}" if places else "")
-
-
-def _exponent(n: int, p: int) -> int:
-    count = 0
-    while n % p == 0:
-        n, count = n // p, count + 1
-    return count
 
 
 def _shortest(x: float) -> str:

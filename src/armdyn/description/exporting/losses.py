@@ -18,14 +18,14 @@ def losses(model: RobotModel, parts: list[Piece]) -> Iterator[str]:
     uneven = [name for name, terms in friction.items() if not terms["asymmetry"].is_zero]
     if uneven:
         yield (
-            f"Coulomb friction that differs forward and backward ({_names(uneven)}) "
+            f"Coulomb friction that differs forward and backward ({names(uneven)}) "
             "becomes the mean of the two values"
         )
     if constant := [name for name, terms in friction.items() if not terms["offset"].is_zero]:
-        yield f"friction offsets ({_names(constant)}) are left out"
+        yield f"friction offsets ({names(constant)}) are left out"
     for key in ("acceleration", "jerk"):
         if limited := [link.name for link in model.links if getattr(link.limits, key) is not None]:
-            yield f"limits of {key} ({_names(limited)}) are left out"
+            yield f"limits of {key} ({names(limited)}) are left out"
     followers = {part.link.name for part in parts if part.mimic}
     free = [
         link.name
@@ -34,12 +34,12 @@ def losses(model: RobotModel, parts: list[Piece]) -> Iterator[str]:
     ]
     if free:
         yield (
-            f"relations that are not between two joints ({_names(free)}) are left out: "
+            f"relations that are not between two joints ({names(free)}) are left out: "
             "these joints move freely in the file"
         )
     yield from _order_losses(model)
     if odd := [p.link.name for p in parts if Expression.of(p.inertia.mass).is_zero and any(_moments(p))]:
-        yield f"first moments without mass ({_names(odd)}) are left out"
+        yield f"first moments without mass ({names(odd)}) are left out"
 
 
 def _motor_losses(model: RobotModel) -> Iterator[str]:
@@ -82,7 +82,7 @@ def _order_losses(model: RobotModel) -> Iterator[str]:
         yield f"the tip {quoted(model.tip)} is not marked; armdyn takes the end of the longest chain"
     order = [link.name for link in links if link.joint != "fixed"]
     if order != [link.name for link in model.moving]:
-        yield f"the order of the joints is not kept; armdyn reads them depth first: {_names(order)}"
+        yield f"the order of the joints is not kept; armdyn reads them depth first: {names(order)}"
 
 
 def _moments(part: Piece) -> list[bool]:
@@ -90,8 +90,9 @@ def _moments(part: Piece) -> list[bool]:
 
 
 def _having(model: RobotModel, test: Callable[[Link], bool]) -> str:
-    return _names(link.name for link in model.links if test(link))
+    return names(link.name for link in model.links if test(link))
 
 
-def _names(names: Iterable[str]) -> str:
-    return ", ".join(quoted(name) for name in names)
+def names(found: Iterable[str]) -> str:
+    """Names in quotes, with commas between them."""
+    return ", ".join(quoted(name) for name in found)

@@ -9,16 +9,16 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-from armdyn.description.exporting.angles import quaternion_text
 from armdyn.description.exporting.decimals import direction_text, number_text, numbers_text
-from armdyn.description.exporting.losses import losses
+from armdyn.description.exporting.losses import losses, names
 from armdyn.description.exporting.pieces import Piece, motors, pieces, unused, with_values
 from armdyn.description.exporting.possible import SMALLEST, Body, possible
+from armdyn.description.exporting.quaternions import quaternion_text
 from armdyn.description.exporting.xml_text import add, document, name
 from armdyn.description.freedom import freedoms, in_numbers
 from armdyn.expression import ZERO, Expression
 from armdyn.model.parts import Transform
-from armdyn.model.robot_model import RobotModel, listed, quoted
+from armdyn.model.robot_model import RobotModel, quoted
 from armdyn.model.vector import IDENTITY, apply, neg
 
 WORLD = "world"  # what MuJoCo calls its fixed body
@@ -46,21 +46,21 @@ def mjcf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
 
 def _velocity_loss(parts: list[Piece]) -> Iterator[str]:
     if found := [p.link.name for p in parts if p.link.limits.velocity is not None]:
-        yield f"limits of velocity ({listed(found)}) are left out"
+        yield f"limits of velocity ({names(found)}) are left out"
 
 
 def _body_losses(bodies: dict[str, Body]) -> Iterator[str]:
     """What MuJoCo asks of bodies."""
     if filled := [name for name, body in bodies.items() if body.filled]:
-        yield f"moments of inertia that no motion shows ({listed(filled)}) are filled in: MuJoCo wants them"
+        yield f"moments of inertia that no motion shows ({names(filled)}) are filled in: MuJoCo wants them"
     if raised := [name for name, body in bodies.items() if body.raised]:
         yield (
-            f"masses and moments of zero ({listed(raised)}) become {SMALLEST:g}, or 1e-12 of the body's "
+            f"masses and moments of zero ({names(raised)}) become {SMALLEST:g}, or 1e-12 of the body's "
             "largest moment: MuJoCo takes none"
         )
     if refused := [name for name, body in bodies.items() if body.refused]:
         yield (
-            f"bodies that cannot exist ({listed(refused)}: a moment is not positive, or exceeds the sum of "
+            f"bodies that cannot exist ({names(refused)}: a moment is not positive, or exceeds the sum of "
             "the others) are written as they are; MuJoCo refuses them unless the file says "
             'compiler balanceinertia="true"'
         )
@@ -75,12 +75,12 @@ def _name_losses(model: RobotModel) -> Iterator[str]:
 def _body_names(model: RobotModel) -> dict[str, str]:
     """Bodies are called as their links, except for the name that MuJoCo keeps for itself."""
     taken = {model.root, *model.index}
-    names = {link: link for link in (model.root, *model.index)}
+    found = {link: link for link in (model.root, *model.index)}
     if WORLD in model.index:
-        names[WORLD] = unused(f"{WORLD}_body", taken)
+        found[WORLD] = unused(f"{WORLD}_body", taken)
     elif model.root == WORLD and model.base != Transform():
-        names[WORLD] = unused(f"{WORLD}_base", taken)
-    return names
+        found[WORLD] = unused(f"{WORLD}_base", taken)
+    return found
 
 
 class _Writer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from armdyn.expression import Expression
+from armdyn.expression import Expression, decimal_places, exact_float
 from armdyn.expression.parser import MAX_EXPONENT
 from armdyn.expression.terms import Monomial
 
@@ -40,7 +40,9 @@ def _term(monomial: Monomial, coefficient: Fraction) -> str:
     """A product; where the factor is a simple fraction, its denominator stands at the end: pi/2, a1/3."""
     n, d = coefficient.numerator, coefficient.denominator
     constant = bool(monomial) and all(atom.kind in ("pi", "sqrt") for atom, _ in monomial)
-    behind = 1 < d < _SHORT and n < _SHORT and bool(monomial) and (constant or not _is_decimal(d))
+    behind = (
+        1 < d < _SHORT and n < _SHORT and bool(monomial) and (constant or decimal_places(coefficient) is None)
+    )
     factors = [str(atom) + (f"**{e}" if e != 1 else "") for atom, k in monomial for e in _powers(k)]
     front = Fraction(n) if behind else coefficient
     if front != 1 or not factors:
@@ -61,32 +63,16 @@ def _powers(exponent: int) -> list[int]:
 def _number(x: Fraction) -> Written:
     if x.denominator == 1 and abs(x) < _LONGEST_INTEGER:
         return int(x)
-    decimal = _as_float(x)
+    decimal = exact_float(x)
     return _fraction_text(x) if decimal is None else decimal
-
-
-def _as_float(x: Fraction) -> float | None:
-    """The float that is written as exactly this number, if there is one."""
-    try:
-        found = float(x)
-    except OverflowError:
-        return None
-    return found if Fraction(repr(found)) == x else None
 
 
 def _fraction_text(x: Fraction) -> str:
     """1/3, or a decimal of many digits where that is shorter."""
     ratio = f"{x.numerator}/{x.denominator}" if x.denominator != 1 else str(x.numerator)
-    if not _is_decimal(x.denominator):
-        return ratio
-    places = next((k for k in range(_MOST_DECIMALS) if 10**k % x.denominator == 0), 0)
-    if not places:
+    places = decimal_places(x)
+    if not places or places >= _MOST_DECIMALS:
         return ratio
     digits = f"{abs(x.numerator) * 10**places // x.denominator:0{places + 1}d}"
     text = f"{'-' if x < 0 else ''}{digits[:-places]}.{digits[-places:]}"
     return text if len(text) <= len(ratio) else ratio
-
-
-def _is_decimal(denominator: int) -> bool:
-    """Whether a fraction with this denominator ends as a decimal."""
-    return pow(10, denominator.bit_length(), denominator) == 0

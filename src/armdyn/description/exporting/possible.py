@@ -28,7 +28,7 @@ class Body:
     tensor: tuple[Expression, ...]
     filled: bool = False  # with entries that no motion shows
     raised: bool = False  # from zero
-    refused: bool = False
+    refused: bool = False  # by MuJoCo
 
 
 def possible(part: Piece, freedom: Freedom, moves: bool) -> Body:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Any, Literal
 
-from armdyn.description.errors import DescriptionError
+from armdyn.description import dh
+from armdyn.description.angles import angle_of, rpy_of
+from armdyn.description.direction import unit_vector, whole_ratios
+from armdyn.description.errors import MAX_PRODUCTS, DescriptionError
 from armdyn.description.exporting.numbers import Written, written, written_all
-from armdyn.description.exporting.placements import Row, dh_row, direction_of, mdh_row, rpy_of
-from armdyn.description.robot_file import MAX_PRODUCTS, build
+from armdyn.description.robot_file import build
 from armdyn.expression import ArmdynError, Expression, ExpressionError, limited
 from armdyn.model import impossible_bodies
 from armdyn.model.friction import SINGLE, Friction
@@ -19,7 +21,6 @@ from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
 
 Convention = Literal["dh", "mdh", "frames"]
 Table = dict[str, Any]
-_ROWS: dict[str, Callable[[Link], Row | None]] = {"dh": dh_row, "mdh": mdh_row}
 _SHORT = 30  # characters: bodies with longer numbers are written about the origin where that is shorter
 
 
@@ -82,9 +83,9 @@ def plain_table(
 
 def convention_of(model: RobotModel) -> Convention:
     """Standard DH where all links are so described, else modified DH, else frames."""
-    if all(dh_row(link) for link in model.links):
+    if all(_dh_row(link, "dh") for link in model.links):
         return "dh"
-    return "mdh" if all(mdh_row(link) for link in model.links) else "frames"
+    return "mdh" if all(_dh_row(link, "mdh") for link in model.links) else "frames"
 
 
 def _is_impossible(model: RobotModel) -> bool:
@@ -127,7 +128,7 @@ def _link(
 
 
 def _placement(link: Link, convention: Convention) -> Table:
-    row = _ROWS[convention](link) if convention in _ROWS else None
+    row = _dh_row(link, convention)
     if row is not None:
         return {key: written(x) for key, x in row.items()}
     table: Table = {"origin": _pose(link.before)}
@@ -136,6 +137,20 @@ def _placement(link: Link, convention: Convention) -> Table:
     if link.after != Transform():
         table["after"] = _pose(link.after)
     return table
+
+
+def _dh_row(link: Link, convention: Convention) -> dict[str, Expression] | None:
+    """a, alpha, d, theta of a link, if they are exact and the link is placed by this convention."""
+    if convention == "frames":
+        return None
+    parts = dh.PARTS[convention](link.after if convention == "dh" else link.before)
+    if parts is None:
+        return None
+    alpha, theta = angle_of(*parts.alpha), angle_of(*parts.theta)
+    if alpha is None or theta is None:
+        return None
+    row = {"a": parts.a, "alpha": alpha, "d": parts.d, "theta": theta}
+    return row if dh.FORMULAS[convention](**row) == (link.before, link.axis, link.after) else None
 
 
 def _pose(T: Transform) -> Table:
@@ -150,9 +165,10 @@ def _pose(T: Transform) -> Table:
 def written_direction(axis: Vector) -> list[Written]:
     """A direction, in small whole numbers where there are any."""
     try:
-        return written_all(direction_of(axis))
+        whole = [Expression.of(n) for n in whole_ratios([Expression.of(x) for x in axis]) or ()]
     except ExpressionError:  # a symbol in it has no value
-        return written_all(axis)
+        whole = []
+    return written_all(whole if whole and unit_vector(whole) == axis else axis)
 
 
 def _motor(link: Link, motor: Motor) -> Table:

@@ -11,16 +11,16 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-from armdyn.description.exporting.angles import rpy_of
+from armdyn.description.angles import numeric_rpy, rpy_of
 from armdyn.description.exporting.decimals import direction_text, number_text, numbers_text
-from armdyn.description.exporting.losses import losses
+from armdyn.description.exporting.losses import losses, names
 from armdyn.description.exporting.pieces import Piece, pieces, unused, with_values
 from armdyn.description.exporting.xml_text import add, document, name
 from armdyn.description.importing.values import UNLIMITED
 from armdyn.expression import Expression
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.parts import Transform
-from armdyn.model.robot_model import RobotModel, quoted
+from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
 from armdyn.model.vector import add as plus
 
@@ -59,9 +59,9 @@ def _limit_losses(parts: list[Piece]) -> Iterator[str]:
         asked = part.link.joint == "prismatic" or limits.position is not None
         given = limits.velocity is not None, limits.torque is not None
         if (asked and not (all(given) and limits.position)) or (any(given) and not all(given)):
-            found.append(quoted(part.link.name))
+            found.append(part.link.name)
     if found:
-        yield f"URDF asks for limits that the robot does not have ({', '.join(found)}): 1e9 stands for none"
+        yield f"URDF asks for limits that the robot does not have ({names(found)}): 1e9 stands for none"
 
 
 class _Writer:
@@ -126,7 +126,8 @@ class _Writer:
         add(inertial, "inertia", **{f"i{key}": number_text(x) for key, x in entries})
 
     def pose(self, element: ET.Element, T: Transform) -> None:
-        add(element, "origin", xyz=numbers_text(T.p), rpy=numbers_text(rpy_of(T.R)))
+        rpy = rpy_of(T.R) or numeric_rpy([[Expression.of(x).value() for x in row] for row in T.R])
+        add(element, "origin", xyz=numbers_text(T.p), rpy=numbers_text(rpy))
 
     def fixed(self, name: str, parent: str, child: str, T: Transform) -> None:
         joint = add(self.root, "joint", name=name, type_="fixed")

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from armdyn.description.errors import DescriptionError
+from armdyn.description.errors import MAX_PRODUCTS, DescriptionError
 from armdyn.description.importing.options import Options
 from armdyn.description.importing.repair import repaired_tensor
 from armdyn.description.importing.tree import LOOSE, Mimic, RawBody, RawJoint, RawTree
@@ -30,7 +30,6 @@ from armdyn.model.relations import Relation
 from armdyn.model.robot_model import RobotModel, listed, quoted
 from armdyn.model.vector import IDENTITY, Vector, apply, rotation_about, scale, vector
 
-_MAX_PRODUCTS = 2_000_000  # of terms, to multiply out all of a description
 _SHOWN = 5  # names in a note
 _CALLER = 5  # how far up the caller of Robot.load is
 
@@ -38,7 +37,7 @@ _CALLER = 5  # how far up the caller of Robot.load is
 def model_of(tree: RawTree, options: Options) -> RobotModel:
     """The model of a tree, with a warning for what was repaired and for what looks wrong."""
     try:
-        with limited(_MAX_PRODUCTS):
+        with limited(MAX_PRODUCTS):
             tree.check(options.repair)
             model = _Assembly(tree, options).model()
     except TooLargeError as error:

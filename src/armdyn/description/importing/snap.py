@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 
-from armdyn.expression import ZERO, Expression, decimal_text
+from armdyn.expression import ZERO, Expression, decimal_places, decimal_text
 from armdyn.model.vector import Vector, vector
 
 CLOSE = 1e-6  # rad: what single precision leaves of an angle
@@ -66,18 +66,10 @@ def _stands_for(x: Fraction, exact: float) -> bool:
     off = abs(float(x) - exact)
     if off <= CLOSE:
         return True
-    places = _decimal_places(x)
+    places = decimal_places(x)
     if places is None or exact == 0:
         return False
     above, step = abs(float(x)) - abs(exact), 10.0**-places
     if not -step < above <= step / 2 or float(x) * exact < 0:  # cut off to rounded up
         return False
     return len(str(abs(x.numerator * 10**places // x.denominator)).lstrip("0")) >= _LEAST_DIGITS
-
-
-def _decimal_places(x: Fraction) -> int | None:
-    """Digits behind the point; None for a number that is no decimal of reasonable length."""
-    for places in range(20):
-        if (x.numerator * 10**places) % x.denominator == 0:
-            return places
-    return None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
-from armdyn.description.errors import DescriptionError
+from armdyn.description.errors import MAX_LINKS, DescriptionError
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import ZERO6, Tensor
@@ -22,7 +22,6 @@ from armdyn.output import one_line
 
 RawKind: TypeAlias = Literal["revolute", "prismatic", "fixed", "floating", "planar", "ball"]
 LOOSE = {"floating": "six", "planar": "three", "ball": "three"}  # freedoms; can only be welded
-MAX_LINKS = 500
 
 
 @dataclass(frozen=True)

@@ -15,17 +15,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 
+from armdyn.description.dh import frame
 from armdyn.description.direction import unit_vector
+from armdyn.description.errors import MAX_LINKS
 from armdyn.description.importing.options import Options
 from armdyn.description.importing.snap import snap_text, snapped_angle, snapped_direction
 from armdyn.description.importing.transmissions import read_motors
 from armdyn.description.importing.tree import (
-    MAX_LINKS,
     Mimic,
     RawBody,
     RawJoint,
@@ -45,10 +44,11 @@ from armdyn.description.importing.values import (
     place_of,
 )
 from armdyn.description.importing.xml_text import Element, short
+from armdyn.description.plausibility import NEARLY
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import TENSOR_KEYS, tensor
-from armdyn.model.parts import Limits, Transform, X, Y, Z
+from armdyn.model.parts import Limits, Transform, X
 from armdyn.model.robot_model import quoted
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
 
@@ -94,7 +94,7 @@ class _Reader:
     no_range: list[str] = field(default_factory=list)  # joints, for the notes that several share
     no_limit: list[str] = field(default_factory=list)
     unknown: dict[str, list[str]] = field(default_factory=lambda: {"effort": [], "velocity": []})
-    near: list[str] = field(default_factory=list)  # angles that snap would change
+    near: list[str] = field(default_factory=list)  # where each angle stands that snap would change
 
     def tree(self) -> RawTree:
         name = self._name()
@@ -127,10 +127,12 @@ class _Reader:
         say(self.unknown["effort"], "effort 0 is taken for unknown: there is no limit of torque")
         say(self.unknown["velocity"], "velocity 0 is taken for unknown: there is no limit of velocity")
         if self.near:
-            count = f"{len(self.near)} angle{'s are' if len(self.near) > 1 else ' is'}"
+            many = len(self.near) > 1
+            count, them = f"{len(self.near)} angle{'s are' if many else ' is'}", "them" if many else "it"
+            first = f"the first: {self.near[0]}" if many else self.near[0]
             self.remarks.note(
-                f"{count} nearly a multiple of pi/12 and taken as given (the first: {self.near[0]}); "
-                "snap=True makes them exact, which keeps equations short"
+                f"{count} {NEARLY} and taken as given ({first}); "
+                f"snap=True (--snap) makes {them} exact, which keeps equations short"
             )
         for element in self.root.children:
             if element.tag == "loop_joint":
@@ -186,13 +188,13 @@ class _Reader:
         products of cosines.
         """
         xyz, rpy = self._position_and_angles(element)
-        T = pose(xyz, rpy) if all(angle.cos().number is not None for angle in rpy) else None
-        return xyz, _float_rotation(rpy) if T is None else T.R
+        exact = all(angle.cos().number is not None for angle in rpy)
+        return xyz, frame(xyz, rpy).R if exact else _float_rotation(rpy)
 
     def _pose(self, element: Element) -> Transform:
-        return pose(*self._position_and_angles(element))
+        return frame(*self._position_and_angles(element))
 
-    def _position_and_angles(self, element: Element) -> tuple[Vector, Sequence[Expression]]:
+    def _position_and_angles(self, element: Element) -> tuple[Vector, Vector]:
         xyz = vector(numbers(element, "xyz", [ZERO] * 3))
         rpy = numbers(element, "rpy", [ZERO] * 3)
         exact = [snapped_angle(angle) for angle in rpy]
@@ -203,8 +205,8 @@ class _Reader:
                 self.remarks.note(f"{change}: {snap_text(rpy, new)}")
                 rpy = new
             else:
-                self.near.append(change)
-        return xyz, rpy
+                self.near += [change for angle in exact if angle is not None]
+        return xyz, vector(rpy)
 
     def _axis(self, element: Element) -> Vector:
         axis = one(element, "axis", self.remarks)
@@ -272,30 +274,8 @@ class _Reader:
         self.remarks.warn(f"{limit.where}: {reason}: the limit is left out")
 
 
-def pose(xyz: Vector, rpy: Sequence[Expression]) -> Transform:
-    """A pose by position and fixed-axis roll, pitch, yaw; quick where some of the angles are zero."""
-    turning = [(axis, angle) for axis, angle in zip((X, Y, Z), rpy, strict=True) if not angle.is_zero]
-    if not turning:
-        return Transform(IDENTITY, xyz)
-    if len(turning) == 1:
-        return Transform(Transform.rotation(*turning[0]).R, xyz)
-    return Transform(_rotation(*rpy), xyz)
-
-
-@lru_cache(256)
-def _rotation(roll: Expression, pitch: Expression, yaw: Expression) -> Matrix:
-    """Rz(yaw) Ry(pitch) Rx(roll), multiplied out."""
-    (cr, sr), (cp, sp), (cy, sy) = ((angle.cos(), angle.sin()) for angle in (roll, pitch, yaw))
-    a, b = cy * sp, sy * sp
-    return (
-        (cy * cp, a * sr - sy * cr, a * cr + sy * sr),
-        (sy * cp, b * sr + cy * cr, b * cr - cy * sr),
-        (-sp, cp * sr, cp * cr),
-    )
-
-
-def _float_rotation(rpy: Sequence[Expression]) -> Matrix:
-    """The same in floating-point numbers."""
+def _float_rotation(rpy: Vector) -> Matrix:
+    """Rz(yaw) Ry(pitch) Rx(roll) in floating-point numbers."""
     angles = [angle.value() for angle in rpy]
     (cr, cp, cy), (sr, sp, sy) = map(math.cos, angles), map(math.sin, angles)
     return (

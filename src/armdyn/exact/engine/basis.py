@@ -184,8 +184,8 @@ def _along(ring: Ring, row: Row, prefix: str) -> Poly:
 
 
 def _of_one(row: Row) -> bool:
-    """Whether the sign of a speed is that of one coordinate's."""
-    return len(row) == 1 and Expression.of(row[0][1]).number is not None
+    """Whether the sign of a speed is that of one coordinate's, or of none."""
+    return not row or (len(row) == 1 and Expression.of(row[0][1]).number is not None)
 
 
 @dataclass(frozen=True)

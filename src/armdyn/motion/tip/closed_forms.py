@@ -15,7 +15,7 @@ from armdyn.robot import Robot
 
 @dataclass(frozen=True)
 class Chain:
-    """An arm at zero position: its axes and the pose of its tip, base frame."""
+    """An arm at zero position: its axes and the pose of its tip, in the world."""
 
     axes: tuple[Axis, ...]
     tip: np.ndarray  # (4, 4)

@@ -22,7 +22,7 @@ class TipPath:
     """Poses of the tip over s from 0 to `size`: metres, or radians where the tip only turns.
 
     The tip goes `straight` per s and, with `bend` (rad per s about `centre` and `axis`), around; it turns by
-    `spin` per s, base axes.
+    `spin` per s, world axes.
     """
 
     start: np.ndarray  # (4, 4)

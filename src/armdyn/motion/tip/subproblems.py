@@ -1,6 +1,6 @@
 """The geometry of closed-form inverse kinematics: one, two or three joints that bring a point to a place.
 
-A joint is its axis at zero position: a unit vector z and, for a revolute joint, a point c on it, base axes.
+A joint is its axis at zero position: a unit vector z and, for a revolute joint, a point c on it, world axes.
 The joints of a chain act one after the other, the last one first: e1(q1) e2(q2) e3(q3) p = g. What a joint
 cannot change gives the equations of those behind it: rotation about an axis keeps the distance from a point
 on it and the coordinate along it, translation keeps the coordinates across it (Paden and Kahan's subproblems,
@@ -28,7 +28,7 @@ OUTSIDE = 1e-7  # how far a cosine may exceed one: the arm is stretched, up to r
 
 @dataclass(frozen=True)
 class Axis:
-    """A joint at zero position, base axes."""
+    """A joint at zero position, world axes."""
 
     z: np.ndarray  # (3,), unit
     c: np.ndarray  # (3,), a point on the axis

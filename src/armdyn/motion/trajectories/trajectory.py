@@ -190,7 +190,7 @@ class Trajectory:
         step: float = STEP,
         **law: Unpack[TipLaw],
     ) -> Trajectory:
-        """The tip straight to the point (3,) or pose (4, 4) `end`, or by a `displacement` (3,), base axes.
+        """The tip straight to the point (3,) or pose (4, 4) `end`, or by a `displacement` (3,), world axes.
 
         `orientation`: "keep" it, leave it "free", or turn steadily to a rotation (3, 3), as to that of a
         pose; "auto" keeps it where the arm can do so in all directions. A redundant arm moves with the least
@@ -219,7 +219,7 @@ class Trajectory:
         step: float = STEP,
         **law: Unpack[TipLaw],
     ) -> Trajectory:
-        """The tip by an `angle` [rad] around the `axis` (3,) through `centre` (3,), base axes.
+        """The tip by an `angle` [rad] around the `axis` (3,) through `centre` (3,), world axes.
 
         `link`, `orientation` and `law` as for `line`; with "follow" the tip turns with the circle.
         """

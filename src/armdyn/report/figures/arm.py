@@ -163,7 +163,7 @@ def _draw_base(panel: Axes, view: View, drawn: Skeleton, radius: float) -> None:
     ring = np.linspace(0, 2 * np.pi, 49)
     plate = start + 3.4 * radius * (np.outer(np.cos(ring), u) + np.outer(np.sin(ring), v))
     panel.add_patch(Polygon(view.flat(plate), closed=True, fc=PALE, ec=GREY, lw=0.8, zorder=5))
-    _draw_frame(panel, view, np.zeros(3), np.eye(3), 0.16 * drawn.size, 12)
+    _draw_frame(panel, view, drawn.base, drawn.base_axes, 0.16 * drawn.size, 12)
 
 
 def _draw_ground(panel: Axes, place: np.ndarray, radius: float) -> None:
@@ -199,10 +199,10 @@ def label_arm(panel: Axes, view: View, drawn: Skeleton) -> None:
         *lines,
         view.flat(drawn.tip + np.array([a * k for a in drawn.tip_axes.T for k in (0, 4 * radius)])),
     ]
-    for number, joint in enumerate(drawn.joints, 1):
+    for text, joint in zip(drawn.labels, drawn.joints, strict=True):
         place = joint.point if joint.revolute else sleeve_centre(joint, radius)
         spot = free_spot(panel, view.flat(place), taken, 14)
-        note(panel, str(number), view.flat(place), spot)
+        note(panel, text, view.flat(place), spot)
         taken.append(view.flat(place) + _in_data(panel, spot))
     if drawn.ends:  # of a tree: which branch is which
         for name, point in [(drawn.tip_link, drawn.tip), *((end.link, end.point) for end in drawn.ends)]:
@@ -214,7 +214,7 @@ def label_arm(panel: Axes, view: View, drawn: Skeleton) -> None:
         spot = free_spot(panel, place, taken, 27)
         note(
             panel,
-            f"M{motor.joint + 1}",
+            f"M{drawn.labels[motor.joint]}",
             place,
             spot,
             bbox={"boxstyle": "square,pad=0.25", "fc": INK, "ec": INK},

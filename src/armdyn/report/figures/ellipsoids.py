@@ -94,7 +94,7 @@ def _figure(posture: Posture, drawn: list[Drawn], unit: str, title: str) -> Figu
 
 
 def _embedded(ellipsoid: Ellipsoid) -> np.ndarray:
-    """(3, m): the directions of the ellipsoid's rows in the base frame."""
+    """(3, m): the directions of the ellipsoid's rows in world axes."""
     return np.array([[float(name == axis) for name in ellipsoid.names] for axis in "xyz"])
 
 

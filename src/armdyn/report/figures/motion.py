@@ -55,7 +55,7 @@ def draw_trajectory(found: JointCurves) -> Figure:
 
 
 def plot_tip(robot: Robot, trajectory: Trajectory) -> Figure:
-    """Position, velocity and acceleration of the tip over time, base axes, as in figure 7.9."""
+    """Position, velocity and acceleration of the tip over time, world axes, as in figure 7.9."""
     return draw_tip(tip_curves(Subject.of(robot, trajectory)))
 
 

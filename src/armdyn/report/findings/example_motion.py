@@ -8,7 +8,7 @@ from math import acos, pi
 import numpy as np
 
 from armdyn.motion.trajectories.trajectory import Trajectory
-from armdyn.report.findings.skeleton import Skeleton, skeleton
+from armdyn.report.findings.skeleton import Skeleton, gravity_in_world, skeleton
 from armdyn.report.findings.views import plane_normal, view_of
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits, revolute_joints
@@ -123,9 +123,9 @@ def _dexterous(robot: Robot, limits: JointLimits) -> np.ndarray:
     singular = np.linalg.svd(J, compute_uv=False)
     rank = int((singular > 1e-6 * singular.max()).sum(1).max()) if singular.max() > 0 else 0
     measure = singular[:, :rank].prod(1)
-    gravity = np.array([robot.model.number(x) for x in robot.model.gravity])
+    foot = np.array(robot.mechanism.p_base, float)
     passed = np.array([q - margin, q, q + margin])
-    height = -np.asarray(robot.pose(passed))[..., :3, 3] @ gravity
+    height = -(np.asarray(robot.pose(passed))[..., :3, 3] - foot) @ gravity_in_world(robot)
     measure = measure * np.where(height < 0, 0.3, 1.0).prod(0)
     return np.asarray(q[int(np.argmax(np.round(measure, 12)))])
 

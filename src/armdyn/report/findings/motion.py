@@ -44,13 +44,13 @@ def joint_curves(subject: Subject) -> JointCurves:
 
 @dataclass(frozen=True)
 class TipCurves:
-    """Position, velocity and acceleration (N, 3) of the tip over time, base axes."""
+    """Position, velocity and acceleration (N, 3) of the tip over time, world axes."""
 
     t: np.ndarray
     position: np.ndarray
     velocity: np.ndarray
     acceleration: np.ndarray
-    axes: tuple[int, ...]  # the base axes along which it can move: those of its plane for a planar arm
+    axes: tuple[int, ...]  # the world axes along which it can move: those of its plane for a planar arm
 
     @property
     def path(self) -> float:

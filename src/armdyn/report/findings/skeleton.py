@@ -9,8 +9,9 @@ import numpy as np
 
 from armdyn.dynamics.coordinates import joint_values
 from armdyn.dynamics.kinematics import BaseFrame, base_frames, joint_frames
-from armdyn.model import Mechanism
+from armdyn.model import Mechanism, RobotModel
 from armdyn.model.mechanism import FIXED_BASE
+from armdyn.output import one_line
 from armdyn.robot import Robot
 
 _SMALL = 1e-9
@@ -18,7 +19,7 @@ _SMALL = 1e-9
 
 @dataclass(frozen=True)
 class JointPlace:
-    """A joint in the base frame: a point on its axis, the axis, what it does.
+    """A joint in the world: a point on its axis, the axis, what it does.
 
     A prismatic joint's slider has moved to `slider` along the axis.
     """
@@ -31,7 +32,7 @@ class JointPlace:
 
 @dataclass(frozen=True)
 class MotorPlace:
-    """A motor in the base frame; `joint` is the one it drives, counted from 0."""
+    """A motor in the world; `joint` is the one it drives, counted from 0."""
 
     point: np.ndarray
     axis: np.ndarray
@@ -41,7 +42,7 @@ class MotorPlace:
 
 @dataclass(frozen=True)
 class End:
-    """Where a branch that does not lead to the tip ends: its last body, and a link's origin, base frame."""
+    """Where a branch that does not lead to the tip ends: its last body, and a link's origin, in the world."""
 
     body: int
     link: str
@@ -50,7 +51,7 @@ class End:
 
 @dataclass(frozen=True)
 class Skeleton:
-    """Joints, lines of the links (body -> polylines), motors and the tip frame, base frame [m]."""
+    """Joints, lines of the links (body -> polylines), motors, frames of tip and base, in the world [m]."""
 
     joints: tuple[JointPlace, ...]
     lines: tuple[tuple[np.ndarray, ...], ...]  # of body i, the base last
@@ -59,13 +60,16 @@ class Skeleton:
     tip_axes: np.ndarray  # (3, 3), columns
     tip_link: str
     ends: tuple[End, ...]  # of the other branches of a tree
+    labels: tuple[str, ...]  # of the joints: numbers, or names where they follow others
+    base: np.ndarray  # (3,)
+    base_axes: np.ndarray  # (3, 3), columns
 
     @property
     def points(self) -> np.ndarray:
         """(N, 3): everything that is drawn."""
         lines = [line for body in self.lines for line in body]
         motors = [motor.point for motor in self.motors]
-        return np.vstack([np.zeros(3), *lines, *(joint.point for joint in self.joints), *motors, self.tip])
+        return np.vstack([self.base, *lines, *(joint.point for joint in self.joints), *motors, self.tip])
 
     @property
     def size(self) -> float:
@@ -91,7 +95,22 @@ def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
         R @ np.array(mechanism.R_tip, float),
         robot.model.tip,
         ends,
+        _labels(robot.model),
+        np.array(mechanism.p_base, float),
+        np.array(mechanism.R_base, float),
     )
+
+
+def _labels(model: RobotModel) -> tuple[str, ...]:
+    """The numbers that coordinates have everywhere; joints that follow others have none, but their names."""
+    number = {link.name: str(i + 1) for i, link in enumerate(model.coordinates)}
+    return tuple(number.get(link.name, one_line(link.name)) for link in model.moving)
+
+
+def gravity_in_world(robot: Robot) -> np.ndarray:
+    """The acceleration of gravity (3,) in world axes, as drawings are; descriptions have base axes."""
+    mechanism = robot.mechanism
+    return np.asarray(np.array(mechanism.R_base, float) @ np.array(mechanism.gravity, float))
 
 
 def _joint(frame: BaseFrame, kind: str) -> JointPlace:

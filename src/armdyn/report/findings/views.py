@@ -7,7 +7,7 @@ from math import cos, radians, sin
 
 import numpy as np
 
-from armdyn.report.findings.skeleton import Skeleton
+from armdyn.report.findings.skeleton import Skeleton, gravity_in_world
 from armdyn.robot import Robot
 
 _TOLERANCE = 1e-9
@@ -24,7 +24,7 @@ class View:
     up: np.ndarray
     towards: np.ndarray
     planar: bool
-    vertical: np.ndarray  # what is up for the robot, base frame
+    vertical: np.ndarray  # what is up for the robot, world axes
 
     @property
     def matrix(self) -> np.ndarray:
@@ -36,7 +36,7 @@ class View:
         return np.asarray(points @ self.matrix.T)
 
     def axis_name(self, direction: np.ndarray) -> str:
-        """ "x", "−y", …: the base axis along a direction, or "" where none is."""
+        """ "x", "−y", …: the world axis along a direction, or "" where none is."""
         k = int(np.abs(direction).argmax())
         if abs(abs(direction[k]) - 1) > 1e-6:
             return ""
@@ -45,7 +45,7 @@ class View:
 
 def view_of(robot: Robot, skeleton: Skeleton) -> View:
     """The view of a robot: at its plane where it has one."""
-    gravity = np.array([robot.model.number(x) for x in robot.model.gravity])
+    gravity = gravity_in_world(robot)
     normal = plane_normal(skeleton)
     if normal is not None:
         return _planar(normal, gravity)
@@ -71,7 +71,7 @@ def plane_normal(skeleton: Skeleton) -> np.ndarray | None:
 
 
 def _planar(normal: np.ndarray, gravity: np.ndarray) -> View:
-    """Up is against gravity where gravity lies in the plane, else the base's y or z."""
+    """Up is against gravity where gravity lies in the plane, else the world's y or z."""
     if normal[int(np.abs(normal).argmax())] < 0:
         normal = -normal
     within = gravity - normal * float(normal @ gravity)

@@ -55,7 +55,7 @@ def _joints_caption(found: JointCurves, pressing: bool) -> list[str]:
 
 def _tip_caption(found: TipCurves) -> list[str]:
     (speed, t), (acceleration, u) = found.peak(found.velocity), found.peak(found.acceleration)
-    caption: list[str] = ["The tip in the base frame: at most ", number(speed, 3), " m/s (at ", number(t, 3)]
+    caption: list[str] = ["The tip in the world: at most ", number(speed, 3), " m/s (at ", number(t, 3)]
     return [*caption, " s) and ", number(acceleration, 3), " m/s² (at ", number(u, 3), " s)."]
 
 

@@ -220,7 +220,7 @@ class OperationalControl(Controller):
     """Operational-space control of the tip: τ = Jᵀ Λ (ẍ_c − J̇ q̇) + C q̇ + F_v q̇ + g + null-space torques.
 
     ẍ_c = ẍ_d + K_D (ẋ_d − ẋ) + K_P e with e the error of position and, if the target has a `rotation`, of
-    orientation, ½ Σ axis × target axis in base axes. An error of position longer than `furthest` [m] counts
+    orientation, ½ Σ axis × target axis in world axes. An error of position longer than `furthest` [m] counts
     as that long: a target far away does not tear at the arm. Λ = (J B⁻¹ Jᵀ)⁻¹; near a singularity the
     inverse is damped, by up to `damped` of its mean. Directions in which the tip can never move are left out.
     Freedom that the tip leaves is braked with `null_damping` [1/s] and drawn to `posture` (..., n) with

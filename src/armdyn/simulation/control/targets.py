@@ -13,7 +13,7 @@ from armdyn.simulation.errors import check
 
 
 class TipTarget(ABC):
-    """Where the tip should be over time, base axes."""
+    """Where the tip should be over time, world axes."""
 
     rotation: Any  # (3, 3) or None: orientation is left free
 

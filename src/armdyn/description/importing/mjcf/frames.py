@@ -12,7 +12,8 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from armdyn.description.dh import frame
+from armdyn.description.angles import numeric_rpy
+from armdyn.description.dh import by_quaternion, frame
 from armdyn.description.direction import unit_vector
 from armdyn.description.importing.snap import snap_text, snapped_direction
 from armdyn.expression import Expression
@@ -39,16 +40,8 @@ def given(written: Sequence[float], compiled: Sequence[float]) -> list[float]:
 
 def rotation(quaternion: Sequence[float]) -> Matrix:
     """The rotation of w x y z, which need not have length one."""
-    w, x, y, z = _ratios(quaternion) or [Expression.of(float(v)).number or Fraction(0) for v in quaternion]
-    if not (x or y or z):
-        return IDENTITY
-    s = 2 / (w * w + x * x + y * y + z * z)
-    rows = (
-        (1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y)),
-        (s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x)),
-        (s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y)),
-    )
-    return vector(vector(Expression.of(entry) for entry in row) for row in rows)
+    q = _ratios(quaternion) or [Expression.of(float(v)).number or Fraction(0) for v in quaternion]
+    return by_quaternion(q) if any(q[1:]) else IDENTITY
 
 
 def inertial_rotation(quaternion: Sequence[float]) -> Matrix:
@@ -60,7 +53,7 @@ def inertial_rotation(quaternion: Sequence[float]) -> Matrix:
 def snapped_rotation(R: Matrix) -> tuple[Matrix, str] | None:
     """The rotation by multiples of π/12 that R stands for, and what changed; None where nothing does."""
     M = [[Expression.of(x).value() for x in row] for row in R]
-    angles = _roll_pitch_yaw(M)
+    angles = numeric_rpy(M, flat=10 * CLOSE)
     exact = [Expression.pi() * Fraction(round(angle / (math.pi / 12)), 12) for angle in angles]
     turned = frame(ZERO3, vector(exact)).R
     pairs = [
@@ -73,17 +66,6 @@ def snapped_rotation(R: Matrix) -> tuple[Matrix, str] | None:
         return None
     rounded = [Expression.of(float(f"{angle:.7g}")) for angle in angles]
     return turned, f"rotation by roll, pitch, yaw: {snap_text(rounded, exact)}"
-
-
-def _roll_pitch_yaw(M: list[list[float]]) -> tuple[float, float, float]:
-    """Fixed-axis angles; where pitch is nearly a quarter turn, yaw is 0."""
-    roll = math.atan2(M[2][1], M[2][2])
-    if math.hypot(M[2][1], M[2][2]) < 10 * CLOSE:
-        sign = 1 if M[2][0] < 0 else -1
-        return math.atan2(sign * M[0][1], M[1][1]), sign * math.pi / 2, 0.0
-    c, s = math.cos(roll), math.sin(roll)
-    yaw = math.atan2(s * M[0][2] - c * M[0][1], c * M[1][1] - s * M[1][2])
-    return roll, math.atan2(-M[2][0], math.cos(yaw) * M[0][0] + math.sin(yaw) * M[1][0]), yaw
 
 
 def direction(axis: Sequence[float], snap: bool = False) -> tuple[Vector, str]:

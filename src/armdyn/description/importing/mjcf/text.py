@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-from armdyn.description.importing.tree import MAX_LINKS
+from armdyn.description.errors import MAX_LINKS
 from armdyn.description.importing.xml_text import Element, parse, read, short
 
 _SECTIONS = ("compiler", "option", "default", "worldbody", "equality", "tendon", "actuator")

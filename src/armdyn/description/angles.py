@@ -1,0 +1,166 @@
+"""Rotations -> angles: an angle by its cosine and sine, roll-pitch-yaw by the matrix.
+
+A model keeps the entries of a rotation, exactly: cos(1.5708), say. The angles are found again from these
+entries, and are returned only if they give back every entry; then a reader makes the same rotation of them.
+Where there are none (products of two rotations, say), the answer is None, and `numeric_rpy` has numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+from armdyn.description.dh import frame
+from armdyn.expression import ZERO, Atom, Expression
+from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
+
+PI = Expression.pi()
+_MOST_ANGLES = 60  # that are tried in pairs
+
+
+# ---- an angle by its cosine and sine -----------------------------------------------------------------------
+
+
+def angle_of(c: Expression, s: Expression) -> Expression | None:
+    """The angle with this cosine and this sine: a multiple of π/12, or that inside them; None for others."""
+    found = _common().get((c, s))
+    if found is not None:
+        return found
+    return next((x for x in _inside(c) if x.cos() == c and x.sin() == s), None)
+
+
+def wrapped(angle: Expression) -> Expression:
+    """Less whole turns, so that it lies in (−π, π]; one with free symbols only by its multiple of π."""
+    turns = _turns_in(angle) if angle.symbols() else Fraction(angle.value() / math.pi)
+    whole = math.ceil((turns - 1) / 2 - Fraction(1, 10**12))
+    return angle - PI * (2 * whole) if whole else angle
+
+
+@cache
+def _common() -> dict[tuple[Expression, Expression], Expression]:
+    """The multiples of π/12 in one turn by their cosine and sine, those near zero first."""
+    turns = sorted((Fraction(k, 12) for k in range(-11, 13)), key=lambda t: (abs(t), -t))
+    return {(x.cos(), x.sin()): x for x in (PI * turn for turn in turns)}
+
+
+def _inside(x: Expression) -> Iterator[Expression]:
+    """Angles whose cosine or sine may be ±x: x is then a single cosine or sine."""
+    if len(x.terms) != 1:
+        return
+    monomial, coefficient = x.terms[0]
+    if abs(coefficient) == 1 and len(monomial) == 1 and monomial[0][1] == 1:
+        yield from _near(monomial[0][0])
+
+
+def _near(atom: Atom) -> Iterator[Expression]:
+    """The argument of a cosine or sine, its negative, and both with quarter turns added."""
+    if atom.kind in ("cos", "sin") and atom.argument is not None:
+        for quarter in (0, 1, -1, 2):
+            for argument in (atom.argument, -atom.argument):
+                yield argument + PI * Fraction(quarter, 2)
+
+
+def _turns_in(angle: Expression) -> Fraction:
+    """The multiple of π that is written in an angle."""
+    return sum((c for m, c in angle.terms if [(a.kind, e) for a, e in m] == [("pi", 1)]), Fraction(0))
+
+
+# ---- roll, pitch, yaw --------------------------------------------------------------------------------------
+
+
+def rpy_of(R: Matrix) -> Vector | None:
+    """The exact roll, pitch and yaw with R = Rz(yaw) Ry(pitch) Rx(roll), or None.
+
+    There are two such triples; decimals and plain multiples of π are preferred to sums of both.
+    """
+    entries = vector(vector(Expression.of(x) for x in row) for row in R)
+    if entries == IDENTITY:
+        return ZERO3
+    sine = -entries[2][0]
+    found = [rpy for pitch in _pitches(sine) for rpy in _with_pitch(entries, pitch)]
+    return min(found, key=_length) if found else _at_quarter_pitch(entries, sine)
+
+
+def numeric_rpy(M: Sequence[Sequence[float]], flat: float = 0.0) -> tuple[float, float, float]:
+    """Roll, pitch and yaw in floats that give M back to rounding, also near a pitch of a quarter turn.
+
+    Where the pitch is closer to a quarter turn than `flat`, it is taken as that, and yaw is 0.
+    """
+    if math.hypot(M[2][1], M[2][2]) < flat:
+        sign = 1 if M[2][0] < 0 else -1
+        return math.atan2(sign * M[0][1], M[1][1]), sign * math.pi / 2, 0.0
+    roll = math.atan2(M[2][1], M[2][2])
+    c, s = math.cos(roll), math.sin(roll)
+    yaw = math.atan2(s * M[0][2] - c * M[0][1], c * M[1][1] - s * M[1][2])
+    pitch = math.atan2(-M[2][0], math.cos(yaw) * M[0][0] + math.sin(yaw) * M[1][0])
+    return roll, pitch, yaw
+
+
+def _length(angles: Vector) -> tuple[int, int]:
+    """How many angles are neither a decimal nor a multiple of π; then, how many are no decimal."""
+    return sum(len(x.terms) > 1 for x in angles), sum(x.number is None for x in angles)
+
+
+def _pitches(sine: Expression) -> Iterator[Expression]:
+    """Angles with this sine."""
+    yield from (x for (_, s), x in _common().items() if s == sine)
+    yield from (x for x in _inside(sine) if x.sin() == sine)
+
+
+def _with_pitch(R: Matrix, pitch: Expression) -> Iterator[Vector]:
+    """The angles, where the cosine of the pitch is not zero."""
+    if pitch.cos().is_zero:
+        return
+    angles = _angles_in(R)
+    roll = _scaled_angle(pitch.cos(), R[2][2], R[2][1], angles)
+    yaw = _scaled_angle(pitch.cos(), R[0][0], R[1][0], angles)
+    if roll is not None and yaw is not None and _turned(roll, pitch, yaw) == R:
+        yield roll, pitch, yaw
+
+
+def _angles_in(R: Matrix) -> list[Expression]:
+    """The angles that a matrix is made of, if it is one of a few rotations by angles."""
+    atoms = sorted({a for row in R for x in row for a in x.atoms()}, key=lambda a: a.sort_key)
+    return list(dict.fromkeys(x for atom in atoms for x in _near(atom)))
+
+
+def _scaled_angle(k: Expression, x: Expression, y: Expression, angles: list[Expression]) -> Expression | None:
+    """The angle with k cos = x and k sin = y: a multiple of π/12, one inside x, or one of those given."""
+    found = angle_of(x / k, y / k)
+    if found is not None:
+        return found
+    common = _common().values()
+    return next((a for a in (*common, *angles) if k * a.cos() == x and k * a.sin() == y), None)
+
+
+def _at_quarter_pitch(R: Matrix, sine: Expression) -> Vector | None:
+    """The angles at a pitch of ±π/2, where only the sum or difference of roll and yaw counts."""
+    if abs(sine) != 1:
+        return None
+    pitch = sine * PI / 2
+    roll = angle_of(R[1][1], -R[1][2])
+    if roll is not None and _turned(roll, pitch, ZERO) == R:
+        turns = PI * _turns_in(roll) if len(roll.terms) > 1 else ZERO
+        return roll - turns, pitch, -sine * turns
+    angles = [*_common().values(), *_angles_in(R)]
+    if len(angles) > _MOST_ANGLES:
+        return None
+    plain = [x for x in angles if len(x.terms) <= 1]
+    return _pair(R, pitch, plain) or _pair(R, pitch, angles)
+
+
+def _pair(R: Matrix, pitch: Expression, angles: list[Expression]) -> Vector | None:
+    """Two of some angles that are roll and yaw at a pitch of ±π/2."""
+    sine = pitch.sin()
+    parts = [(x, x.cos(), x.sin()) for x in angles]
+    for (r, cr, sr), (y, cy, sy) in product(parts, parts):
+        if sine * sy * sr + cy * cr == R[1][1] and _turned(r, pitch, y) == R:
+            return r, pitch, y
+    return None
+
+
+def _turned(roll: Expression, pitch: Expression, yaw: Expression) -> Matrix:
+    return frame(ZERO3, (roll, pitch, yaw)).R
