@@ -193,6 +193,12 @@ def test_names_that_are_taken_get_another():
     assert (again.model.root, again.model.tip) == ("world_", "tool_")
 
 
+def test_zeros_that_mujoco_does_not_take_are_listed():
+    empty = Robot.from_dict(table(a={"mass": 0, "inertia": {}})).model
+    assert any("masses and moments of zero ('a') become 1e-14" in note for note in mjcf_text(empty)[1])
+    assert not any("of zero" in note for note in mjcf_text(Robot.from_dict(table()).model)[1])
+
+
 def test_a_link_with_the_name_of_mujocos_world_is_called_otherwise_and_that_is_said():
     pytest.importorskip("mujoco")
     robot = Robot.from_dict(table(a={"name": "world"}, b={"name": "world_body"}))

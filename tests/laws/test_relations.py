@@ -192,9 +192,7 @@ def test_limits_of_a_joint_that_follows_several_are_warned_of():
     table = gripper()
     table["link"][2]["limits"] = {"velocity": 4.0}
     table["closure"] = [{"relation": {"right": 1, "left": -8, "wrist": 1}}]
-    with pytest.warns(
-        PhysicsWarning, match="its joint follows several others, so its limits"
-    ):
+    with pytest.warns(PhysicsWarning, match="its joint follows several others, so its limits"):
         Robot.from_dict(table)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from armdyn.description.exporting.decimals import direction_text, number_text, numbers_text
 from armdyn.description.exporting.losses import losses, names
 from armdyn.description.exporting.pieces import Piece, motors, pieces, unused, with_values
-from armdyn.description.exporting.possible import Body, possible
+from armdyn.description.exporting.possible import SMALLEST, Body, possible
 from armdyn.description.exporting.quaternions import quaternion_text
 from armdyn.description.exporting.xml_text import add, document, name
 from armdyn.description.freedom import freedoms, in_numbers
@@ -55,8 +55,8 @@ def _body_losses(bodies: dict[str, Body]) -> Iterator[str]:
         yield f"moments of inertia that no motion shows ({names(filled)}) are filled in: MuJoCo wants them"
     if raised := [name for name, body in bodies.items() if body.raised]:
         yield (
-            f"masses and moments of zero, and moments of flat bodies ({names(raised)}), are raised by 1e-14 "
-            "or by 1e-12 of the largest moment: MuJoCo wants them above zero"
+            f"masses and moments of zero ({names(raised)}) become {SMALLEST:g}, or 1e-12 of the body's "
+            "largest moment: MuJoCo takes none"
         )
     if refused := [name for name, body in bodies.items() if body.refused]:
         yield (
@@ -75,12 +75,12 @@ def _name_losses(model: RobotModel) -> Iterator[str]:
 def _body_names(model: RobotModel) -> dict[str, str]:
     """Bodies are called as their links, except for the name that MuJoCo keeps for itself."""
     taken = {model.root, *model.index}
-    names = {link: link for link in (model.root, *model.index)}
+    found = {link: link for link in (model.root, *model.index)}
     if WORLD in model.index:
-        names[WORLD] = unused(f"{WORLD}_body", taken)
+        found[WORLD] = unused(f"{WORLD}_body", taken)
     elif model.root == WORLD and model.base != Transform():
-        names[WORLD] = unused(f"{WORLD}_base", taken)
-    return names
+        found[WORLD] = unused(f"{WORLD}_base", taken)
+    return found
 
 
 class _Writer:

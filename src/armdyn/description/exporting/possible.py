@@ -27,7 +27,7 @@ class Body:
     mass: Expression
     tensor: tuple[Expression, ...]
     filled: bool = False  # with entries that no motion shows
-    raised: bool = False  # from zero, or from flat, by as little as MuJoCo asks for
+    raised: bool = False  # from zero
     refused: bool = False  # by MuJoCo
 
 
@@ -36,21 +36,23 @@ def possible(part: Piece, freedom: Freedom, moves: bool) -> Body:
     mass, tensor = Expression.of(part.inertia.mass), part.tensor
     if not part.has_body and not moves:
         return Body(mass, tensor)
-    massless = mass.value() < SMALLEST
-    mass = Expression.of(SMALLEST) if massless else mass
+    floor = Expression.of(SMALLEST)
+    raised = mass.value() < SMALLEST
+    mass = floor if raised else mass
     matrix = _matrix(tensor)
     if _is_taken(matrix):
-        return Body(mass, tensor, raised=massless)
+        return Body(mass, tensor, raised=raised)
     if freedom.feels_one_moment:
-        ball = Expression.of(max(_felt(matrix, freedom), SMALLEST))
+        moment = _felt(matrix, freedom)
+        ball = Expression.of(max(moment, SMALLEST))
         zero = Expression.of(0)
         filled = (ball, zero, zero, ball, zero, ball)
-        return Body(mass, filled, filled=True, raised=massless)
+        return Body(mass, filled, filled=True, raised=raised or moment < SMALLEST)
     more = Expression.of(max(SMALLEST, _FLAT * float(abs(matrix).max())))
     if _is_taken(matrix + more.value() * np.eye(3)):
         thicker = tuple(x + more if i in (0, 3, 5) else x for i, x in enumerate(tensor))
         return Body(mass, thicker, raised=True)
-    return Body(mass, tensor, refused=True)
+    return Body(mass, tensor, raised=raised, refused=True)
 
 
 def _felt(matrix: np.ndarray, freedom: Freedom) -> float:
