@@ -31,11 +31,6 @@ class Dependence:
     rows: tuple[Row, ...]  # S by rows, one a moving joint: (coordinate, factor)
     offsets: tuple[Expression, ...]  # s₀
 
-    @property
-    def is_trivial(self) -> bool:
-        """Whether every joint is a coordinate."""
-        return len(self.independent) == len(self.rows)
-
 
 _Sum = tuple[dict[str, Expression], Expression]  # Σ c_j q_j + constant
 

@@ -17,8 +17,8 @@ from armdyn.model import Mechanism, RobotModel
 from armdyn.model.arguments import word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector
-from armdyn.robot import related
 from armdyn.robot.changes import Changeable
+from armdyn.robot.related import Related
 
 if TYPE_CHECKING:
     from armdyn.description.conversion.dh_form import Convention
@@ -93,11 +93,15 @@ class Described(Changeable):
 
     def joint_positions(self, q: Numbers) -> Floats:
         """Positions (..., joints) of all moving joints at q (..., n): S q + s₀ where joints are related."""
-        return related.joint_positions(self._model, q)
+        return self._related.positions(q)
 
     def joint_velocities(self, qd: Numbers) -> Floats:
         """Velocities (..., joints) of all moving joints at q̇ (..., n)."""
-        return related.joint_velocities(self._model, qd)
+        return self._related.velocities(qd)
+
+    @cached_property
+    def _related(self) -> Related:
+        return Related.of(self._model)
 
     @property
     def warnings(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,24 +11,31 @@ from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
 
 
-@lru_cache(maxsize=64)
-def dependence(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
-    """S (joints, n) and s₀ (joints,)."""
-    found = model.dependence
-    S = np.zeros((len(found.rows), model.n))
-    for j, row in enumerate(found.rows):
-        S[j, [k for k, _ in row]] = [model.number(factor) for _, factor in row]
-    return S, np.array([model.number(x) for x in found.offsets])
+class Related(NamedTuple):
+    """How all moving joints follow from the n coordinates."""
 
+    S: np.ndarray  # (joints, n)
+    s0: np.ndarray  # (joints,)
 
-def joint_positions(model: RobotModel, q: Numbers) -> Floats:
-    """S q + s₀, (..., joints)."""
-    return np.asarray(joint_velocities(model, q, "q") + dependence(model)[1])
+    @staticmethod
+    def of(model: RobotModel) -> Related:
+        found = model.dependence
+        S = np.zeros((len(found.rows), model.n))
+        for j, row in enumerate(found.rows):
+            S[j, [k for k, _ in row]] = [model.number(factor) for _, factor in row]
+        return Related(S, np.array([model.number(x) for x in found.offsets]))
 
+    def positions(self, q: Numbers) -> Floats:
+        """S q + s₀, (..., joints)."""
+        return np.asarray(self._moved("q", q) + self.s0)
 
-def joint_velocities(model: RobotModel, qd: Numbers, name: str = "qd") -> Floats:
-    """S q̇, (..., joints)."""
-    x = np.array(real_array(name, qd, f"numbers (..., {model.n})", ModelError), float)
-    if x.shape[-1:] != (model.n,):
-        raise ModelError(f"{name}: expected (..., {model.n}), found {x.shape}")
-    return np.asarray(x @ dependence(model)[0].T)
+    def velocities(self, qd: Numbers) -> Floats:
+        """S q̇, (..., joints)."""
+        return self._moved("qd", qd)
+
+    def _moved(self, name: str, x: Numbers) -> Floats:
+        n = self.S.shape[1]
+        found = np.array(real_array(name, x, f"numbers (..., {n})", ModelError), float)
+        if found.shape[-1:] != (n,):
+            raise ModelError(f"{name}: expected (..., {n}), found {found.shape}")
+        return np.asarray(found @ self.S.T)

@@ -267,7 +267,7 @@ class _Assembly:
     def _kind(self, joint: RawJoint) -> JointKind:
         if joint.name in self.locked or joint.kind in LOOSE:
             return "fixed"
-        return joint.kind  # type: ignore[return-value]
+        return joint.kind  # type: ignore[return-value]  # the other kinds are loose
 
     def _link(self, joint: RawJoint, body: RawBody | None) -> Link:
         kind = self._kind(joint)

@@ -9,6 +9,7 @@ import numpy as np
 from armdyn.expression import Expression
 from armdyn.model.bodies import TOLERANCE
 from armdyn.model.inertia import Tensor, matrix_tensor, tensor, tensor_matrix
+from armdyn.model.vector import vector
 
 # Principal moments are sums of second moments, of which none is negative: I₁ = s₂ + s₃ and so on.
 _SUMS = np.ones((3, 3)) - np.eye(3)
@@ -31,8 +32,8 @@ def repaired_tensor(given: Tensor) -> tuple[Tensor, str] | None:
     entries = [[Expression.of(float(x)) for x in row] for row in (R + R.T) / 2]
     found = ", ".join(f"{x:.6g}" for x in moments)
     taken = ", ".join(f"{x:.6g}" for x in nearest)
-    rows = tuple(tuple(row) for row in entries)
-    return tensor(matrix_tensor(rows)), f"principal moments {found} become {taken}"  # type: ignore[arg-type]
+    rows = vector(vector(row) for row in entries)
+    return tensor(matrix_tensor(rows)), f"principal moments {found} become {taken}"
 
 
 def _nearest_moments(moments: np.ndarray) -> np.ndarray:
