@@ -5,7 +5,8 @@ The flow, in the order of the folders: `expression` (exact numbers with symbols)
 → `dynamics` (the book's algorithms, once, over any scalar) → `description` (text to model) → `exact` (closed
 form and proofs) → `program` (algorithms as straight-line code) → `kernels` (compiled array functions, C) →
 `robot` (the front door) → `analysis` (what the model tells about a state) → `motion` (trajectories and their
-timing) → `simulation` → `report` (pictures, and all of it on one page) → `cli`.
+timing) → `simulation` → `identification` (parameters from data) → `report` (pictures, and all of it on one
+page) → `cli`.
 """
 
 __version__ = "0.1.0"
@@ -99,7 +100,7 @@ _HOMES = {
 
 _FOLDERS = (
     *("expression", "model", "dynamics", "description", "exact", "program", "kernels", "robot"),
-    *("analysis", "motion", "simulation", "report"),
+    *("analysis", "motion", "simulation", "identification", "report"),
 )
 
 __all__ = [

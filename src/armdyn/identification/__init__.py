@@ -1,0 +1,1 @@
+"""Parameters from data: logs, excitation, estimates and what they are worth."""

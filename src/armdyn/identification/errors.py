@@ -1,0 +1,11 @@
+"""What goes wrong in identification."""
+
+from armdyn.expression import ArmdynError
+
+
+class IdentificationError(ArmdynError):
+    """A log, a motion or a request from which nothing can be identified."""
+
+
+class IdentificationWarning(UserWarning):
+    """An estimate that deserves a second look."""

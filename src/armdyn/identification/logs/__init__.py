@@ -1,0 +1,1 @@
+"""Logs: recorded motions and torques, read, looked over and brought to the joints."""

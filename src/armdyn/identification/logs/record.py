@@ -1,0 +1,37 @@
+"""A log at the joints, looked over: what every later step works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Record:
+    """Positions and torques of the coordinates, at increasing times, without gaps in a segment.
+
+    Rows of the log that say nothing (repeated times, say) have no row here: `rows` says which row of the log
+    each one was.
+    """
+
+    t: np.ndarray  # (samples,) s, increasing
+    q: np.ndarray  # (samples, n) rad or m, finite
+    tau: np.ndarray  # (samples, n) N m or N, finite
+    usable: np.ndarray  # (samples, n) bool: whether the torque was measured and may enter a fit
+    segments: tuple[slice, ...]  # stretches without a gap in time; filters do not reach across their ends
+    rows: np.ndarray  # (samples,) the row of the log
+    size: int  # rows of the log
+    qd: np.ndarray | None = None  # (samples, n) where measured or exact
+    qdd: np.ndarray | None = None
+    notes: tuple[str, ...] = ()  # what was repaired or left out, one sentence each
+    name: str = "log"
+
+    @property
+    def n(self) -> int:
+        return int(self.q.shape[1])
+
+    @property
+    def rate(self) -> float:
+        """Samples per second: the median."""
+        return float(1 / np.median(np.diff(self.t)))

@@ -1,0 +1,1 @@
+"""Signals: filters and derivatives of what was recorded."""
