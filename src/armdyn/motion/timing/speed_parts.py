@@ -2,7 +2,7 @@
 
 At a rate ṙ of the motion's own time, changing by r̈, the torques are those of section 7.7 with friction:
 ṙ² τ_s + ṙ F_v q̇ + dry + static + r̈ B q̇, of which (7.126) has the first and the last. Cubic friction grows
-with ṙ³; Stribeck friction fades by exp(−(ṙ v/v_s)²); load friction is a part of the sum of what is not friction.
+with ṙ³; Stribeck friction fades by exp(−(ṙ v/v_s)²); load friction is a part of the torques without friction.
 """
 
 from __future__ import annotations
