@@ -1,12 +1,16 @@
 """Stribeck, cubic and load friction: torques, accelerations, regressor, derivatives, equations."""
 
+import shutil
+import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import sympy
+from typer.testing import CliRunner
 
-from armdyn import Equations, Robot, contributions
+from armdyn import Equations, Robot, contributions, operational
+from armdyn.cli import app
 from armdyn.dynamics import (
     BaseMotion,
     articulated_is_possible,
@@ -17,6 +21,8 @@ from armdyn.dynamics.friction import friction_torques
 from armdyn.expression import Expression
 from armdyn.model import Friction, ModelError
 from armdyn.model.relations import Relation
+from armdyn.program import evaluate
+from armdyn.robot.functions import FUNCTIONS
 from arms import assert_same, exact_array, generators, law, robots, state
 from rubbing import friction_by_hand, of_kind, rubbing, rubbing_models, without_friction
 
@@ -200,3 +206,52 @@ def test_stribeck_friction_of_a_joint_that_follows_another(robot, rng):
 def test_load_friction_of_a_joint_that_follows_another_is_refused(robot):
     with pytest.raises(ModelError, match=r"friction\.load: its joint follows others by a closure"):
         _following(robot.model, 2, load=0.1)
+
+
+@pytest.mark.parametrize("name", ["elbow", "scara"])
+def test_operational_space_and_forward_dynamics(name):
+    """Torques for a wanted acceleration of the tip give it back, load friction included."""
+    table = Robot.load(name).to_dict()
+    for link in table["link"]:
+        link["friction"] = {"coulomb": 2, "stribeck": {"level": 1, "velocity": 0.4}, "cubic": 1, "load": 0.2}
+    robot, rng = Robot.from_dict(table), np.random.default_rng(5)
+    q, qd, tau0 = rng.uniform(0.3, 1, (3, robot.n)) * [1, -1, 1, -1][: robot.n]
+    space = operational(robot, q, qd)
+    xdd = rng.standard_normal(len(space.x))
+    tau = space.torques(xdd, tau0=tau0)
+    qdd = robot.forward_dynamics(q, qd, tau)
+    assert_same(space.J_A @ qdd + space.Jdot_A @ qd, xdd, 1e-8)
+    assert_same(space.acceleration(tau), xdd, 1e-8)
+    assert_same(robot.inverse_dynamics(q, qd, qdd), tau, 1e-9)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler on this machine")
+@pytest.mark.parametrize("scalar", ["double", "float"])
+def test_exported_c_and_the_evaluator(tmp_path, scalar):
+    """Every function of an arm with all terms: the exported test program compares with the evaluator."""
+    table = Robot.load("planar").to_dict()
+    for link in table["link"]:
+        link["friction"] = {"coulomb": 2, "stribeck": {"level": 5, "velocity": 0.4}, "cubic": 3, "load": 0.2}
+    Robot.from_dict(table).save(tmp_path / "arm.toml")
+    options = ["-o", str(tmp_path), "--prefix", "arm", "--functions", "all"]
+    options += ["--float"] if scalar == "float" else []
+    done = CliRunner().invoke(app, ["export", "c", str(tmp_path / "arm.toml"), *options])
+    assert done.exit_code == 0, done.output
+    assert ("exp(" if scalar == "double" else "expf(") in (tmp_path / "arm.c").read_text()
+    command = ["cc", "-std=c99", "-O1", "-Wall", "-Werror", "arm.c", "test_arm.c", "-lm", "-o", "test"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    ran = subprocess.run([tmp_path / "test"], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout
+    assert ran.stdout.count(": ok") == len(ran.stdout.splitlines()) >= len(FUNCTIONS)
+
+
+@law(rubbing((1, 3)), generators(), examples=3)
+def test_machine_code_and_the_evaluator(robot, rng):
+    states = state(robot, rng, (11,))
+    for name in ("inverse_dynamics", "forward_dynamics", "regressor", "forward_dynamics_derivatives"):
+        compiled = getattr(robot, name)(*states)
+        outputs = evaluate(robot.program(name), *states)
+        for found, expected in zip(
+            compiled if isinstance(compiled, tuple) else (compiled,), outputs, strict=True
+        ):
+            assert_same(found, expected, 1e-9)

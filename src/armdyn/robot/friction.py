@@ -78,11 +78,15 @@ class FrictionParts:
         """Fl s (..., n): what part of |τ_r| load friction is, for the signs s of `speed` (..., E)."""
         return np.asarray((self.load * np.sign(speed)) @ self.rows)
 
+    def shares_of(self, qd: np.ndarray) -> np.ndarray:
+        """Fl s (..., n) at joint velocities (..., n)."""
+        return self.shares(qd @ self.rows.T)
+
     def rigid(self, loaded: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """τ_r (..., n) of τ_r + Fl |τ_r| s: of torques less all friction but that of the load."""
         if not self.load.any():
             return loaded
-        return np.asarray(loaded / (1 + self.shares(qd @ self.rows.T) * np.sign(loaded)))
+        return np.asarray(loaded / (1 + self.shares_of(qd) * np.sign(loaded)))
 
 
 @lru_cache(maxsize=64)  # numbers out of a description take a millisecond

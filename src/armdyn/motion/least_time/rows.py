@@ -74,7 +74,7 @@ def path_torques(robot: Robot, friction: FrictionParts, grid: PathGrid, wrench: 
     a = np.asarray(robot.inverse_dynamics(grid.q, np.zeros_like(grid.q), grid.dq, wrench)) - parts.static
     # An interval has one direction: a joint that turns around does so at an end, where its sign is open.
     dry = friction.dry(grid.dq[:, 2:3])
-    load = friction.shares(grid.dq[:, 2:3] @ friction.rows.T)
+    load = friction.shares_of(grid.dq[:, 2:3])
     return PathTorques(a, parts.squared, parts.linear, parts.static + dry, dry, parts, load)
 
 

@@ -72,7 +72,7 @@ def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: SteadyWrench = 
     terms, speed = friction.stribeck, friction.stribeck.speed(qd)
     level = (terms.coefficient * np.sign(speed))[..., None] * terms.rows
     pace = ((speed / terms.velocity) ** 2)[..., None]
-    offset, load = np.broadcast_to(friction.offset, q.shape), friction.shares(qd @ friction.rows.T)
+    offset, load = np.broadcast_to(friction.offset, q.shape), friction.shares_of(qd)
     return SpeedParts(squared, linear, dry, static, offset, cubed, level, pace, load)
 
 
