@@ -81,7 +81,9 @@ class Log:
         x = x[:, None] if x.ndim == 1 else x
         if x.ndim != 2 or x.shape[0] != rows or x.shape[1] == 0:
             hint = "; transpose it" if x.ndim == 2 and x.shape[1] == rows else ""
-            raise IdentificationError(f"{name}: expected ({rows}, n) as t is ({rows},), found {x.shape}{hint}")
+            raise IdentificationError(
+                f"{name}: expected ({rows}, n) as t is ({rows},), found {x.shape}{hint}"
+            )
         return x
 
     def _check_constants(self) -> None:

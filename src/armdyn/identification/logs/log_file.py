@@ -82,7 +82,11 @@ class LogFile:
         check.whole_number("samples", samples, 2)
         check.whole_number("overlap", overlap)
         notes = list(self.notes)
-        start, held, first = 0, None, 0  # row of the file where the core begins; rows in memory, from `first` on
+        start, held, first = (
+            0,
+            None,
+            0,
+        )  # row of the file where the core begins; rows in memory, from `first` on
         for piece in self._pieces(min(samples, _PIECE), notes):
             held = piece if held is None else _joined([held, piece])
             while first + len(held["t"]) >= start + samples + overlap + 2:  # two: no last block of one row

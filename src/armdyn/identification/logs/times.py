@@ -37,7 +37,9 @@ def look_at_times(log: Log) -> Times:
     _refuse_running_back(log, found)
     _without_repeated(log, found, values)
     if len(found.t) < 4:
-        raise IdentificationError(f"{log.name}: {counted(len(found.t), 'sample')} with times of their own; four are needed")
+        raise IdentificationError(
+            f"{log.name}: {counted(len(found.t), 'sample')} with times of their own; four are needed"
+        )
     _held_rows(log, found, values)
     _tell_jitter(found)
     return found
@@ -67,8 +69,10 @@ def _refuse_running_back(log: Log, found: Times) -> None:
     before, after = found.t[i - 1], found.t[i]
     what = f"{log.name}: row {found.rows[i] + log.first}: the time goes back from {before:.9g} s to {after:.9g} s"
     rest = found.t[i:]
-    restarts = after <= found.t[0] + RESTART * (before - found.t[0]) and len(rest) > 1 and (rest >= after).all()
-    if restarts or len(back) == 1 and len(rest) > 3 and rest[-1] < before:
+    restarts = (
+        after <= found.t[0] + RESTART * (before - found.t[0]) and len(rest) > 1 and (rest >= after).all()
+    )
+    if restarts or (len(back) == 1 and len(rest) > 3 and rest[-1] < before):
         raise IdentificationError(
             f"{what}: these look like two recordings in one log; log.split() separates them"
         )
@@ -211,7 +215,9 @@ def segments(t: np.ndarray, breaks: np.ndarray, notes: list[str], rows: np.ndarr
         gaps = steps[long]
         where = rows_text(rows[:-1][long])
         span = f"{gaps.min():.3g} s" if len(gaps) == 1 else f"{gaps.min():.3g} to {gaps.max():.3g} s"
-        notes.append(f"{counted(len(gaps), 'gap')} of {span} after {where}; what lies between is treated apart")
+        notes.append(
+            f"{counted(len(gaps), 'gap')} of {span} after {where}; what lies between is treated apart"
+        )
     edges = np.flatnonzero(long | breaks[1:]) + 1
     ends = [0, *edges.tolist(), len(t)]
     return [slice(a, b) for a, b in zip(ends, ends[1:], strict=False)]

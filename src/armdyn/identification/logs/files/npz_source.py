@@ -17,7 +17,16 @@ from armdyn.identification.errors import IdentificationError
 from armdyn.identification.logs.files.columns import Column
 
 CONSTANTS = ("transmission", "torque_constant", "joint_zeros", "name")
-_WRONG = (OSError, ValueError, KeyError, EOFError, RuntimeError, NotImplementedError, struct.error, zlib.error)
+_WRONG = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    RuntimeError,
+    NotImplementedError,
+    struct.error,
+    zlib.error,
+)
 _LARGEST = 1 << 20  # numbers in an array that is about the whole log
 
 

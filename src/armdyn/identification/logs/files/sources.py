@@ -29,13 +29,17 @@ class Source(Protocol):
     def count(self, columns: Sequence[Column]) -> int:
         """How many rows of these columns there are, without those that cannot be read."""
 
-    def pieces(
-        self, columns: Sequence[Column], size: int, notes: list[str]
-    ) -> Iterator[list[np.ndarray]]:
+    def pieces(self, columns: Sequence[Column], size: int, notes: list[str]) -> Iterator[list[np.ndarray]]:
         """Arrays (k,) or (k, width) of the columns, k ≤ size rows at a time; `notes` is added to."""
 
 
-_KINDS = {".csv": CsvSource, ".txt": CsvSource, ".tsv": CsvSource, ".npz": NpzSource, ".parquet": ParquetSource}
+_KINDS = {
+    ".csv": CsvSource,
+    ".txt": CsvSource,
+    ".tsv": CsvSource,
+    ".npz": NpzSource,
+    ".parquet": ParquetSource,
+}
 
 
 def open_source(path: str | Path, delimiter: str | None = None, decimal: str = ".") -> Source:

@@ -56,7 +56,9 @@ def factor(channel: str, unit: Any) -> tuple[float, str]:
     if isinstance(unit, int | float | np.number) and not isinstance(unit, bool):
         value = float(unit)
         if not np.isfinite(value) or value == 0:
-            raise IdentificationError(f"units: {channel}: found {value:g}; a factor to SI is not 0 and finite")
+            raise IdentificationError(
+                f"units: {channel}: found {value:g}; a factor to SI is not 0 and finite"
+            )
         return value, ""
     kinds = KINDS[channel]
     name = _plain(unit) if isinstance(unit, str) else None
@@ -100,7 +102,9 @@ def checked_units(units: Any) -> dict[str, Any]:
     if units is None:
         return {}
     if not isinstance(units, Mapping):
-        raise IdentificationError(f"units: found {shown(units)}; a mapping such as {{'q': 'deg'}} is expected")
+        raise IdentificationError(
+            f"units: found {shown(units)}; a mapping such as {{'q': 'deg'}} is expected"
+        )
     for channel in units:
         check.one_of("units", channel, *CHANNELS)
     return dict(units)
