@@ -24,7 +24,7 @@ CUTOFF = 20.0  # Hz, of the low-pass that both positions and torques get
 
 @dataclass(frozen=True)
 class Delay:
-    """By how much torques were recorded later than positions, and how well the model fits before and after."""
+    """By how much torques were recorded later than positions, and how well the model fits with it."""
 
     seconds: float
     samples: float  # the same in samples
@@ -45,8 +45,8 @@ class Delay:
 def estimate_delay(robot: Robot, log: Log, most: float = MOST) -> Delay:
     """The delay of the torques with which the robot's model, its parameters fitted, fits best.
 
-    `most` [s]: what is looked at, before and after. Positions and torques are low-passed alike, at 20 Hz or an
-    eighth of the sampling rate, and positions differentiated, unless the log has derivatives.
+    `most` [s]: what is looked at, before and after. Positions and torques are low-passed alike, at 20 Hz or
+    an eighth of the sampling rate, and positions differentiated, unless the log has derivatives.
     A model that lacks something (rotors, friction) may fit better with a delay that is none.
     """
     check.positive_time("most", most)
@@ -84,7 +84,7 @@ def _inner_rows(record: Record, reach: int) -> np.ndarray:
     """Rows all of whose torques within reach are of the same segment and may be used; not too many."""
     inner = []
     for part in record.segments:
-        bad = ~record.usable[part].all(1)
+        bad = np.logical_not(np.all(record.usable[part], axis=1))
         near = (
             np.convolve(bad, np.ones(2 * reach + 1), "same") > 0.5 if len(bad) > 2 * reach + 1 else bad | True
         )

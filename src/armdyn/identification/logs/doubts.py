@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from armdyn.robot.joints import joint_name, joint_units, revolute_joints
 FARTHEST = {True: 15.0, False: 10.0}  # rad for joints that turn, m for those that slide
 SLOWEST, FASTEST = 5.0, 1e5  # Hz, of logs of moving arms
 RATIO = 1.5  # of measured derivatives to those of the positions, or its inverse
-QUANTA = 3.0  # smallest steps that most steps are at most, for a note on the encoder
+QUANTA = 3.0  # smallest steps that most steps are at most, for a note on the encoder,
+STOPS = 0.01  # and how often, as a share of the steps, the joint seems to rest for one sample
 
 
 def doubts(robot: Robot, record: Record) -> Iterator[str]:
@@ -32,13 +34,14 @@ def _units(robot: Robot, record: Record) -> Iterator[str]:
     for j in range(record.n):
         if far[j] > FARTHEST[bool(turning[j])]:
             found = f"{joint_name(robot, j)} is at up to {far[j]:.3g} {joint_units(robot, j).position}"
-            yield f"{found}; are these {'degrees' if turning[j] else 'millimetres'}? Then give units={{'q': …}}"
+            unit = "degrees" if turning[j] else "millimetres"
+            yield f"{found}; are these {unit}? Then give units={{'q': …}}"
 
 
 def _derivatives(robot: Robot, record: Record) -> Iterator[str]:
     """Measured derivatives that are not those of the positions: a unit, a sign or an order is wrong."""
     chain = [("q", record.q), ("qd", record.qd), ("qdd", record.qdd)]
-    for (_, x), (name, given) in zip(chain, chain[1:], strict=False):
+    for (_, x), (name, given) in pairwise(chain):
         if x is None or given is None:
             continue
         slopes = np.concatenate([np.gradient(x[part], record.t[part], axis=0) for part in record.segments])
@@ -48,7 +51,8 @@ def _derivatives(robot: Robot, record: Record) -> Iterator[str]:
                 continue  # too noisy to tell, or rows that are no motion
             ratio = (a @ b) / (a @ a)
             if not 1 / RATIO < ratio < RATIO:
-                yield f"{name} of {joint_name(robot, j)} is {ratio:.3g} times the derivative; is its unit or sign wrong?"
+                found = f"{name} of {joint_name(robot, j)} is {ratio:.3g} times the derivative"
+                yield f"{found}; is its unit or sign wrong?"
 
 
 def _dead_channels(robot: Robot, record: Record) -> Iterator[str]:
@@ -56,7 +60,8 @@ def _dead_channels(robot: Robot, record: Record) -> Iterator[str]:
         tau = record.tau[record.usable[:, j], j]
         if len(tau) and np.ptp(record.q[:, j]) > 0 and np.ptp(tau) == 0:
             unit = joint_units(robot, j)
-            yield f"the {unit.effort} of {joint_name(robot, j)} is {tau[0]:.3g} {unit.torque} throughout: a dead channel?"
+            found = f"the {unit.effort} of {joint_name(robot, j)} is {tau[0]:.3g} {unit.torque} throughout"
+            yield f"{found}: a dead channel?"
 
 
 def remarks(robot: Robot, record: Record) -> Iterator[str]:
@@ -69,7 +74,10 @@ def remarks(robot: Robot, record: Record) -> Iterator[str]:
         if not steps.any():
             continue
         quantum = float(steps[steps > 0].min())
-        levels = steps / quantum
-        if np.percentile(levels, 90) <= QUANTA and (np.abs(levels - np.rint(levels)) < 0.01).mean() > 0.99:
+        levels = steps[steps > 0] / quantum
+        between = ((steps[1:-1] == 0) & (steps[:-2] > 0) & (steps[2:] > 0)).sum()  # rests of one sample
+        whole = (np.abs(levels - np.rint(levels)) < 0.01).mean() > 0.99
+        if between > STOPS * len(levels) and whole and np.percentile(levels, 80) <= QUANTA:
             unit = joint_units(robot, j).position
-            yield f"{joint_name(robot, j)}: the encoder has steps of {quantum:.3g} {unit}, as large as the motion in a sample"
+            found = f"{joint_name(robot, j)}: the encoder has steps of {quantum:.3g} {unit}"
+            yield f"{found}, about as large as the motion in a sample"

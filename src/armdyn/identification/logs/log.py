@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +30,10 @@ DERIVATIVES = ("qd", "qdd")
 class Log:
     """A recorded motion of n joints, N samples: nothing in it is altered; `at_joints` looks it over.
 
-    `t` (N,) [s] are the instants. Positions are `q` (N, n) [rad or m] at the joints or `motor_position` (N, n)
-    [rad] at the motors; torques are `tau` (N, n) [N m or N] at the joints, `motor_torque` (N, n) [N m] at the
-    motors or `current` (N, n) [A]. `qd` and `qdd` (N, n) are velocities and accelerations of the joints that
-    were measured or are exact; they are used in the place of derivatives of the positions.
+    `t` (N,) [s] are the instants. Positions are `q` (N, n) [rad or m] at the joints or `motor_position`
+    (N, n) [rad] at the motors. Torques are `tau` (N, n) [N m or N] at the joints, `motor_torque` (N, n) [N m]
+    at the motors or `current` (N, n) [A]. `qd` and `qdd` (N, n) are velocities and accelerations of the
+    joints that were measured or are exact; they are used in the place of derivatives of the positions.
 
     With `transmission` K, (n, n) or its diagonal (n,), the motors' angles are θ_m = K (q − zeros) and the
     joints' torques Kᵀ τ_m (7.22); τ_m = `torque_constant` · current [N m/A], one number or (n,). What is not
@@ -195,7 +196,7 @@ class Log:
 
     # ---- parts -----------------------------------------------------------------------------------------
 
-    def __getitem__(self, rows: slice) -> Log:
+    def __getitem__(self, rows: Any) -> Log:
         """The samples of a slice without a step, `log[a:b]`."""
         if not isinstance(rows, slice) or rows.step not in (None, 1):
             raise IdentificationError(f"log[{shown(rows)}]: a slice log[a:b] is expected, without a step")
@@ -211,7 +212,7 @@ class Log:
         if len(rows) < 2 or rows[-1] - rows[0] != len(rows) - 1:
             span = f"{np.nanmin(self.t):g} to {np.nanmax(self.t):g} s"
             raise IdentificationError(
-                f"between {start:g} and {end:g} s there is no stretch of samples in order; the log is from {span}"
+                f"between {start:g} and {end:g} s there is no stretch of samples in order; the log: {span}"
             )
         return self[int(rows[0]) : int(rows[-1]) + 1]
 
@@ -219,7 +220,7 @@ class Log:
         """The recordings in one log: it is cut where the time goes back. Parts of one sample are left out."""
         back = np.flatnonzero(np.diff(self.t) < 0) + 1
         edges = [0, *back.tolist(), len(self)]
-        spans = [(a, b) for a, b in zip(edges, edges[1:], strict=False) if b - a >= 2]
+        spans = [(a, b) for a, b in pairwise(edges) if b - a >= 2]
         names = [self.name] if len(spans) == 1 else [f"{self.name} {k + 1}" for k in range(len(spans))]
         return [replace(self[a:b], name=name) for (a, b), name in zip(spans, names, strict=True)]
 

@@ -18,6 +18,7 @@ from armdyn.identification.logs.files.units import checked_units, factors
 from armdyn.identification.logs.log import POSITIONS, TORQUES, Log
 
 _PIECE = 65_536  # rows read at a time
+_READING = ("delimiter", "decimal")
 _CONSTANTS = ("transmission", "torque_constant", "joint_zeros", "name")
 
 
@@ -42,9 +43,9 @@ class LogFile:
 
     @classmethod
     def of(cls, path: str | Path, columns: Any, units: Any, **options: Any) -> LogFile:
-        reading = {key: options.pop(key) for key in ("delimiter", "decimal") if key in options}
+        reading: dict[str, Any] = {key: options.pop(key) for key in _READING if key in options}
         for key in options:
-            check.one_of("option", key, *_CONSTANTS, "delimiter", "decimal")
+            check.one_of("option", key, *_CONSTANTS, *_READING)
         source = open_source(path, **reading)
         try:
             chosen = choose(source.columns, columns)
@@ -111,7 +112,7 @@ class LogFile:
         part = {name: x[a - first : b - first] for name, x in held.items()}
         return Block(self._log(part, a, notes), slice(start - a, stop - a), start)
 
-    def _log(self, arrays: dict[str, np.ndarray], first: int, notes: list[str]) -> Log:
+    def _log(self, arrays: dict[str, Any], first: int, notes: list[str]) -> Log:
         kinds = {
             channel: factors(channel, self.units[channel], choice.width)[1]
             for channel, choice in self.choices.items()

@@ -142,7 +142,8 @@ def _without_short_segments(log: Log, record: Record) -> Record:
     if not long:
         most = max(part.stop - part.start for part in record.segments)
         raise IdentificationError(
-            f"{log.name}: the longest stretch without a gap has {counted(most, 'sample')}; {SHORTEST} are needed"
+            f"{log.name}: the longest stretch without a gap has {counted(most, 'sample')}; "
+            f"{SHORTEST} are needed"
         )
     kept = np.concatenate([np.arange(part.start, part.stop) for part in long])
     rows = np.setdiff1d(record.rows, record.rows[kept]) + log.first

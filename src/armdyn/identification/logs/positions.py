@@ -8,7 +8,7 @@ import numpy as np
 from scipy.ndimage import percentile_filter
 
 from armdyn.identification.errors import IdentificationError
-from armdyn.identification.logs.wording import column_text, counted, rows_text
+from armdyn.identification.logs.wording import column_text, counted, rows_text, runs
 
 TURN = 2 * np.pi
 WINDOW = 25  # steps around one that tell how fast the joint moves there
@@ -69,12 +69,6 @@ def fill(t: np.ndarray, x: np.ndarray, bad: np.ndarray) -> np.ndarray:
     return x
 
 
-def runs(mask: np.ndarray) -> list[tuple[int, int]]:
-    """Stretches of True, as start and stop."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
-
-
 def look_at_positions(t: np.ndarray, found: Positions, turning: np.ndarray) -> None:
     """Mend a channel in place; `turning` (columns,) are those that measure angles."""
     found.fill_missing(t)
@@ -118,15 +112,15 @@ def _spikes_and_jumps(t: np.ndarray, found: Positions, j: int) -> None:
         found.x[:, j] = fill(t, x, bad)
         found.filled |= bad
         found.notes.append(
-            f"{name}: {counted(len(runs(bad)), 'spike')} at {rows_text(found.rows[bad])}; interpolated, the torques "
-            "there are not used"
+            f"{name}: {counted(len(runs(bad)), 'spike')} at {rows_text(found.rows[bad])}; interpolated, "
+            "the torques there are not used"
         )
     if alone:
         size = np.abs(x[alone] - x[np.array(alone) - 1]).max()
         found.breaks[alone] = True
         found.notes.append(
-            f"{name}: jumps by up to {size:.3g} at {rows_text(found.rows[alone])}, which no motion does; the log is cut "
-            "there"
+            f"{name}: jumps by up to {size:.3g} at {rows_text(found.rows[alone])}, which no motion does; "
+            "the log is cut there"
         )
 
 

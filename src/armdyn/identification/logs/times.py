@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.logs.log import Log
-from armdyn.identification.logs.wording import counted, rows_text
+from armdyn.identification.logs.wording import counted, rows_text, runs
 
 MOST_MISSING = 0.1  # share of rows without a time above which a log is refused
 MOST_REPEATED = 0.02  # share of rows that repeat a time with other values above which a log is refused
@@ -67,7 +68,8 @@ def _refuse_running_back(log: Log, found: Times) -> None:
         return
     i = int(back[0]) + 1
     before, after = found.t[i - 1], found.t[i]
-    what = f"{log.name}: row {found.rows[i] + log.first}: the time goes back from {before:.9g} s to {after:.9g} s"
+    row = found.rows[i] + log.first
+    what = f"{log.name}: row {row}: the time goes back from {before:.9g} s to {after:.9g} s"
     rest = found.t[i:]
     restarts = (
         after <= found.t[0] + RESTART * (before - found.t[0]) and len(rest) > 1 and (rest >= after).all()
@@ -77,7 +79,8 @@ def _refuse_running_back(log: Log, found: Times) -> None:
             f"{what}: these look like two recordings in one log; log.split() separates them"
         )
     raise IdentificationError(
-        f"{what}: which samples follow each other is not known; put the rows in order, or leave the wrong ones out"
+        f"{what}: which samples follow each other is not known; put the rows in order, or leave wrong "
+        "ones out"
     )
 
 
@@ -139,8 +142,9 @@ def _held_rows(log: Log, found: Times, values: np.ndarray) -> None:
     else:
         period, stamped = even[1] - even[0], np.median(np.diff(found.t))
         found.notes.append(
-            f"{what}, and the next row does not catch up: the samples were taken every {1e3 * period:.4g} ms, not "
-            f"every {1e3 * stamped:.4g} ms as stamped; the repeats are left out and the others evenly spaced"
+            f"{what}, and the next row does not catch up: the samples were taken every "
+            f"{1e3 * period:.4g} ms, not every {1e3 * stamped:.4g} ms as stamped; "
+            "the repeats are left out and the others evenly spaced"
         )
     _keep(found, kept)
     found.t = choices[best]
@@ -156,9 +160,9 @@ def _held(q: np.ndarray, values: np.ndarray) -> np.ndarray:
     steps = np.abs(np.diff(q, axis=0))
     moved = np.where(steps > 0, steps, np.inf)
     quantum = moved.min(0)
-    i = np.flatnonzero(held)
-    around = np.minimum(steps[i - 2], steps[i])  # into the row before, and out of the held one
-    held[i] = (np.isfinite(quantum) & (around > 3 * quantum)).any(1)
+    for start, stop in runs(held):
+        around = np.minimum(steps[start - 2], steps[stop - 1])  # into the row before, and out of the last
+        held[start:stop] = (np.isfinite(quantum) & (around > 3 * quantum)).any()
     return held
 
 
@@ -188,7 +192,8 @@ def _tell_jitter(found: Times) -> None:
     if jitter > JITTER:
         low, high = 1e3 * ordinary.min(), 1e3 * ordinary.max()
         found.notes.append(
-            f"the time stamps jitter: steps of {low:.4g} to {high:.4g} ms about {1e3 * step:.4g} ms; used as they are"
+            f"the time stamps jitter: steps of {low:.4g} to {high:.4g} ms about {1e3 * step:.4g} ms; "
+            "used as they are"
         )
     fine = float(np.spacing(np.abs(found.t).max()))
     if fine > 1e-3 * step:
@@ -220,4 +225,4 @@ def segments(t: np.ndarray, breaks: np.ndarray, notes: list[str], rows: np.ndarr
         )
     edges = np.flatnonzero(long | breaks[1:]) + 1
     ends = [0, *edges.tolist(), len(t)]
-    return [slice(a, b) for a, b in zip(ends, ends[1:], strict=False)]
+    return [slice(a, b) for a, b in pairwise(ends)]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import maximum_filter1d, median_filter
 
-from armdyn.identification.logs.positions import runs
-from armdyn.identification.logs.wording import column_text, counted, rows_text
+from armdyn.identification.logs.wording import column_text, counted, rows_text, runs
 
 MEDIAN = 7  # samples: spikes of up to three stand out against it, steps do not
 ABOVE_NOISE = 6.0  # times the 95th percentile of what stands out anywhere
-ABOVE_SIGNAL = 0.25  # of the span of nearly all values: smaller spikes do no harm
+ABOVE_SIGNAL = 0.25  # of the span of the signal without spikes: smaller ones do no harm
 ALONE = 0.3  # of a spike's height: nothing else around stands out so much
 MOST_SPIKES = 0.02  # share of samples above which they are the signal's nature
 FLAT = 3  # equal samples in a row at the extreme value that are a flat top
@@ -32,20 +31,20 @@ def look_at_torques(
             x[:, j] = 0.0
             continue
         x[:, j] = _filled(t, x[:, j], ~known)
-        flat = saturated(x[:, j], known, moving)
+        spiked = spikes(x[:, j]) & known
+        if spiked.any():
+            many = len(runs(spiked))
+            notes.append(
+                f"{name}: {counted(many, 'spike')} at {rows_text(rows[spiked])}; not used, and "
+                "interpolated for the filters"
+            )
+            x[:, j] = _filled(t, x[:, j], spiked | ~known)
+        flat = saturated(x[:, j], known & ~spiked, moving)
         if flat.any():
             notes.append(
                 f"{name}: {counted(int(flat.sum()), 'sample')} cut off at {_levels(x[flat, j])}, "
                 f"from row {rows[flat][0]} on; not used"
             )
-        spiked = spikes(x[:, j]) & known & ~flat
-        if spiked.any():
-            many = len(runs(spiked))
-            notes.append(
-                f"{name}: {counted(many, 'spike')} at {rows_text(rows[spiked])}; not used, and interpolated for "
-                "the filters"
-            )
-            x[:, j] = _filled(t, x[:, j], spiked | ~known)
         usable[:, j] &= ~spiked & ~flat
     return x, usable
 
@@ -73,9 +72,9 @@ def spikes(x: np.ndarray) -> np.ndarray:
     none = np.zeros(len(x), bool)
     if len(x) < 2 * MEDIAN:
         return none
-    out = np.abs(x - median_filter(x, MEDIAN, mode="nearest"))
-    span = float(np.ptp(np.percentile(x, [2.5, 97.5])))
-    least = max(ABOVE_NOISE * float(np.percentile(out, 95)), ABOVE_SIGNAL * span)
+    middle = median_filter(x, MEDIAN, mode="nearest")
+    out = np.abs(x - middle)
+    least = max(ABOVE_NOISE * float(np.percentile(out, 95)), ABOVE_SIGNAL * float(np.ptp(middle)))
     high = out > least
     if not least or not high.any() or high.mean() > MOST_SPIKES:
         return none

@@ -1,4 +1,4 @@
-"""From what was recorded to the coordinates of a robot: motors, torque constants, joints that follow others."""
+"""From what was recorded to a robot's coordinates: motors, torque constants, joints that follow others."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def constants(log: Log, robot: Robot) -> np.ndarray:
         raise IdentificationError(f"{log.name}: currents need torque constants: give torque_constant= to Log")
     if (found == 1).all():
         warnings.warn(
-            f"{log.name}: all torque constants of '{robot.name}' are 1 N m/A, which is what a description has that "
-            "does not give them; give torque_constant= to Log if they differ",
+            f"{log.name}: all torque constants of '{robot.name}' are 1 N m/A, which is what they are where "
+            "a description does not give them; give torque_constant= to Log if they differ",
             IdentificationWarning,
             stacklevel=5,
         )
@@ -142,8 +142,8 @@ def _check_relations(log: Log, robot: Robot, q: np.ndarray, chosen: list[int]) -
     row, j = int(np.flatnonzero(known)[worst[0]]), int(worst[1])
     if off[worst] > allowed[j]:
         raise IdentificationError(
-            f"{log.name}: row {row + log.first}: joint '{robot.joints[j]}' is {off[worst]:.3g} away from where the "
-            f"joints that it follows put it; {allowed[j]:.3g} is allowed"
+            f"{log.name}: row {row + log.first}: joint '{robot.joints[j]}' is {off[worst]:.3g} away from "
+            f"where the joints that it follows put it; {allowed[j]:.3g} is allowed"
         )
 
 
@@ -171,5 +171,5 @@ def check_kinds(log: Log, robot: Robot) -> None:
             if kind and kind != link.joint:
                 name = joint_name(robot, j) if len(kinds) == robot.n else f"joint '{link.name}'"
                 raise IdentificationError(
-                    f"{log.name}: units: {channel}: {name} is {link.joint}, but the unit is one for {kind} joints"
+                    f"{log.name}: units: {channel}: {name} is {link.joint}, but the unit is for {kind} ones"
                 )

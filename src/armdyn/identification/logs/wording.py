@@ -1,4 +1,4 @@
-"""How notes name rows, columns and shares."""
+"""Rows and columns: stretches of them, and how notes name them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 _MOST = 3  # numbers that are listed
+
+
+def runs(mask: np.ndarray) -> list[tuple[int, int]]:
+    """Stretches of True, as start and stop."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def rows_text(rows: Sequence[int] | np.ndarray, word: str = "row") -> str:

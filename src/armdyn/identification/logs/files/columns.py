@@ -20,7 +20,7 @@ _STEMS = {
     "qd": "qd, dq, q dot, qdot, vel, velocity, velocities, speed, qvel",
     "qdd": "qdd, ddq, q ddot, qddot, acc, acceleration, accelerations, qacc",
     "tau": "tau, torque, torques, effort, efforts, trq",
-    "motor_position": "motor position, motor positions, motor pos, motor angle, motor angles, theta m, motor q",
+    "motor_position": "motor position, motor positions, motor pos, motor angle, motor angles, theta m",
     "motor_torque": "motor torque, motor torques, motor tau, tau m",
     "current": "current, currents, motor current, motor currents",
 }
@@ -189,8 +189,8 @@ def _in_order(
     if len(stems) > 1:
         names = [one_line(columns[0][1].name) for columns in stems.values()]
         raise IdentificationError(
-            f"columns: '{names[0]}' and '{names[1]}' may both be {channel}; say with columns={{'{channel}': …}} "
-            f"which, found {listed_columns(file)}"
+            f"columns: '{names[0]}' and '{names[1]}' may both be {channel}; say which with "
+            f"columns={{'{channel}': …}}, found {listed_columns(file)}"
         )
     columns = next(iter(stems.values()))
     numbers = [number for number, _ in columns]

@@ -93,8 +93,8 @@ class CsvSource:
             if not _counts(line):
                 comment = line.strip().lstrip("#") if line.strip() else comment
                 continue
-            delimiter = self.delimiter or _delimiter(line)
-            delimiter = None if delimiter == " " else delimiter
+            sign = self.delimiter or _delimiter(line)
+            delimiter = None if sign == " " else sign
             names = [name.strip() for name in self._cells(line, number, delimiter)]
             if any(_number(self._decimal_point(name)) is not None for name in names):  # numbers, no names
                 above = [name.strip() for name in comment.split(delimiter)]

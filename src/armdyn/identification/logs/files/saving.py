@@ -56,7 +56,7 @@ def _npz(log: Log, path: Path) -> None:
 
 def _savez(path: Path, arrays: dict[str, Any]) -> None:
     with path.open("wb") as file:
-        np.savez_compressed(file, **{name: np.asarray(x) for name, x in arrays.items()})
+        np.savez_compressed(file, **arrays)
 
 
 def _parquet(log: Log, path: Path) -> None:

@@ -57,6 +57,6 @@ def open_source(path: str | Path, delimiter: str | None = None, decimal: str = "
         exists = False
     if not exists:
         raise IdentificationError(f"{path}: there is no such file")
-    if kind is CsvSource:
-        return CsvSource(place, delimiter, decimal)
-    return kind(place)
+    if kind is NpzSource:
+        return NpzSource(place)
+    return CsvSource(place, delimiter, decimal) if kind is CsvSource else ParquetSource(place)
