@@ -50,7 +50,9 @@ def estimate_delay(robot: Robot, log: Log, most: float = MOST) -> Delay:
     A model that lacks something (rotors, friction) may fit better with a delay that is none.
     """
     check.positive_time("most", most)
-    return delay_of(robot, log.at_joints(robot), most)
+    record = log.at_joints(robot)
+    with check.computable():
+        return delay_of(robot, record, most)
 
 
 def delay_of(robot: Robot, record: Record, most: float = MOST) -> Delay:

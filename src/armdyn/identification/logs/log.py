@@ -179,15 +179,16 @@ class Log:
     @property
     def rate(self) -> float:
         """Samples per second: by the median of the steps in time that are above zero."""
-        steps = np.diff(self.t)
-        steps = steps[np.isfinite(steps) & (steps > 0)]
-        return float(1 / np.median(steps)) if len(steps) else float("nan")
+        with np.errstate(over="ignore"):
+            steps = np.diff(self.t[np.isfinite(self.t)])
+            steps = steps[steps > 0]
+            return float(1 / np.median(steps)) if len(steps) else float("nan")
 
     @property
     def duration(self) -> float:
         """From the earliest to the latest instant [s]."""
         t = self.t[np.isfinite(self.t)]
-        return float(np.ptp(t)) if len(t) else float("nan")
+        return float(t.max()) - float(t.min()) if len(t) else float("nan")
 
     def __repr__(self) -> str:
         known = ", ".join(self.channels[1:])
@@ -218,7 +219,8 @@ class Log:
 
     def split(self) -> list[Log]:
         """The recordings in one log: it is cut where the time goes back. Parts of one sample are left out."""
-        back = np.flatnonzero(np.diff(self.t) < 0) + 1
+        known = np.flatnonzero(np.isfinite(self.t))
+        back = known[1:][self.t[known[1:]] < self.t[known[:-1]]]
         edges = [0, *back.tolist(), len(self)]
         spans = [(a, b) for a, b in pairwise(edges) if b - a >= 2]
         names = [self.name] if len(spans) == 1 else [f"{self.name} {k + 1}" for k in range(len(spans))]

@@ -138,16 +138,16 @@ class LogFile:
             for channel, choice in self.choices.items():
                 several = arrays[k : k + len(choice.columns)]
                 k += len(choice.columns)
-                scale = factors(channel, self.units.get(channel, 1.0), choice.width)[0]
                 if channel == "t":
                     t = several[0].reshape(-1)
-                    if origin is None:
-                        origin = _origin(t, notes)
-                    found["t"] = (t - origin) * scale[0]
+                    origin = _origin(t, notes) if origin is None else origin
+                    values = (t - origin)[:, None]
                 else:
-                    values = [x[:, None] if x.ndim == 1 else x for x in several]
-                    found[channel] = np.concatenate(values, axis=1, dtype=float) * scale
-            yield found
+                    values = np.concatenate([x.reshape(len(x), -1) for x in several], axis=1, dtype=float)
+                scale = factors(channel, self.units.get(channel, 1.0), choice.width)[0]
+                with np.errstate(over="ignore"):  # what is too large is no number, and said to be none
+                    found[channel] = values * scale
+            yield found | {"t": found["t"][:, 0]}
 
 
 def _origin(t: np.ndarray, notes: list[str]) -> Any:

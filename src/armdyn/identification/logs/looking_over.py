@@ -15,7 +15,7 @@ from armdyn.identification.logs.doubts import doubts, remarks
 from armdyn.identification.logs.log import DERIVATIVES, Log
 from armdyn.identification.logs.positions import Positions, look_at_positions, missing_rows
 from armdyn.identification.logs.record import Record
-from armdyn.identification.logs.times import bridged, look_at_times, segments
+from armdyn.identification.logs.times import bridged, look_at_times, segments, without_infinities
 from armdyn.identification.logs.torques import look_at_torques, moving
 from armdyn.identification.logs.wording import counted, rows_text
 from armdyn.robot import Robot
@@ -27,6 +27,14 @@ SHORTEST = 8  # samples of a segment that is kept
 def look_over(log: Log, robot: Robot, delay: float | str = 0.0) -> Record:
     """`Log.at_joints`."""
     check.robot(robot)
+    with check.computable():
+        record = _look_over(log, robot, delay)
+        if not (np.isfinite(record.q).all() and np.isfinite(record.tau).all()):
+            raise OverflowError
+        return record
+
+
+def _look_over(log: Log, robot: Robot, delay: float | str) -> Record:
     transmission.check_kinds(log, robot)
     to_q, to_tau = transmission.positions(log, robot), transmission.torques(log, robot)
     recorded = _recorded(log, robot)
@@ -55,7 +63,7 @@ def look_over(log: Log, robot: Robot, delay: float | str = 0.0) -> Record:
     record = _without_short_segments(log, record)
     record = replace(record, notes=(*record.notes, *remarks(robot, record)))
     for doubt in doubts(robot, record):
-        warnings.warn(f"{log.name}: {doubt}", IdentificationWarning, stacklevel=3)
+        warnings.warn(f"{log.name}: {doubt}", IdentificationWarning, stacklevel=4)
         record = replace(record, notes=(*record.notes, doubt))
     return _aligned(robot, record, delay)
 
@@ -78,7 +86,7 @@ class _Recorded:
 def _recorded(log: Log, robot: Robot) -> _Recorded:
     """Times and positions looked over."""
     times = look_at_times(log)
-    channels = {name: getattr(log, name)[times.rows] for name in log.channels[1:]}
+    channels = {name: without_infinities(getattr(log, name))[times.rows] for name in log.channels[1:]}
     states = [log.positions, *(name for name in DERIVATIVES if name in channels)]
     most = bridged(float(np.median(np.diff(times.t))))
     lost = np.zeros(len(times.rows), bool)

@@ -33,7 +33,7 @@ class Times:
 def look_at_times(log: Log) -> Times:
     """Increasing times. What cannot be put right is refused with its row."""
     found = Times(np.arange(len(log)), log.t, np.zeros(len(log), bool), [])
-    values = np.column_stack([getattr(log, name) for name in log.channels[1:]])
+    values = np.column_stack([without_infinities(getattr(log, name)) for name in log.channels[1:]])
     _without_times(log, found)
     _refuse_running_back(log, found)
     _without_repeated(log, found, values)
@@ -44,6 +44,11 @@ def look_at_times(log: Log) -> Times:
     _held_rows(log, found, values)
     _tell_jitter(found)
     return found
+
+
+def without_infinities(x: np.ndarray) -> np.ndarray:
+    """NaN for all that is no number, so that differences are quiet."""
+    return x if np.isfinite(x).all() else np.where(np.isfinite(x), x, np.nan)
 
 
 def _keep(found: Times, kept: np.ndarray) -> None:
@@ -118,7 +123,7 @@ def _held_rows(log: Log, found: Times, values: np.ndarray) -> None:
     Either a sample is missing, and the next one is where it should be; or what was recorded comes from a
     slower clock than the stamps, and all others are late by a little. The smoother motion of the two holds.
     """
-    q = getattr(log, log.positions)[found.rows]
+    q = without_infinities(getattr(log, log.positions))[found.rows]
     held = _held(q, values[found.rows])
     if not held.any():
         return

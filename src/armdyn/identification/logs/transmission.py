@@ -112,7 +112,7 @@ def constants(log: Log, robot: Robot) -> np.ndarray:
             f"{log.name}: all torque constants of '{robot.name}' are 1 N m/A, which is what they are where "
             "a description does not give them; give torque_constant= to Log if they differ",
             IdentificationWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -63,16 +63,10 @@ class CsvSource:
             numbered = enumerate(file, 1)
             for _ in islice(numbered, self._head.lines):
                 pass
-            rows = ((i, line) for i, line in numbered if _counts(line))
-            waiting = list(islice(rows, size))
-            while waiting:
-                following = list(islice(rows, size))
-                if not following:
-                    waiting = self._without_cut_row(waiting, notes)
-                if waiting:
-                    table = self._numbers(waiting, picked)
-                    yield [table[:, k] for k in range(len(picked))]
-                waiting = following
+            rows = self._whole_rows(((i, line) for i, line in numbered if _counts(line)), notes)
+            while piece := list(islice(rows, size)):
+                table = self._numbers(piece, picked)
+                yield [table[:, k] for k in range(len(picked))]
 
     # ---- inside ----------------------------------------------------------------------------------------
 
@@ -81,6 +75,8 @@ class CsvSource:
         try:
             with self.path.open(encoding="utf-8-sig", newline=None) as file:
                 yield file
+        except IdentificationError:
+            raise
         except UnicodeDecodeError:
             raise IdentificationError(f"{self.path}: this is not a text file in UTF-8") from None
         except (OSError, ValueError) as problem:
@@ -151,21 +147,37 @@ class CsvSource:
             found.append(value)
         return found
 
-    def _without_cut_row(self, rows: list[tuple[int, str]], notes: list[str]) -> list[tuple[int, str]]:
-        """The last rows of the file, without the very last where its end is missing."""
-        number, last = rows[-1]
+    def _whole_rows(self, rows: Iterator[tuple[int, str]], notes: list[str]) -> Iterator[tuple[int, str]]:
+        """The rows, without the last of the file where its end is missing."""
+        held, recent = None, deque[str](maxlen=_LOOKED_AT + 1)
+        for row in rows:
+            if held is not None:
+                yield held
+            held = row
+            recent.append(row[1])
+        if held is None:
+            return
+        if len(recent) > 1 and self._is_cut(held, list(recent)):
+            notes.append(f"line {held[0]}, the last of the file, is cut off and was left out")
+        else:
+            yield held
+
+    def _is_cut(self, last: tuple[int, str], recent: list[str]) -> bool:
+        """Whether the last row lacks cells, or its last number may lack digits.
+
+        Without an end of the line it is trusted only if the numbers above it have no more digits.
+        """
+        number, line = last
         try:
-            cells = self._cells(last, number, self._head.delimiter)
+            cells = self._cells(line, number, self._head.delimiter)
         except IdentificationError:
-            cells = []
-        cut = len(cells) < len(self._head.names)
-        if not cut and not last.endswith("\n") and len(rows) > 1:
-            lengths = [len(re.split(r"[,;\s]", line.strip())[-1]) for _, line in rows[-_LOOKED_AT:]]
-            cut = _number(self._decimal_point(cells[-1])) is None or lengths[-1] < min(lengths[:-1])
-        if not cut or len(rows) == 1:
-            return rows
-        notes.append(f"line {number}, the last of the file, is cut off and was left out")
-        return rows[:-1]
+            return not line.endswith("\n")
+        if len(cells) < len(self._head.names):
+            return True
+        if line.endswith("\n"):
+            return False
+        *others, own = (len(re.split(r"[,;\s]", text.strip())[-1]) for text in recent)
+        return _number(self._decimal_point(cells[-1])) is None or own < max(others)
 
 
 def _counts(line: str) -> bool:

@@ -100,6 +100,8 @@ class NpzSource:
         try:
             with zipfile.ZipFile(self.path) as file:
                 yield file
+        except IdentificationError:
+            raise
         except zipfile.BadZipFile as problem:
             raise IdentificationError(
                 f"{self.path}: this is no whole NPZ file ({problem}); was it cut off?"

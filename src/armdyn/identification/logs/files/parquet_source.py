@@ -87,9 +87,9 @@ class ParquetSource:
         try:
             with pyarrow.parquet.ParquetFile(self.path) as file:
                 yield file
+        except IdentificationError:
+            raise
         except (pyarrow.ArrowException, OSError, ValueError, KeyError) as problem:
-            if isinstance(problem, IdentificationError):
-                raise
             raise IdentificationError(f"{self.path}: cannot be read: {problem}") from None
 
 
