@@ -57,6 +57,7 @@ def test_a_gap_separates_segments():
     record = looked_over(part)
     assert record.segments == (slice(0, 700), slice(700, 1800))
     assert note_about(record, "1 gap of 0.804 s after row 699")
+    assert len(record.notes) == 1
     assert_same_but(record, part, [])
 
 
@@ -329,6 +330,10 @@ def test_a_single_turn_encoder_of_a_motor_is_unwrapped():
     record = log.at_joints(robot)
     np.testing.assert_allclose(record.q, angle / 50, atol=1e-12)
     assert record.usable.all()
+    kept = np.r_[:500, 700:ROWS]
+    parts = {name: getattr(log, name)[kept] for name in log.channels}
+    with pytest.raises(IdentificationError, match=r"motor 1 jumps by whole turns, and samples .* row 499"):
+        Log(**parts, transmission=[50.0]).at_joints(robot)
 
 
 # ---- what looks wrong --------------------------------------------------------------------------------------

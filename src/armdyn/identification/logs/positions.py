@@ -8,6 +8,7 @@ import numpy as np
 from scipy.ndimage import percentile_filter
 
 from armdyn.identification.errors import IdentificationError
+from armdyn.identification.logs.times import GAP
 from armdyn.identification.logs.wording import column_text, counted, rows_text, runs
 
 TURN = 2 * np.pi
@@ -72,13 +73,14 @@ def fill(t: np.ndarray, x: np.ndarray, bad: np.ndarray) -> np.ndarray:
 def look_at_positions(t: np.ndarray, found: Positions, turning: np.ndarray) -> None:
     """Mend a channel in place; `turning` (columns,) are those that measure angles."""
     found.fill_missing(t)
+    apart = np.diff(t) > GAP * np.median(np.diff(t))  # steps over missing samples are not those of a motion
     for j in range(found.x.shape[1]):
         if turning[j]:
-            _unwrap(found, j)
-        _spikes_and_jumps(t, found, j)
+            _unwrap(found, j, apart)
+        _spikes_and_jumps(t, found, j, apart)
 
 
-def _unwrap(found: Positions, j: int) -> None:
+def _unwrap(found: Positions, j: int, apart: np.ndarray) -> None:
     steps = np.diff(found.x[:, j])
     if np.median(np.abs(steps)) > QUIET or (np.abs(steps) > 4).mean() > 0.2:
         return  # no motion at all, or one too fast to be told from wrapping
@@ -87,14 +89,20 @@ def _unwrap(found: Positions, j: int) -> None:
     wrapped = (np.abs(steps) > 4) & (np.abs(steps - turns * TURN) < QUIET + 3 * usual)
     if not wrapped.any():
         return
+    if found.channel == "motor_position" and apart.any():
+        row = found.rows[:-1][apart][0]
+        raise IdentificationError(
+            f"{column_text(found.channel, j)} jumps by whole turns, and samples are missing after row "
+            f"{row}: how many turns the motor made there is not known"
+        )
     found.x[1:, j] -= TURN * np.cumsum(np.where(wrapped, turns, 0))
     where = rows_text(found.rows[1:][wrapped])
     found.notes.append(f"{column_text(found.channel, j)}: jumps by whole turns at {where}; taken out")
 
 
-def _spikes_and_jumps(t: np.ndarray, found: Positions, j: int) -> None:
+def _spikes_and_jumps(t: np.ndarray, found: Positions, j: int, apart: np.ndarray) -> None:
     x = found.x[:, j]
-    jumps = _jumps(x)
+    jumps = _jumps(x, apart)
     bad = np.zeros(len(x), bool)
     alone = []
     k = 0
@@ -124,13 +132,13 @@ def _spikes_and_jumps(t: np.ndarray, found: Positions, j: int) -> None:
         )
 
 
-def _jumps(x: np.ndarray) -> list[int]:
+def _jumps(x: np.ndarray, apart: np.ndarray) -> list[int]:
     """Steps i, from x[i] to x[i + 1], that no motion makes.
 
     Such a step is far above those around it, above nearly all of the log, and not one of several in one
     direction, as those of a short motion are.
     """
-    steps = np.diff(x)
+    steps = np.where(apart, 0.0, np.diff(x))
     size = np.abs(steps)
     if not size.any() or len(size) < WINDOW:
         return []

@@ -113,7 +113,7 @@ def saturated(x: np.ndarray, known: np.ndarray, moving: np.ndarray) -> np.ndarra
             flat[start:stop] = stop - start >= FLAT
         below = known & (np.abs(x - level) <= (QUANTA + 0.5) * quantum) & (x != level)
         if flat.sum() >= FLAT_COUNT and flat.sum() > QUANTA * below.sum():
-            found |= flat
+            found |= top  # also the samples that are there by themselves, as noise makes them
     if (repeats & ~at_extremes).sum() > 0.5 * found.sum():
         return np.zeros(len(x), bool)
     return found
