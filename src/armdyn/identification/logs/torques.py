@@ -98,25 +98,26 @@ def saturated(x: np.ndarray, known: np.ndarray, moving: np.ndarray) -> np.ndarra
     levels stays about as long on the levels below the highest.
     """
     found = np.zeros(len(x), bool)
-    step = np.unique(np.abs(np.diff(np.unique(x[known]))))
-    if not len(step):
+    if not known.any() or np.ptp(x[known]) == 0:
         return found
-    repeats = np.concatenate([[False], (np.diff(x) == 0)])
-    repeats = (repeats | np.concatenate([repeats[1:], [False]])) & known & moving
-    extremes = [level for level in (x[known].max(), x[known].min()) if level]
-    at_extremes = repeats & np.isin(x, extremes)
-    quantum = max(float(step[0]), 1e-3 * float(np.ptp(x[known])))
-    for level in extremes:
-        top = known & moving & (x == level)
-        flat = np.zeros(len(x), bool)
-        for start, stop in runs(top):
-            flat[start:stop] = stop - start >= FLAT
+    extremes = [float(level) for level in (x[known].max(), x[known].min()) if level]
+    tops = {level: known & moving & (x == level) for level in extremes}
+    tops = {level: top for level, top in tops.items() if _flat(top) >= FLAT_COUNT}
+    if not tops:
+        return found
+    quantum = max(float(np.diff(np.unique(x[known])).min()), 1e-3 * float(np.ptp(x[known])))
+    for level, top in tops.items():
         below = known & (np.abs(x - level) <= (QUANTA + 0.5) * quantum) & (x != level)
-        if flat.sum() >= FLAT_COUNT and flat.sum() > QUANTA * below.sum():
+        if _flat(top) > QUANTA * below.sum():
             found |= top  # also the samples that are there by themselves, as noise makes them
-    if (repeats & ~at_extremes).sum() > 0.5 * found.sum():
-        return np.zeros(len(x), bool)
-    return found
+    repeats = np.concatenate([[False], np.diff(x) == 0])
+    repeats = (repeats | np.concatenate([repeats[1:], [False]])) & known & moving & ~np.isin(x, extremes)
+    return found if repeats.sum() <= 0.5 * found.sum() else np.zeros(len(x), bool)
+
+
+def _flat(top: np.ndarray) -> int:
+    """Samples in flat stretches."""
+    return sum(stop - start for start, stop in runs(top) if stop - start >= FLAT)
 
 
 def moving(q: np.ndarray) -> np.ndarray:

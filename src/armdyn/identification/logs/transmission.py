@@ -26,6 +26,11 @@ class Linear:
     def __call__(self, y: np.ndarray) -> np.ndarray:
         return np.asarray(y @ self.A.T + self.b)
 
+    def known(self, y: np.ndarray) -> np.ndarray:
+        """The same for y with holes: NaN only where a coordinate is made of what is missing."""
+        there = np.isfinite(y)
+        return np.where(self.usable(there), self(np.where(there, y, 0.0)), np.nan)
+
     def derivative(self, y: np.ndarray) -> np.ndarray:
         return np.asarray(y @ self.A.T)
 

@@ -66,14 +66,8 @@ def plot_log(log: Log, robot: Robot, delay: float | str = 0.0) -> Figure:
 
 def _recorded(log: Log, robot: Robot, record: Record) -> tuple[np.ndarray, np.ndarray]:
     """Positions and torques at the joints, before any repair; NaN where there are none."""
-    found = []
-    for name, linear in (
-        (log.positions, transmission.positions(log, robot)),
-        (log.torques, transmission.torques(log, robot)),
-    ):
-        x = getattr(log, name)[record.rows]
-        found.append(linear(np.where(np.isfinite(x), x, np.nan)))
-    return found[0], found[1]
+    q, tau = (getattr(log, name)[record.rows] for name in (log.positions, log.torques))
+    return transmission.positions(log, robot).known(q), transmission.torques(log, robot).known(tau)
 
 
 def _few(mask: np.ndarray) -> np.ndarray:
