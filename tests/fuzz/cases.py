@@ -21,6 +21,7 @@ import numpy as np
 import armdyn.cli
 from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, contributions, simulate
 from armdyn.expression import parse
+from fuzz.logs import log_case
 from fuzz.mjcf import mjcf_case
 from fuzz.urdf import urdf_case
 from fuzz.watch import REFUSALS
@@ -395,6 +396,7 @@ CASES = {
     "expressions": expression_case,
     "arrays": array_case,
     "CSV files": csv_case,
+    "logs": log_case,
     "command lines": command_case,
 }
 os.environ.setdefault("COLUMNS", "120")

@@ -14,6 +14,7 @@ QUICK = {
     "expressions": 400,
     "arrays": 400,
     "CSV files": 300,
+    "logs": 200,
     "command lines": 25,
 }
 LONG = {
@@ -23,6 +24,7 @@ LONG = {
     "expressions": 20_000,
     "arrays": 20_000,
     "CSV files": 10_000,
+    "logs": 5000,
     "command lines": 600,
 }
 

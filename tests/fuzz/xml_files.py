@@ -28,7 +28,7 @@ Spoil = Callable[[random.Random, ElementTree.Element], None]
 _MOST_ELEMENTS = 5000  # spoiling can double a document again and again
 
 
-def _spoil_bytes(rng: random.Random, data: bytes) -> bytes:
+def spoil_bytes(rng: random.Random, data: bytes) -> bytes:
     for _ in range(rng.randint(1, 3)):
         i = rng.randrange(len(data))
         j = min(len(data), i + rng.choice((1, 1, 2, 30)))
@@ -52,7 +52,7 @@ def read_case(
     data = ElementTree.tostring(root, "unicode").replace("><", ">\n<").encode("utf-8", "surrogatepass")
     if not whole:
         data = rng.choice(HEADS).encode() + data
-        data = _spoil_bytes(rng, data) if rng.random() < spoiled_bytes else data
+        data = spoil_bytes(rng, data) if rng.random() < spoiled_bytes else data
     options = {"repair": rng.random() < 0.3, "snap": rng.random() < 0.3}
     if rng.random() < 0.2:
         options["tip"] = f"{link}{rng.randint(0, 4)}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from armdyn.report.figures.arm import plot_arm, plot_strobe
     from armdyn.report.figures.ellipsoids import plot_dynamic_ellipsoid, plot_ellipsoids
     from armdyn.report.figures.energy import plot_energy
+    from armdyn.report.figures.logs import plot_log
     from armdyn.report.figures.motion import plot_contributions, plot_tip, plot_trajectory
     from armdyn.report.figures.rotors import plot_rotor_error
     from armdyn.report.figures.scaling import plot_path_speed, plot_scaling
@@ -31,6 +32,7 @@ _HOMES = {
     "plot_dynamic_ellipsoid": "figures.ellipsoids",
     "plot_ellipsoids": "figures.ellipsoids",
     "plot_energy": "figures.energy",
+    "plot_log": "figures.logs",
     "plot_path_speed": "figures.scaling",
     "plot_rotor_error": "figures.rotors",
     "plot_scaling": "figures.scaling",
@@ -48,6 +50,7 @@ __all__ = [
     "plot_dynamic_ellipsoid",
     "plot_ellipsoids",
     "plot_energy",
+    "plot_log",
     "plot_path_speed",
     "plot_rotor_error",
     "plot_scaling",

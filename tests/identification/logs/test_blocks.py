@@ -1,0 +1,90 @@
+"""Files read block by block hold what the whole file holds."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from armdyn.identification import IdentificationError, Log
+from identification.logs.recordings import arm, recording
+
+KINDS = ["csv", "npz", "parquet"]
+
+
+@pytest.fixture(scope="module")
+def log():
+    return recording(rate=100, duration=10.031, derivatives=True)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def path(request, log, tmp_path_factory):
+    path = tmp_path_factory.mktemp("blocks") / f"a.{request.param}"
+    log.save(path)
+    return path
+
+
+@pytest.mark.parametrize("samples", [2, 7, 100, 500, 1001, 1002, 1003, 5000])
+@pytest.mark.parametrize("overlap", [0, 1, 40, 3000])
+def test_blocks_are_the_file(path, log, samples, overlap):
+    file = Log.open(path)
+    assert len(file) == len(log) == 1003
+    expected = 0
+    for block in file.blocks(samples, overlap):
+        size = block.core.stop - block.core.start
+        assert block.first == expected
+        assert size == samples or expected + size == len(log)
+        assert block.log.first == block.first - block.core.start
+        assert block.core.start == min(overlap, block.first)
+        assert len(block.log) == min(len(log), block.first + size + overlap) - block.log.first
+        for name in log.channels:
+            whole = getattr(log, name)[block.log.first : block.log.first + len(block.log)]
+            np.testing.assert_array_equal(getattr(block.log, name), whole)
+        expected += size
+    assert expected == len(log)
+
+
+def test_a_file_is_pickled_with_its_columns_and_units(path, log):
+    file = Log.open(
+        path, columns={"q": "q?" if path.suffix != ".npz" else "q", "tau": "tau*"}, units={"tau": "mNm"}
+    )
+    again = pickle.loads(pickle.dumps(file)).read()
+    np.testing.assert_allclose(again.tau, log.tau / 1000)
+    assert again.qd is None
+
+
+def test_messages_about_blocks_name_rows_of_the_file(path, log, tmp_path):
+    tau = log.tau.copy()
+    tau[777, 1] = np.nan
+    place = tmp_path / path.name
+    Log(log.t, log.q, tau).save(place)
+    notes = [n for block in Log.open(place).blocks(300, 0) for n in block.log.at_joints(arm()).notes]
+    assert notes == ["tau of joint 2: no number in row 777; not used"]
+
+
+def test_little_memory_is_used(tmp_path):
+    """Eight times the rows take no more memory."""
+    n = 40_000
+    t = np.arange(n) / 1000
+    x = np.column_stack([np.sin(t + k) for k in range(6)])
+    for kind in ("npz", "csv"):
+        most = {}
+        for rows in (5000, n):
+            path = tmp_path / f"{rows}.{kind}"
+            Log(t[:rows], x[:rows], x[:rows]).save(path)
+            file = Log.open(path)
+            tracemalloc.start()
+            total = sum(block.core.stop - block.core.start for block in file.blocks(1000, 100))
+            most[rows] = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert total == rows
+        assert most[n] < 1.5 * most[5000]
+
+
+def test_wrong_sizes_are_refused(path):
+    with pytest.raises(IdentificationError, match="samples: found 1; a whole number, 2 or more"):
+        next(Log.open(path).blocks(1))
+    with pytest.raises(IdentificationError, match="overlap: found -1"):
+        next(Log.open(path).blocks(100, -1))
+    with pytest.raises(IdentificationError, match="option: found 'unit'"):
+        Log.open(path, unit="deg")
