@@ -18,9 +18,9 @@ from armdyn.model.robot_model import RobotModel
 class ClosedForm:
     """The terms of (7.42) as exact arrays, from the energies β_T, β_U of (7.76); each is made on demand."""
 
-    def __init__(self, model: RobotModel) -> None:
+    def __init__(self, model: RobotModel, basis: Basis | None = None) -> None:
         self.model = model
-        self.basis = Basis(model)
+        self.basis = basis or Basis(model)
         self.n = self.basis.n
 
     # ---- energies --------------------------------------------------------------------------------------
@@ -167,13 +167,13 @@ class ClosedForm:
         for p in sorted(self.beta_T.keys() | self.beta_U.keys()):
             for i, y in enumerate(lagrange(self.beta_T.get(p, zero), self.beta_U.get(p, zero), n)):
                 Y[i][p] = y
-        for i, row in enumerate(self._friction_columns):
+        for i, row in enumerate(self.friction_columns):
             for p, y in row.items():
                 Y[i][p] = zero + y
         return Array(Y)
 
     @cached_property
-    def _friction_columns(self) -> list[dict[int, Poly]]:
+    def friction_columns(self) -> list[dict[int, Poly]]:
         """The friction columns: the torques of unit friction parameters."""
         names = self.basis.with_parameter_names
         _, qd, _ = names.joint_variables()
