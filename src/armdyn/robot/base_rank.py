@@ -1,4 +1,8 @@
-"""Base parameters from numbers: the regressor at random states, and what its columns span."""
+"""Base parameters from numbers: the regressor at random states, and what its columns span.
+
+Geometry that is measured or rounded makes every column a little independent of the others. So the rank is
+that of a matrix whose columns have length 1, with a tolerance, and it is said how clear it is.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.model.robot_model import RobotModel
+from armdyn.model.parameters import Parameter
 
-TOLERANCE = 1e-7  # of singular values, against the largest
-CLEAR = 100.0  # a gap between singular values that leaves no doubt
-_MARGIN = 2  # times as many equations as unknowns
-_LEAST_STATES = 20
-_SAME = 1e-9  # a coefficient below this, columns being scaled, is rounding
+TOLERANCE = 1e-6  # of singular values, against the largest
+CLEAR_GAP = 1e3  # between singular values that count and those that do not
+CLEAR_VALUE = 1e-4  # a singular value that counts without doubt
+_STATES = 40  # at least; joints take part alike
+_EQUATIONS = 5  # times as many as columns
+_ZERO = 1e-12  # of a column, against the longest of all
 
 
 @dataclass(frozen=True)
 class Rank:
-    """The rank of a scaled regressor, and how clear it is.
-
-    Columns are scaled to length 1. Singular values are against the largest.
-    """
+    """The rank of a regressor with columns of length 1; singular values are against the largest."""
 
     rank: int
     singular_values: np.ndarray
@@ -41,56 +43,114 @@ class Rank:
 
     @property
     def gap(self) -> float:
-        """How many times larger the smallest kept one is than the largest dropped one."""
+        """The one divided by the other."""
         return self.smallest_kept / self.largest_dropped if self.largest_dropped else np.inf
 
     @property
     def is_clear(self) -> bool:
-        return self.gap >= CLEAR
+        return self.gap >= CLEAR_GAP and self.smallest_kept >= CLEAR_VALUE
 
     def __str__(self) -> str:
-        dropped = f"{self.largest_dropped:.1e}" if self.largest_dropped else "none"
+        dropped = f"largest dropped {self.largest_dropped:.1e}" if self.largest_dropped else "none dropped"
         return (
-            f"rank {self.rank}: smallest singular value kept {self.smallest_kept:.1e}, largest dropped "
-            f"{dropped}, tolerance {self.tolerance:.0e}"
+            f"rank {self.rank}, tolerance {self.tolerance:.0e}, smallest singular value kept "
+            f"{self.smallest_kept:.1e}, {dropped}"
         )
 
 
 @dataclass(frozen=True)
 class Sampled:
-    """Columns of the regressor at many states, each scaled to length 1, except those that are zero."""
+    """Columns of the regressor at random states, each scaled to length 1 unless it is zero."""
 
     W: np.ndarray  # (equations, columns)
-    lengths: np.ndarray  # of the columns before they were scaled
+    lengths: np.ndarray  # before the columns were scaled; 0 for those that count as zero
+    tolerance: float
+
+    @staticmethod
+    def of(
+        regressor: Callable[[Any, Any, Any], np.ndarray],
+        joints: Sequence[str],
+        columns: Sequence[Parameter],
+        tolerance: float = TOLERANCE,
+    ) -> Sampled:
+        """`regressor` (..., n, columns) at states (..., n); `joints` are "revolute" or "prismatic"."""
+        n, p = len(joints), len(columns)
+        states = max(_STATES, -(-_EQUATIONS * p // max(n, 1)))
+        rng = np.random.default_rng(1)
+        reach = np.array([np.pi if kind == "revolute" else 1.0 for kind in joints])
+        q, qd, qdd = (rng.uniform(-x, x, (states, n)) for x in (reach, np.full(n, 3.0), np.full(n, 9.0)))
+        W = np.asarray(regressor(q, qd, qdd)).reshape(-1, p)
+        lengths = np.linalg.norm(W, axis=0)
+        lengths[_are_zero(lengths, columns, tolerance)] = 0
+        scale = np.where(lengths > 0, lengths, 1)
+        return Sampled(np.where(lengths > 0, W / scale, 0), lengths, tolerance)
 
     @property
     def present(self) -> np.ndarray:
-        """Which columns are not zero."""
-        return self.lengths > 0
+        """The columns that are not zero."""
+        return np.flatnonzero(self.lengths)
 
-    def rank(self, tolerance: float = TOLERANCE) -> Rank:
+    def rank(self) -> Rank:
+        """By singular values."""
+        if not len(self.present):
+            return Rank(0, np.zeros(0), self.tolerance)
         values = np.linalg.svd(self.W[:, self.present], compute_uv=False)
-        if not len(values):
-            return Rank(0, values, tolerance)
         values = values / values[0]
-        return Rank(int((values > tolerance).sum()), values, tolerance)
+        return Rank(int((values > self.tolerance).sum()), values, self.tolerance)
 
-    def dependent(self, rank: int) -> dict[int, dict[int, float]]:
-        """For each column that depends on earlier ones, its coefficients, `rank` columns being independent.
-
-        Column by column, what is orthogonal to the independent ones before decides; of these distances the
-        `rank` largest count.
-        """
-        columns = np.flatnonzero(self.present)
-        threshold = 0.0
-        kept = _independent(self.W, columns, threshold, rank)
-        found: dict[int, dict[int, float]] = {}
-        others = [j for j in columns if j not in kept]
+    def dependent(self) -> dict[int, dict[int, float]]:
+        """For each column that depends on independent ones before it, its coefficients in these."""
+        kept = self._independent(self.rank())
+        others = [int(j) for j in self.present if j not in kept]
         x = np.linalg.lstsq(self.W[:, kept], self.W[:, others], rcond=None)[0]
-        for j, solution in zip(others, x.T, strict=True):
-            found[int(j)] = {
-                int(p): float(c * self.lengths[j] / self.lengths[p])
+        return {
+            j: {
+                p: float(c * self.lengths[j] / self.lengths[p])
                 for p, c in zip(kept, solution, strict=True)
-                if abs(c) > _SAME
+                if abs(c) > self.tolerance
             }
-        return found
+            for j, solution in zip(others, x.T, strict=True)
+        }
+
+    def _independent(self, rank: Rank) -> list[int]:
+        """As many columns as the rank, if a threshold for what is new in a column gives so many.
+
+        The first threshold lies between the singular values kept and dropped; others are tried around it.
+        """
+        low, high = 1e-14, 1.0
+        threshold = np.sqrt(max(rank.largest_dropped, 1e-14) * rank.smallest_kept)
+        for _ in range(50):
+            kept = self._newer_than(threshold)
+            if len(kept) == rank.rank:
+                break
+            low, high = (threshold, high) if len(kept) > rank.rank else (low, threshold)
+            threshold = np.sqrt(low * high)
+        return kept
+
+    def _newer_than(self, threshold: float) -> list[int]:
+        """Columns, in order, whose part orthogonal to those taken before is longer than the threshold."""
+        kept: list[int] = []
+        Q = np.empty((len(self.W), len(self.present)))
+        for j in self.present:
+            new, basis = self.W[:, j].copy(), Q[:, : len(kept)]
+            for _ in range(2):  # once leaves rounding errors of the size of what is taken off
+                new -= basis @ (basis.T @ new)
+            size = np.linalg.norm(new)
+            if size > threshold:
+                Q[:, len(kept)] = new / size
+                kept.append(int(j))
+        return kept
+
+
+def _are_zero(lengths: np.ndarray, columns: Sequence[Parameter], tolerance: float) -> np.ndarray:
+    """Which columns are zero: against the longest with the same unit, and against the longest of all."""
+    units = [_unit(parameter) for parameter in columns]
+    longest = {unit: max(x for x, u in zip(lengths, units, strict=True) if u == unit) for unit in set(units)}
+    bound = np.array([max(tolerance * longest[u], _ZERO * lengths.max(initial=0)) for u in units])
+    return np.asarray(lengths <= bound)
+
+
+def _unit(parameter: Parameter) -> str:
+    """What can be compared: masses, first moments, tensors, rotors; each term of friction."""
+    kind = parameter.kind
+    return f"body {len(kind.entry)} {kind.entry[0]}" if kind.part == "body" else f"{kind.part} {kind.entry}"

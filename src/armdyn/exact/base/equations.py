@@ -29,9 +29,7 @@ class BaseEquations:
         """Y_b, exact entries that print and compare as those of `Equations` do."""
         closed = self._closed
         columns = [self._column(p) for p in self.grouping.leading]
-        return Array(
-            [[Entry(closed.basis, column[i]) for column in columns] for i in range(closed.n)]
-        )
+        return Array([[Entry(closed.basis, column[i]) for column in columns] for i in range(closed.n)])
 
     def _column(self, p: int) -> list[Poly]:
         closed, zero = self._closed, self._closed.basis.kinematic.zero

@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 from armdyn.exact.base.dependence import dependence
 from armdyn.exact.base.rows import energies, rows
 from armdyn.expression import ONE, ZERO, Expression
-from armdyn.model.parameters import Layout, Parameter, layout, parameter_vector
 from armdyn.model.mechanism import lower
+from armdyn.model.parameters import Layout, Parameter, layout, parameter_vector
 from armdyn.model.robot_model import RobotModel
 
 Zeros: TypeAlias = Literal["free", "given"]
@@ -35,7 +35,10 @@ class Grouping:
 
     @staticmethod
     def of(
-        layout: Layout, considered: Sequence[int], absent: set[int], dependent: dict[int, dict[int, Expression]]
+        layout: Layout,
+        considered: Sequence[int],
+        absent: set[int],
+        dependent: dict[int, dict[int, Expression]],
     ) -> Grouping:
         """From the columns that depend on others."""
         found = {p: {p: ONE} for p in considered if p not in absent and p not in dependent}

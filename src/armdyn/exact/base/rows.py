@@ -124,9 +124,7 @@ def _scaled(exact: Mechanism) -> Mechanism | None:
             number = Expression.of(k).number
             if number is not None:
                 units[i] = lcm(units[i], number.denominator)
-    largest = max(
-        (abs(Expression.of(k).number or 0) * units[i] for row in angles for i, k in row), default=0
-    )
+    largest = max((abs(Expression.of(k).number or 0) * units[i] for row in angles for i, k in row), default=0)
     if set(units.values()) == {1} or largest > MAX_MULTIPLE:
         return None
 
