@@ -106,7 +106,10 @@ class BaseParameters:
 
     @cached_property
     def right_inverse(self) -> np.ndarray:
-        """(p, b): parameters that have given base parameters, the leading ones; matrix @ right_inverse = 1."""
+        """(p, b): parameters that have given base parameters, by the leading ones alone.
+
+        matrix @ right_inverse is the identity, Y @ right_inverse is Y_b.
+        """
         found = np.zeros((len(self.grouping.layout), len(self)))
         found[list(self.grouping.leading), range(len(self))] = 1
         return found
@@ -125,7 +128,8 @@ class BaseParameters:
 
     def regressor(self, q: Numbers, qd: Numbers, qdd: Numbers, *, out: Floats | None = None) -> Floats:
         """Y_b, (..., n, b): tau = Y_b @ values, without what was left out."""
-        return self._kernel.call((q, qd, qdd), out)
+        found: Floats = self._kernel.call((q, qd, qdd), out)
+        return found
 
     @property
     def program(self) -> Program:
@@ -184,9 +188,11 @@ def base_parameters(
     word("zeros", zeros, ("free", "given"))
     if route is not None:
         word("route", route, ("exact", "numeric"))
-    if not isinstance(friction, bool):
+    asked: Any = friction
+    if not isinstance(asked, bool):
         raise ArmdynError(f"friction: found {shown(friction)}; allowed: True, False")
-    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not 0 < tolerance < 1:
+    given: Any = tolerance
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1:
         raise ArmdynError(f"tolerance: found {shown(tolerance)}; a number between 0 and 1 is expected")
     columns = considered(robot.model, zeros, friction)
     if route != "numeric":
@@ -210,9 +216,9 @@ def _exact(
     b = len(grouping.rows)
     if rank.rank != b:
         _warn(
-            f"'{robot.name}' has {b} base parameters exactly, for general values of its symbols, but in numbers "
-            f"{rank.rank} ({rank}). Rounded angles do this (load with snap=True), and symbols with special "
-            'values; route="numeric" takes the numbers as they are'
+            f"'{robot.name}' has {b} base parameters exactly, for general values of its symbols, but "
+            f"{rank.rank} in numbers ({rank}). Rounded angles do this (load with snap=True), and symbols "
+            'with special values; route="numeric" takes the numbers as they are'
         )
     elif not rank.is_clear:
         _warn(f"'{robot.name}' has {b} base parameters, but in numbers that is not clear: {rank}")
@@ -225,7 +231,7 @@ def _numeric(robot: Robot, columns: Sequence[int], tolerance: float) -> BasePara
     dependent = {
         columns[j]: {columns[k]: _number(x) for k, x in row.items()} for j, row in sampled.dependent().items()
     }
-    absent = {columns[j] for j in np.flatnonzero(sampled.lengths == 0)}
+    absent = {p for p, length in zip(columns, sampled.lengths, strict=True) if not length}
     grouping = Grouping.of(layout(robot.model), columns, absent, dependent)
     if not rank.is_clear or len(grouping.rows) != rank.rank:
         _warn(

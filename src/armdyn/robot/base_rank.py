@@ -19,6 +19,7 @@ CLEAR_GAP = 1e3  # between singular values that count and those that do not
 CLEAR_VALUE = 1e-4  # a singular value that counts without doubt
 _STATES = 40  # at least; joints take part alike
 _EQUATIONS = 5  # times as many as columns
+_ROUNDING = 1e-11  # of coefficients, where no singular value is larger
 _ZERO = 1e-12  # of a column, against the longest of all
 
 
@@ -100,14 +101,16 @@ class Sampled:
 
     def dependent(self) -> dict[int, dict[int, float]]:
         """For each column that depends on independent ones before it, its coefficients in these."""
-        kept = self._independent(self.rank())
+        rank = self.rank()
+        kept = self._independent(rank)
+        rounding = max(_ROUNDING, 10 * rank.largest_dropped)
         others = [int(j) for j in self.present if j not in kept]
         x = np.linalg.lstsq(self.W[:, kept], self.W[:, others], rcond=None)[0]
         return {
             j: {
                 p: float(c * self.lengths[j] / self.lengths[p])
                 for p, c in zip(kept, solution, strict=True)
-                if abs(c) > self.tolerance
+                if abs(c) > rounding
             }
             for j, solution in zip(others, x.T, strict=True)
         }

@@ -27,17 +27,14 @@ def dependence(ring: Ring, rows: Sequence[Row], columns: Sequence[int]) -> Depen
         image = Image(ring, seed)
         found: Dependence = {}
         for j, support in image.echelon(rows, columns).items():
-            solved = _solved(
-                field, image, [row for row in rows if j in row or support.keys() & row], j, support
-            )
+            touched = [row for row in rows if j in row or support.keys() & row]
+            solved = _solved(field, image, touched, j, support)
             if solved is None:
                 break
             found[j] = {k: field.expression(x) for k, x in solved.items()}
         else:
             return found
-    raise ArmdynError(
-        "the constants of this robot's geometry are related in a way that could not be resolved"
-    )
+    raise ArmdynError("base parameters: the constants of this robot's geometry could not be told apart")
 
 
 def _solved(

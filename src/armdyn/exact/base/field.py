@@ -31,7 +31,7 @@ class Field:
         ring = self.ring
         above = ring.reduce(numerator)
         below = ring.one.p if denominator is None else ring.reduce(denominator)
-        for i, square in self.roots.items():
+        for i in self.roots:
             if below.degrees()[i]:
                 other = self._conjugate(below, i)
                 above, below = ring.reduce(above * other), ring.reduce(below * other)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from armdyn.exact.base.dependence import dependence
+from armdyn.exact.base.dependence import Dependence, dependence
 from armdyn.exact.base.rows import energies, rows
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.mechanism import lower
@@ -34,12 +34,7 @@ class Grouping:
     absent: tuple[int, ...]  # parameters that never appear
 
     @staticmethod
-    def of(
-        layout: Layout,
-        considered: Sequence[int],
-        absent: set[int],
-        dependent: dict[int, dict[int, Expression]],
-    ) -> Grouping:
+    def of(layout: Layout, considered: Sequence[int], absent: set[int], dependent: Dependence) -> Grouping:
         """From the columns that depend on others."""
         found = {p: {p: ONE} for p in considered if p not in absent and p not in dependent}
         for j in considered:

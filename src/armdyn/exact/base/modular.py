@@ -84,8 +84,8 @@ class Image:
 
 
 def _radicand(atom: Atom) -> tuple[int, int]:
-    assert atom.argument is not None and atom.argument.number is not None
-    number = atom.argument.number
+    number = atom.argument.number if atom.argument is not None else None
+    assert number is not None, "roots are of numbers"
     return number.numerator, number.denominator
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from math import lcm
 from typing import Any, TypeAlias
 
@@ -124,7 +125,8 @@ def _scaled(exact: Mechanism) -> Mechanism | None:
             number = Expression.of(k).number
             if number is not None:
                 units[i] = lcm(units[i], number.denominator)
-    largest = max((abs(Expression.of(k).number or 0) * units[i] for row in angles for i, k in row), default=0)
+    factors = [(Expression.of(k).number or Fraction(0)) * units[i] for row in angles for i, k in row]
+    largest = max(map(abs, factors), default=0)
     if set(units.values()) == {1} or largest > MAX_MULTIPLE:
         return None
 

@@ -62,8 +62,8 @@ def sections(grouping: Grouping, style: Style, notes: Sequence[str]) -> list[Sec
 def _count(grouping: Grouping) -> str:
     total, b = len(grouping.considered), len(grouping.rows)
     return (
-        f"{b} base {_of(b, 'parameter')} of {total} {_of(total, 'parameter')}: {len(grouping.combined)} of these "
-        f"appear in combinations only, {len(grouping.alone)} alone, {len(grouping.absent)} never."
+        f"{b} base {_of(b, 'parameter')} of {total} {_of(total, 'parameter')}: {len(grouping.combined)} of "
+        f"these appear in combinations only, {len(grouping.alone)} alone, {len(grouping.absent)} never."
     )
 
 
