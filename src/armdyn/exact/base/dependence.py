@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from armdyn.exact.base.field import Field, Quotient
-from armdyn.exact.base.modular import Image
+from armdyn.exact.base.modular import Image, Numbers
 from armdyn.exact.base.rows import Row
 from armdyn.exact.engine.ring import Ring
 from armdyn.expression import ArmdynError, Expression
@@ -25,10 +25,13 @@ def dependence(ring: Ring, rows: Sequence[Row], columns: Sequence[int]) -> Depen
     field = Field(ring)
     for seed in range(_IMAGES):
         image = Image(ring, seed)
+        values = image.of_rows(rows)
         found: Dependence = {}
-        for j, support in image.echelon(rows, columns).items():
-            touched = [row for row in rows if j in row or support.keys() & row]
-            solved = _solved(field, image, touched, j, support)
+        for j, support in image.echelon(values, columns).items():
+            touched = [
+                (row, x) for row, x in zip(rows, values, strict=True) if j in row or support.keys() & row
+            ]
+            solved = _solved(field, image.prime, touched, j, list(support))
             if solved is None:
                 break
             found[j] = {k: field.expression(x) for k, x in solved.items()}
@@ -38,37 +41,38 @@ def dependence(ring: Ring, rows: Sequence[Row], columns: Sequence[int]) -> Depen
 
 
 def _solved(
-    field: Field, image: Image, rows: Sequence[Row], j: int, support: dict[int, int]
+    field: Field, prime: int, rows: Sequence[tuple[Row, Numbers]], j: int, unknown: Sequence[int]
 ) -> dict[int, Quotient] | None:
     """The coefficients of column j, None if they do not hold in all rows."""
-    unknown = list(support)
-    chosen = _simplest(image, rows, j, unknown)
-    system = [{k: field.of(x) for k, x in row.items() if k in support or k == j} for row in chosen]
+    chosen = _simplest(prime, rows, {*unknown, j}, unknown)
+    system = [{k: field.of(row[k]) for k in (*unknown, j) if k in row} for row in chosen]
     found = _eliminated(system, j, unknown)
-    return found if found is not None and _holds(field, rows, j, found) else None
+    return found if found is not None and _holds(field, [row for row, _ in rows], j, found) else None
 
 
-def _simplest(image: Image, rows: Sequence[Row], j: int, unknown: Sequence[int]) -> list[Row]:
+def _simplest(
+    prime: int, rows: Sequence[tuple[Row, Numbers]], wanted: set[int], unknown: Sequence[int]
+) -> list[Row]:
     """As many rows as unknowns, independent and as short as can be."""
-    wanted = {*unknown, j}
-    p = image.prime
-    order = sorted(
-        rows, key=lambda row: (len(wanted & row.keys()), sum(len(row[k]) for k in wanted & row.keys()))
-    )
+
+    def length(pair: tuple[Row, Numbers]) -> tuple[int, int]:
+        entries = [len(x) for k, x in pair[0].items() if k in wanted]
+        return len(entries), sum(entries)
+
     chosen: list[Row] = []
-    reduced: list[tuple[int, dict[int, int]]] = []  # rows with a leading one, by column
-    for row in order:
+    reduced: list[tuple[int, Numbers]] = []  # rows with a leading one, by column
+    for row, numbers in sorted(rows, key=length):
         if len(chosen) == len(unknown):
             break
-        values = {k: image(row[k]) for k in unknown if k in row}
+        values = {k: numbers[k] for k in unknown if k in numbers}
         for lead, other in reduced:
             if factor := values.get(lead, 0):
                 for k, x in other.items():
-                    values[k] = (values.get(k, 0) - factor * x) % p
-        lead_of = next((k for k, x in values.items() if x), None)
-        if lead_of is not None:
-            inverse = pow(values[lead_of], -1, p)
-            reduced.append((lead_of, {k: x * inverse % p for k, x in values.items() if x}))
+                    values[k] = (values.get(k, 0) - factor * x) % prime
+        first = next((k for k, x in values.items() if x), None)
+        if first is not None:
+            inverse = pow(values[first], -1, prime)
+            reduced.append((first, {k: x * inverse % prime for k, x in values.items() if x}))
             chosen.append(row)
     return chosen
 

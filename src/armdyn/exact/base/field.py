@@ -11,10 +11,13 @@ from fractions import Fraction
 from typing import Any
 
 from armdyn.exact.engine.ring import Poly, Ring
+from armdyn.exact.engine.size import SizeError
 from armdyn.exact.printing.printer import collected
 from armdyn.expression import ZERO, Expression
 
 _ONE = Fraction(1)
+_MAX_PRODUCTS = 20_000  # of terms, in one multiplication
+_MAX_WORK = 2_000_000  # of terms, in all
 
 
 class Field:
@@ -22,6 +25,7 @@ class Field:
 
     def __init__(self, ring: Ring) -> None:
         self.ring = ring
+        self.work = 0  # products of terms so far
         self.roots = ring.squares()
         self.one = Quotient(self, ring.one.p, ring.one.p)
         self._atoms = {ring.index[str(a)]: Expression({((a, 1),): _ONE}) for a in ring.constants}
@@ -34,8 +38,18 @@ class Field:
         for i in self.roots:
             if below.degrees()[i]:
                 other = self._conjugate(below, i)
-                above, below = ring.reduce(above * other), ring.reduce(below * other)
+                above, below = self.product(above, other), self.product(below, other)
         return Quotient(self, *self._cancelled(above, below))
+
+    def product(self, x: Any, y: Any) -> Any:
+        """x · y, as long as the whole does not get too long."""
+        self.work += len(x) * len(y)
+        if self.work > _MAX_WORK or len(x) * len(y) > _MAX_PRODUCTS:
+            raise SizeError(
+                "the combinations of this robot's parameters are too long to be written exactly: its geometry "
+                'has too many constants; route="numeric" finds them in numbers'
+            )
+        return self.ring.reduce(x * y)
 
     def _conjugate(self, x: Any, i: int) -> Any:
         """With the sign of a root changed."""
@@ -50,10 +64,11 @@ class Field:
         """Without common factors; the denominator's leading coefficient is one."""
         if above.is_zero():
             return above, self.ring.one.p
-        common = below
-        for part in collected(Poly(self.ring, above), list(self.roots)).values():
-            common = common.gcd(part.p)
-        above, below = _divided(above, common), _divided(below, common)
+        if not below.is_constant():
+            common = below
+            for part in collected(Poly(self.ring, above), list(self.roots)).values():
+                common = common.gcd(part.p)
+            above, below = _divided(above, common), _divided(below, common)
         lead = below.leading_coefficient()
         return above / lead, below / lead
 
@@ -90,16 +105,19 @@ class Quotient:
         return not self.above.is_zero()
 
     def __sub__(self, other: Quotient) -> Quotient:
-        above = self.above * other.below - other.above * self.below
-        return self.field.of(above, self.below * other.below)
+        product = self.field.product
+        above = product(self.above, other.below) - product(other.above, self.below)
+        return self.field.of(above, product(self.below, other.below))
 
     def __mul__(self, other: Quotient) -> Quotient:
         if not self or not other:
             return self.field.of(self.field.ring.zero.p)
-        return self.field.of(self.above * other.above, self.below * other.below)
+        product = self.field.product
+        return self.field.of(product(self.above, other.above), product(self.below, other.below))
 
     def __truediv__(self, other: Quotient) -> Quotient:
-        return self.field.of(self.above * other.below, self.below * other.above)
+        product = self.field.product
+        return self.field.of(product(self.above, other.below), product(self.below, other.above))
 
     @property
     def size(self) -> int:

@@ -10,9 +10,10 @@ from typing import Literal, TypeAlias
 from armdyn.exact.base.dependence import Dependence, dependence
 from armdyn.exact.base.rows import energies, rows
 from armdyn.expression import ONE, ZERO, Expression
-from armdyn.model.mechanism import lower
+from armdyn.model.mechanism import Body, lower
 from armdyn.model.parameters import Layout, Parameter, layout, parameter_vector
 from armdyn.model.robot_model import RobotModel
+from armdyn.model.vector import apply_transposed
 
 Zeros: TypeAlias = Literal["free", "given"]
 _TENSOR_FIRST = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz", "mx", "my", "mz", "m")
@@ -73,24 +74,38 @@ def considered(model: RobotModel, zeros: Zeros, friction: bool) -> tuple[int, ..
     parameters of serial robots", IEEE Trans. Robotics and Automation 6 (1990) 368–373).
     """
     wanted = layout(model)
-    values = parameter_vector(lower(model, lambda x: x), wanted)
+    exact = lower(model, lambda x: x)
+    values = parameter_vector(exact, wanted)
+    last = [_last_of_tensor(body) for body in exact.bodies]
     kept = [
         p
         for p, parameter in enumerate(wanted)
         if (friction or parameter.kind.part in ("body", "rotor"))
         and (zeros == "free" or not Expression.of(values[p]).is_zero)
     ]
-    return tuple(sorted(kept, key=lambda p: (*_place(wanted[p]), p)))
+    return tuple(sorted(kept, key=lambda p: (*_place(wanted[p], last), p)))
 
 
-def _place(parameter: Parameter) -> tuple[int, int, int]:
-    kind = parameter.kind
-    within = 0
+def _place(parameter: Parameter, last: Sequence[str]) -> tuple[int, int, float]:
+    """Where a parameter stands; `last` has the entry that is the last of each link's tensor."""
+    kind, within = parameter.kind, 0.0
     if kind.part == "body":
         within = _TENSOR_FIRST.index(parameter.symbol)
+        if kind.entry == last[parameter.joint]:
+            within = _TENSOR_FIRST.index("mx") - 0.5
     elif kind.entry in _OFFSET_FIRST:
         within = 1 + _OFFSET_FIRST.index(kind.entry)
     return _PARTS[kind.part], parameter.joint, within
+
+
+def _last_of_tensor(body: Body) -> str:
+    """The entry that a joint's axis u makes superfluous: a tensor 1 − u uᵀ moves as one of the link before.
+
+    About an axis across u it has the coefficient 1, so that nothing has to be divided.
+    """
+    u = apply_transposed(body.R_after, body.axis)
+    across = [axis for axis, x in zip("xyz", u, strict=True) if Expression.of(x).is_zero]
+    return f"I{across[-1]}{across[-1]}" if across else "Izz"
 
 
 def exact_grouping(model: RobotModel, zeros: Zeros, friction: bool) -> Grouping:

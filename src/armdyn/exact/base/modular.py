@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import flint
 
@@ -17,6 +17,7 @@ from armdyn.exact.base.rows import Row
 from armdyn.exact.engine.ring import Ring
 from armdyn.expression import Atom
 
+Numbers: TypeAlias = dict[int, int]  # by column, what is not zero
 _FIRST = 2**61  # primes are sought from here
 
 
@@ -64,15 +65,19 @@ class Image:
             total += term
         return total % p
 
-    def echelon(self, rows: Sequence[Row], columns: Sequence[int]) -> dict[int, dict[int, int]]:
+    def of_rows(self, rows: Sequence[Row]) -> list[Numbers]:
+        """The matrix, modulo the prime."""
+        return [{p: self(x) for p, x in row.items()} for row in rows]
+
+    def echelon(self, rows: Sequence[Numbers], columns: Sequence[int]) -> dict[int, Numbers]:
         """For each column that depends on those before it, its coefficients in those that do not."""
         place = {p: k for k, p in enumerate(columns)}
         entries = [0] * (len(rows) * len(columns))
         for r, row in enumerate(rows):
             for p, x in row.items():
-                entries[r * len(columns) + place[p]] = self(x)
+                entries[r * len(columns) + place[p]] = x
         reduced, rank = flint.nmod_mat(len(rows), len(columns), entries, self.prime).rref()
-        found: dict[int, dict[int, int]] = {}
+        found: dict[int, Numbers] = {}
         pivots: list[int] = []
         for k, column in enumerate(columns):
             if len(pivots) < rank and int(reduced[len(pivots), k]):

@@ -40,30 +40,38 @@ def rows(closed: ClosedForm, columns: Sequence[int]) -> list[Row]:
     """The rows, without those that are zero, in an order that is always the same."""
     ring = closed.basis.kinematic
     found: dict[Key, dict[int, Poly]] = {}
-    for p in columns:
-        for key, coefficient in _functions(closed, p):
-            row = found.setdefault(key, {})
-            row[p] = row[p] + coefficient if p in row else coefficient
+    for key, p, coefficient in (*_energies(closed, columns), *_torques(closed, columns)):
+        row = found.setdefault(key, {})
+        row[p] = row[p] + coefficient if p in row else coefficient
     cleared = (_cleared(ring, found[key]) for key in sorted(found))
     return [row for row in cleared if row]
 
 
-def _functions(closed: ClosedForm, p: int) -> Iterator[tuple[Key, Poly]]:
-    """The functions of the motion in a parameter's column, each with its coefficient."""
+def _energies(closed: ClosedForm, columns: Sequence[int]) -> Iterator[tuple[Key, int, Poly]]:
+    """The functions in the energies: which, of which parameter, with which coefficient."""
+    moving = _moving(closed.basis.kinematic)
+    still = (0,) * len(closed.basis.kinematic.names)
+    for kind, beta in (("T", closed.beta_T), ("U", closed.beta_U)):
+        for p in columns:
+            if p in beta:
+                for motion, coefficient in collected(beta[p], moving).items():
+                    if kind == "T" or motion != still:
+                        yield (kind, motion), p, coefficient
+
+
+def _torques(closed: ClosedForm, columns: Sequence[int]) -> Iterator[tuple[Key, int, Poly]]:
+    """The same of friction: sgn² counts as 1, which it is but at rest."""
     ring = closed.basis.kinematic
     moving = _moving(ring)
     still = (0,) * len(ring.names)
-    for kind, beta in (("T", closed.beta_T), ("U", closed.beta_U)):
-        if p in beta:
-            for motion, coefficient in collected(beta[p], moving).items():
-                if kind == "T" or motion != still:
-                    yield (kind, motion), coefficient
-    signs = [ring.index[name] for name in ring.names if name.startswith("sgn")]
+    signs = {i for i, name in enumerate(ring.names) if name.startswith("sgn")}
     for i, torques in enumerate(closed.friction_columns):
-        if p in torques:
-            for motion, coefficient in collected(torques[p], moving).items():
-                direction = tuple(e % 2 if k in signs else e for k, e in enumerate(motion))  # sgn² = 1
-                yield _linear(ring, i) if direction == still else (f"F{i:03}", direction), coefficient
+        for p in columns:
+            if p in torques:
+                for motion, coefficient in collected(torques[p], moving).items():
+                    direction = tuple(e % 2 if k in signs else e for k, e in enumerate(motion))
+                    key = _linear(ring, i) if direction == still else (f"F{i:03}", direction)
+                    yield key, p, coefficient
 
 
 def _linear(ring: Ring, i: int) -> Key:
