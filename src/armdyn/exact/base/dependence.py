@@ -28,9 +28,8 @@ def dependence(ring: Ring, rows: Sequence[Row], columns: Sequence[int]) -> Depen
         values = image.of_rows(rows)
         found: Dependence = {}
         for j, support in image.echelon(values, columns).items():
-            touched = [
-                (row, x) for row, x in zip(rows, values, strict=True) if j in row or support.keys() & row
-            ]
+            pairs = zip(rows, values, strict=True)
+            touched = [(row, x) for row, x in pairs if j in row or support.keys() & row]
             solved = _solved(field, image.prime, touched, j, list(support))
             if solved is None:
                 break

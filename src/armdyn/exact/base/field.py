@@ -46,8 +46,8 @@ class Field:
         self.work += len(x) * len(y)
         if self.work > _MAX_WORK or len(x) * len(y) > _MAX_PRODUCTS:
             raise SizeError(
-                "the combinations of this robot's parameters are too long to be written exactly: its geometry "
-                'has too many constants; route="numeric" finds them in numbers'
+                "the combinations of this robot's parameters are too long to be written exactly: its "
+                'geometry has too many constants; route="numeric" finds them in numbers'
             )
         return self.ring.reduce(x * y)
 

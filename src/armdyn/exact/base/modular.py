@@ -59,7 +59,7 @@ class Image:
         p, total = self.prime, 0
         for exponents, c in x.to_dict().items():
             term = int(c.p) * pow(int(c.q), -1, p) if c.q != 1 else int(c.p)
-            for i, e in enumerate(exponents):
+            for i, e in enumerate(exponents) if any(exponents) else ():
                 if e:
                     term = term * pow(self.values[i], int(e), p) % p
             total += term
