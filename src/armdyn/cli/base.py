@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from armdyn.cli.common import RobotArgument, RotorsOption, SnapOption, check_output, load_robot, say
+from armdyn.exact.base.equations import BaseEquations
 from armdyn.expression import ArmdynError
 from armdyn.output import write_whole
+from armdyn.robot.base_parameters import BaseParameters
 
 
 class Zeros(StrEnum):
@@ -47,7 +49,9 @@ def base(
     found = (loaded.symbolic() if symbolic else loaded).base_parameters(
         zeros.value, friction, route="numeric" if numeric else None, tolerance=tolerance
     )
-    parts = [found, found.equations()] if equations else [found]
+    parts: list[BaseParameters | BaseEquations] = [found]
+    if equations:
+        parts.append(found.equations())
     text = "\n".join(x.latex() if latex else x.markdown() if markdown else x.text() for x in parts)
     if output is None:
         print(text, end="" if text.endswith("\n") else "\n")
