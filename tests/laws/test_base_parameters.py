@@ -15,7 +15,7 @@ from armdyn import BaseParameterWarning, Robot, backend
 from armdyn.exact import SizeError
 from armdyn.expression import ArmdynError, MissingValueError
 from armdyn.model import Transform
-from arms import ROTORS, generators, law, models, related, state
+from arms import ROTORS, generators, law, models, quietly, related, state
 from base_arms import ROTORS as COLUMNS
 from base_arms import TABLES, known_arm
 from trees import dual_arm
@@ -25,7 +25,7 @@ COUNTS = DATA / "reference" / "base_parameter_counts.json"
 
 
 def numerical_rank(robot, columns, states=60):
-    """Of the regressor at random states, columns scaled: shares nothing with the package but the regressor."""
+    """Of the regressor at random states, columns scaled: nothing but the regressor is the package's."""
     rng = np.random.default_rng(5)
     q, qd, qdd = (rng.uniform(-x, x, (states, robot.n)) for x in (3, 3, 9))
     with backend("evaluator"):
@@ -69,7 +69,9 @@ def counts():
 
 
 @pytest.mark.parametrize("rotors", COLUMNS)
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * ("Panda" in name)) for name in TABLES]
+)
 def test_known_arms_have_the_known_counts(name, rotors, counts):
     base = known_arm(name, rotors).base_parameters()
     assert base.route == "exact"
@@ -103,14 +105,14 @@ def test_rotor_turned_off_its_joint_axis_shows_one_more_parameter():
     assert "Im2" in turned.base_parameters().alone
 
 
-@law(models((1, 4), rotors=ROTORS), generators(), examples=100, thorough=300)
+@law(models((1, 4), rotors=ROTORS), generators(), examples=20, thorough=100)
 def test_exact_count_is_the_numerical_rank(model, rng):
     base = Robot(model).base_parameters(route="exact")
     assert len(base) == numerical_rank(base.robot, columns_of(base))
     assert_identities(base, rng)
 
 
-@law(models((1, 3), rotors=ROTORS), generators(), examples=20)
+@law(models((1, 3), rotors=ROTORS), generators(), examples=10)
 def test_exact_count_with_friction_is_the_numerical_rank(model, rng):
     base = Robot(model).base_parameters(friction=True, route="exact")
     assert base.left_out == ()
@@ -118,7 +120,7 @@ def test_exact_count_with_friction_is_the_numerical_rank(model, rng):
     assert_identities(base, rng)
 
 
-@law(models((2, 4)), st.integers(0, 10**6), generators(), examples=10)
+@law(models((2, 4)), st.integers(0, 10**6), generators(), examples=4, thorough=40)
 def test_exact_count_of_related_joints_is_the_numerical_rank(model, seed, rng):
     """Joints follow by whole and broken factors; cos(q/2) and cos(q) are not independent."""
     base = Robot(related(model, seed)).base_parameters(friction=True, route="exact")
@@ -126,7 +128,7 @@ def test_exact_count_of_related_joints_is_the_numerical_rank(model, seed, rng):
     assert_identities(base, rng)
 
 
-@pytest.mark.parametrize("name", ["elbow", "puma560", "stanford", "scara", "tx40"])
+@pytest.mark.parametrize("name", ["elbow", "puma560", "scara"])
 @pytest.mark.parametrize("friction", [False, True])
 def test_routes_agree(name, friction):
     robot = Robot.load(name)
@@ -285,31 +287,31 @@ def test_symbols_without_values_give_equations_but_no_numbers():
 
 
 def test_symbol_with_a_special_value_is_warned_about():
-    """Without its length, the elbow's second link says less than in general."""
-    robot = Robot.load("elbow").with_symbols(a2=0)
-    with pytest.warns(BaseParameterWarning, match="17 base parameters exactly.* but 1[0-6] in numbers"):
+    """A rotor that turns with its link, gear 1, cannot be told from the link; in general it can."""
+    robot = Robot.load("planar").with_symbols(kr2=1)
+    with pytest.warns(BaseParameterWarning, match="7 base parameters exactly.* but 6 in numbers"):
         base = robot.base_parameters()
-    assert len(base) == 17
+    assert len(base) == 7
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert len(robot.base_parameters(route="numeric")) < 17
+        assert len(robot.base_parameters(route="numeric")) == 6
 
 
 def rounded(angle):
-    """A PUMA whose quarter turns are rounded."""
-    table = known_arm("PUMA 560", "none").to_dict()
+    """A PUMA with reflected rotors whose quarter turns are rounded."""
+    table = known_arm("PUMA 560", "reflected").to_dict()
     for link in table["link"]:
         if link.get("alpha") in ("pi/2", "-pi/2"):
             link["alpha"] = angle if link["alpha"] == "pi/2" else -angle
-    return Robot.from_dict(table)
+    return quietly(lambda: Robot.from_dict(table))  # loading warns about them, too
 
 
 def test_rounded_angles_are_warned_about():
-    robot = rounded(1.5707963)
-    with pytest.warns(BaseParameterWarning, match="but 36 in numbers.*snap"):
-        assert len(robot.base_parameters()) > 36
+    robot = rounded(1.57079633)
+    with pytest.warns(BaseParameterWarning, match="41 base parameters exactly.* but 40 in numbers.*snap"):
+        robot.base_parameters()
     base = robot.base_parameters(route="numeric")
-    assert len(base) == 36
+    assert len(base) == 40
     assert base.rank.gap > 1e4
 
 
@@ -317,7 +319,7 @@ def test_unclear_gap_is_warned_about_and_a_tolerance_decides():
     robot = rounded(1.5708)
     with pytest.warns(BaseParameterWarning, match="not clear in numbers"):
         robot.base_parameters(route="numeric")
-    assert len(robot.base_parameters(route="numeric", tolerance=1e-4)) == 36
+    assert len(robot.base_parameters(route="numeric", tolerance=1e-4)) == 40
 
 
 def test_what_is_too_large_for_the_exact_route_is_found_in_numbers():
