@@ -283,6 +283,18 @@ def test_symbols_without_values_give_equations_but_no_numbers():
             ask()
 
 
+def test_robot_without_any_parameter_has_no_base_parameters():
+    place = {"origin": {"xyz": [0, 0, 0], "rpy": [0, 0, 0]}, "axis": [0, 0, 1]}
+    links = [{"name": "a", "joint": "revolute", **place}]
+    table = {"name": "nothing", "convention": "frames", "gravity": [0, 0, 0], "link": links}
+    robot = quietly(lambda: Robot.from_dict(table))
+    for route in ("exact", "numeric"):
+        base = robot.base_parameters(zeros="given", route=route)
+        assert len(base) == 0
+        assert base.regressor([0.0], [1.0], [2.0]).shape == (1, 0)
+    assert robot.base_parameters().alone == ("Izz1",)
+
+
 # ---- doubts ------------------------------------------------------------------------------------------------
 
 

@@ -128,7 +128,10 @@ class BaseParameters:
 
     def regressor(self, q: Numbers, qd: Numbers, qdd: Numbers, *, out: Floats | None = None) -> Floats:
         """Y_b, (..., n, b): tau = Y_b @ values, without what was left out."""
-        found: Floats = self._kernel.call((q, qd, qdd), out)
+        state = (q, qd, qdd)
+        if not len(self):  # NumPy's gufuncs have no empty axes
+            return np.asarray(self._kernel.on("evaluator")(state, out))
+        found: Floats = self._kernel.call(state, out)
         return found
 
     @property

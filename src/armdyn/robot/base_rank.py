@@ -76,6 +76,8 @@ class Sampled:
     ) -> Sampled:
         """`regressor` (..., n, columns) at states (..., n); `joints` are "revolute" or "prismatic"."""
         n, p = len(joints), len(columns)
+        if not p:
+            return Sampled(np.zeros((0, 0)), np.zeros(0), tolerance)
         states = max(_STATES, -(-_EQUATIONS * p // max(n, 1)))
         rng = np.random.default_rng(1)
         reach = np.array([np.pi if kind == "revolute" else 1.0 for kind in joints])
