@@ -58,8 +58,10 @@ def measure() -> Iterator[Row]:
     yield f"{puma}: proof", best(symbolic_puma, lambda r: r.equations().prove(), 5), 10.0
     yield f"{puma}: printing, text", best(derived_puma, lambda e: e.text(), 5), 2.0
     yield f"{puma}: printing, LaTeX", best(derived_puma, lambda e: e.latex(), 5), 2.0
+    yield f"{puma}: base parameters", best(symbolic_puma, lambda r: r.base_parameters(), 5), 2.0
     for name in ("puma560", "ur10", "panda"):
         robot = described(name)
         title = f"{robot().name}, numbers as described"
         yield f"{title}: regressor", best(robot, lambda r: r.equations().regressor, 5), None
         yield f"{title}: proof", best(robot, lambda r: r.equations().prove(), 5), None
+        yield f"{title}: base parameters", best(robot, lambda r: r.base_parameters(), 5), None

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
     from armdyn.motion.trajectories.trajectory import Trajectory
     from armdyn.robot import BaseMotion, Robot
+    from armdyn.robot.base_parameters import BaseParameters, BaseParameterWarning
     from armdyn.robot.joints import joint_limits
     from armdyn.simulation import ComputedTorque, OperationalControl, PDGravity, SimulationWarning, simulate
 
@@ -76,6 +77,8 @@ _HOMES = {
     "set_backend": "kernels",
     "set_threads": "kernels",
     "BaseMotion": "robot",
+    "BaseParameterWarning": "robot.base_parameters",
+    "BaseParameters": "robot.base_parameters",
     "Robot": "robot",
     "contributions": "analysis",
     "dynamic_manipulability": "analysis",
@@ -110,6 +113,8 @@ _FOLDERS = (
 __all__ = [
     "ArmdynError",
     "BaseMotion",
+    "BaseParameterWarning",
+    "BaseParameters",
     "CacheWarning",
     "ComputedTorque",
     "DescriptionError",

@@ -23,6 +23,7 @@ VERBS = {
     "copy": ("files.copy", "Copy a robot to a file of your own, or convert it: TOML, URDF, MJCF."),
     "diff": ("files.diff", "Say what differs between two robots."),
     "derive": ("derive.derive", "Derive the exact equations of motion."),
+    "base": ("derive.base", "Show which combinations of dynamic parameters the torques depend on."),
     "trajectory": ("motion.trajectory", "Make a motion: of the joints, or of the tip along a line."),
     "torque": ("torque.torque", "Compute joint torques for a state or along a motion."),
     "scale": ("motion.scale", "Retime a motion to meet the limits, or to take the least time."),

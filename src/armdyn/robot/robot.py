@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from armdyn.program import Program
 from armdyn.robot.described import Described
 from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, Key, check_function, make_kernel
 from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
+
+if TYPE_CHECKING:
+    from armdyn.robot.base_parameters import BaseParameters
 
 
 class Robot(Described):
@@ -200,6 +203,24 @@ class Robot(Described):
         return self._run(
             "forward_dynamics_derivatives", (q, qd, tau), out, wrench=wrench, parameters=parameters
         )
+
+    def base_parameters(
+        self,
+        zeros: Literal["free", "given"] = "free",
+        friction: bool = False,
+        *,
+        route: Literal["exact", "numeric"] | None = None,
+        tolerance: float = 1e-6,
+    ) -> BaseParameters:
+        """The combinations of parameters that the torques depend on, as few as there can be.
+
+        With zeros="given", parameters that are zero in the description stay zero. `friction` counts friction
+        and offsets too. By default they are found exactly, for general values of the symbols, and a warning
+        says where the robot's numbers disagree; route="numeric" goes by the numbers alone, up to `tolerance`.
+        """
+        from armdyn.robot.base_parameters import base_parameters  # brings FLINT: only when asked for
+
+        return base_parameters(self, zeros, friction, route, tolerance)
 
     def program(self, function: str, optional: Sequence[str] = (), links: Sequence[str] = ()) -> Program:
         """The straight-line program of a function, with optional inputs such as "wrench".

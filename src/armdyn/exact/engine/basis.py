@@ -22,17 +22,18 @@ from armdyn.model.robot_model import RobotModel
 
 _SUM = re.compile(r"([cs])(\d{2,}|\d+(?:_\d+)+)")
 _MAX_TEXT = 10**6
-_MAX_MULTIPLE = 16  # of a joint angle in a cosine or sine
+MAX_MULTIPLE = 16  # of a joint angle in a cosine or sine
 _MAX_PRODUCTS = 10**6  # of terms, to put the description's own expressions together
 
 
 class Basis:
     """The rings, the parameter values and the readers and printers of one robot's equations."""
 
-    def __init__(self, model: RobotModel) -> None:
+    def __init__(self, model: RobotModel, exact: Mechanism | None = None) -> None:
+        """`exact`: the mechanism, if it is not to be that of the model as it stands."""
         self.model = model
         with limited(_MAX_PRODUCTS):
-            self.exact: Mechanism = lower(model, lambda x: x)
+            self.exact: Mechanism = exact or lower(model, lambda x: x)
         self.layout = layout(model)
         self.parameter_names = tuple(parameter.name for parameter in self.layout)
         self.parameters = [Expression.of(x) for x in parameter_vector(self.exact, self.layout)]
@@ -172,7 +173,7 @@ class Basis:
         constant = angle
         for monomial, coefficient in angle.terms:
             if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].name in turning:
-                if coefficient.denominator != 1 or abs(coefficient) > _MAX_MULTIPLE:
+                if coefficient.denominator != 1 or abs(coefficient) > MAX_MULTIPLE:
                     return None
                 joints.append((turning[monomial[0][0].name], int(coefficient)))
                 constant = constant - Expression({monomial: coefficient})
@@ -212,7 +213,7 @@ class RelatedAngle:
         found = []
         for j, k in self.row:
             number = Expression.of(k).number
-            if number is None or number.denominator != 1 or abs(number) > _MAX_MULTIPLE:
+            if number is None or number.denominator != 1 or abs(number) > MAX_MULTIPLE:
                 return None
             if self.joints[j] != "revolute":
                 return None

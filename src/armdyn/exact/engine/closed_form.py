@@ -18,9 +18,9 @@ from armdyn.model.robot_model import RobotModel
 class ClosedForm:
     """The terms of (7.42) as exact arrays, from the energies β_T, β_U of (7.76); each is made on demand."""
 
-    def __init__(self, model: RobotModel) -> None:
+    def __init__(self, model: RobotModel, basis: Basis | None = None) -> None:
         self.model = model
-        self.basis = Basis(model)
+        self.basis = basis or Basis(model)
         self.n = self.basis.n
 
     # ---- energies --------------------------------------------------------------------------------------

@@ -90,6 +90,16 @@ class Ring:
                     found.setdefault(i, []).append(atom)
         return found
 
+    @property
+    def constants(self) -> list[Atom]:
+        """The atoms that no coordinate changes."""
+        varying = {atom for atoms in self._varying.values() for atom in atoms}
+        return [atom for atom in self.atoms if atom not in varying]
+
+    def squares(self) -> dict[int, Any]:
+        """Of the constants that are roots of others, by index, what their squares are."""
+        return {self.index[str(a)]: self._square(a) for a in self.constants if a.kind in _SQUARED}
+
     def _square(self, atom: Atom) -> Any:
         assert atom.argument is not None
         if atom.kind == "sin":

@@ -131,7 +131,7 @@ class Printer:
         best: dict[tuple[int, ...], Poly] = {}
         for j, kind in enumerate(ring.joints):
             names = (f"s{j + 1}", f"c{j + 1}") if kind == "revolute" else (f"q{j + 1}",)
-            parts = _collected(poly, [ring.index[name] for name in (*names, f"qd{j + 1}", f"qdd{j + 1}")])
+            parts = collected(poly, [ring.index[name] for name in (*names, f"qd{j + 1}", f"qdd{j + 1}")])
             if len(parts) > 1 and (not best or max(map(len, parts.values())) < max(map(len, best.values()))):
                 best = parts
         if not best:
@@ -195,7 +195,7 @@ class Printer:
         return ("," if self.basis.n > 9 else "").join(str(j + 1) for j in joints)
 
 
-def _collected(poly: Poly, indices: list[int]) -> dict[tuple[int, ...], Poly]:
+def collected(poly: Poly, indices: list[int]) -> dict[tuple[int, ...], Poly]:
     """A polynomial as a polynomial in some generators: outer exponents -> coefficient."""
     parts: dict[tuple[int, ...], dict[tuple[int, ...], Any]] = {}
     for monomial, c in poly.p.to_dict().items():

@@ -1,0 +1,261 @@
+"""Base parameters: the combinations of dynamic parameters that the torques of a robot depend on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from armdyn.exact.base import writing
+from armdyn.exact.base.equations import BaseEquations
+from armdyn.exact.base.grouping import Grouping, Zeros, considered, exact_grouping, written_values
+from armdyn.exact.engine.basis import Basis
+from armdyn.exact.engine.size import SizeError
+from armdyn.exact.printing import document
+from armdyn.exact.printing.styles import LATEX, TEXT
+from armdyn.expression import ArmdynError, Expression, MissingValueError, shown
+from armdyn.kernels import Kernel
+from armdyn.kernels.arrays import Floats, Numbers
+from armdyn.model.arguments import word
+from armdyn.model.parameters import layout
+from armdyn.program import Program
+from armdyn.robot.base_rank import Rank, Sampled
+from armdyn.robot.functions import make_kernel
+
+if TYPE_CHECKING:
+    from armdyn.robot.robot import Robot
+
+Route = Literal["exact", "numeric"]
+_WHOLE = 1e-10  # a number this near to a whole one is that
+
+
+class BaseParameterWarning(UserWarning):
+    """How many base parameters a robot has is not clear."""
+
+
+class BaseParameters:
+    """What the torques depend on: τ = Y π = Y_b π_b, π_b = matrix @ π, with as few π_b as there can be.
+
+    b base parameters follow from the p parameters of the robot. Each has a leading parameter, whose column of
+    the regressor is kept; other parameters of its combination add to it.
+    """
+
+    def __init__(self, robot: Robot, grouping: Grouping, route: Route, rank: Rank | None) -> None:
+        self.robot = robot
+        self.grouping = grouping  # exact coefficients, by row
+        self.route = route  # how they were found: "exact" or "numeric"
+        self.rank = rank  # of the regressor in numbers; None where symbols have no values
+
+    def __len__(self) -> int:
+        """b."""
+        return len(self.grouping.rows)
+
+    # ---- by name ---------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """pi1 … pib."""
+        return tuple(writing.name(k) for k in range(len(self)))
+
+    @property
+    def combinations(self) -> tuple[str, ...]:
+        """How each is written in the robot's parameters: "Izz1 - a1**2*m1 + …"."""
+        return tuple(TEXT.sum(writing.combination(self.grouping, row)) for row in self.grouping.rows)
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """The leading parameter of each."""
+        return self._named(self.grouping.leading)
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """Parameters that never appear in the torques."""
+        return self._named(self.grouping.absent)
+
+    @property
+    def alone(self) -> tuple[str, ...]:
+        """Parameters that are base parameters by themselves."""
+        return self._named(self.grouping.alone)
+
+    @property
+    def combined(self) -> tuple[str, ...]:
+        """Parameters that appear only in combinations."""
+        return self._named(self.grouping.combined)
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Parameters not asked about: friction, and with zeros="given" those that are zero."""
+        return self._named(self.grouping.left_out)
+
+    def _named(self, parameters: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.grouping.layout[p].name for p in parameters)
+
+    # ---- as numbers ------------------------------------------------------------------------------------
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """(b, p): base parameters from all parameters. Columns of parameters left out are zero."""
+        found = np.zeros((len(self), len(self.grouping.layout)))
+        for k, row in enumerate(self.grouping.rows):
+            for p, x in row.items():
+                found[k, p] = self.robot.model.number(x)
+        return found
+
+    @cached_property
+    def right_inverse(self) -> np.ndarray:
+        """(p, b): parameters that have given base parameters, by the leading ones alone.
+
+        matrix @ right_inverse is the identity, Y @ right_inverse is Y_b.
+        """
+        found = np.zeros((len(self.grouping.layout), len(self)))
+        found[list(self.grouping.leading), range(len(self))] = 1
+        return found
+
+    @property
+    def values(self) -> np.ndarray:
+        """(b,): what they are for this robot."""
+        return np.asarray(self.matrix @ self.robot.parameters)
+
+    @cached_property
+    def expressions(self) -> tuple[Expression, ...]:
+        """What they are in the symbols of the description, exactly."""
+        return tuple(written_values(self.grouping, Basis(self.robot.model).parameters))
+
+    # ---- the regressor ---------------------------------------------------------------------------------
+
+    def regressor(self, q: Numbers, qd: Numbers, qdd: Numbers, *, out: Floats | None = None) -> Floats:
+        """Y_b, (..., n, b): tau = Y_b @ values, without what was left out."""
+        state = (q, qd, qdd)
+        if not len(self):  # NumPy's gufuncs have no empty axes
+            return np.asarray(self._kernel.on("evaluator")(state, out))
+        found: Floats = self._kernel.call(state, out)
+        return found
+
+    @property
+    def program(self) -> Program:
+        """The straight-line program of `regressor`, to count its operations or to write it as C."""
+        return self._kernel.program
+
+    @cached_property
+    def _kernel(self) -> Kernel:
+        kept = tuple(self.grouping.layout[p] for p in self.grouping.leading)
+        return make_kernel("regressor", self.robot.mechanism, kept)
+
+    def equations(self) -> BaseEquations:
+        """τ = Y_b π_b exactly: `.regressor` (n, b), `.text()`, `.latex()`, `.markdown()`."""
+        return BaseEquations(self.robot.model, self.grouping)
+
+    # ---- to read ---------------------------------------------------------------------------------------
+
+    def text(self) -> str:
+        """Every base parameter and what never appears, as plain text; also `str(base)`."""
+        return document.text(self._title, writing.sections(self.grouping, TEXT, self._notes))
+
+    def latex(self) -> str:
+        """The same as LaTeX (amsmath)."""
+        return document.latex(self._title, writing.sections(self.grouping, LATEX, self._notes))
+
+    def markdown(self) -> str:
+        """The same as Markdown with formulas."""
+        return document.markdown(self._title, writing.sections(self.grouping, LATEX, self._notes))
+
+    @property
+    def _title(self) -> str:
+        return f"{self.robot.name}: base parameters"
+
+    @property
+    def _notes(self) -> list[str]:
+        return [f"Found in numbers: {self.rank}."] if self.route == "numeric" else []
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        considered = len(self.grouping.considered)
+        return f"<BaseParameters of '{self.robot.name}': {len(self)} of {considered}, {self.route}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: x for key, x in vars(self).items() if key != "_kernel"}
+
+
+# ---- making ------------------------------------------------------------------------------------------------
+
+
+def base_parameters(
+    robot: Robot, zeros: Zeros, friction: bool, route: Route | None, tolerance: float
+) -> BaseParameters:
+    """By the route asked for; without one, exactly unless the equations are too large for that."""
+    word("zeros", zeros, ("free", "given"))
+    if route is not None:
+        word("route", route, ("exact", "numeric"))
+    asked: Any = friction
+    if not isinstance(asked, bool):
+        raise ArmdynError(f"friction: found {shown(friction)}; allowed: True, False")
+    given: Any = tolerance
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1:
+        raise ArmdynError(f"tolerance: found {shown(tolerance)}; a number between 0 and 1 is expected")
+    columns = considered(robot.model, zeros, friction)
+    if route != "numeric":
+        try:
+            return _exact(robot, columns, zeros, friction, tolerance)
+        except SizeError:
+            if route == "exact" or any(value is None for value in robot.symbols.values()):
+                raise
+    return _numeric(robot, columns, tolerance)
+
+
+def _exact(
+    robot: Robot, columns: Sequence[int], zeros: Zeros, friction: bool, tolerance: float
+) -> BaseParameters:
+    """Compared with the rank in numbers, where there are numbers."""
+    grouping = exact_grouping(robot.model, zeros, friction)
+    try:
+        rank = _sampled(robot, columns, tolerance).rank()
+    except MissingValueError:
+        return BaseParameters(robot, grouping, "exact", None)
+    b = len(grouping.rows)
+    if rank.rank != b:
+        _warn(
+            f"'{robot.name}' has {b} base parameters exactly, for general values of its symbols, but "
+            f"{rank.rank} in numbers ({rank}). Rounded angles do this (load with snap=True), and symbols "
+            'with special values; route="numeric" takes the numbers as they are'
+        )
+    elif not rank.is_clear:
+        _warn(f"'{robot.name}' has {b} base parameters, but in numbers that is not clear: {rank}")
+    return BaseParameters(robot, grouping, "exact", rank)
+
+
+def _numeric(robot: Robot, columns: Sequence[int], tolerance: float) -> BaseParameters:
+    sampled = _sampled(robot, columns, tolerance)
+    rank = sampled.rank()
+    dependent = {
+        columns[j]: {columns[k]: _number(x) for k, x in row.items()} for j, row in sampled.dependent().items()
+    }
+    absent = {p for p, length in zip(columns, sampled.lengths, strict=True) if not length}
+    grouping = Grouping.of(layout(robot.model), columns, absent, dependent)
+    if not rank.is_clear or len(grouping.rows) != rank.rank:
+        _warn(
+            f"how many base parameters '{robot.name}' has is not clear in numbers: {rank}; another tolerance "
+            "may be in place"
+        )
+    return BaseParameters(robot, grouping, "numeric", rank)
+
+
+def _sampled(robot: Robot, columns: Sequence[int], tolerance: float) -> Sampled:
+    wanted = layout(robot.model)
+    kept = tuple(wanted[p] for p in columns)
+    kernel = make_kernel("regressor", robot.mechanism, kept).on("evaluator")  # once: not worth compiling
+    joints = [link.joint for link in robot.model.coordinates]
+    return Sampled.of(lambda *state: kernel(state, None), joints, kept, tolerance)
+
+
+def _number(x: float) -> Expression:
+    whole = round(x)
+    return Expression.of(whole if abs(x - whole) < _WHOLE * max(1, abs(x)) else x)
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, BaseParameterWarning, stacklevel=5)
