@@ -24,8 +24,8 @@ def path(request, log, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("samples", [2, 7, 100, 500, 1001, 1002, 1003, 5000])
-@pytest.mark.parametrize("overlap", [0, 1, 40, 3000])
+@pytest.mark.parametrize("samples", [7, 100, 1001, 1002, 1003, 5000])
+@pytest.mark.parametrize("overlap", [0, 40, 3000])
 def test_blocks_are_the_file(path, log, samples, overlap):
     file = Log.open(path)
     assert len(file) == len(log) == 1003

@@ -196,6 +196,15 @@ def test_spikes_of_torques_are_found_and_not_used(noise, width):
     assert len([note for note in record.notes if "2 spikes at rows 200" in note]) == 3
 
 
+def test_too_many_spikes_are_told_and_used():
+    log = recording()
+    rows = np.arange(20, ROWS, 25)
+    spiky = edited(log, "tau", rows, 3 * np.ptp(log.tau[:, 0]), 0)
+    record = looked_over(spiky)
+    np.testing.assert_array_equal(record.tau, spiky.tau)
+    assert note_about(record, "tau of joint 1: 80 samples far from those around, too many for spikes")
+
+
 @pytest.mark.parametrize("noise", [0.0, 0.02])
 @pytest.mark.parametrize("share", [(2, 97), (0, 96), (3, 100)])
 def test_saturated_torques_are_found_and_not_used(share, noise):
@@ -303,6 +312,24 @@ def test_spikes_of_positions_are_interpolated(height, width):
     assert note_about(record, "q of joint 1: 2 spikes at rows")
 
 
+def test_many_spikes_of_positions_are_interpolated():
+    log = recording()
+    rows = np.arange(30, ROWS - 30, 50)
+    record = looked_over(edited(log, "q", rows, 9.5, 2))
+    np.testing.assert_array_equal(np.flatnonzero(record.filled), rows)
+    np.testing.assert_allclose(record.q, log.q, atol=1e-4)
+
+
+def test_missing_positions_of_a_coarse_encoder_are_interpolated_well():
+    """Over 10 ms at 5 kHz: the error is not that of two neighbours, prolonged."""
+    log = recording(rate=5000, duration=1)
+    quantum = 1e-4
+    coarse = np.rint(log.q / quantum) * quantum
+    record = looked_over(edited(changed(log, q=coarse), "q", slice(2000, 2045), np.nan, 0))
+    assert record.filled.sum() == 45
+    assert np.abs(record.q - log.q).max() < 2 * quantum
+
+
 def test_a_jump_of_positions_cuts_the_log():
     log = recording()
     moved = changed(log, q=log.q + np.outer(np.arange(ROWS) >= 800, [0.5, 0, 0]))
@@ -322,6 +349,19 @@ def test_wrapped_angles_are_unwrapped():
     np.testing.assert_allclose(record.q, q, atol=1e-12)
     assert record.usable.all()
     assert note_about(record, "q of joint 1: jumps by whole turns at rows")
+
+
+def test_an_angle_that_dithers_at_the_end_of_its_turn_is_unwrapped():
+    robot, rng = Robot.load("pendulum"), np.random.default_rng(0)
+    t = np.arange(ROWS) / 250
+    q = np.pi + 0.02 * np.sin(3 * t)[:, None] + 1e-3 * rng.normal(size=(ROWS, 1))
+    wrapped = (q + np.pi) % (2 * np.pi) - np.pi
+    record = Log(t, wrapped, np.sin(t)[:, None]).at_joints(robot)
+    np.testing.assert_allclose(
+        (record.q - q) / (2 * np.pi), np.rint((record.q - q) / (2 * np.pi)), atol=1e-12
+    )
+    assert np.ptp(record.q) < 0.1
+    assert not record.filled.any()
 
 
 def test_a_single_turn_encoder_of_a_motor_is_unwrapped():

@@ -186,6 +186,7 @@ def test_units_in_names_are_understood_and_those_given_go_first(tmp_path):
         ({"q": 0}, "units: q: found 0; a factor"),
         ({"q": ["deg"]}, "units: q: found 1 units for 2 columns"),
         ({"speed": "deg"}, "units: found 'speed'; allowed"),
+        ({"current": "mA"}, "units: current: the file has no such channel"),
         ("deg", "units: found 'deg'; a mapping"),
         ({"q": None}, "units: q: found None"),
     ],
@@ -237,6 +238,8 @@ def test_names_in_a_comment_as_numpy_writes_them(tmp_path):
     assert_same(Log.load(tmp_path / "a.txt"))
     np.savetxt(tmp_path / "b.txt", table, fmt="%.17g")
     assert_same(Log.load(tmp_path / "b.txt", columns={"t": 0, "q": [1, 2], "tau": [3, 4]}))
+    np.savetxt(tmp_path / "c.txt", table, fmt="%.17g", header="0 1 2 3 4", comments="")
+    assert_same(Log.load(tmp_path / "c.txt", columns={"t": 0, "q": [1, 2], "tau": [3, 4]}))
     with pytest.raises(
         IdentificationError, match=r"no column of times was found.*The columns are 0, 1, 2, 3, 4"
     ):

@@ -38,7 +38,8 @@ class Log:
     With `transmission` K, (n, n) or its diagonal (n,), the motors' angles are θ_m = K (q − zeros) and the
     joints' torques Kᵀ τ_m (7.22); τ_m = `torque_constant` · current [N m/A], one number or (n,). What is not
     given here comes from the robot. `joint_zeros` (n,) are added to the positions of the joints. `first` is
-    the number of the first row in its file, for messages; `notes` say what was noticed when it was read.
+    the number of the first row in its file, for messages; `notes` say what was noticed when it was read,
+    `kinds` which joints its units were for.
     """
 
     t: np.ndarray = field(repr=False)

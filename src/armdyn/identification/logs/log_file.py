@@ -52,6 +52,8 @@ class LogFile:
             _check_complete(source, chosen.channels)
             stated = {channel: c.unit for channel, c in chosen.channels.items() if c.unit is not None}
             given = stated | checked_units(units)
+            for channel in given.keys() - chosen.channels.keys() - set(chosen.unused):
+                raise IdentificationError(f"units: {channel}: the file has no such channel")
             for channel, choice in chosen.channels.items():
                 factors(channel, given.get(channel, 1.0), choice.width)
         except IdentificationError as problem:

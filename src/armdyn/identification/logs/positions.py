@@ -58,14 +58,14 @@ def missing_rows(x: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fill(t: np.ndarray, x: np.ndarray, bad: np.ndarray) -> np.ndarray:
-    """A column with cubics through the two good values on each side of every bad stretch."""
+    """A column with cubics over bad stretches, fitted to as many good values on each side, at least two."""
     x = x.copy()
     good = np.flatnonzero(~bad)
     for start, stop in runs(bad):
-        k = int(np.searchsorted(good, start))
-        near = good[max(0, k - 2) : k + 2]
+        k, width = int(np.searchsorted(good, start)), max(2, stop - start)
+        near = good[max(0, k - width) : k + width]
         middle, span = t[near].mean(), max(float(np.ptp(t[near])), 1e-300)
-        fitted = np.polyfit((t[near] - middle) / span, x[near], len(near) - 1)
+        fitted = np.polyfit((t[near] - middle) / span, x[near], min(3, len(near) - 1))
         x[start:stop] = np.polyval(fitted, (t[start:stop] - middle) / span)
     return x
 
@@ -82,11 +82,12 @@ def look_at_positions(t: np.ndarray, found: Positions, turning: np.ndarray) -> N
 
 def _unwrap(found: Positions, j: int, apart: np.ndarray) -> None:
     steps = np.diff(found.x[:, j])
-    if np.median(np.abs(steps)) > QUIET or (np.abs(steps) > 4).mean() > 0.2:
-        return  # no motion at all, or one too fast to be told from wrapping
+    size = np.abs(steps)
+    if not (size > 4).any() or np.median(size) > QUIET or (size > 4).mean() > 0.2:
+        return  # no jumps, or no motion at all, or one too fast to be told from wrapping
     turns = np.rint(steps / TURN)
-    usual = float(np.median(np.abs(steps)))
-    wrapped = (np.abs(steps) > 4) & (np.abs(steps - turns * TURN) < QUIET + 3 * usual)
+    near = JUMP * _around(size) + 3 * size[size > 0].min() + 1e-6
+    wrapped = (size > 4) & (np.abs(steps - turns * TURN) < near)
     if not wrapped.any():
         return
     if found.channel == "motor_position" and apart.any():
@@ -132,6 +133,11 @@ def _spikes_and_jumps(t: np.ndarray, found: Positions, j: int, apart: np.ndarray
         )
 
 
+def _around(size: np.ndarray) -> np.ndarray:
+    """How large most steps around each one are."""
+    return np.asarray(percentile_filter(size, 80, WINDOW, mode="nearest"))
+
+
 def _jumps(x: np.ndarray, apart: np.ndarray) -> list[int]:
     """Steps i, from x[i] to x[i + 1], that no motion makes.
 
@@ -142,9 +148,9 @@ def _jumps(x: np.ndarray, apart: np.ndarray) -> list[int]:
     size = np.abs(steps)
     if not size.any() or len(size) < WINDOW:
         return []
-    around = percentile_filter(size, 80, WINDOW, mode="nearest")
+    around = _around(size)
     quantum = size[size > 0].min()
-    least = max(3 * float(np.percentile(size, 98)), JUMP * float(quantum))
+    least = max(3 * float(np.percentile(size, 90)), JUMP * float(quantum))
     large = (size > JUMP * around) & (size > least)
     found = []
     for i in np.flatnonzero(large).tolist():

@@ -32,6 +32,10 @@ def look_at_torques(
             continue
         x[:, j] = _filled(t, x[:, j], ~known)
         spiked = spikes(x[:, j]) & known
+        if spiked.mean() > MOST_SPIKES:
+            count = counted(int(spiked.sum()), "sample")
+            notes.append(f"{name}: {count} far from those around, too many for spikes; used as they are")
+            spiked[:] = False
         if spiked.any():
             many = len(runs(spiked))
             notes.append(
@@ -76,7 +80,7 @@ def spikes(x: np.ndarray) -> np.ndarray:
     out = np.abs(x - middle)
     least = max(ABOVE_NOISE * float(np.percentile(out, 95)), ABOVE_SIGNAL * float(np.ptp(middle)))
     high = out > least
-    if not least or not high.any() or high.mean() > MOST_SPIKES:
+    if not least or not high.any():
         return none
     found = none.copy()
     for start, stop in runs(high):

@@ -59,6 +59,7 @@ class Choice:
 class Choices:
     channels: dict[str, Choice]
     notes: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()  # channels that the file has, but for which a better one is used
 
 
 def choose(file: Sequence[Column], columns: Any = None) -> Choices:
@@ -128,14 +129,15 @@ def _recognised(file: Sequence[Column]) -> Choices:
     found = {
         channel: _in_order(channel, by_stem[channel], file) for channel in CHANNELS if channel in by_stem
     }
-    notes = []
+    notes, unused = [], []
     for better, other in _PREFERRED:
         if better in found and other in found:
             notes.append(f"the file has {better} and {other}: {better} is used")
+            unused.append(other)
             del found[other]
     if unknown:
         notes.append(f"columns that were not used: {listed_columns(unknown)}")
-    return Choices(found, tuple(notes))
+    return Choices(found, tuple(notes), tuple(unused))
 
 
 def _channel(name: str) -> tuple[str | None, tuple[str, ...], int | None]:

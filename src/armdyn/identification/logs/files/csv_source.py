@@ -92,10 +92,10 @@ class CsvSource:
             sign = self.delimiter or _delimiter(line)
             delimiter = None if sign == " " else sign
             names = [name.strip() for name in self._cells(line, number, delimiter)]
-            if any(_number(self._decimal_point(name)) is not None for name in names):  # numbers, no names
+            counting = [str(k) for k in range(len(names))]
+            if names != counting and any(_number(self._decimal_point(name)) is not None for name in names):
                 above = [name.strip() for name in comment.split(delimiter)]
-                named = len(above) == len(names)
-                names = above if named else [str(k) for k in range(len(names))]
+                names = above if len(above) == len(names) else counting
                 number -= 1
             if twice := [name for name, count in Counter(names).items() if count > 1]:
                 raise IdentificationError(f"{self.path}: column '{one_line(twice[0])[:60]}' appears twice")
