@@ -10,6 +10,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.identification.consistency import consistent, impossible_links
+from armdyn.identification.consistency.pseudo_inertia import body_of
 from armdyn.identification.errors import IdentificationError
 from armdyn.model import impossible_bodies
 from arms import assert_same, generators, law, models, quietly, related, robots, state
@@ -61,7 +62,7 @@ def assert_possible(robot, rng):
         assert np.linalg.eigvalsh(B)[:, 0].min() > 0
 
 
-@law(robots((1, 5), rotors=("exact", "reflected", "none")), generators(), examples=15)
+@law(robots((1, 5), rotors=("exact", "reflected", "none")), generators(), examples=8, thorough=60)
 def test_random_arms_from_noise_are_possible(robot, rng):
     R, z = measured(robot, rng, 1.0)
     prior = robot.parameters * rng.uniform(0.5, 1.5, len(robot.parameters))
@@ -72,7 +73,7 @@ def test_random_arms_from_noise_are_possible(robot, rng):
     assert found.cost == pytest.approx(np.square(R @ found.parameters - z).sum())
 
 
-@law(robots((1, 5), rotors=("exact", "reflected", "none")), generators(), examples=15)
+@law(robots((1, 5), rotors=("exact", "reflected", "none")), generators(), examples=8, thorough=60)
 def test_possible_least_squares_is_plain_least_squares(robot, rng):
     R, z = measured(robot, rng, 0.0)
     prior = robot.parameters * rng.uniform(0.7, 1.3, len(robot.parameters))
@@ -81,7 +82,8 @@ def test_possible_least_squares_is_plain_least_squares(robot, rng):
     assert found.active == ()
     q, qd, qdd = state(robot, rng, (20,))
     assert_same(found.robot.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd), 1e-7)
-    assert_same(consistent(robot, R, z).parameters, robot.parameters, 1e-6)  # its own parameters are nearest
+    bodies = slice(0, 13 * robot.n)  # without rest, asymmetry and offset of friction are only known together
+    assert_same(consistent(robot, R, z).parameters[bodies], robot.parameters[bodies], 1e-5)
 
 
 @law(models((2, 4)), generators(), examples=6)
@@ -91,11 +93,14 @@ def test_arms_with_related_joints(model, rng):
     assert_possible(consistent(robot, R, z).robot, rng)
 
 
-@law(robots(3, rotors=("none",), friction=False), generators(), examples=6)
+@law(robots(3, rotors=("none",), friction=False, plates=False), generators(), examples=4)
 def test_no_other_possible_robot_with_these_base_parameters_is_nearer_to_the_prior(robot, rng):
     R, z = measured(robot, rng, 0.0)
-    other = robot.with_parameters(robot.parameters * rng.uniform(0.8, 1.2))
-    prior = consistent(other, *measured(other, rng, 2.0)).robot  # another possible robot
+    values = robot.parameters.copy()
+    for j, link in enumerate(robot.model.moving):  # another possible robot: P → A P Aᵀ
+        A = np.eye(4) + 0.1 * rng.normal(size=(4, 4))
+        values[13 * j : 13 * j + 10] = body_of(A @ pseudo_inertia(link) @ A.T)
+    prior = robot.with_parameters(values)
     found = consistent(robot, R, z, prior=prior)
     bodies = np.array([name[:2] not in ("Im", "Fv", "Fs") for name in robot.parameter_names])
     values, V = np.linalg.svd(R[:, bodies])[1:]
@@ -109,13 +114,14 @@ def test_no_other_possible_robot_with_these_base_parameters_is_nearer_to_the_pri
         return sum(np.trace(step @ step) for step in steps)
 
     nearest, tried = distance(found.robot), 0
-    for size in np.geomspace(1e-3, 0.3, 30):
-        step = size * rng.normal(size=len(free)) @ free
-        moved = robot.with_parameters(found.parameters + step)
-        if not impossible_links(moved):
-            tried += 1
-            assert distance(moved) >= nearest * (1 - 1e-4) - 1e-9
-    assert tried >= 3
+    for size in np.geomspace(1e-4, 0.1, 10):
+        other = robot.parameters + size * rng.normal(size=len(free)) @ free
+        for t in (0.01, 0.3, 1.0):
+            moved = robot.with_parameters((1 - t) * found.parameters + t * other)
+            if not impossible_links(moved):
+                tried += 1
+                assert distance(moved) >= nearest * (1 - 1e-4) - 1e-9
+    assert tried >= 6
 
 
 @pytest.mark.parametrize("name", ["panda", "stanford"])

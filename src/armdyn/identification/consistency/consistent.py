@@ -26,7 +26,9 @@ _UNIT = 1e-4  # of what no parameters explain: the unit of the cost in stage one
 _EXACT = 1e-14  # the same where parameters explain all, of what they explain
 _PULL = 1e-3  # toward the point before, in each step of stage one, per size of the prior
 _STEPS = 6
+_EXPLAINED = 1e-12  # of ‖z‖²: a cost that counts as none
 _ROUNDING = 1e-9  # of an inequality
+_SLACK = 1e-7  # of an inequality, to be taken back
 _SETTLED = 1e-5  # of the cost
 _ROOM = 10  # stage one keeps this multiple of the margin, so that stage two has room
 
@@ -82,13 +84,13 @@ def consistent(
     target = _possible(space, wide)
     factor = _Factor.of(R @ space.G, z - R @ space.origin, tolerance)
     first = _least_squares(space, factor, target, wide)
-    found = _nearer(space, nearest(space, target, margin, free=factor.free, start=first), first, target)
     notes = list(known.notes) + _moved(robot, space, target)
+    found = _nearest(space, target, margin, factor.free, first, notes)
     found = _inside(space, found, margin / 2, notes)
     parameters = space.parameters(found)
     cost = float(np.square(R @ parameters - z).sum())
     held = (space.least(first)[0] < 2 * wide) & (space.least(target)[0] > 2 * wide)
-    held &= cost > (1 + _ROUNDING) * factor.rest
+    held &= cost > (1 + _ROUNDING) * factor.rest + _EXPLAINED * float(z @ z)
     return Consistent(
         robot=with_possible_friction(robot, parameters),
         parameters=parameters,
@@ -181,10 +183,25 @@ def _possible(space: Space, margin: float) -> np.ndarray:
     return x if space.is_inside(x, margin / 2) else nearest(space, x, margin)
 
 
-def _nearer(space: Space, found: np.ndarray, first: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Stage two's answer, unless the solver gave up before it improved on stage one's."""
-    improved = np.square(found - target).sum() <= np.square(first - target).sum()
-    return found if improved and space.is_inside(found, 0.0, 1e-6) else first
+def _nearest(
+    space: Space,
+    target: np.ndarray,
+    margin: float,
+    free: np.ndarray,
+    first: np.ndarray,
+    notes: list[str],
+) -> np.ndarray:
+    """Stage two. Where inequalities leave no room, the solver may use a little more than they allow."""
+    try:
+        found = nearest(space, target, margin, free=free, start=first, slack=_SLACK)
+    except IdentificationError:
+        found = first
+    improved = np.square(found - target).sum() < np.square(first - target).sum()
+    if improved and space.is_inside(found, margin / 2, 10 * _SLACK):
+        return found
+    if np.square(free.T @ (first - target)).sum() > _SLACK:
+        notes.append("what the data do not show is possible, but it is not the nearest to the prior")
+    return first
 
 
 def _moved(robot: Robot, space: Space, target: np.ndarray) -> list[str]:
@@ -202,7 +219,7 @@ def _moved(robot: Robot, space: Space, target: np.ndarray) -> list[str]:
 def _inside(space: Space, x: np.ndarray, margin: float, notes: list[str]) -> np.ndarray:
     """ξ with the rounding of the solver taken back: eigenvalues at least `margin`, inequalities met.
 
-    Bodies grow by a multiple of the prior's, and what inequalities say of a parameter is met by raising it.
+    Bodies grow by a multiple of the prior's. An inequality is met by raising one parameter.
     """
     x = x.copy()
     values, _ = space.least(x)
@@ -210,17 +227,15 @@ def _inside(space: Space, x: np.ndarray, margin: float, notes: list[str]) -> np.
     lacking = np.maximum(margin - values, 0.0)
     bodies += lacking[:, None] * IDENTITY
     greatest = float(lacking.max(initial=0.0))
-    for _ in range(2):  # raising one row's parameter may serve another
+    for _ in range(2):  # raising friction for one row serves others, too
         for row, c in zip(space.C, space.c, strict=True):
             short = float(c - row @ x)
             if short > 0:
-                k = int(row.argmax())
+                k = int(row.argmax() if row.max() > 0 else row.argmin())
                 x[k] += short / row[k] * (1 + 1e-12)
                 greatest = max(greatest, short)
-    if greatest > 1e-6:
-        notes.append(
-            f"the solver was {greatest:.1g} of the prior's sizes outside of what is possible; taken back"
-        )
+    if greatest > 10 * _SLACK:
+        notes.append(f"the solver left what is possible by {greatest:.1g} of the prior's sizes; taken back")
     if not space.is_inside(x, margin / 2, 1e-12):
         raise IdentificationError("the solver Clarabel found no consistent parameters")
     return x

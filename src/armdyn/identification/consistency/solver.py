@@ -48,10 +48,11 @@ def nearest(
     start: np.ndarray | None = None,
     rows: Rows | None = None,
     weight: float = 1.0,
+    slack: float = 0.0,
 ) -> np.ndarray:
     """ξ in the space that minimises the squares of `rows` and weight ‖ξ − target‖².
 
-    X ≥ margin · 1 for each body. With `free` N, orthonormal, ξ is start + N y.
+    X ≥ margin · 1 for each body, C ξ ≥ c − slack. With `free` N, orthonormal, ξ is start + N y.
     """
     d = len(target)
     N, x0 = (np.eye(d), np.zeros(d)) if free is None or start is None else (free, start)
@@ -62,7 +63,7 @@ def nearest(
     open_ = np.abs(C).max(axis=1, initial=0.0) > DECIDED
     A = -np.concatenate([N[:bodies], C[open_]])
     b = np.concatenate(
-        [x0[:bodies] - margin * np.tile(IDENTITY, space.bodies), (space.C @ x0 - space.c)[open_]]
+        [x0[:bodies] - margin * np.tile(IDENTITY, space.bodies), (space.C @ x0 - space.c + slack)[open_]]
     )
     api = clarabel()
     cones = [api.PSDTriangleConeT(4)] * space.bodies + [api.NonnegativeConeT(int(open_.sum()))]

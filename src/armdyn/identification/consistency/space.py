@@ -19,6 +19,7 @@ from armdyn.identification.consistency.priors import Prior
 from armdyn.identification.consistency.pseudo_inertia import BODIES, SIZE, congruence, stacked, unstacked
 from armdyn.robot import Robot
 
+FRICTION = 0.03  # the size of unknown friction: this part of the torque
 LIGHT_ROTOR = 1e-3  # an unknown rotor's size, reflected to its joint: this part of its link's inertia
 
 
@@ -82,9 +83,9 @@ def _others(robot: Robot, own: OwnBodies, p: int) -> np.ndarray:
 
 
 def _sizes(robot: Robot, own: OwnBodies, prior: Prior, R: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """A size for each parameter: its prior, or what explains all of the torque; of a rotor, by its link."""
+    """A size for each parameter: its prior, or what explains part of the torque; of a rotor, by its link."""
     heard = np.linalg.norm(R, axis=0)
-    loud = float(np.linalg.norm(z)) or 1.0
+    loud = FRICTION * float(np.linalg.norm(z)) or 1.0
     sizes = np.where(heard > 0, loud / np.where(heard > 0, heard, 1.0), 1.0)
     sizes = np.maximum(sizes, np.abs(prior.parameters))
     for rotor, place in zip(robot.mechanism.rotors, own.rotor_places, strict=True):
