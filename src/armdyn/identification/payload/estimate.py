@@ -24,12 +24,12 @@ NAMED = 0.1  # an entry is not shown if this part of it lies in what is not
 
 @dataclass(frozen=True)
 class Rows:
-    """What one log says: X (samples, channels, 10), Z (samples, channels, k), y and usable (samples, channels)."""
+    """What one log says."""
 
-    X: np.ndarray
-    Z: np.ndarray
-    y: np.ndarray
-    usable: np.ndarray
+    X: np.ndarray  # (samples, channels, 10)
+    Z: np.ndarray  # (samples, channels, k)
+    y: np.ndarray  # (samples, channels)
+    usable: np.ndarray  # (samples, channels)
 
 
 @dataclass(frozen=True)

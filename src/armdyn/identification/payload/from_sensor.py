@@ -49,7 +49,9 @@ def payload_from_sensor(
     h = _readings(samples, wrench)
     X = body_wrenches(robot, samples, T) * (1.0 if measures == "on_tool" else -1.0)
     Z = np.broadcast_to(np.eye(6), (len(h), 6, 6))
-    found = estimate([Rows(X, Z, h, np.isfinite(h))], origin, basis)
+    found = estimate(
+        [Rows(X, Z, h, samples.usable.any(axis=1, keepdims=True) & np.isfinite(h))], origin, basis
+    )
     notes = [f"{samples.record.name}: {note}" for note in samples.record.notes]
     at_sensor = payload_of(found, None, given, consistent, notes, found.others)
     M = moved_body(T)

@@ -18,6 +18,7 @@ SLOW = 0.02  # of a joint's greatest speed: below, the direction of its friction
 STILL = 1e-3  # rad/s or m/s: a joint that is never faster does not move
 FLOOR = 30.0  # times the noise's spectrum: what is above is motion
 LOWEST, SHARE = 2.0, 0.2  # Hz, and of the rate: the range of a cut-off that is chosen
+ENDS = 2.0  # periods of the cut-off at the ends of a segment, which are left out
 LEAST_SAMPLES = 20
 
 
@@ -49,6 +50,12 @@ def samples_of(robot: Robot, log: Any, cutoff: float | None, name: str, rest: bo
         cutoff = chosen_cutoff(record)
     motion = kinematics(record, cutoff)
     usable = record.usable if rest else record.usable & _sliding(motion.qd)
+    if cutoff is not None and (record.qd is None or record.qdd is None):
+        usable = usable & _settled(record, cutoff)[:, None]
+    if not usable.any():
+        raise IdentificationError(
+            f"{name}: no sample is left of {len(record.t)}: the log is too short or at rest"
+        )
     return Samples(record, motion, usable, cutoff)
 
 
@@ -65,11 +72,17 @@ def chosen_cutoff(record: Record) -> float | None:
         return None
     floor = np.median(power[f > rate / 4], axis=0) / np.maximum(np.sin(np.pi * 3 / 8) ** 2, 1e-9)
     noise = floor * np.sin(np.pi * f / rate)[:, None] ** 2  # white noise, after the difference
-    high = [
-        f[np.flatnonzero(p > FLOOR * n + 1e-12 * p.max())[-1]]
-        for p, n in zip(power.T[moving], noise.T[moving], strict=True)
-    ]
-    return float(np.clip(2 * max(high), LOWEST, SHARE * rate))
+    stands_out = (power > FLOOR * noise + 1e-12 * power.max(axis=0))[:, moving].any(axis=1)
+    return float(np.clip(2 * f[stands_out].max(initial=0.0), LOWEST, SHARE * rate))
+
+
+def _settled(record: Record, cutoff: float) -> np.ndarray:
+    """Where the filter knows what was before and after: not at the ends of a segment."""
+    found = np.zeros(len(record.t), bool)
+    for part in record.segments:
+        t = record.t[part]
+        found[part] = (t >= t[0] + ENDS / cutoff) & (t <= t[-1] - ENDS / cutoff)
+    return found
 
 
 def _sliding(qd: np.ndarray) -> np.ndarray:
