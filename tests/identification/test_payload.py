@@ -68,9 +68,9 @@ def test_exact_logs_give_the_exact_body(robot, rng):
     except IdentificationError as error:
         assume("does not show the payload's mass" not in str(error))
         raise
+    errors = found.standard_errors  # above zero where a direction between the axes is not shown
     for name, x, true in zip(ENTRIES, found.entries, entries_of(load), strict=True):
-        if name not in found.not_shown:
-            assert x == pytest.approx(true, rel=1e-6, abs=1e-7)
+        assert abs(x - true) <= 1e-6 * max(1.0, abs(true)) + 4 * errors[name]
     other = state(robot, rng, (20,))
     if not found.not_shown:
         assert_same(
@@ -100,7 +100,7 @@ def test_slow_motion_shows_mass_and_first_moments_only():
     rng = np.random.default_rng(6)
     arm = rubbing(Robot.load("panda"), rng)
     load = random_load(rng)
-    motion = fourier(arm.n, rng, duration=40, rate=50, frequency=0.025, harmonics=3)
+    motion = fourier(arm.n, rng, duration=200, rate=10, frequency=0.005, harmonics=3)
     found = identify_payload(arm, measured(arm.with_payload(**load), motion, rng))
     assert set(found.not_shown) >= {"Ixx", "Iyy", "Izz"}
     assert not set(found.not_shown) & {"m", "mx", "my", "mz"}
@@ -188,19 +188,16 @@ def test_refusals():
 
 
 def test_mass_that_no_torque_shows_is_refused():
-    """A horizontal SCARA whose quill rests: nothing lifts the load."""
-    robot = quietly(lambda: Robot.load("scara"))
+    """On the axis of the only joint, a mass has no lever: only its moments show."""
+    robot = Robot.load("pendulum").with_tip("rod", {"xyz": ["-l", 0, 0]})
     rng = np.random.default_rng(10)
-    t, q, qd, qdd = fourier(robot.n, rng, duration=4, rate=50)
-    slides = [j for j, link in enumerate(robot.model.moving) if link.joint == "prismatic"]
-    for x in (q, qd, qdd):
-        x[:, slides] = 0.0
-    tau = robot.with_payload(2.0).inverse_dynamics(q, qd, qdd)
-    tau = tau + 0.01 * rng.normal(size=tau.shape)
-    log = record(t, q, tau, qd, qdd)
-    log = replace(log, usable=log.usable & ~np.isin(np.arange(robot.n), slides))
+    t, q, qd, qdd = fourier(1, rng, duration=4, rate=50)
+    tau = robot.with_payload(2.0, com=[0.3, 0, 0]).inverse_dynamics(q, qd, qdd)
+    log = record(t, q, tau + 0.01 * rng.normal(size=tau.shape), qd, qdd)
     with pytest.raises(IdentificationError, match="does not show the payload's mass"):
-        identify_payload(robot, log, known={"com": (0, 0, 0)})
+        identify_payload(robot, log)
+    found = identify_payload(robot, log, known={"com": (0.3, 0, 0)})
+    assert found.mass == pytest.approx(2.0, rel=0.01)
 
 
 # ---- a sensor at the wrist ---------------------------------------------------------------------------------

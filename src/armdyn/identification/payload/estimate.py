@@ -19,7 +19,6 @@ PASSES = 4
 RANK = 1e-10  # of the greatest singular value of the nuisance, columns of length one
 ARM = 0.1  # m: the size of a payload, for what counts as shown
 SHOWN = 0.5  # the largest standard error of what is shown, in units of mass, mass · ARM, mass · ARM²
-NAMED = 0.1  # an entry is not shown if this part of it lies in what is not
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class Estimate:
     """The ten parameters about the frame's origin, their covariance, and what is behind them."""
 
     entries: np.ndarray  # (10,)
-    covariance: np.ndarray  # (10, 10), of what is shown
-    information: np.ndarray  # (r, 10): its square is the inverse covariance
+    covariance: np.ndarray  # (10, 10)
+    information: np.ndarray  # (r, 10): of what is shown, its square is the inverse covariance
     not_shown: tuple[str, ...]  # of ENTRIES
     residual: np.ndarray  # (channels,) RMS
     without: np.ndarray  # (channels,) RMS without the payload
@@ -143,9 +142,10 @@ def _shown(
         wanted = np.linalg.lstsq(basis, _point(entries) - origin, rcond=None)[0]
         theta = theta + scale * (hidden @ (hidden.T @ ((wanted - theta) / scale)))
     kept = axes[shown].T
-    covariance = (scale[:, None] * kept / values[shown] ** 2) @ (kept.T * scale)
-    part = np.square(hidden).sum(axis=1)
-    unseen = np.abs(basis) @ (part > NAMED)
+    # what is not shown may be off by as much as bodies of this mass differ: one unit
+    spread = basis @ (scale[:, None] * np.column_stack([kept / values[shown], hidden]))
+    covariance = spread @ spread.T
+    unseen = np.sqrt(np.diag(covariance)) > SHOWN * sizes
     entries = origin + basis @ theta
     channels = range(logs[0].y.shape[1])
 
@@ -155,9 +155,9 @@ def _shown(
 
     return Estimate(
         entries,
-        basis @ covariance @ basis.T,
+        covariance,
         (values[shown, None] * kept.T / scale) @ np.linalg.pinv(basis),
-        tuple(name for name, hidden_ in zip(ENTRIES, unseen, strict=True) if hidden_ > 0),
+        tuple(name for name, is_hidden in zip(ENTRIES, unseen, strict=True) if is_hidden),
         rms(entries, eta),
         rms(np.zeros(len(entries)), 0 * eta),
         eta,
