@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from armdyn.description import DescriptionError, ExportWarning, bundled_robots
     from armdyn.exact import Equations, Proof
     from armdyn.expression import ArmdynError, Expression
+    from armdyn.identification import IdentificationError, IdentificationWarning, Log
     from armdyn.kernels import CacheWarning, backend, get_threads, set_backend, set_threads
     from armdyn.model import (
         Inertia,
@@ -96,6 +97,9 @@ _HOMES = {
     "PDGravity": "simulation",
     "SimulationWarning": "simulation",
     "simulate": "simulation",
+    "IdentificationError": "identification",
+    "IdentificationWarning": "identification",
+    "Log": "identification",
 }
 
 _FOLDERS = (
@@ -112,7 +116,10 @@ __all__ = [
     "Equations",
     "ExportWarning",
     "Expression",
+    "IdentificationError",
+    "IdentificationWarning",
     "Inertia",
+    "Log",
     "MotionError",
     "MotionWarning",
     "OperationalControl",

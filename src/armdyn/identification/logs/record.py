@@ -9,10 +9,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Record:
-    """Positions and torques of the coordinates, at increasing times, without gaps in a segment.
+    """Positions and torques of the coordinates, at increasing times, without long gaps in a segment.
 
     Rows of the log that say nothing (repeated times, say) have no row here: `rows` says which row of the log
-    each one was.
+    each one was. Times need not be evenly spaced: jitter is kept, and a few samples may be missing in a
+    segment.
     """
 
     t: np.ndarray  # (samples,) s, increasing
@@ -24,8 +25,9 @@ class Record:
     size: int  # rows of the log
     qd: np.ndarray | None = None  # (samples, n) where measured or exact
     qdd: np.ndarray | None = None
-    notes: tuple[str, ...] = ()  # what was repaired or left out, one sentence each
+    notes: tuple[str, ...] = ()  # what was noticed, repaired or left out, one sentence each
     name: str = "log"
+    filled: np.ndarray | None = None  # (samples,) bool: whether a position was missing and is interpolated
 
     @property
     def n(self) -> int:

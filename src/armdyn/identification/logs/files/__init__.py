@@ -1,0 +1,1 @@
+"""Files that hold logs: CSV, NPZ and Parquet, their columns and units."""

@@ -1,0 +1,116 @@
+"""Logs in Parquet files, read batch by batch with pyarrow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armdyn.identification.errors import IdentificationError
+from armdyn.identification.logs.files.columns import Column
+
+CONSTANTS_KEY = b"armdyn"  # of the file's own metadata
+
+
+def arrow(path: str | Path) -> Any:
+    """pyarrow with its Parquet part, or a message on how to get it."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise IdentificationError(
+            f"{path}: Parquet files need pyarrow: pip install 'armdyn[parquet]'"
+        ) from None
+    return pyarrow
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """A Parquet file; a column may be a list of the same length in every row."""
+
+    path: Path
+    constants: dict[str, Any] = field(default_factory=dict)
+    columns: tuple[Column, ...] = field(init=False)
+    _rows: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        with self._opened() as file:
+            schema = file.schema_arrow
+            found = [
+                Column(entry.name, self._width(file, entry), _unit(entry.type))
+                for entry in schema
+                if _numeric(entry.type)
+            ]
+            object.__setattr__(self, "columns", tuple(column for column in found if column.width))
+            object.__setattr__(self, "_rows", file.metadata.num_rows)
+            if (text := (schema.metadata or {}).get(CONSTANTS_KEY)) is not None:
+                self.constants.update(json.loads(text))
+        if not self.columns:
+            raise IdentificationError(f"{self.path}: there are no columns of numbers in it")
+
+    def count(self, columns: Sequence[Column]) -> int:
+        return self._rows
+
+    def pieces(self, columns: Sequence[Column], size: int, notes: list[str]) -> Iterator[list[np.ndarray]]:
+        row = 0
+        with self._opened() as file:
+            for batch in file.iter_batches(size, columns=[column.name for column in columns]):
+                yield [self._values(batch.column(column.name), column, row) for column in columns]
+                row += batch.num_rows
+
+    def _width(self, file: Any, entry: Any) -> int:
+        if not _is_list(entry.type):
+            return 1
+        for batch in file.iter_batches(1, columns=[entry.name]):
+            first = batch.column(entry.name)[0].as_py()
+            return len(first) if first else 0
+        return 0
+
+    def _values(self, array: Any, column: Column, row: int) -> np.ndarray:
+        if not _is_list(array.type):
+            return _flat(array)
+        lengths = [0 if cell is None else len(cell) for cell in array.to_pylist()] if len(array) else []
+        for k, length in enumerate(lengths):
+            if length != column.width:
+                where = f"{self.path}: row {row + k}: column {column.name}"
+                raise IdentificationError(f"{where}: found {length} numbers, {column.width} in other rows")
+        return _flat(array.flatten()).reshape(-1, column.width)
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        pyarrow = arrow(self.path)
+        try:
+            with pyarrow.parquet.ParquetFile(self.path) as file:
+                yield file
+        except (pyarrow.ArrowException, OSError, ValueError, KeyError) as problem:
+            if isinstance(problem, IdentificationError):
+                raise
+            raise IdentificationError(f"{self.path}: cannot be read: {problem}") from None
+
+
+def _is_list(kind: Any) -> bool:
+    types = arrow("").types
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _numeric(kind: Any) -> bool:
+    types = arrow("").types
+    kind = kind.value_type if _is_list(kind) else kind
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_timestamp(kind))
+
+
+def _unit(kind: Any) -> str | None:
+    return "ns" if arrow("").types.is_timestamp(kind) else None
+
+
+def _flat(array: Any) -> np.ndarray:
+    """Numbers (k,), NaN where there are none; time stamps as integers, in nanoseconds."""
+    pyarrow = arrow("")
+    if pyarrow.types.is_timestamp(array.type):
+        array = array.cast(pyarrow.timestamp("ns")).cast(pyarrow.int64())
+    return np.asarray(array.to_numpy(zero_copy_only=False))

@@ -1,0 +1,243 @@
+"""`Log`: a recorded motion, as it was recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from armdyn.expression import shown
+from armdyn.identification.checks import check
+from armdyn.identification.errors import IdentificationError
+from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.robot import Robot
+from armdyn.simulation.run import Run
+
+if TYPE_CHECKING:
+    from armdyn.identification.logs.log_file import LogFile
+    from armdyn.identification.logs.record import Record
+
+POSITIONS = ("q", "motor_position")
+TORQUES = ("tau", "motor_torque", "current")
+DERIVATIVES = ("qd", "qdd")
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """A recorded motion of n joints, N samples: nothing in it is altered; `at_joints` looks it over.
+
+    `t` (N,) [s] are the instants. Positions are `q` (N, n) [rad or m] at the joints or `motor_position`
+    (N, n) [rad] at the motors. Torques are `tau` (N, n) [N m or N] at the joints, `motor_torque` (N, n) [N m]
+    at the motors or `current` (N, n) [A]. `qd` and `qdd` (N, n) are velocities and accelerations of the
+    joints that were measured or are exact; they are used in the place of derivatives of the positions.
+
+    With `transmission` K, (n, n) or its diagonal (n,), the motors' angles are θ_m = K (q − zeros) and the
+    joints' torques Kᵀ τ_m (7.22); τ_m = `torque_constant` · current [N m/A], one number or (n,). What is not
+    given here comes from the robot. `joint_zeros` (n,) are added to the positions of the joints. `first` is
+    the number of the first row in its file, for messages; `notes` say what was noticed when it was read.
+    """
+
+    t: np.ndarray = field(repr=False)
+    q: np.ndarray | None = field(default=None, repr=False)
+    tau: np.ndarray | None = field(default=None, repr=False)
+    qd: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    qdd: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    motor_position: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    motor_torque: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    current: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    transmission: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    torque_constant: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    joint_zeros: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    name: str = field(default="log", kw_only=True)
+    first: int = field(default=0, repr=False, kw_only=True)
+    notes: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
+    kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        t = check.floats("t", self.t, "instants (N,)")
+        if t.ndim != 1 or len(t) < 2:
+            raise IdentificationError(f"t: expected (N,), two instants or more, found {t.shape}")
+        self._set("t", t)
+        for channel in (*POSITIONS, *TORQUES, *DERIVATIVES):
+            if getattr(self, channel) is not None:
+                self._set(channel, self._channel(channel, len(t)))
+        for allowed in (POSITIONS, TORQUES):
+            found = [name for name in allowed if getattr(self, name) is not None]
+            if len(found) != 1:
+                text = " and ".join(found) or "none of them"
+                raise IdentificationError(f"a log has one of {', '.join(allowed)}: found {text}")
+        widths = {} if self.positions != "q" else {"q": self.n}
+        widths |= {x: getattr(self, x).shape[1] for x in DERIVATIVES if getattr(self, x) is not None}
+        if len(set(widths.values())) > 1:
+            text = ", ".join(f"{name} {width}" for name, width in widths.items())
+            raise IdentificationError(f"the channels have different numbers of columns: {text}")
+        self._check_constants()
+
+    def _channel(self, name: str, rows: int) -> np.ndarray:
+        x = check.floats(name, getattr(self, name), f"numbers ({rows}, n)")
+        x = x[:, None] if x.ndim == 1 else x
+        if x.ndim != 2 or x.shape[0] != rows or x.shape[1] == 0:
+            hint = "; transpose it" if x.ndim == 2 and x.shape[1] == rows else ""
+            raise IdentificationError(
+                f"{name}: expected ({rows}, n) as t is ({rows},), found {x.shape}{hint}"
+            )
+        return x
+
+    def _check_constants(self) -> None:
+        n = self.n
+        if self.transmission is not None:
+            K = check.numbers("transmission", self.transmission)
+            if K.shape not in ((n,), (n, n)):
+                raise IdentificationError(f"transmission: expected ({n},) or ({n}, {n}), found {K.shape}")
+            K = np.diag(K) if K.ndim == 1 else K
+            if np.linalg.matrix_rank(K) < n:
+                raise IdentificationError("transmission: the matrix has no inverse")
+            self._set("transmission", K)
+        for name in ("torque_constant", "joint_zeros"):
+            if getattr(self, name) is not None:
+                values = np.array(check.per_joint(name, getattr(self, name), n))
+                if not np.isfinite(values).all():
+                    raise IdentificationError(f"{name}: expected finite numbers, found {values.tolist()}")
+                self._set(name, values)
+        if not isinstance(self.name, str):
+            raise IdentificationError(f"name: found {shown(self.name)}; a text is expected")
+
+    def _set(self, name: str, x: np.ndarray) -> None:
+        x.flags.writeable = False
+        object.__setattr__(self, name, x)
+
+    # ---- making ----------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(cls, path: str | Path, columns: Any = None, units: Any = None, **options: Any) -> Log:
+        """A log from a CSV, NPZ or Parquet file.
+
+        `columns` maps channels ("t", "q", "tau", "qd", "qdd", "motor_position", "motor_torque", "current") to
+        a column's name or number, a pattern with * and ?, or a list of these; without it they are recognised
+        by their names. `units` maps channels to a unit such as "deg", "mm", "turn", "ms", "mNm", "mA", to a
+        factor to SI, or to a list of these; units in the names of columns, "q1 [deg]", are understood.
+        Options: `transmission`, `torque_constant`, `joint_zeros`, `name` as in `Log`; for text files
+        `delimiter` and `decimal` ("," for decimal commas).
+        """
+        return cls.open(path, columns, units, **options).read()
+
+    @classmethod
+    def open(cls, path: str | Path, columns: Any = None, units: Any = None, **options: Any) -> LogFile:
+        """The same file, to be read block by block: for logs that are larger than memory."""
+        from armdyn.identification.logs.log_file import LogFile
+
+        return LogFile.of(path, columns, units, **options)
+
+    @classmethod
+    def from_run(cls, run: Run, name: str | None = None) -> Log:
+        """A simulated motion of one arm: q, q̇ and the torques applied."""
+        if not isinstance(run, Run):
+            raise IdentificationError(f"run: expected a Run, found {type(run).__name__}")
+        if run.q.ndim != 2:
+            raise IdentificationError(f"run: found {run.q.shape[1:-1]} arms; a log is of one")
+        return cls(run.t, run.q, run.tau, qd=run.qd, name=name or f"simulation of {run.robot.name}")
+
+    @classmethod
+    def from_trajectory(cls, robot: Robot, trajectory: Trajectory, name: str | None = None) -> Log:
+        """The samples of a motion, with exact derivatives and the torques that the robot needs for it."""
+        check.robot(robot)
+        if not isinstance(trajectory, Trajectory):
+            raise IdentificationError(f"trajectory: expected a Trajectory, found {type(trajectory).__name__}")
+        q, qd, qdd = trajectory.q, trajectory.qd, trajectory.qdd
+        tau = robot.inverse_dynamics(q, qd, qdd)
+        return cls(trajectory.t, q, tau, qd=qd, qdd=qdd, name=name or f"motion of {robot.name}")
+
+    # ---- looking ---------------------------------------------------------------------------------------
+
+    @property
+    def positions(self) -> str:
+        """Which channel has the positions: "q" or "motor_position"."""
+        return next(name for name in POSITIONS if getattr(self, name) is not None)
+
+    @property
+    def torques(self) -> str:
+        """Which channel has the torques: "tau", "motor_torque" or "current"."""
+        return next(name for name in TORQUES if getattr(self, name) is not None)
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        names = ("t", *POSITIONS, *DERIVATIVES, *TORQUES)
+        return tuple(name for name in names if getattr(self, name) is not None)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @property
+    def n(self) -> int:
+        """Columns of the positions: the number of joints."""
+        return int(getattr(self, self.positions).shape[1])
+
+    @property
+    def rate(self) -> float:
+        """Samples per second: by the median of the steps in time that are above zero."""
+        steps = np.diff(self.t)
+        steps = steps[np.isfinite(steps) & (steps > 0)]
+        return float(1 / np.median(steps)) if len(steps) else float("nan")
+
+    @property
+    def duration(self) -> float:
+        """From the earliest to the latest instant [s]."""
+        t = self.t[np.isfinite(self.t)]
+        return float(np.ptp(t)) if len(t) else float("nan")
+
+    def __repr__(self) -> str:
+        known = ", ".join(self.channels[1:])
+        size = f"{len(self)} samples, {self.duration:.4g} s at {self.rate:.4g} Hz"
+        return f"<Log '{self.name}', {self.n} joints, {size}: {known}>"
+
+    # ---- parts -----------------------------------------------------------------------------------------
+
+    def __getitem__(self, rows: Any) -> Log:
+        """The samples of a slice without a step, `log[a:b]`."""
+        if not isinstance(rows, slice) or rows.step not in (None, 1):
+            raise IdentificationError(f"log[{shown(rows)}]: a slice log[a:b] is expected, without a step")
+        start, stop, _ = rows.indices(len(self))
+        if stop - start < 2:
+            raise IdentificationError(f"log[{start}:{stop}]: two samples or more are expected")
+        parts = {name: getattr(self, name)[start:stop] for name in self.channels}
+        return replace(self, **parts, first=self.first + start)
+
+    def between(self, start: float, end: float) -> Log:
+        """The samples with start ≤ t < end [s]."""
+        rows = np.flatnonzero((self.t >= start) & (self.t < end))
+        if len(rows) < 2 or rows[-1] - rows[0] != len(rows) - 1:
+            span = f"{np.nanmin(self.t):g} to {np.nanmax(self.t):g} s"
+            raise IdentificationError(
+                f"between {start:g} and {end:g} s there is no stretch of samples in order; the log: {span}"
+            )
+        return self[int(rows[0]) : int(rows[-1]) + 1]
+
+    def split(self) -> list[Log]:
+        """The recordings in one log: it is cut where the time goes back. Parts of one sample are left out."""
+        back = np.flatnonzero(np.diff(self.t) < 0) + 1
+        edges = [0, *back.tolist(), len(self)]
+        spans = [(a, b) for a, b in pairwise(edges) if b - a >= 2]
+        names = [self.name] if len(spans) == 1 else [f"{self.name} {k + 1}" for k in range(len(spans))]
+        return [replace(self[a:b], name=name) for (a, b), name in zip(spans, names, strict=True)]
+
+    # ---- further ---------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write all channels in SI units to a .csv, .npz or .parquet file."""
+        from armdyn.identification.logs.files.saving import save
+
+        save(self, path)
+
+    def at_joints(self, robot: Robot, *, delay: float | str = 0.0) -> Record:
+        """The log at the robot's joints, looked over and mended where that is safe; `record.notes` say how.
+
+        `delay` [s] is by how much the torques were recorded later than the positions; "estimate" finds it
+        with the robot's model. What cannot be mended safely is refused with its row.
+        """
+        from armdyn.identification.logs.looking_over import look_over
+
+        return look_over(self, robot, delay)

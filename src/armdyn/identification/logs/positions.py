@@ -1,0 +1,146 @@
+"""Positions: missing values, wrapped angles, spikes and jumps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.ndimage import percentile_filter
+
+from armdyn.identification.errors import IdentificationError
+from armdyn.identification.logs.wording import column_text, counted, rows_text, runs
+
+TURN = 2 * np.pi
+WINDOW = 25  # steps around one that tell how fast the joint moves there
+JUMP = 10.0  # times the steps around: no motion does that in one step
+WIDEST = 3  # samples of a spike
+RETURN = 0.3  # share of its height to which a spike returns
+QUIET = 0.5  # rad: only where most steps are smaller, a step of 2π is a wrapped angle
+
+
+@dataclass
+class Positions:
+    """One channel (samples, columns) on its way to being whole; `rows` are those of the file."""
+
+    channel: str
+    x: np.ndarray
+    rows: np.ndarray
+    filled: np.ndarray  # (samples,) bool: a value of the row is interpolated
+    breaks: np.ndarray  # (samples,) bool: a new segment begins
+    notes: list[str]
+
+    def fill_missing(self, t: np.ndarray) -> None:
+        for j, column in enumerate(self.x.T):
+            bad = ~np.isfinite(column)
+            if not bad.any():
+                continue
+            if (~bad).sum() < 4:
+                raise IdentificationError(f"{column_text(self.channel, j)}: there are hardly any numbers")
+            self.x[:, j] = fill(t, column, bad)
+            self.filled |= bad
+            name, where = column_text(self.channel, j), rows_text(self.rows[bad])
+            self.notes.append(f"{name}: no number in {where}; interpolated, the torques there are not used")
+
+
+def missing_rows(x: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """(samples,) each: rows where a value is missing, and those of them that cannot be filled.
+
+    More than `most` missing values in a row cannot be filled, nor can those at the ends.
+    """
+    missing = ~np.isfinite(x)
+    lost = np.zeros(len(x), bool)
+    for column in missing.T:
+        for start, stop in runs(column):
+            if stop - start > most or start == 0 or stop == len(column):
+                lost[start:stop] = True
+    return missing.any(1), lost
+
+
+def fill(t: np.ndarray, x: np.ndarray, bad: np.ndarray) -> np.ndarray:
+    """A column with cubics through the two good values on each side of every bad stretch."""
+    x = x.copy()
+    good = np.flatnonzero(~bad)
+    for start, stop in runs(bad):
+        k = int(np.searchsorted(good, start))
+        near = good[max(0, k - 2) : k + 2]
+        middle, span = t[near].mean(), max(float(np.ptp(t[near])), 1e-300)
+        fitted = np.polyfit((t[near] - middle) / span, x[near], len(near) - 1)
+        x[start:stop] = np.polyval(fitted, (t[start:stop] - middle) / span)
+    return x
+
+
+def look_at_positions(t: np.ndarray, found: Positions, turning: np.ndarray) -> None:
+    """Mend a channel in place; `turning` (columns,) are those that measure angles."""
+    found.fill_missing(t)
+    for j in range(found.x.shape[1]):
+        if turning[j]:
+            _unwrap(found, j)
+        _spikes_and_jumps(t, found, j)
+
+
+def _unwrap(found: Positions, j: int) -> None:
+    steps = np.diff(found.x[:, j])
+    if np.median(np.abs(steps)) > QUIET or (np.abs(steps) > 4).mean() > 0.2:
+        return  # no motion at all, or one too fast to be told from wrapping
+    turns = np.rint(steps / TURN)
+    usual = float(np.median(np.abs(steps)))
+    wrapped = (np.abs(steps) > 4) & (np.abs(steps - turns * TURN) < QUIET + 3 * usual)
+    if not wrapped.any():
+        return
+    found.x[1:, j] -= TURN * np.cumsum(np.where(wrapped, turns, 0))
+    where = rows_text(found.rows[1:][wrapped])
+    found.notes.append(f"{column_text(found.channel, j)}: jumps by whole turns at {where}; taken out")
+
+
+def _spikes_and_jumps(t: np.ndarray, found: Positions, j: int) -> None:
+    x = found.x[:, j]
+    jumps = _jumps(x)
+    bad = np.zeros(len(x), bool)
+    alone = []
+    k = 0
+    while k < len(jumps):
+        i, step = jumps[k], x[jumps[k] + 1] - x[jumps[k]]
+        back = [m for m in jumps[k + 1 :] if m <= i + WIDEST and abs(x[m + 1] - x[i]) <= RETURN * abs(step)]
+        if back:
+            bad[i + 1 : back[0] + 1] = True
+            k = jumps.index(back[0])
+        else:
+            alone.append(i + 1)
+        k += 1
+    name = column_text(found.channel, j)
+    if bad.any():
+        found.x[:, j] = fill(t, x, bad)
+        found.filled |= bad
+        found.notes.append(
+            f"{name}: {counted(len(runs(bad)), 'spike')} at {rows_text(found.rows[bad])}; interpolated, "
+            "the torques there are not used"
+        )
+    if alone:
+        size = np.abs(x[alone] - x[np.array(alone) - 1]).max()
+        found.breaks[alone] = True
+        found.notes.append(
+            f"{name}: jumps by up to {size:.3g} at {rows_text(found.rows[alone])}, which no motion does; "
+            "the log is cut there"
+        )
+
+
+def _jumps(x: np.ndarray) -> list[int]:
+    """Steps i, from x[i] to x[i + 1], that no motion makes.
+
+    Such a step is far above those around it, above nearly all of the log, and not one of several in one
+    direction, as those of a short motion are.
+    """
+    steps = np.diff(x)
+    size = np.abs(steps)
+    if not size.any() or len(size) < WINDOW:
+        return []
+    around = percentile_filter(size, 80, WINDOW, mode="nearest")
+    quantum = size[size > 0].min()
+    least = max(3 * float(np.percentile(size, 98)), JUMP * float(quantum))
+    large = (size > JUMP * around) & (size > least)
+    found = []
+    for i in np.flatnonzero(large).tolist():
+        beside = [k for k in (i - 1, i + 1) if 0 <= k < len(size)]
+        if all(size[k] < RETURN * size[i] or steps[k] * steps[i] < 0 for k in beside):
+            found.append(i)
+    return found
