@@ -159,7 +159,7 @@ def test_payload_on_another_link():
 def test_text_says_what_was_found():
     arm, loaded, *_ = carrying("panda", 3)
     text = identify_payload(arm, loaded).text()
-    assert text.splitlines()[0].startswith("mass  ")
+    assert text.splitlines()[0].startswith("mass ")
     assert "principal moments" in text
 
 

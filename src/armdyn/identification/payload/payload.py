@@ -81,9 +81,10 @@ class Payload:
     def text(self) -> str:
         """The payload in a few lines, with 95 % intervals."""
         errors = self.standard_errors
-        lines = [f"mass  {self.mass:.4g} kg{_either_side(errors['m'])}"]
-        for axis, c, name in zip("xyz", self.com, ("mx", "my", "mz"), strict=True):
-            lines.append(f"com {axis} {c:+.4f} m{_either_side(errors[name] / self.mass)}")
+        lines = [f"mass {self.mass:.4g} kg{_either_side(errors['m'])}"]
+        for i, (axis, c) in enumerate(zip("xyz", self.com, strict=True)):
+            known = np.isfinite(errors[f"m{axis}"])
+            lines.append(f"com {axis} {c:+.4f} m{_either_side(self._com_error(i) if known else np.inf)}")
         if self.inertia is None:
             lines.append("inertia: not shown by this motion; the body counts as a point")
         else:
@@ -91,8 +92,16 @@ class Payload:
             lines.append(f"principal moments {', '.join(f'{x:.3g}' for x in moments)} kg m²")
         return "\n".join([*lines, *self.notes])
 
+    def _com_error(self, axis: int) -> float:
+        """The standard error of a coordinate of the centre of mass, a quotient of two entries [m]."""
+        slope = np.zeros(len(self.entries))
+        slope[0], slope[1 + axis] = -self.com[axis] / self.mass, 1 / self.mass
+        return float(np.sqrt(max(slope @ self.covariance @ slope, 0.0)))
+
 
 def _either_side(error: float) -> str:
+    if error <= 1e-12:
+        return " (given)"
     return f" ± {1.96 * error:.2g}" if np.isfinite(error) else " (not shown)"
 
 
