@@ -29,7 +29,7 @@ VERBS = {
     "simulate": ("simulate.simulate", "Simulate the arm: free, under torques or with a controller."),
     "payload": (
         "identification.payload.payload",
-        "Find the body that an arm carries, from a log of its torques.",
+        "Find what an arm carries from a log of its torques.",
     ),
     "report": ("report.report", "Write a report about a robot on one HTML page."),
     "export": ("export.export", "Write code for other programs."),
