@@ -15,7 +15,7 @@ from armdyn.identification.consistency.solver import Rows, nearest
 from armdyn.identification.consistency.space import Space
 from armdyn.identification.errors import IdentificationError
 from armdyn.model import RobotModel
-from armdyn.model.friction import NO_FRICTION, TERMS, Friction
+from armdyn.model.friction import NO_FRICTION, TERMS
 from armdyn.model.mechanism import is_coupled, joint_friction
 from armdyn.model.parts import Link
 from armdyn.robot import Robot
@@ -266,5 +266,7 @@ def _at_joint(model: RobotModel, link: Link) -> Link:
     """The link with its motor's friction at the joint; of a motor that turns with several it stays there."""
     if link.motor is None or is_coupled(link.motor):
         return link
-    friction = Friction.of(joint_friction(model, link))
+    total = joint_friction(model, link)
+    s, a = total["coulomb"], total["asymmetry"]
+    friction = replace(link.friction, viscous=total["viscous"], coulomb=(a + s, a - s))  # all that motors have
     return replace(link, friction=friction, motor=replace(link.motor, friction=NO_FRICTION))
