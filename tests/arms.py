@@ -22,8 +22,10 @@ from hypothesis import strategies as st
 
 from armdyn import Equations, PhysicsWarning, Robot
 from armdyn.description import from_table
+from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression import Expression
 from armdyn.model import Relation, RobotModel, Transform
+from armdyn.model.mechanism import lower
 
 ROTORS = ("exact", "reflected", "none")
 KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
@@ -366,6 +368,12 @@ def generator_values(
     for i, friction in enumerate(basis.exact.coupled_friction):
         speed = sum(float(Expression.of(k).value()) * qd[j] for j, k in friction.row)
         values[f"sgnm{i + 1}"] = np.sign(speed)
+    for name, friction in basis.bells.items():
+        speed = sum(float(Expression.of(k).value()) * qd[j] for j, k in friction.row)
+        values[name] = np.exp(-((speed / float(Expression.of(friction.stribeck_velocity).value())) ** 2))
+    if basis.loads:
+        rigid = rigid_torques(lower(equations.model, lambda x: x.value()), q, qd, qdd)
+        values |= {name: abs(rigid[i]) for name, i in basis.loads.items()}
     return values
 
 

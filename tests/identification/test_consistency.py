@@ -8,12 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from armdyn import Robot
+from armdyn import Robot, backend
 from armdyn.identification.consistency import consistent, impossible_links
 from armdyn.identification.consistency.pseudo_inertia import body_of
 from armdyn.identification.errors import IdentificationError
 from armdyn.model import impossible_bodies
 from arms import assert_same, generators, law, models, quietly, related, robots, state
+
+
+@pytest.fixture(autouse=True)
+def _evaluated():
+    """Each arm has a handful of states: compiling for them takes longer than evaluating."""
+    with backend("evaluator"):
+        yield
+
 
 DATA = Path(os.environ.get("ARMDYN_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
@@ -227,6 +235,59 @@ def test_descriptions_that_are_hard_to_read(name):
     rng = np.random.default_rng(4)
     found = consistent(robot, *measured(robot, rng, 0.3))
     assert_possible(found.robot, rng)
+
+
+# ---- friction ----------------------------------------------------------------------------------------------
+
+
+def rubbing_slider(**friction):
+    """One joint whose friction is all that its torques show beside its mass."""
+    link = {
+        "joint": "prismatic",
+        "origin": {"xyz": [0, 0, 0]},
+        "axis": [0, 0, 1],
+        "mass": 2,
+        "com": [0, 0, 0.1],
+    }
+    link |= {"inertia": {"xx": 0.02, "yy": 0.03, "zz": 0.02}, "friction": friction}
+    return Robot.from_dict(
+        {"name": "slider", "convention": "frames", "gravity": [0, 0, -9.81], "link": [link]}
+    )
+
+
+def friction_rows(robot, wanted, greatest):
+    """The regressor at speeds up to the greatest, and the torques of other coefficients."""
+    qd = np.linspace(-greatest, greatest, 81)[:, None]
+    Y = robot.regressor(np.zeros_like(qd), qd, np.sin(7 * qd))[:, 0]
+    values = dict(zip(robot.parameter_names, robot.parameters, strict=True)) | wanted
+    return Y, Y @ list(values.values())
+
+
+def test_terms_below_zero_are_kept_while_friction_brakes():
+    """Stribeck and cubic coefficients may be negative up to the greatest measured speed."""
+    robot = rubbing_slider(viscous=1, coulomb=2, stribeck={"level": 1, "velocity": 0.1}, cubic="0.1")
+    fits = {"Fv1": 3.0, "Fs1": 2.0, "Fst1": -1.5, "Fcu1": -0.2}  # brakes up to 4.2 m/s
+    R, z = friction_rows(robot, fits, 2.0)
+    found = consistent(robot, R, z, speeds=[2.0])
+    values = dict(zip(robot.parameter_names, found.parameters, strict=True))
+    assert {name: values[name] for name in fits} == pytest.approx(fits, rel=1e-5)
+    everywhere = consistent(robot, R, z)  # no greatest speed: it must brake at all
+    values = dict(zip(robot.parameter_names, everywhere.parameters, strict=True))
+    assert values["Fcu1"] >= 0
+    assert everywhere.cost > found.cost
+
+
+@pytest.mark.parametrize("fits", [{"Fst1": -3.0}, {"Fcu1": -2.0}, {"Fv1": -1.0}, {"Fs1": -1.0}])
+def test_friction_that_would_drive_is_held_back(fits):
+    robot = rubbing_slider(
+        viscous=1, coulomb=[2, "-1.5"], stribeck={"level": 1, "velocity": 0.1}, cubic="0.1"
+    )
+    R, z = friction_rows(robot, fits, 2.0)
+    found = consistent(robot, R, z, speeds=[2.0])
+    assert found.cost > found.unconstrained_cost + 0.01
+    offset = dict(zip(robot.parameter_names, found.parameters, strict=True)).get("F01", 0.0)
+    v = np.linspace(-2, 2, 401)[:, None]
+    assert ((found.robot.friction(v) - offset) * np.sign(v)).min() >= -1e-3
 
 
 # ---- refusals ----------------------------------------------------------------------------------------------

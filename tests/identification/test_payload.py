@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import assume
 
-from armdyn import Robot
+from armdyn import Robot, backend
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.payload import identify_payload, payload_from_sensor
 from armdyn.model import Inertia, Transform
 from armdyn.model.inertia import ENTRIES
 from arms import assert_same, generators, law, quietly, robots, state
 from payload_logs import carrying, fourier, measured, random_load, record, rubbing
+
+
+@pytest.fixture(autouse=True)
+def _evaluated():
+    """Few states for each arm: compiling takes longer than evaluating."""
+    with backend("evaluator"):
+        yield
 
 
 def entries_of(load):

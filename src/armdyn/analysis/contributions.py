@@ -33,8 +33,8 @@ class Contributions:
     centrifugal: np.ndarray  # (..., n, n): at joint i by the speed of joint j, c_ijj q̇_j²
     coriolis_pairs: np.ndarray  # (..., n, n, n): at joint i by joints j < k, 2 c_ijk q̇_j q̇_k; else zero
     gravity: np.ndarray  # (..., n)
-    viscous: np.ndarray  # (..., n): friction that grows with speed
-    dry: np.ndarray  # (..., n): Coulomb friction and offset
+    viscous: np.ndarray  # (..., n): friction that grows with speed, cubic friction included
+    dry: np.ndarray  # (..., n): Coulomb, Stribeck and load friction, and offset
     rotor_coupling: np.ndarray  # (..., n): exact minus reflected rotors
     tip_wrench: np.ndarray  # (..., n): Jᵀ h_e, of all wrenches given
     rotors: RotorPart
@@ -117,13 +117,17 @@ def contributions(
     symbols = christoffel(plain, q)
     products = symbols * (qd[..., None, :, None] * qd[..., None, None, :])
     friction = friction_parts(robot)
+    load = np.zeros(q.shape)
+    if friction.load.any():
+        loaded = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - robot.friction(qd)
+        load = loaded - friction.rigid(loaded, qd)
     return Contributions(
         inertia=np.asarray(plain.inertia(q)) * qdd[..., None, :],
         centrifugal=np.einsum("...ijj->...ij", products).copy(),
         coriolis_pairs=2 * np.triu(products, 1),
         gravity=np.asarray(robot.gravity(q)),
         viscous=friction.growing(qd),
-        dry=friction.dry(qd) + friction.offset,
+        dry=friction.dry(qd) + friction.fading(qd) + load + friction.offset,
         rotor_coupling=coupling,
         tip_wrench=felt,
         rotors=rotors,

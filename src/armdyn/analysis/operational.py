@@ -30,6 +30,7 @@ from armdyn.analysis.task import (
 )
 from armdyn.expression import shown
 from armdyn.robot import Robot
+from armdyn.robot.friction import friction_parts
 from armdyn.robot.tip import at_link
 
 DAMPING = 0.01
@@ -57,7 +58,7 @@ class Operational:
     B_A: np.ndarray  # (..., m, m) (7.130)
     C_A_xd: np.ndarray  # (..., m): C_A ẋ (7.131)
     g_A: np.ndarray  # (..., m) (7.132)
-    friction_A: np.ndarray  # (..., m): joint friction at the tip
+    friction_A: np.ndarray  # (..., m): joint friction at the tip, without load friction
     h_A: np.ndarray  # (..., m): tip wrench in the task's rows (7.128)
     consistent_inverse: np.ndarray  # (..., n, m): J̄_A = B⁻¹ J_Aᵀ B_A (7.138)
     null_space: np.ndarray  # (..., n, n): I − J_Aᵀ J̄_Aᵀ, torques that do not move the tip (7.141)
@@ -111,7 +112,10 @@ class Operational:
         return np.asarray((self.singular_values > 1e-9).sum(-1))
 
     def forces(self, xdd: Any, h_A: Any = None) -> np.ndarray:
-        """γ_A (..., m) for tip accelerations ẍ (..., m) (7.133), joint friction included."""
+        """γ_A (..., m) for tip accelerations ẍ (..., m) (7.133), joint friction included.
+
+        Load friction, which depends on the joint torques, comes in with these: see `torques`.
+        """
         xdd = check.numbers("xdd", xdd, self.task.m)
         h = self.h_A if h_A is None else check.numbers("h_A", h_A, self.task.m)
         check.fit_together(self.x.shape[:-1], xdd=xdd, h_A=h)
@@ -125,11 +129,11 @@ class Operational:
         friction is included: `robot.forward_dynamics` under these torques gives back ẍ.
         """
         tau = apply(self.J_A.swapaxes(-1, -2), self.forces(xdd, h_A))
-        if tau0 is None:
-            return tau
-        tau0 = check.numbers("tau0", tau0, self.J_A.shape[-1])
-        check.fit_together(tau.shape[:-1], tau0=tau0)
-        return np.asarray(tau + apply(self.null_space, tau0))
+        if tau0 is not None:
+            tau0 = check.numbers("tau0", tau0, self.J_A.shape[-1])
+            check.fit_together(tau.shape[:-1], tau0=tau0)
+            tau = tau + apply(self.null_space, tau0)
+        return np.asarray(tau + self.joint.load * np.abs(tau - self.joint.friction))
 
     def acceleration(self, tau: Any, h_A: Any = None) -> np.ndarray:
         """Tip accelerations ẍ (..., m) under torques (..., n): direct dynamics (7.129), friction included."""
@@ -141,8 +145,10 @@ class Operational:
             check.fit_together(self.x.shape[:-1], h_A=h_A)
             contact = apply(self.J_A.swapaxes(-1, -2), h_A)
         check.fit_together(contact.shape[:-1], tau=tau)
-        rest = self.joint.velocity + self.joint.gravity + self.joint.friction + contact
-        return np.asarray(apply(self.joint.mobility.swapaxes(-1, -2), tau - rest) + self.joint.drift)
+        rigid = tau - self.joint.friction
+        rigid = rigid / (1 + self.joint.load * np.sign(rigid))
+        rest = self.joint.velocity + self.joint.gravity + contact
+        return np.asarray(apply(self.joint.mobility.swapaxes(-1, -2), rigid - rest) + self.joint.drift)
 
 
 @dataclass(frozen=True)
@@ -152,7 +158,8 @@ class JointTerms:
     coriolis: np.ndarray  # (..., n, n): C
     velocity: np.ndarray  # (..., n): C q̇
     gravity: np.ndarray  # (..., n)
-    friction: np.ndarray  # (..., n)
+    friction: np.ndarray  # (..., n), without load friction
+    load: np.ndarray  # (..., n): Fl sign(q̇), load friction in parts of the torque's size without friction
     wrench: np.ndarray  # (..., n): Jᵀ h_e
     mobility: np.ndarray  # (..., n, m): B⁻¹ J_Aᵀ
     drift: np.ndarray  # (..., m): J̇_A q̇
@@ -239,6 +246,7 @@ def _model(
         velocity=apply(C, qd),
         gravity=gravity,
         friction=np.asarray(robot.friction(qd)),
+        load=friction_parts(robot).shares_of(qd),
         wrench=felt,
         mobility=to_joints,
         drift=apply(motion.Jdot, qd),

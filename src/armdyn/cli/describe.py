@@ -195,8 +195,11 @@ def _friction(model: RobotModel) -> Grid:
                 else f"{short(forward)}, {short(backward)}"
             )
             single = ["" if x.is_zero else short(x) for x in (getattr(friction, key) for key in SINGLE)]
-            rows.append((name, "" if forward.is_zero and backward.is_zero else level, *single))
-    return Grid(("friction of", "coulomb", *SINGLE), tuple(rows))
+            stribeck = ""
+            if not friction.stribeck.is_zero:
+                stribeck = f"{short(friction.stribeck)} below {short(friction.stribeck_velocity)}"
+            rows.append((name, "" if forward.is_zero and backward.is_zero else level, *single, stribeck))
+    return Grid(("friction of", "coulomb", *SINGLE, "stribeck"), tuple(rows))
 
 
 def _dh(console: Console, robot: Robot) -> bool:

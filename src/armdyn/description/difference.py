@@ -15,7 +15,8 @@ from armdyn.output import one_line
 
 Entry = int | float | str | bool | None
 _MISSING = {  # what a missing key means, where that is a number
-    **dict.fromkeys(("mass", "viscous", "coulomb", "offset", "transverse", "theta"), 0),
+    **dict.fromkeys(("mass", "transverse", "theta"), 0),
+    **dict.fromkeys(("viscous", "coulomb", "offset", "level", "cubic", "load"), 0),
     **dict.fromkeys(("xx", "xy", "xz", "yy", "yz", "zz", "x", "y", "z", "roll", "pitch", "yaw"), 0),
     "torque_constant": 1,
 }
@@ -47,6 +48,9 @@ _JOINT_UNITS = {  # of turning and of sliding joints
     "friction.viscous": ("N m s/rad", "N s/m"),
     "friction.coulomb": ("N m", "N"),
     "friction.offset": ("N m", "N"),
+    "friction.stribeck.level": ("N m", "N"),
+    "friction.stribeck.velocity": ("rad/s", "m/s"),
+    "friction.cubic": ("N m s³/rad³", "N s³/m³"),
 }
 
 

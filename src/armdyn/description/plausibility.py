@@ -9,7 +9,7 @@ import numpy as np
 
 from armdyn.description.freedom import Freedom, freedoms, in_numbers, joints_without_inertia
 from armdyn.expression import Expression, ExpressionError, decimal_text
-from armdyn.model.bodies import Central, broken_triangle, central, impossible_bodies
+from armdyn.model.bodies import Central, broken_triangle, central, driving_friction, impossible_bodies
 from armdyn.model.parts import Link, Transform
 from armdyn.model.robot_model import RobotModel, listed, quoted
 from armdyn.model.vector import Vector
@@ -44,6 +44,7 @@ def suspicions(model: RobotModel, angles: bool = True) -> list[str]:
     for link in model.links:
         problems = [*_body_problems(model, link, bodies[link.name], freedom.get(link.name))]
         problems += _near_quarter_turns(link) if angles else ()
+        problems += [text] if link.joint != "fixed" and (text := driving_friction(model, link)) else ()
         found += [f"link {quoted(link.name)}: {text}" for text in problems]
     found += _degrees(model)
     found += _millimetres(model, bodies)

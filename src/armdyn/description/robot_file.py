@@ -277,9 +277,22 @@ def _inertia(reader: Reader) -> Inertia:
 
 def _friction(reader: Reader, at_motor: bool = False) -> Friction:
     single = [name for name in SINGLE if TERMS[name].at_motors or not at_motor]
-    friction = Friction(coulomb=_coulomb(reader), **{name: reader.number(name, 0) for name in single})
+    values = {name: reader.number(name, 0) for name in single}
+    if TERMS["stribeck"].at_motors or not at_motor:
+        values |= _stribeck(reader)
+    friction = Friction(coulomb=_coulomb(reader), **values)
     reader.finish()
     return friction
+
+
+def _stribeck(reader: Reader) -> dict[str, Expression]:
+    """{ level, velocity }."""
+    if reader.raw("stribeck", None) is None:
+        return {}
+    table = reader.sub("stribeck")
+    found = {"stribeck": table.number("level"), "stribeck_velocity": table.number("velocity")}
+    table.finish()
+    return found
 
 
 def _coulomb(reader: Reader) -> Coulomb:

@@ -161,6 +161,7 @@ def _link(draft: Draft, i: int) -> list[str]:
 
 _OPTIONAL = (
     "# friction = { viscous = 0.1, coulomb = 0.5 }",
+    "#                            # also offset, stribeck = { level, velocity }, cubic, load",
     "# limits = { position = [-3.1, 3.1], velocity = 3, acceleration = 10, torque = 100 }",
     "",
     "# [link.motor]               # the motor that drives this joint",

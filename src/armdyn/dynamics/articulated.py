@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from armdyn.dynamics.forward import over_inertia
-from armdyn.dynamics.friction import friction_torques
+from armdyn.dynamics.friction import rigid_of
 from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrenches_on_bodies
 from armdyn.model.inertia import Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
@@ -130,8 +130,7 @@ def forward_dynamics_articulated(
             arm = add(joints[place.body].r, place.p)
             f, n = bias[place.body]
             bias[place.body] = (add(f, force), add(n, moment, cross(arm, force)))
-    friction = friction_torques(mechanism, qd)
-    applied = [t - f for t, f in zip(tau, friction, strict=True)]
+    applied = rigid_of(mechanism, qd, tau)
     solved = _backward(mechanism, joints, places, w, c, qd, applied, inertia, bias)
     return _forward(mechanism, joints, places, c, solved)
 

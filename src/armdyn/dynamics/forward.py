@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from armdyn.dynamics.friction import has_load, rigid_of
 from armdyn.dynamics.inertia_matrix import inertia_matrix
-from armdyn.dynamics.newton_euler import inverse_dynamics
+from armdyn.dynamics.newton_euler import inverse_dynamics, rigid_torques
 from armdyn.expression.functions import select
 from armdyn.model import ModelError
 from armdyn.model.mechanism import Mechanism
@@ -19,8 +20,15 @@ def forward_dynamics(
     tau: Sequence[Scalar],
     wrench: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
-    """Joint accelerations under torques: τ' is Newton–Euler with q̈ = 0, friction and tip wrench included."""
-    bias = inverse_dynamics(mechanism, q, qd, [0] * mechanism.n, wrench)
+    """Joint accelerations under torques: τ' is Newton–Euler with q̈ = 0, friction and tip wrench included.
+
+    Load friction depends on the torque without friction, not on τ': it is divided out of τ first.
+    """
+    still = [0] * mechanism.n
+    if has_load(mechanism):
+        tau, bias = rigid_of(mechanism, qd, tau), rigid_torques(mechanism, q, qd, still, wrench)
+    else:
+        bias = inverse_dynamics(mechanism, q, qd, still, wrench)
     (qdd,) = solve(inertia_matrix(mechanism, q), [[t - b for t, b in zip(tau, bias, strict=True)]])
     return qdd
 

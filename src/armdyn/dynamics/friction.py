@@ -3,21 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from armdyn.expression.functions import load, sign
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.vector import Scalar
 
 
 def friction_torques(
-    mechanism: Mechanism, qd: Sequence[Scalar], directions: Sequence[Scalar] | None = None
+    mechanism: Mechanism,
+    qd: Sequence[Scalar],
+    directions: Sequence[Scalar] | None = None,
+    rigid: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
-    """F_v q̇ + F_s sgn(q̇) of (7.42), with asymmetry |sgn(q̇)|, offsets and coupled motors' Kᵀ(…).
+    """F_v q̇ + F_s sgn(q̇) of (7.42) with the further terms of `model/friction.py`, and coupled motors' Kᵀ(…).
 
     `directions` are those in which the surfaces slide, one each; by default the signs of their speeds.
+    `rigid` are the torques τ_r without friction; without them load friction is left out.
     """
     tau: list[Scalar] = [0] * mechanism.n
     for e, surface in enumerate(mechanism.friction):
-        torque = surface.torque(surface.speed(qd), None if directions is None else directions[e])
+        size: Scalar = 0
+        if rigid is not None and surface.has_load:
+            ((i, _),) = surface.row
+            size = load(rigid[i], i)
+        torque = surface.torque(surface.speed(qd), None if directions is None else directions[e], size)
         for j, k in surface.row:
             tau[j] = tau[j] + k * torque
     return tau
+
+
+def load_factors(
+    mechanism: Mechanism,
+    qd: Sequence[Scalar],
+    torques: Sequence[Scalar],
+    directions: Sequence[Scalar] | None = None,
+) -> list[Scalar]:
+    """1 + Fl s sgn(τ_r): what load friction multiplies the torques τ_r (n) without friction with.
+
+    τ − other friction = τ_r + Fl |τ_r| s has the sign of τ_r, as Fl < 1. So either may be given, and
+    τ_r = (τ − other friction)/factor. `directions` are as for `friction_torques`.
+    """
+    factors: list[Scalar] = [1] * mechanism.n
+    for e, surface in enumerate(mechanism.friction):
+        if surface.has_load:
+            ((i, _),) = surface.row
+            s = sign(surface.speed(qd)) if directions is None else directions[e]
+            factors[i] = 1 + surface.load * (s * sign(torques[i]))
+    return factors
+
+
+def without_friction(mechanism: Mechanism) -> Mechanism:
+    """The mechanism without friction."""
+    return replace(mechanism, friction=tuple(f.with_coefficients({}) for f in mechanism.friction))
+
+
+def has_load(mechanism: Mechanism) -> bool:
+    """Whether friction of a joint depends on its torque."""
+    return any(surface.has_load for surface in mechanism.friction)
+
+
+def rigid_of(mechanism: Mechanism, qd: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
+    """The torques τ_r that are left of torques τ when all friction is taken off."""
+    rest = [t - f for t, f in zip(tau, friction_torques(mechanism, qd), strict=True)]
+    if not has_load(mechanism):
+        return rest
+    return [
+        u if type(x) is int and x == 1 else u / x
+        for u, x in zip(rest, load_factors(mechanism, qd, rest), strict=True)
+    ]

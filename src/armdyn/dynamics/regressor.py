@@ -13,7 +13,6 @@ from armdyn.dynamics.newton_euler import (
     newton_euler,
     point_acceleration,
 )
-from armdyn.expression.functions import sign
 from armdyn.model.friction import TERMS, Surface, along
 from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, tensor, tensor_matrix
 from armdyn.model.mechanism import Mechanism, Rotor
@@ -31,7 +30,11 @@ def regressor(
     qdd: Sequence[Scalar],
     layout: Sequence[Parameter],
 ) -> list[list[Scalar]]:
-    """Y, n×p: a column for each parameter of the layout, the torques where it is 1 and the others 0."""
+    """Y, n×p: a column for each parameter of the layout, the torques where it is 1 and the others 0.
+
+    So the columns of load friction, whose torque is a product of parameters, are zero: Y π is the torque
+    without it.
+    """
     Y = _of_inertias(mechanism, q, qd, qdd, layout)
     coupled = {surface.joint: surface for surface in mechanism.coupled_friction}
     for p, parameter in enumerate(layout):
@@ -115,4 +118,4 @@ def _of_rotor(
 def _of_friction(surface: Surface, term: str, qd: Sequence[Scalar]) -> Column:
     speed = surface.speed(qd)
     for j, k in surface.row:
-        yield j, k * TERMS[term].of(speed, sign(speed))
+        yield j, k * TERMS[term].of(surface.sliding(speed))

@@ -29,6 +29,22 @@ def sign(x: Any) -> Any:
     return x.sign() if hasattr(x, "sign") else np.sign(x)
 
 
+def bell(x: Any, width: Any) -> Any:
+    """exp(−(x/width)²): 1 at zero, 1/e at the width."""
+    if type(x) is int and x == 0:
+        return 1
+    if hasattr(x, "bell"):
+        return x.bell(width)
+    ratio = x / width
+    exponent = -(ratio * ratio)
+    return exponent.exp() if hasattr(exponent, "exp") else np.exp(exponent)
+
+
+def load(torque: Any, joint: int) -> Any:
+    """|τ| of the torque that a joint (counted from 0) transmits."""
+    return torque.load(joint) if hasattr(torque, "load") else abs(torque)
+
+
 def select(x: Any, a: Any, b: Any) -> Any:
     """a where x is positive, else b."""
     return x.select(a, b) if hasattr(x, "select") else np.where(x > 0, a, b)[()]

@@ -18,6 +18,7 @@ import numpy as np
 from armdyn.expression import Expression, ExpressionError
 from armdyn.model.friction import SINGLE, TERMS
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
+from armdyn.model.mechanism import joint_friction
 from armdyn.model.parts import Link
 from armdyn.model.robot_model import RobotModel, quoted
 
@@ -212,6 +213,42 @@ def _negative_block(body: Central) -> tuple[str, ...]:
 
 def _listed(moments: np.ndarray) -> str:
     return ", ".join(f"{m:g}" for m in moments)
+
+
+def driving_friction(model: RobotModel, link: Link) -> str | None:
+    """From which speed on friction drives the joint, which a Stribeck level or cubic term below zero can do.
+
+    Looked at up to the joint's velocity limit; where there is none, at all speeds. Offsets and load friction
+    do not count.
+    """
+    found = {name: model.value(x) for name, x in joint_friction(model, link).items()}
+    velocity, limit = model.value(link.friction.stribeck_velocity), model.value(link.limits.velocity or 0)
+    known = {name: x for name, x in found.items() if x is not None}
+    if len(known) < len(found) or velocity is None or limit is None:
+        return None
+    level, cubic = known["stribeck"], known["cubic"]
+    if level >= 0 and cubic >= 0:
+        return None
+    highest = limit
+    if link.limits.velocity is None:  # beyond, the term of the highest power decides
+        sizes = [abs(known[name]) for name in ("coulomb", "asymmetry", "stribeck")]
+        highest = 10 * velocity
+        if cubic < 0:
+            highest += 2 * (math.sqrt(abs(known["viscous"] / cubic)) + (sum(sizes) / -cubic) ** (1 / 3))
+    v = np.concatenate([np.linspace(0, highest, 2001), np.linspace(0, min(4 * velocity, highest), 2001)])
+    v.sort()
+    braking = known["coulomb"] + level * np.exp(-((v / velocity) ** 2)) + known["viscous"] * v + cubic * v**3
+    braking = braking - abs(known["asymmetry"])
+    drives = np.flatnonzero(braking < -1e-9 * max(abs(x) for x in known.values()))
+    if not drives.size:
+        return None
+    unit = "rad/s" if link.joint == "revolute" else "m/s"
+    speed = v[drives[0]]
+    since = f"above {speed:.3g} {unit}" if speed > 0 else "as soon as it moves"
+    return (
+        f"friction drives the joint {since} instead of braking it (the sum of its terms, "
+        f"stribeck.level = {level:g} and cubic = {cubic:g} among them)"
+    )
 
 
 def _negative_entries(model: RobotModel, link: Link) -> Iterator[str]:

@@ -242,7 +242,11 @@ class _Naming:
         else:
             pair = (self(forward, f"Fp{suffix}"), self(backward, f"Fn{suffix}"))
         single = {name: self(getattr(f, name), f"{symbol('joint', name)}{suffix}") for name in SINGLE}
-        return Friction(coulomb=pair, **single)
+        velocity = f.stribeck_velocity
+        if not f.stribeck.is_zero:
+            single["stribeck"] = self(f.stribeck, f"{symbol('joint', 'stribeck')}{suffix}")
+            velocity = self(velocity, f"vs{suffix}")
+        return Friction(coulomb=pair, stribeck_velocity=velocity, **single)
 
     def motor(self, motor: Motor, i: int) -> Motor:
         return replace(

@@ -212,7 +212,12 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
     joint_of = {link.name: i for i, link in enumerate(model.moving)}
     rows = {link.name: _transmission(link, motor, joint_of) for link, motor in motors}
     S = model.dependence.rows if model.relations else ()
-    surfaces = [Surface(j, ((j, 1),), **joint_friction(model, link)) for j, link in enumerate(model.moving)]
+    surfaces = [
+        Surface(
+            j, ((j, 1),), **joint_friction(model, link), stribeck_velocity=link.friction.stribeck_velocity
+        )
+        for j, link in enumerate(model.moving)
+    ]
     surfaces += [
         Surface(joint_of[link.name], rows[link.name], **motor.friction.coefficients)
         for link, motor in motors

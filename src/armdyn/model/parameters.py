@@ -4,7 +4,10 @@
 names are promises to users: a symbol and the number of the joint, counted from one. A block's parameters
 stand together, joint by joint. First, for every joint, those of (7.77) with Fv and Fs: the augmented link
 about its frame's origin, the rotor of the motor that drives the joint, friction. Then, where the robot has
-them: Coulomb asymmetry of joints, friction of motors that turn with several joints, offsets.
+them: Coulomb asymmetry of joints, friction of motors that turn with several joints, offsets, Stribeck levels,
+cubic coefficients, load coefficients. (Stribeck velocities are fixed, as geometry is.) The torque is linear
+in all parameters but the last kind: |τ_r|, which these multiply, depends on the others. The regressor's
+column of a load coefficient is zero.
 
 A further parameter is a row here and its term: a friction's in `model/friction.py`, any other's column in
 `dynamics/regressor.py` (and `dynamics/energy.py` if it stores energy).
@@ -47,6 +50,9 @@ TABLE: tuple[tuple[Kind, ...], ...] = (
     (Kind("Fa", "joint", "asymmetry"),),
     (Kind("Fvm", "motor", "viscous"), Kind("Fsm", "motor", "coulomb")),
     (Kind("F0", "joint", "offset"),),
+    (Kind("Fst", "joint", "stribeck"),),
+    (Kind("Fcu", "joint", "cubic"),),
+    (Kind("Fl", "joint", "load"),),
 )
 KINDS = {kind.symbol: kind for block in TABLE for kind in block}
 _SYMBOLS = {(kind.part, kind.entry): kind.symbol for kind in KINDS.values()}
@@ -137,7 +143,7 @@ def mechanism_with(mechanism: Mechanism, values: Sequence[Scalar], layout: Seque
         return given.get((_SYMBOLS.get((part, entry), ""), joint), 0)
 
     def surface(part: Part, old: Surface) -> Surface:
-        return Surface(old.joint, old.row, **{name: value(part, name, old.joint) for name in TERMS})
+        return old.with_coefficients({name: value(part, name, old.joint) for name in TERMS})
 
     joints = range(len(mechanism.bodies))
     bodies = [Inertia.of([value("body", entry, j) for entry in ENTRIES]) for j in joints]
@@ -176,7 +182,9 @@ def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotMod
         links[link.name] = replace(
             links[link.name],
             inertia=target.bodies[joint].inertia - rest.bodies[joint].inertia,
-            friction=Friction.of({name: own[name] - already[name] for name in TERMS}),
+            friction=Friction.of(
+                {name: own[name] - already[name] for name in TERMS}, link.friction.stribeck_velocity
+            ),
         )
     return replace(model, links=tuple(links[link.name] for link in model.links), derived=True)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from armdyn.model.mechanism import Mechanism, Place
 
 BASE = "base"
-_RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|inv|base|(c|s|q|qd|qdd|sgn|sgnm)\d+(_\d+)*")
+_RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|inv|base|(c|s|q|qd|qdd|sgn|sgnm|bell|absr)\d+(_\d+)*")
 
 
 @dataclass(frozen=True)
@@ -183,6 +183,7 @@ def _problems(model: RobotModel) -> Iterator[str]:
     for link in model.links:
         if link.joint == "fixed" and not link.friction.is_zero:
             yield f"link {quoted(link.name)}: friction: a fixed joint has none"
+        yield from _friction_problems(model, link)
         yield from _limit_problems(model, link, f"link {quoted(link.name)}")
         yield from _motor_problems(model, link, moving)
     if model.tip not in [model.root, *names]:
@@ -192,6 +193,29 @@ def _problems(model: RobotModel) -> Iterator[str]:
             _ = model.dependence
         except ArmdynError as error:
             yield str(error)
+        else:
+            yield from _loaded_followers(model)
+
+
+def _friction_problems(model: RobotModel, link: Link) -> Iterator[str]:
+    """What no parameters may be: without these forward dynamics has no answer."""
+    where = f"link {quoted(link.name)}: friction"
+    velocity, share = model.value(link.friction.stribeck_velocity), model.value(link.friction.load)
+    if velocity is not None and not velocity > 0:
+        yield f"{where}.stribeck.velocity: found {velocity:g}; a positive speed is allowed"
+    if share is not None and not -1 < share < 1:
+        yield f"{where}.load: found {share:g}; zero or more and less than 1 is allowed"
+
+
+def _loaded_followers(model: RobotModel) -> Iterator[str]:
+    """Joints that follow others have no torque of their own that load friction could depend on."""
+    for i, link in enumerate(model.moving):
+        if i not in model.dependence.independent and not link.friction.load.is_zero:
+            names = [other.name for other in model.coordinates]
+            yield (
+                f"link {quoted(link.name)}: friction.load: its joint follows others by a closure; "
+                f"joints that may have load friction: {listed(names)}"
+            )
 
 
 def _motor_problems(model: RobotModel, link: Link, moving: set[str]) -> Iterator[str]:

@@ -1,20 +1,36 @@
-"""A robot's friction as arrays, in three parts: what grows with speed, what depends on its sign, the offset.
+"""A robot's friction as arrays, by how it depends on speed, for whole motions at once.
 
-friction(q̇) = viscous · q̇ + Σ_e a_e f_e(sign(a_e · q̇)) + offset
+friction(q̇) = viscous · q̇ + cubic(q̇) + Σ_e a_e f_e(sign(a_e · q̇)) + fading(q̇) + offset
 
 Dry friction acts on surfaces e: a joint (a_e is a unit vector), or a motor whose transmission couples several
-joints (a_e is its row, so that a_e · q̇ is the motor's speed).
+joints (a_e is its row, so that a_e · q̇ is the motor's speed). f_e are the levels at which a surface begins to
+slide. `fading` is what Stribeck friction has less than at rest, once a surface slides. Load friction
+Fl |τ_r| sign(q̇) comes on top: τ_r are the joints' torques without friction.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from armdyn.model.friction import Surface
 from armdyn.robot.robot import Robot
+
+
+@dataclass(frozen=True)
+class Terms:
+    """A friction term of E surfaces: a coefficient each."""
+
+    rows: np.ndarray  # (E, n): speed of a surface = rows @ qd
+    coefficient: np.ndarray  # (E,)
+    velocity: np.ndarray  # (E,) of Stribeck friction [rad/s or m/s]; else 1
+
+    def speed(self, qd: np.ndarray) -> np.ndarray:
+        """Of the surfaces (..., E), at joint velocities (..., n)."""
+        return np.asarray(qd @ self.rows.T)
 
 
 @dataclass(frozen=True)
@@ -23,27 +39,54 @@ class FrictionParts:
 
     viscous: np.ndarray  # (n, n), symmetric [N m s/rad]
     rows: np.ndarray  # (E, n): speed of a surface = rows @ qd
-    forward: np.ndarray  # (E,) torque on the surface at positive speed [N m]
-    backward: np.ndarray  # (E,) torque at negative speed, negative as a rule
+    forward: np.ndarray  # (E,) torque on the surface as it begins to move forward [N m]
+    backward: np.ndarray  # (E,) torque as it begins to move backward, negative as a rule
+    load: np.ndarray  # (E,) Fl, not zero for joints only
     offset: np.ndarray  # (n,) torque at any speed
-    smooth: tuple[tuple[np.ndarray, Surface], ...]  # (n,) rows and what grows with speed along them
+    cubic: Terms
+    stribeck: Terms
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all of it is dry, linear in speed or constant."""
+        return not (len(self.cubic.rows) or len(self.stribeck.rows) or self.load.any())
 
     def growing(self, qd: np.ndarray) -> np.ndarray:
-        """Friction (..., n) that grows with speed, at joint velocities (..., n)."""
-        total = np.zeros(qd.shape)
-        for row, surface in self.smooth:
-            speed = qd @ row
-            total += np.asarray(surface.torque(speed, np.sign(speed)))[..., None] * row
-        return total
+        """Friction (..., n) that grows with speed, viscous and cubic, at joint velocities (..., n)."""
+        return np.asarray(qd @ self.viscous + self.cubed(qd))
+
+    def cubed(self, qd: np.ndarray) -> np.ndarray:
+        """Cubic friction (..., n)."""
+        return np.asarray((self.cubic.coefficient * self.cubic.speed(qd) ** 3) @ self.cubic.rows)
+
+    def fading(self, qd: np.ndarray) -> np.ndarray:
+        """Stribeck friction (..., n) less that of surfaces that begin to slide in the same directions."""
+        terms, speed = self.stribeck, self.stribeck.speed(qd)
+        faded = np.expm1(-((speed / terms.velocity) ** 2))
+        return np.asarray((terms.coefficient * np.sign(speed) * faded) @ terms.rows)
 
     def dry(self, direction: np.ndarray) -> np.ndarray:
-        """Coulomb friction (..., n) for velocities with the signs of `direction` (..., n); sign(0) = 0."""
+        """Dry friction (..., n) near rest, for velocities with the signs of `direction` (..., n)."""
         return self.dry_of(direction @ self.rows.T)
 
     def dry_of(self, speed: np.ndarray) -> np.ndarray:
-        """Coulomb friction (..., n) where the friction surfaces slide with the signs of `speed` (..., E)."""
+        """Dry friction (..., n) where the surfaces begin to slide with the signs of `speed` (..., E)."""
         levels: np.ndarray = np.where(speed > 0, self.forward, np.where(speed < 0, self.backward, 0.0))
         return np.asarray(levels @ self.rows)
+
+    def shares(self, speed: np.ndarray) -> np.ndarray:
+        """Fl s (..., n): what part of |τ_r| load friction is, for the signs s of `speed` (..., E)."""
+        return np.asarray((self.load * np.sign(speed)) @ self.rows)
+
+    def shares_of(self, qd: np.ndarray) -> np.ndarray:
+        """Fl s (..., n) at joint velocities (..., n)."""
+        return self.shares(qd @ self.rows.T)
+
+    def rigid(self, loaded: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """τ_r (..., n) of τ_r + Fl |τ_r| s: of torques less all friction but that of the load."""
+        if not self.load.any():
+            return loaded
+        return np.asarray(loaded / (1 + self.shares_of(qd) * np.sign(loaded)))
 
 
 @lru_cache(maxsize=64)  # numbers out of a description take a millisecond
@@ -51,7 +94,7 @@ def friction_parts(robot: Robot) -> FrictionParts:
     """The friction of a robot, joints first, then motors with a coupled row; read-only."""
     mechanism, n = robot.mechanism, robot.n
     viscous, offset = np.zeros((n, n)), np.zeros(n)
-    dry, smooth = [], []
+    dry, cubic, stribeck = [], [], []
     for surface in mechanism.friction:
         if not surface.row:  # a joint that relations hold in its place
             continue
@@ -59,12 +102,20 @@ def friction_parts(robot: Robot) -> FrictionParts:
         row[[j for j, _ in surface.row]] = [k for _, k in surface.row]
         viscous += surface.viscous * np.outer(row, row)
         offset += surface.offset * row
-        if any(surface.levels):
-            dry.append((row, *surface.levels))
-        if any(surface.growing.coefficients.values()):
-            smooth.append((row, surface.growing))
-    rows = np.array([row for row, _, _ in dry]).reshape(-1, n)
-    forward, backward = (np.array([levels[k] for _, *levels in dry], float) for k in (0, 1))
-    for array in (viscous, rows, forward, backward, offset):
+        if any(surface.levels) or surface.stribeck or surface.load:
+            dry.append((row, *surface.levels, surface.load))
+        if surface.cubic:
+            cubic.append((row, surface.cubic, 1.0))
+        if surface.stribeck:
+            stribeck.append((row, surface.stribeck, surface.stribeck_velocity))
+    rows, forward, backward, load = _columns(dry, n, 3)
+    for array in (viscous, rows, forward, backward, load, offset):
         array.flags.writeable = False
-    return FrictionParts(viscous, rows, forward, backward, offset, tuple(smooth))
+    further = (Terms(*_columns(found, n, 2)) for found in (cubic, stribeck))
+    return FrictionParts(viscous, rows, forward, backward, load, offset, *further)
+
+
+def _columns(found: Sequence[tuple[Any, ...]], n: int, numbers: int) -> tuple[np.ndarray, ...]:
+    """Rows (E, n), and each of the numbers beside them (E,)."""
+    rows = np.array([entry[0] for entry in found]).reshape(-1, n)
+    return rows, *(np.array([entry[1 + k] for entry in found], float) for k in range(numbers))

@@ -15,6 +15,7 @@ import numpy as np
 from armdyn import dynamics
 from armdyn.dynamics import BaseMotion
 from armdyn.dynamics.forward import solve
+from armdyn.dynamics.friction import has_load, load_factors, without_friction
 from armdyn.expression import shown
 from armdyn.kernels import Kernel, Shared, Specification
 from armdyn.kernels.c import Words
@@ -98,6 +99,13 @@ def _inverse_dynamics(M: Mechanism, q: Any, qd: Any, qdd: Any, **given: Any) -> 
     return dynamics.inverse_dynamics(M, q, qd, qdd, given.get("wrench"), base)
 
 
+def _load_factors(M: Mechanism, q: Any, qd: Any, qdd: Any, **given: Any) -> Any:
+    """1 + Fl s sgn(τ_r) of a motion."""
+    if not has_load(M):
+        return [1] * M.n
+    return load_factors(M, qd, _inverse_dynamics(without_friction(M), q, qd, qdd, **given))
+
+
 def _recorded(row: Function, inputs: Inputs, context: Context) -> Program:
     """The algorithm as it is; numbers and parameters are taken from inputs where these are given."""
     outputs = [(context.name, shape) for shape in context.shapes(row)]
@@ -138,17 +146,26 @@ def _inverse_derivatives(row: Function, inputs: Inputs, context: Context) -> Pro
 
 
 def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
-    """∂q̈/∂q = −B⁻¹ ∂τ/∂q, ∂q̈/∂q̇ = −B⁻¹ ∂τ/∂q̇, ∂q̈/∂τ = B⁻¹, with τ = inverse dynamics at the q̈ found."""
+    """∂q̈/∂q = −B⁻¹ ∂τ/∂q, ∂q̈/∂q̇ = −B⁻¹ ∂τ/∂q̇, ∂q̈/∂τ = B⁻¹, with τ = inverse dynamics at the q̈ found.
+
+    Load friction multiplies row i of ∂τ/∂q̈ = B by 1 + Fl s sgn(τ_r). All rows are divided by that first,
+    which leaves a symmetric matrix.
+    """
     inner = [("qdd", size) if name == "tau" else (name, size) for name, size in inputs]
     slopes = jacobian(_recorded(FUNCTIONS["inverse_dynamics"], inner, context), STATE)
     forward = _forward(FUNCTIONS["forward_dynamics"], inputs, context)
+    factors = _recorded(replace(FUNCTIONS["inverse_dynamics"], algorithm=_load_factors), inner, context)
     n = context.n
 
     def function(*columns: Any) -> Any:
         (qdd,) = inline(forward, columns)
         arguments = [qdd if name == "qdd" else x for (name, _), x in zip(inner, columns, strict=True)]
-        by_q, by_qd, B = ([flat[n * i : n * i + n] for i in range(n)] for flat in inline(slopes, arguments))
-        unit = [[1 if i == j else 0 for i in range(n)] for j in range(n)]
+        (loaded,) = inline(factors, arguments)
+        by_q, by_qd, B = (
+            [[x / loaded[i] for x in flat[n * i : n * i + n]] for i in range(n)]
+            for flat in inline(slopes, arguments)
+        )
+        unit = [[1 / loaded[j] if i == j else 0 for i in range(n)] for j in range(n)]
         negative = [[[-x for x in column] for column in zip(*M, strict=True)] for M in (by_q, by_qd)]
         solved = solve(B, [*negative[0], *negative[1], *unit])
         return tuple([list(row) for row in zip(*solved[n * k : n * k + n], strict=True)] for k in range(3))

@@ -103,7 +103,11 @@ class Robot(Described):
     def friction(
         self, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
     ) -> Floats:
-        """Friction torques (..., n) at joint velocities; sign(0) = 0."""
+        """Friction torques (..., n) at joint velocities; sign(0) = 0.
+
+        Load friction Fl |τ_r| sign(q̇), which depends on the torque, is not among them: it is what
+        `inverse_dynamics` has more than this and the robot without friction.
+        """
         if parameters is None:
             return self._kernels["friction"].call((qd,), out)
         return self._run("friction", (qd,), out, parameters=parameters)
@@ -157,7 +161,10 @@ class Robot(Described):
         return self._run("joint_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
 
     def regressor(self, q: Numbers, qd: Numbers, qdd: Numbers, *, out: Floats | None = None) -> Floats:
-        """Y, (..., n, p) with tau = Y @ parameters (7.81)."""
+        """Y, (..., n, p) with tau = Y @ parameters (7.81).
+
+        Load friction, which is not linear in the parameters, is excepted: its columns (Fl) are zero.
+        """
         return self._kernels["regressor"].call((q, qd, qdd), out)
 
     def inverse_dynamics_derivatives(

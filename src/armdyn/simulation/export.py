@@ -15,6 +15,7 @@ from armdyn.simulation.engine.integrand import Integrand, Sizes
 from armdyn.simulation.engine.limits import Watch
 from armdyn.simulation.engine.many_steps import many_steps
 from armdyn.simulation.engine.steps import Stepping
+from armdyn.simulation.engine.surfaces import check_friction
 from armdyn.simulation.errors import SimulationError, check
 
 
@@ -46,6 +47,7 @@ def steps_source(
     controller. Dry friction sticks. The header says what the arrays hold; limits are not watched.
     """
     check.robot(robot)
+    check_friction(robot)
     check.one_of("scalar", scalar, "double", "float")
     driven = actuation(robot, (), 1.0, torque, None)
     drive = driven.drive()

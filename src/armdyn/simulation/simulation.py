@@ -14,8 +14,8 @@ from armdyn.simulation.control.actuation import actuation
 from armdyn.simulation.engine.adaptive import integrate_adaptive
 from armdyn.simulation.engine.fixed import integrate_fixed
 from armdyn.simulation.engine.grid import Grid, at_least
-from armdyn.simulation.engine.integrand import check_friction
 from armdyn.simulation.engine.limits import Limits, position_limits
+from armdyn.simulation.engine.surfaces import check_friction
 from armdyn.simulation.engine.trial import Effort
 from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.outcome import Method, judged, make_run

@@ -23,6 +23,9 @@ def losses(model: RobotModel, parts: list[Piece]) -> Iterator[str]:
         )
     if constant := [name for name, terms in friction.items() if not terms["offset"].is_zero]:
         yield f"friction offsets ({names(constant)}) are left out"
+    for key, text in (("stribeck", "Stribeck"), ("cubic", "cubic"), ("load", "load-dependent")):
+        if found := [name for name, terms in friction.items() if not terms[key].is_zero]:
+            yield f"{text} friction ({names(found)}) is left out"
     for key in ("acceleration", "jerk"):
         if limited := [link.name for link in model.links if getattr(link.limits, key) is not None]:
             yield f"limits of {key} ({names(limited)}) are left out"

@@ -13,7 +13,7 @@ from armdyn.description.exporting.numbers import Written, written, written_all
 from armdyn.description.robot_file import build
 from armdyn.expression import ArmdynError, Expression, ExpressionError, limited
 from armdyn.model import impossible_bodies
-from armdyn.model.friction import SINGLE, Friction
+from armdyn.model.friction import NO_FRICTION, SINGLE, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
 from armdyn.model.parts import Limits, Link, Motor, Transform, Z
 from armdyn.model.robot_model import BASE, RobotModel, quoted
@@ -118,7 +118,7 @@ def _link(
     if link.joint_name:
         table["joint_name"] = link.joint_name
     table |= _placement(link, convention) | _body(model, link, about_origin)
-    if not link.friction.is_zero:
+    if link.friction != NO_FRICTION:
         table["friction"] = _friction(link.friction)
     if link.limits != Limits():
         table["limits"] = _limits(link.limits)
@@ -204,6 +204,9 @@ def _friction(friction: Friction) -> Table:
         table["coulomb"] = [written(forward), written(backward)]
     elif not forward.is_zero:
         table["coulomb"] = written(forward)
+    level, velocity = friction.stribeck, friction.stribeck_velocity
+    if not level.is_zero or velocity != NO_FRICTION.stribeck_velocity:
+        table["stribeck"] = {"level": written(level), "velocity": written(velocity)}
     return table
 
 

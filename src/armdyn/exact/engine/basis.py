@@ -38,6 +38,9 @@ class Basis:
         self.parameters = [Expression.of(x) for x in parameter_vector(self.exact, self.layout)]
         self.joints = tuple(link.joint for link in model.coordinates)
         self.speeds = tuple(surface for surface in self.exact.friction if not _of_one(surface.row))
+        numbered = enumerate(self.exact.friction)
+        self.bells = {f"bell{e + 1}": f for e, f in numbered if f.row and f.stribeck != 0}
+        self.loads = {f"absr{f.row[0][0] + 1}": f.row[0][0] for f in self.exact.friction if f.has_load}
         related = [x for angle in self._angles for x in angle.atoms]
         related += [Expression.symbol(f"q{i + 1}") for i in self._measured]
         self._geometry = atoms_of([*self.exact.scalars(parameters=False), *related])
@@ -96,9 +99,13 @@ class Basis:
         joints: Sequence[str] | None = None,
     ) -> Ring:
         check_joints(self.n)
-        ring = Ring(joints or self.joints, atoms | inverted, inverted, len(self.speeds), names)
+        opaque = (*self.bells, *self.loads)
+        ring = Ring(joints or self.joints, atoms | inverted, inverted, len(self.speeds), (*opaque, *names))
         for i, friction in enumerate(self.speeds):
             ring.register_sign(_along(ring, friction.row, "qd"), f"sgnm{i + 1}")
+        for name, friction in self.bells.items():
+            width = ring.constant(friction.stribeck_velocity)
+            ring.register_bell(_along(ring, friction.row, "qd"), width, name)
         if joints is None:
             for angle in self._angles:
                 ring.register_angle(_along(ring, angle.row, "q"), *angle.cos_sin(ring))
@@ -128,8 +135,8 @@ class Basis:
     def read(self, text: str, ring: Ring | None = None) -> Poly:
         """A text in the description's symbols and joint variables as an element (of the full ring).
 
-        Joints enter as c1 s1 c12 …, cos(q1), sin(q1 + q2), q1 (prismatic), qd1, qdd1, sgn1; a power is
-        written ** or ^.
+        Joints enter as c1 s1 c12 …, cos(q1), sin(q1 + q2), q1 (prismatic), qd1, qdd1, sgn1, bell1
+        (exp(−(qd1/v)²) of Stribeck friction), absr1 (|τ| without friction); a power is written ** or ^.
         """
         ring = ring or self.full
         total = ring.zero

@@ -149,14 +149,19 @@ class ClosedForm:
 
     @cached_property
     def friction(self) -> Array[Form]:
-        """F_v q̇ + F_s sgn(q̇) of (7.42), the sign opaque; motor friction included."""
-        parts = [parameter.kind.part for parameter in self.basis.layout]
-        friction = [p for p, part in enumerate(parts) if part in ("joint", "motor")]
-        return Array([self._form({p: self.Y[i, p] for p in friction}) for i in range(self.n)])
+        """F_v q̇ + F_s sgn(q̇) of (7.42) and all further terms, motor friction included.
+
+        Signs are opaque, and so are exp(−(q̇/v)²) of Stribeck friction (bell1 …) and |τ_r| of load friction
+        (absr1 …).
+        """
+        return Array([self._form(row) for row in self.friction_columns])
 
     @cached_property
     def regressor(self) -> Array[Entry]:
-        """Y with τ = Y π (7.79)–(7.81), n×p, from the energies: every column, also of zero parameters."""
+        """Y with τ = Y π (7.79)–(7.81), n×p, from the energies: every column, also of zero parameters.
+
+        The columns of load friction are zero: |τ_r| depends on the other parameters.
+        """
         return Array([[Entry(self.basis, y) for y in row] for row in self.Y])
 
     @cached_property
@@ -167,17 +172,18 @@ class ClosedForm:
         for p in sorted(self.beta_T.keys() | self.beta_U.keys()):
             for i, y in enumerate(lagrange(self.beta_T.get(p, zero), self.beta_U.get(p, zero), n)):
                 Y[i][p] = y
-        for i, row in enumerate(self._friction_columns):
+        for i, row in enumerate(self.friction_columns):
             for p, y in row.items():
-                Y[i][p] = zero + y
+                if self.basis.layout[p].kind.entry != "load":
+                    Y[i][p] = zero + y
         return Array(Y)
 
     @cached_property
-    def _friction_columns(self) -> list[dict[int, Poly]]:
-        """The friction columns: the torques of unit friction parameters."""
+    def friction_columns(self) -> list[dict[int, Poly]]:
+        """By row, the torques of unit friction parameters, those of load friction with |τ_r| opaque."""
         names = self.basis.with_parameter_names
         _, qd, _ = names.joint_variables()
-        torques = dynamics.friction_torques(self.basis.named_mechanism(), qd)
+        torques = dynamics.friction_torques(self.basis.named_mechanism(), qd, rigid=[names.one] * self.n)
         rows: list[dict[int, Poly]] = []
         for torque in torques:
             row = {}
@@ -190,7 +196,13 @@ class ClosedForm:
     @cached_property
     def tau(self) -> Array[Form]:
         """The whole left-hand side of (7.42), Σ b_ij q̈_j + Σ c_ijk q̇_j q̇_k + friction + g_i."""
-        return Array([self._form({p: y for p, y in enumerate(self.Y[i]) if y}) for i in range(self.n)])
+        return Array([self._form(row) for row in self.columns])
+
+    @cached_property
+    def columns(self) -> list[dict[int, Poly]]:
+        """By row, what the parameters are multiplied with in the torque: Y, and |τ_r| of load friction."""
+        linear = [{p: y for p, y in enumerate(row) if y} for row in self.Y]
+        return [row | friction for row, friction in zip(linear, self.friction_columns, strict=True)]
 
 
 def _half(form: Form) -> Form:

@@ -66,16 +66,18 @@ def _same(what: str, found: Poly, expected: Poly) -> int:
 
 
 def _newton_euler(equations: ClosedForm) -> int:
-    """τ of (7.114), every parameter a generator, against Σ_p (d/dt ∂β_T/∂q̇ − ∂β_T/∂q + ∂β_U/∂q) π_p."""
+    """τ of (7.114), every parameter a generator, against Σ_p (d/dt ∂β_T/∂q̇ − ∂β_T/∂q + ∂β_U/∂q) π_p.
+
+    Of load friction, |τ_r| is one and the same opaque symbol on both sides.
+    """
     basis = equations.basis
     ring = basis.with_parameter_names
     torques = dynamics.inverse_dynamics(basis.named_mechanism(), *ring.joint_variables())
     terms = 0
     for i, torque in enumerate(torques):
         expected = ring.zero.p
-        for p, name in enumerate(basis.parameter_names):
-            if y := equations.Y[i, p]:
-                expected = expected + ring.include(y).p * ring.gen(f"[{name}]").p
+        for p, y in equations.columns[i].items():
+            expected = expected + ring.include(y).p * ring.gen(f"[{basis.parameter_names[p]}]").p
         terms += _same(f"tau_{i + 1}", ring.zero + torque, Poly(ring, expected))
     return terms
 

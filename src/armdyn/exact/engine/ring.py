@@ -1,7 +1,8 @@
 """The ring the equations live in: polynomials over ℚ in c_i, s_i, q̇_i, q̈_i and constants, in normal form.
 
 A generator stands for the cosine or sine of a joint angle, a prismatic coordinate, a velocity, an
-acceleration, the sign of a speed (opaque), or a constant atom of the description. Products are reduced by
+acceleration, the sign of a speed, the fading exp(−(q̇/v)²) of Stribeck friction, the size of a joint's torque
+without friction (these three opaque), or a constant atom of the description. Products are reduced by
 
     s_i² = 1 − c_i²    √p² = p    sin(β)² = 1 − cos(β)²    |k|² = k²    x·x⁻¹ = 1
 
@@ -58,6 +59,7 @@ class Ring:
         self.zero = Poly(self, self.context.constant(0))
         self.one = Poly(self, self.context.constant(1))
         self._signs: list[tuple[Any, Any]] = []
+        self._bells: list[tuple[Any, Any, Any]] = []
         self._angles: list[tuple[Any, Poly, Poly]] = []
         self._varying = self._find_varying()
         self._relations: list[tuple[tuple[int, ...], Any]] = []
@@ -114,6 +116,16 @@ class Ring:
             if p == speed * factor:
                 return generator if factor > 0 else -generator
         raise ValueError(f"the sign of {p} has no generator")
+
+    def register_bell(self, speed: Poly, width: Poly, name: str) -> None:
+        """Let exp(−(speed/width)²) be the opaque generator `name`."""
+        self._bells.append((speed.p, width.p, self._g(name)))
+
+    def bell(self, p: Any, width: Any) -> Any:
+        for speed, registered, generator in self._bells:
+            if width == registered and p in (speed, -speed):
+                return generator
+        raise ValueError(f"exp(-({p}/({width}))^2) has no generator")
 
     def register_angle(self, angle: Poly, c: Poly, s: Poly) -> None:
         """Let c and s be cosine and sine of a sum of coordinates."""
@@ -256,6 +268,14 @@ class Poly:
 
     def sign(self) -> Poly:
         return Poly(self.ring, self.ring.sign(self.p))
+
+    def bell(self, width: Any) -> Poly:
+        """exp(−(x/width)²), opaque."""
+        return Poly(self.ring, self.ring.bell(self.p, (self.ring.zero + width).p))
+
+    def load(self, joint: int) -> Poly:
+        """Its absolute value, opaque, if it is the torque without friction of a joint (counted from 0)."""
+        return self.ring.gen(f"absr{joint + 1}")
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Poly):

@@ -5,12 +5,14 @@ By mass, m_{ℓ2}(a_1² + …); by gravity and angle, (…) g c_1; by what moves
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 
 from armdyn.exact.printing.angles import Trig
 from armdyn.exact.printing.names import Roles
 
+_MOTION = re.compile(r"(qdd?|sgnm?|bell|absr)\d+")
 Factors = tuple[tuple[str, int], ...]
 
 
@@ -34,8 +36,8 @@ class Product:
 
 
 def is_motion(name: str) -> bool:
-    """Whether a generator is a velocity, an acceleration or a sign."""
-    return name.startswith(("qd", "sgn")) and name.lstrip("qdsgnm").isdigit()
+    """Whether a generator is a velocity, an acceleration, a sign or another function that friction has."""
+    return bool(_MOTION.fullmatch(name))
 
 
 class Collector:

@@ -57,7 +57,8 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Se
     found.append(_velocity(equations, printer, names))
     found.append(_vector(equations, printer, "Gravity torques", names.g, equations.g.rows))
     found.append(_vector(equations, printer, "Friction torques", "f", equations.friction.rows))
-    found.append(Section("Where", "", [*printer.definitions.items(), *_speeds(equations, style)]))
+    lines = [*printer.definitions.items(), *_speeds(equations, style), *bells(equations, style)]
+    found.append(Section("Where", loads(equations, style), lines))
     return [s for s in found if s.lines or s.text]
 
 
@@ -68,6 +69,22 @@ def _speeds(equations: ClosedForm, style: Style) -> list[tuple[str, list[str]]]:
     speeds = [(f"sgnm{i + 1}", style.speed(equations.basis, i)) for i in range(len(equations.basis.speeds))]
     used = "".join(str(entry) for entry in equations.friction)
     return [(name, [style.function("sign", text)]) for name, text in speeds if name in used]
+
+
+def bells(equations: ClosedForm, style: Style) -> list[tuple[str, list[str]]]:
+    """What a plain style writes bell1 for."""
+    if style.glyph is not None:
+        return []
+    return [(name, [style.bell(equations.basis, f)]) for name, f in equations.basis.bells.items()]
+
+
+def loads(equations: ClosedForm, style: Style) -> str:
+    """What the torques are in load friction, if there is any."""
+    if not equations.basis.loads:
+        return ""
+    if style.glyph is None:
+        return f"{', '.join(equations.basis.loads)}: the size of a joint's torque without friction."
+    return "A torque with index r is that of a joint without friction."
 
 
 def _variable(equations: ClosedForm, style: Style, joint: int, order: int) -> str:

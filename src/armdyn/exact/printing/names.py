@@ -19,8 +19,8 @@ _GREEK = frozenset(
         """,
     )
 )
-_PARAMETER = re.compile(r"\[(m|m[xyz]|I[xyz]{2}|Im|Fv|Fs|Fa|Fvm|Fsm|F0|lC[xyz]|Ib[xyz]{2})(\d+)\]")
-_JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm)(\d+)")
+_PARAMETER = re.compile(r"\[(m|m[xyz]|I[xyz]{2}|Im|Fv|Fs|Fa|Fvm|Fsm|F0|Fst|Fcu|Fl|lC[xyz]|Ib[xyz]{2})(\d+)\]")
+_JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm|bell|absr)(\d+)")
 _SYMBOL = re.compile(r"(" + "|".join(sorted(_GREEK, key=len, reverse=True)) + r"|[A-Za-z])_?(\w*)")
 
 
@@ -104,7 +104,7 @@ class Roles:
         """Where a factor stands in a product: gears, inertias and masses, lengths, gravity, then motion."""
         joint = _JOINT.fullmatch(name)
         if joint:
-            kinds = {"q": 6, "sgn": 8, "sgnm": 8, "qd": 8, "qdd": 9}
+            kinds = {"q": 6, "absr": 7, "bell": 7, "sgn": 8, "sgnm": 8, "qd": 8, "qdd": 9}
             return (kinds[joint[1]], int(joint[2]), name)
         plain = name.removeprefix("1/")
         order = self.order.get(plain, -1)

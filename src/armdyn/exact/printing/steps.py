@@ -18,7 +18,7 @@ from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.mechanism import over_ring
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.size import check_written
-from armdyn.exact.printing.document import Section
+from armdyn.exact.printing.document import Section, bells, loads
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import LATEX, TEXT, Style
 from armdyn.expression import Expression
@@ -180,12 +180,12 @@ def sections(equations: ClosedForm, style: Style) -> list[Section]:
     if recursion.mechanism.rows:
         lines = [_torque(recursion, printer, k) for k in range(equations.n)]
         found.append(Section("Torques of the coordinates", "", lines))
-    where = Section("Where")
+    where = Section("Where", loads(equations, style))
     for left, right in recursion.definitions():
         name, value = printer.poly(left), printer.poly(right)
         if name.strip("[]") != value:
             where.lines.append((name, [value]))
-    where.lines += list(printer.definitions.items())
+    where.lines += [*printer.definitions.items(), *bells(equations, style)]
     return [*found, where] if where.lines else found
 
 

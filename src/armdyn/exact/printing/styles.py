@@ -13,11 +13,13 @@ from armdyn.expression import Atom, Expression, parse
 
 if TYPE_CHECKING:
     from armdyn.exact.engine.basis import Basis
+    from armdyn.model.friction import Surface
 
 _SPACING = ("left", "right", "quad")
 _COMMAND = re.compile(r"\\[A-Za-z]+|[{}_^ ]")
 _VARIABLE = re.compile(r"q(d{0,2})(\d+)")
 _SIGN = re.compile(r"sgn(m?)(\d+)")
+_ABSOLUTE = re.compile(r"absr(\d+)")
 _DOTS = ("", "dot", "ddot")
 
 
@@ -74,6 +76,10 @@ class Style:
         if match := _SIGN.fullmatch(name):
             i = int(match[2]) - 1
             return self.function("sgn", self.speed(basis, i) if match[1] else self._rate(basis, i))
+        if name in basis.bells:
+            return self.bell(basis, basis.bells[name])
+        if match := _ABSOLUTE.fullmatch(name):
+            return self.function("abs", self.glyph(Glyph("tau", (f"r{match[1]}",))))
         if name.startswith("["):
             return self.glyph(parameter_glyph(name) or Glyph(name))
         if "(" in name:
@@ -85,7 +91,18 @@ class Style:
 
     def speed(self, basis: Basis, i: int) -> str:
         """What slides in further friction i: a motor, or a joint that moves with several coordinates."""
-        surface = basis.speeds[i]
+        return self.speed_of(basis, basis.speeds[i])
+
+    def bell(self, basis: Basis, surface: Surface) -> str:
+        """exp(−v⁻² q̇²), what Stribeck friction fades with."""
+        speed = self.speed_of(basis, surface)
+        square = self.power(speed if len(surface.row) == 1 else self.parentheses(speed), 2)
+        factor = 1 / (Expression.of(surface.stribeck_velocity) * surface.stribeck_velocity)
+        text = square if factor == 1 else self.expression(factor) + self.times + square
+        return self.function("exp", self.sum([f"-{text}"]))
+
+    def speed_of(self, basis: Basis, surface: Surface) -> str:
+        """The speed of a surface."""
         if self.glyph is not None and surface in basis.exact.coupled_friction:
             return self.glyph(motor_speed(surface.joint))
         terms = []

@@ -12,6 +12,7 @@ from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.size import check_written
 from armdyn.expression import Atom, Expression
+from armdyn.model.friction import Row
 from armdyn.output import one_line
 
 
@@ -29,7 +30,7 @@ class SympyEquations:
 
 
 def to_sympy(equations: ClosedForm) -> SympyEquations:
-    """B, C, g and friction as SymPy matrices."""
+    """B, C, g and friction as SymPy matrices; load friction depends on qdd1 … qddn, too."""
     entries = (x for M in (equations.B, equations.C) for row in M for x in row)
     check_written(sum(x.size for x in (*entries, *equations.g)))
     ring = equations.basis.full
@@ -39,18 +40,25 @@ def to_sympy(equations: ClosedForm) -> SympyEquations:
         return sympy.Matrix([[_expression(x.expanded, generators) for x in row] for row in rows])
 
     n = range(1, equations.n + 1)
+    B, C, g = matrix(equations.B.rows), matrix(equations.C.rows), matrix([[x] for x in equations.g])
+    friction = matrix([[x] for x in equations.friction])
+    qd, qdd = (sympy.Matrix([sympy.Symbol(f"{x}{i}", real=True) for i in n]) for x in ("qd", "qdd"))
+    loads = equations.basis.loads.items()
+    if loads:
+        rigid = B * qdd + C * qd + g
+        friction = friction.xreplace({sympy.Symbol(x, real=True): sympy.Abs(rigid[i]) for x, i in loads})
     return SympyEquations(
-        B=matrix(equations.B.rows),
-        C=matrix(equations.C.rows),
-        g=matrix([[x] for x in equations.g]),
-        friction=matrix([[x] for x in equations.friction]),
+        B=B,
+        C=C,
+        g=g,
+        friction=friction,
         q=tuple(sympy.Symbol(f"q{i}", real=True) for i in n),
         qd=tuple(sympy.Symbol(f"qd{i}", real=True) for i in n),
         symbols={name: sympy.Symbol(name, real=True) for name, _ in equations.model.symbols},
     )
 
 
-_TAKEN = ("Abs", "Matrix", "Rational", "Symbol", "cos", "pi", "sign", "sin", "sqrt")
+_TAKEN = ("Abs", "Matrix", "Rational", "Symbol", "cos", "exp", "pi", "sign", "sin", "sqrt")
 
 
 def sympy_source(equations: ClosedForm) -> str:
@@ -115,13 +123,22 @@ def _generator(equations: ClosedForm, ring: Ring, name: str) -> Any:
         return sympy.sign(sympy.Symbol(f"qd{name[3:]}", real=True))
     if name.startswith("sgnm") and name[4:].isdigit():
         row = equations.basis.speeds[int(name[4:]) - 1].row
-        speeds = [expression_sympy(Expression.of(k)) * sympy.Symbol(f"qd{j + 1}", real=True) for j, k in row]
-        return sympy.sign(sympy.Add(*speeds))
+        return sympy.sign(_speed(row))
+    if name in equations.basis.bells:
+        surface = equations.basis.bells[name]
+        speed = _speed(surface.row)
+        return sympy.exp(-((speed / expression_sympy(Expression.of(surface.stribeck_velocity))) ** 2))
     inverse = name.startswith("1/")
     plain = name.removeprefix("1/") if inverse else name
     atom = next((a for a in ring.atoms if str(a) == plain), None)
     value = sympy.Symbol(plain, real=True) if atom is None else atom_sympy(atom)
     return 1 / value if inverse else value
+
+
+def _speed(row: Row) -> Any:
+    """Σ k_j q̇_j."""
+    speeds = [expression_sympy(Expression.of(k)) * sympy.Symbol(f"qd{j + 1}", real=True) for j, k in row]
+    return sympy.Add(*speeds)
 
 
 def atom_sympy(atom: Atom) -> Any:

@@ -47,6 +47,8 @@ def braking_rows(robot: Robot, speeds: np.ndarray | None) -> np.ndarray:
         level = {terms[name]: x for name, x in (("coulomb", 1.0), ("asymmetry", 1.0)) if name in terms}
         for direction in (1.0, -1.0) if "asymmetry" in terms else (1.0,):
             row({p: x * (direction if p.kind.entry == "asymmetry" else 1.0) for p, x in level.items()})
+        if speeds is None and "cubic" in terms:  # at any speed: the highest power decides
+            row({terms["cubic"]: 1.0})
         if any(name not in _SIGNED for name in terms):
             for entries in _at_speeds(surface, terms, speeds):
                 row(entries)

@@ -268,5 +268,5 @@ def _at_joint(model: RobotModel, link: Link) -> Link:
         return link
     total = joint_friction(model, link)
     s, a = total["coulomb"], total["asymmetry"]
-    friction = replace(link.friction, viscous=total["viscous"], coulomb=(a + s, a - s))  # all that motors have
+    friction = replace(link.friction, viscous=total["viscous"], coulomb=(a + s, a - s))  # all a motor has
     return replace(link, friction=friction, motor=replace(link.motor, friction=NO_FRICTION))

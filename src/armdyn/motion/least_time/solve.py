@@ -3,7 +3,8 @@
 Without viscous friction one pass gives it. With it, √x in the rows is replaced by its tangent at the profile
 found last, and passes follow each other until the profile stays where it is: it then is the fastest under the
 limits themselves, among its neighbours. The first tangents are those of the fastest motion without viscous
-friction, made slower until a profile follows from them.
+friction, made slower until a profile follows from them. The same holds for all friction that depends on speed
+in another way.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class NoWay(Exception):
 
 def best_profile(limits: PathLimits, known: np.ndarray | None = None) -> np.ndarray:
     """x at the ends of the intervals (N + 1,); `known` (N, 5) is the best one, from another grid."""
-    if not limits.has_viscous:
+    if limits.is_linear:
         return _passed(limits, None)
     if known is not None:
         try:

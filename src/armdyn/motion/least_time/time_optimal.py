@@ -96,7 +96,7 @@ def time_optimal(
     """The same path in least time, from rest to rest.
 
     The limits are the robot's own unless given here (one number, or one per joint; infinite for none).
-    Viscous and dry friction, gravity, rotors and a constant `wrench` (6,) of the tip, or {link: (6,)},
+    Friction of every kind, gravity, rotors and a constant `wrench` (6,) of the tip, or {link: (6,)},
     count. `grid` is the number of intervals; where the path demands it, some are cut further.
     """
     check_robot(robot, trajectory)

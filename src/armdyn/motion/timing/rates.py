@@ -2,11 +2,13 @@
 
 The rates k that one row allows may form two intervals. The largest common rate is found from above: where a
 row is beyond its limit at k, the next smaller root of that row is the next candidate. No admissible rate is
-skipped, and the search ends because each root is used at most once.
+skipped, and the search ends because each root is used at most once. Other functions of the rate are looked at
+on a fine grid of rates, and between the two at which they come within their limits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +52,33 @@ def largest_rate(A: np.ndarray, B: np.ndarray, C: np.ndarray, limit: np.ndarray,
         if k <= 0:
             return Rate(0.0, int(kept[row]), tried)
     return Rate(0.0, None if row is None else int(kept[row]), k)
+
+
+LOWEST, HIGHEST, EACH = 1e-6, 1e6, 1.01  # the rates that are looked at, and the ratio between two of them
+
+
+def searched_rate(shares: Callable[[float], np.ndarray], most: float) -> Rate:
+    """The largest k in (0, most] at which no share (m,) of a limit is more than 1; `most` may be infinite.
+
+    Rates are looked at from above, 1 % apart: an admissible range narrower than that may be overlooked.
+    """
+    top = min(most, HIGHEST)
+    if (shares(top) <= 1 + ROUNDING).all():
+        return Rate(most, None, most)
+    bad, k = top, top / EACH
+    while not (shares(k) <= 1).all():
+        bad, k = k, k / EACH
+        if k < LOWEST * min(top, 1.0):
+            return Rate(0.0, int(np.argmax(shares(0.0))), bad)
+    while bad - k > 1e-14 * bad:
+        middle = (k + bad) / 2
+        if middle in (k, bad):
+            break
+        if (shares(middle) <= 1).all():
+            k = middle
+        else:
+            bad = middle
+    return Rate(k, int(np.argmax(shares(bad))), top)
 
 
 def _outermost(A: np.ndarray, B: np.ndarray, C: np.ndarray, limit: np.ndarray) -> np.ndarray:

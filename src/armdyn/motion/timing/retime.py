@@ -60,9 +60,9 @@ def retime(
     """The motion q(t) = q̄(r(t)), r strictly increasing from 0 to the given motion's duration.
 
     The law r(t) is a `Trajectory` of one joint, or a function that takes times (N,) and gives r, ṙ, r̈, with
-    its own `duration`. Torques are ṙ² τ̄_s(r) + r̈ B q̄' (7.126), with friction also ṙ F_v q̄' + dry + static,
-    from parts computed at the given motion's samples: inverse dynamics is not run along the new motion.
-    `parts`, from `motion_parts`, spares computing them for each of several laws.
+    its own `duration`. Torques are ṙ² τ̄_s(r) + r̈ B q̄' (7.126), with friction also ṙ F_v q̄' + dry + static
+    and so on (`SpeedParts`), from parts computed at the given motion's samples: inverse dynamics is not run
+    along the new motion. `parts`, from `motion_parts`, spares computing them for each of several laws.
     """
     check_robot(robot, trajectory)
     timing = timing_law(law, duration, trajectory.duration)
@@ -114,4 +114,4 @@ def _torques(
     if t is None:
         t = inverse(timing, parts.samples.t)
     _, rate, change = timing.evaluate(t, side)
-    return t, parts.speed.torque(rate) + change * parts.push
+    return t, parts.speed.torque(rate, change * parts.push)

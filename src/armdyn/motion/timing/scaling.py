@@ -2,6 +2,7 @@
 
 A motion that takes c times as long needs torques τ_s/c² + F_v q̇/c + dry + static. With the rate k = 1/c
 every joint and sample asks |τ_s k² + F_v q̇ k + rest| ≤ limit; `rates` finds the largest k for all of them.
+With Stribeck, cubic or load friction the torques are no parabolas in k, and k is searched for.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.motion.timing.directions import beside_turns
-from armdyn.motion.timing.rates import Rate, largest_rate
+from armdyn.motion.timing.rates import Rate, largest_rate, searched_rate
 from armdyn.motion.timing.speed_parts import (
     SpeedParts,
     SteadyWrench,
@@ -121,7 +122,11 @@ def _looked_at(robot: Robot, trajectory: Trajectory, wrench: SteadyWrench) -> tu
         return samples, parts
     beside = beside_turns(trajectory, samples, friction.rows)
     few = beside.samples
-    further = replace(speed_parts(robot, few.q, few.qd, few.qdd, wrench), dry=friction.dry_of(beside.signs))
+    further = replace(
+        speed_parts(robot, few.q, few.qd, few.qdd, wrench),
+        dry=friction.dry_of(beside.signs),
+        load=friction.shares(beside.signs),
+    )
     order = np.argsort(np.concatenate([samples.t, few.t]), kind="stable")
     return _joined(samples, few, order), _joined(parts, further, order)
 
@@ -134,6 +139,8 @@ def _joined(one: Rows, other: Rows, order: np.ndarray) -> Rows:
 
 def rate_within(limits: JointLimits, parts: SpeedParts, samples: Samples, most: float) -> Rate:
     """The largest rate of the motion's own time that meets all limits at the samples."""
+    if not parts.is_parabola:
+        return _searched(limits, parts, samples, most)
     zero = np.zeros_like(samples.q)
     rows = [
         (parts.squared, parts.linear, parts.dry + parts.static, limits.torque),
@@ -143,6 +150,20 @@ def rate_within(limits: JointLimits, parts: SpeedParts, samples: Samples, most: 
     A, B, C = (np.concatenate([row[k] for row in rows]).ravel() for k in range(3))
     bounds = np.concatenate([np.broadcast_to(row[3], zero.shape) for row in rows]).ravel()
     return largest_rate(A, B, C, bounds, most)
+
+
+def _searched(limits: JointLimits, parts: SpeedParts, samples: Samples, most: float) -> Rate:
+    """As `rate_within`, for torques that are any function of the rate."""
+
+    def shares(rate: float) -> np.ndarray:
+        pairs = (
+            (parts.torque(rate), limits.torque),
+            (rate * samples.qd, limits.velocity),
+            (rate * rate * samples.qdd, limits.acceleration),
+        )
+        return np.concatenate([np.abs(value) / limit for value, limit in pairs]).ravel()
+
+    return searched_rate(shares, most)
 
 
 def place_of(row: int, samples: Samples) -> tuple[str, int, int]:
@@ -156,9 +177,11 @@ def _impossible(robot: Robot, samples: Samples, parts: SpeedParts, limits: Joint
     assert rate.row is not None
     _, sample, joint = place_of(rate.row, samples)
     place, unit, limit = (sample, joint), torque_unit(robot, joint), limits.torque[joint]
-    rest = (parts.dry + parts.static)[place]
-    A, B, C, most = (np.atleast_1d(x) for x in (parts.squared[place], parts.linear[place], rest, limit))
-    allowed = largest_rate(A, B, C, most, np.inf)
+    rest = parts.torque(0.0)[place]
+    allowed = searched_rate(lambda k: np.abs(parts.torque(k)[place]) / np.atleast_1d(limit), np.inf)
+    if parts.is_parabola:
+        A, B, C, most = (np.atleast_1d(x) for x in (parts.squared[place], parts.linear[place], rest, limit))
+        allowed = largest_rate(A, B, C, most, np.inf)
     hint = "no speed of this motion is possible"
     if allowed.value > rate.tried:
         hint = f"the joint can pass there only at high speed, up to {allowed.value:.4g} times the given one"

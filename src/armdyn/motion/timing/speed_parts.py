@@ -1,7 +1,8 @@
 """The torques of a motion by how they grow with its speed, and the limits they are held against.
 
 At a rate ṙ of the motion's own time, changing by r̈, the torques are those of section 7.7 with friction:
-ṙ² τ_s + ṙ F_v q̇ + dry + static + r̈ B q̇, of which (7.126) has the first and the last.
+ṙ² τ_s + ṙ F_v q̇ + dry + static + r̈ B q̇, of which (7.126) has the first and the last. Cubic friction grows
+with ṙ³; Stribeck friction fades by exp(−(ṙ v/v_s)²); load friction is a part of the torques without friction.
 """
 
 from __future__ import annotations
@@ -28,12 +29,33 @@ class SpeedParts:
 
     squared: np.ndarray  # B q̈ + C q̇, τ_s of (7.123): grows with the square of the rate
     linear: np.ndarray  # F_v q̇: grows with the rate
-    dry: np.ndarray  # Coulomb friction: depends only on the direction
+    dry: np.ndarray  # Coulomb friction, and Stribeck friction near rest: depends only on the direction
     static: np.ndarray  # gravity, offsets, wrenches
+    offset: np.ndarray  # the part of `static` that is friction
+    cubed: np.ndarray  # cubic friction: grows with the third power of the rate
+    level: np.ndarray  # (N, E, n) Stribeck friction near rest, of each of E surfaces
+    pace: np.ndarray  # (N, E, 1) (v/v_s)²: what is left of it is exp(−pace) at the motion's own speed
+    load: np.ndarray  # Fl s: load friction in parts of |τ_r|, the torque without friction
 
-    def torque(self, rate: Any = 1.0) -> np.ndarray:
-        """Torques (N, n) at a constant rate, or one per state (N, 1), of the motion's own time."""
-        return np.asarray(rate * (rate * self.squared + self.linear) + self.dry + self.static)
+    @property
+    def is_parabola(self) -> bool:
+        """Whether torques are parabolas in the rate."""
+        return not (self.cubed.any() or self.level.any() or self.load.any())
+
+    def torque(self, rate: Any = 1.0, further: Any = 0.0) -> np.ndarray:
+        """Torques (N, n) at a constant rate, or one per state (N, 1), of the motion's own time.
+
+        `further` (N, n) is what a changing rate adds to τ_r.
+        """
+        if self.is_parabola:
+            total = rate * (rate * self.squared + self.linear) + self.dry + self.static
+            return np.asarray(total + further)
+        rigid = rate * rate * self.squared + self.static - self.offset + further
+        friction = rate * (rate * rate * self.cubed + self.linear) + self.dry + self.offset
+        friction = friction + self.load * np.abs(rigid)
+        square = np.asarray(rate * rate)
+        faded = np.expm1(-self.pace * (square[..., None] if square.ndim else square))
+        return np.asarray(rigid + friction + (self.level * faded).sum(-2))
 
 
 def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: SteadyWrench = None) -> SpeedParts:
@@ -43,9 +65,15 @@ def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: SteadyWrench = 
     static = np.asarray(robot.inverse_dynamics(q, zero, zero, wrench))
     # Friction as in inverse dynamics: where a surface hardly moves, rounding decides its direction.
     rubbing = np.asarray(robot.friction(qd)) - friction.offset
-    linear = qd @ friction.viscous
-    squared = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - static - rubbing
-    return SpeedParts(squared, linear, rubbing - linear, static)
+    linear, cubed = qd @ friction.viscous, friction.cubed(qd)
+    dry = rubbing - linear - cubed - friction.fading(qd)
+    loaded = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - rubbing - friction.offset
+    squared = friction.rigid(loaded, qd) - (static - friction.offset)
+    terms, speed = friction.stribeck, friction.stribeck.speed(qd)
+    level = (terms.coefficient * np.sign(speed))[..., None] * terms.rows
+    pace = ((speed / terms.velocity) ** 2)[..., None]
+    offset, load = np.broadcast_to(friction.offset, q.shape), friction.shares_of(qd)
+    return SpeedParts(squared, linear, dry, static, offset, cubed, level, pace, load)
 
 
 def check_robot(robot: Robot, trajectory: Trajectory) -> None:

@@ -208,7 +208,7 @@ class ComputedTorque(_JointControl):
     @property
     def compensates_dry_friction(self) -> bool:
         moving = self.friction and isinstance(self.target, Trajectory)
-        return moving and any(f.coulomb for f in self.robot.mechanism.friction)
+        return moving and any(f.coulomb or f.stribeck or f.load for f in self.robot.mechanism.friction)
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         full = self.robot.mechanism if self.friction else None

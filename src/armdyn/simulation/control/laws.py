@@ -10,6 +10,8 @@ import numpy as np
 
 from armdyn.dynamics import friction_torques, inertia_matrix, inverse_dynamics, jacobian, jacobian_dot, pose
 from armdyn.dynamics.forward import solve
+from armdyn.dynamics.friction import has_load
+from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.vector import Vector, add, cross, vector
 
@@ -67,7 +69,9 @@ def computed_torque(
     if full is None or "target_velocity" not in given:
         return tau
     dry = replace(full, friction=tuple(f.dry for f in full.friction))
-    return [t + f for t, f in zip(tau, friction_torques(dry, given["target_velocity"]), strict=True)]
+    rigid = rigid_torques(mechanism, q, qd, asked) if has_load(dry) else None
+    friction = friction_torques(dry, given["target_velocity"], rigid=rigid)
+    return [t + f for t, f in zip(tau, friction, strict=True)]
 
 
 def operational(

@@ -3,7 +3,9 @@
 Dry friction acts on surfaces: joints, or motors that turn with several joints. The speed of a surface is
 a_e · q̇, its friction f_e enters the joint torques as a_e f_e. A mode is +1 or −1 where a surface slides, with
 f_e at that level, and 0 where it sticks: then a_e · q̈ = 0, and `held` is the friction f_e that this takes. It
-sticks as long as f_e lies between the levels. Fixed and adaptive steps use the same three programs:
+sticks as long as f_e lies between the levels: those of Coulomb and Stribeck friction at rest. Load friction
+widens them by Fl |τ_r|, which changes; there `held` is f_e in parts of them, and the levels are ±1. Fixed and
+adaptive steps use the same three programs:
 
 - `rate`: q, q̇, modes, what is given → q̈, held, powers;
 - `decide`: q̇, modes, q̈, held → modes that do not contradict q̈ and held, for surfaces at rest;
@@ -36,15 +38,22 @@ from armdyn.model.mechanism import Mechanism
 from armdyn.program import Program, record
 from armdyn.robot import Robot
 from armdyn.robot.functions import NUMBERS
-from armdyn.robot.joints import joint_name
 from armdyn.simulation.control.laws import Given, Scalars, dot
-from armdyn.simulation.errors import SimulationError
+from armdyn.simulation.engine.surfaces import (
+    AT_REST,
+    along,
+    divided_by_load,
+    held_levels,
+    in_parts,
+    sliding,
+    surface_name,
+    without_modes,
+)
 
 Law: TypeAlias = Callable[[Scalars, Scalars, Given], Scalars]  # q, q̇, constants and signals -> τ
 Sizes: TypeAlias = Sequence[tuple[str, int]]
 
 WORKS = ("torque", "wrench", "friction")
-AT_REST = 1e-12  # of the terms of its sum: a speed or an acceleration less than this is zero
 
 
 @dataclass(frozen=True)
@@ -100,7 +109,7 @@ def tau_as_given(q: Scalars, qd: Scalars, given: Given) -> Scalars:
 
 
 def without_dry_friction(mechanism: Mechanism) -> Mechanism:
-    """Viscous friction and offsets stay."""
+    """What is smooth stays: viscous and cubic friction, and offsets."""
     return replace(mechanism, friction=tuple(f.smooth for f in mechanism.friction))
 
 
@@ -140,7 +149,7 @@ class Integrand:
 
     @cached_property
     def surfaces(self) -> tuple[Surface, ...]:
-        return _sliding(self.mechanism)
+        return sliding(self.mechanism)
 
     @cached_property
     def names(self) -> list[str]:
@@ -156,8 +165,8 @@ class Integrand:
 
     @cached_property
     def levels(self) -> tuple[np.ndarray, np.ndarray]:
-        """Friction (E,) at negative and at positive speed."""
-        pairs = np.array([f.levels for f in self.surfaces], float).reshape(-1, 2)
+        """What `held` (E,) is when a surface begins to slide backward and forward."""
+        pairs = np.array([held_levels(f) for f in self.surfaces], float).reshape(-1, 2)
         return pairs[:, 1], pairs[:, 0]
 
     def directions(self, qd: np.ndarray) -> np.ndarray:
@@ -224,7 +233,7 @@ class Integrand:
         def program(algorithm: Callable[..., Any]) -> Program:
             def function(*columns: Scalars) -> Any:
                 given = dict(zip([name for name, _ in self.inputs], columns, strict=True))
-                mechanism = _without_modes(self._recorded(given.get(NUMBERS)))
+                mechanism = without_modes(self._recorded(given.get(NUMBERS)))
                 tau = self._torques(given)
                 qdd = algorithm(mechanism, given["q"], given["qd"], tau, self._wrench(given))
                 powers = self._powers(mechanism, given, tau, friction_torques(mechanism, given["qd"]))
@@ -254,16 +263,20 @@ class Integrand:
         q, qd, modes = given["q"], given["qd"], given["modes"]
         tau = self._torques(given)
         bias = rigid_torques(mechanism, q, qd, [0] * self.n, self._wrench(given))
-        friction = friction_torques(_without_modes(mechanism), qd)
-        surfaces = _sliding(mechanism)
+        friction = friction_torques(without_modes(mechanism), qd)
+        surfaces = sliding(mechanism)
         for surface, s in zip(surfaces, modes, strict=True):
-            dry = surface.dry.torque(0, s)
+            dry = surface.dry.torque(surface.speed(qd), s)
             for j, k in surface.row:
                 friction[j] = friction[j] + k * dry
-        net = [t - b - f for t, b, f in zip(tau, bias, friction, strict=True)]
+        driving = [t - f for t, f in zip(tau, friction, strict=True)]  # τ_r and load friction
+        rigid = divided_by_load(surfaces, modes, driving)
+        net = [t - b for t, b in zip(rigid, bias, strict=True)]
         rows, sticks = [f.row for f in surfaces], [1 - s * s for s in modes]
         qdd, held = constrained(inertia_matrix(mechanism, q), net, rows, sticks)
-        return qdd, held, self._powers(mechanism, given, tau, friction)
+        held = [in_parts(f, x, driving) for f, x in zip(surfaces, held, strict=True)]
+        lost = [f + d - r for f, d, r in zip(friction, driving, rigid, strict=True)]
+        return qdd, held, self._powers(mechanism, given, tau, lost)
 
     def _decide(self) -> Program:
         """The modes of surfaces at rest that contradict q̈ or friction, exchanged.
@@ -279,15 +292,15 @@ class Integrand:
             qd: Scalars, modes: Scalars, qdd: Scalars, held: Scalars, done: Scalars, *numbers: Scalars
         ) -> Any:
             changed: Any = 0
-            surfaces = _sliding(self._recorded(*numbers or (None,)))
+            surfaces = sliding(self._recorded(*numbers or (None,)))
             new: Scalars = []
             late = select(done[0] - (together - 0.5), 1, 0)
             for surface, s, f in zip(surfaces, modes, held, strict=True):
-                forward, backward = surface.levels
+                forward, backward = held_levels(surface)
                 released = select(f - forward, 1, 0) - select(backward - f, 1, 0)
-                sliding = s * (1 - select(-(s * _along(surface, qdd)), 1, 0))
-                direction = sign(_along(surface, qd))
-                wanted = select(1 - s * s, released, select(1 - direction * direction, sliding, s))
+                onward = s * (1 - select(-(s * along(surface, qdd)), 1, 0))
+                direction = sign(along(surface, qd))
+                wanted = select(1 - s * s, released, select(1 - direction * direction, onward, s))
                 differs = (wanted - s) * (wanted - s)
                 allowed = differs * (1 - late * changed)
                 new.append(select(allowed, wanted, s))
@@ -308,8 +321,8 @@ class Integrand:
 
         def function(q: Scalars, qd: Scalars, modes: Scalars, *numbers: Scalars) -> Any:
             mechanism = self._recorded(*numbers or (None,))
-            surfaces = _sliding(mechanism)
-            passed = [-(s * _along(f, qd)) for f, s in zip(surfaces, modes, strict=True)]
+            surfaces = sliding(mechanism)
+            passed = [-(s * along(f, qd)) for f, s in zip(surfaces, modes, strict=True)]
             new = [select(x, 0, s) for x, s in zip(passed, modes, strict=True)]
             if all(len(f.row) == 1 for f in surfaces):
                 speeds = list(qd)
@@ -329,24 +342,6 @@ class Integrand:
         return record(function, inputs, [("qd", (n,)), ("modes", (e,))])
 
 
-def _sliding(mechanism: Mechanism) -> tuple[Surface, ...]:
-    """Where dry friction differs with direction, so that it can stick."""
-    return tuple(f for f in mechanism.friction if not _is_zero(f.coulomb))
-
-
-def _is_zero(x: Any) -> bool:
-    return isinstance(x, int | float) and x == 0
-
-
-def _without_modes(mechanism: Mechanism) -> Mechanism:
-    """Without the dry friction that modes stand for; a joint whose two levels are equal has an offset."""
-    friction = tuple(
-        replace(f.smooth, offset=f.offset + (f.asymmetry if _is_zero(f.coulomb) else 0))
-        for f in mechanism.friction
-    )
-    return replace(mechanism, friction=friction)
-
-
 def law_program(n: int, law: Law, constants: Sizes, signals: Sizes) -> Program:
     """A law of torques by itself: q, q̇, and constants and signals, each side by side → τ."""
     names = [("q", n), ("qd", n), *constants, *signals]
@@ -362,34 +357,3 @@ def law_program(n: int, law: Law, constants: Sizes, signals: Sizes) -> Program:
 
 def width(sizes: Sizes) -> int:
     return sum(size for _, size in sizes)
-
-
-def _along(surface: Surface, x: Scalars) -> Any:
-    """The speed or acceleration of a surface; zero where a sum leaves only rounding."""
-    total = surface.speed(x)
-    if len(surface.row) == 1:
-        return total
-    size: Any = 0
-    for j, k in surface.row:
-        size = size + abs(k * x[j])
-    return select(abs(total) - AT_REST * size, total, 0)
-
-
-def surface_name(robot: Robot, surface: Surface) -> str:
-    if len(surface.row) == 1:
-        return joint_name(robot, surface.row[0][0])
-    joints = ", ".join(str(j + 1) for j, _ in surface.row)
-    if surface in robot.mechanism.joint_friction:
-        return f"'{robot.model.moving[surface.joint].name}', which moves with joints {joints}"
-    return f"the motor that turns with joints {joints}"
-
-
-def check_friction(robot: Robot) -> None:
-    """Refuse dry friction that would push."""
-    for surface in robot.mechanism.friction:
-        forward, backward = surface.levels
-        if forward < backward:
-            raise SimulationError(
-                f"friction of {surface_name(robot, surface)}: found {forward:g} forward and {backward:g} "
-                "backward; the first must not be less than the second"
-            )
