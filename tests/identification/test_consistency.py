@@ -154,9 +154,12 @@ def test_cost_agrees_with_a_plain_formulation_in_cvxpy(name):
         rules += [cvxpy.bmat(rows) >> 0, im == 0, fv >= 0, fs >= 0, m <= 100]
     problem = cvxpy.Problem(cvxpy.Minimize(cvxpy.norm(R @ pi - z)), rules)
     problem.solve(solver="CLARABEL")
-    found = consistent(robot, R, z)
+    found = consistent(robot, R, z, give=0)
     assert found.cost > found.unconstrained_cost * (1 + 1e-4)
     assert found.cost == pytest.approx(problem.value**2, rel=1e-3)
+    near = consistent(robot, R, z)
+    assert found.cost <= near.cost <= 1.021 * found.cost
+    assert np.linalg.norm(near.parameters - near.prior) < np.linalg.norm(found.parameters - found.prior)
 
 
 # ---- priors ------------------------------------------------------------------------------------------------
@@ -303,6 +306,7 @@ def test_friction_that_would_drive_is_held_back(fits):
         ({"prior": np.zeros(3)}, r"a Robot or \(26,\) in the order of parameter_names, found \(3,\)"),
         ({"prior": Robot.load("panda")}, "prior: expected a robot with 2 joints, found Panda with 7"),
         ({"speeds": [1.0, -1.0]}, "speeds: found .*; speeds are finite and not negative"),
+        ({"give": -1}, "give: found -1; zero or more is allowed"),
         ({"margin": 0.0}, "margin: found 0.0; a positive number is expected"),
     ],
 )

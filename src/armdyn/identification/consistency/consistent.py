@@ -21,11 +21,13 @@ from armdyn.model.parts import Link
 from armdyn.robot import Robot
 
 MARGIN = 1e-5  # a link's pseudo-inertia is at least this part of the prior's
+GIVE = 0.02  # of the least cost
 RANK = 1e-8  # of the greatest singular value: what is smaller is not determined
 _UNIT = 1e-4  # of what no parameters explain: the unit of the cost in stage one
 _EXACT = 1e-14  # the same where parameters explain all, of what they explain
 _PULL = 1e-3  # toward the point before, in each step of stage one, per size of the prior
 _STEPS = 6
+_STRONGEST, _HALVINGS = 1e5, 9  # pulls to the prior that are tried
 _EXPLAINED = 1e-12  # of ‖z‖²: a cost that counts as none
 _ROUNDING = 1e-9  # of an inequality
 _SLACK = 1e-7  # of an inequality, to be taken back
@@ -59,6 +61,7 @@ def consistent(
     *,
     prior: Any = None,
     speeds: Any = None,
+    give: float = GIVE,
     margin: float = MARGIN,
     tolerance: float = RANK,
 ) -> Consistent:
@@ -73,17 +76,24 @@ def consistent(
 
     `prior` is "nominal" (the robot's own parameters, the default), "geometric" (solids between the joints),
     another robot or a vector (p,).
+
+    Where plain least squares is not possible, the cost of stage one is flat in directions that the data
+    hardly show, and its least value may ask for a link of a hundred kilograms. So stage one stops short of
+    it: of what costs up to 1 + `give` times the least, it takes what is near to the prior.
     """
     robot = check.robot(robot)
     R, z, speeds = _checked(robot, R, z, speeds)
     margin, tolerance = check.positive("margin", margin), check.positive("tolerance", tolerance)
+    give = check.number("give", give)
+    if not 0 <= give < np.inf:
+        raise IdentificationError(f"give: found {give:g}; zero or more is allowed")
     own = OwnBodies.of(robot)
     known = prior_of(robot, prior, own)
     space = Space.of(robot, own, known, R, z, speeds)
     wide = _ROOM * margin
     target = _possible(space, wide)
     factor = _Factor.of(R @ space.G, z - R @ space.origin, tolerance)
-    first = _least_squares(space, factor, target, wide)
+    first = _least_squares(space, factor, target, wide, give)
     notes = list(known.notes) + _moved(robot, space, target)
     found = _nearest(space, target, margin, factor.free, first, notes)
     found = _inside(space, found, margin / 2, notes)
@@ -147,7 +157,9 @@ class _Factor:
         return self.rest + float(np.square(self.values * (self.V.T @ x) - self.right).sum())
 
 
-def _least_squares(space: Space, factor: _Factor, target: np.ndarray, margin: float) -> np.ndarray:
+def _least_squares(
+    space: Space, factor: _Factor, target: np.ndarray, margin: float, give: float
+) -> np.ndarray:
     """ξ of the least cost. Its base parameters count; the rest of it is only possible, and near the prior.
 
     A small pull toward the point before keeps what R does not determine in its place; repeating the step
@@ -156,9 +168,9 @@ def _least_squares(space: Space, factor: _Factor, target: np.ndarray, margin: fl
     if not len(factor.values):
         return target
     unit = max(_UNIT * factor.rest, _EXACT * float(factor.right @ factor.right)) or 1.0
+    rows = Rows(factor.V.T, factor.right / factor.values, factor.values**2 / unit)
     x, cost = target, np.inf
     for _ in range(_STEPS):
-        rows = Rows(factor.V.T, factor.right / factor.values, factor.values**2 / unit)
         x = nearest(space, x, margin, rows=rows, weight=_PULL)
         plain = x + factor.V @ (factor.right / factor.values - factor.V.T @ x)
         if space.is_inside(plain, margin / 2, _ROUNDING):  # the constraints cost nothing: plain least squares
@@ -166,7 +178,28 @@ def _least_squares(space: Space, factor: _Factor, target: np.ndarray, margin: fl
         before, cost = cost, factor.cost(x)
         if before - cost <= _SETTLED * cost:
             break
-    return x
+    return _near_prior(space, factor, rows, target, margin, x, (1 + give) * min(cost, before))
+
+
+def _near_prior(
+    space: Space,
+    factor: _Factor,
+    rows: Rows,
+    target: np.ndarray,
+    margin: float,
+    least: np.ndarray,
+    allowed: float,
+) -> np.ndarray:
+    """What the strongest pull to the prior gives at the cost allowed: its logarithm by bisection."""
+    found, weak, strong = least, np.log(_PULL), np.log(_STRONGEST)
+    for _ in range(_HALVINGS):
+        middle = (weak + strong) / 2
+        x = nearest(space, target, margin, rows=rows, weight=float(np.exp(middle)))
+        if factor.cost(x) <= allowed:
+            found, weak = x, middle
+        else:
+            strong = middle
+    return found
 
 
 # ---- afterwards --------------------------------------------------------------------------------------------
