@@ -8,8 +8,9 @@ units of what bodies of the mass found have, and set to what a point mass has.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,18 +18,23 @@ from armdyn.model.inertia import ENTRIES, steiner
 
 PASSES = 4
 RANK = 1e-10  # of the greatest singular value of the nuisance, columns of length one
+UNCORRELATED = 0.05  # a correlation that counts as none
 ARM = 0.1  # m: the size of a payload, for what counts as shown
 SHOWN = 0.5  # the largest standard error of what is shown, in units of mass, mass · ARM, mass · ARM²
+UNITS = np.array([1.0] + [ARM] * 3 + [ARM**2] * 6)  # of the ten entries, per mass
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What one log says."""
+    """What some samples of a log say."""
 
     X: np.ndarray  # (samples, channels, 10)
     Z: np.ndarray  # (samples, channels, k)
     y: np.ndarray  # (samples, channels)
     usable: np.ndarray  # (samples, channels)
+
+
+Block: TypeAlias = Callable[[], Rows]  # made when needed: a long log need not be in memory as rows
 
 
 @dataclass(frozen=True)
@@ -44,36 +50,39 @@ class Estimate:
     others: np.ndarray  # (k,)
 
 
-def estimate(logs: Sequence[Rows], origin: np.ndarray, basis: np.ndarray) -> Estimate:
-    """Fit e = origin + basis θ; `basis` (10, r) is the identity where nothing is known."""
-    channels = logs[0].y.shape[1]
-    factors = [_factor([_channel(rows, c, origin, basis) for rows in logs]) for c in range(channels)]
-    weights, theta, eta = np.ones(channels), np.zeros(basis.shape[1]), np.zeros(0)
-    size = basis.shape[1]
+def estimate(blocks: Sequence[Block], origin: np.ndarray, basis: np.ndarray) -> Estimate:
+    """Fit e = origin + basis θ to all blocks; `basis` (10, r) is the identity where nothing is known."""
+    factors = _factors(blocks, origin, basis)
+    channels, size = len(factors), basis.shape[1]
+    weights, theta, eta = np.ones(channels), np.zeros(size), np.zeros(0)
     information = np.zeros((0, size))
     for _ in range(PASSES):
         whole = np.concatenate([w * F for w, (F, _) in zip(weights, factors, strict=True)])
         theta, eta, information = _solved(whole, size)
         weights = np.array([1 / _rms(F, count, theta, eta, size) for F, count in factors])
-    stretch = [_correlation(logs, c, origin + basis @ theta, eta) for c in range(channels)]
-    weights = weights / np.sqrt(stretch)
+    weights = weights / np.sqrt(_correlations(blocks, origin + basis @ theta, eta))
     whole = np.concatenate([w * F for w, (F, _) in zip(weights, factors, strict=True)])
     theta, eta, information = _solved(whole, size)
-    return _shown(logs, origin, basis, theta, eta, information)
+    return _shown(blocks, origin, basis, theta, eta, information)
 
 
-def _channel(rows: Rows, c: int, origin: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """[Z | X basis | y − X origin] of the samples of a channel that may enter."""
-    use = rows.usable[:, c]
-    X = rows.X[use, c]
-    return np.column_stack([rows.Z[use, c], X @ basis, rows.y[use, c] - X @ origin])
-
-
-def _factor(parts: list[np.ndarray]) -> tuple[np.ndarray, int]:
-    """The triangular factor of rows, and their number."""
-    whole = np.concatenate(parts)
-    count = len(whole)
-    return (np.asarray(np.linalg.qr(whole, mode="r")) if count > whole.shape[1] else whole), count
+def _factors(blocks: Sequence[Block], origin: np.ndarray, basis: np.ndarray) -> list[tuple[np.ndarray, int]]:
+    """For each channel the triangular factor of [Z | X basis | y − X origin], and the number of its rows."""
+    found: list[tuple[np.ndarray, int]] = []
+    for block in blocks:
+        rows = block()
+        for c in range(rows.y.shape[1]):
+            use = rows.usable[:, c]
+            X = rows.X[use, c]
+            new = np.column_stack([rows.Z[use, c], X @ basis, rows.y[use, c] - X @ origin])
+            if len(found) <= c:
+                found.append((np.zeros((0, new.shape[1])), 0))
+            F, count = found[c]
+            whole = np.concatenate([F, new])
+            if len(whole) > whole.shape[1]:
+                whole = np.asarray(np.linalg.qr(whole, mode="r"))
+            found[c] = (whole, count + len(new))
+    return found
 
 
 def _solved(whole: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -104,24 +113,44 @@ def _residual(rows: Rows, c: int, entries: np.ndarray, eta: np.ndarray) -> np.nd
     return np.asarray(rows.y[use, c] - rows.X[use, c] @ entries - rows.Z[use, c] @ eta)
 
 
-def _correlation(logs: Sequence[Rows], c: int, entries: np.ndarray, eta: np.ndarray) -> float:
-    """How many samples count as one: 1 + 2 Σ ρ_k up to the first ρ_k that is not positive."""
-    total, weight = 0.0, 0
-    for rows in logs:
-        r = _residual(rows, c, entries, eta)
-        if len(r) < 2 or not r.any():
-            continue
-        spectrum = np.fft.rfft(r, 2 * len(r))
-        rho = np.fft.irfft(np.abs(spectrum) ** 2)[: len(r)]
-        rho = rho / rho[0]
-        end = int(np.argmax(rho <= 0.05)) or len(rho)
-        total += (1 + 2 * float(rho[1:end].sum())) * len(r)
-        weight += len(r)
-    return max(total / weight, 1.0) if weight else 1.0
+def _correlations(blocks: Sequence[Block], entries: np.ndarray, eta: np.ndarray) -> np.ndarray:
+    """(channels,) how many samples count as one: 1 + 2 Σ ρ_k up to the first ρ_k that is hardly positive."""
+    totals, weights = np.zeros(0), np.zeros(0)
+    for block in blocks:
+        rows = block()
+        channels = rows.y.shape[1]
+        if not totals.size:
+            totals, weights = np.zeros(channels), np.zeros(channels)
+        for c in range(channels):
+            r = _residual(rows, c, entries, eta)
+            if len(r) >= 2 and r.any():
+                rho = np.fft.irfft(np.abs(np.fft.rfft(r, 2 * len(r))) ** 2)[: len(r)]
+                rho = rho / rho[0]
+                end = int(np.argmax(rho <= UNCORRELATED)) or len(rho)
+                totals[c] += (1 + 2 * float(rho[1:end].sum())) * len(r)
+                weights[c] += len(r)
+    return np.asarray(np.maximum(totals / np.maximum(weights, 1), 1.0))
+
+
+def _sizes_left(
+    blocks: Sequence[Block], entries: np.ndarray, eta: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(channels,) RMS of what is left to explain, and of what there is to explain without the payload."""
+    sums: list[np.ndarray] = []
+    for block in blocks:
+        rows = block()
+        for c in range(rows.y.shape[1]):
+            left, all_ = _residual(rows, c, entries, eta), rows.y[rows.usable[:, c], c]
+            new = np.array([left @ left, all_ @ all_, len(left)])
+            if len(sums) <= c:
+                sums.append(np.zeros(3))
+            sums[c] = sums[c] + new
+    left, before, count = np.array(sums).T
+    return np.sqrt(left / np.maximum(count, 1)), np.sqrt(before / np.maximum(count, 1))
 
 
 def _shown(
-    logs: Sequence[Rows],
+    blocks: Sequence[Block],
     origin: np.ndarray,
     basis: np.ndarray,
     theta: np.ndarray,
@@ -130,7 +159,7 @@ def _shown(
 ) -> Estimate:
     """The estimate with what is not shown left as a point mass has it."""
     mass = max(abs(float((origin + basis @ theta)[0])), 0.1)
-    sizes = mass * np.array([1.0] + [ARM] * 3 + [ARM**2] * 6)
+    sizes = mass * UNITS
     scale = np.maximum(np.abs(basis.T @ sizes), 1e-12)  # of θ, which is entries of e or their multiples
     values, axes = np.linalg.svd(information * scale)[1:]
     values = np.concatenate([values, np.zeros(len(axes) - len(values))])
@@ -145,22 +174,24 @@ def _shown(
     # what is not shown may be off by as much as bodies of this mass differ: one unit
     spread = basis @ (scale[:, None] * np.column_stack([kept / values[shown], hidden]))
     covariance = spread @ spread.T
-    unseen = np.sqrt(np.diag(covariance)) > SHOWN * sizes
     entries = origin + basis @ theta
-    channels = range(logs[0].y.shape[1])
-
-    def rms(e: np.ndarray, eta: np.ndarray) -> np.ndarray:
-        parts = [np.concatenate([_residual(rows, c, e, eta) for rows in logs]) for c in channels]
-        return np.array([np.sqrt(np.square(r).mean()) if r.size else 0.0 for r in parts])
-
+    residual, without = _sizes_left(blocks, entries, eta)
     return Estimate(
         entries,
         covariance,
         (values[shown, None] * kept.T / scale) @ np.linalg.pinv(basis),
-        tuple(name for name, is_hidden in zip(ENTRIES, unseen, strict=True) if is_hidden),
-        rms(entries, eta),
-        rms(np.zeros(len(entries)), 0 * eta),
+        not_shown(covariance, mass),
+        residual,
+        without,
         eta,
+    )
+
+
+def not_shown(covariance: np.ndarray, mass: float) -> tuple[str, ...]:
+    """The entries of a body of this mass whose standard errors are too large to say anything."""
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    return tuple(
+        name for name, error, unit in zip(ENTRIES, errors, UNITS, strict=True) if error > SHOWN * mass * unit
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from armdyn.identification.checks import check
 from armdyn.identification.errors import IdentificationError
-from armdyn.identification.payload.estimate import Rows, estimate
+from armdyn.identification.payload.estimate import Rows, estimate, not_shown
 from armdyn.identification.payload.from_torques import moved_body
 from armdyn.identification.payload.motion import Samples, samples_of
 from armdyn.identification.payload.payload import Payload, known_entries, payload_of
@@ -47,19 +48,20 @@ def payload_from_sensor(
     given, origin, basis = known_entries(known)
     samples = samples_of(robot, log, cutoff, "log", rest=True)
     h = _readings(samples, wrench)
-    X = body_wrenches(robot, samples, T) * (1.0 if measures == "on_tool" else -1.0)
-    Z = np.broadcast_to(np.eye(6), (len(h), 6, 6))
+    sign = 1.0 if measures == "on_tool" else -1.0
     found = estimate(
-        [Rows(X, Z, h, samples.usable.any(axis=1, keepdims=True) & np.isfinite(h))], origin, basis
+        [partial(_rows, robot, samples, part, h, T, sign) for part in samples.blocks], origin, basis
     )
     notes = [f"{samples.record.name}: {note}" for note in samples.record.notes]
     at_sensor = payload_of(found, None, given, consistent, notes, found.others)
     M = moved_body(T)
+    covariance = M @ found.covariance @ M.T
     moved = replace(
         found,
         entries=M @ at_sensor.entries,
-        covariance=M @ found.covariance @ M.T,
+        covariance=covariance,
         information=found.information @ np.linalg.inv(M),
+        not_shown=not_shown(covariance, at_sensor.mass),
     )
     payload = payload_of(moved, None, {"mass": 1}, False, [], found.others)
     return replace(payload, consistent=at_sensor.consistent, notes=at_sensor.notes)
@@ -87,13 +89,22 @@ def _readings(samples: Samples, wrench: Any) -> np.ndarray:
     return np.asarray(h[samples.record.rows])
 
 
-def body_wrenches(robot: Robot, samples: Samples, T: np.ndarray) -> np.ndarray:
+def _rows(
+    robot: Robot, samples: Samples, part: slice, readings: np.ndarray, T: np.ndarray, sign: float
+) -> Rows:
+    """What the sensor says at some samples: the body's wrench and six offsets."""
+    h = readings[part]
+    usable = samples.usable[part].any(axis=1, keepdims=True) & np.isfinite(h)
+    X = sign * body_wrenches(robot, *samples.at(part), T)
+    return Rows(X, np.broadcast_to(np.eye(6), (len(h), 6, 6)), h, usable)
+
+
+def body_wrenches(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, T: np.ndarray) -> np.ndarray:
     """(samples, 6, 10): force and moment that move a body fixed to the sensor, linear in its ten numbers.
 
     With ω, ω̇ and the acceleration a of the sensor's origin, less gravity, in the sensor's axes:
     f = m a + ω̇ × h + ω × (ω × h), μ = I ω̇ + ω × I ω + h × a, as (7.112)–(7.113) of one link.
     """
-    q, qd, qdd = samples.motion.q, samples.motion.qd, samples.motion.qdd
     J, Jd = robot.jacobian(q), robot.jacobian_dot(q, qd)
     velocity = np.einsum("...ij,...j->...i", J, qd)
     acceleration = np.einsum("...ij,...j->...i", J, qdd) + np.einsum("...ij,...j->...i", Jd, qd)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,19 +55,25 @@ def identify_payload(
     if unloaded is not None:
         logs.append(samples_of(robot, unloaded, cutoff, "unloaded"))
     with_arm = unloaded is not None
-    rows = [_rows(carrier, log, k == 0, with_arm, offsets, friction) for k, log in enumerate(logs)]
-    found = estimate(rows, origin, basis)
+    blocks = [
+        partial(_rows, carrier, log, part, k == 0, with_arm, offsets, friction)
+        for k, log in enumerate(logs)
+        for part in log.blocks
+    ]
+    found = estimate(blocks, origin, basis)
     notes = [f"{log.record.name}: {note}" for log in logs for note in log.record.notes]
     moved = found.others[-robot.n :] if offsets else np.zeros(robot.n)
     return payload_of(found, link, given, consistent, notes, moved)
 
 
-def _rows(robot: Robot, log: Samples, carries: bool, with_arm: bool, offsets: bool, friction: bool) -> Rows:
-    """What a log says; `with_arm`: the arm's parameters are unknown, too."""
-    q, qd, qdd = log.motion.q, log.motion.qd, log.motion.qdd
+def _rows(
+    robot: Robot, log: Samples, part: slice, carries: bool, with_arm: bool, offsets: bool, friction: bool
+) -> Rows:
+    """What a part of a log says; `with_arm`: the arm's parameters are unknown, too."""
+    q, qd, qdd = log.at(part)
     Y = robot.regressor(q, qd, qdd)
     X = Y[..., _columns(robot)] @ placing(robot) if carries else np.zeros((*q.shape, len(ENTRIES)))
-    y = log.record.tau
+    y = log.record.tau[part]
     nuisance = []
     if with_arm:
         nuisance.append(Y)
@@ -82,7 +89,7 @@ def _rows(robot: Robot, log: Samples, carries: bool, with_arm: bool, offsets: bo
             nuisance.append(np.broadcast_to(eye, (*q.shape, robot.n)))
         nuisance.append(np.broadcast_to(eye if carries else 0 * eye, (*q.shape, robot.n)))
     Z = np.concatenate(nuisance, axis=-1) if nuisance else np.zeros((*q.shape, 0))
-    return Rows(X, Z, y, log.usable)
+    return Rows(X, Z, y, log.usable[part])
 
 
 def _columns(robot: Robot) -> np.ndarray:

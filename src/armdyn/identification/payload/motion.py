@@ -22,6 +22,9 @@ ENDS = 2.0  # periods of the cut-off at the ends of a segment, which are left ou
 LEAST_SAMPLES = 20
 
 
+BLOCK = 10_000  # samples whose rows are in memory at a time
+
+
 @dataclass(frozen=True)
 class Samples:
     """A record with its kinematics; `usable` (samples, n) is without slow and saturated samples."""
@@ -30,6 +33,15 @@ class Samples:
     motion: Kinematics
     usable: np.ndarray
     cutoff: float | None  # Hz
+
+    @property
+    def blocks(self) -> list[slice]:
+        """All samples, some thousands at a time."""
+        return [slice(i, i + BLOCK) for i in range(0, len(self.record.t), BLOCK)]
+
+    def at(self, part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q, q̇, q̈ of some samples."""
+        return self.motion.q[part], self.motion.qd[part], self.motion.qdd[part]
 
 
 def samples_of(robot: Robot, log: Any, cutoff: float | None, name: str, rest: bool = False) -> Samples:
