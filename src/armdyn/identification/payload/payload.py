@@ -24,8 +24,9 @@ class Payload:
 
     `entries` (10,) are m, mx, my, mz, Ixx … Izz about that frame's origin, (7.77), with their `covariance`.
     `not_shown` names those that the motion does not show: of them, first moments are zero and the tensor is
-    that of a point mass. `residual` and `without` are the RMS of what is left to explain in each channel
-    (joints, or axes of the sensor), with and without the payload. `offsets` are those found beside it.
+    that of a point mass. For each channel (a joint, or an axis of the sensor) `residual` is the RMS of
+    what stays unexplained, and `without` that of all that was to explain: torques beside the arm's model, all
+    torques where the arm was free, or readings of the sensor. `offsets` are those found beside the payload.
     """
 
     mass: float  # kg
