@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from armdyn.exact import Equations, Proof
     from armdyn.expression import ArmdynError, Expression
     from armdyn.identification import IdentificationError, IdentificationWarning, Log
+    from armdyn.identification.payload import Payload, identify_payload, payload_from_sensor
     from armdyn.kernels import CacheWarning, backend, get_threads, set_backend, set_threads
     from armdyn.model import (
         Inertia,
@@ -88,6 +89,9 @@ _HOMES = {
     "operational": "analysis",
     "rotor_error": "analysis",
     "velocity_ellipsoid": "analysis",
+    "Payload": "identification.payload",
+    "identify_payload": "identification.payload",
+    "payload_from_sensor": "identification.payload",
     "MotionError": "motion",
     "MotionWarning": "motion",
     "Trajectory": "motion",
@@ -129,6 +133,7 @@ __all__ = [
     "MotionWarning",
     "OperationalControl",
     "PDGravity",
+    "Payload",
     "PhysicsWarning",
     "Proof",
     "Robot",
@@ -143,10 +148,12 @@ __all__ = [
     "force_ellipsoid",
     "get_threads",
     "hollow_cylinder",
+    "identify_payload",
     "inverse_kinematics",
     "joint_limits",
     "manipulability",
     "operational",
+    "payload_from_sensor",
     "point_mass",
     "retime",
     "rod",

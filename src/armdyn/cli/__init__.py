@@ -28,6 +28,10 @@ VERBS = {
     "torque": ("torque.torque", "Compute joint torques for a state or along a motion."),
     "scale": ("motion.scale", "Retime a motion to meet the limits, or to take the least time."),
     "simulate": ("simulate.simulate", "Simulate the arm: free, under torques or with a controller."),
+    "payload": (
+        "identification.payload.payload",
+        "Find what an arm carries from a log of its torques.",
+    ),
     "report": ("report.report", "Write a report about a robot on one HTML page."),
     "export": ("export.export", "Write code for other programs."),
     "doctor": ("doctor.doctor", "Show what is installed, which backends work, where the cache is."),
@@ -43,7 +47,7 @@ class _Verbs(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in VERBS:
             return None
-        module, name = VERBS[cmd_name][0].split(".")
+        module, name = VERBS[cmd_name][0].rsplit(".", 1)
         found = getattr(import_module(f"armdyn.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
             verb, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -1,0 +1,31 @@
+"""armdyn payload: from files to a robot that carries what was found."""
+
+import numpy as np
+
+from armdyn import Log, Robot
+from commands import refused, run
+from payload_logs import fourier, measured, random_load, rubbing
+
+
+def test_payload_from_files(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    arm = rubbing(Robot.load("panda"), rng)
+    arm.save("arm.toml")
+    load = random_load(rng)
+    motion = fourier(7, rng, duration=12, rate=100)
+    for name, robot in (("loaded", arm.with_payload(**load)), ("unloaded", arm)):
+        log = measured(robot, motion, rng, 0.02)
+        Log(log.t, log.q, log.tau).save(f"{name}.csv")
+    text = run("payload", "arm.toml", "loaded.csv", "-o", "carrying.toml")
+    assert "95 % interval" in text
+    assert "wrote carrying.toml" in text
+    carrying, q = Robot.load("carrying.toml"), rng.uniform(-1, 1, (20, 7))
+    true = arm.with_payload(**load).gravity(q) - arm.gravity(q)
+    assert np.linalg.norm(carrying.gravity(q) - arm.gravity(q) - true) < 0.02 * np.linalg.norm(true)
+    text = run("payload", "arm.toml", "loaded.csv", "--unloaded", "unloaded.csv", "--mass", load["mass"])
+    assert f"mass {load['mass']:.4g} kg (given)" in text
+    assert "is also an input" in refused(
+        monkeypatch, capsys, "payload", "arm.toml", "loaded.csv", "-o", "loaded.csv"
+    )
+    assert "known" in refused(monkeypatch, capsys, "payload", "arm.toml", "loaded.csv", "--mass", "-1")
