@@ -16,7 +16,7 @@ from armdyn.model.parameters import Parameter
 
 TOLERANCE = 1e-6  # of singular values, against the largest
 CLEAR_GAP = 1e3  # between singular values that count and those that do not
-CLEAR_VALUE = 1e-4  # a singular value that counts without doubt
+CLEAR_VALUE = 1e-5  # a singular value that counts without doubt
 _STATES = 40  # at least; joints take part alike
 _EQUATIONS = 5  # times as many as columns
 _ROUNDING = 1e-11  # of coefficients, where no singular value is larger
