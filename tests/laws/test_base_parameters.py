@@ -64,7 +64,7 @@ def assert_identities(base, rng):
 def arms_of(names):
     """Names and columns of the table; of the larger arms some are slow."""
     quick = {"UR5": ["turned"], "Stanford RRPRRR": ["turned"], "generic 7R": ["turned"]}
-    quick |= dict.fromkeys(["iiwa / LWR 7R", "Panda 7R", "generic 6R"], [])
+    quick |= {name: [] for name in ("iiwa / LWR 7R", "Panda 7R", "generic 6R")}
     return [
         pytest.param(name, rotors, marks=[] if rotors in quick.get(name, COLUMNS) else pytest.mark.slow)
         for name in names
