@@ -82,6 +82,7 @@ class Sampled:
         rng = np.random.default_rng(1)
         reach = np.array([np.pi if kind == "revolute" else 1.0 for kind in joints])
         q, qd, qdd = (rng.uniform(-x, x, (states, n)) for x in (reach, np.full(n, 3.0), np.full(n, 9.0)))
+        qd[1::2] *= 10.0 ** rng.uniform(-3, 0, qd[1::2].shape)  # slow as well, where friction may change
         W = np.asarray(regressor(q, qd, qdd)).reshape(-1, p)
         lengths = np.linalg.norm(W, axis=0)
         lengths[_are_zero(lengths, columns, tolerance)] = 0
