@@ -335,7 +335,7 @@ def test_rounded_angles_are_warned_about():
 
 
 def test_unclear_gap_is_warned_about_and_a_tolerance_decides():
-    robot = rounded(1.5708)
+    robot = rounded(1.57081)
     with pytest.warns(BaseParameterWarning, match="not clear in numbers"):
         robot.base_parameters(route="numeric")
     assert len(robot.base_parameters(route="numeric", tolerance=1e-4)) == 40
