@@ -16,7 +16,7 @@ from armdyn.model.parameters import Parameter
 
 TOLERANCE = 1e-6  # of singular values, against the largest
 CLEAR_GAP = 1e3  # between singular values that count and those that do not
-CLEAR_VALUE = 1e-4  # a singular value that counts without doubt
+CLEAR_VALUE = 1e-5  # a singular value that counts without doubt
 _STATES = 40  # at least; joints take part alike
 _EQUATIONS = 5  # times as many as columns
 _ROUNDING = 1e-11  # of coefficients, where no singular value is larger
@@ -82,6 +82,7 @@ class Sampled:
         rng = np.random.default_rng(1)
         reach = np.array([np.pi if kind == "revolute" else 1.0 for kind in joints])
         q, qd, qdd = (rng.uniform(-x, x, (states, n)) for x in (reach, np.full(n, 3.0), np.full(n, 9.0)))
+        qd[1::2] *= 10.0 ** rng.uniform(-3, 0, qd[1::2].shape)  # slow as well, where friction may change
         W = np.asarray(regressor(q, qd, qdd)).reshape(-1, p)
         lengths = np.linalg.norm(W, axis=0)
         lengths[_are_zero(lengths, columns, tolerance)] = 0
