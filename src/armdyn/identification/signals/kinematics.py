@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import butter, sosfiltfilt
 
 from armdyn.identification.logs.record import Record
+from armdyn.identification.signals.filters import derivative, low_pass
+from armdyn.identification.signals.stretch import Stretch, stretches
 
 
 @dataclass(frozen=True)
 class Kinematics:
-    """Filtered positions, velocities and accelerations, (samples, n) each."""
+    """Positions, velocities and accelerations, (samples, n) each; rad or m, and per s and s²."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -20,16 +21,26 @@ class Kinematics:
 
 
 def kinematics(record: Record, cutoff: float | None = None) -> Kinematics:
-    """Zero-phase low-pass at `cutoff` [Hz] and central differences, segment by segment.
+    """Of a record: low-passed at `cutoff` [Hz] without delay and differentiated, segment by segment.
 
-    Velocities and accelerations that the log has are used as they are.
+    Accelerations that the log has are exact or measured with care: then all is used as it is. Velocities that
+    it has are low-passed like positions. A segment of fewer than four samples rests in this account.
     """
-    q, qd, qdd = record.q.copy(), np.empty_like(record.q), np.empty_like(record.q)
-    for part in record.segments:
-        t = record.t[part]
-        if cutoff is not None and 2 * cutoff < record.rate:
-            sos = butter(4, cutoff, fs=record.rate, output="sos")
-            q[part] = sosfiltfilt(sos, q[part], axis=0)
-        qd[part] = np.gradient(q[part], t, axis=0) if record.qd is None else record.qd[part]
-        qdd[part] = np.gradient(qd[part], t, axis=0) if record.qdd is None else record.qdd[part]
+    q, qd, qdd = record.q.copy(), np.zeros_like(record.q), np.zeros_like(record.q)
+    for stretch in stretches(record):
+        found = on_grid(record, stretch, cutoff)
+        for whole, x in ((q, found.q), (qd, found.qd), (qdd, found.qdd)):
+            whole[stretch.part] = stretch.sampled(x)
     return Kinematics(q, qd, qdd)
+
+
+def on_grid(record: Record, stretch: Stretch, cutoff: float | None) -> Kinematics:
+    """The same at the instants of a stretch's grid, (K, n) each."""
+    q = stretch.gridded(record.q)
+    qd = None if record.qd is None else stretch.gridded(record.qd)
+    if qd is not None and record.qdd is not None:
+        return Kinematics(q, qd, stretch.gridded(record.qdd))
+    rate = stretch.rate
+    q = low_pass(q, cutoff, rate)
+    qd = derivative(q, rate) if qd is None else low_pass(qd, cutoff, rate)
+    return Kinematics(q, qd, derivative(qd, rate))

@@ -1,0 +1,142 @@
+"""Which friction terms, which smoothness of the sign and which damping predict data that were left out best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+
+from armdyn.identification.estimation.columns import Columns, Surfaces, smooth_sign
+from armdyn.identification.estimation.crossval import Products
+from armdyn.identification.estimation.states import States
+from armdyn.identification.estimation.template import FrictionTerms, Template
+
+WIDTHS = (0.0, 0.02, 0.05, 0.1)  # of a surface's greatest speed
+VELOCITIES = (0.05, 0.1, 0.2, 0.4)  # of a joint's greatest speed, for the Stribeck term
+DAMPINGS = (0.0, 1e-3, 3e-3, 1e-2, 3e-2)
+_WORTH = 0.005  # of the error: what a further term must gain at least
+
+
+@dataclass(frozen=True, order=True)
+class Friction:
+    """A way to model friction, the same for all joints, relative to their greatest speeds."""
+
+    width: float = 0.0  # of the smooth sign
+    stribeck: float | None = None  # the velocity of the Stribeck term; None: without
+    cubic: bool = False
+
+    @property
+    def terms(self) -> int:
+        return (self.stribeck is not None) + self.cubic
+
+    def __str__(self) -> str:
+        parts = ["viscous, Coulomb, offset"]
+        if self.stribeck is not None:
+            parts.append(f"Stribeck at {100 * self.stribeck:g} % of the greatest speed")
+        if self.cubic:
+            parts.append("cubic")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model that was tried: its error on the folds that were left out."""
+
+    friction: Friction
+    damping: float
+    error: float  # mean square, in units of the joints' noise
+    folds: np.ndarray = field(repr=False)  # (folds,) that add up to it
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, and among what."""
+
+    friction: Friction
+    damping: float
+    trials: tuple[Trial, ...] = field(repr=False)
+    reasons: tuple[str, ...] = ()
+
+
+def greatest_speeds(surfaces: Surfaces, parts: Sequence[States]) -> np.ndarray:
+    """(E,) the speed that one sample in a thousand exceeds, per surface."""
+    speeds = [np.abs(surfaces.speeds(part.motion.qd[part.use.any(1)])) for part in parts]
+    return np.asarray(np.quantile(np.concatenate(speeds), 0.999, axis=0))
+
+
+def friction_terms(friction: Friction, greatest: np.ndarray, n: int) -> FrictionTerms:
+    """The terms of each coordinate; joints that hardly move get none."""
+    moving = greatest[:n] > 0
+    share = np.nan if friction.stribeck is None else friction.stribeck
+    return FrictionTerms(np.where(moving, share * greatest[:n], np.nan), moving & friction.cubic)
+
+
+class Candidates:
+    """The columns of every model that is tried, side by side, and which of them each one has."""
+
+    def __init__(self, template: Template, parts: Sequence[States], scale: np.ndarray) -> None:
+        self.plain = Columns(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
+        self.greatest = greatest_speeds(self.plain.surfaces, parts)
+        self.template = template
+        self.n = template.robot.n
+        kinds = [parameter.kind for parameter in template.layout]
+        own = ("coulomb", "stribeck", "cubic")
+        self.kept = np.array([not (k.part in ("joint", "motor") and k.entry in own) for k in kinds])
+        data = [self._data(part, scale) for part in parts]
+        self.products = Products.of(data)
+
+    def _data(self, part: States, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        Y = self.plain(part.motion)
+        z = part.tau - part.seen(Y @ self.template.prior)
+        wide = np.concatenate([Y[:, :, self.kept], self._friction(part.motion.qd)], axis=2)
+        return part.seen(wide) / scale[:, None], z / scale, part.use
+
+    def _friction(self, qd: np.ndarray) -> np.ndarray:
+        """(M, n, E·W + n·(1 + W·V)): Coulomb, cubic and Stribeck columns."""
+        surfaces, n = self.plain.surfaces, self.n
+        v = surfaces.speeds(qd)
+        E, rows = v.shape[1], surfaces.rows
+        signs = [smooth_sign(v, w * self.greatest) for w in WIDTHS]
+        blocks = [s[:, None, :] * rows.T for s in signs]
+        joints, speed = slice(0, n), np.where(self.greatest > 0, self.greatest, 1.0)[:n]
+        blocks.append((v[:, joints] ** 3)[:, None, :] * rows[joints].T)
+        for s, share in product(signs, VELOCITIES):
+            bell = np.exp(-((v[:, joints] / (share * speed)) ** 2))
+            blocks.append((s[:, joints] * bell)[:, None, :] * rows[joints].T)
+        assert E == rows.shape[0]
+        return np.concatenate(blocks, axis=2)
+
+    def columns(self, friction: Friction) -> np.ndarray:
+        """The numbers of a model's columns."""
+        first, E, n = int(self.kept.sum()), len(self.greatest), self.n
+        w = WIDTHS.index(friction.width)
+        found = [np.arange(first), first + w * E + np.arange(E)]
+        cubic = first + len(WIDTHS) * E
+        if friction.cubic:
+            found.append(cubic + np.arange(n))
+        if friction.stribeck is not None:
+            block = w * len(VELOCITIES) + VELOCITIES.index(friction.stribeck)
+            found.append(cubic + n * (1 + block) + np.arange(n))
+        return np.concatenate(found)
+
+    def trials(self, models: Sequence[Friction], dampings: Sequence[float]) -> list[Trial]:
+        found = []
+        for friction in models:
+            errors = self.products.errors(self.columns(friction), dampings)
+            found += [
+                Trial(friction, damping, float(errors[:, d].sum()), errors[:, d])
+                for d, damping in enumerate(dampings)
+            ]
+        return found
+
+
+FAMILY = tuple(Friction(*x) for x in product(WIDTHS, (None, *VELOCITIES), (False, True)))
+
+
+def choose(trials: Sequence[Trial]) -> Trial:
+    """Of the models whose error is within half a percent of the least: fewest terms, then least damping."""
+    least = min(trial.error for trial in trials)
+    rivals = [trial for trial in trials if trial.error <= (1 + _WORTH) * least]
+    return min(rivals, key=lambda trial: (trial.friction.terms, trial.damping, trial.error))

@@ -1,0 +1,87 @@
+"""The regressor of a template at many states, with a sign that may be smooth near zero speed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from armdyn.identification.estimation.template import Template
+from armdyn.identification.signals.kinematics import Kinematics
+from armdyn.model.friction import TERMS, Sliding, Surface
+from armdyn.robot import Robot
+
+
+def smooth_sign(speed: np.ndarray, width: np.ndarray | float) -> np.ndarray:
+    """tanh(speed/width), which is the sign from about twice the width on; the sign itself where it is 0."""
+    width = np.broadcast_to(width, speed.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(width > 0, np.tanh(speed / width), np.sign(speed)))
+
+
+@dataclass(frozen=True)
+class Surfaces:
+    """Where friction acts: joints, then motors that turn with several."""
+
+    of: tuple[Surface, ...]
+    rows: np.ndarray  # (E, n): speeds of the surfaces are rows @ qd
+
+    @staticmethod
+    def of_robot(robot: Robot) -> Surfaces:
+        found = robot.mechanism.friction
+        rows = np.zeros((len(found), robot.n))
+        for e, surface in enumerate(found):
+            for j, k in surface.row:
+                rows[e, j] = k
+        return Surfaces(found, rows)
+
+    def speeds(self, qd: np.ndarray) -> np.ndarray:
+        """(…, E) at joint velocities (…, n)."""
+        return np.asarray(qd @ self.rows.T)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Regressor and torques of a template. `width` (E,) is that of the sign near zero speed, per surface."""
+
+    template: Template
+    width: np.ndarray
+
+    @cached_property
+    def surfaces(self) -> Surfaces:
+        return Surfaces.of_robot(self.template.robot)
+
+    def __call__(self, motion: Kinematics) -> np.ndarray:
+        """Y (M, n, p) at M states."""
+        Y = np.array(self.template.robot.regressor(motion.q, motion.qd, motion.qdd))
+        if self.width.any():
+            self._smooth(Y, motion.qd)
+        return Y
+
+    def _smooth(self, Y: np.ndarray, qd: np.ndarray) -> None:
+        """Put in the columns of friction with the smooth sign."""
+        speeds = self.surfaces.speeds(qd)
+        directions = smooth_sign(speeds, self.width)
+        for p, e, term in self._friction:
+            values = _of_term(self.surfaces.of[e], term, speeds[:, e], directions[:, e])
+            Y[:, :, p] = values[:, None] * self.surfaces.rows[e]
+
+    @cached_property
+    def _friction(self) -> list[tuple[int, int, str]]:
+        """Column, surface and term of each parameter of friction."""
+        joints = len(self.template.robot.mechanism.bodies)
+        at_motor = {s.joint: joints + k for k, s in enumerate(self.surfaces.of[joints:])}
+        found = []
+        for p, parameter in enumerate(self.template.layout):
+            part, entry = parameter.kind.part, parameter.kind.entry
+            if part in ("joint", "motor"):
+                e = parameter.joint if part == "joint" else at_motor[parameter.joint]
+                found.append((p, e, entry))
+        return found
+
+
+def _of_term(surface: Surface, term: str, speed: np.ndarray, direction: np.ndarray) -> np.ndarray:
+    """What a coefficient of friction is multiplied with on a surface."""
+    slides = Sliding(speed, direction, surface.stribeck_velocity)
+    return np.broadcast_to(np.asarray(TERMS[term].of(slides), float), speed.shape)

@@ -1,0 +1,73 @@
+"""Least squares from a triangular factor: estimates, what they leave open and how sure they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+RANK = 1e-8  # of the greatest singular value of scaled columns: below, the data say nothing
+
+
+@dataclass(frozen=True)
+class Solution:
+    """x that minimises ‖A x − b‖² + λ ‖D (x − prior)‖², D the lengths of A's columns.
+
+    What A does not determine stays as near to the prior as it can, measured by D. `spread` (p, p) is the
+    covariance of x for unit noise in b.
+    """
+
+    x: np.ndarray  # (p,)
+    spread: np.ndarray  # (p, p)
+    rank: int
+    singular_values: np.ndarray  # of A with columns of length 1
+    open: np.ndarray  # (p, k): directions of x that A does not determine
+    gain: np.ndarray  # (p, p): x − prior = gain @ (Aᵀ b')
+
+
+def solve(R: np.ndarray, prior: np.ndarray, damping: float = 0.0, free: np.ndarray | None = None) -> Solution:
+    """From the factor R of [A b]; parameters that are not `free` (p,) bool keep their prior values."""
+    p = len(prior)
+    free = np.ones(p, bool) if free is None else free
+    A, b = R[:, :p][:, free], R[:, p] - R[:, :p] @ prior
+    lengths = np.sqrt(np.square(A).sum(0))
+    D = np.where(lengths > 0, lengths, 1.0)
+    U, s, Vt = np.linalg.svd(A / D, full_matrices=True)
+    s = np.pad(s, (0, A.shape[1] - len(s)))
+    kept = s > RANK * max(s.max(initial=0.0), 1e-300)
+    V = Vt.T / D[:, None]
+    inverse = s[kept] / (s[kept] ** 2 + damping)
+    half = V[:, kept] * inverse
+    x = prior.copy()
+    x[free] += half @ (U.T[: len(s)][kept[: U.shape[1]]] @ b)
+    return Solution(
+        x=x,
+        spread=_spread(half @ half.T, free),
+        rank=int(kept.sum()),
+        singular_values=s,
+        open=_rows(V[:, ~kept], free),
+        gain=_spread(V[:, kept] / (s[kept] ** 2 + damping) @ V[:, kept].T, free),
+    )
+
+
+def _spread(C: np.ndarray, free: np.ndarray) -> np.ndarray:
+    full = np.zeros((len(free), len(free)))
+    full[np.ix_(free, free)] = C
+    return full
+
+
+def _rows(V: np.ndarray, free: np.ndarray) -> np.ndarray:
+    full = np.zeros((len(free), V.shape[1]))
+    full[free] = V
+    return full
+
+
+def joint_scales(squares: np.ndarray, rows: np.ndarray, parameters: int) -> np.ndarray:
+    """Standard deviation of each joint's residual; parameters are shared out over the joints.
+
+    A joint without a residual (exact data) gets a small share of the greatest, so that weights stay finite.
+    """
+    freedom = np.maximum(rows - parameters / max(len(rows), 1), 1.0)
+    scale = np.sqrt(squares / freedom)
+    floor = 1e-6 * scale.max(initial=0.0)
+    return np.asarray(np.maximum(scale, floor if floor > 0 else 1.0))

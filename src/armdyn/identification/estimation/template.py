@@ -1,0 +1,102 @@
+"""The robot whose parameters are estimated: the description's, with the terms that a log is likely to need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from armdyn.expression import Expression
+from armdyn.model import RobotModel
+from armdyn.model.mechanism import joint_friction
+from armdyn.model.parameters import Parameter, layout, symbol
+from armdyn.model.parts import Link
+from armdyn.robot import Robot
+
+_ONE = Expression.of(1)  # stands for a coefficient until it is estimated, so that the robot has it
+
+
+@dataclass(frozen=True)
+class FrictionTerms:
+    """Which terms of friction the joints have beyond viscous, Coulomb and offset.
+
+    `stribeck` (n,) are the velocities of the Stribeck term, one a coordinate, NaN where it has none.
+    """
+
+    stribeck: np.ndarray
+    cubic: np.ndarray  # (n,) bool
+
+
+@dataclass(frozen=True)
+class Template:
+    """A robot with every term that is estimated, what it has beyond its description, and what was known."""
+
+    robot: Robot  # its parameters stand for themselves: what matters is which there are
+    prior: np.ndarray  # (p,) the description's values; zero for added terms
+    added: tuple[str, ...]  # parameters that the description does not have
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.robot.parameter_names
+
+    @property
+    def layout(self) -> tuple[Parameter, ...]:
+        return layout(self.robot.model)
+
+
+def make_template(robot: Robot, terms: FrictionTerms | None = None, add: bool = True) -> Template:
+    """With rotors (gear 1), viscous, Coulomb and offset terms where the description has none, and `terms`.
+
+    A joint that follows others keeps what it has: its friction and rotor count at the coordinates.
+    """
+    model = _with_rotors(robot) if add else robot.model
+    coordinates = {link.name: i for i, link in enumerate(robot.model.coordinates)}
+    links = []
+    for link in model.links:
+        i = coordinates.get(link.name)
+        if i is not None:
+            link = _with_friction(model, link, terms, i, add)
+        links.append(link)
+    full = Robot(replace(model, links=tuple(links), derived=True))
+    known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    return Template(full, np.array([known.get(x, 0.0) for x in full.parameter_names]), _added(robot, full))
+
+
+def _with_rotors(robot: Robot) -> RobotModel:
+    """With a motor of gear 1 for each coordinate whose joint has none."""
+    model = robot.model
+    if model.rotors == "none":
+        bare = tuple(replace(link, motor=None) for link in model.links)
+        model = replace(model, links=bare, rotors="reflected")
+    missing = [link.name for link in model.coordinates if link.motor is None]
+    if not missing:
+        return model
+    # Without a single motor nothing is known of their carriers and axes: rotors are then only reflected.
+    none = all(link.motor is None for link in model.moving)
+    motors = {name: {"gear": 1, "inertia": 1} for name in missing}
+    rotors = "reflected" if none else model.rotors
+    return Robot(model).with_motors(motors, rotors=rotors).model
+
+
+def _with_friction(model: RobotModel, link: Link, terms: FrictionTerms | None, i: int, add: bool) -> Link:
+    """The link with a nonzero coefficient for each term that is estimated."""
+    own = link.friction
+    if add:
+        has = joint_friction(model, link)
+        own = replace(own, offset=_ONE) if has["offset"].is_zero else own
+    if terms is not None:
+        if np.isfinite(terms.stribeck[i]):
+            velocity = Expression.of(float(terms.stribeck[i]))
+            own = replace(own, stribeck=_ONE, stribeck_velocity=velocity)
+        if terms.cubic[i]:
+            own = replace(own, cubic=_ONE)
+    return replace(link, friction=own)
+
+
+def _added(robot: Robot, full: Robot) -> tuple[str, ...]:
+    """Parameters whose value the description leaves out or says is zero, of the kinds that are added."""
+    known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    kinds = {symbol("rotor", "inertia")} | {
+        symbol("joint", term) for term in ("viscous", "coulomb", "offset", "stribeck", "cubic")
+    }
+    return tuple(p.name for p in layout(full.model) if p.symbol in kinds and not known.get(p.name))
