@@ -1,4 +1,4 @@
-"""Which friction terms, which smoothness of the sign and which damping predict data that were left out best."""
+"""Which friction terms, width of the sign and damping predict data best that were left out."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ WIDTHS = (0.0, 0.02, 0.05, 0.1)  # of a surface's greatest speed
 VELOCITIES = (0.05, 0.1, 0.2, 0.4)  # of a joint's greatest speed, for the Stribeck term
 DAMPINGS = (0.0, 1e-3, 3e-3, 1e-2, 3e-2)
 _WORTH = 0.005  # of the error: what a further term must gain at least
+_NOTHING = 1e-3  # in units of the noise: less is rounding
 
 
 @dataclass(frozen=True, order=True)
@@ -97,7 +98,7 @@ class Candidates:
         """(M, n, E·W + n·(1 + W·V)): Coulomb, cubic and Stribeck columns."""
         surfaces, n = self.plain.surfaces, self.n
         v = surfaces.speeds(qd)
-        E, rows = v.shape[1], surfaces.rows
+        rows = surfaces.rows
         signs = [smooth_sign(v, w * self.greatest) for w in WIDTHS]
         blocks = [s[:, None, :] * rows.T for s in signs]
         joints, speed = slice(0, n), np.where(self.greatest > 0, self.greatest, 1.0)[:n]
@@ -105,7 +106,6 @@ class Candidates:
         for s, share in product(signs, VELOCITIES):
             bell = np.exp(-((v[:, joints] / (share * speed)) ** 2))
             blocks.append((s[:, joints] * bell)[:, None, :] * rows[joints].T)
-        assert E == rows.shape[0]
         return np.concatenate(blocks, axis=2)
 
     def columns(self, friction: Friction) -> np.ndarray:
@@ -138,5 +138,5 @@ FAMILY = tuple(Friction(*x) for x in product(WIDTHS, (None, *VELOCITIES), (False
 def choose(trials: Sequence[Trial]) -> Trial:
     """Of the models whose error is within half a percent of the least: fewest terms, then least damping."""
     least = min(trial.error for trial in trials)
-    rivals = [trial for trial in trials if trial.error <= (1 + _WORTH) * least]
+    rivals = [trial for trial in trials if trial.error <= (1 + _WORTH) * least + _NOTHING]
     return min(rivals, key=lambda trial: (trial.friction.terms, trial.damping, trial.error))

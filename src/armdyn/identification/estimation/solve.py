@@ -62,12 +62,7 @@ def _rows(V: np.ndarray, free: np.ndarray) -> np.ndarray:
     return full
 
 
-def joint_scales(squares: np.ndarray, rows: np.ndarray, parameters: int) -> np.ndarray:
-    """Standard deviation of each joint's residual; parameters are shared out over the joints.
-
-    A joint without a residual (exact data) gets a small share of the greatest, so that weights stay finite.
-    """
+def joint_scales(squares: np.ndarray, rows: np.ndarray, parameters: int, floor: np.ndarray) -> np.ndarray:
+    """Standard deviation of each joint's residual, at least `floor`; the joints share the parameters."""
     freedom = np.maximum(rows - parameters / max(len(rows), 1), 1.0)
-    scale = np.sqrt(squares / freedom)
-    floor = 1e-6 * scale.max(initial=0.0)
-    return np.asarray(np.maximum(scale, floor if floor > 0 else 1.0))
+    return np.asarray(np.maximum(np.sqrt(squares / freedom), floor))

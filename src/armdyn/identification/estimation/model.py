@@ -1,0 +1,180 @@
+"""Which model a fit uses: the cut-off of the filters, friction terms and damping, chosen or as asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from armdyn.identification.errors import IdentificationError
+from armdyn.identification.estimation.choice import (
+    DAMPINGS,
+    FAMILY,
+    Candidates,
+    Choice,
+    Friction,
+    choose,
+    friction_terms,
+    greatest_speeds,
+)
+from armdyn.identification.estimation.columns import Columns, Surfaces
+from armdyn.identification.estimation.crossval import Products
+from armdyn.identification.estimation.factor import Factors, merged
+from armdyn.identification.estimation.pieces import Piece, Source
+from armdyn.identification.estimation.problem import Problem
+from armdyn.identification.estimation.solve import joint_scales, solve
+from armdyn.identification.estimation.states import States, states
+from armdyn.identification.estimation.template import Template, make_template
+from armdyn.identification.signals.stretch import stretches
+from armdyn.robot import Robot
+
+FASTEST, SLOWEST, STEP = 80.0, 1.0, 1.44  # Hz: cut-offs that are tried, each STEP times the next
+NYQUIST_SHARE = 0.25  # of a log's rate: the highest cut-off
+NEAR = 0.05  # of the least error: the lowest cut-off within it is taken
+START = 0.02  # width of the sign while the cut-off is chosen, of the greatest speed
+ENOUGH = 20_000  # states from which choices are made
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the caller fixes; None is chosen from the data."""
+
+    cutoff: float | None = None
+    friction: Friction | None = None  # with its width
+    damping: float | None = None
+    add: bool = True  # terms that the description does not have
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The model of a fit, and why."""
+
+    problem: Problem
+    friction: Friction
+    damping: float
+    cutoffs: tuple[tuple[float, float], ...]  # cut-offs that were tried [Hz], and their errors
+    choice: Choice | None  # None where nothing was left to choose
+    greatest: np.ndarray  # (E,) speeds of the surfaces [rad/s or m/s]
+
+
+def choose_model(robot: Robot, logs: Sequence[Source], wishes: Wishes) -> Chosen:
+    """The model for these logs. Choices are made on as many samples as are enough for them."""
+    template = make_template(robot, add=wishes.add)
+    pieces = enough_pieces(robot, logs)
+    cutoff, tried = _cutoff(template, pieces, wishes.cutoff)
+    parts = _parts(pieces, cutoff)
+    if not sum(int(part.use.sum()) for part in parts):
+        raise IdentificationError("no sample is left for the fit: all are at the ends of short stretches")
+    greatest = greatest_speeds(Surfaces.of_robot(template.robot), parts)
+    friction, damping, choice = wishes.friction, wishes.damping, None
+    if friction is None or damping is None:
+        models = FAMILY if friction is None else (friction,)
+        dampings = DAMPINGS if damping is None else (damping,)
+        choice = _choice(template, parts, greatest, models, dampings)
+        friction, damping = choice.friction, choice.damping
+    full = make_template(robot, friction_terms(friction, greatest, robot.n), wishes.add)
+    problem = Problem(full, friction.width * greatest, cutoff)
+    return Chosen(problem, friction, damping, tried, choice, greatest)
+
+
+def enough_pieces(robot: Robot, logs: Sequence[Source]) -> list[Piece]:
+    """Pieces of all logs for choices; of long files, the first of each are enough."""
+    found: list[Piece] = []
+    for log in logs:
+        for piece in log.pieces(robot):
+            found.append(piece)
+            if len(piece.record.t) >= ENOUGH:
+                break
+    return found
+
+
+def _parts(pieces: Iterable[Piece], cutoff: float | None, fastest: float | None = None) -> list[States]:
+    return [part for piece in pieces for part in states(piece.record, piece.samples, cutoff, fastest)]
+
+
+# ---- the cut-off -------------------------------------------------------------------------------------------
+
+
+def _cutoff(
+    template: Template, pieces: Sequence[Piece], wish: float | None
+) -> tuple[float | None, tuple[tuple[float, float], ...]]:
+    """The lowest cut-off that predicts nearly as well as the best; lower ones pass less noise on."""
+    if all(piece.record.qdd is not None for piece in pieces):
+        return None, ()
+    if wish is not None:
+        return wish, ()
+    rate = min(stretch.rate for piece in pieces for stretch in stretches(piece.record))
+    highest = min(FASTEST, NYQUIST_SHARE * rate)
+    count = max(1, int(np.log(highest / SLOWEST) / np.log(STEP)) + 1)
+    tried, scale = [], None
+    for cutoff in highest / STEP ** np.arange(count):
+        parts = _trimmed(_parts(pieces, float(cutoff), highest))
+        if not parts:
+            break
+        columns = Columns(template, START * greatest_speeds(Surfaces.of_robot(template.robot), parts))
+        scale = noise_scale(columns, parts) if scale is None else scale
+        tried.append((float(cutoff), _error(columns, parts, scale)))
+    if not tried:
+        return float(highest), ()
+    least = min(error for _, error in tried)
+    return min(cutoff for cutoff, error in tried if error <= (1 + NEAR) * least), tuple(tried)
+
+
+def _trimmed(parts: Sequence[States]) -> list[States]:
+    """The same samples for every cut-off: without the ends that the slowest filter needs."""
+    found = []
+    for part in parts:
+        inside = np.arange(len(part))
+        edge = min(part.rate / SLOWEST / 2, len(part) / 4)
+        use = part.use & ((inside >= edge) & (inside < len(part) - edge))[:, None]
+        if use.any():
+            found.append(replace(part, use=use))
+    return found
+
+
+def _error(columns: Columns, parts: Sequence[States], scale: np.ndarray) -> float:
+    """Of the plain model on folds that were left out, with the best damping."""
+    data = []
+    for part in parts:
+        Y = columns(part.motion)
+        z = part.tau - part.seen(Y @ columns.template.prior)
+        data.append((part.seen(Y) / scale[:, None], z / scale, part.use))
+    errors = Products.of(data).errors(np.arange(data[0][0].shape[2]), DAMPINGS)
+    return float(errors.sum(0).min())
+
+
+def noise_scale(columns: Columns, parts: Sequence[States]) -> np.ndarray:
+    """(n,) what plain least squares does not explain, per joint."""
+    factors = merged(Factors.of(part.seen(columns(part.motion)), part.tau, part.use) for part in parts)
+    return weighted(factors, columns.template.prior)[1]
+
+
+def weighted(
+    factors: Factors, prior: np.ndarray, damping: float = 0.0, free: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Estimates and joint scales (n,) of least squares, each joint divided by what it leaves unexplained."""
+    scale = np.maximum(np.sqrt(factors.squares(np.zeros_like(prior)) / np.maximum(factors.rows, 1)), 1e-300)
+    floor = 1e-6 * scale
+    for _ in range(6):
+        found = solve(factors.weighted(scale), prior, damping, free)
+        before, scale = scale, joint_scales(factors.squares(found.x), factors.rows, found.rank, floor)
+        if np.allclose(scale, before, rtol=1e-4):
+            break
+    return found.x, scale
+
+
+# ---- friction and damping ----------------------------------------------------------------------------------
+
+
+def _choice(
+    template: Template,
+    parts: Sequence[States],
+    greatest: np.ndarray,
+    models: Sequence[Friction],
+    dampings: Sequence[float],
+) -> Choice:
+    scale = noise_scale(Columns(template, START * greatest), parts)
+    trials = Candidates(template, parts, scale).trials(models, dampings)
+    best = choose(trials)
+    return Choice(best.friction, best.damping, tuple(trials))
