@@ -1,0 +1,164 @@
+"""One start: a random motion within the limits, made better step by step, and repaired where it oversteps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from armdyn.identification.errors import IdentificationError
+from armdyn.identification.excitation.smooth import Smooth, coefficients_scale
+from armdyn.identification.excitation.task import Task
+from armdyn.robot.friction import friction_parts
+from armdyn.robot.joints import joint_name, torque_unit
+
+POSTURES = 2048  # random ones, among which one is sought that the motors can hold
+CANDIDATES = 20  # random motions, of which the best is a start
+STAGES = ((4.0, 60.0), (10.0, 250.0))  # how sharp eigenvalues and limits are, at first and at last
+SHRINK = 0.995  # a repaired motion is so much smaller, again and again
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a start has come to."""
+
+    x: np.ndarray  # (d, n) coefficients
+    value: float  # of the criterion
+    first: float  # of the best random motion that the start began with
+    number: int  # of the start
+
+
+Report = Callable[[], None]
+
+
+def search(
+    task: Task,
+    seed: np.random.SeedSequence,
+    number: int,
+    iterations: int,
+    samples: int,
+    report: Report | None = None,
+) -> Found:
+    """The best motion that one start leads to. It keeps the limits at the fine samples."""
+    rng = np.random.default_rng(seed)
+    begun = min((random_motion(task, rng, samples) for _ in range(CANDIDATES)), key=lambda x: x[1])
+    best, first = begun[0], begun[1]
+    for power, sharpness in STAGES if iterations else ():
+        smooth = Smooth(task, samples, power, sharpness)
+        improved = _improved(smooth, best, iterations // len(STAGES), report)
+        best = min((best, repaired(task, improved)), key=lambda x: task.value(x, samples))
+    best = repaired(task, best)
+    return Found(best, task.value(best, 4 * samples), first, number)
+
+
+def _improved(smooth: Smooth, x: np.ndarray, iterations: int, report: Report | None) -> np.ndarray:
+    """Sequential quadratic programming (SLSQP) from x, under smooth limits."""
+    z = smooth.variables(x)
+    result = minimize(
+        smooth.objective,
+        z,
+        jac=True,
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": smooth.room, "jac": smooth.room_changes},
+        callback=None if report is None else lambda _: report(),
+        options={"maxiter": max(iterations, 1), "ftol": 1e-7},
+    )
+    found = smooth.coefficients(result.x)
+    return found if np.isfinite(found).all() else x
+
+
+# ---- feasible motions --------------------------------------------------------------------------------------
+
+
+def random_motion(task: Task, rng: np.random.Generator, samples: int) -> tuple[np.ndarray, float]:
+    """Random coefficients, as large as the limits allow at coarse samples, and the criterion there."""
+    t = task.grid(samples)
+    x = coefficients_scale(task) * rng.normal(size=(task.basis.size, task.robot.n))
+    x[0] = held_posture(task, rng)
+    used = task.used(x, t)
+    size = np.max([used[kind] for kind in ("velocity", "acceleration", "jerk")], axis=0)
+    away = _reach_used(task, x, t)
+    x[1:] /= np.maximum(np.maximum(size, away), 1e-300)
+    x = repaired(task, x, t, 0.9)
+    return x, task.value(x, samples)
+
+
+def _reach_used(task: Task, x: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """(n,) How many times too large the displacements from the posture x[0] are for the ranges."""
+    moved = task.basis.rows(t)[0][:, 1:] @ x[1:]
+    allowed = task.bounds.allowed
+    tiny = 1e-12 * np.maximum(task.bounds.reach, 1e-300)
+    above = moved.max(0) / np.maximum(allowed.upper - x[0], tiny)
+    below = -moved.min(0) / np.maximum(x[0] - allowed.lower, tiny)
+    return np.asarray(np.maximum(above, below))
+
+
+def repaired(task: Task, x: np.ndarray, t: np.ndarray | None = None, step: float = SHRINK) -> np.ndarray:
+    """The motion, made smaller around its posture x[0] until it keeps all limits at instants t."""
+    t = task.fine() if t is None else t
+    found = x.copy()
+    for k in range(2000):
+        if task.most_used(found, t) <= 1.0:
+            return found
+        found[1:] *= step
+        # What is far too large shrinks faster.
+        step = step if k % 10 else step**1.5
+    raise IdentificationError(
+        f"{task.robot.name}: no motion around the posture {np.round(x[0], 3).tolist()} keeps the limits"
+    )
+
+
+def held_posture(task: Task, rng: np.random.Generator) -> np.ndarray:
+    """A random posture (n,) that the motors can hold, in the workspace and not at the ends of ranges."""
+    n = task.robot.n
+    q = task.bounds.middle + task.bounds.reach * rng.uniform(-0.7, 0.7, (POSTURES, n))
+    need = rest_torque(task, q) / task.bounds.allowed.torque
+    inside = np.ones(POSTURES, bool)
+    if task.fence is not None:
+        inside = np.asarray((task.fence.excess(q) < 0).all(1))
+        if not inside.any():
+            raise IdentificationError(_outside(task, q))
+    easily, held = (inside & np.asarray((need < most).all(1)) for most in (0.9, 1.0))
+    held = easily if easily.any() else held
+    if not held.any():
+        raise IdentificationError(_too_heavy(task, q[inside]))
+    return np.asarray(q[int(np.flatnonzero(held)[0])])
+
+
+def rest_torque(task: Task, q: np.ndarray) -> np.ndarray:
+    """What gravity, offsets and dry friction need at most (N, n) to begin a motion at postures (N, n)."""
+    zero = np.zeros_like(q)
+    friction = friction_parts(task.robot)
+    dry = np.maximum(np.abs(friction.forward), np.abs(friction.backward)) @ np.abs(friction.rows)
+    return np.asarray(np.abs(task.robot.inverse_dynamics(q, zero, zero)) + dry)
+
+
+def _too_heavy(task: Task, q: np.ndarray) -> str:
+    robot, need = task.robot, rest_torque(task, q)
+    allowed = task.bounds.allowed.torque
+    joint = int((need / allowed).min(0).argmax())
+    least, unit = need[:, joint].min(), torque_unit(robot, joint)
+    found = f"{len(q)} random postures"
+    if least < allowed[joint]:
+        return f"torque: the motors of {robot.name} cannot hold any of {found} within the limits"
+    return (
+        f"torque: gravity and dry friction at {joint_name(robot, joint)} need at least {least:.4g} {unit} in "
+        f"{found}, but {allowed[joint]:.4g} {unit} are allowed"
+    )
+
+
+def _outside(task: Task, q: np.ndarray) -> str:
+    assert task.fence is not None
+    excess = task.fence.excess(q).reshape(len(q), len(task.fence.spots), -1).max(2)
+    worst = int(excess.min(0).argmax())
+    name, least = task.fence.spots[worst].name, excess[:, worst].min()
+    if least <= 0:
+        return f"workspace: of {len(q)} random postures none has all points of the arm inside"
+    return f"workspace: {name} is outside by {least:.3g} m or more in all of {len(q)} random postures"
+
+
+def begins(task: Task, seed: np.random.SeedSequence) -> None:
+    """Refuse a task without any posture to begin at, before many starts do."""
+    held_posture(task, np.random.default_rng(seed))
