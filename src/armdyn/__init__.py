@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from armdyn.description import DescriptionError, ExportWarning, bundled_robots
     from armdyn.exact import Equations, Proof
     from armdyn.expression import ArmdynError, Expression
+    from armdyn.identification.excitation.excitation import Excitation
+    from armdyn.identification.excitation.excite import excite
+    from armdyn.identification.excitation.workspace import Workspace
     from armdyn.kernels import CacheWarning, backend, get_threads, set_backend, set_threads
     from armdyn.model import (
         Inertia,
@@ -84,6 +87,9 @@ _HOMES = {
     "operational": "analysis",
     "rotor_error": "analysis",
     "velocity_ellipsoid": "analysis",
+    "Excitation": "identification.excitation",
+    "Workspace": "identification.excitation",
+    "excite": "identification.excitation",
     "MotionError": "motion",
     "MotionWarning": "motion",
     "Trajectory": "motion",
@@ -110,6 +116,7 @@ __all__ = [
     "ComputedTorque",
     "DescriptionError",
     "Equations",
+    "Excitation",
     "ExportWarning",
     "Expression",
     "Inertia",
@@ -122,12 +129,14 @@ __all__ = [
     "Robot",
     "SimulationWarning",
     "Trajectory",
+    "Workspace",
     "backend",
     "box",
     "bundled_robots",
     "contributions",
     "cylinder",
     "dynamic_manipulability",
+    "excite",
     "force_ellipsoid",
     "get_threads",
     "hollow_cylinder",

@@ -6,26 +6,22 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from threading import Event, Lock
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from armdyn.identification.checks import check
-from armdyn.identification.excitation.basis import Basis, Fourier, Quintic
-from armdyn.identification.excitation.bounds import Bounds, bounds_for
-from armdyn.identification.excitation.columns import columns_for
-from armdyn.identification.excitation.criterion import CRITERIA, Criterion
+from armdyn.identification.excitation.bounds import bounds_for
+from armdyn.identification.excitation.criterion import Criterion
 from armdyn.identification.excitation.excitation import Excitation, Quality
-from armdyn.identification.excitation.search import Found, begins, search
+from armdyn.identification.excitation.search import Found, search
 from armdyn.identification.excitation.task import KINDS, Task
-from armdyn.identification.excitation.workspace import Workspace, fence_for
+from armdyn.identification.excitation.tasks import Kind, basis_for, task_for
+from armdyn.identification.excitation.workspace import Workspace
 from armdyn.kernels import get_threads
 from armdyn.motion.trajectories.motion import STEP
 from armdyn.robot import Robot
 from armdyn.simulation.progress import progress_bar
-
-Kind = Literal["fourier", "quintic"]
-STATES = 400  # random ones, at which base parameters are found
 
 
 def excite(
@@ -74,47 +70,25 @@ def excite(
     on an `executor` such as a pool of processes. The result depends on `seed`, not on the workers.
     `progress`: whether a bar is shown; by default on a terminal.
     """
-    check.robot(robot)
-    check.one_of("criterion", criterion, *CRITERIA)
-    basis = _basis(kind, duration, harmonics, points)
     limits = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk, "torque": torque}
-    bounds = bounds_for(robot, use, position, **limits)
     count = check.whole_number("starts", starts, 1)
     steps = check.whole_number("iterations", iterations)
     first, *seeds = np.random.SeedSequence(check.whole_number("seed", seed)).spawn(count + 1)
-    states = _random_states(bounds, basis, np.random.default_rng(first))
-    columns = columns_for(robot, parameters, drives, states)
-    fence = fence_for(robot, workspace, states[0])
-    rows = np.array(check.per_joint("weights", 1.0 if weights is None else weights, robot.n))
-    task = Task(robot, columns, rows, criterion, basis, bounds, fence)
-    begins(task, first)
-    samples = _samples(basis)
+    task = task_for(
+        check.robot(robot),
+        basis_for(kind, duration, harmonics, points),
+        bounds_for(robot, use, position, **limits),
+        criterion=criterion,
+        parameters=parameters,
+        drives=drives,
+        weights=weights,
+        workspace=workspace,
+        rng=np.random.default_rng(first),
+    )
     with _pool(executor, workers) as pool:
-        found = _run(pool, executor is None, task, seeds, steps, samples, progress)
+        found = _run(pool, executor is None, task, seeds, steps, progress)
     best = min(found, key=lambda x: (x.value, x.number))
-    return Excitation(robot, bounds.limits, basis, best.x, _quality(task, best, found), step)
-
-
-def _basis(kind: str, duration: Any, harmonics: Any, points: Any) -> Basis:
-    check.one_of("kind", kind, "fourier", "quintic")
-    length = check.positive_time("duration", duration)
-    if kind == "fourier":
-        return Fourier(length, check.whole_number("harmonics", harmonics, 2))
-    return Quintic(length, check.whole_number("points", points, 2))
-
-
-def _samples(basis: Basis) -> int:
-    """Equal intervals for the search: 20 and more for the fastest of the functions."""
-    return max(100, 20 * basis.size)
-
-
-def _random_states(
-    bounds: Bounds, basis: Basis, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States (N, n) all over the ranges; joints that cannot move stand still."""
-    q, qd, qdd = rng.uniform(-1, 1, (3, STATES, len(bounds.reach)))
-    moves = bounds.reach > 0
-    return bounds.middle + bounds.reach * q, qd * moves, qdd * moves
+    return Excitation(robot, task.bounds.limits, task.basis, best.x, _quality(task, best, found), step)
 
 
 # ---- many starts -------------------------------------------------------------------------------------------
@@ -140,7 +114,6 @@ def _run(
     task: Task,
     seeds: list[np.random.SeedSequence],
     iterations: int,
-    samples: int,
     progress: bool | None,
 ) -> list[Found]:
     """All starts. Of threads `here` every step is shown, of other workers every start."""
@@ -158,9 +131,7 @@ def _run(
             advance(1 / max(iterations, 1))
 
         report = one_step if here else None
-        jobs = [
-            pool.submit(search, task, seed, k, iterations, samples, report) for k, seed in enumerate(seeds)
-        ]
+        jobs = [pool.submit(search, task, seed, k, iterations, report) for k, seed in enumerate(seeds)]
         try:
             for job in as_completed(jobs):
                 job.result()

@@ -38,19 +38,18 @@ def search(
     seed: np.random.SeedSequence,
     number: int,
     iterations: int,
-    samples: int,
     report: Report | None = None,
 ) -> Found:
     """The best motion that one start leads to. It keeps the limits at the fine samples."""
     rng = np.random.default_rng(seed)
-    begun = min((random_motion(task, rng, samples) for _ in range(CANDIDATES)), key=lambda x: x[1])
+    begun = min((random_motion(task, rng) for _ in range(CANDIDATES)), key=lambda x: x[1])
     best, first = begun[0], begun[1]
     for power, sharpness in STAGES if iterations else ():
-        smooth = Smooth(task, samples, power, sharpness)
+        smooth = Smooth(task, power, sharpness)
         improved = _improved(smooth, best, iterations // len(STAGES), report)
-        best = min((best, repaired(task, improved)), key=lambda x: task.value(x, samples))
+        best = min((best, repaired(task, improved)), key=lambda x: task.value(x, task.samples))
     best = repaired(task, best)
-    return Found(best, task.value(best, 4 * samples), first, number)
+    return Found(best, task.value(best, 4 * task.samples), first, number)
 
 
 def _improved(smooth: Smooth, x: np.ndarray, iterations: int, report: Report | None) -> np.ndarray:
@@ -72,17 +71,18 @@ def _improved(smooth: Smooth, x: np.ndarray, iterations: int, report: Report | N
 # ---- feasible motions --------------------------------------------------------------------------------------
 
 
-def random_motion(task: Task, rng: np.random.Generator, samples: int) -> tuple[np.ndarray, float]:
+def random_motion(task: Task, rng: np.random.Generator) -> tuple[np.ndarray, float]:
     """Random coefficients, as large as the limits allow at coarse samples, and the criterion there."""
-    t = task.grid(samples)
+    t = task.grid(task.samples)
     x = coefficients_scale(task) * rng.normal(size=(task.basis.size, task.robot.n))
     x[0] = held_posture(task, rng)
-    used = task.used(x, t)
-    size = np.max([used[kind] for kind in ("velocity", "acceleration", "jerk")], axis=0)
+    parts = task.used(x, t)
+    size = np.max([parts[kind] for kind in ("velocity", "acceleration", "jerk")], axis=0)
     away = _reach_used(task, x, t)
-    x[1:] /= np.maximum(np.maximum(size, away), 1e-300)
+    used = np.maximum(size, away)
+    x[1:] /= np.where(used > 0, used, 1.0)
     x = repaired(task, x, t, 0.9)
-    return x, task.value(x, samples)
+    return x, task.value(x, task.samples)
 
 
 def _reach_used(task: Task, x: np.ndarray, t: np.ndarray) -> np.ndarray:
@@ -157,8 +157,3 @@ def _outside(task: Task, q: np.ndarray) -> str:
     if least <= 0:
         return f"workspace: of {len(q)} random postures none has all points of the arm inside"
     return f"workspace: {name} is outside by {least:.3g} m or more in all of {len(q)} random postures"
-
-
-def begins(task: Task, seed: np.random.SeedSequence) -> None:
-    """Refuse a task without any posture to begin at, before many starts do."""
-    held_posture(task, np.random.default_rng(seed))

@@ -39,9 +39,9 @@ class Smooth:
     is above it: s is `sharpness`.
     """
 
-    def __init__(self, task: Task, samples: int, power: float, sharpness: float) -> None:
+    def __init__(self, task: Task, power: float, sharpness: float) -> None:
         self.task, self.power, self.sharpness = task, power, sharpness
-        self.rows = task.basis.rows(task.grid(samples))
+        self.rows = task.basis.rows(task.grid(task.samples))
         self.scale = coefficients_scale(task)
         self.soft = Softening(SMALL * _speeds(task))
         self.origin = np.zeros_like(self.scale)

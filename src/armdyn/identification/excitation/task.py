@@ -31,6 +31,11 @@ class Task:
     bounds: Bounds
     fence: Fence | None
 
+    @property
+    def samples(self) -> int:
+        """Equal intervals for the search: 20 and more for the fastest of the functions."""
+        return max(100, 20 * self.basis.size)
+
     # ---- motions ---------------------------------------------------------------------------------------
 
     def grid(self, count: int) -> np.ndarray:
