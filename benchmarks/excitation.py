@@ -18,7 +18,7 @@ from rich.table import Table
 from armdyn import Robot
 from armdyn.identification.excitation import Excitation, excite
 from armdyn.identification.excitation.bounds import bounds_for
-from armdyn.identification.excitation.search import random_motion, repaired
+from armdyn.identification.excitation.search import random_motion, shrunk
 from armdyn.identification.excitation.task import Task
 from armdyn.identification.excitation.tasks import task_for
 
@@ -37,8 +37,9 @@ def random_search(task: Task, seconds: float) -> tuple[float, int]:
         count += 1
         if found < value:
             best, value = x, found
-    assert best is not None
-    values = np.linalg.svd(task.triangle(repaired(task, best), 1e-3), compute_uv=False)
+    kept = None if best is None else shrunk(task, best, task.fine(), 0.999, 1000)
+    assert kept is not None
+    values = np.linalg.svd(task.triangle(kept, 1e-3), compute_uv=False)
     return float(values[0] / values[-1]), count
 
 

@@ -27,6 +27,7 @@ VERBS = {
     "torque": ("torque.torque", "Compute joint torques for a state or along a motion."),
     "scale": ("motion.scale", "Retime a motion to meet the limits, or to take the least time."),
     "simulate": ("simulate.simulate", "Simulate the arm: free, under torques or with a controller."),
+    "excite": ("identification.excite.excite", "Find a motion that shows a robot's parameters."),
     "report": ("report.report", "Write a report about a robot on one HTML page."),
     "export": ("export.export", "Write code for other programs."),
     "doctor": ("doctor.doctor", "Show what is installed, which backends work, where the cache is."),
@@ -42,7 +43,7 @@ class _Verbs(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in VERBS:
             return None
-        module, name = VERBS[cmd_name][0].split(".")
+        module, _, name = VERBS[cmd_name][0].rpartition(".")
         found = getattr(import_module(f"armdyn.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
             verb, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -17,6 +17,12 @@ from armdyn.output import one_line
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_name
 
+SOUGHT = {
+    "condition": "the least condition number",
+    "scaled": "the least condition number with scaled columns",
+    "determinant": "the largest determinant (D-optimality)",
+}
+
 
 @dataclass(frozen=True)
 class Quality:
@@ -104,27 +110,28 @@ class Excitation(Trajectory):
     def report(self) -> str:
         """A few lines of plain text: what was found, and a table of the limits used."""
         found, robot = self.quality, self.robot
-        better = "W's determinant largest" if found.criterion == "determinant" else "W's condition least"
-        if found.criterion == "scaled":
-            better = "the condition of W with scaled columns least"
-        conditions = f"{found.condition:.4g}, with scaled columns {found.scaled_condition:.4g}"
-        lines = [
-            f"{one_line(robot.name)}: {self.motion.label}, {self.duration:g} s, from rest to rest",
-            f"{len(found.parameters)} base parameters; condition of the regressor W {conditions}",
-            f"sought: {better}, from {len(found.starts)} starts; seen least: {self._least()}",
-            f"limits used at most, in percent, looked at every {1e3 * found.checked:.3g} ms:",
-        ]
         kinds = [kind for kind in found.usage if kind != "workspace"]
         names = [one_line(joint_name(robot, i)) for i in range(robot.n)]
         wide = max(len(name) for name in names)
-        lines.append("  ".join([" " * wide, *kinds]))
+        heading = f"limits used at most, in percent, looked at every {1e3 * found.checked:.3g} ms:"
+        lines = [one_line(robot.name), *self.summary(), heading, "  ".join([" " * wide, *kinds])]
         for i, name in enumerate(names):
             cells = [f"{100 * u[i]:.1f}" if (u := found.usage[kind])[i] > 0 else "-" for kind in kinds]
             columns = (cell.rjust(len(kind)) for cell, kind in zip(cells, kinds, strict=True))
             lines.append("  ".join([name.ljust(wide), *columns]))
-        if "workspace" in found.usage:
-            lines.append("the workspace is kept")
         return "\n".join(lines)
+
+    def summary(self) -> list[str]:
+        """What was found, a line each."""
+        found = self.quality
+        conditions = f"{found.condition:.4g}, with scaled columns {found.scaled_condition:.4g}"
+        lines = [
+            f"{self.motion.label}, {self.duration:g} s, from rest to rest",
+            f"{len(found.parameters)} base parameters; condition number of the regressor {conditions}",
+            f"sought: {SOUGHT[found.criterion]}, from {len(found.starts)} starts",
+            f"seen least: {self._least()}",
+        ]
+        return lines + (["the workspace is kept"] if "workspace" in found.usage else [])
 
     def _least(self) -> str:
         """The parameters with the largest parts in what is seen least."""

@@ -17,6 +17,7 @@ from armdyn.robot.joints import joint_name, torque_unit
 POSTURES = 2048  # random ones, among which one is sought that the motors can hold
 CANDIDATES = 20  # random motions, of which the best is a start
 STAGES = ((4.0, 60.0), (10.0, 250.0))  # how sharp eigenvalues and limits are, at first and at last
+SLOW = 1e-9  # rad/s or m/s, of a joint that begins to move
 SHRINK = 0.995  # a repaired motion is so much smaller, again and again
 
 
@@ -43,13 +44,14 @@ def search(
     """The best motion that one start leads to. It keeps the limits at the fine samples."""
     rng = np.random.default_rng(seed)
     begun = min((random_motion(task, rng) for _ in range(CANDIDATES)), key=lambda x: x[1])
-    best, first = begun[0], begun[1]
+    best = shrunk(task, begun[0], task.fine(), SHRINK, 1000)
+    assert best is not None, "it keeps the limits at coarse samples"
     for power, sharpness in STAGES if iterations else ():
         smooth = Smooth(task, power, sharpness)
         improved = _improved(smooth, best, iterations // len(STAGES), report)
-        best = min((best, repaired(task, improved)), key=lambda x: task.value(x, task.samples))
-    best = repaired(task, best)
-    return Found(best, task.value(best, 4 * task.samples), first, number)
+        fixed = repaired(task, improved, best)
+        best = min((best, fixed), key=lambda x: task.value(x, task.samples))
+    return Found(best, task.value(best, 4 * task.samples), begun[1], number)
 
 
 def _improved(smooth: Smooth, x: np.ndarray, iterations: int, report: Report | None) -> np.ndarray:
@@ -81,8 +83,11 @@ def random_motion(task: Task, rng: np.random.Generator) -> tuple[np.ndarray, flo
     away = _reach_used(task, x, t)
     used = np.maximum(size, away)
     x[1:] /= np.where(used > 0, used, 1.0)
-    x = repaired(task, x, t, 0.9)
-    return x, task.value(x, task.samples)
+    found = shrunk(task, x, t, 0.9, 200)
+    if found is None:
+        place = np.round(x[0], 3).tolist()
+        raise IdentificationError(f"{task.robot.name}: no motion around the posture {place} keeps the limits")
+    return found, task.value(found, task.samples)
 
 
 def _reach_used(task: Task, x: np.ndarray, t: np.ndarray) -> np.ndarray:
@@ -95,19 +100,30 @@ def _reach_used(task: Task, x: np.ndarray, t: np.ndarray) -> np.ndarray:
     return np.asarray(np.maximum(above, below))
 
 
-def repaired(task: Task, x: np.ndarray, t: np.ndarray | None = None, step: float = SHRINK) -> np.ndarray:
-    """The motion, made smaller around its posture x[0] until it keeps all limits at instants t."""
-    t = task.fine() if t is None else t
+def shrunk(task: Task, x: np.ndarray, t: np.ndarray, step: float, most: int) -> np.ndarray | None:
+    """The motion, made smaller around its posture x[0] until it keeps all limits at instants t.
+
+    At most so many times by the factor `step`, which falls; None where that is not enough.
+    """
     found = x.copy()
-    for k in range(2000):
+    for k in range(most):
         if task.most_used(found, t) <= 1.0:
             return found
         found[1:] *= step
-        # What is far too large shrinks faster.
         step = step if k % 10 else step**1.5
-    raise IdentificationError(
-        f"{task.robot.name}: no motion around the posture {np.round(x[0], 3).tolist()} keeps the limits"
-    )
+    return None
+
+
+def repaired(task: Task, x: np.ndarray, feasible: np.ndarray) -> np.ndarray:
+    """The motion, a little smaller or mixed with one that keeps all limits, so that it keeps them, too."""
+    t = task.fine()
+    found = shrunk(task, x, t, SHRINK, 25)
+    part = 0.5
+    while found is None and part > 1e-2:
+        mixed = feasible + part * (x - feasible)
+        found = mixed if task.most_used(mixed, t) <= 1.0 else None
+        part /= 2
+    return feasible if found is None else found
 
 
 def held_posture(task: Task, rng: np.random.Generator) -> np.ndarray:
@@ -132,6 +148,8 @@ def rest_torque(task: Task, q: np.ndarray) -> np.ndarray:
     zero = np.zeros_like(q)
     friction = friction_parts(task.robot)
     dry = np.maximum(np.abs(friction.forward), np.abs(friction.backward)) @ np.abs(friction.rows)
+    for way in (SLOW, -SLOW):
+        dry = np.maximum(dry, np.abs(task.robot.friction(np.full(task.robot.n, way)) - friction.offset))
     return np.asarray(np.abs(task.robot.inverse_dynamics(q, zero, zero)) + dry)
 
 

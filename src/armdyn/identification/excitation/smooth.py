@@ -33,7 +33,7 @@ def _speeds(task: Task) -> np.ndarray:
 
 
 class Smooth:
-    """A task at equal samples. Variables z are the coefficients in units of `coefficients_scale`.
+    """A task at samples. Variables z are the coefficients in units of `coefficients_scale`.
 
     Of each joint's limit only the largest part used counts, as (1/s) log Σ exp(s u) over the samples, which
     is above it: s is `sharpness`.
@@ -41,7 +41,7 @@ class Smooth:
 
     def __init__(self, task: Task, power: float, sharpness: float) -> None:
         self.task, self.power, self.sharpness = task, power, sharpness
-        self.rows = task.basis.rows(task.grid(task.samples))
+        self.rows = task.basis.rows(task.inner(task.samples))
         self.scale = coefficients_scale(task)
         self.soft = Softening(SMALL * _speeds(task))
         self.origin = np.zeros_like(self.scale)
@@ -64,11 +64,10 @@ class Smooth:
         """
         task, x = self.task, self.coefficients(z)
         q, qd, qdd = (rows @ x for rows in self.rows[:3])
-        W = task.columns.matrix(q, qd, qdd, self.soft) * task.weights[:, None]
-        flat = W.reshape(-1, W.shape[-1])
-        value, c, v = smoothed(task.criterion, flat.T @ flat / len(q), self.power)
-        torques = np.moveaxis((flat @ v).reshape(*q.shape, -1), -1, 0)  # (k, N, n)
-        force = (2 / len(q)) * c[:, None, None] * torques * task.weights
+        W = task.regressor(q, qd, qdd, self.soft)
+        value, c, v = smoothed(task.criterion, W, self.power)
+        torques = np.moveaxis((W @ v).reshape(*q.shape, -1), -1, 0)  # (k, N, n), weighted
+        force = (2 / np.sqrt(len(q))) * c[:, None, None] * torques * task.weights
         gradient = np.zeros_like(x)
         for rows, change in zip(self.rows, task.columns.changes(q, qd, qdd, v, self.soft), strict=False):
             gradient += rows.T @ (force[:, :, None] @ change).sum(0)[:, 0]

@@ -8,9 +8,10 @@ import numpy as np
 
 from armdyn.identification.excitation.basis import Basis
 from armdyn.identification.excitation.bounds import Bounds
-from armdyn.identification.excitation.columns import Columns
-from armdyn.identification.excitation.criterion import Criterion, of_gram
+from armdyn.identification.excitation.columns import Columns, Softening
+from armdyn.identification.excitation.criterion import Criterion, of_regressor
 from armdyn.identification.excitation.workspace import Fence
+from armdyn.motion.trajectories.motion import sample_times
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits
 
@@ -42,26 +43,31 @@ class Task:
         """Instants of `count` equal intervals, both ends included."""
         return np.linspace(0.0, self.basis.duration, count + 1)
 
-    def gram(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """WᵀW/N (b, b) of the regressor W at N states."""
-        W = self.columns.matrix(q, qd, qdd) * self.weights[:, None]
-        W = W.reshape(-1, W.shape[-1])
-        return np.asarray(W.T @ W) / len(q)
+    def inner(self, count: int) -> np.ndarray:
+        """The middles of `count` equal intervals: the ends, where dry friction has no direction, are out."""
+        return (np.arange(count) + 0.5) * (self.basis.duration / count)
+
+    def regressor(
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, smooth: Softening | None = None
+    ) -> np.ndarray:
+        """W (N n, b): the base columns at N states one below the other, weighted, divided by √N."""
+        W = self.columns.matrix(q, qd, qdd, smooth) * self.weights[:, None]
+        return np.asarray(W.reshape(-1, W.shape[-1]) / np.sqrt(len(q)))
 
     def value(self, x: np.ndarray, count: int) -> float:
         """The criterion of the motion with coefficients x (d, n)."""
-        q, qd, qdd, _ = (rows @ x for rows in self.basis.rows(self.grid(count)))
-        return of_gram(self.criterion, self.gram(q, qd, qdd))
+        q, qd, qdd, _ = (rows @ x for rows in self.basis.rows(self.inner(count)))
+        return of_regressor(self.criterion, self.regressor(q, qd, qdd))
 
     def triangle(self, x: np.ndarray, step: float) -> np.ndarray:
         """R (b, b) with RᵀR = WᵀW/N, at samples `step` apart: as accurate as W."""
-        t = self.grid(int(np.ceil(self.basis.duration / step)))
+        t, motion = sample_times(self.basis.duration, step), self.basis.motion(x)
         R: np.ndarray = np.zeros((0, len(self.columns)))
         for k in range(0, len(t), BLOCK):
-            q, qd, qdd, _ = (rows @ x for rows in self.basis.rows(t[k : k + BLOCK]))
-            W = self.columns.matrix(q, qd, qdd) * self.weights[:, None]
-            R = np.asarray(np.linalg.qr(np.concatenate([R, W.reshape(-1, W.shape[-1])]), mode="r"))
-        return np.asarray(R / np.sqrt(len(t)))
+            q, qd, qdd = motion.evaluate(t[k : k + BLOCK], "after")
+            W = self.regressor(q, qd, qdd) * np.sqrt(len(q) / len(t))
+            R = np.asarray(np.linalg.qr(np.concatenate([R, W]), mode="r"))
+        return R
 
     # ---- limits ----------------------------------------------------------------------------------------
 
