@@ -24,7 +24,7 @@ from armdyn.identification.excitation.tasks import task_for
 
 ROBOTS = ("panda", "ur10", "puma560")
 TIMES = 10  # as long
-STARTS, ITERATIONS = 4, 200
+STARTS, ITERATIONS = 2, 200
 
 
 def random_search(task: Task, seconds: float) -> tuple[float, int]:

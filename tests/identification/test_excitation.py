@@ -5,6 +5,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from armdyn import ArmdynError, Excitation, Robot, Trajectory, Workspace, excite, scale_to_limits
@@ -229,7 +230,9 @@ def test_derivatives_of_criterion_and_limits(plan, wanted, basis, follow, seed):
     fence = Workspace(floor=-30.0, planes=[([1, 2, 3], 90.0)], points={None: [0.1, 0.2, 0.3]})
     task = task_for(robot, basis, bounds, criterion=wanted, workspace=fence, rng=rng)
     smooth = Smooth(task, 3.0, 20.0)
-    z = smooth.variables(random_motion(task, rng)[0])
+    x, first = random_motion(task, rng)
+    assume(wanted == "determinant" or first < np.log(1e5))  # differences would be rounding errors
+    z = smooth.variables(x)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(criterion, "MATTERS", 0.0)
         _, slope = smooth.objective(z)

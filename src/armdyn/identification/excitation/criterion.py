@@ -34,12 +34,9 @@ def smoothed(criterion: Criterion, W: np.ndarray, power: float) -> tuple[float, 
         return float(-0.5 * np.log(values).mean()), -0.5 / (len(values) * values), v
     scaled, size = _scaled(W)
     value, c, v = _condition(scaled, power)
-    M, R = (v * c) @ v.T, scaled.T @ scaled
-    # d(D^-½ G D^-½) also has the change of D = diag G.
-    Z = M / np.outer(size, size) - np.diag((R * M).sum(1) / size**2)
-    c, v = np.linalg.eigh(Z)
-    kept = np.abs(c) > 0.1 * MATTERS * np.abs(c).max()
-    return value, c[kept], v[:, kept]
+    # d(D^-½ G D^-½) also has the change of D = diag G: a term for each column, with Σ_k c_k λ_k v_k².
+    columns = -(c * (scaled @ v * (scaled @ v)).sum(0) * v**2).sum(1) / size**2
+    return value, np.append(c, columns), np.column_stack([v / size[:, None], np.eye(len(size))])
 
 
 def _condition(W: np.ndarray, power: float) -> tuple[float, np.ndarray, np.ndarray]:
