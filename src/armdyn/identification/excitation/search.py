@@ -44,8 +44,7 @@ def search(
     """The best motion that one start leads to. It keeps the limits at the fine samples."""
     rng = np.random.default_rng(seed)
     begun = min((random_motion(task, rng) for _ in range(CANDIDATES)), key=lambda x: x[1])
-    best = shrunk(task, begun[0], task.fine(), SHRINK, 1000)
-    assert best is not None, "it keeps the limits at coarse samples"
+    best = _kept(task, begun[0], task.fine(), SHRINK)
     for power, sharpness in STAGES if iterations else ():
         smooth = Smooth(task, power, sharpness)
         improved = _improved(smooth, best, iterations // len(STAGES), report)
@@ -83,11 +82,17 @@ def random_motion(task: Task, rng: np.random.Generator) -> tuple[np.ndarray, flo
     away = _reach_used(task, x, t)
     used = np.maximum(size, away)
     x[1:] /= np.where(used > 0, used, 1.0)
-    found = shrunk(task, x, t, 0.9, 200)
+    found = _kept(task, x, t, 0.9)
+    return found, task.value(found, task.samples)
+
+
+def _kept(task: Task, x: np.ndarray, t: np.ndarray, step: float) -> np.ndarray:
+    """The motion made as small as the limits need; an error where no size is small enough."""
+    found = shrunk(task, x, t, step, 1000)
     if found is None:
         place = np.round(x[0], 3).tolist()
         raise IdentificationError(f"{task.robot.name}: no motion around the posture {place} keeps the limits")
-    return found, task.value(found, task.samples)
+    return found
 
 
 def _reach_used(task: Task, x: np.ndarray, t: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from armdyn.identification.excitation.criterion import Criterion, of_regressor
 from armdyn.identification.excitation.workspace import Fence
 from armdyn.motion.trajectories.motion import sample_times
 from armdyn.robot import Robot
+from armdyn.robot.friction import friction_parts
 from armdyn.robot.joints import JointLimits
 
 FINE = 5e-4  # s between the samples at which limits are checked
@@ -80,8 +81,10 @@ class Task:
         found: dict[str, np.ndarray] = {}
         for k in range(0, len(t) - 1, BLOCK):
             states = [rows @ x for rows in self.basis.rows(t[k : k + BLOCK + 2])]
+            turns = self._turns(states[1])
             for kind, u in self._parts(states).items():
-                found[kind] = np.maximum(found.get(kind, 0.0), _peak(u))
+                peak = _peak(u, turns if kind == "torque" else None)
+                found[kind] = np.maximum(found.get(kind, 0.0), peak)
         return found
 
     def _parts(self, states: list[np.ndarray]) -> dict[str, np.ndarray]:
@@ -96,6 +99,12 @@ class Task:
         if self.fence is not None:
             parts["workspace"] = 1 + self.fence.excess(q)
         return parts
+
+    def _turns(self, qd: np.ndarray) -> np.ndarray:
+        """(N − 2,) Whether dry friction jumps beside an inner sample: the torque there is no peak."""
+        way = np.sign(qd @ friction_parts(self.robot).rows.T)
+        jumps = (way[1:] != way[:-1]).any(1)
+        return np.asarray(jumps[1:] | jumps[:-1])
 
     def most_used(self, x: np.ndarray, t: np.ndarray) -> float:
         return float(max(u.max() for u in self.used(x, t).values()))
@@ -120,7 +129,8 @@ def position_sides(bounds: Bounds, q: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.where(moves, above, 0.0), np.where(moves, below, 0.0)
 
 
-def _peak(u: np.ndarray) -> np.ndarray:
-    """The largest value (m,) of u (N, m), and between samples; at least zero."""
-    between = u[1:-1] + np.abs(np.diff(u, 2, axis=0)) / 8
+def _peak(u: np.ndarray, jumps: np.ndarray | None) -> np.ndarray:
+    """The largest value (m,) of u (N, m), and between samples but at `jumps` (N − 2,); at least zero."""
+    bend = np.abs(np.diff(u, 2, axis=0)) / 8
+    between = u[1:-1] + (bend if jumps is None else np.where(jumps[:, None], 0.0, bend))
     return np.asarray(np.concatenate([u, between, np.zeros((1, u.shape[1]))]).max(0))
