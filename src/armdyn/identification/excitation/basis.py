@@ -158,9 +158,8 @@ class Quintic:
         profile = self._functions
         powers = np.einsum("mkd,dn->mkn", profile.coefficients, x[1:])
         powers[:, 0] += x[0]
-        breaks, origins = profile.breaks, profile.origins
-        for _ in range(periods - 1):
-            breaks = np.concatenate([breaks, breaks[-1] + profile.breaks[1:]])
-            origins = np.concatenate([origins, origins[-1] + profile.origins])
+        begins = [k * self.duration for k in range(periods)]
+        breaks = np.concatenate([[0.0], *(begin + profile.breaks[1:] for begin in begins)])
+        origins = np.concatenate([begin + profile.origins for begin in begins])
         label = f"quintic spline through {self.points} via points"
         return as_motion(Profile(breaks, origins, np.tile(powers, (periods, 1, 1)), profile.smooth), label)

@@ -152,8 +152,8 @@ def independent(W: np.ndarray) -> np.ndarray:
     """Indices of columns of W (N, p) that no earlier ones explain: a numerical base of the parameters.
 
     Columns are taken in their order, from the base of the arm to its tip, so that parameters that act only
-    together are grouped toward the base. Householder's method in effect: each column is freed of the earlier
-    ones twice.
+    together are grouped toward the base. Each column is freed of the earlier ones twice, against rounding
+    (Gram and Schmidt's method).
     """
     scale = np.sqrt((W**2).sum(0))
     basis = np.zeros((len(W), 0))
