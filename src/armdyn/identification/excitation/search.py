@@ -122,7 +122,8 @@ def shrunk(task: Task, x: np.ndarray, t: np.ndarray, step: float, most: int) -> 
 def repaired(task: Task, x: np.ndarray, feasible: np.ndarray) -> np.ndarray:
     """The motion, a little smaller or mixed with one that keeps all limits, so that it keeps them, too."""
     t = task.fine()
-    found = shrunk(task, x, t, SHRINK, 25)
+    found = shrunk(task, x, task.grid(task.samples), SHRINK, 25)  # coarse samples are cheap
+    found = None if found is None else shrunk(task, found, t, SHRINK, 25)
     part = 0.5
     while found is None and part > 1e-2:
         mixed = feasible + part * (x - feasible)
