@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from armdyn.exact import Equations, Proof
     from armdyn.expression import ArmdynError, Expression
     from armdyn.identification import IdentificationError, IdentificationWarning, Log
+    from armdyn.identification.excitation.excitation import Excitation
+    from armdyn.identification.excitation.excite import excite
+    from armdyn.identification.excitation.workspace import Workspace
     from armdyn.identification.payload import Payload, identify_payload, payload_from_sensor
     from armdyn.kernels import CacheWarning, backend, get_threads, set_backend, set_threads
     from armdyn.model import (
@@ -92,6 +95,9 @@ _HOMES = {
     "Payload": "identification.payload",
     "identify_payload": "identification.payload",
     "payload_from_sensor": "identification.payload",
+    "Excitation": "identification.excitation",
+    "Workspace": "identification.excitation",
+    "excite": "identification.excitation",
     "MotionError": "motion",
     "MotionWarning": "motion",
     "Trajectory": "motion",
@@ -123,6 +129,7 @@ __all__ = [
     "ComputedTorque",
     "DescriptionError",
     "Equations",
+    "Excitation",
     "ExportWarning",
     "Expression",
     "IdentificationError",
@@ -139,12 +146,14 @@ __all__ = [
     "Robot",
     "SimulationWarning",
     "Trajectory",
+    "Workspace",
     "backend",
     "box",
     "bundled_robots",
     "contributions",
     "cylinder",
     "dynamic_manipulability",
+    "excite",
     "force_ellipsoid",
     "get_threads",
     "hollow_cylinder",

@@ -28,6 +28,7 @@ VERBS = {
     "torque": ("torque.torque", "Compute joint torques for a state or along a motion."),
     "scale": ("motion.scale", "Retime a motion to meet the limits, or to take the least time."),
     "simulate": ("simulate.simulate", "Simulate the arm: free, under torques or with a controller."),
+    "excite": ("identification.excite.excite", "Find a motion that shows a robot's parameters."),
     "payload": (
         "identification.payload.payload",
         "Find what an arm carries from a log of its torques.",
@@ -47,7 +48,7 @@ class _Verbs(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in VERBS:
             return None
-        module, name = VERBS[cmd_name][0].rsplit(".", 1)
+        module, _, name = VERBS[cmd_name][0].rpartition(".")
         found = getattr(import_module(f"armdyn.cli.{module}"), name)
         if not isinstance(found, typer.Typer):
             verb, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)

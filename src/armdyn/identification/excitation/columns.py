@@ -1,0 +1,194 @@
+"""What the torques of a motion say about parameters: the columns of the base regressor, and their changes.
+
+Base parameters are found here by numbers, in one function, `independent`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from armdyn.expression import shown
+from armdyn.identification.errors import IdentificationError
+from armdyn.model.parameters import KINDS, Layout, layout
+from armdyn.robot import Robot
+
+DEPENDENT = 1e-8  # of a column's own length: what others do not explain of it, where it depends on them
+
+
+@dataclass(frozen=True)
+class Softening:
+    """The sign of a speed as a smooth function: tanh(s/s₀), s₀ a small part of the speeds (n,) of joints.
+
+    A search that follows derivatives needs it: at samples where a joint reverses the sign would jump.
+    """
+
+    speeds: np.ndarray  # (n,) [rad/s or m/s]
+
+    def sign(self, qd: np.ndarray, surfaces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Of surfaces (E, n) at joint velocities (N, n), and its derivative by their speeds: (N, E) each."""
+        small = np.maximum(np.abs(surfaces) @ self.speeds, 1e-300)
+        found = np.tanh(qd @ surfaces.T / small)
+        return found, (1 - found**2) / small
+
+    @staticmethod
+    def spread(slope: np.ndarray, surfaces: np.ndarray) -> np.ndarray:
+        """Σ_e slope_e a_e a_eᵀ (..., n, n) of slopes (..., E)."""
+        return np.asarray((slope[..., None, :] * surfaces.T) @ surfaces)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """b columns of a robot's regressor that do not depend on each other.
+
+    The first columns are those of the parameters numbered `kept`. Then follow what identification adds per
+    joint where the description has none: reflected rotors `rotors` (gear 1: τ = q̈) and offsets (τ = 1).
+    """
+
+    robot: Robot
+    kept: np.ndarray  # indices into robot.parameters
+    rotors: np.ndarray  # joints
+    offsets: np.ndarray  # joints
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        names = self.robot.parameter_names
+        added = [f"Im{i + 1}" for i in self.rotors] + [f"F0{i + 1}" for i in self.offsets]
+        return (*(names[k] for k in self.kept), *added)
+
+    def __len__(self) -> int:
+        return len(self.kept) + len(self.rotors) + len(self.offsets)
+
+    @cached_property
+    def dry(self) -> tuple[np.ndarray, np.ndarray]:
+        """Which columns are Coulomb friction (E,), and the surfaces it acts on (E, n)."""
+        names, mechanism = layout(self.robot.model), self.robot.mechanism
+        sides = {"joint": mechanism.joint_friction, "motor": mechanism.coupled_friction}
+        rows = {(side, x.joint): x.row for side, found in sides.items() for x in found}
+        dry = [(k, names[i]) for k, i in enumerate(self.kept) if names[i].kind.entry == "coulomb"]
+        surfaces = np.zeros((len(dry), self.robot.n))
+        for e, (_, parameter) in enumerate(dry):
+            for j, factor in rows[parameter.kind.part, parameter.joint]:
+                surfaces[e, j] = factor
+        return np.array([k for k, _ in dry], int), surfaces
+
+    def matrix(
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, smooth: Softening | None = None
+    ) -> np.ndarray:
+        """The columns (N, n, b) at states (N, n); with `smooth`, dry friction without its jump at rest."""
+        kept, rotors = len(self.kept), len(self.rotors)
+        found = np.zeros((*q.shape, len(self)))
+        found[..., :kept] = self.robot.regressor(q, qd, qdd)[..., self.kept]
+        found[..., self.rotors, kept + np.arange(rotors)] = qdd[..., self.rotors]
+        found[..., self.offsets, kept + rotors + np.arange(len(self.offsets))] = 1.0
+        if smooth is not None:
+            which, surfaces = self.dry
+            level, _ = smooth.sign(qd, surfaces)
+            found[..., which] = surfaces.T * level[..., None, :]
+        return found
+
+    def changes(
+        self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, v: np.ndarray, smooth: Softening
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """∂(Y v)/∂q, ∂q̇, ∂q̈ (k, N, n, n) at states (N, n) for k combinations v (b, k) of the columns.
+
+        Y v are the torques of an arm with parameters v, so these are derivatives of inverse dynamics.
+        """
+        kept, rotors = len(self.kept), len(self.rotors)
+        full = np.zeros((v.shape[1], 1, len(self.robot.parameters)))
+        full[:, 0, self.kept] = v[:kept].T
+        found = self.robot.inverse_dynamics_derivatives(q, qd, qdd, parameters=full)
+        found[2][..., self.rotors, self.rotors] += v[kept : kept + rotors].T[:, None]
+        which, surfaces = self.dry
+        _, slope = smooth.sign(qd, surfaces)
+        found[1][:] += smooth.spread(slope * v[which].T[:, None], surfaces)
+        return found
+
+
+def columns_for(
+    robot: Robot,
+    parameters: Any,
+    drives: bool,
+    states: tuple[np.ndarray, np.ndarray, np.ndarray],
+) -> Columns:
+    """The base columns at random states (N, n) for parameters by name or link, all where None.
+
+    `drives`: also what identification adds for the drives. Without it rotors, friction and offsets count as
+    known. Neither matters where parameters are named.
+    """
+    names = layout(robot.model)
+    if parameters is not None:
+        wanted, added = _named(robot, parameters), False
+    else:
+        wanted = [k for k, x in enumerate(names) if drives or x.kind.part == "body"]
+        added = drives
+    # A mass acts much like moments of its link: what it alone shows is little, so it comes after them.
+    wanted.sort(key=lambda k: (names[k].joint, names[k].symbol == "m", k))
+    none, joints = np.zeros(0, int), np.arange(robot.n)
+    rotors = _without_rotor(robot, names, robot.regressor(*states)) if added else none
+    every = Columns(robot, np.array(wanted, int), rotors, joints if added else none)
+    found = independent(every.matrix(*states).reshape(-1, len(every)))
+    kept, rest = found[found < len(wanted)], found[found >= len(wanted)] - len(wanted)
+    driven, offsets = rest[rest < len(rotors)], rest[rest >= len(rotors)] - len(rotors)
+    chosen = Columns(robot, every.kept[kept], rotors[driven], offsets)
+    chosen = replace(chosen, kept=np.sort(chosen.kept))
+    if not len(chosen):
+        raise IdentificationError("parameters: within the limits none of them has an effect on the torques")
+    return chosen
+
+
+def _without_rotor(robot: Robot, names: Layout, Y: np.ndarray) -> np.ndarray:
+    """The joints whose torques no rotor of their own appears in."""
+    of_joints = {x.joint: k for k, x in enumerate(names) if x.kind.part == "rotor"}
+    own = [of_joints[j] for j in robot.model.dependence.independent]
+    return np.flatnonzero(~Y[..., own].any(axis=(0, 1)))
+
+
+def independent(W: np.ndarray) -> np.ndarray:
+    """Indices of columns of W (N, p) that no earlier ones explain: a numerical base of the parameters.
+
+    Columns are taken in their order, from the base of the arm to its tip, so that parameters that act only
+    together are grouped toward the base. Each column is freed of the earlier ones twice, against rounding
+    (Gram and Schmidt's method).
+    """
+    scale = np.sqrt((W**2).sum(0))
+    basis = np.zeros((len(W), 0))
+    found = []
+    for k in np.flatnonzero(scale > 1e-12 * scale.max(initial=0.0)):
+        column = W[:, k] / scale[k]
+        for _ in range(2):
+            column = column - basis @ (basis.T @ column)
+        size = np.sqrt(column @ column)
+        if size > DEPENDENT:
+            basis = np.column_stack([basis, column / size])
+            found.append(int(k))
+    return np.array(found, int)
+
+
+def _named(robot: Robot, parameters: Any) -> list[int]:
+    """Indices of parameters, from their names or those of links: a link stands for its ten numbers."""
+    given = [parameters] if isinstance(parameters, str) else parameters
+    if not isinstance(given, Sequence) or not len(given):
+        raise IdentificationError(
+            f"parameters: found {shown(parameters)}; names of parameters or links are expected"
+        )
+    names = {x.name: [k] for k, x in enumerate(layout(robot.model))}
+    for joint, link in enumerate(robot.model.moving):
+        bodies = [
+            k
+            for k, x in enumerate(layout(robot.model))
+            if x.joint == joint and KINDS[x.symbol].part == "body"
+        ]
+        names.setdefault(link.name, bodies)
+    for name in given:
+        if not isinstance(name, str) or name not in names:
+            links = ", ".join(f"'{link.name}'" for link in robot.model.moving)
+            raise IdentificationError(
+                f"parameters: found {shown(name)}; allowed are names such as 'm1' of robot.parameter_names "
+                f"and the links {links}"
+            )
+    return sorted({k for name in given for k in names[name]})
