@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from armdyn.description import DescriptionError, ExportWarning, bundled_robots
     from armdyn.exact import Equations, Proof
     from armdyn.expression import ArmdynError, Expression
-    from armdyn.identification import IdentificationError, IdentificationWarning, Log
+    from armdyn.identification import Fit, IdentificationError, IdentificationWarning, Log, identify
     from armdyn.identification.excitation.excitation import Excitation
     from armdyn.identification.excitation.excite import excite
     from armdyn.identification.excitation.workspace import Workspace
@@ -92,6 +92,8 @@ _HOMES = {
     "operational": "analysis",
     "rotor_error": "analysis",
     "velocity_ellipsoid": "analysis",
+    "Fit": "identification",
+    "identify": "identification",
     "Payload": "identification.payload",
     "identify_payload": "identification.payload",
     "payload_from_sensor": "identification.payload",
@@ -132,6 +134,7 @@ __all__ = [
     "Excitation",
     "ExportWarning",
     "Expression",
+    "Fit",
     "IdentificationError",
     "IdentificationWarning",
     "Inertia",
@@ -157,6 +160,7 @@ __all__ = [
     "force_ellipsoid",
     "get_threads",
     "hollow_cylinder",
+    "identify",
     "identify_payload",
     "inverse_kinematics",
     "joint_limits",

@@ -26,7 +26,7 @@ def low_pass(x: np.ndarray, cutoff: float | None, rate: float) -> np.ndarray:
 
 
 def derivative(x: np.ndarray, rate: float) -> np.ndarray:
-    """dx/dt (K, …) by differences of fourth order; of second order where there are fewer than six instants."""
+    """dx/dt (K, …) by differences of fourth order; of second order for fewer than six instants."""
     if len(x) < 6:
         return np.asarray(np.gradient(x, 1 / rate, axis=0, edge_order=2))
     found = np.empty_like(x)

@@ -1,4 +1,4 @@
-"""The robot whose parameters are estimated: the description's, with the terms that a log is likely to need."""
+"""The robot whose parameters are estimated: the description's, with the terms that a log likely needs."""
 
 from __future__ import annotations
 

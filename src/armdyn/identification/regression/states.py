@@ -1,7 +1,7 @@
 """What of a log enters a fit: states and torques on an even grid, as dense as the filter makes worthwhile.
 
-Regressor and torque are compared as the low-pass shows them: the regressor's columns are filtered with the same
-cut-off as the positions, because drives and loggers smooth torques, too. Then τ = Y π holds for filtered
+Regressor and torque are compared as the low-pass shows them: the regressor's columns are filtered with the
+same cut-off as the positions, because drives and loggers smooth torques, too. Then τ = Y π holds for filtered
 quantities as it did before.
 """
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from armdyn.identification.estimation.template import Template
+from armdyn.identification.regression.template import Template
 from armdyn.identification.signals.kinematics import Kinematics
 from armdyn.model.friction import TERMS, Sliding, Surface
 from armdyn.robot import Robot

@@ -1,8 +1,8 @@
 """Cross-validation inside the training data, from one product matrix for each fold.
 
-The samples are cut into folds, each a stretch of time: neighbouring samples are too alike to check each other.
-Whatever set of columns and whatever damping is tried, its error on the fold left out follows from the products
-[Y τ]ᵀ[Y τ] of the folds.
+The samples are cut into folds, each a stretch of time: neighbouring samples are too alike to check each
+other. Whatever set of columns and whatever damping is tried, its error on the fold left out follows from the
+products [Y τ]ᵀ[Y τ] of the folds.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from itertools import product
 
 import numpy as np
 
-from armdyn.identification.estimation.columns import Columns, Surfaces, smooth_sign
-from armdyn.identification.estimation.crossval import Products
-from armdyn.identification.estimation.states import States
-from armdyn.identification.estimation.template import FrictionTerms, Template
+from armdyn.identification.regression.columns import Columns, Surfaces, smooth_sign
+from armdyn.identification.regression.states import States
+from armdyn.identification.regression.template import FrictionTerms, Template
+from armdyn.identification.selection.crossval import Products
 
 WIDTHS = (0.0, 0.02, 0.05, 0.1)  # of a surface's greatest speed
 VELOCITIES = (0.05, 0.1, 0.2, 0.4)  # of a joint's greatest speed, for the Stribeck term

@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from armdyn.identification.estimation.columns import Columns
-from armdyn.identification.estimation.factor import Factors, merged
-from armdyn.identification.estimation.pieces import Piece
-from armdyn.identification.estimation.states import States, effective_cutoff, states
-from armdyn.identification.estimation.template import Template
 from armdyn.identification.logs.record import Record
+from armdyn.identification.regression.columns import Columns
+from armdyn.identification.regression.factor import Factors, merged
+from armdyn.identification.regression.pieces import Piece
+from armdyn.identification.regression.states import States, effective_cutoff, states
+from armdyn.identification.regression.template import Template
 from armdyn.identification.signals.filters import low_pass
 from armdyn.identification.signals.kinematics import Kinematics, on_grid
 from armdyn.identification.signals.stretch import stretches

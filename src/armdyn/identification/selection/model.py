@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from armdyn.identification.errors import IdentificationError
-from armdyn.identification.estimation.choice import (
+from armdyn.identification.regression.columns import Columns, Surfaces
+from armdyn.identification.regression.factor import Factors, merged
+from armdyn.identification.regression.pieces import Piece, Source
+from armdyn.identification.regression.problem import Problem
+from armdyn.identification.regression.solve import joint_scales, solve
+from armdyn.identification.regression.states import States, states
+from armdyn.identification.regression.template import Template, make_template
+from armdyn.identification.selection.choice import (
     DAMPINGS,
     FAMILY,
     Candidates,
@@ -18,20 +25,14 @@ from armdyn.identification.estimation.choice import (
     friction_terms,
     greatest_speeds,
 )
-from armdyn.identification.estimation.columns import Columns, Surfaces
-from armdyn.identification.estimation.crossval import Products
-from armdyn.identification.estimation.factor import Factors, merged
-from armdyn.identification.estimation.pieces import Piece, Source
-from armdyn.identification.estimation.problem import Problem
-from armdyn.identification.estimation.solve import joint_scales, solve
-from armdyn.identification.estimation.states import States, states
-from armdyn.identification.estimation.template import Template, make_template
+from armdyn.identification.selection.crossval import Products
 from armdyn.identification.signals.stretch import stretches
 from armdyn.robot import Robot
 
-FASTEST, SLOWEST, STEP = 80.0, 1.0, 1.44  # Hz: cut-offs that are tried, each STEP times the next
+FASTEST, SLOWEST, STEP = 80.0, 1.0, 1.3  # Hz: cut-offs that are tried, each STEP times the next
 NYQUIST_SHARE = 0.25  # of a log's rate: the highest cut-off
-NEAR = 0.05  # of the least error: the lowest cut-off within it is taken
+NEAR = 0.03  # of the least error: the lowest cut-off within it is taken
+HOPELESS = 2.0  # times the least error: lower cut-offs are not tried
 START = 0.02  # width of the sign while the cut-off is chosen, of the greatest speed
 ENOUGH = 20_000  # states from which choices are made
 
@@ -115,6 +116,8 @@ def _cutoff(
         columns = Columns(template, START * greatest_speeds(Surfaces.of_robot(template.robot), parts))
         scale = noise_scale(columns, parts) if scale is None else scale
         tried.append((float(cutoff), _error(columns, parts, scale)))
+        if tried[-1][1] > HOPELESS * min(error for _, error in tried):
+            break
     if not tried:
         return float(highest), ()
     least = min(error for _, error in tried)

@@ -1,7 +1,7 @@
 """Triangular factors: what least squares needs of any number of samples, in a few numbers.
 
-The factor R of [Y τ] has RᵀR = [Y τ]ᵀ[Y τ]. Factors of parts of the data, stacked and factored again, give the
-factor of all of them: so logs are taken in block by block, on as many workers as there are.
+The factor R of [Y τ] has RᵀR = [Y τ]ᵀ[Y τ]. Factors of parts of the data, stacked and factored again, give
+the factor of all of them: so logs are taken in block by block, on as many workers as there are.
 """
 
 from __future__ import annotations

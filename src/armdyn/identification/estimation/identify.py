@@ -1,0 +1,124 @@
+"""`identify`: from logs to parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from armdyn.identification.checks import check
+from armdyn.identification.consistency import consistent as possible
+from armdyn.identification.consistency import impossible_links
+from armdyn.identification.errors import IdentificationError
+from armdyn.identification.estimation.fit import Fit
+from armdyn.identification.estimation.methods import estimate
+from armdyn.identification.estimation.worth import covariance, repetition
+from armdyn.identification.regression.collect import collect
+from armdyn.identification.regression.factor import Factors
+from armdyn.identification.regression.pieces import Source, sources
+from armdyn.identification.selection.choice import Friction
+from armdyn.identification.selection.model import Chosen, Wishes, choose_model, enough_pieces
+from armdyn.robot import Robot
+
+
+def identify(
+    robot: Robot,
+    logs: Any,
+    *,
+    validate: Any = None,
+    samples: Any = None,
+    method: str = "weighted",
+    friction: Any = "choose",
+    cutoff: float | None = None,
+    damping: float | None = None,
+    consistent: bool = False,
+    prior: Any = None,
+) -> Fit:
+    """The parameters of a robot from logs of its motion.
+
+    `logs` is a `Log`, a `LogFile` or a list of them; `samples` (N,) bool, or a list of masks, says which of
+    their samples may enter the fit. `validate` are other logs on which the fit is tried.
+    """
+    robot = check.robot(robot)
+    train = sources(logs, samples)
+    wishes = Wishes(cutoff, *_friction_wish(friction), damping, friction != "given")
+    chosen = choose_model(robot, train, wishes)
+    factors = collect(robot, train, chosen.problem)
+    found = estimate(robot, train, chosen, factors, method)
+    notes = list(_notes(robot, train))
+    x, final = found.solution.x, chosen.problem.template.robot
+    if consistent:
+        R = factors.weighted(found.scale)
+        n = robot.n
+        bodies = possible(final, R[:, :-1], R[:, -1], prior=_prior(chosen, prior), speeds=chosen.greatest[:n])
+        x, final = bodies.parameters, bodies.robot
+        notes += bodies.notes
+    else:
+        final = final.with_parameters(x)
+        notes += _impossible(final)
+    residuals, use = _residuals(robot, train, chosen, x)
+    repeats = repetition(residuals, use)
+    return Fit(
+        robot=final,
+        described=robot,
+        x=x,
+        covariance_x=covariance(found.solution, factors, found.scale, repeats),
+        open=found.solution.open,
+        model=chosen,
+        method=method,
+        scale=found.scale,
+        repeats=repeats,
+        factors=factors,
+        singular_values=found.solution.singular_values,
+        training_error=_training_error(factors, x),
+        consistent=consistent,
+        notes=tuple(notes),
+    )
+
+
+def _friction_wish(friction: Any) -> tuple[Friction | None]:
+    if friction in ("plain", "given"):
+        return (Friction(),)
+    if friction == "choose":
+        return (None,)
+    if isinstance(friction, Friction):
+        return (friction,)
+    raise IdentificationError(f"friction: found {friction!r}; allowed: choose, plain, given, Friction(…)")
+
+
+def _prior(chosen: Chosen, prior: Any) -> Any:
+    return chosen.problem.template.prior if prior is None or prior == "nominal" else prior
+
+
+def _residuals(
+    robot: Robot, logs: Sequence[Source], chosen: Chosen, x: np.ndarray
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Of as many states as are enough to see how alike neighbours are, stretch by stretch."""
+    residuals, use = [], []
+    for piece in enough_pieces(robot, logs):
+        for part in chosen.problem.parts(piece):
+            found = [some.tau - Y @ x for Y, some in chosen.problem.regressors(part)]
+            residuals.append(np.concatenate(found))
+            use.append(part.use)
+    return residuals, use
+
+
+def _training_error(factors: Factors, x: np.ndarray) -> float:
+    size = factors.squares(np.zeros_like(x)).sum()
+    return float(np.sqrt(factors.squares(x).sum() / size)) if size else float("nan")
+
+
+def _notes(robot: Robot, logs: Sequence[Source]) -> list[str]:
+    found = []
+    for piece in enough_pieces(robot, logs):
+        found += [f"{piece.record.name}: {note}" for note in piece.record.notes]
+    return found
+
+
+def _impossible(robot: Robot) -> list[str]:
+    names = impossible_links(robot)
+    if not names:
+        return []
+    text = "the data leave it open; identify(…, consistent=True) finds bodies that exist"
+    return [f"no body has the inertia found for {', '.join(names)}: {text}"]

@@ -1,0 +1,46 @@
+"""What estimates are worth: standard errors that know how alike neighbouring residuals are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from armdyn.identification.regression.factor import Factors
+from armdyn.identification.regression.solve import Solution
+
+_SIGNIFICANT = 3.0  # standard deviations of the autocorrelation of white noise
+_LAGS = 0.1  # of a stretch: the longest lag
+
+
+def repetition(residuals: Sequence[np.ndarray], use: Sequence[np.ndarray]) -> np.ndarray:
+    """(n,) how many samples say as much as one independent sample would: 1 for white noise.
+
+    1 + 2 Σ ρ_k over the lags up to the first whose autocorrelation ρ_k is not clearly above zero. Samples
+    that are not used count as zero.
+    """
+    n = residuals[0].shape[1]
+    found = np.ones(n)
+    for j in range(n):
+        series = [np.where(u[:, j], r[:, j], 0.0) for r, u in zip(residuals, use, strict=True)]
+        counts = sum(int(u[:, j].sum()) for u in use)
+        power = sum(float(x @ x) for x in series)
+        if counts < 16 or power == 0:
+            continue
+        clear = _SIGNIFICANT / np.sqrt(counts)
+        for lag in range(1, max(2, int(_LAGS * max(len(x) for x in series)))):
+            rho = sum(float(x[lag:] @ x[:-lag]) for x in series if len(x) > lag) / power
+            if rho < clear:
+                break
+            found[j] += 2 * rho
+    return found
+
+
+def covariance(solution: Solution, factors: Factors, scale: np.ndarray, repeats: np.ndarray) -> np.ndarray:
+    """(p, p) of the estimates: G (Σ_j repeats_j Y_jᵀY_j / scale_j²) G with G the gain of least squares."""
+    p = len(solution.x)
+    middle = np.zeros((p, p))
+    for R, s, r in zip(factors.R, scale, repeats, strict=True):
+        A = R[:, :p] / s
+        middle += r * A.T @ A
+    return np.asarray(solution.gain @ middle @ solution.gain)

@@ -1,0 +1,1 @@
+"""Selection: which filter, friction terms and damping predict data best that were left out."""
