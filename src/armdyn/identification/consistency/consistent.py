@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.identification.blas import on_one_thread
 from armdyn.identification.checks import check
 from armdyn.identification.consistency.own_bodies import OwnBodies
 from armdyn.identification.consistency.priors import prior_of
@@ -54,6 +55,7 @@ class Consistent:
     notes: tuple[str, ...]
 
 
+@on_one_thread
 def consistent(
     robot: Robot,
     R: Any,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.identification.blas import on_one_thread
 from armdyn.identification.checks import check
 from armdyn.identification.consistency import consistent as possible
 from armdyn.identification.consistency import impossible_links
@@ -22,6 +23,7 @@ from armdyn.identification.selection.model import Chosen, Wishes, choose_model, 
 from armdyn.robot import Robot
 
 
+@on_one_thread
 def identify(
     robot: Robot,
     logs: Any,

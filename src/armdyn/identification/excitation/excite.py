@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.identification.blas import on_one_thread
 from armdyn.identification.checks import check
 from armdyn.identification.excitation.bounds import bounds_for
 from armdyn.identification.excitation.criterion import Criterion
@@ -24,6 +25,7 @@ from armdyn.robot import Robot
 from armdyn.simulation.progress import progress_bar
 
 
+@on_one_thread
 def excite(
     robot: Robot,
     *,

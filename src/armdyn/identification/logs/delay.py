@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.signal import butter, sosfiltfilt
 
+from armdyn.identification.blas import on_one_thread
 from armdyn.identification.checks import check
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.logs.log import Log
@@ -42,6 +43,7 @@ class Delay:
         return f"the torques are {1e3 * self.seconds:.3g} ms ({self.samples:.2f} samples) late: {fits}"
 
 
+@on_one_thread
 def estimate_delay(robot: Robot, log: Log, most: float = MOST) -> Delay:
     """The delay of the torques with which the robot's model, its parameters fitted, fits best.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.identification.blas import on_one_thread
 from armdyn.identification.checks import check
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.payload.estimate import Rows, estimate, not_shown
@@ -19,6 +20,7 @@ from armdyn.model.inertia import ENTRIES
 from armdyn.robot import Robot
 
 
+@on_one_thread
 def payload_from_sensor(
     robot: Robot,
     log: Any,

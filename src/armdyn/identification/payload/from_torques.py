@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.identification.blas import on_one_thread
 from armdyn.identification.checks import check
 from armdyn.identification.consistency.pseudo_inertia import BODIES, congruence, pseudo_inertia, stacked
 from armdyn.identification.errors import IdentificationError
@@ -18,6 +19,7 @@ from armdyn.model.inertia import ENTRIES
 from armdyn.robot import Robot
 
 
+@on_one_thread
 def identify_payload(
     robot: Robot,
     loaded: Any,

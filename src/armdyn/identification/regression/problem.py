@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from armdyn.identification.blas import on_one_thread
 from armdyn.identification.logs.record import Record
 from armdyn.identification.regression.columns import Columns
 from armdyn.identification.regression.factor import Factors, merged
@@ -50,6 +51,7 @@ class Problem:
             Y = wide.seen(self.columns(wide.motion))[start - first : stop - first]
             yield Y, part.between(start, stop)
 
+    @on_one_thread
     def factors(self, piece: Piece) -> Factors | None:
         """Of a piece; None where none of its samples may enter the fit."""
         found = [

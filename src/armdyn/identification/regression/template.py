@@ -8,9 +8,10 @@ import numpy as np
 
 from armdyn.expression import Expression
 from armdyn.model import RobotModel
-from armdyn.model.mechanism import joint_friction
+from armdyn.model.friction import Friction
+from armdyn.model.mechanism import is_coupled, joint_friction
 from armdyn.model.parameters import Parameter, layout, symbol
-from armdyn.model.parts import Link
+from armdyn.model.parts import Link, Motor
 from armdyn.robot import Robot
 
 _ONE = Expression.of(1)  # stands for a coefficient until it is estimated, so that the robot has it
@@ -47,7 +48,8 @@ class Template:
 def make_template(robot: Robot, terms: FrictionTerms | None = None, add: bool = True) -> Template:
     """With rotors (gear 1), viscous, Coulomb and offset terms where the description has none, and `terms`.
 
-    A joint that follows others keeps what it has: its friction and rotor count at the coordinates.
+    A motor that turns with several joints gets friction of its own. A joint that follows others keeps what it
+    has: its friction and rotor count at the coordinates.
     """
     model = _with_rotors(robot) if add else robot.model
     coordinates = {link.name: i for i, link in enumerate(robot.model.coordinates)}
@@ -84,6 +86,7 @@ def _with_friction(model: RobotModel, link: Link, terms: FrictionTerms | None, i
     if add:
         has = joint_friction(model, link)
         own = replace(own, offset=_ONE) if has["offset"].is_zero else own
+        link = replace(link, motor=_rubbing(link.motor))
     if terms is not None:
         if np.isfinite(terms.stribeck[i]):
             velocity = Expression.of(float(terms.stribeck[i]))
@@ -93,10 +96,17 @@ def _with_friction(model: RobotModel, link: Link, terms: FrictionTerms | None, i
     return replace(link, friction=own)
 
 
+def _rubbing(motor: Motor | None) -> Motor | None:
+    """A motor that turns with several joints, with friction at its shaft."""
+    if motor is None or not is_coupled(motor) or not motor.friction.is_zero:
+        return motor
+    return replace(motor, friction=Friction(viscous=_ONE, coulomb=(_ONE, -_ONE)))
+
+
 def _added(robot: Robot, full: Robot) -> tuple[str, ...]:
     """Parameters whose value the description leaves out or says is zero, of the kinds that are added."""
     known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
-    kinds = {symbol("rotor", "inertia")} | {
+    kinds = {symbol("rotor", "inertia"), symbol("motor", "viscous"), symbol("motor", "coulomb")} | {
         symbol("joint", term) for term in ("viscous", "coulomb", "offset", "stribeck", "cubic")
     }
     return tuple(p.name for p in layout(full.model) if p.symbol in kinds and not known.get(p.name))

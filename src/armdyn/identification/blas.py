@@ -1,0 +1,34 @@
+"""Linear algebra on one thread.
+
+Matrices here have a hundred columns. A threaded BLAS gains nothing on them, and where other programs are busy
+its threads wait for each other: a fit then takes thirty times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import ParamSpec, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def on_one_thread(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, during which BLAS uses one thread in this process."""
+
+    @wraps(function)
+    def alone(*args: P.args, **kwargs: P.kwargs) -> T:
+        with _controller().limit(limits=1, user_api="blas"):
+            return function(*args, **kwargs)
+
+    return alone
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401  # so that its BLAS is loaded and found, too
+
+    return ThreadpoolController()
