@@ -32,6 +32,7 @@ from armdyn.robot import Robot
 FASTEST, SLOWEST, STEP = 80.0, 1.0, 1.3  # Hz: cut-offs that are tried, each STEP times the next
 NYQUIST_SHARE = 0.25  # of a log's rate: the highest cut-off
 NEAR = 0.03  # of the least error: the lowest cut-off within it is taken
+SPARSER = 4.0  # times fewer instants than a fit has, which is enough to compare cut-offs
 HOPELESS = 2.0  # times the least error: lower cut-offs are not tried
 START = 0.02  # width of the sign while the cut-off is chosen, of the greatest speed
 ENOUGH = 20_000  # states from which choices are made
@@ -110,7 +111,7 @@ def _cutoff(
     count = max(1, int(np.log(highest / SLOWEST) / np.log(STEP)) + 1)
     tried, scale = [], None
     for cutoff in highest / STEP ** np.arange(count):
-        parts = _trimmed(_parts(pieces, float(cutoff), highest))
+        parts = _trimmed(_parts(pieces, float(cutoff), highest / SPARSER))
         if not parts:
             break
         columns = Columns(template, START * greatest_speeds(Surfaces.of_robot(template.robot), parts))
