@@ -169,6 +169,7 @@ __all__ = [
     "get_threads",
     "hollow_cylinder",
     "identify",
+    "identify_fleet",
     "identify_payload",
     "inverse_kinematics",
     "joint_limits",

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from armdyn.identification.regression.solve import column_scales
 from armdyn.identification.regression.states import States
 
 FOLDS = 10
@@ -65,8 +66,7 @@ class Products:
     @staticmethod
     def _solutions(G: np.ndarray, columns: np.ndarray, dampings: Sequence[float]) -> list[np.ndarray]:
         H, b = G[np.ix_(columns, columns)], G[columns, -1]
-        lengths = np.sqrt(np.maximum(np.diag(H), 0))
-        D = np.where(lengths > 0, lengths, 1.0)
+        D = column_scales(np.sqrt(np.maximum(np.diag(H), 0)))
         values, V = np.linalg.eigh(H / np.outer(D, D))
         right = V.T @ (b / D)
         floor = _ROUNDING * max(float(values.max(initial=0.0)), 1e-300)
