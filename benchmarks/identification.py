@@ -66,7 +66,7 @@ def write(path: Path, samples: int) -> None:
     writer.close()
 
 
-# ---- what is measured, each in a process of its own ---------------------------------------------------------
+# ---- what is measured, each in a process of its own --------------------------------------------------------
 
 
 def ours(samples: int, path: str, consistent: bool) -> dict[str, Any]:

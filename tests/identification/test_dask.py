@@ -24,9 +24,9 @@ OPTIONS = {"cutoff": 10.0, "friction": Friction(), "damping": 0.0}
 def client():
     from distributed import Client, LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
-        with Client(cluster) as client:
-            yield client
+    made = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with made as cluster, Client(cluster) as client:
+        yield client
 
 
 @pytest.fixture(scope="module")
