@@ -26,7 +26,7 @@ from rich.table import Table
 
 import armdyn
 
-MODULES = ("exact", "kernels", "motion", "simulation", "accuracy", "excitation")
+MODULES = ("exact", "kernels", "motion", "simulation", "accuracy", "excitation", "identification")
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 
 

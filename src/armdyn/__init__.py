@@ -31,7 +31,14 @@ if TYPE_CHECKING:
     from armdyn.description import DescriptionError, ExportWarning, bundled_robots
     from armdyn.exact import Equations, Proof
     from armdyn.expression import ArmdynError, Expression
-    from armdyn.identification import Fit, IdentificationError, IdentificationWarning, Log, identify
+    from armdyn.identification import (
+        Fit,
+        IdentificationError,
+        IdentificationWarning,
+        Log,
+        identify,
+        identify_fleet,
+    )
     from armdyn.identification.excitation.excitation import Excitation
     from armdyn.identification.excitation.excite import excite
     from armdyn.identification.excitation.workspace import Workspace
@@ -94,6 +101,7 @@ _HOMES = {
     "velocity_ellipsoid": "analysis",
     "Fit": "identification",
     "identify": "identification",
+    "identify_fleet": "identification",
     "Payload": "identification.payload",
     "identify_payload": "identification.payload",
     "payload_from_sensor": "identification.payload",
@@ -161,6 +169,7 @@ __all__ = [
     "get_threads",
     "hollow_cylinder",
     "identify",
+    "identify_fleet",
     "identify_payload",
     "inverse_kinematics",
     "joint_limits",

@@ -3,6 +3,7 @@
 from armdyn.identification.consistency import Consistent, consistent
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
 from armdyn.identification.estimation.fit import Fit
+from armdyn.identification.estimation.fleet import identify_fleet
 from armdyn.identification.estimation.identify import identify
 from armdyn.identification.logs.delay import Delay, estimate_delay
 from armdyn.identification.logs.log import Log
@@ -23,4 +24,5 @@ __all__ = [
     "consistent",
     "estimate_delay",
     "identify",
+    "identify_fleet",
 ]

@@ -44,6 +44,39 @@ def test_blocks_are_the_file(path, log, samples, overlap):
     assert expected == len(log)
 
 
+@pytest.mark.parametrize(
+    ("start", "stop", "overlap"), [(0, 1003, 0), (0, 2, 5), (417, 530, 60), (990, 1003, 40)]
+)
+def test_a_block_anywhere_is_that_part_of_the_file(path, log, start, stop, overlap):
+    block = Log.open(path).block(start, stop, overlap)
+    a, b = max(start - overlap, 0), min(stop + overlap, len(log))
+    assert (block.first, block.log.first, block.core) == (start, a, slice(start - a, stop - a))
+    for name in log.channels:
+        np.testing.assert_array_equal(getattr(block.log, name), getattr(log, name)[a:b])
+
+
+def test_a_block_that_the_file_does_not_have(path):
+    with pytest.raises(IdentificationError, match="there are no rows 1000 to 1003"):
+        Log.open(path).block(1000, 1004)
+
+
+def test_the_rate_of_a_file(path, log):
+    np.testing.assert_allclose(Log.open(path).rate, log.rate)
+
+
+@pytest.mark.parametrize("group", [100, 333, 5000])
+def test_blocks_of_lists_and_integer_times(tmp_path, log, group):
+    """Time stamps in nanoseconds count from the first one of the file, in whatever block."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    stamps = 1_700_000_000_000_000_000 + np.rint(log.t * 1e9).astype(np.int64)
+    columns = {"t": arrow.array(stamps).cast(arrow.timestamp("ns")), "q": list(log.q), "tau": list(log.tau)}
+    parquet.write_table(arrow.table(columns), tmp_path / "a.parquet", row_group_size=group)
+    file = Log.open(tmp_path / "a.parquet")
+    block = file.block(300, 700, 50)
+    np.testing.assert_array_equal(block.log.t, file.read().t[250:750])
+    np.testing.assert_array_equal(block.log.q, log.q[250:750])
+
+
 def test_a_file_is_pickled_with_its_columns_and_units(path, log):
     file = Log.open(
         path, columns={"q": "q?" if path.suffix != ".npz" else "q", "tau": "tau*"}, units={"tau": "mNm"}

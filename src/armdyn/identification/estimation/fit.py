@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,8 +11,9 @@ import numpy as np
 from scipy.stats import norm
 
 from armdyn.identification.checks import check
-from armdyn.identification.errors import IdentificationError
+from armdyn.identification.errors import IdentificationError, NothingUsableError
 from armdyn.identification.logs.log import Log
+from armdyn.identification.logs.log_file import LogFile
 from armdyn.identification.logs.record import Record
 from armdyn.identification.regression.factor import Factors
 from armdyn.identification.regression.pieces import sources
@@ -152,10 +154,33 @@ class Fit:
 
         Samples that say nothing (a repeated time stamp, say) get the torques of the sample before.
         """
+        if isinstance(log, LogFile):
+            raise IdentificationError(
+                "log: a file is predicted block by block: for rows, tau in fit.predictions(file); "
+                "or read it whole with file.read()"
+            )
         if not isinstance(log, Log):
             raise IdentificationError(f"log: expected a Log, found {type(log).__name__}")
         record = log.at_joints(self.described)
         return self._rows_of_log(record, self.model.problem.torques(record, self.x))
+
+    def predictions(self, file: Log | LogFile) -> Iterator[tuple[slice, np.ndarray]]:
+        """`predict` of a log block by block, in little memory: rows of the log, and their torques (rows, n).
+
+        In a block of which nothing can be used, torques are NaN.
+        """
+        (source,) = sources([file])
+        for part in source.parts(self.model.problem.cutoff):
+            first = file.first if isinstance(file, Log) else 0
+            rows = slice(part.start - first, part.stop - first)
+            try:
+                record = source.piece(part, self.described).record
+            except NothingUsableError as reason:
+                part.left_out(reason)
+                yield rows, np.full((part.stop - part.start, self.robot.n), np.nan)
+                continue
+            tau = self._rows_of_log(record, self.model.problem.torques(record, self.x))
+            yield rows, tau[part.start - record.first : part.stop - record.first]
 
     def _rows_of_log(self, record: Record, tau: np.ndarray) -> np.ndarray:
         before = np.searchsorted(record.rows, np.arange(record.size), side="right") - 1
@@ -165,7 +190,7 @@ class Fit:
         """‖τ − τ̂‖/‖τ‖ over all joints of a log or a list of logs, where torques were measured."""
         wrong = size = 0.0
         for source in sources(logs, samples):
-            for piece in source.pieces(self.described):
+            for piece in source.pieces(self.described, self.model.problem.cutoff):
                 use = piece.record.usable & piece.samples[:, None]
                 tau = piece.record.tau
                 residual = tau - self.model.problem.torques(piece.record, self.x)

@@ -19,8 +19,9 @@ from armdyn.identification.regression.collect import collect
 from armdyn.identification.regression.factor import Factors
 from armdyn.identification.regression.pieces import Source, sources
 from armdyn.identification.selection.choice import Friction
-from armdyn.identification.selection.model import Chosen, Wishes, choose_model, enough_pieces
+from armdyn.identification.selection.model import Chosen, Wishes, choose_model, long_pieces
 from armdyn.robot import Robot
+from armdyn.simulation.progress import progress_bar
 
 
 @on_one_thread
@@ -36,19 +37,27 @@ def identify(
     damping: float | None = None,
     consistent: bool = False,
     prior: Any = None,
+    executor: Any = None,
+    progress: bool | None = None,
 ) -> Fit:
     """The parameters of a robot from logs of its motion.
 
     `logs` is a `Log`, a `LogFile` or a list of them; `samples` (N,) bool, or a list of masks, says which of
     their samples may enter the fit. `validate` are other logs on which the fit is tried.
+
+    A `LogFile` (`Log.open`) is read block by block, in little memory. `executor` is one of
+    `concurrent.futures` or a Dask `Client`: its workers take the logs and blocks; those in Parquet files they
+    read themselves. The result is the same for any number of workers. `progress`: whether a bar is shown; by
+    default on a terminal.
     """
     robot = check.robot(robot)
     train = sources(logs, samples)
     wishes = Wishes(cutoff, *_friction_wish(friction), damping, friction != "given")
     chosen = choose_model(robot, train, wishes)
-    factors = collect(robot, train, chosen.problem)
+    notes: list[str] = []
+    with progress_bar("identify", progress) as update:
+        factors = collect(robot, train, chosen.problem, executor=executor, update=update, notes=notes)
     found = estimate(robot, train, chosen, factors, method)
-    notes = list(_notes(robot, train))
     x, final = found.solution.x, chosen.problem.template.robot
     if consistent:
         R = factors.weighted(found.scale)
@@ -98,10 +107,9 @@ def _residuals(
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Of as many states as are enough to see how alike neighbours are, stretch by stretch."""
     residuals, use = [], []
-    for piece in enough_pieces(robot, logs):
+    for piece in long_pieces(robot, logs, chosen.problem.cutoff):
         for part in chosen.problem.parts(piece):
-            found = [some.tau - Y @ x for Y, some in chosen.problem.regressors(part)]
-            residuals.append(np.concatenate(found))
+            residuals.append(part.tau - chosen.problem.seen_torques(part, x))
             use.append(part.use)
     return residuals, use
 
@@ -109,13 +117,6 @@ def _residuals(
 def _training_error(factors: Factors, x: np.ndarray) -> float:
     size = factors.squares(np.zeros_like(x)).sum()
     return float(np.sqrt(factors.squares(x).sum() / size)) if size else float("nan")
-
-
-def _notes(robot: Robot, logs: Sequence[Source]) -> list[str]:
-    found = []
-    for piece in enough_pieces(robot, logs):
-        found += [f"{piece.record.name}: {note}" for note in piece.record.notes]
-    return found
 
 
 def _impossible(robot: Robot) -> list[str]:

@@ -105,6 +105,35 @@ class LogFile:
             yield self._block(held, first, start, stop, overlap, notes)
             start = stop
 
+    def block(self, start: int, stop: int, overlap: int = 0) -> Block:
+        """Samples `start` to before `stop`, with `overlap` more on both sides where the file has them."""
+        check.whole_number("overlap", overlap)
+        check.whole_number("stop", stop, check.whole_number("start", start) + 1)
+        notes, pieces = list(self.notes), []
+        first = max(start - overlap, 0)
+        wanted = stop + overlap - first
+        for piece in self._pieces(min(wanted, _PIECE), notes, first):
+            pieces.append(piece)
+            wanted -= len(piece["t"])
+            if wanted <= 0:
+                break
+        if not pieces or first + sum(len(piece["t"]) for piece in pieces) < stop:
+            raise IdentificationError(f"{self.path}: there are no rows {start} to {stop - 1}")
+        return self._block(_joined(pieces), first, start, stop, overlap, notes)
+
+    @cached_property
+    def rate(self) -> float:
+        """Samples per second: by the median of the steps in time at the start of the file."""
+        for piece in self._pieces(_PIECE, []):
+            steps = np.diff(piece["t"])
+            steps = steps[steps > 0]
+            return float(1 / np.median(steps)) if len(steps) else float("nan")
+        return float("nan")
+
+    def quick(self, samples: int) -> bool:
+        """Whether a block of so many samples is read about as fast wherever it lies."""
+        return self._source().quick(samples)
+
     # ---- inside ----------------------------------------------------------------------------------------
 
     def _block(
@@ -132,10 +161,13 @@ class LogFile:
     def _columns(self) -> list[Any]:
         return [column for choice in self.choices.values() for column in choice.columns]
 
-    def _pieces(self, size: int, notes: list[str]) -> Iterator[dict[str, np.ndarray]]:
+    def _pieces(self, size: int, notes: list[str], start: int = 0) -> Iterator[dict[str, np.ndarray]]:
         """Channels in SI, some rows at a time. Integer times too long for floats count from the first one."""
+        source = self._source()
         origin: Any = None
-        for arrays in self._source().pieces(self._columns, size, notes):
+        if start:
+            origin = _origin(next(source.pieces(self.choices["t"].columns, 1, []))[0].reshape(-1), notes)
+        for arrays in source.pieces(self._columns, size, notes, start):
             found, k = {}, 0
             for channel, choice in self.choices.items():
                 several = arrays[k : k + len(choice.columns)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from armdyn.expression import shown
 from armdyn.identification.checks import check
-from armdyn.identification.errors import IdentificationError, IdentificationWarning
+from armdyn.identification.errors import IdentificationError, IdentificationWarning, NothingUsableError
 from armdyn.identification.logs import transmission
 from armdyn.identification.logs.doubts import doubts, remarks
 from armdyn.identification.logs.log import DERIVATIVES, Log
@@ -59,6 +59,8 @@ def _look_over(log: Log, robot: Robot, delay: float | str) -> Record:
         notes=(*log.notes, *recorded.notes),
         name=log.name,
         filled=recorded.filled,
+        first=log.first,
+        turned=recorded.turned,
     )
     record = _without_short_segments(log, record)
     record = replace(record, notes=(*record.notes, *remarks(robot, record)))
@@ -80,6 +82,7 @@ class _Recorded:
     doubtful: np.ndarray  # (samples,) torques not to be used
     filled: np.ndarray
     breaks: np.ndarray
+    turned: bool
     notes: list[str]
 
 
@@ -100,12 +103,13 @@ def _recorded(log: Log, robot: Robot) -> _Recorded:
         )
     kept = ~lost
     if kept.sum() < 4:
-        raise IdentificationError(
+        raise NothingUsableError(
             f"{log.name}: {counted(int(kept.sum()), 'row')} with positions; four are needed"
         )
     t, rows = times.t[kept], times.rows[kept] + log.first
     filled, breaks = np.zeros(len(t), bool), np.zeros(len(t), bool)
     x = {name: channels[name][kept].copy() for name in states}
+    turned = False
     for name in states:
         found = Positions(name, x[name], rows, filled, breaks, notes)
         turning = (
@@ -115,14 +119,15 @@ def _recorded(log: Log, robot: Robot) -> _Recorded:
         )
         try:
             if name == log.positions:
-                look_at_positions(t, found, turning)
+                turned = look_at_positions(t, found, turning)
             else:
                 found.fill_missing(t)
         except IdentificationError as problem:
             raise IdentificationError(f"{log.name}: {problem}") from None
     position, rest = x[states[0]], {name: x[name] for name in states[1:]}
     doubtful = times.doubtful[kept] | filled
-    return _Recorded(t, rows, position, channels[log.torques][kept], rest, doubtful, filled, breaks, notes)
+    torques = channels[log.torques][kept]
+    return _Recorded(t, rows, position, torques, rest, doubtful, filled, breaks, turned, notes)
 
 
 def _turning(log: Log, robot: Robot, width: int) -> np.ndarray:
@@ -136,9 +141,9 @@ def _turning(log: Log, robot: Robot, width: int) -> np.ndarray:
 
 def _refuse_without_torques(log: Log, tau: np.ndarray, used: np.ndarray) -> None:
     if not used.any():
-        raise IdentificationError(f"{log.name}: {log.torques}: no torque in the log can be used")
+        raise NothingUsableError(f"{log.name}: {log.torques}: no torque in the log can be used")
     if not tau.any():
-        raise IdentificationError(f"{log.name}: {log.torques}: all torques are zero")
+        raise NothingUsableError(f"{log.name}: {log.torques}: all torques are zero")
 
 
 def _without_short_segments(log: Log, record: Record) -> Record:
@@ -149,7 +154,7 @@ def _without_short_segments(log: Log, record: Record) -> Record:
         return record
     if not long:
         most = max(part.stop - part.start for part in record.segments)
-        raise IdentificationError(
+        raise NothingUsableError(
             f"{log.name}: the longest stretch without a gap has {counted(most, 'sample')}; "
             f"{SHORTEST} are needed"
         )

@@ -70,26 +70,31 @@ def fill(t: np.ndarray, x: np.ndarray, bad: np.ndarray) -> np.ndarray:
     return x
 
 
-def look_at_positions(t: np.ndarray, found: Positions, turning: np.ndarray) -> None:
-    """Mend a channel in place; `turning` (columns,) are those that measure angles."""
+def look_at_positions(t: np.ndarray, found: Positions, turning: np.ndarray) -> bool:
+    """Mend a channel in place; `turning` (columns,) are those that measure angles.
+
+    Returns whether whole turns were taken out.
+    """
     found.fill_missing(t)
     apart = np.diff(t) > GAP * np.median(np.diff(t))  # steps over missing samples are not those of a motion
+    turned = False
     for j in range(found.x.shape[1]):
         if turning[j]:
-            _unwrap(found, j, apart)
+            turned |= _unwrap(found, j, apart)
         _spikes_and_jumps(t, found, j, apart)
+    return turned
 
 
-def _unwrap(found: Positions, j: int, apart: np.ndarray) -> None:
+def _unwrap(found: Positions, j: int, apart: np.ndarray) -> bool:
     steps = np.diff(found.x[:, j])
     size = np.abs(steps)
     if not (size > 4).any() or np.median(size) > QUIET or (size > 4).mean() > 0.2:
-        return  # no jumps, or no motion at all, or one too fast to be told from wrapping
+        return False  # no jumps, or no motion at all, or one too fast to be told from wrapping
     turns = np.rint(steps / TURN)
     near = JUMP * _around(size) + 3 * size[size > 0].min() + 1e-6
     wrapped = (size > 4) & (np.abs(steps - turns * TURN) < near)
     if not wrapped.any():
-        return
+        return False
     if found.channel == "motor_position" and apart.any():
         row = found.rows[:-1][apart][0]
         raise IdentificationError(
@@ -99,6 +104,7 @@ def _unwrap(found: Positions, j: int, apart: np.ndarray) -> None:
     found.x[1:, j] -= TURN * np.cumsum(np.where(wrapped, turns, 0))
     where = rows_text(found.rows[1:][wrapped])
     found.notes.append(f"{column_text(found.channel, j)}: jumps by whole turns at {where}; taken out")
+    return True
 
 
 def _spikes_and_jumps(t: np.ndarray, found: Positions, j: int, apart: np.ndarray) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class Record:
     notes: tuple[str, ...] = ()  # what was noticed, repaired or left out, one sentence each
     name: str = "log"
     filled: np.ndarray | None = None  # (samples,) bool: whether a position was missing and is interpolated
+    first: int = 0  # the row of the file that is the log's row 0
+    turned: bool = False  # whether whole turns were taken out of positions
 
     @property
     def n(self) -> int:
@@ -37,3 +39,11 @@ class Record:
     def rate(self) -> float:
         """Samples per second: the median."""
         return float(1 / np.median(np.diff(self.t)))
+
+    def between(self, start: int, stop: int) -> Record:
+        """Samples of it, from number `start` to before `stop`."""
+        names = ("t", "q", "tau", "usable", "rows", "qd", "qdd", "filled")
+        arrays = {name: x[start:stop] for name in names if (x := getattr(self, name)) is not None}
+        spans = [(max(part.start, start), min(part.stop, stop)) for part in self.segments]
+        segments = tuple(slice(a - start, b - start) for a, b in spans if b > a)
+        return replace(self, segments=segments, **arrays)

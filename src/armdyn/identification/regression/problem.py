@@ -11,7 +11,7 @@ import numpy as np
 from armdyn.identification.blas import on_one_thread
 from armdyn.identification.logs.record import Record
 from armdyn.identification.regression.columns import Columns
-from armdyn.identification.regression.factor import Factors, merged
+from armdyn.identification.regression.factor import Factors
 from armdyn.identification.regression.pieces import Piece
 from armdyn.identification.regression.states import States, effective_cutoff, states
 from armdyn.identification.regression.template import Template
@@ -35,31 +35,29 @@ class Problem:
         return Columns(self.template, self.width)
 
     def parts(self, piece: Piece) -> Iterator[States]:
-        return states(piece.record, piece.samples, self.cutoff)
+        return states(piece.record, piece.samples, self.cutoff, allowed=piece.allowed)
 
     def regressors(self, part: States) -> Iterator[tuple[np.ndarray, States]]:
         """Y as the low-pass shows it, some of the states at a time."""
-        if part.cutoff is None:
-            overlap = 0
-        else:
-            overlap = int(np.ceil(4 * part.rate / part.cutoff))
-        rows = max(_ROWS, 4 * overlap)
-        for start in range(0, len(part), rows):
-            stop = min(start + rows, len(part))
-            first, last = max(start - overlap, 0), min(stop + overlap, len(part))
-            wide = part.between(first, last)
-            Y = wide.seen(self.columns(wide.motion))[start - first : stop - first]
-            yield Y, part.between(start, stop)
+        for start, stop in part.blocks:
+            yield part.seen_between(self.columns, start, stop), part.between(start, stop)
 
     @on_one_thread
     def factors(self, piece: Piece) -> Factors | None:
         """Of a piece; None where none of its samples may enter the fit."""
-        found = [
-            Factors.of(Y, some.tau, some.use)
-            for part in self.parts(piece)
-            for Y, some in self.regressors(part)
-        ]
-        return merged(found) if found else None
+        found: Factors | None = None
+        for part in self.parts(piece):
+            for start, stop in part.blocks:
+                use = part.use[start:stop]
+                if use.any():
+                    Y = part.seen_between(self.columns, start, stop)
+                    some = Factors.of(Y, part.tau[start:stop], use)
+                    found = some if found is None else found + some
+        return found
+
+    def seen_torques(self, part: States, x: np.ndarray) -> np.ndarray:
+        """Y x (M, n) as the low-pass shows it, at all states of a part."""
+        return part.seen(self._unseen(part.motion, x))
 
     def torques(self, record: Record, x: np.ndarray) -> np.ndarray:
         """(samples of the record, n) for parameters x, filtered as in the fit."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 RANK = 1e-8  # of the greatest singular value of scaled columns: below, the data say nothing
+ROUNDING = 1e-11  # of the longest column: a shorter one is zero but for rounding
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,7 @@ def solve(R: np.ndarray, prior: np.ndarray, damping: float = 0.0, free: np.ndarr
     p = len(prior)
     free = np.ones(p, bool) if free is None else free
     A, b = R[:, :p][:, free], R[:, p] - R[:, :p] @ prior
-    lengths = np.sqrt(np.square(A).sum(0))
-    D = np.where(lengths > 0, lengths, 1.0)
+    D = column_scales(np.sqrt(np.square(A).sum(0)))
     U, s, Vt = np.linalg.svd(A / D, full_matrices=True)
     s = np.pad(s, (0, A.shape[1] - len(s)))
     kept = s > RANK * max(s.max(initial=0.0), 1e-300)
@@ -48,6 +48,12 @@ def solve(R: np.ndarray, prior: np.ndarray, damping: float = 0.0, free: np.ndarr
         open=_rows(V[:, ~kept], free),
         gain=_spread(V[:, kept] / (s[kept] ** 2 + damping) @ V[:, kept].T, free),
     )
+
+
+def column_scales(lengths: np.ndarray) -> np.ndarray:
+    """What columns of these lengths are divided by; those that are only rounding stay short."""
+    greatest = float(lengths.max(initial=0.0))
+    return np.where(lengths > ROUNDING * greatest, lengths, greatest or 1.0)
 
 
 def _spread(C: np.ndarray, free: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ quantities as it did before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,10 @@ from armdyn.identification.signals.filters import low_pass
 from armdyn.identification.signals.kinematics import Kinematics, on_grid
 from armdyn.identification.signals.stretch import Stretch, stretches
 
-_DENSE = 16  # instants per period of the cut-off: more of them say nothing new
+TAIL = 8  # periods of the cut-off after which 1e-8 is left of what the filter saw
+DENSE = 16  # instants per period of the cut-off: more of them say nothing new
+_ROWS = 4_000  # instants whose regressor is in memory at a time
+_ROUNDING = 1e-6  # rates that differ by rounding are thinned alike
 _SETTLING = 0.5  # periods of the cut-off at both ends of a stretch in which the filter is not trusted
 
 
@@ -36,8 +39,34 @@ class States:
         return len(self.tau)
 
     def seen(self, x: np.ndarray) -> np.ndarray:
-        """A regressor or torques (M, …) as the low-pass shows them."""
-        return low_pass(x, self.cutoff, self.rate)
+        """A regressor or torques (M, …) as the low-pass shows them.
+
+        Most columns of a regressor may be zero, because a joint feels only the links beyond it: they stay so.
+        """
+        flat = x.reshape(len(x), -1)
+        alive = flat.any(0)
+        if self.cutoff is None or alive.all():
+            return low_pass(x, self.cutoff, self.rate)
+        found = np.zeros_like(flat)
+        found[:, alive] = low_pass(flat[:, alive], self.cutoff, self.rate)
+        return found.reshape(x.shape)
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """Start and stop of blocks whose regressors fit in memory."""
+        rows = max(_ROWS, 4 * self._overlap)
+        return [(start, min(start + rows, len(self))) for start in range(0, len(self), rows)]
+
+    def seen_between(self, f: Callable[[Kinematics], np.ndarray], start: int, stop: int) -> np.ndarray:
+        """f (M, …) of the motion, at some of the instants, as the low-pass shows it."""
+        first, last = max(start - self._overlap, 0), min(stop + self._overlap, len(self))
+        wide = self.between(first, last)
+        return self.seen(f(wide.motion))[start - first : stop - first]
+
+    @property
+    def _overlap(self) -> int:
+        """Instants beside a block that its filtered values depend on."""
+        return 0 if self.cutoff is None else int(np.ceil(TAIL * self.rate / self.cutoff))
 
     def between(self, start: int, stop: int) -> States:
         """Some of the instants."""
@@ -47,16 +76,23 @@ class States:
 
 
 def states(
-    record: Record, samples: np.ndarray, cutoff: float | None, fastest: float | None = None
+    record: Record,
+    samples: np.ndarray,
+    cutoff: float | None,
+    fastest: float | None = None,
+    allowed: np.ndarray | None = None,
 ) -> Iterator[States]:
     """The stretches of a record; `samples` (samples,) bool says what may enter the fit.
 
-    The instants are as dense as a cut-off of `fastest` [Hz] asks for, by default the cut-off itself.
+    The instants are as dense as a cut-off of `fastest` [Hz] asks for, by default the cut-off itself. Of a
+    block of a longer log, `samples` are the block's own ones, and `allowed` those which may enter the fit
+    with this block or with its neighbours.
     """
-    use = record.usable & samples[:, None]
+    own = samples[:, None]
+    use = record.usable & (own if allowed is None else allowed[:, None])
     for stretch in stretches(record):
-        if use[stretch.part].any():
-            yield _states(record, stretch, use, cutoff, fastest or cutoff)
+        if (use & own)[stretch.part].any():
+            yield _states(record, stretch, use, own, cutoff, fastest or cutoff)
 
 
 def effective_cutoff(record: Record, cutoff: float | None) -> float | None:
@@ -65,19 +101,27 @@ def effective_cutoff(record: Record, cutoff: float | None) -> float | None:
 
 
 def _states(
-    record: Record, stretch: Stretch, use: np.ndarray, cutoff: float | None, fastest: float | None
+    record: Record,
+    stretch: Stretch,
+    use: np.ndarray,
+    own: np.ndarray,
+    cutoff: float | None,
+    fastest: float | None,
 ) -> States:
     cutoff = effective_cutoff(record, cutoff)
     motion = on_grid(record, stretch, cutoff)
     tau, used, rate = stretch.gridded(record.tau), use[stretch.nearest], stretch.rate
+    own = own[stretch.nearest]
     if cutoff is None or fastest is None:
-        return States(motion, tau, used, rate, cutoff)
+        return States(motion, tau, used & own, rate, cutoff)
     edge = min(int(np.ceil(_SETTLING * rate / cutoff)), len(tau) // 4)
     used[:edge] = used[len(tau) - edge :] = False
-    thin = max(1, int(rate / (_DENSE * fastest)))
+    thin = max(1, int(rate / (DENSE * fastest) + _ROUNDING))
     if thin > 1:
         tau = low_pass(tau, 0.4 * rate / thin, rate)
         used = minimum_filter1d(used, 2 * thin + 1, axis=0)
-    at = slice(thin // 2, None, thin)
+    # By the rows of the file: blocks of it take the same instants as the whole.
+    first = int(record.rows[stretch.part.start]) + record.first
+    at = slice((thin // 2 - first) % thin, None, thin)
     motion = Kinematics(motion.q[at], motion.qd[at], motion.qdd[at])
-    return States(motion, tau[at], used[at], rate / thin, cutoff)
+    return States(motion, tau[at], (used & own)[at], rate / thin, cutoff)

@@ -12,6 +12,7 @@ from armdyn.identification.regression.columns import Columns, Surfaces, smooth_s
 from armdyn.identification.regression.states import States
 from armdyn.identification.regression.template import FrictionTerms, Template
 from armdyn.identification.selection.crossval import Products
+from armdyn.identification.signals.kinematics import Kinematics
 
 WIDTHS = (0.0, 0.02, 0.05, 0.1)  # of a surface's greatest speed
 VELOCITIES = (0.05, 0.1, 0.2, 0.4)  # of a joint's greatest speed, for the Stribeck term
@@ -85,14 +86,19 @@ class Candidates:
         kinds = [parameter.kind for parameter in template.layout]
         own = ("coulomb", "stribeck", "cubic")
         self.kept = np.array([not (k.part in ("joint", "motor") and k.entry in own) for k in kinds])
-        data = [self._data(part, scale) for part in parts]
-        self.products = Products.of(data)
+        self.scale = scale
+        self.products = Products.of(parts, self._data)
 
-    def _data(self, part: States, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        Y = self.plain(part.motion)
-        z = part.tau - part.seen(Y @ self.template.prior)
-        wide = np.concatenate([Y[:, :, self.kept], self._friction(part.motion.qd)], axis=2)
-        return part.seen(wide) / scale[:, None], z / scale, part.use
+    def _data(self, part: States, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        wide = part.seen_between(self._wide, start, stop)
+        z = part.tau[start:stop] - wide[:, :, -1]
+        return wide[:, :, :-1] / self.scale[:, None], z / self.scale
+
+    def _wide(self, motion: Kinematics) -> np.ndarray:
+        """The columns of all models, and the torques of the description."""
+        Y = self.plain(motion)
+        known = (Y @ self.template.prior)[:, :, None]
+        return np.concatenate([Y[:, :, self.kept], self._friction(motion.qd), known], axis=2)
 
     def _friction(self, qd: np.ndarray) -> np.ndarray:
         """(M, n, E·W + n·(1 + W·V)): Coulomb, cubic and Stribeck columns."""

@@ -7,13 +7,21 @@ products [Y τ]ᵀ[Y τ] of the folds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
+from armdyn.identification.regression.solve import column_scales
+from armdyn.identification.regression.states import States
+
 FOLDS = 10
 _ROUNDING = 1e-12  # of the greatest eigenvalue
+
+
+# Of some of the instants of a part, from start to before stop: Y (M, n, P) and z (M, n).
+Data: TypeAlias = Callable[[States, int, int], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -24,21 +32,22 @@ class Products:
     rows: int
 
     @staticmethod
-    def of(parts: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]], folds: int = FOLDS) -> Products:
-        """Of parts Y (M, n, P), z (M, n), use (M, n), in the order of time, scaled already."""
-        used = np.concatenate([use.any(1) for _, _, use in parts])
+    def of(parts: Sequence[States], data: Data, folds: int = FOLDS) -> Products:
+        """Of parts in the order of time; `data` gives their Y (M, n, P) and z (M, n), scaled already."""
+        used = np.concatenate([part.use.any(1) for part in parts])
         fold = np.minimum(np.cumsum(used) * folds // max(int(used.sum()), 1), folds - 1)
-        P = parts[0][0].shape[2]
-        G = np.zeros((folds, P + 1, P + 1))
-        start = 0
-        for Y, z, use in parts:
-            of_part = fold[start : start + len(z)]
-            start += len(z)
-            for k in np.unique(of_part):
-                at = (of_part == k)[:, None] & use
-                A = np.column_stack([Y[at], z[at]])
-                G[k] += A.T @ A
-        return Products(G, int(sum(use.sum() for _, _, use in parts)))
+        G: np.ndarray | None = None
+        first = 0
+        for part in parts:
+            for start, stop in part.blocks:
+                use, of_part = part.use[start:stop], fold[first + start : first + stop]
+                if use.any():
+                    Y, z = data(part, start, stop)
+                    G = np.zeros((folds, Y.shape[2] + 1, Y.shape[2] + 1)) if G is None else G
+                    _add(G, Y, z, use, of_part)
+            first += len(part)
+        assert G is not None
+        return Products(G, int(sum(part.use.sum() for part in parts)))
 
     def errors(self, columns: np.ndarray, dampings: Sequence[float]) -> np.ndarray:
         """Mean squares of the folds left out, (folds, dampings), that add up to the error per row."""
@@ -57,10 +66,19 @@ class Products:
     @staticmethod
     def _solutions(G: np.ndarray, columns: np.ndarray, dampings: Sequence[float]) -> list[np.ndarray]:
         H, b = G[np.ix_(columns, columns)], G[columns, -1]
-        lengths = np.sqrt(np.maximum(np.diag(H), 0))
-        D = np.where(lengths > 0, lengths, 1.0)
+        D = column_scales(np.sqrt(np.maximum(np.diag(H), 0)))
         values, V = np.linalg.eigh(H / np.outer(D, D))
         right = V.T @ (b / D)
         floor = _ROUNDING * max(float(values.max(initial=0.0)), 1e-300)
         kept = values > floor * len(values)
         return [V[:, kept] @ (right[kept] / (values[kept] + d)) / D for d in dampings]
+
+
+def _add(G: np.ndarray, Y: np.ndarray, z: np.ndarray, use: np.ndarray, fold: np.ndarray) -> None:
+    """Add the rows to the products of their folds, joint by joint: most columns of a joint are zero."""
+    for j in range(z.shape[1]):
+        alive = np.append(Y[:, j].any(0), True)
+        for k in np.unique(fold):
+            at = (fold == k) & use[:, j]
+            A = np.column_stack([Y[at, j][:, alive[:-1]], z[at, j]])
+            G[np.ix_([k], alive, alive)] += A.T @ A

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from armdyn.identification.errors import IdentificationError
+from armdyn.identification.logs.log import Log
 from armdyn.identification.regression.columns import Columns, Surfaces
 from armdyn.identification.regression.factor import Factors, merged
-from armdyn.identification.regression.pieces import Piece, Source
+from armdyn.identification.regression.pieces import BLOCK, SLOWEST, Piece, Source, reach
 from armdyn.identification.regression.problem import Problem
 from armdyn.identification.regression.solve import joint_scales, solve
-from armdyn.identification.regression.states import States, states
+from armdyn.identification.regression.states import DENSE, States, states
 from armdyn.identification.regression.template import Template, make_template
 from armdyn.identification.selection.choice import (
     DAMPINGS,
@@ -29,13 +30,14 @@ from armdyn.identification.selection.crossval import Products
 from armdyn.identification.signals.stretch import stretches
 from armdyn.robot import Robot
 
-FASTEST, SLOWEST, STEP = 80.0, 1.0, 1.3  # Hz: cut-offs that are tried, each STEP times the next
+FASTEST, STEP = 80.0, 1.3  # Hz: the highest cut-off that is tried; each is STEP times the next
 NYQUIST_SHARE = 0.25  # of a log's rate: the highest cut-off
 NEAR = 0.03  # of the least error: the lowest cut-off within it is taken
 SPARSER = 4.0  # times fewer instants than a fit has, which is enough to compare cut-offs
 HOPELESS = 2.0  # times the least error: lower cut-offs are not tried
 START = 0.02  # width of the sign while the cut-off is chosen, of the greatest speed
-ENOUGH = 20_000  # states from which choices are made
+ENOUGH, SPANS = 20_000, 10  # states from which choices are made, and spans of a long log that have them
+LONG = 200_000  # samples from which it is seen how alike neighbouring residuals are
 
 
 @dataclass(frozen=True)
@@ -81,18 +83,50 @@ def choose_model(robot: Robot, logs: Sequence[Source], wishes: Wishes) -> Chosen
 
 
 def enough_pieces(robot: Robot, logs: Sequence[Source]) -> list[Piece]:
-    """Pieces of all logs for choices; of long files, the first of each are enough."""
+    """Pieces for choices: all of the logs, or, of long ones, spans spread over them.
+
+    What may enter the fit counts, in states as dense as the fastest filter wants them.
+    """
+    rates = [log.log.rate for log in logs]
+    thin = [max(1, int(rate / (DENSE * FASTEST))) if np.isfinite(rate) else 1 for rate in rates]
+    sizes = np.array([log.allowed / k for log, k in zip(logs, thin, strict=True)])
+    if sizes.sum() <= ENOUGH:
+        return [piece for log in logs for piece in log.pieces(robot)]
     found: list[Piece] = []
-    for log in logs:
-        for piece in log.pieces(robot):
-            found.append(piece)
-            if len(piece.record.t) >= ENOUGH:
-                break
+    ends = np.cumsum(sizes)
+    before = (-1, 0)  # log and row where the last span ended
+    for place in (np.arange(SPANS) + 0.5) / SPANS * ends[-1]:
+        k = int(np.searchsorted(ends, place))
+        middle = logs[k].row(int((place - ends[k] + sizes[k]) * thin[k]))
+        half = ENOUGH * thin[k] // (2 * SPANS)
+        start = max(middle - half, before[1] if before[0] == k else 0)
+        stop = min(middle + half, len(logs[k].log))
+        before = (k, stop)
+        found += logs[k].span(robot, start, stop, int(np.ceil(rates[k] / SLOWEST)))
+    return found
+
+
+def long_pieces(robot: Robot, logs: Sequence[Source], cutoff: float | None) -> list[Piece]:
+    """Pieces as long as they get, of some logs: whole ones from memory, of files a block in the middle."""
+    lengths = [min(len(log.log), BLOCK) for log in logs]
+    count = min(len(logs), max(4, LONG * len(logs) // sum(lengths)))
+    found: list[Piece] = []
+    for k in np.unique(np.linspace(0, len(logs) - 1, count).astype(int)):
+        log, rows = logs[k], len(logs[k].log)
+        if isinstance(log.log, Log) or rows <= BLOCK:
+            found += log.pieces(robot, cutoff)
+        else:
+            start = (rows - BLOCK) // 2
+            found += log.span(robot, start, start + BLOCK, reach(log.log.rate, cutoff))
     return found
 
 
 def _parts(pieces: Iterable[Piece], cutoff: float | None, fastest: float | None = None) -> list[States]:
-    return [part for piece in pieces for part in states(piece.record, piece.samples, cutoff, fastest)]
+    return [
+        part
+        for piece in pieces
+        for part in states(piece.record, piece.samples, cutoff, fastest, piece.allowed)
+    ]
 
 
 # ---- the cut-off -------------------------------------------------------------------------------------------
@@ -139,18 +173,23 @@ def _trimmed(parts: Sequence[States]) -> list[States]:
 
 def _error(columns: Columns, parts: Sequence[States], scale: np.ndarray) -> float:
     """Of the plain model on folds that were left out, with the best damping."""
-    data = []
-    for part in parts:
-        Y = columns(part.motion)
-        z = part.tau - part.seen(Y @ columns.template.prior)
-        data.append((part.seen(Y) / scale[:, None], z / scale, part.use))
-    errors = Products.of(data).errors(np.arange(data[0][0].shape[2]), DAMPINGS)
+
+    def data(part: States, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
+        Y = part.seen_between(columns, start, stop)
+        z = part.tau[start:stop] - Y @ columns.template.prior
+        return Y / scale[:, None], z / scale
+
+    errors = Products.of(parts, data).errors(np.arange(len(columns.template.prior)), DAMPINGS)
     return float(errors.sum(0).min())
 
 
 def noise_scale(columns: Columns, parts: Sequence[States]) -> np.ndarray:
     """(n,) what plain least squares does not explain, per joint."""
-    factors = merged(Factors.of(part.seen(columns(part.motion)), part.tau, part.use) for part in parts)
+    factors = merged(
+        Factors.of(part.seen_between(columns, start, stop), part.tau[start:stop], part.use[start:stop])
+        for part in parts
+        for start, stop in part.blocks
+    )
     return weighted(factors, columns.template.prior)[1]
 
 

@@ -54,21 +54,29 @@ class CsvSource:
 
     def count(self, columns: Sequence[Column]) -> int:
         """By reading the file once, in little memory."""
-        return sum(len(piece[0]) for piece in self.pieces(columns[:1], 100_000, []))
+        with self._opened() as file:
+            return sum(1 for _ in self._rows(file, []))
 
-    def pieces(self, columns: Sequence[Column], size: int, notes: list[str]) -> Iterator[list[np.ndarray]]:
+    def quick(self, rows: int) -> bool:
+        return False
+
+    def pieces(
+        self, columns: Sequence[Column], size: int, notes: list[str], start: int = 0
+    ) -> Iterator[list[np.ndarray]]:
         place = {name: k for k, name in enumerate(self._head.names)}
         picked = [place[column.name] for column in columns]
         with self._opened() as file:
-            numbered = enumerate(file, 1)
-            for _ in islice(numbered, self._head.lines):
-                pass
-            rows = self._whole_rows(((i, line) for i, line in numbered if _counts(line)), notes)
+            rows = islice(self._rows(file, notes), start, None)
             while piece := list(islice(rows, size)):
                 table = self._numbers(piece, picked)
                 yield [table[:, k] for k in range(len(picked))]
 
     # ---- inside ----------------------------------------------------------------------------------------
+
+    def _rows(self, file: TextIO, notes: list[str]) -> Iterator[tuple[int, str]]:
+        """Rows of numbers with the numbers of their lines."""
+        numbered = islice(enumerate(file, 1), self._head.lines, None)
+        return self._whole_rows(((i, line) for i, line in numbered if _counts(line)), notes)
 
     @contextmanager
     def _opened(self) -> Iterator[TextIO]:

@@ -67,7 +67,12 @@ class NpzSource:
     def columns(self) -> tuple[Column, ...]:
         return tuple(Column(name, _width(array)) for name, array in self._arrays.items())
 
-    def pieces(self, columns: Sequence[Column], size: int, notes: list[str]) -> Iterator[list[np.ndarray]]:
+    def quick(self, rows: int) -> bool:
+        return False
+
+    def pieces(
+        self, columns: Sequence[Column], size: int, notes: list[str], start: int = 0
+    ) -> Iterator[list[np.ndarray]]:
         rows = self.count(columns)
         with self._opened() as file, ExitStack() as streams:
             arrays = [self._arrays[column.name] for column in columns]
@@ -75,11 +80,14 @@ class NpzSource:
             for stream in opened:
                 _header(stream)
             whole = [_values(s, a, -1) if a.fortran else None for s, a in zip(opened, arrays, strict=True)]
-            for start in range(0, rows, size):
-                k = min(size, rows - start)
+            for stream, array, held in zip(opened, arrays, whole, strict=True):
+                if held is None:
+                    stream.seek(start * _row_size(array), 1)
+            for first in range(start, rows, size):
+                k = min(size, rows - first)
                 piece = []
                 for stream, array, held in zip(opened, arrays, whole, strict=True):
-                    piece.append(_values(stream, array, k) if held is None else held[start : start + k])
+                    piece.append(_values(stream, array, k) if held is None else held[first : first + k])
                 yield piece
 
     def count(self, columns: Sequence[Column]) -> int:
@@ -118,6 +126,11 @@ def _header(stream: IO[bytes]) -> _Array:
     if any(size < 0 for size in shape):
         raise ValueError(f"an array of shape {shape}")
     return _Array(shape, fortran and len(shape) > 1, dtype)
+
+
+def _row_size(array: _Array) -> int:
+    """Bytes of a row."""
+    return _width(array) * array.dtype.itemsize
 
 
 def _width(array: _Array) -> int:

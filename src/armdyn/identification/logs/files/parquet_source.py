@@ -14,6 +14,7 @@ import numpy as np
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.logs.files.columns import Column
 
+GROUPS = 10  # times the rows wanted: the largest group of rows that is quickly read from its start
 CONSTANTS_KEY = b"armdyn"  # of the file's own metadata
 
 
@@ -21,6 +22,7 @@ def arrow(path: str | Path) -> Any:
     """pyarrow with its Parquet part, or a message on how to get it."""
     try:
         import pyarrow
+        import pyarrow.compute
         import pyarrow.parquet
     except ImportError:
         raise IdentificationError(
@@ -37,6 +39,7 @@ class ParquetSource:
     constants: dict[str, Any] = field(default_factory=dict)
     columns: tuple[Column, ...] = field(init=False)
     _rows: int = field(init=False, repr=False)
+    _largest_group: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         with self._opened() as file:
@@ -48,6 +51,8 @@ class ParquetSource:
             ]
             object.__setattr__(self, "columns", tuple(column for column in found if column.width))
             object.__setattr__(self, "_rows", file.metadata.num_rows)
+            sizes = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
+            object.__setattr__(self, "_largest_group", max(sizes, default=0))
             if (text := (schema.metadata or {}).get(CONSTANTS_KEY)) is not None:
                 self.constants.update(json.loads(text))
         if not self.columns:
@@ -56,11 +61,25 @@ class ParquetSource:
     def count(self, columns: Sequence[Column]) -> int:
         return self._rows
 
-    def pieces(self, columns: Sequence[Column], size: int, notes: list[str]) -> Iterator[list[np.ndarray]]:
-        row = 0
+    def quick(self, rows: int) -> bool:
+        """A group of rows is read from its start."""
+        return self._largest_group <= GROUPS * rows
+
+    def pieces(
+        self, columns: Sequence[Column], size: int, notes: list[str], start: int = 0
+    ) -> Iterator[list[np.ndarray]]:
         with self._opened() as file:
-            for batch in file.iter_batches(size, columns=[column.name for column in columns]):
-                yield [self._values(batch.column(column.name), column, row) for column in columns]
+            groups = file.metadata.num_row_groups
+            ends = np.cumsum([file.metadata.row_group(k).num_rows for k in range(groups)])
+            first = int(np.searchsorted(ends, start, side="right"))
+            row = int(ends[first - 1]) if first else 0
+            names = [column.name for column in columns]
+            for batch in file.iter_batches(size, columns=names, row_groups=range(first, groups)):
+                skipped = min(max(start - row, 0), batch.num_rows)
+                row += skipped
+                batch = batch.slice(skipped)
+                if batch.num_rows:
+                    yield [self._values(batch.column(column.name), column, row) for column in columns]
                 row += batch.num_rows
 
     def _width(self, file: Any, entry: Any) -> int:
@@ -74,11 +93,10 @@ class ParquetSource:
     def _values(self, array: Any, column: Column, row: int) -> np.ndarray:
         if not _is_list(array.type):
             return _flat(array)
-        lengths = [0 if cell is None else len(cell) for cell in array.to_pylist()] if len(array) else []
-        for k, length in enumerate(lengths):
-            if length != column.width:
-                where = f"{self.path}: row {row + k}: column {column.name}"
-                raise IdentificationError(f"{where}: found {length} numbers, {column.width} in other rows")
+        lengths = _flat(arrow("").compute.list_value_length(array).fill_null(0))
+        for k in np.flatnonzero(lengths != column.width)[:1].tolist():
+            where = f"{self.path}: row {row + k}: column {column.name}"
+            raise IdentificationError(f"{where}: found {lengths[k]} numbers, {column.width} in other rows")
         return _flat(array.flatten()).reshape(-1, column.width)
 
     @contextmanager

@@ -29,8 +29,16 @@ class Source(Protocol):
     def count(self, columns: Sequence[Column]) -> int:
         """How many rows of these columns there are, without those that cannot be read."""
 
-    def pieces(self, columns: Sequence[Column], size: int, notes: list[str]) -> Iterator[list[np.ndarray]]:
-        """Arrays (k,) or (k, width) of the columns, k ≤ size rows at a time; `notes` is added to."""
+    def pieces(
+        self, columns: Sequence[Column], size: int, notes: list[str], start: int = 0
+    ) -> Iterator[list[np.ndarray]]:
+        """Arrays (k,) or (k, width) of the columns, k ≤ size rows at a time; `notes` is added to.
+
+        The first row is number `start`.
+        """
+
+    def quick(self, rows: int) -> bool:
+        """Whether reading so many rows anywhere takes no longer than a few times as many at the start."""
 
 
 _KINDS = {
