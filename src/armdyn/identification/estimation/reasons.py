@@ -38,6 +38,11 @@ def term_set(friction: Friction) -> tuple[bool, bool]:
     return friction.stribeck is not None, friction.cubic
 
 
+def own_terms(fit: Fit) -> str:
+    """The set of terms that was fitted, in words as in `rivals`."""
+    return _SETS[term_set(fit.model.friction)]
+
+
 def rivals(fit: Fit) -> dict[str, float]:
     """The least error of each set of friction terms on data left out, as a part of the chosen model's."""
     trials = () if fit.model.choice is None else fit.model.choice.trials
@@ -70,7 +75,7 @@ def _filter(fit: Fit) -> str:
 
 def _friction(fit: Fit) -> list[str]:
     found = rivals(fit)
-    own = _SETS[term_set(fit.model.friction)]
+    own = own_terms(fit)
     if len(found) < 2:
         return [f"{fit.model.friction}, as asked for"]
     others = [f"{name} {_percent(ratio)}" for name, ratio in found.items() if name != own]

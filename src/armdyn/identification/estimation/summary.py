@@ -25,7 +25,7 @@ def text(fit: Fit, parameters: bool = True) -> str:
     robot = fit.robot
     count = int(fit.factors.rows.sum())
     lines = [
-        f"{robot.name}: {len(fit.base)} base parameters by {_method(fit)}, from {count} torques",
+        f"{robot.name}: {len(fit.base)} base parameters by {method_text(fit)}, from {count} torques",
         "",
         *entry("error", [_errors(fit)]),
     ]
@@ -47,7 +47,7 @@ def entry(title: str, texts: Iterable[str]) -> list[str]:
     return [f"{title if not k else '':{_INDENT}}{line}" for k, line in enumerate(lines)]
 
 
-def _method(fit: Fit) -> str:
+def method_text(fit: Fit) -> str:
     bodies = ", bodies that can exist" if fit.consistent else ""
     return f"least squares ({fit.method}{bodies})"
 

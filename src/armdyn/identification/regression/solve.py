@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 RANK = 1e-8  # of the greatest singular value of scaled columns: below, the data say nothing
+EMPTY = 1e-11  # of the longest column: a shorter one is rounding, and its parameter has no effect
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ def solve(R: np.ndarray, prior: np.ndarray, damping: float = 0.0, free: np.ndarr
     free = np.ones(p, bool) if free is None else free
     A, b = R[:, :p][:, free], R[:, p] - R[:, :p] @ prior
     lengths = np.sqrt(np.square(A).sum(0))
-    D = np.where(lengths > 0, lengths, 1.0)
+    empty = lengths <= EMPTY * lengths.max(initial=0.0)
+    A, D = np.where(empty, 0.0, A), np.where(empty, 1.0, lengths)
     U, s, Vt = np.linalg.svd(A / D, full_matrices=True)
     s = np.pad(s, (0, A.shape[1] - len(s)))
     kept = s > RANK * max(s.max(initial=0.0), 1e-300)

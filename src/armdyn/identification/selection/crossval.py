@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from armdyn.identification.regression.solve import EMPTY
+
 FOLDS = 10
 _ROUNDING = 1e-12  # of the greatest eigenvalue
 
@@ -58,7 +60,7 @@ class Products:
     def _solutions(G: np.ndarray, columns: np.ndarray, dampings: Sequence[float]) -> list[np.ndarray]:
         H, b = G[np.ix_(columns, columns)], G[columns, -1]
         lengths = np.sqrt(np.maximum(np.diag(H), 0))
-        D = np.where(lengths > 0, lengths, 1.0)
+        D = np.where(lengths > EMPTY * lengths.max(initial=0.0), lengths, np.inf)
         values, V = np.linalg.eigh(H / np.outer(D, D))
         right = V.T @ (b / D)
         floor = _ROUNDING * max(float(values.max(initial=0.0)), 1e-300)
