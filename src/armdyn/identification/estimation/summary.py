@@ -38,7 +38,12 @@ def text(fit: Fit, parameters: bool = True) -> str:
     beware = () if fit.validation is None else fit.validation.warnings
     lines += entry("beware", beware)
     lines += entry("notes", fit.notes)
-    return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(_printable(line.rstrip()) for line in lines)
+
+
+def _printable(line: str) -> str:
+    """Without what a terminal might act on; names of robots and logs come from files."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
 
 
 def entry(title: str, texts: Iterable[str]) -> list[str]:

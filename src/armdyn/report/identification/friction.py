@@ -27,29 +27,33 @@ class FrictionCurve:
 
 
 def friction_curves(fit: Fit, data: Sequence[Comparison]) -> list[FrictionCurve]:
-    return [_curve(fit, data, j) for j in range(fit.robot.n)]
-
-
-def _curve(fit: Fit, data: Sequence[Comparison], joint: int) -> FrictionCurve:
+    """A curve for each coordinate. Its own friction acts on no other one, so all are taken out together."""
     template, problem = fit.model.problem.template, fit.model.problem
-    moving = template.robot.model.moving
-    number = moving.index(template.robot.model.coordinates[joint])
-    own = [p for p, x in enumerate(template.layout) if x.kind.part == "joint" and x.joint == number]
+    model = template.robot.model
+    numbers = [model.moving.index(link) for link in model.coordinates]
+    own = [
+        [p for p, x in enumerate(template.layout) if x.kind.part == "joint" and x.joint == number]
+        for number in numbers
+    ]
     rest = fit.x.copy()
-    rest[own] = 0.0
-    speeds, torques = [], []
-    for found in data:
-        at = found.use[:, joint]
-        speeds.append(found.motion.qd[at, joint])
-        torques.append((found.record.tau - problem.torques(found.record, rest))[at, joint])
-    speed = np.concatenate(speeds)
-    greatest = float(np.abs(speed).max(initial=0.0)) or 1.0
+    rest[[p for each in own for p in each]] = 0.0
+    left = [found.record.tau - problem.torques(found.record, rest) for found in data]
+    curves = []
+    for j, (number, terms) in enumerate(zip(numbers, own, strict=True)):
+        speed = np.concatenate([found.motion.qd[found.use[:, j], j] for found in data])
+        torque = np.concatenate([x[found.use[:, j], j] for x, found in zip(left, data, strict=True)])
+        grid, curve = _curve(fit, number, terms, float(np.abs(speed).max(initial=0.0)) or 1.0)
+        named = tuple((template.layout[p].name, float(fit.x[p])) for p in terms)
+        curves.append(FrictionCurve(j, speed, torque, grid, curve, named))
+    return curves
+
+
+def _curve(fit: Fit, number: int, terms: Sequence[int], greatest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Speeds and the friction of a joint there."""
+    problem = fit.model.problem
     grid = np.linspace(-greatest, greatest, _POINTS)
-    surface = problem.columns.surfaces.of[number]
     direction = smooth_sign(grid, float(problem.width[number]))
-    curve = sum(
-        (fit.x[p] * of_term(surface, template.layout[p].kind.entry, grid, direction) for p in own),
-        np.zeros(_POINTS),
-    )
-    named = tuple((template.layout[p].name, float(fit.x[p])) for p in own)
-    return FrictionCurve(joint, speed, np.concatenate(torques), grid, np.asarray(curve), named)
+    surface, curve = problem.columns.surfaces.of[number], np.zeros(_POINTS)
+    for p in terms:
+        curve = curve + fit.x[p] * of_term(surface, problem.template.layout[p].kind.entry, grid, direction)
+    return grid, curve

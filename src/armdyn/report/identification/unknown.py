@@ -34,6 +34,9 @@ class Advice:
 
     @property
     def helps(self) -> bool:
+        """Whether the motion shows it to 30 % or, where nothing was known, at all."""
+        if not self.shown and not self.size:
+            return bool(np.isfinite(self.then))
         return self.then <= ESSENTIAL * self.size
 
 

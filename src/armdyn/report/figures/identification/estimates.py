@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,6 +22,7 @@ _NOMINAL: dict[str, Any] = {
     "linestyle": "", "marker": "D", "ms": 3.6, "mew": 0.9, "markerfacecolor": "none", "color": COLOURS[2],
 }  # fmt: skip
 _FOUND: dict[str, Any] = {"linestyle": "", "marker": "o", "ms": 3.2, "mew": 0, "color": COLOURS[1]}
+_WEAK = 0.1  # correlations below are left white
 _LABELLED = 90  # parameters up to which a matrix names them
 
 
@@ -72,16 +74,24 @@ def _draw(panel: Axes, rows: Sequence[Row], per: int) -> None:
 
 @styled
 def plot_correlation(fit: Fit) -> Figure:
-    """Correlation of the estimates: dark red or blue pairs cannot be told apart well by these data."""
+    """Correlation of the estimates: dark red or blue pairs cannot be told apart well by these data.
+
+    Below 0.1 a place is left white.
+    """
     found, names = check_fit(fit).correlation, fit.names
     figure, panels = sheet(WIDTH - 0.6)
     panel = panels[0, 0]
-    image = panel.imshow(found, vmin=-1, vmax=1, cmap="RdBu_r", interpolation="nearest")
+    shown = np.ma.masked_where(np.abs(found) < _WEAK, found)
+    colours = mpl.colormaps["RdBu_r"].resampled(20)  # few enough for a bar of shapes instead of a bitmap
+    image = panel.pcolormesh(shown, vmin=-1, vmax=1, cmap=colours)
+    panel.invert_yaxis()
+    panel.set_aspect("equal")
     panel.grid(False)
     if len(names) <= _LABELLED:
         size = float(np.clip(330 / len(names), 3.5, 8))
-        panel.set_xticks(range(len(names)), names, rotation=90, fontsize=size)
-        panel.set_yticks(range(len(names)), names, fontsize=size)
+        middles = np.arange(len(names)) + 0.5
+        panel.set_xticks(middles, names, rotation=90, fontsize=size)
+        panel.set_yticks(middles, names, fontsize=size)
         panel.tick_params(length=0, pad=1.5)
     figure.colorbar(image, ax=panel, shrink=0.6, pad=0.02)
     return figure

@@ -43,8 +43,8 @@ def few(y: np.ndarray) -> np.ndarray:
     """Numbers of points that stand for all: evenly taken, and the greatest by size."""
     if len(y) <= _MOST:
         return np.arange(len(y))
-    even = np.linspace(0, len(y) - 1, _MOST - 20).astype(int)
-    return np.unique(np.concatenate([even, np.argsort(np.abs(y))[-20:]]))
+    even = np.linspace(0, len(y) - 1, _MOST - 6).astype(int)
+    return np.unique(np.concatenate([even, np.argsort(np.abs(y))[-6:]]))
 
 
 def one_after_the_other(data: Sequence[Comparison]) -> tuple[list[np.ndarray], list[float]]:

@@ -43,18 +43,18 @@ def _numbers(subject: FitSubject) -> Markup:
 
 def write_friction(subject: FitSubject) -> list[Part]:
     fit = subject.fit
-    parts: list[Part] = [paragraph(f"{fit.model.friction}.")]
+    parts: list[Part] = [paragraph(f"Terms: {fit.model.friction}.")]
     found = rivals(fit)
     if len(found) > 1:
         own = own_terms(fit)
         rows = [
-            (name, "chosen" if name == own else "", f"{100 * (ratio - 1):+.1f} %".replace("-", "−"))
+            (name, "chosen" if name == own else f"{100 * (ratio - 1):+.1f} %".replace("-", "−"))
             for name, ratio in found.items()
         ]
         text = "Sets of terms by their error (RMS) on data left out, each with its best width of the sign, "
         text += "Stribeck velocity and damping. A further term must gain half a percent."
         parts.append(paragraph(text))
-        parts.append(table(("terms", "", "error against the chosen"), rows))
+        parts.append(table(("terms", "error against the chosen"), rows))
     if subject.training:
         curves = friction_curves(fit, subject.training)
         caption = ["Friction over speed. A point is a measured torque minus everything in the model but "]
@@ -83,7 +83,7 @@ def write_residuals(subject: FitSubject) -> list[Part]:
     if checked is not None:
         rows = []
         for j, x in enumerate(checked.joints):
-            apart = [number(float(x.whiteness.correlations[k - 1]), 2) for k in (1, 5, 20)]
+            apart = [f"{x.whiteness.correlations[k - 1]:.3f}".replace("-", "−") for k in (1, 5, 20)]
             rows.append((str(j + 1), *apart, x.whiteness.verdict))
         parts += [
             tag("h3", "Are they noise?"),

@@ -36,26 +36,16 @@ def write_excitation(found: ExcitationFinding) -> list[Part]:
 
 def _motion(found: ExcitationFinding) -> Markup:
     seen, limits, robot = found.coverage, found.limits, found.fit.robot
-    headings = (
-        "joint",
-        "from",
-        "to",
-        "of its range",
-        "RMS speed",
-        "greatest",
-        "of limit",
-        "acceleration",
-    )
+    headings = ("joint", "position", "of range", "RMS speed", "greatest", "of limit", "acceleration")
     rows = []
     for j, link in enumerate(robot.model.coordinates):
         units = joint_units(robot, j)
-        room = limits.upper[j] - limits.lower[j]
+        lowest, highest = number(seen.lowest[j], 3), number(seen.highest[j], 3)
         rows.append(
             (
                 f"{j + 1}, {link.name}",
-                join([number(seen.lowest[j], 3), f" {units.position}"]),
-                join([number(seen.highest[j], 3), f" {units.position}"]),
-                _share(seen.span[j], room),
+                join([lowest, " … ", highest, f" {units.position}"]),
+                _share(seen.span[j], limits.upper[j] - limits.lower[j]),
                 join([number(seen.rms_speed[j], 3), f" {units.velocity}"]),
                 join([number(seen.greatest_speed[j], 3), f" {units.velocity}"]),
                 _share(seen.greatest_speed[j], limits.velocity[j]),

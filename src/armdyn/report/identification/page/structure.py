@@ -56,10 +56,11 @@ def write_unknown(found: UnknownFinding) -> list[Part]:
     poor = [x for x in found.advice if x.shown]
     texts = []
     if lost:
-        text = f"{len(lost)} base parameters are not shown by these data at all; "
+        text = f"{len(lost)} of {len(found.fit.base)} base parameters are not shown by these data at all; "
         texts.append(f"{text}they keep the values of the description.")
     if poor:
-        texts.append(f"{len(poor)} have a standard error above 30 % of their size.")
+        text = f"{len(poor)} of {len(found.fit.base)} base parameters have a standard error above "
+        texts.append(f"{text}30 % of their size.")
     parts: list[Part] = [
         paragraph(" ".join(texts)),
         paragraph(
@@ -88,22 +89,26 @@ def write_unknown(found: UnknownFinding) -> list[Part]:
 def _table(those: list[Advice]) -> Markup:
     rows = []
     for x in those:
-        now = "not shown" if not x.shown else f"{100 * x.now / x.size:.0f} %"
-        rows.append((code(x.name), number(x.size, 3), now, f"{100 * x.then / x.size:.1f} %"))
+        now = _error(x.now, x.size) if x.shown else "not shown"
+        rows.append((code(x.name), number(x.size, 3), now, _error(x.then, x.size)))
     return table(("base parameter", "size", "standard error now", "after the motion"), rows)
 
 
+def _error(error: float, size: float) -> Markup:
+    share = f" ({100 * error / size:.0f} %)" if size else ""
+    return join(["± ", number(error, 2), share])
+
+
 def _command(found: UnknownFinding, helped: list[Advice]) -> Markup:
-    names = [x.name for x in sorted(helped, key=lambda x: -x.now / x.size)][:_MANY]
-    some = " ".join(f"--parameters {name}" for name in names)
+    described = [x for x in helped if x.name in found.fit.described.parameter_names and x.size]
+    names = [x.name for x in sorted(described, key=lambda x: -x.now / x.size)][:_MANY]
+    some = "".join(f" --parameters {name}" for name in names)
+    commands = [join([code("armdyn excite ROBOT -o excitation.csv"), " for all parameters"])]
+    if names:
+        commands.append(join([code(f"armdyn excite ROBOT{some} -o excitation.csv"), " for the least known"]))
     return tag(
         "div",
         paragraph("Such motions, within all limits of the robot, are found by"),
-        items(
-            [
-                join([code("armdyn excite ROBOT -o excitation.csv"), " for all parameters,"]),
-                join([code(f"armdyn excite ROBOT {some} -o excitation.csv"), " for the least known ones."]),
-            ]
-        ),
+        items(commands),
         class_="note",
     )
