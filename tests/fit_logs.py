@@ -1,4 +1,4 @@
-"""Simulated logs for the tests of validation, reports and `armdyn identify`: a small arm of both kinds of joints."""
+"""Simulated logs of a small arm with both kinds of joints: for validation, reports and `armdyn identify`."""
 
 import numpy as np
 
@@ -35,7 +35,7 @@ def small_arm():
 
 
 def moved(robot, seed, noise=0.05, duration=12.0, rate=100.0, exact=True, still=(), name="log"):
-    """A log with white noise in the torques; `exact` has velocities and accelerations, `still` joints rest."""
+    """A log with white noise in the torques; with exact states where asked for; `still` joints rest."""
     rng = np.random.default_rng(seed)
     t, q, qd, qdd = fourier(robot.n, rng, duration=duration, rate=rate)
     for j in still:

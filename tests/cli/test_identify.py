@@ -1,6 +1,7 @@
 """armdyn identify: from files to a robot, a summary, JSON and a report."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,8 +33,7 @@ def test_identify_from_files(files):
     found, q = quietly(lambda: Robot.load("found.toml")), np.random.default_rng(0).uniform(-1, 1, (20, 3))
     np.testing.assert_allclose(found.gravity(q), files.gravity(q), atol=0.5)
     np.testing.assert_allclose(found.inertia(q), files.inertia(q), atol=0.5)
-    with open("fit.html", encoding="utf-8") as page:
-        assert "small arm: parameters from data" in page.read()
+    assert "small arm: parameters from data" in Path("fit.html").read_text("utf-8")
 
 
 def test_identify_as_json_has_only_json(files):

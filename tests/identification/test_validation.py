@@ -1,4 +1,4 @@
-"""Validation: errors against the noise put in, whiteness, overlap, standstill, folds; the fit as text and data."""
+"""Validation: errors against the noise put in, whiteness, overlap, standstill, folds; text and data."""
 
 import json
 import pickle
@@ -9,6 +9,7 @@ import pytest
 
 from armdyn import Log
 from armdyn.identification import IdentificationError, IdentificationWarning, identify
+from armdyn.identification.regression.solve import solve
 from armdyn.identification.validation.whiteness import Whiteness, lagged_products
 from fit_logs import moved, small_arm
 
@@ -187,9 +188,7 @@ def test_a_fit_can_be_pickled(fit):
 
 
 def test_columns_of_rounding_have_no_estimate():
-    """A parameter without any effect keeps its description's value, whatever rounding leaves in its column."""
-    from armdyn.identification.regression.solve import solve
-
+    """A parameter without effect keeps its description's value, whatever rounding leaves in its column."""
     rng = np.random.default_rng(0)
     A = rng.normal(size=(50, 3))
     A[:, 1] *= 1e-16
