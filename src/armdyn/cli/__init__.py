@@ -29,6 +29,7 @@ VERBS = {
     "scale": ("motion.scale", "Retime a motion to meet the limits, or to take the least time."),
     "simulate": ("simulate.simulate", "Simulate the arm: free, under torques or with a controller."),
     "excite": ("identification.excite.excite", "Find a motion that shows a robot's parameters."),
+    "identify": ("identification.identify.identify", "Find a robot's parameters from logs of its motion."),
     "payload": (
         "identification.payload.payload",
         "Find what an arm carries from a log of its torques.",

@@ -17,11 +17,21 @@ if TYPE_CHECKING:
     from armdyn.report.figures.arm import plot_arm, plot_strobe
     from armdyn.report.figures.ellipsoids import plot_dynamic_ellipsoid, plot_ellipsoids
     from armdyn.report.figures.energy import plot_energy
+    from armdyn.report.figures.identification.estimates import (
+        plot_correlation,
+        plot_estimates,
+        plot_singular_values,
+    )
+    from armdyn.report.figures.identification.friction import plot_friction
+    from armdyn.report.figures.identification.prediction import plot_prediction
+    from armdyn.report.figures.identification.residuals import plot_residuals
+    from armdyn.report.figures.identification.signals import plot_cutoffs, plot_signals
     from armdyn.report.figures.logs import plot_log
     from armdyn.report.figures.motion import plot_contributions, plot_tip, plot_trajectory
     from armdyn.report.figures.rotors import plot_rotor_error
     from armdyn.report.figures.scaling import plot_path_speed, plot_scaling
     from armdyn.report.findings.example_motion import default_motion
+    from armdyn.report.identification.report import write_fit_report
     from armdyn.report.report import write_report
 
 _HOMES = {
@@ -29,16 +39,25 @@ _HOMES = {
     "default_motion": "findings.example_motion",
     "plot_arm": "figures.arm",
     "plot_contributions": "figures.motion",
+    "plot_correlation": "figures.identification.estimates",
+    "plot_cutoffs": "figures.identification.signals",
     "plot_dynamic_ellipsoid": "figures.ellipsoids",
     "plot_ellipsoids": "figures.ellipsoids",
     "plot_energy": "figures.energy",
+    "plot_estimates": "figures.identification.estimates",
+    "plot_friction": "figures.identification.friction",
     "plot_log": "figures.logs",
     "plot_path_speed": "figures.scaling",
+    "plot_prediction": "figures.identification.prediction",
+    "plot_residuals": "figures.identification.residuals",
     "plot_rotor_error": "figures.rotors",
     "plot_scaling": "figures.scaling",
+    "plot_signals": "figures.identification.signals",
+    "plot_singular_values": "figures.identification.estimates",
     "plot_strobe": "figures.arm",
     "plot_tip": "figures.motion",
     "plot_trajectory": "figures.motion",
+    "write_fit_report": "identification.report",
     "write_report": "report",
 }
 
@@ -47,16 +66,25 @@ __all__ = [
     "default_motion",
     "plot_arm",
     "plot_contributions",
+    "plot_correlation",
+    "plot_cutoffs",
     "plot_dynamic_ellipsoid",
     "plot_ellipsoids",
     "plot_energy",
+    "plot_estimates",
+    "plot_friction",
     "plot_log",
     "plot_path_speed",
+    "plot_prediction",
+    "plot_residuals",
     "plot_rotor_error",
     "plot_scaling",
+    "plot_signals",
+    "plot_singular_values",
     "plot_strobe",
     "plot_tip",
     "plot_trajectory",
+    "write_fit_report",
     "write_report",
 ]
 

@@ -12,12 +12,18 @@ from scipy.stats import norm
 
 from armdyn.identification.checks import check
 from armdyn.identification.errors import IdentificationError, NothingUsableError
+from armdyn.identification.estimation.summary import text
+from armdyn.identification.estimation.table import Row, rows, to_dict
 from armdyn.identification.logs.log import Log
 from armdyn.identification.logs.log_file import LogFile
 from armdyn.identification.logs.record import Record
 from armdyn.identification.regression.factor import Factors
 from armdyn.identification.regression.pieces import sources
 from armdyn.identification.selection.model import Chosen
+from armdyn.identification.validation.comparison import Comparison, comparisons
+from armdyn.identification.validation.folds import CrossValidation, cross_validate
+from armdyn.identification.validation.training import Training
+from armdyn.identification.validation.validation import Validation, validate
 from armdyn.robot import Robot
 from armdyn.robot.base_parameters import BaseParameters
 
@@ -49,7 +55,8 @@ class Fit:
     training_error: float
     consistent: bool
     notes: tuple[str, ...] = field(repr=False)
-    validation_errors: tuple[float, ...] = ()
+    training: Training = field(repr=False)  # where the data moved that entered the fit
+    validation: Validation | None = field(default=None, repr=False)  # on the logs of `validate=`
 
     # ---- the base parameters ---------------------------------------------------------------------------
 
@@ -197,6 +204,51 @@ class Fit:
                 wrong += float(np.square(residual[use]).sum())
                 size += float(np.square(tau[use]).sum())
         return float(np.sqrt(wrong / size)) if size else float("nan")
+
+    # ---- trials ----------------------------------------------------------------------------------------
+
+    @property
+    def validation_errors(self) -> tuple[float, ...]:
+        """‖τ − τ̂‖/‖τ‖ of each log that `identify` was given to validate with."""
+        return () if self.validation is None else tuple(self.validation.errors.values())
+
+    def validate(self, logs: Any, samples: Any = None) -> Validation:
+        """The fit tried on other logs: errors, residuals of each joint, whether they are white noise.
+
+        Warns (`IdentificationWarning`) where the logs were in the training data or hardly move.
+        """
+        problem = self.model.problem
+        return validate(self.described, problem, self.x, sources(logs, samples), self.training)
+
+    def cross_validate(self, logs: Any, samples: Any = None, folds: int = 5) -> CrossValidation:
+        """The fit repeated without each of `folds` stretches of its logs, and tried on what was left out.
+
+        Filter, friction terms, weights of the joints and damping stay; the refits are least squares.
+        """
+        folds = check.whole_number("folds", folds, 2)
+        train, problem = sources(logs, samples), self.model.problem
+        return cross_validate(self.described, problem, train, self.scale, self.model.damping, folds)
+
+    def compare(self, logs: Any, samples: Any = None) -> list[Comparison]:
+        """Measured and predicted torques of logs, with the filtered motion, in memory: for figures."""
+        return list(comparisons(self.described, self.model.problem, self.x, sources(logs, samples)))
+
+    # ---- to read and to keep ---------------------------------------------------------------------------
+
+    def table(self) -> tuple[Row, ...]:
+        """A row for each base parameter: combination, estimate, standard error, interval, nominal value."""
+        return rows(self)
+
+    def summary(self, parameters: bool = True) -> str:
+        """Errors, filter, friction and why, added terms, notes and, if wanted, every base parameter."""
+        return text(self, parameters)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers of the fit in lists and texts, for JSON; infinite ones are None."""
+        return to_dict(self)
+
+    def __str__(self) -> str:
+        return self.summary()
 
     def __repr__(self) -> str:
         return (

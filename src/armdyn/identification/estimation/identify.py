@@ -19,7 +19,9 @@ from armdyn.identification.regression.collect import collect
 from armdyn.identification.regression.factor import Factors
 from armdyn.identification.regression.pieces import Source, sources
 from armdyn.identification.selection.choice import Friction
-from armdyn.identification.selection.model import Chosen, Wishes, choose_model, long_pieces
+from armdyn.identification.selection.model import Chosen, Wishes, choose_model, enough_pieces, long_pieces
+from armdyn.identification.validation import validation
+from armdyn.identification.validation.training import Training
 from armdyn.robot import Robot
 from armdyn.simulation.progress import progress_bar
 
@@ -43,7 +45,8 @@ def identify(
     """The parameters of a robot from logs of its motion.
 
     `logs` is a `Log`, a `LogFile` or a list of them; `samples` (N,) bool, or a list of masks, says which of
-    their samples may enter the fit. `validate` are other logs on which the fit is tried.
+    their samples may enter the fit. `validate` are other logs on which the fit is tried, or "rest": the
+    samples that `samples` leaves out. `fit.validation` says how it did.
 
     A `LogFile` (`Log.open`) is read block by block, in little memory. `executor` is one of
     `concurrent.futures` or a Dask `Client`: its workers take the logs and blocks; those in Parquet files they
@@ -52,6 +55,7 @@ def identify(
     """
     robot = check.robot(robot)
     train = sources(logs, samples)
+    other = _others(validate, train)
     wishes = Wishes(cutoff, *_friction_wish(friction), damping, friction != "given")
     chosen = choose_model(robot, train, wishes)
     notes: list[str] = []
@@ -70,6 +74,7 @@ def identify(
         notes += _impossible(final)
     residuals, use = _residuals(robot, train, chosen, x)
     repeats = repetition(residuals, use)
+    training = Training.of(enough_pieces(robot, train), chosen.problem)
     return Fit(
         robot=final,
         described=robot,
@@ -85,7 +90,16 @@ def identify(
         training_error=_training_error(factors, x),
         consistent=consistent,
         notes=tuple(notes),
+        training=training,
+        validation=validation.validate(robot, chosen.problem, x, other, training) if other else None,
     )
+
+
+def _others(validate: Any, train: Sequence[Source]) -> tuple[Source, ...]:
+    """The logs to validate with; none where none are given."""
+    if validate is None:
+        return ()
+    return validation.rest(train) if isinstance(validate, str) and validate == "rest" else sources(validate)
 
 
 def _friction_wish(friction: Any) -> tuple[Friction | None]:

@@ -64,7 +64,7 @@ class Columns:
         speeds = self.surfaces.speeds(qd)
         directions = smooth_sign(speeds, self.width)
         for p, e, term in self._friction:
-            values = _of_term(self.surfaces.of[e], term, speeds[:, e], directions[:, e])
+            values = of_term(self.surfaces.of[e], term, speeds[:, e], directions[:, e])
             Y[:, :, p] = values[:, None] * self.surfaces.rows[e]
 
     @cached_property
@@ -81,7 +81,7 @@ class Columns:
         return found
 
 
-def _of_term(surface: Surface, term: str, speed: np.ndarray, direction: np.ndarray) -> np.ndarray:
+def of_term(surface: Surface, term: str, speed: np.ndarray, direction: np.ndarray) -> np.ndarray:
     """What a coefficient of friction is multiplied with on a surface."""
     slides = Sliding(speed, direction, surface.stribeck_velocity)
     return np.broadcast_to(np.asarray(TERMS[term].of(slides), float), speed.shape)

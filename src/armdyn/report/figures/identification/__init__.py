@@ -1,0 +1,1 @@
+"""Figures of a fit: predictions, residuals, friction, filters, estimates."""

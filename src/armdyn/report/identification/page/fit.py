@@ -1,0 +1,81 @@
+"""The first section: how good the fit is, which model it is and why."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from armdyn.identification.estimation.reasons import reasons, rivals
+from armdyn.identification.estimation.summary import method_text
+from armdyn.report.figures.identification.prediction import draw_prediction
+from armdyn.report.identification.subject import FitSubject
+from armdyn.report.page.page import Markup, Part, Picture, items, join, number, paragraph, table, tag
+from armdyn.robot.joints import torque_unit
+
+
+def write_fit(subject: FitSubject) -> list[Part]:
+    fit = subject.fit
+    parts: list[Part] = [_facts(subject)]
+    beware = () if fit.validation is None else fit.validation.warnings
+    if beware:
+        parts.append(tag("div", paragraph(tag("strong", "Beware")), items(beware), class_="warning"))
+    parts += [tag("h3", "Joints"), _joints(subject)]
+    if subject.shown:
+        what = "validation" if subject.validation else "training"
+        caption = [f"Measured and predicted torques of the {what} data. "]
+        if subject.cut:
+            caption.append("Of long logs, the beginning. ")
+        caption.append("Several logs stand one after the other.")
+        figure = draw_prediction(fit.robot, subject.shown)
+        parts.append(Picture(figure, "measured and predicted torques of each joint over time", caption))
+    parts += [tag("h3", "The model, and why"), _reasons(subject)]
+    if fit.notes:
+        parts += [tag("h3", "What was noticed on the way"), items(fit.notes)]
+    return parts
+
+
+def _facts(subject: FitSubject) -> Markup:
+    fit = subject.fit
+    facts: list[tuple[str, Markup]] = [
+        ("error in training", join([number(100 * fit.training_error, 3), " %"])),
+        ("torques in the fit", Markup(str(int(fit.factors.rows.sum())))),
+        ("base parameters", Markup(str(len(fit.base)))),
+        ("known to 30 % or better", Markup(str(int(fit.essential.sum())))),
+        ("condition number", number(fit.condition, 3)),
+        ("method", join([method_text(fit)])),
+    ]
+    if fit.validation is not None:
+        facts.insert(1, ("error in validation", join([number(100 * fit.validation.error, 3), " %"])))
+    return tag("dl", *(tag("div", tag("dt", a), tag("dd", b)) for a, b in facts), class_="facts")
+
+
+def _joints(subject: FitSubject) -> Markup:
+    fit = subject.fit
+    headings = ["joint", "residual, training"]
+    checked = fit.validation
+    if checked is not None:
+        headings += ["validation", "of the torque", "worst", "at [s]", "residual is"]
+    rows = []
+    squares = fit.factors.squares(fit.x) / np.maximum(fit.factors.rows, 1)
+    for j, link in enumerate(fit.robot.model.coordinates):
+        unit = torque_unit(fit.robot, j)
+        row = [f"{j + 1}, {link.name}", join([number(float(np.sqrt(squares[j])), 3), f" {unit}"])]
+        if checked is not None:
+            x = checked.joints[j]
+            row += [
+                join([number(x.rms, 3), f" {unit}"]),
+                f"{100 * x.relative:.1f} %",
+                join([number(x.worst.residual, 3), f" {unit}"]),
+                number(x.worst.time, 4),
+                x.whiteness.verdict,
+            ]
+        rows.append(row)
+    return table(headings, rows)
+
+
+def _reasons(subject: FitSubject) -> Markup:
+    rows = []
+    for title, texts in reasons(subject.fit):
+        if title == "friction" and len(rivals(subject.fit)) > 1:
+            texts = texts[:1]  # rivals have a table of their own
+        rows.append(tag("li", tag("strong", f"{title.capitalize()}: "), "; ".join(texts), "."))
+    return tag("ul", *rows)

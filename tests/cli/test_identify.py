@@ -1,0 +1,72 @@
+"""armdyn identify: from files to a robot, a summary, JSON and a report."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from armdyn import Log, Robot
+from arms import quietly
+from commands import refused, run
+from fit_logs import moved, small_arm
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    arm = small_arm()
+    arm.save("arm.toml")
+    for k, name in enumerate(("first", "second")):
+        moved(arm, k + 1, name=name).save(f"{name}.csv")
+    return arm
+
+
+def test_identify_from_files(files):
+    text = run(
+        "identify", "arm.toml", "first.csv", "--validate", "second.csv", "--friction", "plain",
+        "-o", "found.toml", "--report", "fit.html",
+    )  # fmt: skip
+    assert "% in validation (second" in text
+    assert "wrote found.toml" in text
+    assert "wrote fit.html" in text
+    found, q = quietly(lambda: Robot.load("found.toml")), np.random.default_rng(0).uniform(-1, 1, (20, 3))
+    np.testing.assert_allclose(found.gravity(q), files.gravity(q), atol=0.5)
+    np.testing.assert_allclose(found.inertia(q), files.inertia(q), atol=0.5)
+    assert "small arm: parameters from data" in Path("fit.html").read_text("utf-8")
+
+
+def test_identify_as_json_has_only_json(files):
+    found = json.loads(run("identify", "arm.toml", "first.csv", "--friction", "plain", "--json"))
+    assert found["robot"] == "small arm"
+    assert found["training_error"] < 0.05
+    assert found["validation"] is None
+
+
+def test_columns_and_units(files):
+    log = Log.load("first.csv")
+    rows = np.column_stack([1000 * log.t, np.degrees(log.q), log.tau, log.qd, log.qdd])
+    channels = ("angle", "effort", "speed", "sharp")
+    names = ["stamp", *(f"{x}{j}" for x in channels for j in (1, 2, 3))]
+    np.savetxt("odd.csv", rows, delimiter=",", header=",".join(names), comments="")
+    options = [
+        "--columns", "t=stamp", "--columns", "q=angle*", "--columns", "tau=effort1,effort2,effort3",
+        "--columns", "qd=speed*", "--columns", "qdd=sharp*",
+        "--units", "t=ms", "--units", f"q=deg,{np.pi / 180},deg",
+    ]  # fmt: skip
+    plain = json.loads(run("identify", "arm.toml", "first.csv", "--friction", "plain", "--json"))
+    found = json.loads(run("identify", "arm.toml", "odd.csv", *options, "--friction", "plain", "--json"))
+    assert found["training_error"] == pytest.approx(plain["training_error"], rel=1e-6)
+
+
+def test_wrong_input_is_one_line(files, monkeypatch, capsys):
+    def line(*arguments):
+        return refused(monkeypatch, capsys, "identify", "arm.toml", *arguments)
+
+    assert "is also an input" in line("first.csv", "-o", "first.csv")
+    assert line("first.csv", "--report", "nowhere/fit.html").startswith("error: --report: cannot write")
+    assert "is also --output" in line("first.csv", "-o", "x.toml", "--report", "x.toml")
+    assert "--friction: found 'rust'" in line("first.csv", "--friction", "rust")
+    assert "--method" in line("first.csv", "--method", "guess")
+    assert "--columns: expected CHANNEL=" in line("first.csv", "--columns", "angle*")
+    assert "missing.csv" in line("missing.csv")
