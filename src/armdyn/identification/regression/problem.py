@@ -38,17 +38,8 @@ class Problem:
 
     def regressors(self, part: States) -> Iterator[tuple[np.ndarray, States]]:
         """Y as the low-pass shows it, some of the states at a time."""
-        if part.cutoff is None:
-            overlap = 0
-        else:
-            overlap = int(np.ceil(4 * part.rate / part.cutoff))
-        rows = max(_ROWS, 4 * overlap)
-        for start in range(0, len(part), rows):
-            stop = min(start + rows, len(part))
-            first, last = max(start - overlap, 0), min(stop + overlap, len(part))
-            wide = part.between(first, last)
-            Y = wide.seen(self.columns(wide.motion))[start - first : stop - first]
-            yield Y, part.between(start, stop)
+        for start, stop in part.blocks:
+            yield part.seen_between(self.columns, start, stop), part.between(start, stop)
 
     def factors(self, piece: Piece) -> Factors | None:
         """Of a piece; None where none of its samples may enter the fit."""

@@ -7,7 +7,7 @@ quantities as it did before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from armdyn.identification.signals.kinematics import Kinematics, on_grid
 from armdyn.identification.signals.stretch import Stretch, stretches
 
 _DENSE = 16  # instants per period of the cut-off: more of them say nothing new
+_ROWS = 4_000  # instants whose regressor is in memory at a time
 _SETTLING = 0.5  # periods of the cut-off at both ends of a stretch in which the filter is not trusted
 
 
@@ -38,6 +39,23 @@ class States:
     def seen(self, x: np.ndarray) -> np.ndarray:
         """A regressor or torques (M, …) as the low-pass shows them."""
         return low_pass(x, self.cutoff, self.rate)
+
+    @property
+    def blocks(self) -> list[tuple[int, int]]:
+        """Start and stop of blocks whose regressors fit in memory."""
+        rows = max(_ROWS, 4 * self._overlap)
+        return [(start, min(start + rows, len(self))) for start in range(0, len(self), rows)]
+
+    def seen_between(self, f: Callable[[Kinematics], np.ndarray], start: int, stop: int) -> np.ndarray:
+        """f (M, …) of the motion, at some of the instants, as the low-pass shows it."""
+        first, last = max(start - self._overlap, 0), min(stop + self._overlap, len(self))
+        wide = self.between(first, last)
+        return self.seen(f(wide.motion))[start - first : stop - first]
+
+    @property
+    def _overlap(self) -> int:
+        """Instants beside a block that its filtered values depend on."""
+        return 0 if self.cutoff is None else int(np.ceil(4 * self.rate / self.cutoff))
 
     def between(self, start: int, stop: int) -> States:
         """Some of the instants."""
