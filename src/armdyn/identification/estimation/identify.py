@@ -15,6 +15,7 @@ from armdyn.identification.estimation.fit import Fit
 from armdyn.identification.estimation.methods import estimate
 from armdyn.identification.estimation.worth import covariance, repetition
 from armdyn.identification.regression.collect import collect
+from armdyn.identification.regression.delay import delay_note
 from armdyn.identification.regression.factor import Factors
 from armdyn.identification.regression.pieces import Source, sources
 from armdyn.identification.selection.choice import Friction
@@ -46,7 +47,9 @@ def identify(
     chosen = choose_model(robot, train, wishes)
     factors = collect(robot, train, chosen.problem)
     found = estimate(robot, train, chosen, factors, method)
-    notes = list(_notes(robot, train))
+    pieces = enough_pieces(robot, train)
+    notes = [f"{piece.record.name}: {note}" for piece in pieces for note in piece.record.notes]
+    notes += delay_note(chosen.problem, pieces)
     x, final = found.solution.x, chosen.problem.template.robot
     if consistent:
         R = factors.weighted(found.scale)
@@ -107,13 +110,6 @@ def _residuals(
 def _training_error(factors: Factors, x: np.ndarray) -> float:
     size = factors.squares(np.zeros_like(x)).sum()
     return float(np.sqrt(factors.squares(x).sum() / size)) if size else float("nan")
-
-
-def _notes(robot: Robot, logs: Sequence[Source]) -> list[str]:
-    found = []
-    for piece in enough_pieces(robot, logs):
-        found += [f"{piece.record.name}: {note}" for note in piece.record.notes]
-    return found
 
 
 def _impossible(robot: Robot) -> list[str]:
