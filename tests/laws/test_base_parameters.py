@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from armdyn import BaseParameterWarning, Robot, backend
+from armdyn import BaseParameterWarning, Robot, backend, bundled_robots
 from armdyn.exact import SizeError
 from armdyn.expression import ArmdynError, MissingValueError
 from armdyn.model import Transform
 from arms import ROTORS, generators, law, models, quietly, related, state
 from base_arms import ROTORS as COLUMNS
 from base_arms import TABLES, known_arm
+from rubbing import rubbing_models
 from trees import dual_arm
 
 DATA = Path(os.environ.get("ARMDYN_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -127,6 +128,24 @@ def test_exact_count_with_friction_is_the_numerical_rank(model, rng):
     assert_identities(base, rng)
 
 
+@law(rubbing_models((1, 3), rotors=ROTORS), generators(), examples=6, thorough=40)
+def test_exact_count_with_stribeck_and_cubic_friction_is_the_numerical_rank(model, rng):
+    """Load friction is left out, because the torque is not linear in it."""
+    robot = Robot(model)
+    base = robot.base_parameters(friction=True, route="exact")
+    loads = tuple(name for name in robot.parameter_names if name.startswith("Fl"))
+    assert base.left_out == loads
+    assert loads
+    assert len(base) == numerical_rank(robot, columns_of(base))
+    assert_identities(base, rng)
+    alone = [name for name in robot.parameter_names if name.startswith(("Fst", "Fcu"))]
+    assert alone
+    assert set(alone) <= set(base.alone)
+    numeric = robot.base_parameters(friction=True, route="numeric")
+    assert numeric.left_out == loads
+    assert (numeric.leading, numeric.absent) == (base.leading, base.absent)
+
+
 @law(models((2, 4)), st.integers(0, 10**6), generators(), examples=4, thorough=40)
 def test_exact_count_of_related_joints_is_the_numerical_rank(model, seed, rng):
     """Joints follow by whole and broken factors; cos(q/2) and cos(q) are not independent."""
@@ -148,6 +167,16 @@ def test_routes_agree(name, friction):
     assert numeric.rank.gap > 1e9
     assert_identities(exact, np.random.default_rng(1))
     assert "Found in numbers: rank" in numeric.text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", bundled_robots())
+def test_routes_agree_on_every_bundled_robot(name):
+    robot = quietly(lambda: Robot.load(name))
+    exact, numeric = (robot.base_parameters(friction=True, route=route) for route in ("exact", "numeric"))
+    assert (exact.leading, exact.absent) == (numeric.leading, numeric.absent)
+    assert np.allclose(exact.matrix, numeric.matrix, rtol=1e-9, atol=1e-9)
+    assert robot.base_parameters(friction=True).route == "exact"
 
 
 @pytest.mark.parametrize("gravity", [[0, 0, 0], [0, "-g", 0], ["-g", 0, 0], [1, 2, 3]])

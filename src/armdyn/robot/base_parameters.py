@@ -87,7 +87,10 @@ class BaseParameters:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters not asked about: friction, and with zeros="given" those that are zero."""
+        """Parameters not asked about: friction, and with zeros="given" those that are zero.
+
+        Load friction is always left out: the torque is not linear in its coefficients.
+        """
         return self._named(self.grouping.left_out)
 
     def _named(self, parameters: Sequence[int]) -> tuple[str, ...]:

@@ -126,26 +126,30 @@ class Sampled:
         low, high = 1e-14, 1.0
         threshold = np.sqrt(max(rank.largest_dropped, 1e-14) * rank.smallest_kept)
         for _ in range(50):
-            kept = self._newer_than(threshold)
+            kept = independent(self.W, threshold)
             if len(kept) == rank.rank:
                 break
             low, high = (threshold, high) if len(kept) > rank.rank else (low, threshold)
             threshold = np.sqrt(low * high)
         return kept
 
-    def _newer_than(self, threshold: float) -> list[int]:
-        """Columns, in order, whose part orthogonal to those taken before is longer than the threshold."""
-        kept: list[int] = []
-        Q = np.empty((len(self.W), len(self.present)))
-        for j in self.present:
-            new, basis = self.W[:, j].copy(), Q[:, : len(kept)]
-            for _ in range(2):  # once leaves rounding errors of the size of what is taken off
-                new -= basis @ (basis.T @ new)
-            size = np.linalg.norm(new)
-            if size > threshold:
-                Q[:, len(kept)] = new / size
-                kept.append(int(j))
-        return kept
+
+def independent(W: np.ndarray, threshold: float) -> list[int]:
+    """Columns, in order, whose part orthogonal to those taken before is longer than the threshold.
+
+    Columns of W (rows, p) have length 1 or 0 (Gram and Schmidt's method).
+    """
+    kept: list[int] = []
+    Q = np.empty((len(W), min(W.shape)))
+    for j in np.flatnonzero(W.any(0)):
+        new, basis = W[:, j].copy(), Q[:, : len(kept)]
+        for _ in range(2):  # once leaves rounding errors of the size of what is taken off
+            new -= basis @ (basis.T @ new)
+        size = np.linalg.norm(new)
+        if size > threshold and len(kept) < Q.shape[1]:
+            Q[:, len(kept)] = new / size
+            kept.append(int(j))
+    return kept
 
 
 def _are_zero(lengths: np.ndarray, columns: Sequence[Parameter], tolerance: float) -> np.ndarray:

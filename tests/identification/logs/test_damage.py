@@ -262,7 +262,7 @@ def test_no_delay_is_found_where_there_is_none():
     assert note_about(record, "not taken out")
 
 
-@pytest.mark.parametrize("delay", ["guess", np.nan, None, [0.1, 0.2]])
+@pytest.mark.parametrize("delay", ["guess", np.nan, [0.1, 0.2]])
 def test_a_wrong_delay_is_refused(delay):
     with pytest.raises(ArmdynError, match="delay"):
         recording().at_joints(arm(), delay=delay)

@@ -61,13 +61,14 @@ class Grouping:
 
     @property
     def left_out(self) -> tuple[int, ...]:
-        """Parameters that were not asked about: friction, or those that the description sets to zero."""
+        """Parameters not asked about: friction, those that the description sets to zero, load friction."""
         return tuple(p for p in range(len(self.layout)) if p not in set(self.considered))
 
 
 def considered(model: RobotModel, zeros: Zeros, friction: bool) -> tuple[int, ...]:
     """The parameters to group, in the order in which they may lead.
 
+    Coefficients of load friction are never among them: the torque is not linear in them.
     Links come before rotors, rotors before friction, each from the base to the tip. Of a link, tensors come
     before first moments and these before the mass: so what a joint does not tell apart goes to the link
     before, as in the literature (M. Gautier, W. Khalil, "Direct calculation of minimum set of inertial
@@ -80,7 +81,7 @@ def considered(model: RobotModel, zeros: Zeros, friction: bool) -> tuple[int, ..
     kept = [
         p
         for p, parameter in enumerate(wanted)
-        if (friction or parameter.kind.part in ("body", "rotor"))
+        if (parameter.kind.part in ("body", "rotor") or (friction and parameter.kind.entry != "load"))
         and (zeros == "free" or not Expression.of(values[p]).is_zero)
     ]
     return tuple(sorted(kept, key=lambda p: (*_place(wanted[p], last), p)))

@@ -16,6 +16,7 @@ from armdyn.identification.estimation.fit import Fit
 from armdyn.identification.estimation.methods import estimate
 from armdyn.identification.estimation.worth import covariance, repetition
 from armdyn.identification.regression.collect import collect
+from armdyn.identification.regression.delay import delay_note
 from armdyn.identification.regression.factor import Factors
 from armdyn.identification.regression.pieces import Source, sources
 from armdyn.identification.selection.choice import Friction
@@ -62,6 +63,8 @@ def identify(
     with progress_bar("identify", progress) as update:
         factors = collect(robot, train, chosen.problem, executor=executor, update=update, notes=notes)
     found = estimate(robot, train, chosen, factors, method)
+    pieces = enough_pieces(robot, train)
+    notes += delay_note(chosen.problem, pieces)
     x, final = found.solution.x, chosen.problem.template.robot
     if consistent:
         R = factors.weighted(found.scale)
@@ -74,7 +77,7 @@ def identify(
         notes += _impossible(final)
     residuals, use = _residuals(robot, train, chosen, x)
     repeats = repetition(residuals, use)
-    training = Training.of(enough_pieces(robot, train), chosen.problem)
+    training = Training.of(pieces, chosen.problem)
     return Fit(
         robot=final,
         described=robot,

@@ -1,12 +1,13 @@
 """What the torques of a motion say about parameters: the columns of the base regressor, and their changes.
 
-Base parameters are found here by numbers, in one function, `independent`.
+Which columns are independent is asked at states within the limits: a joint with a short range, or one that
+cannot move, shows less than `robot.base_parameters` has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 
 from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError
-from armdyn.model.parameters import KINDS, Layout, layout
-from armdyn.robot import Robot
+from armdyn.identification.regression.template import make_template
+from armdyn.model.parameters import KINDS, layout
+from armdyn.robot import Robot, base_rank
 
 DEPENDENT = 1e-8  # of a column's own length: what others do not explain of it, where it depends on them
 
@@ -43,25 +45,17 @@ class Softening:
 
 @dataclass(frozen=True)
 class Columns:
-    """b columns of a robot's regressor that do not depend on each other.
+    """b columns of a robot's regressor that do not depend on each other."""
 
-    The first columns are those of the parameters numbered `kept`. Then follow what identification adds per
-    joint where the description has none: reflected rotors `rotors` (gear 1: τ = q̈) and offsets (τ = 1).
-    """
-
-    robot: Robot
-    kept: np.ndarray  # indices into robot.parameters
-    rotors: np.ndarray  # joints
-    offsets: np.ndarray  # joints
+    robot: Robot  # with the drives' terms that identification adds, where they are asked for
+    kept: np.ndarray  # (b,) indices into robot.parameters
 
     @property
     def names(self) -> tuple[str, ...]:
-        names = self.robot.parameter_names
-        added = [f"Im{i + 1}" for i in self.rotors] + [f"F0{i + 1}" for i in self.offsets]
-        return (*(names[k] for k in self.kept), *added)
+        return tuple(self.robot.parameter_names[k] for k in self.kept)
 
     def __len__(self) -> int:
-        return len(self.kept) + len(self.rotors) + len(self.offsets)
+        return len(self.kept)
 
     @cached_property
     def dry(self) -> tuple[np.ndarray, np.ndarray]:
@@ -80,11 +74,7 @@ class Columns:
         self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, smooth: Softening | None = None
     ) -> np.ndarray:
         """The columns (N, n, b) at states (N, n); with `smooth`, dry friction without its jump at rest."""
-        kept, rotors = len(self.kept), len(self.rotors)
-        found = np.zeros((*q.shape, len(self)))
-        found[..., :kept] = self.robot.regressor(q, qd, qdd)[..., self.kept]
-        found[..., self.rotors, kept + np.arange(rotors)] = qdd[..., self.rotors]
-        found[..., self.offsets, kept + rotors + np.arange(len(self.offsets))] = 1.0
+        found = np.array(self.robot.regressor(q, qd, qdd)[..., self.kept])
         if smooth is not None:
             which, surfaces = self.dry
             level, _ = smooth.sign(qd, surfaces)
@@ -98,11 +88,9 @@ class Columns:
 
         Y v are the torques of an arm with parameters v, so these are derivatives of inverse dynamics.
         """
-        kept, rotors = len(self.kept), len(self.rotors)
         full = np.zeros((v.shape[1], 1, len(self.robot.parameters)))
-        full[:, 0, self.kept] = v[:kept].T
+        full[:, 0, self.kept] = v.T
         found = self.robot.inverse_dynamics_derivatives(q, qd, qdd, parameters=full)
-        found[2][..., self.rotors, self.rotors] += v[kept : kept + rotors].T[:, None]
         which, surfaces = self.dry
         _, slope = smooth.sign(qd, surfaces)
         found[1][:] += smooth.spread(slope * v[which].T[:, None], surfaces)
@@ -120,53 +108,32 @@ def columns_for(
     `drives`: also what identification adds for the drives. Without it rotors, friction and offsets count as
     known. Neither matters where parameters are named.
     """
+    if parameters is None and drives:
+        robot = make_template(robot).robot
     names = layout(robot.model)
     if parameters is not None:
-        wanted, added = _named(robot, parameters), False
+        wanted = _named(robot, parameters)
     else:
         wanted = [k for k, x in enumerate(names) if drives or x.kind.part == "body"]
-        added = drives
     # A mass acts much like moments of its link: what it alone shows is little, so it comes after them.
     wanted.sort(key=lambda k: (names[k].joint, names[k].symbol == "m", k))
-    none, joints = np.zeros(0, int), np.arange(robot.n)
-    rotors = _without_rotor(robot, names, robot.regressor(*states)) if added else none
-    every = Columns(robot, np.array(wanted, int), rotors, joints if added else none)
-    found = independent(every.matrix(*states).reshape(-1, len(every)))
-    kept, rest = found[found < len(wanted)], found[found >= len(wanted)] - len(wanted)
-    driven, offsets = rest[rest < len(rotors)], rest[rest >= len(rotors)] - len(rotors)
-    chosen = Columns(robot, every.kept[kept], rotors[driven], offsets)
-    chosen = replace(chosen, kept=np.sort(chosen.kept))
-    if not len(chosen):
+    every = Columns(robot, np.array(wanted, int))
+    found = every.kept[independent(every.matrix(*states).reshape(-1, len(every)))]
+    if not len(found):
         raise IdentificationError("parameters: within the limits none of them has an effect on the torques")
-    return chosen
-
-
-def _without_rotor(robot: Robot, names: Layout, Y: np.ndarray) -> np.ndarray:
-    """The joints whose torques no rotor of their own appears in."""
-    of_joints = {x.joint: k for k, x in enumerate(names) if x.kind.part == "rotor"}
-    own = [of_joints[j] for j in robot.model.dependence.independent]
-    return np.flatnonzero(~Y[..., own].any(axis=(0, 1)))
+    return Columns(robot, np.sort(found))
 
 
 def independent(W: np.ndarray) -> np.ndarray:
     """Indices of columns of W (N, p) that no earlier ones explain: a numerical base of the parameters.
 
     Columns are taken in their order, from the base of the arm to its tip, so that parameters that act only
-    together are grouped toward the base. Each column is freed of the earlier ones twice, against rounding
-    (Gram and Schmidt's method).
+    together are grouped toward the base.
     """
     scale = np.sqrt((W**2).sum(0))
-    basis = np.zeros((len(W), 0))
-    found = []
-    for k in np.flatnonzero(scale > 1e-12 * scale.max(initial=0.0)):
-        column = W[:, k] / scale[k]
-        for _ in range(2):
-            column = column - basis @ (basis.T @ column)
-        size = np.sqrt(column @ column)
-        if size > DEPENDENT:
-            basis = np.column_stack([basis, column / size])
-            found.append(int(k))
-    return np.array(found, int)
+    there = scale > 1e-12 * scale.max(initial=0.0)
+    unit = np.where(there, W, 0.0) / np.where(there, scale, 1.0)
+    return np.array(base_rank.independent(unit, DEPENDENT), int)
 
 
 def _named(robot: Robot, parameters: Any) -> list[int]:

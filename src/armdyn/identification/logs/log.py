@@ -37,8 +37,9 @@ class Log:
 
     With `transmission` K, (n, n) or its diagonal (n,), the motors' angles are θ_m = K (q − zeros) and the
     joints' torques Kᵀ τ_m (7.22); τ_m = `torque_constant` · current [N m/A], one number or (n,). What is not
-    given here comes from the robot. `joint_zeros` (n,) are added to the positions of the joints. `first` is
-    the number of the first row in its file, for messages; `notes` say what was noticed when it was read,
+    given here comes from the robot. `joint_zeros` (n,) are added to the positions of the joints. `delay` [s]
+    is by how much the torques were recorded later than the positions; it is taken out at the joints. `first`
+    is the number of the first row in its file, for messages; `notes` say what was noticed when it was read,
     `kinds` which joints its units were for.
     """
 
@@ -53,6 +54,7 @@ class Log:
     transmission: np.ndarray | None = field(default=None, repr=False, kw_only=True)
     torque_constant: np.ndarray | None = field(default=None, repr=False, kw_only=True)
     joint_zeros: np.ndarray | None = field(default=None, repr=False, kw_only=True)
+    delay: float | None = field(default=None, repr=False, kw_only=True)
     name: str = field(default="log", kw_only=True)
     first: int = field(default=0, repr=False, kw_only=True)
     notes: tuple[str, ...] = field(default=(), repr=False, kw_only=True)
@@ -104,6 +106,10 @@ class Log:
                 if not np.isfinite(values).all():
                     raise IdentificationError(f"{name}: expected finite numbers, found {values.tolist()}")
                 self._set(name, values)
+        if self.delay is not None:
+            object.__setattr__(
+                self, "delay", float(check.numbers("delay", check.number("delay", self.delay)))
+            )
         if not isinstance(self.name, str):
             raise IdentificationError(f"name: found {shown(self.name)}; a text is expected")
 
@@ -121,7 +127,7 @@ class Log:
         a column's name or number, a pattern with * and ?, or a list of these; without it they are recognised
         by their names. `units` maps channels to a unit such as "deg", "mm", "turn", "ms", "mNm", "mA", to a
         factor to SI, or to a list of these; units in the names of columns, "q1 [deg]", are understood.
-        Options: `transmission`, `torque_constant`, `joint_zeros`, `name` as in `Log`; for text files
+        Options: `transmission`, `torque_constant`, `joint_zeros`, `delay`, `name` as in `Log`; for text files
         `delimiter` and `decimal` ("," for decimal commas).
         """
         return cls.open(path, columns, units, **options).read()
@@ -235,12 +241,13 @@ class Log:
 
         save(self, path)
 
-    def at_joints(self, robot: Robot, *, delay: float | str = 0.0) -> Record:
+    def at_joints(self, robot: Robot, *, delay: float | str | None = None) -> Record:
         """The log at the robot's joints, looked over and mended where that is safe; `record.notes` say how.
 
-        `delay` [s] is by how much the torques were recorded later than the positions; "estimate" finds it
-        with the robot's model. What cannot be mended safely is refused with its row.
+        `delay` [s] is by how much the torques were recorded later than the positions, that of the log if not
+        given; "estimate" finds it with the robot's model. What cannot be mended safely is refused with its
+        row.
         """
         from armdyn.identification.logs.looking_over import look_over
 
-        return look_over(self, robot, delay)
+        return look_over(self, robot, (self.delay or 0.0) if delay is None else delay)

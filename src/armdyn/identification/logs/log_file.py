@@ -13,13 +13,13 @@ import numpy as np
 from armdyn.identification.checks import check
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.logs.files.columns import Choice, choose, listed_columns
+from armdyn.identification.logs.files.npz_source import CONSTANTS
 from armdyn.identification.logs.files.sources import Source, open_source
 from armdyn.identification.logs.files.units import checked_units, factors
 from armdyn.identification.logs.log import POSITIONS, TORQUES, Log
 
 _PIECE = 65_536  # rows read at a time
 _READING = ("delimiter", "decimal")
-_CONSTANTS = ("transmission", "torque_constant", "joint_zeros", "name")
 
 
 class Block(NamedTuple):
@@ -45,7 +45,7 @@ class LogFile:
     def of(cls, path: str | Path, columns: Any, units: Any, **options: Any) -> LogFile:
         reading: dict[str, Any] = {key: options.pop(key) for key in _READING if key in options}
         for key in options:
-            check.one_of("option", key, *_CONSTANTS, *_READING)
+            check.one_of("option", key, *CONSTANTS, *_READING)
         source = open_source(path, **reading)
         try:
             chosen = choose(source.columns, columns)
@@ -85,11 +85,8 @@ class LogFile:
         check.whole_number("samples", samples, 2)
         check.whole_number("overlap", overlap)
         notes = list(self.notes)
-        start, held, first = (
-            0,
-            None,
-            0,
-        )  # row of the file where the core begins; rows in memory, from `first` on
+        start = 0  # the row of the file where the core begins
+        held, first = None, 0  # rows in memory, from `first` on
         for piece in self._pieces(min(samples, _PIECE), notes):
             held = piece if held is None else _joined([held, piece])
             while first + len(held["t"]) >= start + samples + overlap + 2:  # two: no last block of one row

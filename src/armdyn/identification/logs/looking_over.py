@@ -11,6 +11,7 @@ from armdyn.expression import shown
 from armdyn.identification.checks import check
 from armdyn.identification.errors import IdentificationError, IdentificationWarning, NothingUsableError
 from armdyn.identification.logs import transmission
+from armdyn.identification.logs.delay import shifted
 from armdyn.identification.logs.doubts import doubts, remarks
 from armdyn.identification.logs.log import DERIVATIVES, Log
 from armdyn.identification.logs.positions import Positions, look_at_positions, missing_rows
@@ -55,7 +56,8 @@ def _look_over(log: Log, robot: Robot, delay: float | str) -> Record:
         segments=tuple(segments(recorded.t, recorded.breaks, recorded.notes, recorded.rows)),
         rows=recorded.rows - log.first,
         size=len(log),
-        **known,
+        qd=known.get("qd"),
+        qdd=known.get("qdd"),
         notes=(*log.notes, *recorded.notes),
         name=log.name,
         filled=recorded.filled,
@@ -172,9 +174,9 @@ def _without_short_segments(log: Log, record: Record) -> Record:
 
 
 def _aligned(robot: Robot, record: Record, delay: float | str) -> Record:
-    from armdyn.identification.logs.delay import delay_of, shifted
-
     if isinstance(delay, str):
+        from armdyn.identification.regression.delay import delay_of
+
         check.one_of("delay", delay, "estimate")
         found = delay_of(robot, record)
         if not found.clear:

@@ -27,6 +27,7 @@ class Record:
     qdd: np.ndarray | None = None
     notes: tuple[str, ...] = ()  # what was noticed, repaired or left out, one sentence each
     name: str = "log"
+    delay: float = 0.0  # s: by how much torques were late, which was taken out
     filled: np.ndarray | None = None  # (samples,) bool: whether a position was missing and is interpolated
     first: int = 0  # the row of the file that is the log's row 0
     turned: bool = False  # whether whole turns were taken out of positions

@@ -11,9 +11,10 @@ import numpy as np
 from armdyn.identification.blas import on_one_thread
 from armdyn.identification.checks import check
 from armdyn.identification.errors import IdentificationError
+from armdyn.identification.logs.record import Record
 from armdyn.identification.payload.estimate import Rows, estimate, not_shown
 from armdyn.identification.payload.from_torques import moved_body
-from armdyn.identification.payload.motion import Samples, samples_of
+from armdyn.identification.payload.motion import Block, blocks_of, record_of, states_of
 from armdyn.identification.payload.payload import Payload, known_entries, payload_of
 from armdyn.model import Transform
 from armdyn.model.inertia import ENTRIES
@@ -48,13 +49,11 @@ def payload_from_sensor(
     check.one_of("measures", measures, "on_tool", "by_tool")
     T = _pose(sensor)
     given, origin, basis = known_entries(known)
-    samples = samples_of(robot, log, cutoff, "log", rest=True)
-    h = _readings(samples, wrench)
+    record = _with_readings(record_of(robot, log, "log"), wrench)
     sign = 1.0 if measures == "on_tool" else -1.0
-    found = estimate(
-        [partial(_rows, robot, samples, part, h, T, sign) for part in samples.blocks], origin, basis
-    )
-    notes = [f"{samples.record.name}: {note}" for note in samples.record.notes]
+    blocks = blocks_of(states_of(record, cutoff, "log"))
+    found = estimate([partial(_rows, robot, block, T, sign) for block in blocks], origin, basis)
+    notes = [f"{record.name}: {note}" for note in record.notes]
     at_sensor = payload_of(found, None, given, consistent, notes, found.others)
     M = moved_body(T)
     covariance = M @ found.covariance @ M.T
@@ -80,25 +79,28 @@ def _pose(sensor: Any) -> np.ndarray:
     return check.pose("sensor", sensor)
 
 
-def _readings(samples: Samples, wrench: Any) -> np.ndarray:
-    """The sensor's rows at the samples kept; a reading that is not a number does not enter."""
+def _with_readings(record: Record, wrench: Any) -> Record:
+    """The record with the sensor's readings for torques; a reading that is not a number does not enter."""
     h = check.floats("wrench", wrench)
-    size = samples.record.size
-    if h.shape != (size, 6):
+    if h.shape != (record.size, 6):
         raise IdentificationError(
-            f"wrench: expected ({size}, 6), a row for each row of the log, found {h.shape}"
+            f"wrench: expected ({record.size}, 6), a row for each row of the log, found {h.shape}"
         )
-    return np.asarray(h[samples.record.rows])
+    h = h[record.rows]
+    finite = np.isfinite(h)
+    for k in np.flatnonzero(~finite.all(axis=0) & finite.any(axis=0)):  # filters take no holes
+        h[:, k] = np.interp(record.t, record.t[finite[:, k]], h[finite[:, k], k])
+    usable = record.usable.any(axis=1, keepdims=True) & finite
+    return replace(record, tau=np.where(np.isfinite(h), h, 0.0), usable=usable)
 
 
-def _rows(
-    robot: Robot, samples: Samples, part: slice, readings: np.ndarray, T: np.ndarray, sign: float
-) -> Rows:
-    """What the sensor says at some samples: the body's wrench and six offsets."""
-    h = readings[part]
-    usable = samples.usable[part].any(axis=1, keepdims=True) & np.isfinite(h)
-    X = sign * body_wrenches(robot, *samples.at(part), T)
-    return Rows(X, np.broadcast_to(np.eye(6), (len(h), 6, 6)), h, usable)
+def _rows(robot: Robot, block: Block, T: np.ndarray, sign: float) -> Rows:
+    """What the sensor says at some instants: the body's wrench and six offsets."""
+    some = block.states.between(block.start, block.stop)
+    X = block.states.seen_between(
+        lambda x: sign * body_wrenches(robot, x.q, x.qd, x.qdd, T), block.start, block.stop
+    )
+    return Rows(X, np.broadcast_to(np.eye(6), (len(some), 6, 6)), some.tau, some.use)
 
 
 def body_wrenches(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, T: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,8 +13,9 @@ from armdyn.identification.checks import check
 from armdyn.identification.consistency.pseudo_inertia import BODIES, congruence, pseudo_inertia, stacked
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.payload.estimate import Rows, estimate
-from armdyn.identification.payload.motion import Samples, samples_of
+from armdyn.identification.payload.motion import Block, blocks_of, record_of, sliding, states_of
 from armdyn.identification.payload.payload import Payload, known_entries, payload_of
+from armdyn.identification.signals.kinematics import Kinematics
 from armdyn.model import FIXED_BASE
 from armdyn.model.inertia import ENTRIES
 from armdyn.robot import Robot
@@ -53,48 +55,53 @@ def identify_payload(
             "the tip is fixed to the base: a payload there is in no torque; name a link"
         )
     given, origin, basis = known_entries(known)
-    logs = [samples_of(robot, loaded, cutoff, "loaded")]
+    records = [record_of(robot, loaded, "loaded")]
     if unloaded is not None:
-        logs.append(samples_of(robot, unloaded, cutoff, "unloaded"))
+        records.append(record_of(robot, unloaded, "unloaded"))
     with_arm = unloaded is not None
-    blocks = [
-        partial(_rows, carrier, log, part, k == 0, with_arm, offsets, friction)
-        for k, log in enumerate(logs)
-        for part in log.blocks
+    parts = [
+        partial(_rows, block, partial(_columns, carrier, name == "loaded", with_arm, offsets, friction))
+        for name, record in zip(("loaded", "unloaded"), records, strict=False)
+        for block in blocks_of(sliding(states_of(record, cutoff, name), name))
     ]
-    found = estimate(blocks, origin, basis)
-    notes = [f"{log.record.name}: {note}" for log in logs for note in log.record.notes]
+    found = estimate(parts, origin, basis)
+    notes = [f"{record.name}: {note}" for record in records for note in record.notes]
     moved = found.others[-robot.n :] if offsets else np.zeros(robot.n)
     return payload_of(found, link, given, consistent, notes, moved)
 
 
-def _rows(
-    robot: Robot, log: Samples, part: slice, carries: bool, with_arm: bool, offsets: bool, friction: bool
-) -> Rows:
-    """What a part of a log says; `with_arm`: the arm's parameters are unknown, too."""
-    q, qd, qdd = log.at(part)
+def _rows(block: Block, columns: Callable[[Kinematics], np.ndarray]) -> Rows:
+    """What a block says: the payload's columns, the nuisance's, and torques beside what is known."""
+    A = block.states.seen_between(columns, block.start, block.stop)
+    some, size = block.states.between(block.start, block.stop), len(ENTRIES)
+    return Rows(A[..., :size], A[..., size:-1], some.tau - A[..., -1], some.use)
+
+
+def _columns(
+    robot: Robot, carries: bool, with_arm: bool, offsets: bool, friction: bool, motion: Kinematics
+) -> np.ndarray:
+    """(M, n, 10 + k + 1): the payload, k nuisances, and the torques of an arm that is known.
+
+    `carries`: the log has the payload; `with_arm`: the arm's parameters are nuisances, too.
+    """
+    q, qd, qdd = motion.q, motion.qd, motion.qdd
     Y = robot.regressor(q, qd, qdd)
-    X = Y[..., _columns(robot)] @ placing(robot) if carries else np.zeros((*q.shape, len(ENTRIES)))
-    y = log.record.tau[part]
-    nuisance = []
-    if with_arm:
-        nuisance.append(Y)
-    else:
-        y = y - robot.inverse_dynamics(q, qd, qdd)
+    X = Y[..., _tip_places(robot)] @ placing(robot) if carries else np.zeros((*q.shape, len(ENTRIES)))
+    found = [X, Y] if with_arm else [X]
     eye = np.eye(robot.n)
     if friction:
         # beside an arm that is free, what differs is the friction of the loaded log alone
         share = 1.0 if carries else 0.0
-        nuisance += [share * qd[..., None] * eye, share * np.sign(qd)[..., None] * eye]
+        found += [share * qd[..., None] * eye, share * np.sign(qd)[..., None] * eye]
     if offsets:
         if with_arm:
-            nuisance.append(np.broadcast_to(eye, (*q.shape, robot.n)))
-        nuisance.append(np.broadcast_to(eye if carries else 0 * eye, (*q.shape, robot.n)))
-    Z = np.concatenate(nuisance, axis=-1) if nuisance else np.zeros((*q.shape, 0))
-    return Rows(X, Z, y, log.usable[part])
+            found.append(np.broadcast_to(eye, (*q.shape, robot.n)))
+        found.append(np.broadcast_to(eye if carries else 0 * eye, (*q.shape, robot.n)))
+    known = np.zeros_like(q) if with_arm else robot.inverse_dynamics(q, qd, qdd)
+    return np.concatenate([*found, known[..., None]], axis=-1)
 
 
-def _columns(robot: Robot) -> np.ndarray:
+def _tip_places(robot: Robot) -> np.ndarray:
     """Where in the vector the augmented link is that the tip is fixed to."""
     index = {name: i for i, name in enumerate(robot.parameter_names)}
     return np.array([index[f"{entry}{robot.mechanism.tip + 1}"] for entry in ENTRIES])

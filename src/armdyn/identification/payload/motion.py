@@ -1,51 +1,36 @@
-"""A log as samples to fit: positions without noise, their derivatives, and which torques may enter."""
+"""A log as states to fit: filtered as `identify` does, with a cut-off from the positions' spectrum."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.signal import welch
 
 from armdyn.identification.checks import check
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.logs.record import Record
-from armdyn.identification.signals.kinematics import Kinematics, kinematics
+from armdyn.identification.regression.states import States, states
+from armdyn.identification.signals.cutoff import cutoff_of_motion
 from armdyn.robot import Robot
 
 SLOW = 0.02  # of a joint's greatest speed: below, the direction of its friction is not sure
 STILL = 1e-3  # rad/s or m/s: a joint that is never faster does not move
-FLOOR = 30.0  # times the noise's spectrum: what is above is motion
-LOWEST, SHARE = 2.0, 0.2  # Hz, and of the rate: the range of a cut-off that is chosen
-ENDS = 2.0  # periods of the cut-off at the ends of a segment, which are left out
 LEAST_SAMPLES = 20
 
 
-BLOCK = 10_000  # samples whose rows are in memory at a time
-
-
 @dataclass(frozen=True)
-class Samples:
-    """A record with its kinematics; `usable` (samples, n) is without slow and saturated samples."""
+class Block:
+    """Some instants of a stretch of a log."""
 
-    record: Record
-    motion: Kinematics
-    usable: np.ndarray
-    cutoff: float | None  # Hz
-
-    @property
-    def blocks(self) -> list[slice]:
-        """All samples, some thousands at a time."""
-        return [slice(i, i + BLOCK) for i in range(0, len(self.record.t), BLOCK)]
-
-    def at(self, part: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """q, q̇, q̈ of some samples."""
-        return self.motion.q[part], self.motion.qd[part], self.motion.qdd[part]
+    states: States
+    start: int
+    stop: int
 
 
-def samples_of(robot: Robot, log: Any, cutoff: float | None, name: str, rest: bool = False) -> Samples:
-    """The samples of a log; `rest` keeps those in which a joint that moves is slow."""
+def record_of(robot: Robot, log: Any, name: str) -> Record:
+    """A log at the joints, or a record as it is."""
     record = log.at_joints(robot) if hasattr(log, "at_joints") else log
     if not isinstance(record, Record):
         raise IdentificationError(f"{name}: expected a Log, found {type(log).__name__}")
@@ -56,48 +41,33 @@ def samples_of(robot: Robot, log: Any, cutoff: float | None, name: str, rest: bo
     if len(record.t) < LEAST_SAMPLES:
         found = f"found {len(record.t)}"
         raise IdentificationError(f"{name}: at least {LEAST_SAMPLES} samples are needed, {found}")
-    if cutoff is not None:
-        cutoff = check.positive("cutoff", cutoff)
-    elif record.qd is None or record.qdd is None:
-        cutoff = chosen_cutoff(record)
-    motion = kinematics(record, cutoff)
-    usable = record.usable if rest else record.usable & _sliding(motion.qd)
-    if cutoff is not None and (record.qd is None or record.qdd is None):
-        usable = usable & _settled(record, cutoff)[:, None]
-    if not usable.any():
-        raise IdentificationError(
-            f"{name}: no sample is left of {len(record.t)}: the log is too short or at rest"
-        )
-    return Samples(record, motion, usable, cutoff)
+    return record
 
 
-def chosen_cutoff(record: Record) -> float | None:
-    """Twice the highest frequency at which the positions' spectrum stands out of the noise [Hz]."""
-    longest = max(record.segments, key=lambda part: part.stop - part.start)
-    q, rate = record.q[longest], record.rate
-    if len(q) < 64:
-        return None
-    window = min(len(q), max(64, int(8 * rate)))
-    f, power = welch(np.diff(q, axis=0), rate, nperseg=min(window, len(q) - 1), axis=0)
-    moving = np.ptp(q, axis=0) > 0
-    if not moving.any():
-        return None
-    floor = np.median(power[f > rate / 4], axis=0) / np.maximum(np.sin(np.pi * 3 / 8) ** 2, 1e-9)
-    noise = floor * np.sin(np.pi * f / rate)[:, None] ** 2  # white noise, after the difference
-    stands_out = (power > FLOOR * noise + 1e-12 * power.max(axis=0))[:, moving].any(axis=1)
-    return float(np.clip(2 * f[stands_out].max(initial=0.0), LOWEST, SHARE * rate))
+def states_of(record: Record, cutoff: float | None, name: str) -> list[States]:
+    """The states of a record; without a cut-off [Hz], that of its motion."""
+    cutoff = cutoff_of_motion(record) if cutoff is None else check.positive("cutoff", cutoff)
+    found = list(states(record, np.ones(len(record.t), bool), cutoff))
+    return _some_left(found, f"{name}: no sample is left of {len(record.t)}: the log is too short")
 
 
-def _settled(record: Record, cutoff: float) -> np.ndarray:
-    """Where the filter knows what was before and after: not at the ends of a segment."""
-    found = np.zeros(len(record.t), bool)
-    for part in record.segments:
-        t = record.t[part]
-        found[part] = (t >= t[0] + ENDS / cutoff) & (t <= t[-1] - ENDS / cutoff)
-    return found
+def sliding(parts: Sequence[States], name: str) -> list[States]:
+    """Without instants in which the direction of a joint's friction is not sure.
+
+    Of a joint that never moves all instants stay.
+    """
+    fastest = np.max([np.abs(part.motion.qd).max(axis=0) for part in parts], axis=0)
+    sure = [(np.abs(part.motion.qd) >= SLOW * fastest) | (fastest < STILL) for part in parts]
+    found = [replace(part, use=part.use & ok) for part, ok in zip(parts, sure, strict=True)]
+    return _some_left(found, f"{name}: no sample is left: all joints are slow")
 
 
-def _sliding(qd: np.ndarray) -> np.ndarray:
-    """Where the direction of a joint's friction is sure; of a joint that does not move, everywhere."""
-    fastest = np.abs(qd).max(axis=0, initial=0.0)
-    return np.asarray((np.abs(qd) >= SLOW * fastest) | (fastest < STILL))
+def blocks_of(parts: Sequence[States]) -> list[Block]:
+    """All of them, some thousands of instants at a time."""
+    return [Block(part, start, stop) for part in parts for start, stop in part.blocks]
+
+
+def _some_left(parts: list[States], message: str) -> list[States]:
+    if not any(part.use.any() for part in parts):
+        raise IdentificationError(message)
+    return parts

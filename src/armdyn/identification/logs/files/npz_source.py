@@ -16,7 +16,7 @@ import numpy as np
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.logs.files.columns import Column
 
-CONSTANTS = ("transmission", "torque_constant", "joint_zeros", "name")
+CONSTANTS = ("transmission", "torque_constant", "joint_zeros", "delay", "name")
 _WRONG = (
     OSError,
     ValueError,

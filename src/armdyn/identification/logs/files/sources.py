@@ -24,7 +24,7 @@ class Source(Protocol):
 
     @property
     def constants(self) -> dict[str, Any]:
-        """What the file says about the whole log: transmission, torque_constant, joint_zeros, name."""
+        """What the file says about the whole log: transmission, torque_constant, joint_zeros, delay, name."""
 
     def count(self, columns: Sequence[Column]) -> int:
         """How many rows of these columns there are, without those that cannot be read."""

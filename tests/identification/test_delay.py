@@ -1,0 +1,78 @@
+"""Torques that were recorded late: `identify` says so, and logs may say by how much."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from armdyn.identification import IdentificationError, IdentificationWarning, Log, estimate_delay, identify
+from identification.logs.recordings import arm, changed, motion, recording
+
+LATE = 0.012
+
+
+def delayed(derivatives=False):
+    """A recording whose torques are late."""
+    log = recording(noise=0.02, derivatives=derivatives)
+    q, qd, qdd = motion(log.t - LATE)
+    tau = arm().inverse_dynamics(q, qd, qdd)
+    return changed(log, tau=tau + 0.02 * tau.std(0) * np.random.default_rng(0).normal(size=tau.shape))
+
+
+def notes_on_delay(fit):
+    return [note for note in fit.notes if "late" in note]
+
+
+def test_identify_tells_of_a_delay_and_how_to_take_it_out():
+    fit = identify(arm(), delayed(), friction="plain")
+    (note,) = notes_on_delay(fit)
+    seconds = float(note.split("Log(…, delay=")[1].split(")")[0])
+    assert seconds == pytest.approx(LATE, abs=5e-4)
+    better = identify(arm(), replace(delayed(), delay=seconds), friction="plain")
+    assert not notes_on_delay(better)
+    assert better.training_error < 0.9 * fit.training_error
+    assert any("this was taken out" in note for note in better.notes)
+
+
+def test_what_is_said_adds_to_the_delay_that_a_log_has():
+    (note,) = notes_on_delay(identify(arm(), replace(delayed(), delay=-0.01), friction="plain"))
+    assert float(note.split("Log(…, delay=")[1].split(")")[0]) == pytest.approx(LATE, abs=5e-4)
+
+
+def test_identify_says_nothing_where_there_is_no_delay():
+    assert not notes_on_delay(identify(arm(), recording(noise=0.02), friction="plain"))
+
+
+@pytest.mark.parametrize("derivatives", [False, True])
+def test_noise_is_no_delay(derivatives):
+    """White noise is less between samples than at them; that alone must not look like a delay."""
+    found = estimate_delay(arm(), recording(noise=0.3, derivatives=derivatives))
+    assert not found.clear
+    assert abs(found.seconds) < 0.01
+
+
+def test_a_delay_is_found_beside_accelerations():
+    log = recording(noise=0.02, derivatives=True)
+    late = changed(log, q=log.q[3:], qd=log.qd[3:], qdd=log.qdd[3:], t=log.t[3:], tau=log.tau[:-3])
+    assert estimate_delay(arm(), late).seconds == pytest.approx(3 / 250, abs=5e-4)
+
+
+def test_a_log_keeps_its_delay_in_files(tmp_path):
+    log = replace(delayed(), delay=LATE)
+    for name in ("log.npz", "log.parquet"):
+        log.save(tmp_path / name)
+        assert Log.load(tmp_path / name).delay == LATE
+    with pytest.warns(IdentificationWarning, match="does not hold delay"):
+        log.save(tmp_path / "log.csv")
+    (block,) = Log.open(tmp_path / "log.csv", delay=LATE).blocks()
+    np.testing.assert_array_equal(block.log.at_joints(arm()).tau, log.at_joints(arm()).tau)
+    np.testing.assert_array_equal(
+        log.at_joints(arm()).tau, replace(log, delay=None).at_joints(arm(), delay=LATE).tau
+    )
+    assert log[100:900].delay == LATE
+
+
+@pytest.mark.parametrize("delay", ["estimate", np.nan, [0.1, 0.2]])
+def test_a_wrong_delay_is_refused(delay):
+    with pytest.raises(IdentificationError, match="delay"):
+        replace(recording(), delay=delay)
