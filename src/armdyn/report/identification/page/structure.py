@@ -57,7 +57,7 @@ def write_unknown(found: UnknownFinding) -> list[Part]:
     texts = []
     if lost:
         text = f"{len(lost)} of {len(found.fit.base)} base parameters are not shown by these data at all; "
-        texts.append(f"{text}they keep the values of the description.")
+        texts.append(f"{text}they stay as near to the description as the data allow.")
     if poor:
         text = f"{len(poor)} of {len(found.fit.base)} base parameters have a standard error above "
         texts.append(f"{text}30 % of their size, the greater of estimate and description.")
@@ -82,7 +82,9 @@ def write_unknown(found: UnknownFinding) -> list[Part]:
     if helped:
         parts.append(_command(found, helped))
     if any(x for x in lost if not x.helps):
-        parts.append(warning("What is not shown stays as described: check those values where they matter."))
+        parts.append(
+            warning("What is not shown rests on the description: check those values where they matter.")
+        )
     return parts
 
 
