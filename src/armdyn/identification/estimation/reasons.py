@@ -94,7 +94,7 @@ def _sign(fit: Fit) -> str:
     if not width.any():
         return "as it is, a step at zero speed" + _widths(fit)
     each = ", ".join(f"{x:.2g}" for x in width[:n])
-    units = {joint_units(fit.robot, j).velocity for j in range(n)}
+    units = dict.fromkeys(joint_units(fit.robot, j).velocity for j in range(n))
     share = 100 * fit.model.friction.width
     text = f"tanh(speed/width), width {share:g} % of each joint's greatest speed: {each} {' or '.join(units)}"
     return text + _widths(fit)
