@@ -78,13 +78,15 @@ def _friction(fit: Fit) -> list[str]:
     own = own_terms(fit)
     if len(found) < 2:
         return [f"{fit.model.friction}, as asked for"]
-    others = [f"{name} {_percent(ratio)}" for name, ratio in found.items() if name != own]
+    others = [f"{name} {percent(ratio)}" for name, ratio in found.items() if name != own]
     text = str(fit.model.friction)
     return [f"{text}: chosen by the error on data left out", f"against it: {'; '.join(others)}"]
 
 
-def _percent(ratio: float) -> str:
-    return f"{100 * (ratio - 1):+.1f} %".replace("-", "−")
+def percent(ratio: float) -> str:
+    """By how much an error differs from the chosen model's."""
+    change = round(100 * (ratio - 1), 1)
+    return f"{change:+.1f} %".replace("-", "−") if change else "0 %"
 
 
 def _sign(fit: Fit) -> str:
@@ -92,7 +94,7 @@ def _sign(fit: Fit) -> str:
     if not width.any():
         return "as it is, a step at zero speed" + _widths(fit)
     each = ", ".join(f"{x:.2g}" for x in width[:n])
-    units = {joint_units(fit.robot, j).velocity for j in range(n)}
+    units = dict.fromkeys(joint_units(fit.robot, j).velocity for j in range(n))
     share = 100 * fit.model.friction.width
     text = f"tanh(speed/width), width {share:g} % of each joint's greatest speed: {each} {' or '.join(units)}"
     return text + _widths(fit)
@@ -110,7 +112,7 @@ def _widths(fit: Fit) -> str:
     if chosen is None or len(best) < 2:
         return ""
     costs = [
-        f"{100 * width:g} % {_percent(np.sqrt(error / chosen.error))}"
+        f"{100 * width:g} % {percent(np.sqrt(error / chosen.error))}"
         for width, error in best.items()
         if width != own.width
     ]

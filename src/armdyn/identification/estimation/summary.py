@@ -111,7 +111,9 @@ def _worth(fit: Fit) -> list[str]:
     if poorly:
         texts.append(f"{len(poorly)} poorly shown (*): the standard error is above 30 % of the estimate")
     if unseen:
-        texts.append(f"not shown by these data (?), kept as described: {', '.join(unseen)}")
+        texts.append(
+            f"not shown by these data (?), as near to the description as they allow: {', '.join(unseen)}"
+        )
     texts.append("a base parameter is named by its leading parameter; fit.base.combinations has all of it")
     return entry("worth", texts)
 

@@ -65,9 +65,10 @@ def find_unknown(subject: FitSubject) -> UnknownFinding:
 
 
 def advice(fit: Fit) -> tuple[Advice, ...]:
-    """For every base parameter that is not shown or known worse than to 30 %."""
+    """For every base parameter that is not shown or known worse than to 30 % of its size."""
     rows = fit.table()
-    poor = [k for k, row in enumerate(rows) if row.flag]
+    sizes = [max(abs(row.estimate), abs(row.nominal)) for row in rows]
+    poor = [k for k, row in enumerate(rows) if not row.standard_error <= ESSENTIAL * sizes[k]]
     if not poor:
         return ()
     motions: tuple[int | None, ...] = (None, *range(fit.robot.n))
@@ -78,9 +79,8 @@ def advice(fit: Fit) -> tuple[Advice, ...]:
         single = min(range(fit.robot.n), key=lambda j: float(after[j][k]))
         enough = after[single][k] <= _WORSE * after[None][k]
         joint = single if enough else None
-        size = max(abs(rows[k].estimate), abs(rows[k].nominal))
-        now = rows[k].standard_error
-        found.append(Advice(rows[k].name, rows[k].shown, size, now, float(after[joint][k]), joint))
+        row, then = rows[k], float(after[joint][k])
+        found.append(Advice(row.name, row.shown, sizes[k], row.standard_error, then, joint))
     return tuple(found)
 
 

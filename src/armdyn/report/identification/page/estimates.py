@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from armdyn.identification.estimation.reasons import own_terms, rivals
+from armdyn.identification.estimation.reasons import own_terms, percent, rivals
 from armdyn.report.figures.identification.estimates import plot_correlation, plot_estimates
 from armdyn.report.figures.identification.friction import draw_friction
 from armdyn.report.figures.identification.residuals import draw_residuals
@@ -47,10 +47,7 @@ def write_friction(subject: FitSubject) -> list[Part]:
     found = rivals(fit)
     if len(found) > 1:
         own = own_terms(fit)
-        rows = [
-            (name, "chosen" if name == own else f"{100 * (ratio - 1):+.1f} %".replace("-", "−"))
-            for name, ratio in found.items()
-        ]
+        rows = [(name, "chosen" if name == own else percent(ratio)) for name, ratio in found.items()]
         text = "Sets of terms by their error (RMS) on data left out, each with its best width of the sign, "
         text += "Stribeck velocity and damping. A further term must gain half a percent."
         parts.append(paragraph(text))

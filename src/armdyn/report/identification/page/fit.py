@@ -24,7 +24,8 @@ def write_fit(subject: FitSubject) -> list[Part]:
         caption = [f"Measured and predicted torques of the {what} data. "]
         if subject.cut:
             caption.append("Of long logs, the beginning. ")
-        caption.append("Several logs stand one after the other.")
+        if len(subject.shown) > 1:
+            caption.append("Logs stand one after the other.")
         figure = draw_prediction(fit.robot, subject.shown)
         parts.append(Picture(figure, "measured and predicted torques of each joint over time", caption))
     parts += [tag("h3", "The model, and why"), _reasons(subject)]

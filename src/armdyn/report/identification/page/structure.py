@@ -51,16 +51,16 @@ def _names(names: tuple[str, ...]) -> Markup:
 def write_unknown(found: UnknownFinding) -> list[Part]:
     """What these data leave open, and which motion would show it."""
     if not found.advice:
-        return [paragraph("These data show every base parameter to 30 % or better.")]
+        return [paragraph("These data show every base parameter to 30 % of its size or better.")]
     lost = [x for x in found.advice if not x.shown]
     poor = [x for x in found.advice if x.shown]
     texts = []
     if lost:
         text = f"{len(lost)} of {len(found.fit.base)} base parameters are not shown by these data at all; "
-        texts.append(f"{text}they keep the values of the description.")
+        texts.append(f"{text}they stay as near to the description as the data allow.")
     if poor:
         text = f"{len(poor)} of {len(found.fit.base)} base parameters have a standard error above "
-        texts.append(f"{text}30 % of their size.")
+        texts.append(f"{text}30 % of their size, the greater of estimate and description.")
     parts: list[Part] = [
         paragraph(" ".join(texts)),
         paragraph(
@@ -82,7 +82,9 @@ def write_unknown(found: UnknownFinding) -> list[Part]:
     if helped:
         parts.append(_command(found, helped))
     if any(x for x in lost if not x.helps):
-        parts.append(warning("What is not shown stays as described: check those values where they matter."))
+        parts.append(
+            warning("What is not shown rests on the description: check those values where they matter.")
+        )
     return parts
 
 
@@ -95,7 +97,8 @@ def _table(those: list[Advice]) -> Markup:
 
 
 def _error(error: float, size: float) -> Markup:
-    share = f" ({100 * error / size:.0f} %)" if size else ""
+    part = 100 * error / size if size else 0.0
+    share = "" if not size else f" ({part:.0f} %)" if part >= 1 else " (< 1 %)"
     return join(["± ", number(error, 2), share])
 
 
