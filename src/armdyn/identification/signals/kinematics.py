@@ -10,6 +10,9 @@ from armdyn.identification.logs.record import Record
 from armdyn.identification.signals.filters import derivative, low_pass
 from armdyn.identification.signals.stretch import Stretch, stretches
 
+_AT_REST = 1e-9  # of a joint's greatest speed
+_ROUNDING = 1e-13  # of a position, per sample
+
 
 @dataclass(frozen=True)
 class Kinematics:
@@ -42,5 +45,11 @@ def on_grid(record: Record, stretch: Stretch, cutoff: float | None) -> Kinematic
         return Kinematics(q, qd, stretch.gridded(record.qdd))
     rate = stretch.rate
     q = low_pass(q, cutoff, rate)
-    qd = derivative(q, rate) if qd is None else low_pass(qd, cutoff, rate)
+    qd = _resting(derivative(q, rate), q, rate) if qd is None else low_pass(qd, cutoff, rate)
     return Kinematics(q, qd, derivative(qd, rate))
+
+
+def _resting(qd: np.ndarray, q: np.ndarray, rate: float) -> np.ndarray:
+    """Velocities without those that are only rounding: a joint at rest has no direction of friction."""
+    rounding = _ROUNDING * rate * (1 + np.abs(q).max(axis=0))
+    return np.where(np.abs(qd) <= np.maximum(rounding, _AT_REST * np.abs(qd).max(axis=0)), 0.0, qd)
