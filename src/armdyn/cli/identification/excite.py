@@ -130,7 +130,7 @@ def _range(lower: str | None, upper: str | None, n: int) -> Any:
 
 
 def _side(text: str | None, option: str, n: int) -> Any:
-    found = number_list(text, option)
+    found: Any = number_list(text, option)
     if np.size(found) not in (1, n):
         raise ArmdynError(f"{option}: expected one number or {n}, one per joint, found {np.size(found)}")
     return found
