@@ -5,7 +5,7 @@ import sys
 import pytest
 import typer
 
-from armdyn import Trajectory
+from armdyn import Log, Robot, Trajectory
 from armdyn.cli import app, main
 from commands import refused
 
@@ -16,6 +16,7 @@ FREE = ("simulate", "planar", "--duration", "1", "-o", "x.csv")
 HELD = (*FREE, "--controller", "computed-torque", "--to", "0, 0")
 STATE = ("torque", "planar", "--q", "0, 0")
 SCALE = ("scale", "planar", "motion.csv", "-o", "x.csv")
+EXCITE = ("excite", "planar", "-o", "x.csv", "--starts", "1", "--iterations", "0")
 C = ("export", "c", "planar", "-o", ".")
 ROTORS = {"--rotors": ["some", ""]}
 LINK = {"--link": ["tail", ""]}
@@ -92,6 +93,29 @@ WRONG = {
     "report": [
         (("report", "planar"), {**WRENCH, **ROTORS, **FILE, "--trajectory": ["nosuch.csv", "three.csv"]})
     ],
+    "base": [
+        (
+            ("base", "planar"),
+            {"--zeros": ["some", ""], "--tolerance": ["0", "1", "nan", "x"], **ROTORS, **FILE},
+        )
+    ],
+    "excite": [
+        (EXCITE, {"--kind": ["line"], "--criterion": ["best"], "--parameters": ["nosuch", ""]}),
+        (EXCITE, {"--duration": TIME, "--step": TIME, "--harmonics": ["1", "x"], "--use": ["0", "2", "x"]}),
+        (EXCITE, {"--velocity": LIMIT, "--acceleration": LIMIT, "--jerk": LIMIT, "--torque": LIMIT}),
+        (EXCITE, {"--lower": ["1, 2, 3", "x", ""], "--upper": ["1, 2, 3", "x", ""]}),
+        (EXCITE, {"--floor": ["nan", "x"], "--box": ["1", "1, 2, 3, 4, 5, x"]}),
+        (EXCITE, {"--starts": ["0", "x"], "--iterations": ["-1", "x"], "--seed": ["-1", "x"]}),
+        (EXCITE, {"--workers": ["0", "x"], **ROTORS, **FILE}),
+        ((*EXCITE, "--kind", "quintic"), {"--points": ["1", "x"]}),
+    ],
+    "payload": [
+        (
+            ("payload", "planar", "log.csv"),
+            {"--mass": ["0", "-1", "nan", "x"], "--com": ["1", "1, 2, x"], "--cutoff": TIME, **LINK},
+        ),
+        (("payload", "planar", "log.csv"), {**ROTORS, **FILE, "--unloaded": ["nosuch.csv"]}),
+    ],
     "export c": [
         (C, {"--functions": [",", "", "nonsense"], "--output": ["nowhere/x", "motion.csv"], **ROTORS})
     ],
@@ -111,6 +135,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Trajectory.cubic([0, 0], [1, 1], 1.0).to_csv("motion.csv", step=0.1)
     Trajectory.cubic([0, 0, 0], [1, 1, 1], 1.0).to_csv("three.csv", step=0.1)
+    robot = Robot.load("planar")
+    Log.from_trajectory(robot, Trajectory.cubic([0, 0], [1, 1], 1.0, step=0.01)).save("log.csv")
     joint = "<joint name='j' type='continuous'><parent link='base'/><child link='arm'/></joint>"
     text = f"<robot name='r'><link name='base'/><link name='arm'/>{joint}</robot>"
     (tmp_path / "arm.urdf").write_text(text, "utf-8")

@@ -95,7 +95,7 @@ def test_intervals_hold_the_true_values():
     true, inside = entries_of(load), []
     t, q, qd, qdd = fourier(arm.n, rng, duration=8, rate=100)
     tau = arm.with_payload(**load).inverse_dynamics(q, qd, qdd)
-    for _ in range(40):
+    for _ in range(20):
         noisy = tau + 0.05 * np.abs(tau).mean(0) * rng.normal(size=tau.shape)
         found = identify_payload(arm, record(t, q, noisy, qd, qdd), consistent=False)
         low, high = np.array([found.intervals(0.95)[name] for name in ENTRIES]).T

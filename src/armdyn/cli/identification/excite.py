@@ -96,7 +96,7 @@ def excite(
             criterion=criterion.value,
             parameters=parameters or None,
             drives=drives,
-            position=_range(lower, upper),
+            position=_range(lower, upper, loaded.n),
             **limits,
             use=use,
             workspace=_workspace(floor, box),
@@ -113,19 +113,27 @@ def excite(
 
 @contextmanager
 def _in_options() -> Iterator[None]:
-    """Messages about ranges of positions name the two options for them."""
+    """Messages name the options where these are called otherwise than the arguments."""
     try:
         yield
     except ArmdynError as error:
-        raise ArmdynError(str(error).replace("position=(lower, upper)", "--lower and --upper")) from None
+        text = str(error).replace("position=(lower, upper)", "--lower and --upper")
+        raise ArmdynError(text.replace("workspace floor:", "--floor:")) from None
 
 
-def _range(lower: str | None, upper: str | None) -> Any:
+def _range(lower: str | None, upper: str | None, n: int) -> Any:
     """Lower and upper positions; infinite on a side that is not given, None where neither is."""
     if lower is None and upper is None:
         return None
-    low, high = number_list(lower, "--lower"), number_list(upper, "--upper")
+    low, high = _side(lower, "--lower", n), _side(upper, "--upper", n)
     return (-np.inf if low is None else low, np.inf if high is None else high)
+
+
+def _side(text: str | None, option: str, n: int) -> Any:
+    found: Any = number_list(text, option)
+    if np.size(found) not in (1, n):
+        raise ArmdynError(f"{option}: expected one number or {n}, one per joint, found {np.size(found)}")
+    return found
 
 
 def _workspace(floor: float | None, box: str | None) -> Workspace | None:

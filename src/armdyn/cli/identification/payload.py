@@ -9,6 +9,7 @@ import typer
 
 from armdyn.cli.common import LinkOption, RobotArgument, RotorsOption, check_output, load_robot, numbers, say
 from armdyn.cli.terminal import add_row, table_of, terminal
+from armdyn.expression import ArmdynError
 from armdyn.model.inertia import ENTRIES
 
 _UNITS = ("kg", *("kg m",) * 3, *("kg m²",) * 6)
@@ -40,6 +41,8 @@ def payload(
     if output is not None:
         check_output(output, robot, loaded, unloaded)
     arm = load_robot(robot, rotors)
+    if mass is not None and not 0 < mass < float("inf"):
+        raise ArmdynError(f"--mass: found {mass:g}; a positive number is expected")
     known: dict[str, object] = {} if mass is None else {"mass": mass}
     if com is not None:
         known["com"] = numbers(com, "--com", 3)

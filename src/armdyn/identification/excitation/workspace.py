@@ -47,7 +47,10 @@ class Workspace:
                     )
                 rows += [(sign * np.eye(3)[k], sign * x) for k, x in enumerate(found) if np.isfinite(x)]
         if self.floor is not None:
-            rows.append((np.array([0.0, 0.0, -1.0]), -check.number("workspace floor", self.floor)))
+            height = check.number("workspace floor", self.floor)
+            if not np.isfinite(height):
+                raise IdentificationError(f"workspace floor: found {height:g}; a finite height is expected")
+            rows.append((np.array([0.0, 0.0, -1.0]), -height))
         for plane in self.planes:
             rows.append(_plane(plane))
         if not rows:

@@ -14,7 +14,7 @@ from armdyn.identification.logs import transmission
 from armdyn.identification.logs.delay import shifted
 from armdyn.identification.logs.doubts import doubts, remarks
 from armdyn.identification.logs.log import DERIVATIVES, Log
-from armdyn.identification.logs.positions import Positions, look_at_positions, missing_rows
+from armdyn.identification.logs.positions import Positions, look_at_positions, lost_rows
 from armdyn.identification.logs.record import Record
 from armdyn.identification.logs.times import bridged, look_at_times, segments, without_infinities
 from armdyn.identification.logs.torques import look_at_torques, moving
@@ -96,7 +96,7 @@ def _recorded(log: Log, robot: Robot) -> _Recorded:
     most = bridged(float(np.median(np.diff(times.t))))
     lost = np.zeros(len(times.rows), bool)
     for name in states:
-        lost |= missing_rows(channels[name], most)[1]
+        lost |= lost_rows(channels[name], most)
     notes = times.notes
     if lost.any():
         where = rows_text(times.rows[lost] + log.first)

@@ -43,18 +43,17 @@ class Positions:
             self.notes.append(f"{name}: no number in {where}; interpolated, the torques there are not used")
 
 
-def missing_rows(x: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """(samples,) each: rows where a value is missing, and those of them that cannot be filled.
+def lost_rows(x: np.ndarray, most: int) -> np.ndarray:
+    """(samples,) bool: rows where a value is missing that cannot be filled.
 
     More than `most` missing values in a row cannot be filled, nor can those at the ends.
     """
-    missing = ~np.isfinite(x)
     lost = np.zeros(len(x), bool)
-    for column in missing.T:
+    for column in ~np.isfinite(x).T:
         for start, stop in runs(column):
             if stop - start > most or start == 0 or stop == len(column):
                 lost[start:stop] = True
-    return missing.any(1), lost
+    return lost
 
 
 def fill(t: np.ndarray, x: np.ndarray, bad: np.ndarray) -> np.ndarray:

@@ -14,11 +14,11 @@ from typing import TypeAlias
 
 import numpy as np
 
+from armdyn.identification.estimation.worth import repetition
 from armdyn.model.inertia import ENTRIES, steiner
 
 PASSES = 4
 RANK = 1e-10  # of the greatest singular value of the nuisance, columns of length one
-UNCORRELATED = 0.05  # a correlation that counts as none
 ARM = 0.1  # m: the size of a payload, for what counts as shown
 SHOWN = 0.5  # the largest standard error of what is shown, in units of mass, mass · ARM, mass · ARM²
 UNITS = np.array([1.0] + [ARM] * 3 + [ARM**2] * 6)  # of the ten entries, per mass
@@ -60,7 +60,7 @@ def estimate(blocks: Sequence[Block], origin: np.ndarray, basis: np.ndarray) -> 
         whole = np.concatenate([w * F for w, (F, _) in zip(weights, factors, strict=True)])
         theta, eta, information = _solved(whole, size)
         weights = np.array([1 / _rms(F, count, theta, eta, size) for F, count in factors])
-    weights = weights / np.sqrt(_correlations(blocks, origin + basis @ theta, eta))
+    weights = weights / np.sqrt(_repetition(blocks, origin + basis @ theta, eta))
     whole = np.concatenate([w * F for w, (F, _) in zip(weights, factors, strict=True)])
     theta, eta, information = _solved(whole, size)
     return _shown(blocks, origin, basis, theta, eta, information)
@@ -113,23 +113,14 @@ def _residual(rows: Rows, c: int, entries: np.ndarray, eta: np.ndarray) -> np.nd
     return np.asarray(rows.y[use, c] - rows.X[use, c] @ entries - rows.Z[use, c] @ eta)
 
 
-def _correlations(blocks: Sequence[Block], entries: np.ndarray, eta: np.ndarray) -> np.ndarray:
-    """(channels,) how many samples count as one: 1 + 2 Σ ρ_k up to the first ρ_k that is hardly positive."""
-    totals, weights = np.zeros(0), np.zeros(0)
+def _repetition(blocks: Sequence[Block], entries: np.ndarray, eta: np.ndarray) -> np.ndarray:
+    """(channels,) how many samples count as one."""
+    residuals, use = [], []
     for block in blocks:
         rows = block()
-        channels = rows.y.shape[1]
-        if not totals.size:
-            totals, weights = np.zeros(channels), np.zeros(channels)
-        for c in range(channels):
-            r = _residual(rows, c, entries, eta)
-            if len(r) >= 2 and r.any():
-                rho = np.fft.irfft(np.abs(np.fft.rfft(r, 2 * len(r))) ** 2)[: len(r)]
-                rho = rho / rho[0]
-                end = int(np.argmax(rho <= UNCORRELATED)) or len(rho)
-                totals[c] += (1 + 2 * float(rho[1:end].sum())) * len(r)
-                weights[c] += len(r)
-    return np.asarray(np.maximum(totals / np.maximum(weights, 1), 1.0))
+        residuals.append(rows.y - rows.X @ entries - rows.Z @ eta)
+        use.append(rows.usable)
+    return repetition(residuals, use)
 
 
 def _sizes_left(

@@ -15,7 +15,6 @@ from armdyn.identification.payload.possible import is_possible, possible_body
 from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, Inertia
 
 KNOWN = ("mass", "com")
-CENTRAL = ("mass", "x", "y", "z", *TENSOR_KEYS)
 
 
 @dataclass(frozen=True)
