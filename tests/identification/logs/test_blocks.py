@@ -105,10 +105,8 @@ def test_of_a_parquet_file_little_is_held(tmp_path):
         table = arrow.table({"t": np.arange(rows) / 1000} | columns)
         parquet.write_table(table, path, row_group_size=5000)
         del table, columns
-        before, held = arrow.total_allocated_bytes(), []
-        for _ in Log.open(path).blocks(5000, 100):
-            held.append(arrow.total_allocated_bytes() - before)
-        most[rows] = max(held)
+        before = arrow.total_allocated_bytes()
+        most[rows] = max(arrow.total_allocated_bytes() - before for _ in Log.open(path).blocks(5000, 100))
     assert most[160_000] < 1.5 * most[20_000]
 
 
