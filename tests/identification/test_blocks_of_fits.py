@@ -37,6 +37,7 @@ def path(request, log, tmp_path_factory):
 def small(monkeypatch):
     """Blocks of a thousand samples."""
     monkeypatch.setattr(pieces, "BLOCK", 1000)
+    monkeypatch.setattr(model, "BLOCK", 1000)
 
 
 @pytest.fixture(scope="module")
@@ -207,6 +208,23 @@ def test_choices_are_made_from_allowed_samples(log, small, monkeypatch):
     assert len(np.unique(rows)) == len(rows) >= 400
     assert (rows < 2000).any()
     assert (rows >= 9000).any()
+
+
+def test_choices_from_many_short_logs(log, monkeypatch):
+    monkeypatch.setattr(model, "ENOUGH", 4000)
+    logs = [log[k : k + 200] for k in range(0, 10_000, 200)]
+    found = model.enough_pieces(arm(), sources(logs))
+    assert sum(int(piece.samples.sum()) for piece in found) > 3000
+    assert len({piece.record.first for piece in found}) == len(found) == 20
+
+
+def test_residuals_are_looked_at_where_the_mask_allows(log, tmp_path, small):
+    """Of a file whose middle is left out, too."""
+    mask = np.arange(len(log)) < 1500
+    fit = identify(arm(), parquet(log, tmp_path), samples=mask, cutoff=CUTOFF, **FIXED)
+    (piece,) = model.long_pieces(arm(), sources(parquet(log, tmp_path), mask), CUTOFF)
+    assert piece.samples.sum() >= 900
+    assert (fit.repeats > 1).any()
 
 
 def test_of_a_long_file_little_is_read_for_choices(tmp_path, small, monkeypatch):

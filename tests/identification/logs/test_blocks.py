@@ -95,6 +95,21 @@ def test_messages_about_blocks_name_rows_of_the_file(path, log, tmp_path):
     assert notes == ["tau of joint 2: no number in row 777; not used"]
 
 
+def test_of_a_parquet_file_little_is_held(tmp_path):
+    """Eight times the groups of rows take no more of pyarrow's memory, which Python does not see."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rng, most = np.random.default_rng(0), {}
+    for rows in (20_000, 160_000):
+        columns = {name: rng.normal(size=rows) for name in ("q1", "q2", "tau1", "tau2")}
+        path = tmp_path / f"{rows}.parquet"
+        table = arrow.table({"t": np.arange(rows) / 1000} | columns)
+        parquet.write_table(table, path, row_group_size=5000)
+        del table, columns
+        before = arrow.total_allocated_bytes()
+        most[rows] = max(arrow.total_allocated_bytes() - before for _ in Log.open(path).blocks(5000, 100))
+    assert most[160_000] < 1.5 * most[20_000]
+
+
 def test_little_memory_is_used(tmp_path):
     """Eight times the rows take no more memory."""
     n = 40_000

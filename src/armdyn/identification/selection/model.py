@@ -94,15 +94,18 @@ def enough_pieces(robot: Robot, logs: Sequence[Source]) -> list[Piece]:
         return [piece for log in logs for piece in log.pieces(robot)]
     found: list[Piece] = []
     ends = np.cumsum(sizes)
+    spans = max(SPANS, min(len(logs), int(ENOUGH / sizes.mean())))  # more where the logs are short
     before = (-1, 0)  # log and row where the last span ended
-    for place in (np.arange(SPANS) + 0.5) / SPANS * ends[-1]:
+    for place in (np.arange(spans) + 0.5) / spans * ends[-1]:
         k = int(np.searchsorted(ends, place))
         middle = logs[k].row(int((place - ends[k] + sizes[k]) * thin[k]))
-        half = ENOUGH * thin[k] // (2 * SPANS)
-        start = max(middle - half, before[1] if before[0] == k else 0)
-        stop = min(middle + half, len(logs[k].log))
+        half = ENOUGH * thin[k] // (2 * spans)
+        rows = len(logs[k].log)
+        start = max(min(middle - half, rows - 2 * half), before[1] if before[0] == k else 0)
+        stop = min(start + 2 * half, rows)
         before = (k, stop)
-        found += logs[k].span(robot, start, stop, int(np.ceil(rates[k] / SLOWEST)))
+        around = int(np.ceil(rates[k] / SLOWEST)) if np.isfinite(rates[k]) else 0
+        found += logs[k].span(robot, start, stop, around)
     return found
 
 
@@ -116,9 +119,10 @@ def long_pieces(robot: Robot, logs: Sequence[Source], cutoff: float | None) -> l
         if isinstance(log.log, Log) or rows <= BLOCK:
             found += log.pieces(robot, cutoff)
         else:
-            start = (rows - BLOCK) // 2
+            start = min(max(log.row(log.allowed // 2) - BLOCK // 2, 0), rows - BLOCK)
             found += log.span(robot, start, start + BLOCK, reach(log.log.rate, cutoff))
-    return found
+    some = any((piece.samples[:, None] & piece.record.usable).any() for piece in found)
+    return found if some else enough_pieces(robot, logs)
 
 
 def _parts(pieces: Iterable[Piece], cutoff: float | None, fastest: float | None = None) -> list[States]:

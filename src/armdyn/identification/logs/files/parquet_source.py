@@ -103,7 +103,8 @@ class ParquetSource:
     def _opened(self) -> Iterator[Any]:
         pyarrow = arrow(self.path)
         try:
-            with pyarrow.parquet.ParquetFile(self.path) as file:
+            # A buffer filled in advance would keep all that was read until the file is closed.
+            with pyarrow.parquet.ParquetFile(self.path, pre_buffer=False) as file:
                 yield file
         except IdentificationError:
             raise
