@@ -12,12 +12,15 @@ from armdyn.identification.consistency import consistent as possible
 from armdyn.identification.consistency import impossible_links
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.estimation.fit import Fit
-from armdyn.identification.estimation.methods import estimate
+from armdyn.identification.estimation.instrumental import check_instruments
+from armdyn.identification.estimation.methods import Data, check_method, estimate
 from armdyn.identification.estimation.worth import covariance, repetition
 from armdyn.identification.regression.collect import collect
 from armdyn.identification.regression.factor import Factors
+from armdyn.identification.regression.free import Free, free_parameters
 from armdyn.identification.regression.pieces import Source, sources
-from armdyn.identification.selection.choice import Friction
+from armdyn.identification.regression.template import make_template
+from armdyn.identification.selection.choice import DAMPED, DAMPINGS, Friction
 from armdyn.identification.selection.model import Chosen, Wishes, choose_model, enough_pieces
 from armdyn.robot import Robot
 
@@ -32,6 +35,8 @@ def identify(
     friction: Any = "choose",
     cutoff: float | None = None,
     damping: float | None = None,
+    parameters: Any = None,
+    instruments: Any = None,
     consistent: bool = False,
     prior: Any = None,
 ) -> Fit:
@@ -39,17 +44,28 @@ def identify(
 
     `logs` is a `Log`, a `LogFile` or a list of them; `samples` (N,) bool, or a list of masks, says which of
     their samples may enter the fit. `validate` are other logs on which the fit is tried.
+
+    `method` is "weighted" least squares (the default), "ordinary", "robust", "damped", "sequential" or
+    "instrumental". `parameters` says what is estimated: all, "inertia", "friction", "payload" (the ten of the
+    link that moves the tip), or names and patterns such as ["Fv*", "m6"]; the others are known and keep the
+    description's values. `instruments`, for "instrumental", are noise-free motions at the logs' instants.
     """
     robot = check.robot(robot)
     train = sources(logs, samples)
-    wishes = Wishes(cutoff, *_friction_wish(friction), damping, friction != "given")
+    free = free_parameters(robot, parameters, make_template(robot, add=friction != "given"))
+    check_method(method, damping, consistent, free.everything)
+    if instruments is not None and method != "instrumental":
+        raise IdentificationError(f"instruments are for the method 'instrumental'; found {method!r}")
+    given = check_instruments(instruments, train)
+    wishes = _wishes(cutoff, friction, damping, free, method)
     chosen = choose_model(robot, train, wishes)
     factors = collect(robot, train, chosen.problem)
-    found = estimate(robot, train, chosen, factors, method)
-    notes = list(_notes(robot, train))
-    x, final = found.solution.x, chosen.problem.template.robot
+    mask = free.mask(chosen.problem.template)
+    found = estimate(Data(robot, train, chosen, factors, mask, given), method)
+    notes = [*_notes(robot, train), *found.notes]
+    x, final = found.x, chosen.problem.template.robot
     if consistent:
-        R = factors.weighted(found.scale)
+        R = found.factors.weighted(found.scale)
         n = robot.n
         bodies = possible(final, R[:, :-1], R[:, -1], prior=_prior(chosen, prior), speeds=chosen.greatest[:n])
         x, final = bodies.parameters, bodies.robot
@@ -63,18 +79,30 @@ def identify(
         robot=final,
         described=robot,
         x=x,
-        covariance_x=covariance(found.solution, factors, found.scale, repeats),
-        open=found.solution.open,
+        covariance_x=covariance(found, repeats),
+        open=found.open,
         model=chosen,
         method=method,
+        free=mask,
         scale=found.scale,
         repeats=repeats,
         factors=factors,
-        singular_values=found.solution.singular_values,
+        singular_values=found.singular_values,
         training_error=_training_error(factors, x),
         consistent=consistent,
         notes=tuple(notes),
     )
+
+
+def _wishes(cutoff: float | None, friction: Any, damping: float | None, free: Free, method: str) -> Wishes:
+    """What is fixed: terms that are not estimated are not chosen either; some methods have no damping."""
+    (wish,) = _friction_wish(friction)
+    if wish is None and not free.chooses_friction:
+        wish = Friction()
+    if method in ("sequential", "instrumental"):
+        damping = 0.0
+    dampings = DAMPED if method == "damped" else DAMPINGS
+    return Wishes(cutoff, wish, damping, friction != "given" and free.adds, free, dampings)
 
 
 def _friction_wish(friction: Any) -> tuple[Friction | None]:

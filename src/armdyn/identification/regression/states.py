@@ -7,8 +7,9 @@ quantities as it did before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from scipy.ndimage import minimum_filter1d
@@ -46,17 +47,25 @@ class States:
         return replace(self, motion=motion, tau=self.tau[part], use=self.use[part])
 
 
+Motion: TypeAlias = Callable[[Record, Stretch, float | None], Kinematics]
+
+
 def states(
-    record: Record, samples: np.ndarray, cutoff: float | None, fastest: float | None = None
+    record: Record,
+    samples: np.ndarray,
+    cutoff: float | None,
+    fastest: float | None = None,
+    motion: Motion = on_grid,
 ) -> Iterator[States]:
     """The stretches of a record; `samples` (samples,) bool says what may enter the fit.
 
-    The instants are as dense as a cut-off of `fastest` [Hz] asks for, by default the cut-off itself.
+    The instants are as dense as a cut-off of `fastest` [Hz] asks for, by default the cut-off itself. `motion`
+    says how positions are made into kinematics.
     """
     use = record.usable & samples[:, None]
     for stretch in stretches(record):
         if use[stretch.part].any():
-            yield _states(record, stretch, use, cutoff, fastest or cutoff)
+            yield _states(record, stretch, use, cutoff, fastest or cutoff, motion)
 
 
 def effective_cutoff(record: Record, cutoff: float | None) -> float | None:
@@ -65,10 +74,15 @@ def effective_cutoff(record: Record, cutoff: float | None) -> float | None:
 
 
 def _states(
-    record: Record, stretch: Stretch, use: np.ndarray, cutoff: float | None, fastest: float | None
+    record: Record,
+    stretch: Stretch,
+    use: np.ndarray,
+    cutoff: float | None,
+    fastest: float | None,
+    motion_of: Motion,
 ) -> States:
     cutoff = effective_cutoff(record, cutoff)
-    motion = on_grid(record, stretch, cutoff)
+    motion = motion_of(record, stretch, cutoff)
     tau, used, rate = stretch.gridded(record.tau), use[stretch.nearest], stretch.rate
     if cutoff is None or fastest is None:
         return States(motion, tau, used, rate, cutoff)
