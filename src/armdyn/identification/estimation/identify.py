@@ -12,7 +12,7 @@ from armdyn.identification.consistency import consistent as possible
 from armdyn.identification.consistency import impossible_links
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.estimation.fit import Fit
-from armdyn.identification.estimation.instrumental import check_instruments
+from armdyn.identification.estimation.instrumental import WIDER, check_instruments
 from armdyn.identification.estimation.methods import Data, check_method, estimate
 from armdyn.identification.estimation.worth import covariance, repetition
 from armdyn.identification.regression.collect import collect
@@ -102,7 +102,8 @@ def _wishes(cutoff: float | None, friction: Any, damping: float | None, free: Fr
     if method in ("sequential", "instrumental"):
         damping = 0.0
     dampings = DAMPED if method == "damped" else DAMPINGS
-    return Wishes(cutoff, wish, damping, friction != "given" and free.adds, free, dampings)
+    wider = WIDER if method == "instrumental" else 1.0
+    return Wishes(cutoff, wish, damping, friction != "given" and free.adds, free, dampings, wider)
 
 
 def _friction_wish(friction: Any) -> tuple[Friction | None]:

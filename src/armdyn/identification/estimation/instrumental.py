@@ -33,6 +33,7 @@ from armdyn.identification.signals.kinematics import Kinematics, on_grid
 from armdyn.identification.signals.stretch import Stretch
 from armdyn.robot import Robot
 
+WIDER = 3.0  # times the cut-off of least squares: noise costs variance here and no bias, smoothing bias
 LEAST = 0.1  # of a direction's moment: if noise is more than the rest, instruments are too weak for it
 
 

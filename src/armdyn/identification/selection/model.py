@@ -48,6 +48,7 @@ class Wishes:
     add: bool = True  # terms that the description does not have
     free: Free = field(default_factory=Free)  # what is estimated
     dampings: tuple[float, ...] = DAMPINGS  # to choose from
+    wider: float = 1.0  # times the cut-off that is chosen
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def choose_model(robot: Robot, logs: Sequence[Source], wishes: Wishes) -> Chosen
     template = make_template(robot, add=wishes.add)
     pieces = enough_pieces(robot, logs)
     free = wishes.free.mask(template)
-    cutoff, tried = _cutoff(template, pieces, wishes.cutoff, free)
+    cutoff, tried = _cutoff(template, pieces, wishes, free)
     parts = _parts(pieces, cutoff)
     if not sum(int(part.use.sum()) for part in parts):
         raise IdentificationError("no sample is left for the fit: all are at the ends of short stretches")
@@ -102,13 +103,13 @@ def _parts(pieces: Iterable[Piece], cutoff: float | None, fastest: float | None 
 
 
 def _cutoff(
-    template: Template, pieces: Sequence[Piece], wish: float | None, free: np.ndarray
+    template: Template, pieces: Sequence[Piece], wishes: Wishes, free: np.ndarray
 ) -> tuple[float | None, tuple[tuple[float, float], ...]]:
     """The lowest cut-off that predicts nearly as well as the best; lower ones pass less noise on."""
     if all(piece.record.qdd is not None for piece in pieces):
         return None, ()
-    if wish is not None:
-        return wish, ()
+    if wishes.cutoff is not None:
+        return wishes.cutoff, ()
     rate = min(stretch.rate for piece in pieces for stretch in stretches(piece.record))
     highest = min(FASTEST, NYQUIST_SHARE * rate)
     count = max(1, int(np.log(highest / SLOWEST) / np.log(STEP)) + 1)
@@ -125,7 +126,8 @@ def _cutoff(
     if not tried:
         return float(highest), ()
     least = min(error for _, error in tried)
-    return min(cutoff for cutoff, error in tried if error <= (1 + NEAR) * least), tuple(tried)
+    chosen = min(cutoff for cutoff, error in tried if error <= (1 + NEAR) * least)
+    return float(min(wishes.wider * chosen, highest)), tuple(tried)
 
 
 def _trimmed(parts: Sequence[States]) -> list[States]:
