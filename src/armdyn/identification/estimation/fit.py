@@ -48,6 +48,7 @@ class Fit:
     open: np.ndarray = field(repr=False)  # (p, k) directions that the data do not show
     model: Chosen = field(repr=False)
     method: str
+    free: np.ndarray = field(repr=False)  # (p,) bool: what was estimated; the rest was known
     scale: np.ndarray = field(repr=False)  # (n,) standard deviation of the residuals [N m or N]
     repeats: np.ndarray = field(repr=False)  # (n,) samples that count as one
     factors: Factors = field(repr=False)
@@ -152,7 +153,8 @@ class Fit:
     @property
     def added(self) -> tuple[str, ...]:
         """Parameters that the description does not have and that were estimated."""
-        return self.model.problem.template.added
+        free = {name for name, is_free in zip(self.full_names, self.free, strict=True) if is_free}
+        return tuple(name for name in self.model.problem.template.added if name in free)
 
     # ---- predictions -----------------------------------------------------------------------------------
 

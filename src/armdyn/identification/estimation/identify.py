@@ -13,13 +13,16 @@ from armdyn.identification.consistency import consistent as possible
 from armdyn.identification.consistency import impossible_links
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.estimation.fit import Fit
-from armdyn.identification.estimation.methods import estimate
+from armdyn.identification.estimation.instrumental import WIDER, check_instruments
+from armdyn.identification.estimation.methods import Data, check_method, estimate
 from armdyn.identification.estimation.worth import covariance, repetition
 from armdyn.identification.regression.collect import collect
 from armdyn.identification.regression.delay import delay_note
 from armdyn.identification.regression.factor import Factors
+from armdyn.identification.regression.free import Free, free_parameters
 from armdyn.identification.regression.pieces import Source, sources
-from armdyn.identification.selection.choice import Friction
+from armdyn.identification.regression.template import make_template
+from armdyn.identification.selection.choice import DAMPED, DAMPINGS, Friction
 from armdyn.identification.selection.model import Chosen, Wishes, choose_model, enough_pieces, long_pieces
 from armdyn.identification.validation import validation
 from armdyn.identification.validation.training import Training
@@ -38,6 +41,8 @@ def identify(
     friction: Any = "choose",
     cutoff: float | None = None,
     damping: float | None = None,
+    parameters: Any = None,
+    instruments: Any = None,
     consistent: bool = False,
     prior: Any = None,
     executor: Any = None,
@@ -49,6 +54,11 @@ def identify(
     their samples may enter the fit. `validate` are other logs on which the fit is tried, or "rest": the
     samples that `samples` leaves out. `fit.validation` says how it did.
 
+    `method` is "weighted" least squares (the default), "ordinary", "robust", "damped", "sequential" or
+    "instrumental". `parameters` says what is estimated: all, "inertia", "friction", "payload" (the ten of the
+    link that moves the tip), or names and patterns such as ["Fv*", "m6"]; the others are known and keep the
+    description's values. `instruments`, for "instrumental", are noise-free motions at the logs' instants.
+
     A `LogFile` (`Log.open`) is read block by block, in little memory. `executor` is one of
     `concurrent.futures` or a Dask `Client`: its workers take the logs and blocks; those in Parquet files they
     read themselves. The result is the same for any number of workers. `progress`: whether a bar is shown; by
@@ -57,17 +67,23 @@ def identify(
     robot = check.robot(robot)
     train = sources(logs, samples)
     other = _others(validate, train)
-    wishes = Wishes(cutoff, *_friction_wish(friction), damping, friction != "given")
+    free = free_parameters(robot, parameters, make_template(robot, add=friction != "given"))
+    check_method(method, damping, consistent, free.everything)
+    if instruments is not None and method != "instrumental":
+        raise IdentificationError(f"instruments are for the method 'instrumental'; found {method!r}")
+    given = check_instruments(instruments, train)
+    wishes = _wishes(cutoff, friction, damping, free, method)
     chosen = choose_model(robot, train, wishes)
     notes: list[str] = []
     with progress_bar("identify", progress) as update:
         factors = collect(robot, train, chosen.problem, executor=executor, update=update, notes=notes)
-    found = estimate(robot, train, chosen, factors, method)
+    mask = free.mask(chosen.problem.template)
+    found = estimate(Data(robot, train, chosen, factors, mask, given), method)
     pieces = enough_pieces(robot, train)
-    notes += delay_note(chosen.problem, pieces)
-    x, final = found.solution.x, chosen.problem.template.robot
+    notes += [*found.notes, *delay_note(chosen.problem, pieces)]
+    x, final = found.x, chosen.problem.template.robot
     if consistent:
-        R = factors.weighted(found.scale)
+        R = found.factors.weighted(found.scale)
         n = robot.n
         bodies = possible(final, R[:, :-1], R[:, -1], prior=_prior(chosen, prior), speeds=chosen.greatest[:n])
         x, final = bodies.parameters, bodies.robot
@@ -82,14 +98,15 @@ def identify(
         robot=final,
         described=robot,
         x=x,
-        covariance_x=covariance(found.solution, factors, found.scale, repeats),
-        open=found.solution.open,
+        covariance_x=covariance(found, repeats),
+        open=found.open,
         model=chosen,
         method=method,
+        free=mask,
         scale=found.scale,
         repeats=repeats,
         factors=factors,
-        singular_values=found.solution.singular_values,
+        singular_values=found.singular_values,
         training_error=_training_error(factors, x),
         consistent=consistent,
         notes=tuple(notes),
@@ -103,6 +120,18 @@ def _others(validate: Any, train: Sequence[Source]) -> tuple[Source, ...]:
     if validate is None:
         return ()
     return validation.rest(train) if isinstance(validate, str) and validate == "rest" else sources(validate)
+
+
+def _wishes(cutoff: float | None, friction: Any, damping: float | None, free: Free, method: str) -> Wishes:
+    """What is fixed: terms that are not estimated are not chosen either; some methods have no damping."""
+    (wish,) = _friction_wish(friction)
+    if wish is None and not free.chooses_friction:
+        wish = Friction()
+    if method in ("sequential", "instrumental"):
+        damping = 0.0
+    dampings = DAMPED if method == "damped" else DAMPINGS
+    wider = WIDER if method == "instrumental" else 1.0
+    return Wishes(cutoff, wish, damping, friction != "given" and free.adds, free, dampings, wider)
 
 
 def _friction_wish(friction: Any) -> tuple[Friction | None]:

@@ -3,37 +3,204 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from armdyn.identification.checks import check
+from armdyn.identification.errors import IdentificationError
+from armdyn.identification.estimation.instrumental import Given, with_instruments
+from armdyn.identification.estimation.robust import reweighted
+from armdyn.identification.estimation.sequential import joint_by_joint
 from armdyn.identification.regression.factor import Factors
 from armdyn.identification.regression.pieces import Source
-from armdyn.identification.regression.solve import Solution, solve
+from armdyn.identification.regression.solve import Solution, joint_scales, solve
 from armdyn.identification.selection.model import Chosen, weighted
 from armdyn.robot import Robot
 
-METHODS = ("weighted", "ordinary")
+METHODS = ("weighted", "ordinary", "robust", "damped", "sequential", "instrumental")
+LEAST_SQUARES = ("weighted", "ordinary", "robust", "damped")  # that minimise a sum over the factors
+_FLOOR = 1e-6  # of a joint's torques: the least scale
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The solution, for rows divided by their joints' `scale` (n,), and the factors it was found from."""
+    """Estimates, and how the noise e_j in the rows of joint j enters them.
 
-    solution: Solution
-    scale: np.ndarray
+    The error of `x` is Σ_j gains_j Z_jᵀ e_j, with Z_jᵀZ_j = moments_j and e_j of variance noise_j². `factors`
+    and `scale` are those of the least-squares problem that was solved, for what comes after it.
+    """
+
+    x: np.ndarray  # (p,)
+    open: np.ndarray  # (p, k) directions that the data do not show
+    singular_values: np.ndarray
     factors: Factors
+    scale: np.ndarray  # (n,) N m or N
+    noise: np.ndarray  # (n,) N m or N
+    gains: tuple[np.ndarray, ...]  # n of (p, p)
+    moments: tuple[np.ndarray, ...]  # n of (p, p)
+    notes: tuple[str, ...] = ()
 
 
-def estimate(robot: Robot, logs: Sequence[Source], chosen: Chosen, factors: Factors, method: str) -> Estimate:
-    """The estimates of a method; `factors` are those of all samples with equal weights."""
+@dataclass(frozen=True)
+class Data:
+    """What a method works on; `factors` are those of all samples with equal weights."""
+
+    robot: Robot
+    logs: Sequence[Source]
+    chosen: Chosen
+    factors: Factors
+    free: np.ndarray  # (p,) bool: what is estimated
+    instruments: Sequence[Given] | None = None
+
+    @property
+    def prior(self) -> np.ndarray:
+        return self.chosen.problem.template.prior
+
+
+def estimate(data: Data, method: str) -> Estimate:
+    """The estimates of a method."""
     check.one_of("method", method, *METHODS)
-    prior = chosen.problem.template.prior
     if method == "ordinary":
-        same = np.ones(len(factors.R))
-        squares = factors.squares(solve(factors.weighted(same), prior, chosen.damping).x)
-        scale = same * np.sqrt(squares.sum() / max(int(factors.rows.sum()) - len(prior), 1))
-    else:
-        _, scale = weighted(factors, prior, chosen.damping)
-    return Estimate(solve(factors.weighted(scale), prior, chosen.damping), scale, factors)
+        return _ordinary(data)
+    if method == "robust":
+        return _robust(data)
+    if method == "sequential":
+        return _sequential(data)
+    if method == "instrumental":
+        return _instrumental(data)
+    return _weighted(data)
+
+
+def _weighted(data: Data) -> Estimate:
+    """(7.86), each joint's rows divided by what it leaves unexplained; "damped" differs in its damping."""
+    damping = data.chosen.damping
+    _, scale = weighted(data.factors, data.prior, damping, data.free)
+    solution = solve(data.factors.weighted(scale), data.prior, damping, data.free)
+    notes = () if not damping else (_damping_note(damping),)
+    return _of_solution(solution, data.factors, scale, scale, data.factors, notes)
+
+
+def _ordinary(data: Data) -> Estimate:
+    """(7.86) as it stands: all rows count alike, N m and N, large joints and small ones."""
+    same = np.ones(len(data.factors.R))
+    found = solve(data.factors.weighted(same), data.prior, data.chosen.damping, data.free)
+    squares, rows = data.factors.squares(found.x), data.factors.rows
+    scale = same * np.sqrt(squares.sum() / max(int(rows.sum()) - found.rank, 1))
+    scale = scale if scale.any() else same
+    solution = solve(data.factors.weighted(scale), data.prior, data.chosen.damping, data.free)
+    noise = joint_scales(squares, rows, found.rank, _floor(data.factors))
+    return _of_solution(solution, data.factors, scale, noise, data.factors)
+
+
+def _robust(data: Data) -> Estimate:
+    start, _ = weighted(data.factors, data.prior, data.chosen.damping, data.free)
+    damping, floor = data.chosen.damping, _floor(data.factors)
+    found = reweighted(data.robot, data.logs, data.chosen.problem, start, floor, damping, data.free)
+    share = found.out.sum() / max(int(data.factors.rows.sum()), 1)
+    note = f"robust: {100 * share:.2g} % of the torques have less than half their weight"
+    noise = found.effective
+    # The covariance is that of least squares without weights, whose noise is `effective`.
+    plain = solve(data.factors.weighted(noise), data.prior, damping, data.free)
+    spread = _of_solution(plain, data.factors, noise, noise, data.factors)
+    return Estimate(
+        found.solution.x,
+        found.solution.open,
+        found.solution.singular_values,
+        found.factors,
+        found.scale,
+        noise,
+        spread.gains,
+        spread.moments,
+        (note,),
+    )
+
+
+def _sequential(data: Data) -> Estimate:
+    found = joint_by_joint(data.factors, data.prior, data.free)
+    rank = int(data.free.sum()) - found.open.shape[1]
+    noise = joint_scales(data.factors.squares(found.x), data.factors.rows, rank, _floor(data.factors))
+    solution = solve(data.factors.weighted(noise), data.prior, 0.0, data.free)
+    note = f"sequential: combinations found from each joint's torque, first to last: {list(found.shown)}"
+    return Estimate(
+        found.x,
+        found.open,
+        solution.singular_values,
+        data.factors,
+        noise,
+        noise,
+        found.gains,
+        _moments(data.factors),
+        (note,),
+    )
+
+
+def _instrumental(data: Data) -> Estimate:
+    if data.chosen.problem.cutoff is None and data.instruments is None:
+        note = "instrumental: the logs have accelerations, used as they are; this is weighted least squares"
+        plain = _weighted(data)
+        return replace(plain, notes=(*plain.notes, note))
+    _, scale = weighted(data.factors, data.prior, 0.0, data.free)
+    solution = solve(data.factors.weighted(scale), data.prior, 0.0, data.free)
+    found = with_instruments(
+        data.robot, data.logs, data.chosen.problem, data.instruments, data.factors, scale, data.free
+    )
+    notes = []
+    if found.weak:
+        notes.append(f"instrumental: noise outweighs the motion in {found.weak} combinations of parameters")
+    return Estimate(
+        found.x,
+        solution.open,
+        solution.singular_values,
+        data.factors,
+        scale,
+        joint_scales(data.factors.squares(found.x), data.factors.rows, solution.rank, _floor(data.factors)),
+        tuple(found.gain / s**2 for s in scale),
+        tuple(found.moments.ZZ),
+        tuple(notes),
+    )
+
+
+def _of_solution(
+    solution: Solution,
+    factors: Factors,
+    scale: np.ndarray,
+    noise: np.ndarray,
+    moments: Factors,
+    notes: tuple[str, ...] = (),
+) -> Estimate:
+    gains = tuple(solution.gain / s**2 for s in scale)
+    values = solution.singular_values
+    return Estimate(solution.x, solution.open, values, factors, scale, noise, gains, _moments(moments), notes)
+
+
+def _moments(factors: Factors) -> tuple[np.ndarray, ...]:
+    return tuple(R[:, :-1].T @ R[:, :-1] for R in factors.R)
+
+
+def _floor(factors: Factors) -> np.ndarray:
+    """(n,) a millionth of the joints' torques."""
+    nothing = np.zeros(factors.R[0].shape[1] - 1)
+    sizes = np.sqrt(factors.squares(nothing) / np.maximum(factors.rows, 1))
+    return np.asarray(np.maximum(_FLOOR * sizes, 1e-300))
+
+
+def _damping_note(damping: float) -> str:
+    return (
+        f"a damping of {damping:g} pulls the estimates toward the description; "
+        "standard errors do not count it"
+    )
+
+
+def check_method(method: str, damping: float | None, consistent: bool, everything: bool) -> None:
+    """Whether what was asked for goes together."""
+    check.one_of("method", method, *METHODS)
+    if method == "damped" and damping == 0:
+        raise IdentificationError("method 'damped': found damping 0; a positive number, or None to choose it")
+    if damping and method in ("sequential", "instrumental"):
+        raise IdentificationError(f"method {method!r} has no damping: found {damping:g}; leave it out")
+    if consistent and method not in LEAST_SQUARES:
+        text = ", ".join(LEAST_SQUARES)
+        raise IdentificationError(f"consistent=True is for the methods {text}; found {method!r}")
+    if consistent and not everything:
+        raise IdentificationError("consistent=True estimates all parameters; leave out parameters=")

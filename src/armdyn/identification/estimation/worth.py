@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from armdyn.identification.regression.factor import Factors
-from armdyn.identification.regression.solve import Solution
+from armdyn.identification.estimation.methods import Estimate
 
 _SIGNIFICANT = 3.0  # standard deviations of the autocorrelation of white noise
 _LAGS = 0.1  # of a stretch: the longest lag
@@ -36,11 +35,7 @@ def repetition(residuals: Sequence[np.ndarray], use: Sequence[np.ndarray]) -> np
     return found
 
 
-def covariance(solution: Solution, factors: Factors, scale: np.ndarray, repeats: np.ndarray) -> np.ndarray:
-    """(p, p) of the estimates: G (Σ_j repeats_j Y_jᵀY_j / scale_j²) G with G the gain of least squares."""
-    p = len(solution.x)
-    middle = np.zeros((p, p))
-    for R, s, r in zip(factors.R, scale, repeats, strict=True):
-        A = R[:, :p] / s
-        middle += r * A.T @ A
-    return np.asarray(solution.gain @ middle @ solution.gain)
+def covariance(found: Estimate, repeats: np.ndarray) -> np.ndarray:
+    """(p, p) of the estimates: Σ_j repeats_j noise_j² gain_j (Z_jᵀZ_j) gain_jᵀ."""
+    parts = zip(found.gains, found.moments, found.noise, repeats, strict=True)
+    return np.asarray(sum(r * s**2 * (G @ M @ G.T) for G, M, s, r in parts))

@@ -63,12 +63,12 @@ class Columns:
         """Put in the columns of friction with the smooth sign."""
         speeds = self.surfaces.speeds(qd)
         directions = smooth_sign(speeds, self.width)
-        for p, e, term in self._friction:
+        for p, e, term in self.friction:
             values = of_term(self.surfaces.of[e], term, speeds[:, e], directions[:, e])
             Y[:, :, p] = values[:, None] * self.surfaces.rows[e]
 
     @cached_property
-    def _friction(self) -> list[tuple[int, int, str]]:
+    def friction(self) -> list[tuple[int, int, str]]:
         """Column, surface and term of each parameter of friction."""
         joints = len(self.template.robot.mechanism.bodies)
         at_motor = {s.joint: joints + k for k, s in enumerate(self.surfaces.of[joints:])}

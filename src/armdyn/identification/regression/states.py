@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from scipy.ndimage import minimum_filter1d
@@ -75,24 +76,28 @@ class States:
         return replace(self, motion=motion, tau=self.tau[part], use=self.use[part])
 
 
+Motion: TypeAlias = Callable[[Record, Stretch, float | None], Kinematics]
+
+
 def states(
     record: Record,
     samples: np.ndarray,
     cutoff: float | None,
     fastest: float | None = None,
     allowed: np.ndarray | None = None,
+    motion: Motion = on_grid,
 ) -> Iterator[States]:
     """The stretches of a record; `samples` (samples,) bool says what may enter the fit.
 
     The instants are as dense as a cut-off of `fastest` [Hz] asks for, by default the cut-off itself. Of a
     block of a longer log, `samples` are the block's own ones, and `allowed` those which may enter the fit
-    with this block or with its neighbours.
+    with this block or with its neighbours. `motion` says how positions are made into kinematics.
     """
     own = samples[:, None]
     use = record.usable & (own if allowed is None else allowed[:, None])
     for stretch in stretches(record):
         if (use & own)[stretch.part].any():
-            yield _states(record, stretch, use, own, cutoff, fastest or cutoff)
+            yield _states(record, stretch, use, own, cutoff, fastest or cutoff, motion)
 
 
 def effective_cutoff(record: Record, cutoff: float | None) -> float | None:
@@ -107,9 +112,10 @@ def _states(
     own: np.ndarray,
     cutoff: float | None,
     fastest: float | None,
+    motion_of: Motion,
 ) -> States:
     cutoff = effective_cutoff(record, cutoff)
-    motion = on_grid(record, stretch, cutoff)
+    motion = motion_of(record, stretch, cutoff)
     tau, used, rate = stretch.gridded(record.tau), use[stretch.nearest], stretch.rate
     own = own[stretch.nearest]
     if cutoff is None or fastest is None:

@@ -12,6 +12,7 @@ from armdyn.model.friction import Friction
 from armdyn.model.mechanism import is_coupled, joint_friction
 from armdyn.model.parameters import Parameter, layout, symbol
 from armdyn.model.parts import Link, Motor
+from armdyn.model.vector import apply
 from armdyn.robot import Robot
 
 _ONE = Expression.of(1)  # stands for a coefficient until it is estimated, so that the robot has it
@@ -65,19 +66,18 @@ def make_template(robot: Robot, terms: FrictionTerms | None = None, add: bool = 
 
 
 def _with_rotors(robot: Robot) -> RobotModel:
-    """With a motor of gear 1 for each coordinate whose joint has none."""
+    """With a rotor for each coordinate: that of its motor, and where it has none one of gear 1."""
     model = robot.model
-    if model.rotors == "none":
-        bare = tuple(replace(link, motor=None) for link in model.links)
-        model = replace(model, links=bare, rotors="reflected")
-    missing = [link.name for link in model.coordinates if link.motor is None]
-    if not missing:
-        return model
-    # Without a single motor nothing is known of their carriers and axes: rotors are then only reflected.
-    none = all(link.motor is None for link in model.moving)
-    motors = {name: {"gear": 1, "inertia": 1} for name in missing}
-    rotors = "reflected" if none else model.rotors
-    return Robot(model).with_motors(motors, rotors=rotors).model
+    # Without a single rotor nothing is known of their carriers and axes: rotors are then only reflected.
+    none = model.rotors == "none" or all(link.motor is None for link in model.moving)
+    own = {link.name for link in model.coordinates if link.motor is None}
+    links = tuple(replace(link, motor=_motor(link)) if link.name in own else link for link in model.links)
+    return replace(model, links=links, rotors="reflected" if none else model.rotors)
+
+
+def _motor(link: Link) -> Motor:
+    """On the parent, about the joint's axis. The bodies are not looked at: an estimate may be impossible."""
+    return Motor(link.parent, apply(link.before.R, link.axis), gear=_ONE, axial=_ONE)
 
 
 def _with_friction(model: RobotModel, link: Link, terms: FrictionTerms | None, i: int, add: bool) -> Link:

@@ -17,6 +17,7 @@ from armdyn.identification.signals.kinematics import Kinematics
 WIDTHS = (0.0, 0.02, 0.05, 0.1)  # of a surface's greatest speed
 VELOCITIES = (0.05, 0.1, 0.2, 0.4)  # of a joint's greatest speed, for the Stribeck term
 DAMPINGS = (0.0, 1e-3, 3e-3, 1e-2, 3e-2)
+DAMPED = (1e-6, 1e-5, 1e-4, *DAMPINGS[1:], 1e-1)  # where damping is asked for
 _WORTH = 0.005  # of the error: what a further term must gain at least
 _NOTHING = 1e-3  # in units of the noise: less is rounding
 
@@ -78,7 +79,9 @@ def friction_terms(friction: Friction, greatest: np.ndarray, n: int) -> Friction
 class Candidates:
     """The columns of every model that is tried, side by side, and which of them each one has."""
 
-    def __init__(self, template: Template, parts: Sequence[States], scale: np.ndarray) -> None:
+    def __init__(
+        self, template: Template, parts: Sequence[States], scale: np.ndarray, free: np.ndarray
+    ) -> None:
         self.plain = Columns(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
         self.greatest = greatest_speeds(self.plain.surfaces, parts)
         self.template = template
@@ -86,6 +89,9 @@ class Candidates:
         kinds = [parameter.kind for parameter in template.layout]
         own = ("coulomb", "stribeck", "cubic")
         self.kept = np.array([not (k.part in ("joint", "motor") and k.entry in own) for k in kinds])
+        self.free = np.flatnonzero(free[self.kept])
+        coulomb = [(e, free[p]) for p, e, term in self.plain.friction if term == "coulomb"]
+        self.free_coulomb = np.array([e for e, is_free in coulomb if is_free], int)
         self.scale = scale
         self.products = Products.of(parts, self._data)
 
@@ -118,7 +124,7 @@ class Candidates:
         """The numbers of a model's columns."""
         first, E, n = int(self.kept.sum()), len(self.greatest), self.n
         w = WIDTHS.index(friction.width)
-        found = [np.arange(first), first + w * E + np.arange(E)]
+        found = [self.free, first + w * E + self.free_coulomb]
         cubic = first + len(WIDTHS) * E
         if friction.cubic:
             found.append(cubic + np.arange(n))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from armdyn.identification.errors import IdentificationError
 from armdyn.identification.logs.log import Log
 from armdyn.identification.regression.columns import Columns, Surfaces
 from armdyn.identification.regression.factor import Factors, merged
+from armdyn.identification.regression.free import Free
 from armdyn.identification.regression.pieces import BLOCK, SLOWEST, Piece, Source, reach
 from armdyn.identification.regression.problem import Problem
 from armdyn.identification.regression.solve import joint_scales, solve
@@ -48,6 +49,9 @@ class Wishes:
     friction: Friction | None = None  # with its width
     damping: float | None = None
     add: bool = True  # terms that the description does not have
+    free: Free = field(default_factory=Free)  # what is estimated
+    dampings: tuple[float, ...] = DAMPINGS  # to choose from
+    wider: float = 1.0  # times the cut-off that is chosen
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,8 @@ def choose_model(robot: Robot, logs: Sequence[Source], wishes: Wishes) -> Chosen
     """The model for these logs. Choices are made on as many samples as are enough for them."""
     template = make_template(robot, add=wishes.add)
     pieces = enough_pieces(robot, logs)
-    cutoff, tried = _cutoff(template, pieces, wishes.cutoff)
+    free = wishes.free.mask(template)
+    cutoff, tried = _cutoff(template, pieces, wishes, free)
     parts = _parts(pieces, cutoff)
     if not sum(int(part.use.sum()) for part in parts):
         raise IdentificationError("no sample is left for the fit: all are at the ends of short stretches")
@@ -74,8 +79,8 @@ def choose_model(robot: Robot, logs: Sequence[Source], wishes: Wishes) -> Chosen
     friction, damping, choice = wishes.friction, wishes.damping, None
     if friction is None or damping is None:
         models = FAMILY if friction is None else (friction,)
-        dampings = DAMPINGS if damping is None else (damping,)
-        choice = _choice(template, parts, greatest, models, dampings)
+        dampings = wishes.dampings if damping is None else (damping,)
+        choice = _choice(template, parts, greatest, models, dampings, free)
         friction, damping = choice.friction, choice.damping
     full = make_template(robot, friction_terms(friction, greatest, robot.n), wishes.add)
     problem = Problem(full, friction.width * greatest, cutoff)
@@ -137,13 +142,13 @@ def _parts(pieces: Iterable[Piece], cutoff: float | None, fastest: float | None 
 
 
 def _cutoff(
-    template: Template, pieces: Sequence[Piece], wish: float | None
+    template: Template, pieces: Sequence[Piece], wishes: Wishes, free: np.ndarray
 ) -> tuple[float | None, tuple[tuple[float, float], ...]]:
     """The lowest cut-off that predicts nearly as well as the best; lower ones pass less noise on."""
     if all(piece.record.qdd is not None for piece in pieces):
         return None, ()
-    if wish is not None:
-        return wish, ()
+    if wishes.cutoff is not None:
+        return wishes.cutoff, ()
     rate = min(stretch.rate for piece in pieces for stretch in stretches(piece.record))
     highest = min(FASTEST, NYQUIST_SHARE * rate)
     count = max(1, int(np.log(highest / SLOWEST) / np.log(STEP)) + 1)
@@ -153,14 +158,15 @@ def _cutoff(
         if not parts:
             break
         columns = Columns(template, START * greatest_speeds(Surfaces.of_robot(template.robot), parts))
-        scale = noise_scale(columns, parts) if scale is None else scale
-        tried.append((float(cutoff), _error(columns, parts, scale)))
+        scale = noise_scale(columns, parts, free) if scale is None else scale
+        tried.append((float(cutoff), _error(columns, parts, scale, free)))
         if tried[-1][1] > HOPELESS * min(error for _, error in tried):
             break
     if not tried:
         return float(highest), ()
     least = min(error for _, error in tried)
-    return min(cutoff for cutoff, error in tried if error <= (1 + NEAR) * least), tuple(tried)
+    chosen = min(cutoff for cutoff, error in tried if error <= (1 + NEAR) * least)
+    return float(min(wishes.wider * chosen, highest)), tuple(tried)
 
 
 def _trimmed(parts: Sequence[States]) -> list[States]:
@@ -175,7 +181,7 @@ def _trimmed(parts: Sequence[States]) -> list[States]:
     return found
 
 
-def _error(columns: Columns, parts: Sequence[States], scale: np.ndarray) -> float:
+def _error(columns: Columns, parts: Sequence[States], scale: np.ndarray, free: np.ndarray) -> float:
     """Of the plain model on folds that were left out, with the best damping."""
 
     def data(part: States, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
@@ -183,18 +189,18 @@ def _error(columns: Columns, parts: Sequence[States], scale: np.ndarray) -> floa
         z = part.tau[start:stop] - Y @ columns.template.prior
         return Y / scale[:, None], z / scale
 
-    errors = Products.of(parts, data).errors(np.arange(len(columns.template.prior)), DAMPINGS)
+    errors = Products.of(parts, data).errors(np.flatnonzero(free), DAMPINGS)
     return float(errors.sum(0).min())
 
 
-def noise_scale(columns: Columns, parts: Sequence[States]) -> np.ndarray:
+def noise_scale(columns: Columns, parts: Sequence[States], free: np.ndarray) -> np.ndarray:
     """(n,) what plain least squares does not explain, per joint."""
     factors = merged(
         Factors.of(part.seen_between(columns, start, stop), part.tau[start:stop], part.use[start:stop])
         for part in parts
         for start, stop in part.blocks
     )
-    return weighted(factors, columns.template.prior)[1]
+    return weighted(factors, columns.template.prior, free=free)[1]
 
 
 def weighted(
@@ -220,8 +226,9 @@ def _choice(
     greatest: np.ndarray,
     models: Sequence[Friction],
     dampings: Sequence[float],
+    free: np.ndarray,
 ) -> Choice:
-    scale = noise_scale(Columns(template, START * greatest), parts)
-    trials = Candidates(template, parts, scale).trials(models, dampings)
+    scale = noise_scale(Columns(template, START * greatest), parts, free)
+    trials = Candidates(template, parts, scale, free).trials(models, dampings)
     best = choose(trials)
     return Choice(best.friction, best.damping, tuple(trials))
