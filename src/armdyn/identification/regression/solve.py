@@ -22,7 +22,7 @@ class Solution:
     spread: np.ndarray  # (p, p)
     rank: int
     singular_values: np.ndarray  # of A with columns of length 1
-    open: np.ndarray  # (p, k): directions of x that A does not determine
+    open: np.ndarray  # (p, k): directions of x that A does not determine, their greatest entry 1
     gain: np.ndarray  # (p, p): x − prior = gain @ (Aᵀ b')
 
 
@@ -45,7 +45,7 @@ def solve(R: np.ndarray, prior: np.ndarray, damping: float = 0.0, free: np.ndarr
         spread=_spread(half @ half.T, free),
         rank=int(kept.sum()),
         singular_values=s,
-        open=_rows(V[:, ~kept], free),
+        open=_rows(V[:, ~kept] / np.abs(V[:, ~kept]).max(axis=0), free),
         gain=_spread(V[:, kept] / (s[kept] ** 2 + damping) @ V[:, kept].T, free),
     )
 
