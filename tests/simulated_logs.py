@@ -1,9 +1,9 @@
 """Logs of simulated motions: what a robot of known parameters would record."""
 
 import numpy as np
-from payload_logs import fourier
 
 from armdyn import Log
+from payload_logs import fourier
 
 
 def motion_of(robot, seed=0, duration=10.0, rate=100.0, frequency=0.2, size=0.6):
@@ -29,7 +29,9 @@ def log_of(robot, motion, rng=None, noise=0.0, position_noise=0.0, exact=True, c
 def wrong(robot, seed=0, spread=0.5):
     """The robot as a poor description has it: every parameter off by up to `spread` of itself."""
     rng = np.random.default_rng(seed)
-    return robot.with_parameters(robot.parameters * rng.uniform(1 - spread, 1 + spread, len(robot.parameters)))
+    return robot.with_parameters(
+        robot.parameters * rng.uniform(1 - spread, 1 + spread, len(robot.parameters))
+    )
 
 
 def rubbing(robot, **coefficients):

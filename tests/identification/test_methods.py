@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from simulated_logs import Scores, distance, log_of, motion_of, rubbing, wrong
 
 from armdyn import Log, Robot, identify
 from armdyn.identification import IdentificationError
 from armdyn.identification.estimation.robust import huber, tukey
+from simulated_logs import Scores, distance, log_of, motion_of, rubbing, wrong
 
 PLAIN = {"friction": "plain", "damping": 0.0}
 
@@ -161,7 +161,9 @@ def test_payload_alone_with_the_arm_known(motion):
     fit = identify(arm, log_of(loaded, motion), parameters="payload")
     np.testing.assert_allclose(fit.parameters, fit.values_of(loaded), atol=1e-9)
     changed = np.array(fit.full_names)[fit.x != fit.model.problem.template.prior]
-    assert set(changed) <= {f"{x}2" for x in ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")}
+    assert set(changed) <= {
+        f"{x}2" for x in ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
+    }
     assert fit.added == ()
 
 
