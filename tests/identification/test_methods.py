@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from armdyn import Log, Robot, identify
+from armdyn import ComputedTorque, Log, Robot, Trajectory, identify, simulate
 from armdyn.identification import IdentificationError
 from armdyn.identification.estimation.robust import huber, tukey
 from simulated_logs import Scores, distance, log_of, motion_of, rubbing, wrong
@@ -97,7 +97,7 @@ def test_the_last_joint_of_the_sequence_is_its_own_least_squares(arm, motion):
 @pytest.mark.parametrize("method", ["ordinary", "robust", "sequential"])
 def test_intervals_of_every_method_hold_the_truth(arm, motion, method):
     rng, scores = np.random.default_rng(7), Scores()
-    for _ in range(12):
+    for _ in range(8):
         scores.add(identify(arm, log_of(arm, motion, rng, noise=0.05), method=method, **PLAIN), arm)
     assert scores.inside() >= 0.96
     assert 0.8 < np.sqrt(np.mean(np.square(scores.z))) < 1.25
@@ -120,6 +120,7 @@ def test_instruments_take_away_the_bias_of_noisy_positions():
     assert scores["instrumental"].inside() > 0.97
 
 
+@pytest.mark.slow
 def test_instruments_that_are_given_take_away_the_bias():
     """The motion without noise, as a simulation of the model under its controller would give it."""
     arm = Robot.load("planar")
@@ -133,6 +134,36 @@ def test_instruments_that_are_given_take_away_the_bias():
             found.add(identify(arm, log, method=method, cutoff=10.0, **PLAIN, **clean[method]), arm)
     unit = np.std(scores["weighted"].errors, axis=0, ddof=1)
     assert scores["instrumental"].bias(unit) < 0.3 * scores["weighted"].bias(unit)
+
+
+@pytest.mark.slow
+def test_instruments_simulated_with_the_estimated_model_take_away_the_bias():
+    """The controller and its reference are known: the motion is that of the estimated model under them."""
+    arm = Robot.load("planar")
+    t, q, _, _ = motion_of(arm, 1, rate=200.0)
+    reference = Trajectory.from_samples(t, q)
+    controller = ComputedTorque(wrong(arm, 3, 0.2), reference, stiffness=400.0)
+
+    def driven(robot):
+        start = reference(0.0)
+        return simulate(
+            robot, start[0], start[1], float(t[-1]), controller, method="rk4", step=0.005, limits="ignore"
+        )
+
+    run, rng = driven(arm), np.random.default_rng(3)
+    known = {"parameters": "inertia", "damping": 0.0, "cutoff": 10.0}
+    scores = {"weighted": Scores(), "instrumental": Scores()}
+    for _ in range(6):
+        positions = run.q + 1e-3 * rng.normal(size=run.q.shape)
+        log = Log(run.t, positions, run.tau + 0.01 * np.abs(run.tau).mean(0) * rng.normal(size=run.q.shape))
+        first = identify(arm, log, **known)
+        again = identify(
+            arm, log, method="instrumental", instruments=Log.from_run(driven(first.robot)), **known
+        )
+        scores["weighted"].add(first, arm)
+        scores["instrumental"].add(again, arm)
+    unit = np.std(scores["weighted"].errors, axis=0, ddof=1) + 1e-12
+    assert scores["instrumental"].bias(unit) < 0.4 * scores["weighted"].bias(unit)
 
 
 # ---- some parameters ---------------------------------------------------------------------------------------

@@ -68,6 +68,7 @@ def identify(
     train = sources(logs, samples)
     other = _others(validate, train)
     free = free_parameters(robot, parameters, make_template(robot, add=friction != "given"))
+    cutoff, damping = _numbers(cutoff, damping)
     check_method(method, damping, consistent, free.everything)
     if instruments is not None and method != "instrumental":
         raise IdentificationError(f"instruments are for the method 'instrumental'; found {method!r}")
@@ -92,7 +93,7 @@ def identify(
         final = final.with_parameters(x)
         notes += _impossible(final)
     residuals, use = _residuals(robot, train, chosen, x)
-    repeats = repetition(residuals, use)
+    repeats = repetition(residuals, use, int(mask.sum()) - found.open.shape[1])
     training = Training.of(pieces, chosen.problem)
     return Fit(
         robot=final,
@@ -120,6 +121,14 @@ def _others(validate: Any, train: Sequence[Source]) -> tuple[Source, ...]:
     if validate is None:
         return ()
     return validation.rest(train) if isinstance(validate, str) and validate == "rest" else sources(validate)
+
+
+def _numbers(cutoff: Any, damping: Any) -> tuple[float | None, float | None]:
+    cutoff = None if cutoff is None else check.positive("cutoff", cutoff)
+    damping = None if damping is None else check.number("damping", damping)
+    if damping is not None and not 0 <= damping < np.inf:
+        raise IdentificationError(f"damping: found {damping:g}; zero or a positive number is allowed")
+    return cutoff, damping
 
 
 def _wishes(cutoff: float | None, friction: Any, damping: float | None, free: Free, method: str) -> Wishes:

@@ -29,7 +29,7 @@ from armdyn.identification.regression.problem import Problem
 from armdyn.identification.regression.solve import RANK
 from armdyn.identification.regression.states import Motion, States, states
 from armdyn.identification.signals.filters import derivative, low_pass
-from armdyn.identification.signals.kinematics import Kinematics, on_grid
+from armdyn.identification.signals.kinematics import Kinematics, at_rest, on_grid
 from armdyn.identification.signals.stretch import Stretch
 from armdyn.robot import Robot
 
@@ -63,7 +63,7 @@ class Half:
             qd = derivative(q, stretch.rate)
         else:
             qd = low_pass(self._half(stretch, record.qd), cutoff, stretch.rate)
-        return Kinematics(q, qd, derivative(qd, stretch.rate))
+        return at_rest(stretch.gridded(record.q), Kinematics(q, qd, derivative(qd, stretch.rate)))
 
     def _half(self, stretch: Stretch, x: np.ndarray) -> np.ndarray:
         some = slice(self.first, None, 2)

@@ -10,29 +10,44 @@ from armdyn.identification.estimation.methods import Estimate
 
 _SIGNIFICANT = 3.0  # standard deviations of the autocorrelation of white noise
 _LAGS = 0.1  # of a stretch: the longest lag
+_LEFT = 0.25  # of the slow noise: residuals keep at least this much
 
 
-def repetition(residuals: Sequence[np.ndarray], use: Sequence[np.ndarray]) -> np.ndarray:
+def repetition(residuals: Sequence[np.ndarray], use: Sequence[np.ndarray], parameters: int = 0) -> np.ndarray:
     """(n,) how many samples say as much as one independent sample would: 1 for white noise.
 
-    1 + 2 Σ ρ_k over the lags up to the first whose autocorrelation ρ_k is not clearly above zero. Samples
-    that are not used count as zero.
+    1 + 2 Σ ρ_k over the lags up to the first whose autocorrelation ρ_k is not clearly above zero, and what a
+    decay at the same rate adds beyond it. Samples that are not used count as zero. Estimates of `parameters`
+    follow slow noise, which residuals then lack: of L lags, each is too small by about (2 L + 1) times the
+    joint's share of the parameters per sample.
     """
     n = residuals[0].shape[1]
     found = np.ones(n)
     for j in range(n):
         series = [np.where(u[:, j], r[:, j], 0.0) for r, u in zip(residuals, use, strict=True)]
-        counts = sum(int(u[:, j].sum()) for u in use)
-        power = sum(float(x @ x) for x in series)
-        if counts < 16 or power == 0:
-            continue
-        clear = _SIGNIFICANT / np.sqrt(counts)
-        for lag in range(1, max(2, int(_LAGS * max(len(x) for x in series)))):
-            rho = sum(float(x[lag:] @ x[:-lag]) for x in series if len(x) > lag) / power
-            if rho < clear:
-                break
-            found[j] += 2 * rho
+        count = sum(int(u[:, j].sum()) for u in use)
+        rho = _correlation(series, count)
+        if len(rho):
+            decay = rho[-1] ** (1 / len(rho))
+            tail = rho[-1] * decay / (1 - decay) if decay < 1 else 0.0
+            lost = (2 * len(rho) + 1) * parameters / n / count
+            found[j] = (1 + 2 * (rho.sum() + tail)) / max(1 - lost, _LEFT)
     return found
+
+
+def _correlation(series: Sequence[np.ndarray], count: int) -> np.ndarray:
+    """ρ_1, ρ_2, … as long as they are clearly above zero."""
+    power = sum(float(x @ x) for x in series)
+    found: list[float] = []
+    if count < 16 or power == 0:
+        return np.array(found)
+    clear = _SIGNIFICANT / np.sqrt(count)
+    for lag in range(1, max(2, int(_LAGS * max(len(x) for x in series)))):
+        rho = sum(float(x[lag:] @ x[:-lag]) for x in series if len(x) > lag) / power
+        if rho < clear:
+            break
+        found.append(rho)
+    return np.array(found)
 
 
 def covariance(found: Estimate, repeats: np.ndarray) -> np.ndarray:

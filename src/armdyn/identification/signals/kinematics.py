@@ -43,13 +43,22 @@ def on_grid(record: Record, stretch: Stretch, cutoff: float | None) -> Kinematic
     qd = None if record.qd is None else stretch.gridded(record.qd)
     if qd is not None and record.qdd is not None:
         return Kinematics(q, qd, stretch.gridded(record.qdd))
-    rate = stretch.rate
+    rate, measured = stretch.rate, q
     q = low_pass(q, cutoff, rate)
     qd = _resting(derivative(q, rate), q, rate) if qd is None else low_pass(qd, cutoff, rate)
-    return Kinematics(q, qd, derivative(qd, rate))
+    return at_rest(measured, Kinematics(q, qd, derivative(qd, rate)))
 
 
 def _resting(qd: np.ndarray, q: np.ndarray, rate: float) -> np.ndarray:
     """Velocities without those that are only rounding: a joint at rest has no direction of friction."""
     rounding = _ROUNDING * rate * (1 + np.abs(q).max(axis=0))
     return np.where(np.abs(qd) <= np.maximum(rounding, _AT_REST * np.abs(qd).max(axis=0)), 0.0, qd)
+
+
+def at_rest(measured: np.ndarray, motion: Kinematics) -> Kinematics:
+    """The motion, joints that never move exactly at rest: rounding errors would have a direction."""
+    still = np.ptp(measured, axis=0) == 0
+    if not still.any():
+        return motion
+    qd, qdd = np.where(still, 0.0, motion.qd), np.where(still, 0.0, motion.qdd)
+    return Kinematics(np.where(still, measured, motion.q), qd, qdd)

@@ -1,0 +1,224 @@
+"""`identify` on simulated data: what is shown exactly, what intervals hold, and what data do not show."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from armdyn import Log, Robot, identify
+from armdyn.identification import IdentificationError
+from arms import ROTORS, law, plans, quietly, related, table_of
+from simulated_logs import Scores, distance, log_of, motion_of, rubbing, wrong
+
+PLAIN = {"friction": "plain", "damping": 0.0}
+
+
+# ---- without noise -----------------------------------------------------------------------------------------
+
+
+@law(plans((1, 4), rotors=ROTORS), st.booleans(), examples=6, thorough=60)
+def test_base_parameters_of_any_arm_from_exact_states(plan, follows):
+    model = Robot.from_dict(table_of(plan)).model
+    robot = Robot(related(model, plan.seed) if follows else model)
+    far = quietly(lambda: wrong(robot, plan.seed % 1000))
+    fit = quietly(lambda: identify(far, log_of(robot, motion_of(robot, plan.seed % 1000))))
+    assert distance(fit, robot) < 1e-9
+    assert not fit.not_shown.any()
+
+
+@pytest.mark.parametrize(
+    "name", ["scara", *(pytest.param(x, marks=pytest.mark.slow) for x in ("tx40", "puma560", "panda"))]
+)
+def test_base_parameters_of_bundled_arms_from_exact_states(name):
+    robot = Robot.load(name)
+    fit = identify(wrong(robot), log_of(robot, motion_of(robot)))
+    assert distance(fit, robot) < 1e-9
+    assert not fit.not_shown.any()
+    assert fit.model.friction.terms == 0
+    assert fit.model.damping == 0
+
+
+def test_a_fit_is_a_description_for_the_next_one():
+    """Estimates need not be possible bodies; the next fit takes them all the same."""
+    arm = Robot.load("planar")
+    log = log_of(arm, motion_of(arm), np.random.default_rng(0), noise=0.05)
+    first = identify(wrong(arm), log, **PLAIN)
+    second = identify(first.robot, log, **PLAIN)
+    np.testing.assert_allclose(second.parameters, first.parameters, rtol=1e-8, atol=1e-10)
+    bare = identify(Robot(replace(first.robot.model, rotors="none")), log, **PLAIN)
+    assert bare.training_error < 1.1 * first.training_error
+
+
+# ---- intervals ---------------------------------------------------------------------------------------------
+
+
+def share_inside(runs, exact=True, colour=0.0, noise=0.05):
+    arm = rubbing(Robot.load("planar"), Fv=2.0, Fs=3.0)
+    motion, rng, scores = motion_of(arm, 1, frequency=0.1), np.random.default_rng(2), Scores()
+    for _ in range(runs):
+        log = log_of(arm, motion, rng, noise, exact=exact, colour=colour)
+        scores.add(identify(wrong(arm), log, **PLAIN), arm)
+    return scores.inside()
+
+
+def test_intervals_hold_the_truth_in_a_few_runs():
+    assert share_inside(15) > 0.96
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("exact", [True, False])
+def test_intervals_hold_the_truth_in_99_percent(exact):
+    assert 0.98 <= share_inside(200, exact) <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", [0.01, 0.001])
+def test_intervals_hold_the_truth_where_filters_matter_more_than_noise(noise):
+    assert share_inside(30, exact=False, noise=noise) >= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("colour", [0.6, 0.9])
+def test_intervals_under_coloured_noise_are_not_far_too_short(colour):
+    assert share_inside(60, colour=colour) > 0.95
+
+
+# ---- choices -----------------------------------------------------------------------------------------------
+
+
+def test_plain_friction_gets_no_further_terms():
+    arm = rubbing(Robot.load("planar"), Fv=2.0, Fs=3.0)
+    log = log_of(arm, motion_of(arm), np.random.default_rng(3), noise=0.03)
+    fit = identify(wrong(arm), log)
+    assert fit.model.friction.terms == 0
+    assert fit.model.damping <= 1e-2
+    other = log_of(arm, motion_of(arm, 5))
+    assert fit.error(other) < 1.2 * identify(wrong(arm), log, **PLAIN).error(other)
+
+
+def test_stribeck_and_cubic_terms_are_found_where_they_are():
+    planar = Robot.load("planar")
+    links = [link.name for link in planar.model.moving]
+    table = planar.to_dict()
+    for link in table["link"]:
+        if link["name"] in links:
+            link["friction"] = {
+                "viscous": 10.0,
+                "coulomb": 20.0,
+                "stribeck": {"level": 30.0, "velocity": 0.15},
+                "cubic": 5.0,
+            }
+    arm = Robot.from_dict(table)
+    rng = np.random.default_rng(4)
+    log = log_of(arm, motion_of(arm, 1), rng, noise=0.01)
+    other = log_of(arm, motion_of(arm, 7))
+    fit, plain = identify(planar, log), identify(planar, log, friction="plain")
+    assert fit.model.friction.stribeck is not None
+    assert fit.model.friction.cubic
+    assert fit.error(other) < 0.5 * plain.error(other)
+
+
+# ---- what data do not show ---------------------------------------------------------------------------------
+
+
+def with_still_joint(arm, part):
+    t, q, qd, qdd = motion_of(arm, 1)
+    moves = np.arange(len(t)) < part * len(t)
+    q = q.copy()
+    q[:, -1] = np.where(moves, q[:, -1], q[max(int(part * len(t)) - 1, 0), -1])
+    for x in (qd, qdd):
+        x[~moves, -1] = 0.0
+    return t, q, qd, qdd
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_joint_that_never_moves_shows_nothing_of_its_own(exact):
+    arm = rubbing(Robot.load("planar3"), Fv=2.0, Fs=3.0)
+    log = log_of(arm, with_still_joint(arm, 0.0), exact=exact)
+    fit = identify(wrong(arm), log, cutoff=None if exact else 20.0, **PLAIN)
+    unseen = {name for name, x in zip(fit.names, fit.not_shown, strict=True) if x}
+    assert {"Fv3", "Fs3"} <= unseen
+    assert not unseen & {"Fv1", "Fs1", "Fv2", "Fs2"}
+    assert distance(fit, arm) < (1e-9 if exact else 0.01)
+    assert np.isinf(fit.standard_errors[fit.not_shown]).all()
+
+
+def test_a_joint_that_rests_half_of_the_time():
+    arm = rubbing(Robot.load("planar"), Fv=2.0, Fs=3.0)
+    fit = identify(wrong(arm), log_of(arm, with_still_joint(arm, 0.5)))
+    assert distance(fit, arm) < 1e-9
+    assert not fit.not_shown.any()
+
+
+def test_slow_motion_leaves_inertias_uncertain_and_gravity_known():
+    arm = rubbing(Robot.load("planar"), Fv=2.0, Fs=3.0)
+    rng = np.random.default_rng(5)
+    fits = [
+        identify(arm, log_of(arm, motion_of(arm, 1, duration=20, frequency=f), rng, noise=0.03), **PLAIN)
+        for f in (0.02, 0.3)
+    ]
+    slow, fast = (dict(zip(fit.names, fit.standard_errors, strict=True)) for fit in fits)
+    assert slow["Izz2"] > 10 * fast["Izz2"]
+    for fit in fits:
+        assert (np.abs(fit.parameters - fit.values_of(arm)) < 4 * fit.standard_errors).all()
+
+
+def test_a_wrong_payload_in_the_description_does_not_matter():
+    arm = Robot.load("planar")
+    log = log_of(arm, motion_of(arm))
+    loaded = arm.with_payload(mass=5, com=[0.1, 0.2, 0.0])
+    fit = identify(loaded, log)
+    assert distance(fit, arm) < 1e-9
+    assert fit.error(log_of(arm, motion_of(arm, 9))) < 1e-9
+
+
+def test_missing_numbers_and_spikes_in_a_log():
+    arm = rubbing(Robot.load("planar"), Fv=2.0, Fs=3.0)
+    log = log_of(arm, motion_of(arm))
+    tau, rng = log.tau.copy(), random.Random(0)
+    tau[100:130] = np.nan
+    for _ in range(20):
+        tau[rng.randrange(1000), rng.randrange(2)] += 2000
+    damaged = Log(log.t, log.q, tau, qd=log.qd, qdd=log.qdd)
+    fit = identify(wrong(arm), damaged, method="robust", friction="plain", damping=0.0)
+    assert distance(fit, arm) < 1e-6
+    assert any("no number in rows 100 to 129" in note for note in fit.notes)
+
+
+# ---- what is refused ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"cutoff": -1.0}, "cutoff"),
+        ({"cutoff": "x"}, "cutoff"),
+        ({"damping": -1.0}, "damping"),
+        ({"damping": float("nan")}, "damping"),
+        ({"damping": "a"}, "damping"),
+        ({"samples": np.zeros(1000, bool)}, "no sample is allowed"),
+        ({"friction": 3}, "friction"),
+    ],
+)
+def test_wrong_options_are_refused(options, text):
+    arm = Robot.load("planar")
+    with pytest.raises(IdentificationError, match=text):
+        identify(arm, log_of(arm, motion_of(arm), exact=False), **options)
+
+
+def test_a_log_shorter_than_the_filter_is_refused():
+    arm = Robot.load("planar")
+    log = log_of(arm, motion_of(arm, duration=0.1), exact=False)
+    with pytest.raises(IdentificationError, match=r"no sample is left|are needed"):
+        identify(arm, log, cutoff=1.0, **PLAIN)
+
+
+def test_constant_positions_show_no_friction_and_no_inertia():
+    arm = Robot.load("planar")
+    t = np.arange(1000) / 100
+    q = np.full((1000, 2), 0.3)
+    tau = arm.gravity(q)
+    fit = identify(arm, Log(t, q, tau), **PLAIN)
+    assert fit.not_shown.all()
