@@ -59,7 +59,7 @@ class Scores:
         errors = self.base @ fit.x - self.truth
         spread = np.sqrt(np.diag(self.base @ fit.covariance_x @ self.base.T))
         self.errors.append(errors)
-        self.z.append(errors / spread)
+        self.z.append(errors / np.where(spread > 0, spread, np.inf))  # what is known has no error
 
     def inside(self, bound=2.5758):
         """The share of true values in the 99 % intervals."""
