@@ -225,11 +225,14 @@ class Fit:
     def cross_validate(self, logs: Any, samples: Any = None, folds: int = 5) -> CrossValidation:
         """The fit repeated without each of `folds` stretches of its logs, and tried on what was left out.
 
-        Filter, friction terms, weights of the joints and damping stay; the refits are least squares.
+        Filter, friction terms, what is known, weights of the joints and damping stay; the refits are least
+        squares.
         """
         folds = check.whole_number("folds", folds, 2)
         train, problem = sources(logs, samples), self.model.problem
-        return cross_validate(self.described, problem, train, self.scale, self.model.damping, folds)
+        return cross_validate(
+            self.described, problem, train, self.scale, self.model.damping, self.free, folds
+        )
 
     def compare(self, logs: Any, samples: Any = None) -> list[Comparison]:
         """Measured and predicted torques of logs, with the filtered motion, in memory: for figures."""

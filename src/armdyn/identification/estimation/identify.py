@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.expression import shown
 from armdyn.identification.blas import on_one_thread
 from armdyn.identification.checks import check
 from armdyn.identification.consistency import consistent as possible
@@ -59,6 +60,12 @@ def identify(
     link that moves the tip), or names and patterns such as ["Fv*", "m6"]; the others are known and keep the
     description's values. `instruments`, for "instrumental", are noise-free motions at the logs' instants.
 
+    `cutoff` [Hz] of the filters, `damping` (of the columns' lengths, toward the description) and friction are
+    chosen by cross-validation among the samples that may enter the fit, where they are not given. `friction`
+    is "choose", "plain" (viscous, Coulomb, offset), a `Friction`, or "given": only what the description has.
+    `consistent=True` asks for bodies that can exist, near to `prior`: "nominal" (the description, the
+    default), "geometric", another robot or a vector. It takes no damping.
+
     A `LogFile` (`Log.open`) is read block by block, in little memory. `executor` is one of
     `concurrent.futures` or a Dask `Client`: its workers take the logs and blocks; those in Parquet files they
     read themselves. The result is the same for any number of workers. `progress`: whether a bar is shown; by
@@ -67,13 +74,17 @@ def identify(
     robot = check.robot(robot)
     train = sources(logs, samples)
     other = _others(validate, train)
-    free = free_parameters(robot, parameters, make_template(robot, add=friction != "given"))
-    cutoff, damping = _numbers(cutoff, damping)
+    (wish,) = _friction_wish(friction)
+    cutoff, damping = _checked(cutoff, damping)
+    if prior is not None and not consistent:
+        raise IdentificationError("prior is for consistent=True; without it the description is the prior")
+    given_only = isinstance(friction, str) and friction == "given"
+    free = free_parameters(robot, parameters, make_template(robot, add=not given_only))
     check_method(method, damping, consistent, free.everything)
     if instruments is not None and method != "instrumental":
         raise IdentificationError(f"instruments are for the method 'instrumental'; found {method!r}")
     given = check_instruments(instruments, train)
-    wishes = _wishes(cutoff, friction, damping, free, method)
+    wishes = _wishes(cutoff, wish, damping, free, method, add=not given_only)
     chosen = choose_model(robot, train, wishes)
     notes: list[str] = []
     with progress_bar("identify", progress) as update:
@@ -123,38 +134,49 @@ def _others(validate: Any, train: Sequence[Source]) -> tuple[Source, ...]:
     return validation.rest(train) if isinstance(validate, str) and validate == "rest" else sources(validate)
 
 
-def _numbers(cutoff: Any, damping: Any) -> tuple[float | None, float | None]:
-    cutoff = None if cutoff is None else check.positive("cutoff", cutoff)
-    damping = None if damping is None else check.number("damping", damping)
-    if damping is not None and not 0 <= damping < np.inf:
-        raise IdentificationError(f"damping: found {damping:g}; zero or a positive number is allowed")
-    return cutoff, damping
-
-
-def _wishes(cutoff: float | None, friction: Any, damping: float | None, free: Free, method: str) -> Wishes:
+def _wishes(
+    cutoff: float | None, wish: Friction | None, damping: float | None, free: Free, method: str, add: bool
+) -> Wishes:
     """What is fixed: terms that are not estimated are not chosen either; some methods have no damping."""
-    (wish,) = _friction_wish(friction)
     if wish is None and not free.chooses_friction:
         wish = Friction()
     if method in ("sequential", "instrumental"):
         damping = 0.0
     dampings = DAMPED if method == "damped" else DAMPINGS
     wider = WIDER if method == "instrumental" else 1.0
-    return Wishes(cutoff, wish, damping, friction != "given" and free.adds, free, dampings, wider)
+    return Wishes(cutoff, wish, damping, add and free.adds, free, dampings, wider)
 
 
 def _friction_wish(friction: Any) -> tuple[Friction | None]:
-    if friction in ("plain", "given"):
-        return (Friction(),)
-    if friction == "choose":
-        return (None,)
     if isinstance(friction, Friction):
+        for name in ("width", "stribeck"):
+            share = getattr(friction, name)
+            if share is not None and not 0 <= check.number(f"friction: {name}", share) < np.inf:
+                raise IdentificationError(f"friction: {name}: found {share:g}; zero or more is allowed")
         return (friction,)
-    raise IdentificationError(f"friction: found {friction!r}; allowed: choose, plain, given, Friction(…)")
+    if isinstance(friction, str) and friction in ("plain", "given", "choose"):
+        return (None if friction == "choose" else Friction(),)
+    raise IdentificationError(
+        f"friction: found {shown(friction)}; allowed: choose, plain, given, Friction(…)"
+    )
+
+
+def _checked(cutoff: Any, damping: Any) -> tuple[float | None, float | None]:
+    if cutoff is not None:
+        cutoff = check.positive("cutoff", cutoff)
+    if damping is not None:
+        damping = check.number("damping", damping)
+        if not 0 <= damping < np.inf:
+            raise IdentificationError(f"damping: found {damping:g}; zero or more is allowed")
+    return cutoff, damping
 
 
 def _prior(chosen: Chosen, prior: Any) -> Any:
-    return chosen.problem.template.prior if prior is None or prior == "nominal" else prior
+    return (
+        chosen.problem.template.prior
+        if prior is None or (isinstance(prior, str) and prior == "nominal")
+        else prior
+    )
 
 
 def _residuals(

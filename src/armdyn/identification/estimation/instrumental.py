@@ -93,15 +93,18 @@ class Crossing:
     given: Given | None
 
     def __call__(self, piece: Piece) -> Moments | None:
-        found = [self._moments(*rows) for rows in self._rows(piece)]
-        return sum(found[1:], found[0]) if found else None
+        found: Moments | None = None
+        for rows in self._rows(piece):
+            some = self._moments(*rows)
+            found = some if found is None else found + some
+        return found
 
     def _rows(self, piece: Piece) -> Iterator[tuple[np.ndarray, np.ndarray, States]]:
         first: Motion = Half(0) if self.given is None else on_grid
         second: Motion = Half(1) if self.given is None else self.given
         record, samples, cutoff = piece.record, piece.samples, self.problem.cutoff
-        one = states(record, samples, cutoff, motion=first)
-        two = states(record, samples, cutoff, motion=second)
+        one = states(record, samples, cutoff, allowed=piece.allowed, motion=first)
+        two = states(record, samples, cutoff, allowed=piece.allowed, motion=second)
         for a, b in zip(one, two, strict=True):
             pairs = zip(self.problem.regressors(a), self.problem.regressors(b), strict=True)
             for (Y, some), (Z, _) in pairs:
@@ -144,7 +147,7 @@ def with_instruments(
     found = []
     for i, log in enumerate(logs):
         work = Crossing(problem, given[i] if given else None)
-        found += [x for piece in log.pieces(robot) if (x := work(piece)) is not None]
+        found += [x for piece in log.pieces(robot, problem.cutoff) if (x := work(piece)) is not None]
     moments, prior = sum(found[1:], found[0]), problem.template.prior
     by = 1 / np.square(scale)
     ZY, Ztau = np.tensordot(by, moments.ZY, 1), by @ moments.Ztau

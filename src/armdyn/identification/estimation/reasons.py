@@ -68,9 +68,17 @@ def _filter(fit: Fit) -> str:
     if not tried:
         return f"cut-off {cutoff:.3g} Hz, as asked for"
     best = min(tried, key=lambda pair: pair[1])[0]
-    text = f"cut-off {cutoff:.3g} Hz: the lowest of {len(tried)} (from {tried[-1][0]:.2g} to "
+    lowest = cutoff if fit.method != "instrumental" else _lowest(fit)
+    wider = "" if lowest == cutoff else f"wider than {lowest:.3g} Hz, "
+    text = f"cut-off {cutoff:.3g} Hz: {wider}the lowest of {len(tried)} (from {tried[-1][0]:.2g} to "
     text += f"{tried[0][0]:.3g} Hz) whose error on data left out is within {100 * NEAR:.0f} % of the least"
-    return text if best == cutoff else f"{text} (at {best:.3g} Hz)"
+    return text if best == lowest else f"{text} (at {best:.3g} Hz)"
+
+
+def _lowest(fit: Fit) -> float:
+    """The cut-off that least squares would take [Hz]."""
+    least = min(error for _, error in fit.model.cutoffs)
+    return min(cutoff for cutoff, error in fit.model.cutoffs if error <= (1 + NEAR) * least)
 
 
 def _friction(fit: Fit) -> list[str]:

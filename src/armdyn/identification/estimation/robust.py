@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from armdyn.identification.errors import IdentificationError
+from armdyn.identification.regression.collect import merge
 from armdyn.identification.regression.factor import Factors, merged
 from armdyn.identification.regression.pieces import Piece, Source
 from armdyn.identification.regression.problem import Problem
@@ -74,22 +75,23 @@ class Reweighting:
 
     def __call__(self, piece: Piece) -> Pass | None:
         weight, slope = RULES[self.rule]
-        found, psi, slopes, out, some = [], 0.0, 0.0, 0.0, []
+        found: Factors | None = None
+        psi, slopes, out, some = 0.0, 0.0, 0.0, []
         for part in self.problem.parts(piece):
             for Y, states in self.problem.regressors(part):
                 r = states.tau - Y @ self.x
                 u, use = r / self.scale, states.use
                 w = weight(u)
-                found.append(Factors.of(Y, states.tau, use, np.sqrt(w)))
+                found = merge(found, Factors.of(Y, states.tau, use, np.sqrt(w)))
                 psi = psi + np.where(use, np.square(u * w), 0).sum(0)
                 slopes = slopes + np.where(use, slope(u), 0).sum(0)
                 out = out + (use & (w < 0.5)).sum(0)
                 some.append(np.where(use, r, np.nan))
-        if not found:
+        if found is None:
             return None
         residuals = np.concatenate(some)
         step = -(-len(residuals) // _SOME)
-        return Pass(merged(found), np.asarray(psi), np.asarray(slopes), np.asarray(out), residuals[::step])
+        return Pass(found, np.asarray(psi), np.asarray(slopes), np.asarray(out), residuals[::step])
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,12 @@ def reweighted(
 
 
 def _one_pass(robot: Robot, logs: Sequence[Source], work: Reweighting) -> Pass:
-    found = [x for log in logs for piece in log.pieces(robot) if (x := work(piece)) is not None]
+    found = [
+        x
+        for log in logs
+        for piece in log.pieces(robot, work.problem.cutoff)
+        if (x := work(piece)) is not None
+    ]
     if not found:
         raise IdentificationError("no sample is left for the fit")
     return Pass(

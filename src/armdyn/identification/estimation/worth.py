@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
 
 from armdyn.identification.estimation.methods import Estimate
 
@@ -38,16 +39,21 @@ def repetition(residuals: Sequence[np.ndarray], use: Sequence[np.ndarray], param
 def _correlation(series: Sequence[np.ndarray], count: int) -> np.ndarray:
     """ρ_1, ρ_2, … as long as they are clearly above zero."""
     power = sum(float(x @ x) for x in series)
-    found: list[float] = []
     if count < 16 or power == 0:
-        return np.array(found)
+        return np.zeros(0)
     clear = _SIGNIFICANT / np.sqrt(count)
-    for lag in range(1, max(2, int(_LAGS * max(len(x) for x in series)))):
-        rho = sum(float(x[lag:] @ x[:-lag]) for x in series if len(x) > lag) / power
-        if rho < clear:
-            break
-        found.append(rho)
-    return np.array(found)
+    rho = _products(series, max(2, int(_LAGS * max(len(x) for x in series)))) / power
+    return np.asarray(rho[: np.argmax(np.append(rho, -np.inf) < clear)])
+
+
+def _products(series: Sequence[np.ndarray], lags: int) -> np.ndarray:
+    """Σ x_i x_{i+k} for k = 1 … lags − 1, over all series; by Fourier transforms, since lags may be many."""
+    found = np.zeros(lags)
+    for x in series:
+        size = next_fast_len(len(x) + min(lags, len(x)), real=True)
+        some = min(lags, len(x))
+        found[:some] += irfft(np.square(np.abs(rfft(x, size))), size)[:some]
+    return found[1:]
 
 
 def covariance(found: Estimate, repeats: np.ndarray) -> np.ndarray:

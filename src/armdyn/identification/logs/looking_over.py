@@ -22,6 +22,7 @@ from armdyn.identification.logs.wording import counted, rows_text
 from armdyn.robot import Robot
 from armdyn.robot.joints import revolute_joints
 
+GREATEST = 1e50  # in SI units, and one over it for torques: beyond, squares of sums overflow
 SHORTEST = 8  # samples of a segment that is kept
 
 
@@ -30,7 +31,10 @@ def look_over(log: Log, robot: Robot, delay: float | str = 0.0) -> Record:
     check.robot(robot)
     with check.computable():
         record = _look_over(log, robot, delay)
-        if not (np.isfinite(record.q).all() and np.isfinite(record.tau).all()):
+        known = [x for x in (record.q, record.qd, record.qdd, record.tau) if x is not None]
+        if not all(np.abs(x).max(initial=0.0) <= GREATEST for x in known):
+            raise OverflowError
+        if 0 < np.abs(record.tau).max(initial=0.0) < 1 / GREATEST:
             raise OverflowError
         return record
 

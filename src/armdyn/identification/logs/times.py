@@ -15,6 +15,7 @@ MOST_MISSING = 0.1  # share of rows without a time above which a log is refused
 MOST_REPEATED = 0.02  # share of rows that repeat a time with other values above which a log is refused
 BRIDGED = 0.01  # s, and at least three samples: shorter gaps are only missing samples
 GAP = 1.6  # steps: a longer one says that samples are missing
+BURSTS = 20  # median steps per sample between long gaps: more say that stamps come in bursts
 JITTER = 0.02  # RMS of the steps about their median, relative, from which on it is told
 RESTART = 0.2  # share of the duration: time that goes back to before this begins again
 SMOOTHER = 0.5  # held rows are treated only where that at least halves the jumps in speed
@@ -41,6 +42,7 @@ def look_at_times(log: Log) -> Times:
         raise IdentificationError(
             f"{log.name}: {counted(len(found.t), 'sample')} with times of their own; four are needed"
         )
+    _refuse_bursts(log, found)
     _held_rows(log, found, values)
     _tell_jitter(found)
     return found
@@ -112,6 +114,19 @@ def _without_repeated(log: Log, found: Times, values: np.ndarray) -> None:
         found.notes.append(f"{what}; the first row is kept, its torques are not used")
         found.doubtful[start[differs]] = True
     _keep(found, ~again)
+
+
+def _refuse_bursts(log: Log, found: Times) -> None:
+    """Samples that were stamped when a buffer was emptied: nothing says when they were taken."""
+    steps = np.diff(found.t)
+    step = float(np.median(steps))
+    near = steps[steps <= (bridged(step) + 1) * step]
+    if near.mean() > BURSTS * step:
+        raise IdentificationError(
+            f"{log.name}: the time stamps come in bursts: half of the steps are up to {1e3 * step:.3g} ms, "
+            f"and the average is {1e3 * near.mean():.3g} ms. If the samples are evenly spaced, give "
+            "t = arange(N) / rate"
+        )
 
 
 # ---- rows that repeat the one before -----------------------------------------------------------------------

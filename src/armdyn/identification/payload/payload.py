@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
+from armdyn.expression import shown
 from armdyn.identification.checks import check
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.payload.estimate import Estimate
@@ -164,6 +166,10 @@ def _is_point(found: Estimate) -> bool:
 
 def known_entries(known: Any) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
     """What a caller knows, as entries = origin + basis θ."""
+    if known is not None and not isinstance(known, Mapping):
+        raise IdentificationError(
+            f"known: expected {{name: value}} of {', '.join(KNOWN)}, found {shown(known)}"
+        )
     given = {} if known is None else dict(known)
     if wrong := sorted(set(given) - set(KNOWN)):
         raise IdentificationError(f"known: found {wrong[0]!r}; allowed: {', '.join(KNOWN)}")

@@ -60,6 +60,8 @@ def estimate_delay(robot: Robot, log: Log, most: float = MOST) -> Delay:
     eighth of the sampling rate. A model that lacks something may fit better with a delay that is none.
     """
     check.positive_time("most", most)
+    if not isinstance(log, Log):
+        raise IdentificationError(f"log: expected a Log, found {type(log).__name__}")
     record = log.at_joints(check.robot(robot))
     with check.computable():
         return delay_of(robot, record, most)

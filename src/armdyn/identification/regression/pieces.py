@@ -204,7 +204,12 @@ def _masks(samples: Any, count: int) -> list[Any]:
 def _mask(log: Log | LogFile, samples: Any) -> np.ndarray | None:
     if samples is None:
         return None
-    mask = np.asarray(samples)
+    try:
+        mask = np.asarray(samples)
+    except ValueError:  # rows of different lengths
+        raise IdentificationError(
+            f"samples: expected ({len(log)},) True or False, found {shown(samples)}"
+        ) from None
     if mask.dtype != bool or mask.shape != (len(log),):
         raise IdentificationError(
             f"samples: expected ({len(log)},) True or False, found {mask.shape} {mask.dtype}"

@@ -14,12 +14,10 @@ ROUNDING = 1e-11  # of the longest column: a shorter one is zero but for roundin
 class Solution:
     """x that minimises ‖A x − b‖² + λ ‖D (x − prior)‖², D the lengths of A's columns.
 
-    What A does not determine stays as near to the prior as it can, measured by D. `spread` (p, p) is the
-    covariance of x for unit noise in b.
+    What A does not determine stays as near to the prior as it can, measured by D.
     """
 
     x: np.ndarray  # (p,)
-    spread: np.ndarray  # (p, p)
     rank: int
     singular_values: np.ndarray  # of A with columns of length 1
     open: np.ndarray  # (p, k): directions of x that A does not determine, their greatest entry 1
@@ -42,11 +40,10 @@ def solve(R: np.ndarray, prior: np.ndarray, damping: float = 0.0, free: np.ndarr
     x[free] += half @ (U.T[: len(s)][kept[: U.shape[1]]] @ b)
     return Solution(
         x=x,
-        spread=_spread(half @ half.T, free),
         rank=int(kept.sum()),
         singular_values=s,
         open=_rows(V[:, ~kept] / np.abs(V[:, ~kept]).max(axis=0), free),
-        gain=_spread(V[:, kept] / (s[kept] ** 2 + damping) @ V[:, kept].T, free),
+        gain=_square(V[:, kept] / (s[kept] ** 2 + damping) @ V[:, kept].T, free),
     )
 
 
@@ -56,7 +53,7 @@ def column_scales(lengths: np.ndarray) -> np.ndarray:
     return np.where(lengths > ROUNDING * greatest, lengths, greatest or 1.0)
 
 
-def _spread(C: np.ndarray, free: np.ndarray) -> np.ndarray:
+def _square(C: np.ndarray, free: np.ndarray) -> np.ndarray:
     full = np.zeros((len(free), len(free)))
     full[np.ix_(free, free)] = C
     return full

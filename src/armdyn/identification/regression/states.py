@@ -1,8 +1,8 @@
 """What of a log enters a fit: states and torques on an even grid, as dense as the filter makes worthwhile.
 
-Regressor and torque are compared as the low-pass shows them: the regressor's columns are filtered with the
-same cut-off as the positions, because drives and loggers smooth torques, too. Then τ = Y π holds for filtered
-quantities as it did before.
+The regressor's columns are filtered with the same cut-off as the positions, because drives and loggers smooth
+torques, too. The torques themselves keep what they have, but for what the thinning would fold down: so
+errors with different cut-offs compare, and what a cut-off takes away that the torques have counts against it.
 """
 
 from __future__ import annotations

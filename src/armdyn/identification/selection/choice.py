@@ -80,8 +80,16 @@ class Candidates:
     """The columns of every model that is tried, side by side, and which of them each one has."""
 
     def __init__(
-        self, template: Template, parts: Sequence[States], scale: np.ndarray, free: np.ndarray
+        self,
+        template: Template,
+        parts: Sequence[States],
+        scale: np.ndarray,
+        free: np.ndarray,
+        models: Sequence[Friction],
     ) -> None:
+        self.models = models
+        self.widths = list(dict.fromkeys(model.width for model in models))
+        self.velocities = list(dict.fromkeys(x.stribeck for x in models if x.stribeck is not None))
         self.plain = Columns(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
         self.greatest = greatest_speeds(self.plain.surfaces, parts)
         self.template = template
@@ -111,11 +119,11 @@ class Candidates:
         surfaces, n = self.plain.surfaces, self.n
         v = surfaces.speeds(qd)
         rows = surfaces.rows
-        signs = [smooth_sign(v, w * self.greatest) for w in WIDTHS]
+        signs = [smooth_sign(v, w * self.greatest) for w in self.widths]
         blocks = [s[:, None, :] * rows.T for s in signs]
         joints, speed = slice(0, n), np.where(self.greatest > 0, self.greatest, 1.0)[:n]
         blocks.append((v[:, joints] ** 3)[:, None, :] * rows[joints].T)
-        for s, share in product(signs, VELOCITIES):
+        for s, share in product(signs, self.velocities):
             bell = np.exp(-((v[:, joints] / (share * speed)) ** 2))
             blocks.append((s[:, joints] * bell)[:, None, :] * rows[joints].T)
         return np.concatenate(blocks, axis=2)
@@ -123,19 +131,19 @@ class Candidates:
     def columns(self, friction: Friction) -> np.ndarray:
         """The numbers of a model's columns."""
         first, E, n = int(self.kept.sum()), len(self.greatest), self.n
-        w = WIDTHS.index(friction.width)
+        w = self.widths.index(friction.width)
         found = [self.free, first + w * E + self.free_coulomb]
-        cubic = first + len(WIDTHS) * E
+        cubic = first + len(self.widths) * E
         if friction.cubic:
             found.append(cubic + np.arange(n))
         if friction.stribeck is not None:
-            block = w * len(VELOCITIES) + VELOCITIES.index(friction.stribeck)
+            block = w * len(self.velocities) + self.velocities.index(friction.stribeck)
             found.append(cubic + n * (1 + block) + np.arange(n))
         return np.concatenate(found)
 
-    def trials(self, models: Sequence[Friction], dampings: Sequence[float]) -> list[Trial]:
+    def trials(self, dampings: Sequence[float]) -> list[Trial]:
         found = []
-        for friction in models:
+        for friction in self.models:
             errors = self.products.errors(self.columns(friction), dampings)
             found += [
                 Trial(friction, damping, float(errors[:, d].sum()), errors[:, d])

@@ -229,6 +229,6 @@ def _choice(
     free: np.ndarray,
 ) -> Choice:
     scale = noise_scale(Columns(template, START * greatest), parts, free)
-    trials = Candidates(template, parts, scale, free).trials(models, dampings)
+    trials = Candidates(template, parts, scale, free, models).trials(dampings)
     best = choose(trials)
     return Choice(best.friction, best.damping, tuple(trials))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
+from armdyn.identification.errors import IdentificationError
+
 ORDER = 4  # of the Butterworth filter, which runs forth and back: at the cut-off it halves the amplitude
+_LEAST = 1e-6  # of the rate: filters with a lower cut-off are only rounding
 _SETTLES = 9  # the signal is continued by this many 1/cut-off beyond each end, turned about it
 
 # Differences of fourth order at the first two instants; those at the last two mirror them.
@@ -19,6 +22,10 @@ def low_pass(x: np.ndarray, cutoff: float | None, rate: float) -> np.ndarray:
     """
     if cutoff is None or 2 * cutoff >= 0.99 * rate:
         return x
+    if cutoff < _LEAST * rate:
+        raise IdentificationError(
+            f"cutoff: found {cutoff:g} Hz; {_LEAST * rate:g} Hz or more is allowed at {rate:g} samples per s"
+        )
     flat = x.reshape(len(x), -1)
     sections = butter(ORDER, cutoff, fs=rate, output="sos")
     padding = min(len(x) - 1, int(np.ceil(_SETTLES * rate / cutoff)))

@@ -41,9 +41,10 @@ def on_grid(record: Record, stretch: Stretch, cutoff: float | None) -> Kinematic
     """The same at the instants of a stretch's grid, (K, n) each."""
     q = stretch.gridded(record.q)
     qd = None if record.qd is None else stretch.gridded(record.qd)
-    if qd is not None and record.qdd is not None:
-        return Kinematics(q, qd, stretch.gridded(record.qdd))
     rate, measured = stretch.rate, q
+    if record.qdd is not None:
+        qd = _resting(derivative(q, rate), q, rate) if qd is None else qd
+        return Kinematics(q, qd, stretch.gridded(record.qdd))
     q = low_pass(q, cutoff, rate)
     qd = _resting(derivative(q, rate), q, rate) if qd is None else low_pass(qd, cutoff, rate)
     return at_rest(measured, Kinematics(q, qd, derivative(qd, rate)))

@@ -35,7 +35,7 @@ def comparisons(
 ) -> Iterator[Comparison]:
     """Of all pieces of these logs, for parameters x (p,)."""
     for source in logs:
-        for piece in source.pieces(robot):
+        for piece in source.pieces(robot, problem.cutoff):
             record = piece.record
             use = record.usable & piece.samples[:, None]
             if use.any():

@@ -35,16 +35,20 @@ def cross_validate(
     logs: Sequence[Source],
     scale: np.ndarray,
     damping: float,
+    free: np.ndarray,
     folds: int,
 ) -> CrossValidation:
-    """Refits of weighted least squares with the joints' scales (n,) and the damping of a fit."""
+    """Refits of weighted least squares with the joints' scales (n,) and the damping of a fit.
+
+    What is not `free` (p,) bool keeps the description's value, as in the fit.
+    """
     factors = _of_folds(robot, problem, logs, folds)
     prior = problem.template.prior
     errors, joints, parameters = np.zeros(folds), np.zeros((folds, robot.n)), np.zeros((folds, len(prior)))
     wrong = size = 0.0
     for k, own in enumerate(factors):
         others = merged(other for i, other in enumerate(factors) if i != k)
-        x = parameters[k] = solve(others.weighted(scale), prior, damping).x
+        x = parameters[k] = solve(others.weighted(scale), prior, damping, free).x
         squares, whole = own.squares(x), own.squares(np.zeros_like(x)).sum()
         joints[k] = np.sqrt(squares / np.maximum(own.rows, 1))
         errors[k] = np.sqrt(squares.sum() / whole) if whole else np.nan
@@ -55,14 +59,17 @@ def cross_validate(
 def _of_folds(robot: Robot, problem: Problem, logs: Sequence[Source], folds: int) -> list[Factors]:
     """The factors of each fold; folds have equally many instants."""
     total = sum(
-        len(part) for source in logs for piece in source.pieces(robot) for part in problem.parts(piece)
+        len(part)
+        for source in logs
+        for piece in source.pieces(robot, problem.cutoff)
+        for part in problem.parts(piece)
     )
     if total < 2 * folds:
         raise IdentificationError(f"folds: {total} instants are too few for {folds} folds")
     found: list[list[Factors]] = [[] for _ in range(folds)]
     start = 0
     for source in logs:
-        for piece in source.pieces(robot):
+        for piece in source.pieces(robot, problem.cutoff):
             for part in problem.parts(piece):
                 for Y, some in problem.regressors(part):
                     fold = (start + np.arange(len(some))) * folds // total

@@ -1,0 +1,92 @@
+"""What `identify` is asked for: wrong options, and requests that are rare."""
+
+import numpy as np
+import pytest
+
+from armdyn import Log, Robot, identify
+from armdyn.identification import Friction, IdentificationError
+from armdyn.identification.estimation.worth import repetition
+from armdyn.identification.signals.kinematics import kinematics
+from simulated_logs import log_of, motion_of, rubbing, wrong
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return rubbing(Robot.load("planar"), Fv=2.0, Fs=3.0)
+
+
+@pytest.fixture(scope="module")
+def motion(arm):
+    return motion_of(arm)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cutoff": -1}, "cutoff: found -1"),
+        ({"cutoff": "fast"}, "cutoff: expected one number"),
+        ({"cutoff": 1e-9}, "cutoff: found 1e-09 Hz"),
+        ({"damping": -1}, "damping: found -1"),
+        ({"friction": np.ones(2)}, "friction: found array"),
+        ({"friction": Friction(width=-0.1)}, "friction: width: found -0.1"),
+        ({"prior": "geometric"}, "prior is for consistent=True"),
+        ({"samples": [np.ones(3, bool), np.ones(4, bool)]}, "samples: expected"),
+    ],
+)
+def test_a_wrong_option_is_one_clear_error(arm, motion, options, message):
+    with pytest.raises(IdentificationError, match=message):
+        identify(arm, log_of(arm, motion, exact=False), **options)
+
+
+def test_friction_that_is_given_need_not_be_one_of_those_tried(arm, motion):
+    wish = Friction(width=0.03, stribeck=0.07)
+    fit = identify(arm, log_of(arm, motion), friction=wish)
+    assert fit.model.friction == wish
+
+
+def test_accelerations_without_velocities_are_used_as_they_are(arm, motion):
+    log = log_of(arm, motion)
+    doubled = Log(t=log.t, q=log.q, tau=log.tau, qdd=2 * log.qdd)
+    found = kinematics(doubled.at_joints(arm))
+    np.testing.assert_array_equal(found.qdd, 2 * log.qdd)
+    np.testing.assert_allclose(found.qd, log.qd, atol=1e-3 * np.abs(log.qd).max())
+
+
+def test_cross_validation_of_a_fit_of_some_parameters_leaves_the_others(arm, motion):
+    log = log_of(arm, motion)
+    fit = identify(wrong(arm), log, parameters=["Fv*"], damping=0.0)
+    found = fit.cross_validate(log, folds=3)
+    known = np.broadcast_to(fit.x[~fit.free], (3, int((~fit.free).sum())))
+    np.testing.assert_array_equal(found.parameters[:, ~fit.free], known)
+
+
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_torques_of_absurd_size_are_refused(arm, motion, factor):
+    log = log_of(arm, motion)
+    with pytest.raises(IdentificationError, match="too large or too small"):
+        identify(arm, Log(t=log.t, q=log.q, tau=factor * log.tau))
+
+
+def test_stamps_in_bursts_are_refused(arm):
+    k = np.arange(400)
+    t = (k // 4) * 1e-2 + (k % 4) * 1e-6
+    q = np.sin(np.outer(t, np.arange(1, arm.n + 1)))
+    with pytest.raises(IdentificationError, match="bursts"):
+        identify(arm, Log(t=t, q=q, tau=q))
+
+
+def test_the_share_of_neighbours_is_the_sum_of_autocorrelations():
+    rng = np.random.default_rng(0)
+    x = np.zeros((3000, 1))
+    for i in range(1, len(x)):
+        x[i] = 0.8 * x[i - 1] + rng.normal()
+    parts = [x[:1000], x[1000:]]
+    use = [np.ones((len(part), 1), bool) for part in parts]
+    expected, power = 1.0, sum(float(part[:, 0] @ part[:, 0]) for part in parts)
+    for lag in range(1, 200):
+        rho = sum(float(part[lag:, 0] @ part[:-lag, 0]) for part in parts) / power
+        if rho < 3 / np.sqrt(len(x)):
+            break
+        expected += 2 * rho
+    np.testing.assert_allclose(repetition(parts, use), expected, rtol=1e-10)
+    assert 7 < expected < 11  # (1 + 0.8)/(1 − 0.8) = 9
