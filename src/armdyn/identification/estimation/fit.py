@@ -78,7 +78,11 @@ class Fit:
 
     def values_of(self, robot: Robot) -> np.ndarray:
         """The base parameters (b,) of another robot of the same structure; terms it has not are zero."""
-        known = dict(zip(check.robot(robot).parameter_names, robot.parameters, strict=True))
+        if check.robot(robot).n != self.robot.n:
+            raise IdentificationError(
+                f"robot: expected one with {self.robot.n} joints, found {robot.name} with {robot.n}"
+            )
+        known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
         return np.asarray(self.base.matrix @ [known.get(name, 0.0) for name in self.full_names])
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.expression import shown
 from armdyn.identification.blas import on_one_thread
 from armdyn.identification.checks import check
 from armdyn.identification.consistency import consistent as possible
@@ -65,9 +66,11 @@ def identify(
     default on a terminal.
     """
     robot = check.robot(robot)
+    cutoff, damping = _check_options(cutoff, damping, consistent, prior)
+    _friction_wish(friction)
     train = sources(logs, samples)
     other = _others(validate, train)
-    free = free_parameters(robot, parameters, make_template(robot, add=friction != "given"))
+    free = free_parameters(robot, parameters, make_template(robot, add=not _given(friction)))
     check_method(method, damping, consistent, free.everything)
     if instruments is not None and method != "instrumental":
         raise IdentificationError(f"instruments are for the method 'instrumental'; found {method!r}")
@@ -122,6 +125,29 @@ def _others(validate: Any, train: Sequence[Source]) -> tuple[Source, ...]:
     return validation.rest(train) if isinstance(validate, str) and validate == "rest" else sources(validate)
 
 
+def _check_options(
+    cutoff: Any, damping: Any, consistent: Any, prior: Any
+) -> tuple[float | None, float | None]:
+    """The cut-off [Hz] and the damping; None is chosen from the data."""
+    if not isinstance(consistent, bool | np.bool_):
+        raise IdentificationError(f"consistent: found {shown(consistent)}; True or False is expected")
+    if prior is not None and not consistent:
+        raise IdentificationError("prior is for consistent=True: without it, prior= changes nothing")
+    if cutoff is not None:
+        cutoff = check.positive("cutoff", cutoff)
+    if damping is not None:
+        found = check.number("damping", damping)
+        if not 0 <= found < np.inf:
+            raise IdentificationError(f"damping: found {shown(damping)}; 0 or a positive number is expected")
+        damping = found
+    return cutoff, damping
+
+
+def _given(friction: Any) -> bool:
+    """Whether the description's terms of friction are all there is."""
+    return isinstance(friction, str) and friction == "given"
+
+
 def _wishes(cutoff: float | None, friction: Any, damping: float | None, free: Free, method: str) -> Wishes:
     """What is fixed: terms that are not estimated are not chosen either; some methods have no damping."""
     (wish,) = _friction_wish(friction)
@@ -131,21 +157,24 @@ def _wishes(cutoff: float | None, friction: Any, damping: float | None, free: Fr
         damping = 0.0
     dampings = DAMPED if method == "damped" else DAMPINGS
     wider = WIDER if method == "instrumental" else 1.0
-    return Wishes(cutoff, wish, damping, friction != "given" and free.adds, free, dampings, wider)
+    return Wishes(cutoff, wish, damping, free.adds and not _given(friction), free, dampings, wider)
 
 
 def _friction_wish(friction: Any) -> tuple[Friction | None]:
-    if friction in ("plain", "given"):
-        return (Friction(),)
-    if friction == "choose":
-        return (None,)
     if isinstance(friction, Friction):
         return (friction,)
-    raise IdentificationError(f"friction: found {friction!r}; allowed: choose, plain, given, Friction(…)")
+    if isinstance(friction, str) and friction in ("plain", "given"):
+        return (Friction(),)
+    if isinstance(friction, str) and friction == "choose":
+        return (None,)
+    raise IdentificationError(
+        f"friction: found {shown(friction)}; allowed: choose, plain, given, Friction(…)"
+    )
 
 
 def _prior(chosen: Chosen, prior: Any) -> Any:
-    return chosen.problem.template.prior if prior is None or prior == "nominal" else prior
+    nominal = prior is None or (isinstance(prior, str) and prior == "nominal")
+    return chosen.problem.template.prior if nominal else prior
 
 
 def _residuals(
