@@ -70,3 +70,5 @@ def test_wrong_input_is_one_line(files, monkeypatch, capsys):
     assert "--method" in line("first.csv", "--method", "guess")
     assert "--columns: expected CHANNEL=" in line("first.csv", "--columns", "angle*")
     assert "missing.csv" in line("missing.csv")
+    assert "--cutoff: found -1.0; a positive number" in line("first.csv", "--cutoff", "-1")
+    assert "a robot file's name ends with .toml" in line("missing.csv", "-o", "x.foo")

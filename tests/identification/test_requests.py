@@ -82,11 +82,13 @@ def test_the_share_of_neighbours_is_the_sum_of_autocorrelations():
         x[i] = 0.8 * x[i - 1] + rng.normal()
     parts = [x[:1000], x[1000:]]
     use = [np.ones((len(part), 1), bool) for part in parts]
-    expected, power = 1.0, sum(float(part[:, 0] @ part[:, 0]) for part in parts)
+    rhos, power = [], sum(float(part[:, 0] @ part[:, 0]) for part in parts)
     for lag in range(1, 200):
         rho = sum(float(part[lag:, 0] @ part[:-lag, 0]) for part in parts) / power
         if rho < 3 / np.sqrt(len(x)):
             break
-        expected += 2 * rho
+        rhos.append(rho)
+    decay = rhos[-1] ** (1 / len(rhos))  # what comes after fades as what came before
+    expected = 1 + 2 * (sum(rhos) + rhos[-1] * decay / (1 - decay))
     np.testing.assert_allclose(repetition(parts, use), expected, rtol=1e-10)
     assert 7 < expected < 11  # (1 + 0.8)/(1 − 0.8) = 9

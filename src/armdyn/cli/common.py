@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from armdyn.description import bundled_robots
+from armdyn.description.exporting import SUFFIXES
 from armdyn.expression import ArmdynError, Expression, parse
 from armdyn.model import PhysicsWarning
 from armdyn.output import one_line
@@ -93,6 +94,13 @@ def check_output(output: Path, *inputs: str | Path | None) -> None:
         raise ArmdynError(f"--output: cannot write '{output}': there is no folder '{output.parent}'")
     if any(is_read(output, given) for given in inputs if given is not None):
         raise ArmdynError(f"--output: '{output}' is also an input; choose another file")
+
+
+def check_robot_file(output: Path) -> None:
+    """Refuse, before the work begins, a robot file of no format that can be written."""
+    if output.suffix.lower() not in SUFFIXES:
+        allowed = ", ".join(SUFFIXES)
+        raise ArmdynError(f"--output: cannot write '{output}': a robot file's name ends with {allowed}")
 
 
 def is_read(output: Path, given: str | Path) -> bool:

@@ -8,7 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from armdyn.cli.common import RobotArgument, RotorsOption, check_output, is_read, load_robot, say
+from armdyn.cli.common import (
+    RobotArgument,
+    RotorsOption,
+    check_output,
+    check_robot_file,
+    is_read,
+    load_robot,
+    say,
+)
 from armdyn.expression import ArmdynError
 from armdyn.identification import Fit, Log
 from armdyn.identification import identify as find
@@ -91,6 +99,7 @@ def _check_outputs(output: Path | None, report: Path | None, inputs: list[Any]) 
     """Before the work begins."""
     if output is not None:
         check_output(output, *inputs)
+        check_robot_file(output)
     if report is None:
         return
     try:

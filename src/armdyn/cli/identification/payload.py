@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from armdyn.cli.common import LinkOption, RobotArgument, RotorsOption, check_output, load_robot, numbers, say
+from armdyn.cli.common import (
+    LinkOption,
+    RobotArgument,
+    RotorsOption,
+    check_output,
+    check_robot_file,
+    load_robot,
+    numbers,
+    say,
+)
 from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.expression import ArmdynError
 from armdyn.model.inertia import ENTRIES
@@ -40,6 +49,7 @@ def payload(
 
     if output is not None:
         check_output(output, robot, loaded, unloaded)
+        check_robot_file(output)
     arm = load_robot(robot, rotors)
     if mass is not None and not 0 < mass < float("inf"):
         raise ArmdynError(f"--mass: found {mass:g}; a positive number is expected")

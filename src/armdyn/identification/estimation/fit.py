@@ -78,7 +78,11 @@ class Fit:
 
     def values_of(self, robot: Robot) -> np.ndarray:
         """The base parameters (b,) of another robot of the same structure; terms it has not are zero."""
-        known = dict(zip(check.robot(robot).parameter_names, robot.parameters, strict=True))
+        if check.robot(robot).n != self.robot.n:
+            raise IdentificationError(
+                f"robot: expected one with {self.robot.n} joints, found {robot.name} with {robot.n}"
+            )
+        known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
         return np.asarray(self.base.matrix @ [known.get(name, 0.0) for name in self.full_names])
 
     @property
@@ -196,11 +200,16 @@ class Fit:
         return np.asarray(tau[np.clip(before, 0, len(tau) - 1)])
 
     def error(self, logs: Any, samples: Any = None) -> float:
-        """‖τ − τ̂‖/‖τ‖ over all joints of a log or a list of logs, where torques were measured."""
+        """‖τ − τ̂‖/‖τ‖ over all joints of a log or a list of logs, where torques were measured.
+
+        The ends of a log do not count, one period of the cut-off each: there the filter guesses what was
+        before and after.
+        """
         wrong = size = 0.0
         for source in sources(logs, samples):
             for piece in source.pieces(self.described, self.model.problem.cutoff):
-                use = piece.record.usable & piece.samples[:, None]
+                settled = self.model.problem.settled(piece.record)
+                use = piece.record.usable & piece.samples[:, None] & settled
                 tau = piece.record.tau
                 residual = tau - self.model.problem.torques(piece.record, self.x)
                 wrong += float(np.square(residual[use]).sum())

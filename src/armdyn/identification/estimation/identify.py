@@ -22,6 +22,7 @@ from armdyn.identification.regression.delay import delay_note
 from armdyn.identification.regression.factor import Factors
 from armdyn.identification.regression.free import Free, free_parameters
 from armdyn.identification.regression.pieces import Source, sources
+from armdyn.identification.regression.solve import RANK
 from armdyn.identification.regression.template import make_template
 from armdyn.identification.selection.choice import DAMPED, DAMPINGS, Friction
 from armdyn.identification.selection.model import Chosen, Wishes, choose_model, enough_pieces, long_pieces
@@ -76,6 +77,8 @@ def identify(
     other = _others(validate, train)
     (wish,) = _friction_wish(friction)
     cutoff, damping = _checked(cutoff, damping)
+    if not isinstance(consistent, bool | np.bool_):
+        raise IdentificationError(f"consistent: found {shown(consistent)}; True or False is expected")
     if prior is not None and not consistent:
         raise IdentificationError("prior is for consistent=True; without it the description is the prior")
     given_only = isinstance(friction, str) and friction == "given"
@@ -90,9 +93,10 @@ def identify(
     with progress_bar("identify", progress) as update:
         factors = collect(robot, train, chosen.problem, executor=executor, update=update, notes=notes)
     mask = free.mask(chosen.problem.template)
+    _check_enough(factors, mask)
     found = estimate(Data(robot, train, chosen, factors, mask, given), method)
     pieces = enough_pieces(robot, train)
-    notes += [*found.notes, *delay_note(chosen.problem, pieces)]
+    notes += [*found.notes, *delay_note(chosen.problem, pieces), *_load_note(robot)]
     x, final = found.x, chosen.problem.template.robot
     if consistent:
         R = found.factors.weighted(found.scale)
@@ -125,6 +129,26 @@ def identify(
         training=training,
         validation=validation.validate(robot, chosen.problem, x, other, training) if other else None,
     )
+
+
+def _check_enough(factors: Factors, free: np.ndarray) -> None:
+    """Refuse fewer torques than combinations of parameters that they depend on."""
+    R = factors.weighted(np.maximum(factors.sizes(), 1e-300))[:, :-1]
+    combinations, torques = (
+        int(np.linalg.matrix_rank(R, RANK * np.linalg.norm(R, 2))),
+        int(factors.rows.sum()),
+    )
+    if torques <= combinations:
+        raise IdentificationError(
+            f"{torques} torques are too few to tell {combinations} combinations of parameters; "
+            "a longer log is needed"
+        )
+
+
+def _load_note(robot: Robot) -> list[str]:
+    loads = [link.name for link in robot.model.moving if not link.friction.load.is_zero]
+    text = "torques are not linear in it, so the fit and its robot go without"
+    return [f"load friction of {', '.join(loads)}: {text}"] if loads else []
 
 
 def _others(validate: Any, train: Sequence[Source]) -> tuple[Source, ...]:

@@ -180,9 +180,7 @@ def _moments(factors: Factors) -> tuple[np.ndarray, ...]:
 
 def _floor(factors: Factors) -> np.ndarray:
     """(n,) a millionth of the joints' torques."""
-    nothing = np.zeros(factors.R[0].shape[1] - 1)
-    sizes = np.sqrt(factors.squares(nothing) / np.maximum(factors.rows, 1))
-    return np.asarray(np.maximum(_FLOOR * sizes, 1e-300))
+    return _FLOOR * factors.sizes()
 
 
 def _damping_note(damping: float) -> str:

@@ -54,6 +54,11 @@ class Factors:
         minus = np.append(x, -1.0)
         return np.array([float(np.square(R @ minus).sum()) for R in self.R])
 
+    def sizes(self) -> np.ndarray:
+        """RMS of each joint's torques, (n,); joints without torques, or with zeros only, have the largest."""
+        found = np.sqrt(self.squares(np.zeros(self.R[0].shape[1] - 1)) / np.maximum(self.rows, 1))
+        return np.where(found > 0, found, found.max() or 1.0)
+
 
 def _factor_of_some_columns(A: np.ndarray) -> np.ndarray:
     """The factor of A, most of whose columns may be zero: a joint feels only the links beyond it."""

@@ -215,5 +215,8 @@ def _mask(log: Log | LogFile, samples: Any) -> np.ndarray | None:
             f"samples: expected ({len(log)},) True or False, found {mask.shape} {mask.dtype}"
         )
     if not mask.any():
-        raise IdentificationError("samples: no sample is allowed into the fit")
+        name = Source(log, None).name
+        raise IdentificationError(
+            f"samples: no sample of {name} is allowed into the fit; leave such a log out"
+        )
     return mask

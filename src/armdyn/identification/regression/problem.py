@@ -19,6 +19,7 @@ from armdyn.identification.signals.filters import low_pass
 from armdyn.identification.signals.kinematics import Kinematics, on_grid
 from armdyn.identification.signals.stretch import stretches
 
+_SETTLING = 1.0  # periods of the cut-off at the ends of a segment in which predictions do not count
 _ROWS = 4_000  # states whose regressor is in memory at a time
 
 
@@ -67,6 +68,20 @@ class Problem:
             tau = low_pass(self._unseen(motion, x), effective_cutoff(record, self.cutoff), stretch.rate)
             found[stretch.part] = stretch.sampled(tau)
         return found
+
+    def settled(self, record: Record) -> np.ndarray:
+        """(samples, 1) bool: where the filter knows what came before and after, not at a segment's ends.
+
+        A log that is all ends counts as a whole.
+        """
+        found = np.ones((len(record.t), 1), bool)
+        cutoff = effective_cutoff(record, self.cutoff)
+        if cutoff is None:
+            return found
+        for part in record.segments:
+            t = record.t[part]
+            found[part, 0] = (t >= t[0] + _SETTLING / cutoff) & (t <= t[-1] - _SETTLING / cutoff)
+        return found if found.any() else ~found
 
     def _unseen(self, motion: Kinematics, x: np.ndarray) -> np.ndarray:
         """Y x without the filter, (K, n)."""

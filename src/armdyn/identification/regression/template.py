@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from armdyn.expression import Expression
+from armdyn.expression import ZERO, Expression
 from armdyn.model import RobotModel
 from armdyn.model.friction import Friction
 from armdyn.model.mechanism import is_coupled, joint_friction
@@ -82,7 +82,7 @@ def _motor(link: Link) -> Motor:
 
 def _with_friction(model: RobotModel, link: Link, terms: FrictionTerms | None, i: int, add: bool) -> Link:
     """The link with a nonzero coefficient for each term that is estimated."""
-    own = link.friction
+    own = replace(link.friction, load=ZERO)  # torques are not linear in it
     if add:
         has = joint_friction(model, link)
         own = replace(own, offset=_ONE) if has["offset"].is_zero else own

@@ -207,7 +207,7 @@ def weighted(
     factors: Factors, prior: np.ndarray, damping: float = 0.0, free: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Estimates and joint scales (n,) of least squares, each joint divided by what it leaves unexplained."""
-    scale = np.maximum(np.sqrt(factors.squares(np.zeros_like(prior)) / np.maximum(factors.rows, 1)), 1e-300)
+    scale = factors.sizes()
     floor = 1e-6 * scale
     for _ in range(6):
         found = solve(factors.weighted(scale), prior, damping, free)

@@ -22,7 +22,7 @@ class Comparison:
     record: Record
     motion: Kinematics  # (M, n) each, filtered as in the fit
     predicted: np.ndarray  # (M, n) N m or N
-    use: np.ndarray  # (M, n) bool: torques that were measured and asked for
+    use: np.ndarray  # (M, n) bool: torques measured and asked for, not where the filter is unsettled
 
     @property
     def residual(self) -> np.ndarray:
@@ -37,7 +37,7 @@ def comparisons(
     for source in logs:
         for piece in source.pieces(robot, problem.cutoff):
             record = piece.record
-            use = record.usable & piece.samples[:, None]
+            use = record.usable & piece.samples[:, None] & problem.settled(record)
             if use.any():
                 motion = kinematics(record, problem.cutoff)
                 yield Comparison(source.name, record, motion, problem.torques(record, x), use)

@@ -1,0 +1,83 @@
+"""What callers of `identify` may get wrong: one clear error each; and joints without recorded torques."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from armdyn import Log, Robot, identify
+from armdyn.identification.errors import IdentificationError, IdentificationWarning
+from simulated_logs import log_of, motion_of, rubbing
+
+ROBOT = Robot.load("planar")
+TRUE = rubbing(ROBOT, Fv=1.0, Fs=2.0)
+MOTION = motion_of(TRUE, duration=6.0)
+LOG = log_of(TRUE, MOTION, np.random.default_rng(0), noise=0.02)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cutoff": -1.0}, "cutoff: found -1.0; a positive number"),
+        ({"cutoff": 0}, "cutoff: found 0; a positive number"),
+        ({"cutoff": np.nan}, "cutoff: found nan; a positive number"),
+        ({"cutoff": "auto"}, "cutoff: expected one number"),
+        ({"cutoff": [8.0, 8.0]}, "cutoff: expected one number"),
+        ({"damping": -1}, "damping: found -1; zero or more"),
+        ({"damping": np.nan}, "damping: found nan; zero or more"),
+        ({"damping": "much"}, "damping: expected one number"),
+        ({"damping": [1.0]}, "damping: expected one number"),
+        ({"consistent": "no"}, "consistent: found 'no'; True or False"),
+        ({"friction": np.zeros(3)}, "friction: found array"),
+        ({"prior": "geometric"}, "prior is for consistent=True"),
+        ({"consistent": True, "prior": np.zeros(3)}, r"prior: expected .* found \(3,\)"),
+    ],
+)
+def test_wrong_options_are_refused(options, message):
+    with pytest.raises(IdentificationError, match=message):
+        identify(ROBOT, LOG, **{"friction": "plain", **options})
+
+
+def test_a_prior_may_be_an_array():
+    plain = {"friction": "plain", "damping": 0.0, "consistent": True}
+    template = identify(ROBOT, LOG, **plain).robot
+    fit = identify(ROBOT, LOG, prior=np.array(template.parameters), **plain)
+    assert fit.consistent
+
+
+def test_an_empty_mask_names_its_log():
+    other = Log(LOG.t, LOG.q, LOG.tau, name="second")
+    masks = [np.ones(len(LOG), bool), np.zeros(len(LOG), bool)]
+    with pytest.raises(IdentificationError, match="no sample of second is allowed"):
+        identify(ROBOT, [LOG, other], samples=masks)
+
+
+def test_values_of_a_robot_with_other_joints_are_refused():
+    fit = identify(ROBOT, LOG, friction="plain", damping=0.0)
+    with pytest.raises(IdentificationError, match=r"expected one with 2 joints, found .* with 3"):
+        fit.values_of(Robot.load("elbow"))
+
+
+@pytest.mark.parametrize("method", ["weighted", "ordinary", "robust", "sequential", "instrumental"])
+def test_a_joint_without_torques_leaves_the_others_their_intervals(method):
+    """What joint 1 shows is known, to four standard errors; what only joint 2 shows is open."""
+    log = Log(LOG.t, LOG.q, LOG.tau * [1.0, np.nan], qd=LOG.qd, qdd=LOG.qdd)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        fit = identify(ROBOT, log, friction="plain", damping=0.0, method=method)
+    names, truth, shown = list(fit.names), fit.values_of(TRUE), ~fit.not_shown
+    assert not shown[names.index("Fv2")]
+    assert shown[names.index("Fv1")]
+    errors = fit.standard_errors[shown]
+    assert np.isfinite(errors).all()
+    assert (np.abs(fit.parameters - truth)[shown] <= 4 * errors).all()
+
+
+def test_torques_that_are_all_zero_do_not_overflow():
+    log = Log(LOG.t, LOG.q, LOG.tau * [1.0, 0.0], qd=LOG.qd, qdd=LOG.qdd)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", IdentificationWarning)
+        fit = identify(ROBOT, log, friction="plain", damping=0.0)
+    assert any("a dead channel?" in note for note in fit.notes)
+    assert np.isfinite(fit.parameters).all()
