@@ -28,4 +28,4 @@ def test_payload_from_files(tmp_path, monkeypatch, capsys):
     assert "is also an input" in refused(
         monkeypatch, capsys, "payload", "arm.toml", "loaded.csv", "-o", "loaded.csv"
     )
-    assert "known" in refused(monkeypatch, capsys, "payload", "arm.toml", "loaded.csv", "--mass", "-1")
+    assert "--mass" in refused(monkeypatch, capsys, "payload", "arm.toml", "loaded.csv", "--mass", "-1")

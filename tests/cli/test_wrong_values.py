@@ -116,6 +116,17 @@ WRONG = {
         ),
         (("payload", "planar", "log.csv"), {**ROTORS, **FILE, "--unloaded": ["nosuch.csv"]}),
     ],
+    "identify": [
+        (
+            ("identify", "planar", "log.csv"),
+            {"--cutoff": TIME, "--friction": ["x", ""], "--method": ["x", ""], "--validate": ["nosuch.csv"]},
+        ),
+        (
+            ("identify", "planar", "log.csv"),
+            {"--columns": ["q", "z=1"], "--units": ["q", "z=deg"], "--report": ["nowhere/x.html", "."]},
+        ),
+        (("identify", "planar", "log.csv"), {**ROTORS, **FILE}),
+    ],
     "export c": [
         (C, {"--functions": [",", "", "nonsense"], "--output": ["nowhere/x", "motion.csv"], **ROTORS})
     ],

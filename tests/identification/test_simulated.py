@@ -198,7 +198,7 @@ def test_missing_numbers_and_spikes_in_a_log():
         ({"damping": -1.0}, "damping"),
         ({"damping": float("nan")}, "damping"),
         ({"damping": "a"}, "damping"),
-        ({"samples": np.zeros(1000, bool)}, "no sample is allowed"),
+        ({"samples": np.zeros(1000, bool)}, "no sample of log is allowed"),
         ({"friction": 3}, "friction"),
     ],
 )
