@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from armdyn import Log, Robot, identify
+from armdyn.identification import Friction
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
 from simulated_logs import log_of, motion_of, rubbing
 
@@ -29,6 +30,13 @@ LOG = log_of(TRUE, MOTION, np.random.default_rng(0), noise=0.02)
         ({"damping": [1.0]}, "damping: expected one number"),
         ({"consistent": "no"}, "consistent: found 'no'; True or False"),
         ({"friction": np.zeros(3)}, "friction: found array"),
+        ({"friction": 3}, "friction: found 3; allowed: choose, plain, given"),
+        ({"friction": Friction(width=-0.1)}, "friction: width: found -0.1"),
+        ({"samples": [np.ones(3, bool), np.ones(4, bool)]}, "samples: expected"),
+        ({"samples": np.zeros(len(LOG), bool)}, "no sample of log is allowed"),
+        ({"method": "guess"}, "method: found 'guess'"),
+        ({"consistent": True, "damping": 0.01}, "consistent=True takes no damping: found 0.01"),
+        ({"consistent": True, "method": "damped"}, "consistent=True is for the methods weighted"),
         ({"prior": "geometric"}, "prior is for consistent=True"),
         ({"consistent": True, "prior": np.zeros(3)}, r"prior: expected .* found \(3,\)"),
     ],
@@ -36,6 +44,28 @@ LOG = log_of(TRUE, MOTION, np.random.default_rng(0), noise=0.02)
 def test_wrong_options_are_refused(options, message):
     with pytest.raises(IdentificationError, match=message):
         identify(ROBOT, LOG, **{"friction": "plain", **options})
+
+
+def test_a_cutoff_that_no_log_can_have_is_refused():
+    with pytest.raises(IdentificationError, match="cutoff: found 1e-09 Hz"):
+        identify(ROBOT, Log(LOG.t, LOG.q, LOG.tau), cutoff=1e-9)
+
+
+def test_bodies_that_can_exist_are_not_said_to_be_damped():
+    fit = identify(ROBOT, LOG, consistent=True)
+    assert "bodies that can exist take none" in fit.summary()
+    assert not any("damping" in note for note in fit.notes)
+
+
+def test_a_few_torques_are_enough_for_a_few_parameters():
+    """Ten torques do not tell all parameters, but they tell the friction of one joint."""
+    few = {"friction": "plain", "damping": 0.0}
+    t, q, qd, qdd = (x[10:500:110] for x in (LOG.t, LOG.q, LOG.qd, LOG.qdd))
+    log = Log(t, q, TRUE.inverse_dynamics(q, qd, qdd), qd=qd, qdd=qdd)
+    with pytest.raises(IdentificationError, match="10 torques are too few to tell"):
+        identify(ROBOT, log, **few)
+    fit = identify(ROBOT, log, parameters=["Fv1", "Fv2"], **few)
+    assert len(fit.parameters)
 
 
 def test_a_prior_may_be_an_array():

@@ -20,24 +20,6 @@ def motion(arm):
     return motion_of(arm)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"cutoff": -1}, "cutoff: found -1"),
-        ({"cutoff": "fast"}, "cutoff: expected one number"),
-        ({"cutoff": 1e-9}, "cutoff: found 1e-09 Hz"),
-        ({"damping": -1}, "damping: found -1"),
-        ({"friction": np.ones(2)}, "friction: found array"),
-        ({"friction": Friction(width=-0.1)}, "friction: width: found -0.1"),
-        ({"prior": "geometric"}, "prior is for consistent=True"),
-        ({"samples": [np.ones(3, bool), np.ones(4, bool)]}, "samples: expected"),
-    ],
-)
-def test_a_wrong_option_is_one_clear_error(arm, motion, options, message):
-    with pytest.raises(IdentificationError, match=message):
-        identify(arm, log_of(arm, motion, exact=False), **options)
-
-
 def test_friction_that_is_given_need_not_be_one_of_those_tried(arm, motion):
     wish = Friction(width=0.03, stribeck=0.07)
     fit = identify(arm, log_of(arm, motion), friction=wish)

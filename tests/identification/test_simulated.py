@@ -190,24 +190,6 @@ def test_missing_numbers_and_spikes_in_a_log():
 # ---- what is refused ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"cutoff": -1.0}, "cutoff"),
-        ({"cutoff": "x"}, "cutoff"),
-        ({"damping": -1.0}, "damping"),
-        ({"damping": float("nan")}, "damping"),
-        ({"damping": "a"}, "damping"),
-        ({"samples": np.zeros(1000, bool)}, "no sample of log is allowed"),
-        ({"friction": 3}, "friction"),
-    ],
-)
-def test_wrong_options_are_refused(options, text):
-    arm = Robot.load("planar")
-    with pytest.raises(IdentificationError, match=text):
-        identify(arm, log_of(arm, motion_of(arm), exact=False), **options)
-
-
 def test_a_log_shorter_than_the_filter_is_refused():
     arm = Robot.load("planar")
     log = log_of(arm, motion_of(arm, duration=0.1), exact=False)

@@ -51,7 +51,7 @@ def identify(
     friction: Annotated[
         str,
         typer.Option(
-            help="choose: terms that predict best; plain: viscous, Coulomb, offset; given: no added terms."
+            help="choose: terms that predict best; plain: viscous, Coulomb, offset; given: nothing is added."
         ),
     ] = "choose",
     method: Annotated[str, typer.Option(help="How the parameters are estimated.")] = "weighted",

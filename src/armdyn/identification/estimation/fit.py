@@ -19,6 +19,7 @@ from armdyn.identification.logs.log_file import LogFile
 from armdyn.identification.logs.record import Record
 from armdyn.identification.regression.factor import Factors
 from armdyn.identification.regression.pieces import sources
+from armdyn.identification.regression.solve import RANK
 from armdyn.identification.selection.model import Chosen
 from armdyn.identification.validation.comparison import Comparison, comparisons
 from armdyn.identification.validation.folds import CrossValidation, cross_validate
@@ -105,8 +106,7 @@ class Fit:
         M, lengths = self.base.matrix, np.abs(self.base.matrix) @ np.ones(len(self.x))
         if not self.open.shape[1]:
             return np.zeros(len(M), bool)
-        directions = self.open / np.maximum(np.abs(self.open).max(0), 1e-300)
-        return np.asarray(np.abs(M @ directions).max(1) > OPEN * lengths)
+        return np.asarray(np.abs(M @ self.open).max(1) > OPEN * lengths)
 
     @property
     def standard_errors(self) -> np.ndarray:
@@ -151,7 +151,7 @@ class Fit:
     def condition(self) -> float:
         """Condition number of the weighted regressor, columns of length 1, without what is not shown."""
         s = self.singular_values
-        kept = s[s > 1e-8 * s.max(initial=0.0)]
+        kept = s[s > RANK * s.max(initial=0.0)]
         return float(kept.max() / kept.min()) if len(kept) else float("inf")
 
     @property
@@ -206,14 +206,9 @@ class Fit:
         before and after.
         """
         wrong = size = 0.0
-        for source in sources(logs, samples):
-            for piece in source.pieces(self.described, self.model.problem.cutoff):
-                settled = self.model.problem.settled(piece.record)
-                use = piece.record.usable & piece.samples[:, None] & settled
-                tau = piece.record.tau
-                residual = tau - self.model.problem.torques(piece.record, self.x)
-                wrong += float(np.square(residual[use]).sum())
-                size += float(np.square(tau[use]).sum())
+        for found in comparisons(self.described, self.model.problem, self.x, sources(logs, samples)):
+            wrong += float(np.square(found.residual[found.use]).sum())
+            size += float(np.square(found.record.tau[found.use]).sum())
         return float(np.sqrt(wrong / size)) if size else float("nan")
 
     # ---- trials ----------------------------------------------------------------------------------------

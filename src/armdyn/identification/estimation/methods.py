@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from armdyn.identification.checks import check
-from armdyn.identification.errors import IdentificationError
 from armdyn.identification.estimation.instrumental import Given, with_instruments
 from armdyn.identification.estimation.robust import reweighted
 from armdyn.identification.estimation.sequential import joint_by_joint
@@ -18,8 +16,6 @@ from armdyn.identification.regression.solve import Solution, joint_scales, solve
 from armdyn.identification.selection.model import Chosen, weighted
 from armdyn.robot import Robot
 
-METHODS = ("weighted", "ordinary", "robust", "damped", "sequential", "instrumental")
-LEAST_SQUARES = ("weighted", "ordinary", "robust", "damped")  # that minimise a sum over the factors
 _FLOOR = 1e-6  # of a joint's torques: the least scale
 
 
@@ -60,16 +56,7 @@ class Data:
 
 def estimate(data: Data, method: str) -> Estimate:
     """The estimates of a method."""
-    check.one_of("method", method, *METHODS)
-    if method == "ordinary":
-        return _ordinary(data)
-    if method == "robust":
-        return _robust(data)
-    if method == "sequential":
-        return _sequential(data)
-    if method == "instrumental":
-        return _instrumental(data)
-    return _weighted(data)
+    return METHODS[method](data)
 
 
 def _weighted(data: Data) -> Estimate:
@@ -77,8 +64,7 @@ def _weighted(data: Data) -> Estimate:
     damping = data.chosen.damping
     _, scale = weighted(data.factors, data.prior, damping, data.free)
     solution = solve(data.factors.weighted(scale), data.prior, damping, data.free)
-    notes = () if not damping else (_damping_note(damping),)
-    return _of_solution(solution, data.factors, scale, scale, data.factors, notes)
+    return _of_solution(solution, data.factors, scale, scale)
 
 
 def _ordinary(data: Data) -> Estimate:
@@ -90,7 +76,7 @@ def _ordinary(data: Data) -> Estimate:
     scale = scale if scale.any() else same
     solution = solve(data.factors.weighted(scale), data.prior, data.chosen.damping, data.free)
     noise = joint_scales(squares, rows, found.rank, _floor(data.factors))
-    return _of_solution(solution, data.factors, scale, noise, data.factors)
+    return _of_solution(solution, data.factors, scale, noise)
 
 
 def _robust(data: Data) -> Estimate:
@@ -102,7 +88,7 @@ def _robust(data: Data) -> Estimate:
     noise = found.effective
     # The covariance is that of least squares without weights, whose noise is `effective`.
     plain = solve(data.factors.weighted(noise), data.prior, damping, data.free)
-    spread = _of_solution(plain, data.factors, noise, noise, data.factors)
+    spread = _of_solution(plain, data.factors, noise, noise)
     return Estimate(
         found.solution.x,
         found.solution.open,
@@ -139,7 +125,7 @@ def _instrumental(data: Data) -> Estimate:
     if data.chosen.problem.cutoff is None and data.instruments is None:
         note = "instrumental: the logs have accelerations, used as they are; this is weighted least squares"
         plain = _weighted(data)
-        return replace(plain, notes=(*plain.notes, note))
+        return replace(plain, notes=(note,))
     _, scale = weighted(data.factors, data.prior, 0.0, data.free)
     solution = solve(data.factors.weighted(scale), data.prior, 0.0, data.free)
     found = with_instruments(
@@ -161,17 +147,10 @@ def _instrumental(data: Data) -> Estimate:
     )
 
 
-def _of_solution(
-    solution: Solution,
-    factors: Factors,
-    scale: np.ndarray,
-    noise: np.ndarray,
-    moments: Factors,
-    notes: tuple[str, ...] = (),
-) -> Estimate:
+def _of_solution(solution: Solution, factors: Factors, scale: np.ndarray, noise: np.ndarray) -> Estimate:
     gains = tuple(solution.gain / s**2 for s in scale)
     values = solution.singular_values
-    return Estimate(solution.x, solution.open, values, factors, scale, noise, gains, _moments(moments), notes)
+    return Estimate(solution.x, solution.open, values, factors, scale, noise, gains, _moments(factors))
 
 
 def _moments(factors: Factors) -> tuple[np.ndarray, ...]:
@@ -183,22 +162,11 @@ def _floor(factors: Factors) -> np.ndarray:
     return _FLOOR * factors.sizes()
 
 
-def _damping_note(damping: float) -> str:
-    return (
-        f"a damping of {damping:g} pulls the estimates toward the description; "
-        "standard errors do not count it"
-    )
-
-
-def check_method(method: str, damping: float | None, consistent: bool, everything: bool) -> None:
-    """Whether what was asked for goes together."""
-    check.one_of("method", method, *METHODS)
-    if method == "damped" and damping == 0:
-        raise IdentificationError("method 'damped': found damping 0; a positive number, or None to choose it")
-    if damping and method in ("sequential", "instrumental"):
-        raise IdentificationError(f"method {method!r} has no damping: found {damping:g}; leave it out")
-    if consistent and method not in LEAST_SQUARES:
-        text = ", ".join(LEAST_SQUARES)
-        raise IdentificationError(f"consistent=True is for the methods {text}; found {method!r}")
-    if consistent and not everything:
-        raise IdentificationError("consistent=True estimates all parameters; leave out parameters=")
+METHODS: dict[str, Callable[[Data], Estimate]] = {
+    "weighted": _weighted,
+    "ordinary": _ordinary,
+    "robust": _robust,
+    "damped": _weighted,
+    "sequential": _sequential,
+    "instrumental": _instrumental,
+}

@@ -129,6 +129,8 @@ def _widths(fit: Fit) -> str:
 
 def _damping(fit: Fit) -> str:
     damping, choice = fit.model.damping, fit.model.choice
+    if fit.consistent:
+        return "none: bodies that can exist take none"
     how = "as asked for" if choice is None or len({x.damping for x in choice.trials}) < 2 else "chosen"
     what = "none" if not damping else f"{damping:g} of the columns' lengths, toward the description"
     return f"{what}, {how}"

@@ -19,7 +19,9 @@ from armdyn.identification.signals.filters import low_pass
 from armdyn.identification.signals.kinematics import Kinematics, on_grid
 from armdyn.identification.signals.stretch import stretches
 
-_SETTLING = 1.0  # periods of the cut-off at the ends of a segment in which predictions do not count
+# Periods of the cut-off at the ends of a segment in which predictions do not count. A fit drops half of that
+# (`states.py`): it needs its samples, while an error must not be one of the filter.
+_SETTLING = 1.0
 _ROWS = 4_000  # states whose regressor is in memory at a time
 
 

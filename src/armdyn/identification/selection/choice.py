@@ -60,7 +60,6 @@ class Choice:
     friction: Friction
     damping: float
     trials: tuple[Trial, ...] = field(repr=False)
-    reasons: tuple[str, ...] = ()
 
 
 def greatest_speeds(surfaces: Surfaces, parts: Sequence[States]) -> np.ndarray:

@@ -59,10 +59,6 @@ class Products:
                 found[k, d] = x @ G[inner] @ x - 2 * x @ G[columns, -1] + G[-1, -1]
         return found / max(self.rows, 1)
 
-    def solution(self, columns: np.ndarray, damping: float = 0.0) -> np.ndarray:
-        """The estimates of all folds together."""
-        return self._solutions(self.G.sum(0), columns, [damping])[0]
-
     @staticmethod
     def _solutions(G: np.ndarray, columns: np.ndarray, dampings: Sequence[float]) -> list[np.ndarray]:
         H, b = G[np.ix_(columns, columns)], G[columns, -1]
