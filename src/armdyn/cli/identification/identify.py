@@ -56,7 +56,7 @@ def identify(
     ] = "choose",
     method: Annotated[str, typer.Option(help="How the parameters are estimated.")] = "weighted",
     consistent: Annotated[
-        bool, typer.Option("--consistent", help="Only bodies that can exist (needs cvxpy).")
+        bool, typer.Option("--consistent", help="Only bodies that can exist (needs armdyn[identify]).")
     ] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the robot that was found to a robot file.")
