@@ -16,7 +16,7 @@ import numpy as np
 from armdyn.motion.trajectories.loads import Carried, Loaded, check_loads
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
-from armdyn.simulation.control.actuation import Actuation
+from armdyn.simulation.control.actuation import Actuation, Law
 from armdyn.simulation.control.controllers import Controller
 from armdyn.simulation.errors import SimulationError
 from armdyn.simulation.run import Run
@@ -76,7 +76,8 @@ def _robot_at(loaded: Loaded, start: float, end: float) -> Robot:
 def _with_model(driven: Actuation, robot: Robot) -> Actuation:
     """With another model in the controller; one that is not made of fields keeps its own."""
     law: Any = driven.torque
-    if not is_dataclass(driven.controller):
+    made_of_fields = isinstance(law, Law) and is_dataclass(law.controller)
+    if not made_of_fields:
         return driven
     return replace(driven, torque=replace(law, controller=replace(law.controller, robot=robot)))
 
