@@ -18,10 +18,11 @@ from dataclasses import dataclass
 
 from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.kinematics import JointFrame, joint_frames
+from armdyn.dynamics.newton_euler import backward
 from armdyn.dynamics.regressor import UNIT_TENSORS, Column, columns_of, felt, with_friction
 from armdyn.expression.functions import half
 from armdyn.model.friction import along
-from armdyn.model.inertia import ENTRIES
+from armdyn.model.inertia import ENTRIES, Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor
 from armdyn.model.parameters import Parameter
 from armdyn.model.vector import (
@@ -79,17 +80,36 @@ def _of_inertias(
         return felt(mechanism, joints, body, *wrenches[body][entry])
 
     def of_rotor(rotor: Rotor) -> Column:
-        still = (ZERO3, ZERO3, ZERO3)
-        c = None if rotor.carrier == FIXED_BASE else motions[rotor.carrier]
-        w, u, dw = still if c is None else (c.w, c.u, c.dw)
-        acceleration = along(rotor.row, qdd_r)
-        turning = add(scale(along(rotor.row, qd), u), scale(along(rotor.row, qd_r), w))
-        rate = add(scale(acceleration, rotor.axis), cross(_half(turning), rotor.axis))
+        rate, torque = _rotor(rotor, motions, qd, qd_r, qdd_r)
         yield from felt(mechanism, joints, rotor.carrier, ZERO3, rate)
         for j, k in rotor.row:
-            yield j, k * (acceleration + dot(rotor.axis, dw))
+            yield j, k * torque
 
     return columns_of(mechanism, layout, of_body, of_rotor)
+
+
+@of_joints(4, "torques")
+def rigid_reference_torques(
+    mechanism: Mechanism,
+    q: Sequence[Scalar],
+    qd: Sequence[Scalar],
+    qd_r: Sequence[Scalar],
+    qdd_r: Sequence[Scalar],
+) -> list[Scalar]:
+    """B q̈_r + C(q, q̇) q̇_r + g with the mechanism's parameters, by Newton–Euler's backward pass: O(n)."""
+    joints = joint_frames(mechanism, q)
+    motions = _forward(mechanism, joints, qd, qd_r, qdd_r)
+    pairs = [motion.wrench(body.inertia) for motion, body in zip(motions, mechanism.bodies, strict=True)]
+    f, n = [f for f, _ in pairs], [n for _, n in pairs]
+    rotors = [(rotor, *_rotor(rotor, motions, qd, qd_r, qdd_r)) for rotor in mechanism.rotors]
+    for rotor, rate, _ in rotors:
+        if rotor.carrier != FIXED_BASE:
+            n[rotor.carrier] = add(n[rotor.carrier], scale(rotor.inertia, rate))
+    _, tau = backward(mechanism, joints, f, n)
+    for rotor, _, torque in rotors:
+        for j, k in rotor.row:
+            tau[j] = tau[j] + k * (rotor.inertia * torque)
+    return tau
 
 
 @dataclass(frozen=True)
@@ -113,12 +133,36 @@ class _Motion:
         A = transpose(vector(columns))
         return _Motion(w, u, dw, add(a, apply(A, r)), P, A)
 
+    def wrench(self, inertia: Inertia) -> tuple[Vector, Vector]:
+        """Force and moment about the origin that move a body."""
+        f = add(scale(inertia.mass, self.a), apply(self.A, inertia.moment))
+        turned = add(apply(inertia.matrix, self.dw), _axial(multiply(inertia.matrix, self.P)))
+        return f, add(turned, cross(inertia.moment, self.a))
+
     def unit_wrenches(self) -> list[tuple[Vector, Vector]]:
         """Force and moment about the origin of a body with one of its parameters 1 and the others 0."""
         wrenches = [(self.a, ZERO3)]
         wrenches += [(f, cross(e, self.a)) for e, f in zip(IDENTITY, transpose(self.A), strict=True)]
         wrenches += [(ZERO3, add(apply(U, self.dw), _axial(multiply(U, self.P)))) for U in UNIT_TENSORS]
         return wrenches
+
+
+def _rotor(
+    rotor: Rotor,
+    motions: Sequence[_Motion],
+    qd: Sequence[Scalar],
+    qd_r: Sequence[Scalar],
+    qdd_r: Sequence[Scalar],
+) -> tuple[Vector, Scalar]:
+    """Of a rotor with inertia 1: the rate of its spin's momentum (7.113), and its torque (7.114)."""
+    w, u, dw = ZERO3, ZERO3, ZERO3
+    if rotor.carrier != FIXED_BASE:
+        carrier = motions[rotor.carrier]
+        w, u, dw = carrier.w, carrier.u, carrier.dw
+    acceleration = along(rotor.row, qdd_r)
+    turning = add(scale(along(rotor.row, qd), u), scale(along(rotor.row, qd_r), w))
+    rate = add(scale(acceleration, rotor.axis), cross(_half(turning), rotor.axis))
+    return rate, acceleration + dot(rotor.axis, dw)
 
 
 def _forward(

@@ -52,7 +52,9 @@ class Run:
     limit stopped ends with the instant it stopped at. `completed` is also False where the energies do not
     add up (`balance`). `events` are the instants at which joints began to stick or to slip; with fixed steps,
     those that can be seen between the instants kept. `limits_passed` are the joints that passed position
-    limits, in the order in which they did. `notes` are remarks about the accuracy.
+    limits, in the order in which they did. `notes` are remarks about the accuracy. `memory` (N, ..., m) is
+    what a controller remembers: that with which a sample at the instant begins, so the first is that of the
+    start. Without a memory, m is 0.
     """
 
     robot: Robot = field(repr=False)
@@ -68,6 +70,7 @@ class Run:
     message: str = ""
     limits_passed: tuple[LimitPassed, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+    memory: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
 
     @cached_property
     def kinetic(self) -> np.ndarray:
