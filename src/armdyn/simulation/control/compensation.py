@@ -58,6 +58,7 @@ class FrictionCompensation(Controller):
     it goes by the sign of the target's velocity instead, as in `ComputedTorque`. Motors that turn with
     several joints have the largest smoothing of these, times what they turn. Load friction is that of the
     gravity torques. `fraction`, a number or (..., n), is below 1 where friction must not be overcompensated.
+    At rest a smooth sign is zero: a joint that sticks still has to be pushed free.
     """
 
     robot: Robot

@@ -46,6 +46,8 @@ def shortened(v: Scalars, longest: float) -> Scalars:
 
 def smooth_sign(v: Any, row: Row, smoothing: Scalars) -> Any:
     """v/√(v² + v₀²) of a surface that turns with some joints; v₀ is the largest of |k_j| times theirs."""
+    if not row:
+        return 0
     least: Any = 0
     for j, k in row:
         own = abs(k) * smoothing[j]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ class Sum(Controller):
     """
 
     parts: tuple[Controller, ...]
+    rate: Rate = field(init=False, default="auto")
 
     def __post_init__(self) -> None:
         n = {part.robot.n for part in self.parts}
@@ -46,8 +47,6 @@ class Sum(Controller):
                     f"sum: {type(part).__name__} has a memory and samples every {part.period:g} s, the sum "
                     f"every {self.period:g} s; give both the same rate"
                 )
-
-    rate: Rate = "auto"
 
     @property
     def robot(self) -> Robot:  # type: ignore[override]
