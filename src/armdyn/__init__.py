@@ -63,7 +63,16 @@ if TYPE_CHECKING:
     from armdyn.robot import BaseMotion, Robot
     from armdyn.robot.base_parameters import BaseParameters, BaseParameterWarning
     from armdyn.robot.joints import joint_limits
-    from armdyn.simulation import ComputedTorque, OperationalControl, PDGravity, SimulationWarning, simulate
+    from armdyn.simulation import (
+        AdaptiveControl,
+        ComputedTorque,
+        FrictionCompensation,
+        GravityCompensation,
+        OperationalControl,
+        PDGravity,
+        SimulationWarning,
+        simulate,
+    )
 
 # Every name is found when it is first used: nobody waits for what they do not use.
 _HOMES = {
@@ -115,7 +124,10 @@ _HOMES = {
     "retime": "motion",
     "scale_to_limits": "motion",
     "time_optimal": "motion",
+    "AdaptiveControl": "simulation",
     "ComputedTorque": "simulation",
+    "FrictionCompensation": "simulation",
+    "GravityCompensation": "simulation",
     "OperationalControl": "simulation",
     "PDGravity": "simulation",
     "SimulationWarning": "simulation",
@@ -131,6 +143,7 @@ _FOLDERS = (
 )
 
 __all__ = [
+    "AdaptiveControl",
     "ArmdynError",
     "BaseMotion",
     "BaseParameterWarning",
@@ -143,6 +156,8 @@ __all__ = [
     "ExportWarning",
     "Expression",
     "Fit",
+    "FrictionCompensation",
+    "GravityCompensation",
     "IdentificationError",
     "IdentificationWarning",
     "Inertia",

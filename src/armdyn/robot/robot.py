@@ -170,6 +170,16 @@ class Robot(Described):
         """
         return self._kernels["regressor"].call((q, qd, qdd), out)
 
+    def adaptive_regressor(
+        self, q: Numbers, qd: Numbers, qd_r: Numbers, qdd_r: Numbers, *, out: Floats | None = None
+    ) -> Floats:
+        """Y of Slotine and Li, (..., n, p): Y @ parameters = B q̈_r + C(q, q̇) q̇_r + g + friction.
+
+        C is Christoffel's, that of `coriolis`. Friction goes by q̇, as in `regressor`: viscous, Coulomb and
+        all other terms of the velocities `qd`, not of the reference. Load friction is excepted as there.
+        """
+        return self._kernels["adaptive_regressor"].call((q, qd, qd_r, qdd_r), out)
+
     def inverse_dynamics_derivatives(
         self,
         q: Numbers,

@@ -1,5 +1,7 @@
 """Direct dynamics over time: `simulate`, controllers, and what a run gives."""
 
+from armdyn.simulation.control.adaptive import AdaptiveControl
+from armdyn.simulation.control.compensation import FrictionCompensation, GravityCompensation
 from armdyn.simulation.control.controllers import ComputedTorque, Controller, OperationalControl, PDGravity
 from armdyn.simulation.control.targets import TipLine, TipPoint
 from armdyn.simulation.errors import SimulationError, SimulationWarning
@@ -8,9 +10,12 @@ from armdyn.simulation.run import Event, LimitPassed, Run
 from armdyn.simulation.simulation import simulate
 
 __all__ = [
+    "AdaptiveControl",
     "ComputedTorque",
     "Controller",
     "Event",
+    "FrictionCompensation",
+    "GravityCompensation",
     "LimitPassed",
     "OperationalControl",
     "PDGravity",

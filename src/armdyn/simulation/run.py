@@ -53,8 +53,10 @@ class Run:
     limit stopped ends with the instant it stopped at. `completed` is also False where the energies do not
     add up (`balance`). `events` are the instants at which joints began to stick or to slip; with fixed steps,
     those that can be seen between the instants kept. `limits_passed` are the joints that passed position
-    limits, in the order in which they did. `notes` are remarks about the accuracy. `carried` is the robot
-    with the loads that it picks up and puts down, where there are any; `robot` carries none of them.
+    limits, in the order in which they did. `notes` are remarks about the accuracy. `memory` (N, ..., m) is
+    what a controller remembers: that with which a sample at the instant begins, so the first is that of the
+    start. Without a memory, m is 0. `carried` is the robot with the loads that it picks up and puts down,
+    where there are any; `robot` carries none of them.
     """
 
     robot: Robot = field(repr=False)
@@ -70,6 +72,7 @@ class Run:
     message: str = ""
     limits_passed: tuple[LimitPassed, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+    memory: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
     carried: Loaded | None = field(default=None, repr=False)
 
     @cached_property

@@ -121,9 +121,9 @@ class Basis:
     def value_sizes(self) -> list[int]:
         return [len(x) for x in self.values]
 
-    def mechanism(self) -> Mechanism:
-        """The robot over the kinematic ring, its dynamic parameters set to zero: for regressors."""
-        return over_ring(self.exact, self.kinematic, [0] * len(self.layout), self.layout)
+    def mechanism(self, ring: Ring | None = None) -> Mechanism:
+        """The robot over the kinematic ring (or a larger one), its parameters set to zero: for regressors."""
+        return over_ring(self.exact, ring or self.kinematic, [0] * len(self.layout), self.layout)
 
     def named_mechanism(self) -> Mechanism:
         """The robot over the ring with parameter names, each parameter a generator."""

@@ -5,8 +5,10 @@ over scalars, so that `simulate` records it with the dynamics and compiles both 
 another robot than the one simulated. Gains and set points may differ from arm to arm: (..., n).
 
 `rate` is the number of samples a second at which `simulate` evaluates the law; its torques are held in
-between. None: the law acts continuously. "auto": 1000 where the law compensates dry friction, otherwise None.
-(A sign of speed that acts without delay may contradict the friction it compensates.)
+between. None: the law acts continuously. "auto": 1000 where the law compensates dry friction or has a memory,
+otherwise None. (A sign of speed that acts without delay may contradict the friction it compensates.)
+
+A law may have a memory: numbers that it is given, and that it changes, at every sample.
 """
 
 from __future__ import annotations
@@ -56,8 +58,16 @@ class Controller(ABC):
         return {}
 
     @abstractmethod
-    def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
-        """The law over any scalar, before saturation; `given` has constants and signals by name."""
+    def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars | tuple[Scalars, Scalars]:
+        """The law over any scalar, before saturation; `given` has constants and signals by name.
+
+        With a memory, that is given["memory"], and the law returns torques and the next memory.
+        """
+
+    @property
+    def memory(self) -> np.ndarray:
+        """What the law remembers, as it is at the start: (..., m). Without a memory, m is 0."""
+        return np.zeros(0)
 
     @property
     def jumps(self) -> np.ndarray:
@@ -74,23 +84,45 @@ class Controller(ABC):
     @cached_property
     def period(self) -> float | None:
         """The time for which torques are held [s]; None: the law acts continuously."""
-        if self.rate is None or (self.rate == "auto" and not self.compensates_dry_friction):
+        if self.rate is None and self.remembered:
+            raise SimulationError("rate: found None; with a memory a positive number or 'auto' is expected")
+        sampled = self.compensates_dry_friction or self.remembered
+        if self.rate is None or (self.rate == "auto" and not sampled):
             return None
         return 1 / (AUTO_RATE if self.rate == "auto" else self.rate)
 
-    def law(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
-        """The law over any scalar, within the robot's torque limits if `saturated`."""
-        tau = self.torques(q, qd, given)
-        if not self.saturated:
-            return tau
-        limits = joint_limits(self.robot).torque
-        return [laws.clipped(x, float(most)) for x, most in zip(tau, limits, strict=True)]
+    @cached_property
+    def remembered(self) -> int:
+        """The size of the memory, m."""
+        return int(self.memory.shape[-1])
 
-    def __call__(self, t: Array, q: Array, qd: Array) -> Any:
-        """Torques (..., n) at times t (...) in states q, qd (..., n)."""
+    def law(self, q: Scalars, qd: Scalars, given: Given) -> Any:
+        """The law over any scalar, within the robot's torque limits if `saturated`."""
+        found: Any = self.torques(q, qd, given)
+        tau, memory = found if self.remembered else (found, None)
+        if self.saturated:
+            limits = joint_limits(self.robot).torque
+            tau = [laws.clipped(x, float(most)) for x, most in zip(tau, limits, strict=True)]
+        return tau if memory is None else (tau, memory)
+
+    def __call__(self, t: Array, q: Array, qd: Array, memory: Array = None) -> Any:
+        """Torques (..., n) at times t (...) in states q, qd (..., n).
+
+        With a memory, torques and the next memory; it is given one (..., m), or that of the start.
+        """
         times = np.asarray(t, float)
         targets = self.targets(times.ravel())
-        return self.evaluate(self._gains, targets.reshape(*times.shape, targets.shape[-1]), q, qd)
+        if memory is not None:
+            if not self.remembered:
+                raise SimulationError(f"memory: {type(self).__name__} has none; leave it out")
+            memory = check.numbers("memory", check.wide("memory", memory, self.remembered))
+        return self.evaluate(self._gains, targets.reshape(*times.shape, targets.shape[-1]), q, qd, memory)
+
+    def __add__(self, other: Controller) -> Controller:
+        """The controller whose torques are the sum of both."""
+        from armdyn.simulation.control.sums import added  # which is made of controllers
+
+        return added(self, other)
 
     @cached_property
     def _gains(self) -> np.ndarray:
@@ -103,9 +135,11 @@ class Controller(ABC):
             return np.zeros((len(t), 0))
         return np.concatenate(list(self.signals(frozen(t)).values()), axis=-1)
 
-    def evaluate(self, gains: np.ndarray, targets: np.ndarray, q: Array, qd: Array) -> Any:
-        """Torques of constants and signals side by side."""
-        given = [x for x in (gains, targets) if x.shape[-1]]
+    def evaluate(
+        self, gains: np.ndarray, targets: np.ndarray, q: Array, qd: Array, memory: np.ndarray | None = None
+    ) -> Any:
+        """Torques of constants and signals side by side; with a memory, torques and the next memory."""
+        given = [x for x in (gains, targets, self.memory if memory is None else memory) if x.shape[-1]]
         return self.kernel(np.asarray(q, float), np.asarray(qd, float), *given)
 
     @cached_property
@@ -119,8 +153,8 @@ class Controller(ABC):
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The law as a function of q, q̇, and constants and signals side by side."""
-        return Kernel.of("torques", law_program(self.robot.n, self.law, *self.sizes))
+        """The law as a function of q, q̇, constants and signals side by side, and memory."""
+        return Kernel.of("torques", law_program(self.robot.n, self.law, *self.sizes, self.remembered))
 
     @cached_property
     def _mechanism(self) -> Mechanism:
@@ -128,7 +162,7 @@ class Controller(ABC):
         return without_dry_friction(self.robot.mechanism)
 
 
-class _JointControl(Controller):
+class JointControl(Controller):
     """Feedback of joint positions and velocities, to a set point or along a trajectory."""
 
     target: Target
@@ -137,17 +171,19 @@ class _JointControl(Controller):
     followed: ClassVar[tuple[str, ...]]  # what of a trajectory the law is given
 
     def __post_init__(self) -> None:
-        _check(self)
-        if isinstance(self.target, Trajectory) and self.target.n != self.robot.n:
-            raise SimulationError(
-                f"target: the trajectory has {self.target.n} joints, the robot has {self.robot.n}"
-            )
+        check_controller(self)
+        if isinstance(self.target, Trajectory):
+            follows(self.robot, self.target)
         self.constants()
 
     def constants(self) -> Arrays:
-        n = self.robot.n
-        place = {} if isinstance(self.target, Trajectory) else {"target": _place("target", self.target, n)}
-        return place | _gains(n, stiffness=self.stiffness, damping=self._damping)
+        return self.set_point() | gains_of(self.robot.n, stiffness=self.stiffness, damping=self._damping)
+
+    def set_point(self) -> Arrays:
+        """The target, if it stays."""
+        if isinstance(self.target, Trajectory):
+            return {}
+        return {"target": place_of("target", self.target, self.robot.n)}
 
     @property
     def _damping(self) -> Any:
@@ -165,7 +201,7 @@ class _JointControl(Controller):
 
 
 @dataclass(frozen=True, eq=False)
-class PDGravity(_JointControl):
+class PDGravity(JointControl):
     """PD with gravity compensation: τ = g(q) + K_P (q_d − q) + K_D (q̇_d − q̇).
 
     `stiffness` K_P [N m/rad or N/m] and `damping` K_D [N m s/rad or N s/m] are numbers or (..., n).
@@ -185,7 +221,7 @@ class PDGravity(_JointControl):
 
 
 @dataclass(frozen=True, eq=False)
-class ComputedTorque(_JointControl):
+class ComputedTorque(JointControl):
     """Inverse dynamics control: τ = B(q) (q̈_d + K_D (q̇_d − q̇) + K_P (q_d − q)) + C q̇ + F_v q̇ + g.
 
     `stiffness` K_P [1/s²] and `damping` K_D [1/s] are numbers or (..., n); damping None: critical, 2√K_P.
@@ -246,15 +282,15 @@ class OperationalControl(Controller):
             raise SimulationError(
                 f"target: found {type(self.target).__name__}; operational control takes a TipPoint or TipLine"
             )
-        _check(self)
+        check_controller(self)
         m, n = len(self._rows), self.robot.n
         if m > n:
             cure = "" if self.target.rotation is None else "; leave out the rotation"
             raise SimulationError(f"target: {n} joints cannot control {m} directions of the tip{cure}")
-        _gains(1, damped=self.damped)
+        gains_of(1, damped=self.damped)
         if not check.number("furthest", self.furthest) > 0:
             raise SimulationError(f"furthest: found {shown(self.furthest)}; a positive length is expected")
-        if self.posture is None and _gains(n, null_stiffness=self.null_stiffness)["null_stiffness"].any():
+        if self.posture is None and gains_of(n, null_stiffness=self.null_stiffness)["null_stiffness"].any():
             raise SimulationError(
                 f"null_stiffness: found {shown(self.null_stiffness)} without a posture; give posture= too"
             )
@@ -263,11 +299,11 @@ class OperationalControl(Controller):
     def constants(self) -> Arrays:
         m, n = len(self._rows), self.robot.n
         damping = _critical(self.stiffness) if self.damping is None else self.damping
-        found = _gains(m, stiffness=self.stiffness, damping=damping)
-        found |= _gains(n, null_damping=self.null_damping)
+        found = gains_of(m, stiffness=self.stiffness, damping=damping)
+        found |= gains_of(n, null_damping=self.null_damping)
         if self.posture is not None:
-            found["posture"] = _place("posture", self.posture, n)
-            found |= _gains(n, null_stiffness=self.null_stiffness)
+            found["posture"] = place_of("posture", self.posture, n)
+            found |= gains_of(n, null_stiffness=self.null_stiffness)
         return found
 
     def signals(self, t: np.ndarray) -> Arrays:
@@ -307,8 +343,12 @@ class Later(Controller):
     def signals(self, t: np.ndarray) -> Arrays:
         return self.inner.signals(t + self.start)
 
-    def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
+    def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars | tuple[Scalars, Scalars]:
         return self.inner.torques(q, qd, given)
+
+    @property
+    def memory(self) -> np.ndarray:
+        return self.inner.memory
 
     @property
     def jumps(self) -> np.ndarray:
@@ -332,6 +372,8 @@ def frozen(x: np.ndarray) -> np.ndarray:
 def side_by_side(parts: Iterable[np.ndarray]) -> np.ndarray:
     """Columns next to each other, repeated over arms (and instants) where only some parts differ there."""
     found = list(parts)
+    if not found:
+        return np.zeros(0)
     rows = np.broadcast_shapes(*(x.shape[:-1] for x in found))
     return np.concatenate([np.broadcast_to(x, (*rows, x.shape[-1])) for x in found], axis=-1)
 
@@ -341,12 +383,12 @@ def _critical(stiffness: Any) -> np.ndarray:
     return np.asarray(2 * np.sqrt(np.maximum(check.floats("stiffness", stiffness), 0.0)))
 
 
-def _place(name: str, x: Any, size: int) -> np.ndarray:
+def place_of(name: str, x: Any, size: int) -> np.ndarray:
     """A set point (..., size)."""
     return check.numbers(name, check.wide(name, x, size))
 
 
-def _gains(size: int, **gains: Any) -> Arrays:
+def gains_of(size: int, **gains: Any) -> Arrays:
     """Gains (..., size) by name."""
     found = {name: check.wide(name, x, size) for name, x in gains.items()}
     for name, x in found.items():
@@ -355,7 +397,13 @@ def _gains(size: int, **gains: Any) -> Arrays:
     return found
 
 
-def _check(controller: Controller) -> None:
+def follows(robot: Robot, target: Trajectory) -> None:
+    """Refuse a trajectory of another number of joints."""
+    if target.n != robot.n:
+        raise SimulationError(f"target: the trajectory has {target.n} joints, the robot has {robot.n}")
+
+
+def check_controller(controller: Controller) -> None:
     check.robot(controller.robot)
     rate: Any = controller.rate
     if rate is None or (isinstance(rate, str) and rate == "auto"):
