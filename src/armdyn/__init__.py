@@ -63,7 +63,14 @@ if TYPE_CHECKING:
     from armdyn.robot import BaseMotion, Robot
     from armdyn.robot.base_parameters import BaseParameters, BaseParameterWarning
     from armdyn.robot.joints import joint_limits
-    from armdyn.simulation import ComputedTorque, OperationalControl, PDGravity, SimulationWarning, simulate
+    from armdyn.simulation import (
+        ComputedTorque,
+        MomentumObserver,
+        OperationalControl,
+        PDGravity,
+        SimulationWarning,
+        simulate,
+    )
 
 # Every name is found when it is first used: nobody waits for what they do not use.
 _HOMES = {
@@ -116,6 +123,7 @@ _HOMES = {
     "scale_to_limits": "motion",
     "time_optimal": "motion",
     "ComputedTorque": "simulation",
+    "MomentumObserver": "simulation",
     "OperationalControl": "simulation",
     "PDGravity": "simulation",
     "SimulationWarning": "simulation",
@@ -147,6 +155,7 @@ __all__ = [
     "IdentificationWarning",
     "Inertia",
     "Log",
+    "MomentumObserver",
     "MotionError",
     "MotionWarning",
     "OperationalControl",
