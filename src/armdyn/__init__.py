@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from armdyn import report as report
     from armdyn import simulation as simulation
     from armdyn.analysis.contributions import contributions
+    from armdyn.analysis.linearization import linearize
     from armdyn.analysis.manipulability import (
         dynamic_manipulability,
         force_ellipsoid,
@@ -102,6 +103,7 @@ _HOMES = {
     "dynamic_manipulability": "analysis",
     "force_ellipsoid": "analysis",
     "joint_limits": "robot.joints",
+    "linearize": "analysis",
     "manipulability": "analysis",
     "operational": "analysis",
     "rotor_error": "analysis",
@@ -182,6 +184,7 @@ __all__ = [
     "identify_payload",
     "inverse_kinematics",
     "joint_limits",
+    "linearize",
     "manipulability",
     "operational",
     "payload_from_sensor",

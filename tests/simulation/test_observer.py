@@ -234,7 +234,7 @@ def moved(rng, plant, duration, hits=None):
 
 
 def found_in_c(rng, folder, quiet_time, hits):
-    """Thresholds from a run of 10 s, without contact; then alarms of a quiet run, and delays of the hits."""
+    """Thresholds from 10 s without contact; then alarms of a quiet run, and delays [ms] of the hits."""
     plant = other_panda(rng)
     seen = MomentumObserver(PANDA, 100, held=True).run(*moved(rng, plant, 10.0)).peak
     threshold = np.maximum(1.6 * seen, 0.5)
@@ -242,10 +242,11 @@ def found_in_c(rng, folder, quiet_time, hits):
     c = in_c(MomentumObserver(PANDA, 100, threshold=threshold, held=True), folder)
     alarms = int((c(*moved(rng, plant, quiet_time))[1] > 0).sum())
     delays, quiet = [], True
-    _, joint = c(*moved(rng, plant, max(hits) + 0.5, hits))
-    for time in hits:
+    residual, joint = c(*moved(rng, plant, max(hits) + 0.5, hits))
+    for time, hit in hits.items():
         k = round(1000 * time)
-        over = np.flatnonzero(joint[k : k + 50])
+        own = np.abs(residual[k : k + 50, hit]) > threshold[hit]
+        over = np.flatnonzero((joint[k : k + 50] > 0) & own)
         delays.append(int(over[0]) if over.size else 1000)
         quiet &= not joint[k - 50 : k].any()
     return alarms, delays, quiet
