@@ -194,7 +194,7 @@ def test_obj_files_are_read_as_they_are_written(tmp_path):
     path = tmp_path / "l.obj"
     path.write_text(
         "# an L of height 1: area 3\nmtllib none.mtl\no part\n"
-        "v 0 0 0\nv 2 0 0 1.0\nv 2 1 0 0.5 0.5 0.5\nv 1 1 0\nv 1 2 0\nv 0 2 0\nvt 0 0\nvn 0 0 1\n"
+        "v 0 0 0\nv 2 0 0 1.0\nv 2 1 0 0.5 0.5 0.5\nv 1 1 0 # a comment\nv 1 2 0 #\nv 0 2 0\nvt 0 0\nvn 0 0 1\n"
         "f -1 -2 -3 -4 -5 -6\n"
         "v 0 0 1\nv 2 0 1\nv 2 1 1\nv 1 1 1\nv 1 2 1\nv 0 2 1\n"
         "f 10//1 11/1/1 12/1 \\\n 7 8 9 # the top\n"
@@ -223,6 +223,14 @@ def test_a_hollow_is_taken_away_and_parts_add(tmp_path):
     whole = box(8, [1, 1, 1]) - box(1, [0.5, 0.5, 0.5]) + box(8, [1, 1, 1]).translated((3.5, 3.5, 3.5))
     assert_same(float(found.mass), 15, 1e-14)
     assert_same(numbers(found)[2], numbers(whole)[2], 1e-13)
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\r"])
+def test_lines_may_end_as_on_other_systems(end, tmp_path):
+    for write, name in ((write_obj, "a.obj"), (write_text_stl, "a.stl")):
+        path = write(tmp_path / name, UNIT, TETRAHEDRON)
+        plain = Inertia.from_mesh(path, 6)
+        assert Inertia.from_mesh(spoilt(path, lambda b: b.replace(b"\n", end)), 6) == plain
 
 
 def test_faces_without_area_change_nothing(tmp_path):
@@ -321,7 +329,7 @@ def test_spoilt_files_raise_nothing_else(name, tmp_path):
     rng = random.Random(11)
     whole = WRITERS[name](tmp_path / name, UNIT, TETRAHEDRON).read_bytes()
     refused = 0
-    for _ in range(200):
+    for _ in range(80):
         spoilt = bytearray(whole)
         for _ in range(rng.randint(1, 3)):
             i = rng.randrange(len(spoilt))
@@ -337,7 +345,7 @@ def test_spoilt_files_raise_nothing_else(name, tmp_path):
             assert float(Inertia.from_mesh(tmp_path / name, 1).mass) > 0
         except ArmdynError:
             refused += 1
-    assert refused > 50
+    assert refused > 20
 
 
 def test_arguments_are_checked(tmp_path):

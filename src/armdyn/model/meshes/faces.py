@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
@@ -62,7 +63,15 @@ def mesh_file(path: str | Path) -> tuple[Path, str]:
     return found, source
 
 
-def coordinates(words: list[bytes]) -> tuple[float, float, float]:
+def lines_of(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Number and words of each line that has any; lines end as they do on any system."""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for number, line in enumerate(file, 1):
+            if words := line.split():
+                yield number, words
+
+
+def coordinates(words: list[str]) -> tuple[float, float, float]:
     """Three numbers; a ValueError says what is wrong with them."""
     if len(words) < 3:
         raise ValueError(f"expected three coordinates, found {len(words)}")
@@ -75,5 +84,5 @@ def coordinates(words: list[bytes]) -> tuple[float, float, float]:
     return x, y, z
 
 
-def _text(words: list[bytes]) -> str:
-    return one_line(b" ".join(words[:3]).decode("utf-8", "replace"))[:60]
+def _text(words: list[str]) -> str:
+    return one_line(" ".join(words[:3]))[:60]

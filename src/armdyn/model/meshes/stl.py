@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from array import array
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
 from armdyn.model.errors import ModelError
-from armdyn.model.meshes.faces import LARGEST, Faces, coordinates
+from armdyn.model.meshes.faces import LARGEST, Faces, coordinates, lines_of
 from armdyn.output import one_line
 
 _HEAD, _TRIANGLE = 84, 50  # bytes: 80 of any text and the number of triangles; a triangle
 _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", 9), ("attribute", "<u2")])
-_FACET = (b"facet", b"outer", b"vertex", b"vertex", b"vertex", b"endloop", b"endfacet")
+_FACET = ("facet", "outer", "vertex", "vertex", "vertex", "endloop", "endfacet")
 
 
 def read_stl(path: Path, source: str) -> Faces:
@@ -29,8 +28,7 @@ def read_stl(path: Path, source: str) -> Faces:
         count = int.from_bytes(head[80:84], "little")
         binary = len(head) == _HEAD and size == _HEAD + _TRIANGLE * count
         if not binary and head.lstrip()[:5].lower() == b"solid" and b"\0" not in head:
-            file.seek(0)
-            return _text(file, source)
+            return _text(path, source)
         if len(head) < _HEAD:
             raise ModelError(f"{source}: an STL file has at least {_HEAD} bytes, found {len(head)}")
         if not binary:
@@ -51,16 +49,13 @@ def read_stl(path: Path, source: str) -> Faces:
     return _triangles(source, vertices, None)
 
 
-def _text(file: BinaryIO, source: str) -> Faces:
+def _text(path: Path, source: str) -> Faces:
     """solid, then facets of seven lines each, then endsolid; one solid or several."""
     points, lines = array("d"), array("q")
     within, position, number = False, 0, 0
-    for number, line in enumerate(file, 1):
-        words = line.split()
-        if not words:
-            continue
+    for number, words in lines_of(path):
         key = words[0].lower()
-        if key == b"vertex" and within and _FACET[position] == key:
+        if key == "vertex" and within and _FACET[position] == key:
             try:
                 points.extend(coordinates(words[1:]))
             except ValueError as error:
@@ -70,11 +65,11 @@ def _text(file: BinaryIO, source: str) -> Faces:
             if position == 0:
                 lines.append(number)
             position = (position + 1) % len(_FACET)
-        elif position == 0 and key == (b"endsolid" if within else b"solid"):
+        elif position == 0 and key == ("endsolid" if within else "solid"):
             within = not within
         else:
-            wanted = _FACET[position].decode() if within else "solid"
-            found = one_line(words[0].decode("utf-8", "replace"))[:40]
+            wanted = _FACET[position] if within else "solid"
+            found = one_line(words[0])[:40]
             or_end = " or 'endsolid'" if within and not position else ""
             raise ModelError(
                 f"{source}: line {number}: expected '{wanted}'{or_end}, found '{found}' (a facet is "

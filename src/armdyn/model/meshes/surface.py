@@ -93,17 +93,23 @@ def _neighbours(
 
 def _check_planar(faces: Faces, points: np.ndarray, corners: np.ndarray, polygons: np.ndarray) -> None:
     """Polygons of more than three corners must be flat: else their triangles could be chosen in two ways."""
-    for i in polygons:
-        p = points[corners[faces.starts[i] : faces.starts[i + 1]]]
-        p = p - p.mean(axis=0)
-        normal = np.cross(p, np.roll(p, -1, axis=0)).sum(axis=0)  # Newell's: twice the area
-        length, size = float(np.linalg.norm(normal)), float(np.linalg.norm(p, axis=1).max())
-        off = float(np.abs(p @ normal).max()) / length if length else 0.0
-        if off > _PLANAR * size:
-            faces.fail(
-                f"{faces.place(i)}: a corner lies {off:.2g} outside the plane of the others, "
-                f"up to {_PLANAR:g} of the face's size ({size:.2g}) is allowed; divide it into triangles"
-            )
+    counts = np.diff(faces.starts)[polygons]
+    first = np.cumsum(counts) - counts
+    of = np.repeat(np.arange(len(polygons)), counts)
+    p = points[corners[np.arange(len(of)) + (faces.starts[polygons] - first)[of]]]
+    p = p - (np.add.reduceat(p, first) / counts[:, None])[of]
+    following = np.arange(1, len(of) + 1)
+    following[first + counts - 1] = first
+    normal = np.add.reduceat(np.cross(p, p[following]), first)  # Newell's: twice the area
+    length = np.linalg.norm(normal, axis=1)
+    size = np.maximum.reduceat(np.linalg.norm(p, axis=1), first)
+    off = np.maximum.reduceat(np.abs(np.einsum("ij,ij->i", p, normal[of])), first)  # times the length
+    for k in np.flatnonzero(off > _PLANAR * size * length)[:1]:
+        faces.fail(
+            f"{faces.place(polygons[k])}: a corner lies {off[k] / length[k]:.2g} outside the plane of the "
+            f"others, up to {_PLANAR:g} of the face's size ({size[k]:.2g}) is allowed; "
+            "divide it into triangles"
+        )
 
 
 def _fans(corners: np.ndarray, starts: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
