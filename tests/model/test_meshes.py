@@ -194,7 +194,7 @@ def test_obj_files_are_read_as_they_are_written(tmp_path):
     path = tmp_path / "l.obj"
     path.write_text(
         "# an L of height 1: area 3\nmtllib none.mtl\no part\n"
-        "v 0 0 0\nv 2 0 0 1.0\nv 2 1 0 0.5 0.5 0.5\nv 1 1 0 # a comment\nv 1 2 0 #\nv 0 2 0\nvt 0 0\nvn 0 0 1\n"
+        "v 0 0 0\nv 2 0 0 1.0\nv 2 1 0 0.5 0.5 0.5\nv 1 1 0 # so\nv 1 2 0 #\nv 0 2 0\nvt 0 0\nvn 0 0 1\n"
         "f -1 -2 -3 -4 -5 -6\n"
         "v 0 0 1\nv 2 0 1\nv 2 1 1\nv 1 1 1\nv 1 2 1\nv 0 2 1\n"
         "f 10//1 11/1/1 12/1 \\\n 7 8 9 # the top\n"

@@ -14,10 +14,10 @@ from armdyn.model.meshes.faces import Faces, coordinates, lines_of
 from armdyn.output import one_line
 
 # What says nothing about the surface: texture, normals, names, materials, display; points and lines.
-_IGNORED = frozenset(
-    ("vt", "vn", "vp", "g", "o", "s", "mg", "l", "p", "usemtl", "mtllib", "usemap", "maplib", "bevel")
-    + ("c_interp", "d_interp", "lod", "shadow_obj", "trace_obj", "call", "csh")
-)
+_IGNORED = {
+    *("vt", "vn", "vp", "g", "o", "s", "mg", "l", "p", "usemtl", "mtllib", "usemap", "maplib", "bevel"),
+    *("c_interp", "d_interp", "lod", "shadow_obj", "trace_obj", "call", "csh"),
+}
 
 
 def read_obj(path: Path, source: str) -> Faces:
