@@ -101,7 +101,7 @@ def test_torques_that_are_held_are_taken_as_held():
 def test_friction_that_holds_a_joint_at_rest_looks_like_a_torque_from_outside():
     """sgn(0) = 0: no model can say how much of its level dry friction takes."""
     q = np.tile([0, 0.8, -2.6, 0, 0.3, 0], (200, 1))
-    tau = PUMA.gravity(q) + [3.0, 0, 0, 0, 0, 0]  # less than the waist's Coulomb friction
+    tau = PUMA.gravity(q) + np.array([3.0, 0, 0, 0, 0, 0])  # less than the waist's Coulomb friction
     seen = MomentumObserver(PUMA, 100).run(q, np.zeros_like(q), tau)
     assert_same(seen.residual[-1], [-3.0, 0, 0, 0, 0, 0], 1e-6)
 
