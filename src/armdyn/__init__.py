@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from armdyn import report as report
     from armdyn import simulation as simulation
     from armdyn.analysis.contributions import contributions
+    from armdyn.analysis.linearization import linearize
     from armdyn.analysis.manipulability import (
         dynamic_manipulability,
         force_ellipsoid,
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         ComputedTorque,
         FrictionCompensation,
         GravityCompensation,
+        MomentumObserver,
         OperationalControl,
         PDGravity,
         SimulationWarning,
@@ -104,6 +106,7 @@ _HOMES = {
     "dynamic_manipulability": "analysis",
     "force_ellipsoid": "analysis",
     "joint_limits": "robot.joints",
+    "linearize": "analysis",
     "manipulability": "analysis",
     "operational": "analysis",
     "rotor_error": "analysis",
@@ -128,6 +131,7 @@ _HOMES = {
     "ComputedTorque": "simulation",
     "FrictionCompensation": "simulation",
     "GravityCompensation": "simulation",
+    "MomentumObserver": "simulation",
     "OperationalControl": "simulation",
     "PDGravity": "simulation",
     "SimulationWarning": "simulation",
@@ -162,6 +166,7 @@ __all__ = [
     "IdentificationWarning",
     "Inertia",
     "Log",
+    "MomentumObserver",
     "MotionError",
     "MotionWarning",
     "OperationalControl",
@@ -188,6 +193,7 @@ __all__ = [
     "identify_payload",
     "inverse_kinematics",
     "joint_limits",
+    "linearize",
     "manipulability",
     "operational",
     "payload_from_sensor",
