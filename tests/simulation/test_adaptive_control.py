@@ -236,6 +236,11 @@ def test_the_usual_gains():
 # ---- in C --------------------------------------------------------------------------------------------------
 
 
+def test_base_parameters_of_the_robot_with_another_payload_will_do():
+    base = PLANAR.with_payload(3.0).base_parameters()
+    assert len(AdaptiveControl(PLANAR, [0.4, 0.2], base).memory) == len(base)
+
+
 @needs_compiler
 def test_the_controller_in_c_over_a_motion(tmp_path):
     """Sample by sample in C, from the states that a simulation went through."""
@@ -266,6 +271,11 @@ def test_the_controller_in_c_over_a_motion(tmp_path):
     [
         (lambda: AdaptiveControl(PLANAR, [0, 0], ["m3"]), "parameters: no parameter 'm3'; allowed: m1, mx1"),
         (lambda: AdaptiveControl(PLANAR, [0, 0], "m2"), "parameters: found 'm2'; a list of names"),
+        (lambda: AdaptiveControl(PLANAR, [0, 0], 3), "parameters: found 3; a list of names"),
+        (
+            lambda: AdaptiveControl(PUMA, PUMA_REST, Robot.load("tx40").base_parameters(route="numeric")),
+            "base parameters are those of another robot",
+        ),
         (lambda: AdaptiveControl(PLANAR, [0, 0], []), r"parameters: found \[\]; a list of names"),
         (lambda: AdaptiveControl(PLANAR, [0, 0], ["m2", "m2"]), "each name once is expected"),
         (

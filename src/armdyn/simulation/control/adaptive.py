@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from armdyn.dynamics import adaptive_regressor
 from armdyn.expression import shown
-from armdyn.model.mechanism import Mechanism
+from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, layout, mechanism_with
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
-from armdyn.robot.base_parameters import BaseParameters
 from armdyn.simulation.control import laws
 from armdyn.simulation.control.controllers import (
     Array,
@@ -29,9 +28,11 @@ from armdyn.simulation.control.controllers import (
 from armdyn.simulation.control.laws import Given, Scalars, dot
 from armdyn.simulation.errors import SimulationError, check
 
+if TYPE_CHECKING:
+    from armdyn.robot.base_parameters import BaseParameters
+
 INSTANTS = 1000  # of the target, for the usual adaptation
 TINY = 1e-12  # of the largest: what a motion shows of a parameter by rounding alone
-Estimated: TypeAlias = Sequence[str] | BaseParameters
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,7 @@ class AdaptiveControl(JointControl):
 
     robot: Robot
     target: Target
-    parameters: Estimated
+    parameters: Sequence[str] | BaseParameters
     adaptation: Array = None
     bandwidth: Array = 10.0
     damping: Array = None
@@ -69,15 +70,11 @@ class AdaptiveControl(JointControl):
 
     def _check_parameters(self) -> None:
         check.robot(self.robot)
-        if isinstance(self.parameters, BaseParameters):
-            if self.parameters.robot.parameter_names != self.robot.parameter_names:
+        if self._base is not None:
+            if _geometry(self._base.robot) != _geometry(self.robot):
                 raise SimulationError("parameters: these base parameters are those of another robot")
             return
-        known, given = self.robot.parameter_names, self.parameters
-        if isinstance(given, str) or not given:
-            raise SimulationError(
-                f"parameters: found {shown(given)}; a list of names or base parameters are expected"
-            )
+        known, given = self.robot.parameter_names, self.names
         for name in given:
             if name not in known:
                 raise SimulationError(f"parameters: no parameter {shown(name)}; allowed: {', '.join(known)}")
@@ -88,12 +85,25 @@ class AdaptiveControl(JointControl):
 
     # ---- what is estimated -----------------------------------------------------------------------------
 
-    @property
+    @cached_property
+    def _base(self) -> BaseParameters | None:
+        """The base parameters; None where parameters are given by name."""
+        given: Any = self.parameters
+        if isinstance(given, list | tuple) and given:
+            return None
+        from armdyn.robot.base_parameters import BaseParameters  # brings FLINT: only when asked for
+
+        if not isinstance(given, BaseParameters):
+            raise SimulationError(
+                f"parameters: found {shown(given)}; a list of names or base parameters are expected"
+            )
+        return given
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the estimates are called, (m)."""
-        if isinstance(self.parameters, BaseParameters):
-            return self.parameters.combinations
-        return tuple(self.parameters)
+        """What the estimates are called, (m): parameters, or how base parameters are written in them."""
+        given: Any = self.parameters if self._base is None else self._base.combinations
+        return tuple(given)
 
     @cached_property
     def memory(self) -> np.ndarray:
@@ -118,15 +128,15 @@ class AdaptiveControl(JointControl):
     @cached_property
     def _matrix(self) -> np.ndarray:
         """(m, p): what is estimated, from all parameters."""
-        if isinstance(self.parameters, BaseParameters):
-            return self.parameters.matrix
+        if self._base is not None:
+            return self._base.matrix
         return self._spread.T
 
     @cached_property
     def _spread(self) -> np.ndarray:
         """(p, m): parameters that have given estimates; `_matrix` times this is the identity."""
-        if isinstance(self.parameters, BaseParameters):
-            return self.parameters.right_inverse
+        if self._base is not None:
+            return self._base.right_inverse
         known = self.robot.parameter_names
         return np.eye(len(known))[:, [known.index(name) for name in self.names]]
 
@@ -194,3 +204,8 @@ class AdaptiveControl(JointControl):
         slopes = [dot(column, s) for column in zip(*Y, strict=True)]
         rates = zip(estimates, given["adaptation"], slopes, strict=True)
         return tau, [pi - period * gamma * slope for pi, gamma, slope in rates]
+
+
+def _geometry(robot: Robot) -> Mechanism:
+    """What base parameters depend on: the mechanism without its parameters."""
+    return replace(robot.mechanism.map(unchanged, lambda _: 0), places=())
