@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from armdyn.motion.checks import check
+from armdyn.motion.cycles.joining import Joining
 from armdyn.motion.tip import paths as tip_paths
 from armdyn.motion.tip.motions import TipLaw, tip_motion
 from armdyn.motion.trajectories import csv_files, joint_motions, profiles
@@ -32,7 +33,7 @@ class Samples:
     qdd: np.ndarray
 
 
-class Trajectory:
+class Trajectory(Joining):
     """A motion of n joints from time 0 to `duration`, known at every instant.
 
     `trajectory(t)` is (q, qd, qdd), each (..., n) for t of shape (...). Outside of [0, duration] the arm
@@ -228,6 +229,10 @@ class Trajectory:
         start = check.posture("q0", q0, robot.n)
         path, turned = tip_paths.arc(robot.pose(start), centre, axis, angle, orientation)
         return cls(tip_motion("circle", robot, start, path, turned, check_limits, step, law), step)
+
+    @staticmethod
+    def _made(motion: Motion, step: float) -> Trajectory:
+        return Trajectory(motion, step)
 
     # ---- with a load -----------------------------------------------------------------------------------
 
