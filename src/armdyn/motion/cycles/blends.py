@@ -18,6 +18,7 @@ from armdyn.motion.checks import check
 from armdyn.motion.cycles.chains import Part, chained, check_seam
 from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectories.instants import change_between
+from armdyn.motion.trajectories.loads import Carried
 from armdyn.motion.trajectories.motion import Motion
 from armdyn.motion.trajectories.piecewise import as_motion, hermite
 from armdyn.robot import Robot
@@ -58,11 +59,13 @@ class Ball:
         return self.distance(motion.evaluate(t.ravel(), "after")[0]).reshape(t.shape)
 
 
-def blended(motions: Sequence[Motion], radii: Sequence[float], robot: Robot | None, label: str) -> Motion:
+def blended(
+    motions: Sequence[Motion], radii: Sequence[float], robot: Robot | None, label: str, noun: str = "motions"
+) -> Motion:
     """Motions one after the other; each corner rounded off within its radius, or a stop where that is 0."""
     parts = [Part.whole(motions[0])]
     for i, (motion, radius) in enumerate(zip(motions[1:], radii, strict=True)):
-        part, where = Part.whole(motion), f"motions {i + 1} and {i + 2}"
+        part, where = Part.whole(motion), f"{noun} {i + 1} and {i + 2}"
         check_seam(parts[-1], part, where, blended=radius > 0)
         if radius > 0:
             parts[-1:] = [*_rounded(parts[-1], part, radius, robot, where)]
@@ -112,7 +115,10 @@ def _rounded(a: Part, b: Part, radius: float, robot: Robot | None, where: str) -
     leave = _crossing(ball, b.motion, radius, looks[1][k], looks[1][k - 1])
     before, after = replace(a, end=entry), replace(b, start=leave)
     longest = (a.end - entry) + (leave - b.start)
-    return before, Part.whole(_piece(before, after, radius, ball, longest, where)), after
+    piece = _piece(before, after, radius, ball, longest, where)
+    carried = [one.load for one in a.motion.loads if one.end >= a.end]
+    loads = tuple(Carried(0.0, piece.duration, load) for load in carried)
+    return before, Part.whole(replace(piece, loads=loads)), after
 
 
 def _check_corner(a: Part, b: Part, radius: float, ball: Ball, where: str) -> None:

@@ -168,10 +168,10 @@ class Trajectory(Joining):
         """Write t, q, qd, qdd to a file: samples `step` apart and every instant where a derivative jumps.
 
         Where the acceleration jumps, the instant appears twice. Reading the file gives back the
-        same motion where that is polynomials up to the fifth degree.
+        same motion where that is polynomials up to the fifth degree. Dwells and loads are kept.
         """
         found = self.samples(step, knots=True)
-        csv_files.write(path, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd})
+        csv_files.write(path, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd}, self.motion)
 
     # ---- making: of the tip ----------------------------------------------------------------------------
     #
