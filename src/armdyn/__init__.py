@@ -55,6 +55,8 @@ if TYPE_CHECKING:
         rod,
         sphere,
     )
+    from armdyn.motion.cycles.cycle import load_cycle
+    from armdyn.motion.cycles.cycle_file import bundled_cycles
     from armdyn.motion.errors import MotionError, MotionWarning
     from armdyn.motion.least_time.time_optimal import time_optimal
     from armdyn.motion.timing.retime import retime
@@ -123,7 +125,9 @@ _HOMES = {
     "MotionError": "motion",
     "MotionWarning": "motion",
     "Trajectory": "motion",
+    "bundled_cycles": "motion",
     "inverse_kinematics": "motion",
+    "load_cycle": "motion",
     "retime": "motion",
     "scale_to_limits": "motion",
     "time_optimal": "motion",
@@ -180,6 +184,7 @@ __all__ = [
     "Workspace",
     "backend",
     "box",
+    "bundled_cycles",
     "bundled_robots",
     "contributions",
     "cylinder",
@@ -194,6 +199,7 @@ __all__ = [
     "inverse_kinematics",
     "joint_limits",
     "linearize",
+    "load_cycle",
     "manipulability",
     "operational",
     "payload_from_sensor",

@@ -1,5 +1,7 @@
 """Trajectories, and what their timing costs: profiles, paths of the tip, scaling to limits, least time."""
 
+from armdyn.motion.cycles.cycle import load_cycle
+from armdyn.motion.cycles.cycle_file import bundled_cycles
 from armdyn.motion.errors import MotionError, MotionWarning
 from armdyn.motion.least_time.time_optimal import TimeOptimal, time_optimal
 from armdyn.motion.timing.retime import Retimed, motion_parts, retime
@@ -15,7 +17,9 @@ __all__ = [
     "Scaled",
     "TimeOptimal",
     "Trajectory",
+    "bundled_cycles",
     "inverse_kinematics",
+    "load_cycle",
     "motion_parts",
     "retime",
     "scale_to_limits",
