@@ -70,7 +70,7 @@ def lengths(trajectory: Trajectory) -> np.ndarray:
 
 
 def torques(robot: Robot, trajectory: Trajectory, step: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Instants, both sides of jumps among them, and the torques of inverse dynamics with what is carried then."""
+    """Instants with both sides of jumps, and the torques of inverse dynamics with what is carried then."""
     at = trajectory.samples(step)
     loaded = trajectory.loaded(robot)
     return at.t, loaded.evaluate(lambda r, *x: r.inverse_dynamics(*x), at.t, at.q, at.qd, at.qdd)

@@ -99,7 +99,8 @@ def test_retimed_torques_with_loads() -> None:
     )
     np.testing.assert_allclose(slow.torque[inner], expected, rtol=0, atol=1e-6)
     sides = slow.torque[np.isclose(slow.t, load.end, rtol=0, atol=1e-12)]
-    assert len(sides) == 2 and np.abs(sides[1] - sides[0]).max() > 1
+    assert len(sides) == 2
+    assert np.abs(sides[1] - sides[0]).max() > 1
 
 
 def test_one_joint_that_drops_half_of_its_inertia_on_paper() -> None:

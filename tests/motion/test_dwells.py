@@ -49,7 +49,8 @@ def test_dwells_and_postures_are_kept(motion: str, timing: str) -> None:
     for (a, b), (start, end) in zip(given.dwells, made.dwells, strict=True):
         q, qd, qdd = made(np.linspace(start, end, 7)[1:-1])
         np.testing.assert_allclose(q, np.broadcast_to(given((a + b) / 2)[0], q.shape), atol=1e-12)
-        assert not qd.any() and not qdd.any()
+        assert not qd.any()
+        assert not qdd.any()
         assert not made([start, end])[1].any()
     assert made(0.0)[0] == pytest.approx(given(0.0)[0])
     assert made(made.duration)[0] == pytest.approx(given(given.duration)[0])
@@ -77,7 +78,8 @@ def test_scaled_torques_and_instants() -> None:
     # Brute force: the motions alone, each under the same limits, the slowest of them decides.
     alone = [scale_to_limits(ROBOT, part, torque=[60, 80, 60, 10, 10, 10]).factor for part in (GO, ON, BACK)]
     assert slow.factor == pytest.approx(max(alone), rel=1e-4)
-    assert slow.instant is not None and slow.joint is not None
+    assert slow.instant is not None
+    assert slow.joint is not None
     k = np.argmin(np.abs(slow.t - slow.instant))
     assert np.abs(slow.torque[slow.t == slow.t[k], slow.joint]).max() == pytest.approx(
         slow.limits.torque[slow.joint], rel=1e-9
@@ -94,7 +96,8 @@ def test_least_time_is_that_of_the_motions_between() -> None:
     rests = np.flatnonzero(np.diff(fast.s) == 0)
     assert len(fast.t) == 2 * len(fast.acceleration) == 2 * (len(fast.s) - 1) == 2 * (len(fast.speed) - 1)
     np.testing.assert_allclose(fast.t.reshape(-1, 2)[rests], fast.trajectory.dwells, atol=1e-12)
-    assert not fast.speed[rests].any() and not fast.acceleration[rests].any()
+    assert not fast.speed[rests].any()
+    assert not fast.acceleration[rests].any()
     for k in rests:
         q = fast.trajectory(fast.t[2 * k])[0]
         np.testing.assert_allclose(fast.torque[2 * k], ROBOT.inverse_dynamics(q, 0 * q, 0 * q), atol=1e-9)

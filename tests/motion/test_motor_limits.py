@@ -64,7 +64,8 @@ def test_belts_on_paper(way: str) -> None:
     # A triangle has the same torques; as given it takes 1 s.
     slow = scale_to_limits(robot, Trajectory.triangular([0, 0], np.multiply(D, direction), 1.0), faster=True)
     assert slow.factor == pytest.approx(2 * np.sqrt(D / a), rel=1e-9)
-    assert slow.kind == "motor torque" and slow.joint in (0, 1)
+    assert slow.kind == "motor torque"
+    assert slow.joint in (0, 1)
     speed = k * sum(np.abs(direction))
     quick = gantry(torque=TAU, velocity=V)
     v = V / speed
@@ -152,7 +153,9 @@ def test_uncoupled_motors_are_joints() -> None:
         np.testing.assert_array_equal(other.limits.torque, joints["torque"])
     slow = scale_to_limits(motors, motion, faster=True)
     same = scale_to_limits(puma, motion, faster=True, **joints)
-    assert slow.kind == f"motor {same.kind}" and slow.joint == same.joint and slow.instant == same.instant
+    assert slow.kind == f"motor {same.kind}"
+    assert slow.joint == same.joint
+    assert slow.instant == same.instant
 
 
 def test_current_limits_torque() -> None:
@@ -174,7 +177,8 @@ def test_coupled_wrist_with_friction_dwell_and_load() -> None:
     """Motor 6 of the TX40 turns with joints 5 and 6, and holds joint 5 too."""
     robot = Robot.load("tx40")
     K = robot.transmission
-    assert K[5, 4] and K[5, 5]
+    assert K[5, 4]
+    assert K[5, 5]
     gear = np.abs(np.diag(K))
     given = {
         "motor_torque": np.array([131.84, 131.84, 103.49, 46.08, 43.19, 12.0]) / gear,
@@ -200,7 +204,7 @@ def test_coupled_wrist_with_friction_dwell_and_load() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_arms_with_coupled_motors(seed: int) -> None:
-    """Motors anywhere that turn with several joints, sliding ones too, with friction: limits kept, and used."""
+    """Motors anywhere that turn with several joints, sliding ones too, with friction: limits kept, used."""
     robot, motion, options = random_case(seed)
     slow = scale_to_limits(robot, motion, faster=True, **options)
     fast = time_optimal(robot, motion, grid=200, **options)
@@ -227,7 +231,8 @@ def random_case(seed: int) -> tuple[Robot, Trajectory, dict[str, Any]]:
         warnings.simplefilter("ignore", PhysicsWarning)
         robot = Robot.from_dict(table_of(Plan(tuple(parts), "exact", names[-1], seed)))
     K = robot.transmission
-    assert (np.count_nonzero(K, axis=1) > 1).any() and np.linalg.cond(K) < 1e3
+    assert (np.count_nonzero(K, axis=1) > 1).any()
+    assert np.linalg.cond(K) < 1e3
     points = rng.uniform(-0.5, 0.5, (4, robot.n))
     motion = Trajectory.through(points, [0, 0.5, 1.2, 1.5], kind="quintic")
     at = motion.samples()
@@ -279,7 +284,7 @@ def test_wrong_motor_limits() -> None:
             MotionError, match=r"motor_velocity: the limit of motor 2 \('y'\) is 0; positive is"
         ):
             function(robot, motion, motor_velocity=[1, 0])
-        with pytest.raises(MotionError, match="motor_torque: .*one number or one per motor"):
+        with pytest.raises(MotionError, match=r"motor_torque: .*one number or one per motor"):
             function(robot, motion, motor_torque="much")
 
 
@@ -302,7 +307,8 @@ def test_more_motors_than_joints_share_the_torque() -> None:
         link["motor"]["gear"] = k
     table["closure"] = [{"relation": {"x": 1, "y": -1}}]
     robot = Robot.from_dict(table)
-    assert robot.n == 1 and robot.transmission.shape == (2, 1)
+    assert robot.n == 1
+    assert robot.transmission.shape == (2, 1)
     a = 2 * k * TAU / (M + m)
     fast = time_optimal(robot, Trajectory.quintic([0], [D], 1.0))
     assert fast.duration == pytest.approx(2 * np.sqrt(D / a), rel=1e-6)
