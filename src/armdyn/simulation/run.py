@@ -123,13 +123,17 @@ class Run:
         gained = self.energy - self.energy[:1] - self.load_energy
         return np.asarray(gained - self.torque_work - self.wrench_work + self.dissipated)
 
-    def to_csv(self, path: str | Path, arm: Any = None) -> None:
-        """Columns t, q1…, qd1…, tau1…, energy; of a batch, those of one `arm` (its index)."""
+    def place_of(self, arm: Any = None) -> tuple[int, ...]:
+        """The index of one arm in the batch, checked; () where the run has one arm and none is named."""
         batch = self.q.shape[1:-1]
         index = () if arm is None else tuple(np.atleast_1d(arm).tolist())
         if len(index) != len(batch) or any(i not in range(-s, s) for i, s in zip(index, batch, strict=True)):
             raise SimulationError(f"arm: found {shown(arm)}; one index into the batch {batch} is expected")
-        at = (slice(None), *index)
+        return tuple(int(i) % size for i, size in zip(index, batch, strict=True))
+
+    def to_csv(self, path: str | Path, arm: Any = None) -> None:
+        """Columns t, q1…, qd1…, tau1…, energy; of a batch, those of one `arm` (its index)."""
+        at: Any = (slice(None), *self.place_of(arm))
         columns = {"q": self.q[at], "qd": self.qd[at], "tau": self.tau[at], "energy": self.energy[at]}
         csv_files.write(path, self.t, columns)
 
