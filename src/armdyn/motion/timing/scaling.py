@@ -28,6 +28,7 @@ from armdyn.motion.trajectories.composed import composed
 from armdyn.motion.trajectories.motion import Motion
 from armdyn.motion.trajectories.piecewise import Profile, together
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
+from armdyn.output import Shown
 from armdyn.robot import Robot
 from armdyn.robot.friction import friction_parts
 from armdyn.robot.joints import JointLimits, joint_name, torque_unit
@@ -38,7 +39,7 @@ LEAST = 200  # steps, at least, at which a motion is checked
 
 
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(Shown):
     """A motion scaled linearly in time to meet limits.
 
     `kind`, `joint` (counted from 0) and `instant` tell the limit that keeps it from being faster: "torque",

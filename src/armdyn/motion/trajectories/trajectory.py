@@ -17,6 +17,7 @@ from armdyn.motion.trajectories.instants import is_near
 from armdyn.motion.trajectories.motion import STEP, Motion, Side, States, same, sample_times
 from armdyn.motion.trajectories.sampled import through_samples
 from armdyn.motion.trajectories.via_points import Kind, via_points
+from armdyn.output import Shown
 from armdyn.robot import Robot
 from armdyn.robot.tip import at_link
 
@@ -31,7 +32,7 @@ class Samples:
     qdd: np.ndarray
 
 
-class Trajectory:
+class Trajectory(Shown):
     """A motion of n joints from time 0 to `duration`, known at every instant.
 
     `trajectory(t)` is (q, qd, qdd), each (..., n) for t of shape (...). Outside of [0, duration] the arm
