@@ -1,7 +1,21 @@
 """armdyn: the dynamics of robot manipulators, exact to read and fast to run.
 
-The flow, in the order of the folders: `expression` (exact numbers with symbols)
-→ `output` (files and names as they leave) → `model` (what a robot is)
+    >>> from armdyn import Robot
+    >>> robot = Robot.load("planar")  # a bundled robot, or a path: TOML, URDF, MJCF
+    >>> robot.inertia([0.3, 0.5]).shape  # numbers: B(q), for one posture or a million
+    (2, 2)
+    >>> print(robot.equations().g[1])  # formulas: exact, and proved by .prove()
+    ml2*l2*g*c12
+
+Start with `help(armdyn.Robot)`. Positions `q`, velocities `qd`, accelerations `qdd` and torques `tau` are
+arrays (..., n) over the n moving joints, in SI units and radians. What is done with a robot are functions:
+`Trajectory` and `scale_to_limits`, `time_optimal` for motions, `simulate`, `identify`, `contributions`,
+`operational`, `manipulability`; `armdyn.report` has pictures and `write_report`. The pages of docs/ lead
+through them, first-session.md first; notation.md says what every symbol means. `armdyn --help` in a terminal
+lists the same work as commands.
+
+The folders, in the order of the flow: `expression` (exact numbers with symbols)
+→ `output` (files and names as they leave, values in notebooks) → `model` (what a robot is)
 → `dynamics` (the book's algorithms, once, over any scalar) → `description` (text to model) → `exact` (closed
 form and proofs) → `program` (algorithms as straight-line code) → `kernels` (compiled array functions, C) →
 `robot` (the front door) → `analysis` (what the model tells about a state) → `motion` (trajectories and their
@@ -227,4 +241,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_FOLDERS})
+    """The public face; what else is in here serves only to find it."""
+    own = (name for name in globals() if name.startswith("__") and name.endswith("__"))
+    return sorted({*own, *__all__, *_FOLDERS})

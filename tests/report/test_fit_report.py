@@ -14,7 +14,7 @@ from armdyn.report.identification.signals import signals
 from armdyn.report.identification.subject import FitSubject
 from armdyn.report.identification.unknown import advice, find_unknown
 from fit_logs import moved, small_arm
-from report.pages import check_page
+from report.pages import check_card, check_page
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +34,22 @@ def fit(arm, logs):
 
 
 def test_report_is_whole(fit, logs, tmp_path):
-    path = write_fit_report(fit, tmp_path / "fit.html", logs[0], validate=logs[1])
+    path = write_fit_report(fit, tmp_path / "fit.html", logs[0], validate=logs[1], date="2026-11-16")
     page = check_page(path.read_text("utf-8"))
     assert [x for x in page.ids if not x.startswith("figure")] == [section.key for section in SECTIONS]
     assert "This is not possible" not in page.words
     assert len(page.all("img")) == 8
     for expected in (f"Torques depend on {len(fit.base)} combinations", "error in validation", "2, slide"):
         assert expected in page.words
+    for expected in ("16 November 2026 · armdyn", "residual, training", "99 % interval"):
+        assert expected in page.words
+
+
+def test_fit_shows_itself_in_notebooks(fit):
+    found = check_card(fit._repr_html_(), pictures=0)
+    for expected in ("Fit of small arm", "error in validation", "std. error", "and 7 more"):
+        assert expected in found.words
+    assert fit.table()[0].name in found.words
 
 
 def test_figures_are_the_same_every_time(fit):

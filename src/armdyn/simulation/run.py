@@ -12,6 +12,7 @@ import numpy as np
 from armdyn.expression import shown
 from armdyn.motion.trajectories import csv_files
 from armdyn.motion.trajectories.loads import Loaded
+from armdyn.output import Shown
 from armdyn.robot import Robot
 from armdyn.simulation.errors import SimulationError
 
@@ -43,7 +44,7 @@ class LimitPassed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Shown):
     """A simulated motion: N instants, any batch of arms.
 
     `t` (N,) [s]; `q`, `qd`, `tau` (N, ..., n): positions, velocities and the torques applied. `torque_work`,

@@ -11,7 +11,7 @@ from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.size import check_proved
 from armdyn.expression import ArmdynError
-from armdyn.output import one_line
+from armdyn.output import Shown, one_line
 
 
 class ProofError(ArmdynError):
@@ -28,11 +28,14 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Proof:
+class Proof(Shown):
     """What was proved for a robot. Every statement is an identity between canonical forms, not a sample."""
 
     robot: str
     statements: tuple[Statement, ...]
+
+    def __repr__(self) -> str:
+        return f"<Proof for '{one_line(self.robot)}': {len(self.statements)} identities>"
 
     def __str__(self) -> str:
         lines = [f"Proved for '{one_line(self.robot)}', as identities in all joint variables and parameters:"]

@@ -22,6 +22,7 @@ from armdyn.motion.timing.scaling import rate_within, scaled_within
 from armdyn.motion.timing.speed_parts import SteadyWrench, check_robot, loaded_parts, steady_wrench
 from armdyn.motion.trajectories.loads import Loaded
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
+from armdyn.output import Shown
 from armdyn.robot import Robot
 from armdyn.robot.friction import FrictionParts, friction_parts
 from armdyn.robot.joints import JointLimits
@@ -37,7 +38,7 @@ SOME = 5  # every fifth interval is used for a first comparison with linear scal
 
 
 @dataclass(frozen=True)
-class TimeOptimal:
+class TimeOptimal(Shown):
     """The fastest motion along the path of a given one.
 
     The path is known by s from 0 to 1, its arc length in joint space with weighted joints. `s` are the N + 1

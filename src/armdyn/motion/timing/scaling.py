@@ -27,6 +27,7 @@ from armdyn.motion.timing.speed_parts import (
     steady_wrench,
 )
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
+from armdyn.output import Shown
 from armdyn.robot import Robot
 from armdyn.robot.friction import friction_parts
 from armdyn.robot.joints import JointLimits
@@ -37,7 +38,7 @@ LEAST = 200  # steps, at least, at which a motion is checked
 
 
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(Shown):
     """A motion scaled linearly in time to meet limits.
 
     `kind`, `joint` (counted from 0) and `instant` tell the limit that keeps it from being faster: "torque",
