@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     )
     from armdyn.motion.errors import MotionError, MotionWarning
     from armdyn.motion.least_time.time_optimal import time_optimal
+    from armdyn.motion.motors.loads import MotorLoads, motor_loads
     from armdyn.motion.timing.retime import retime
     from armdyn.motion.timing.scaling import scale_to_limits
     from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
@@ -110,8 +111,10 @@ _HOMES = {
     "excite": "identification.excitation",
     "MotionError": "motion",
     "MotionWarning": "motion",
+    "MotorLoads": "motion",
     "Trajectory": "motion",
     "inverse_kinematics": "motion",
+    "motor_loads": "motion",
     "retime": "motion",
     "scale_to_limits": "motion",
     "time_optimal": "motion",
@@ -149,6 +152,7 @@ __all__ = [
     "Log",
     "MotionError",
     "MotionWarning",
+    "MotorLoads",
     "OperationalControl",
     "PDGravity",
     "Payload",
@@ -174,6 +178,7 @@ __all__ = [
     "inverse_kinematics",
     "joint_limits",
     "manipulability",
+    "motor_loads",
     "operational",
     "payload_from_sensor",
     "point_mass",

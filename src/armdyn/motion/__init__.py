@@ -1,7 +1,8 @@
-"""Trajectories, and what their timing costs: profiles, paths of the tip, scaling to limits, least time."""
+"""Trajectories and what they cost: profiles, paths of the tip, scaling to limits, least time, motor loads."""
 
 from armdyn.motion.errors import MotionError, MotionWarning
 from armdyn.motion.least_time.time_optimal import TimeOptimal, time_optimal
+from armdyn.motion.motors.loads import MotorLoads, motor_loads
 from armdyn.motion.timing.retime import Retimed, motion_parts, retime
 from armdyn.motion.timing.scaling import Scaled, scale_to_limits
 from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
@@ -10,6 +11,7 @@ from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 __all__ = [
     "MotionError",
     "MotionWarning",
+    "MotorLoads",
     "Retimed",
     "Samples",
     "Scaled",
@@ -17,6 +19,7 @@ __all__ = [
     "Trajectory",
     "inverse_kinematics",
     "motion_parts",
+    "motor_loads",
     "retime",
     "scale_to_limits",
     "time_optimal",

@@ -13,6 +13,7 @@ from armdyn.expression import shown
 from armdyn.motion.trajectories import csv_files
 from armdyn.robot import Robot
 from armdyn.simulation.errors import SimulationError
+from armdyn.simulation.motor_speeds import SpeedPassed, speeds_passed
 
 Kind: TypeAlias = Literal["stick", "slip", "reverse"]
 
@@ -89,6 +90,11 @@ class Run:
         """E(t) − E(0) − work of torques − work at the tip + dissipated (N, ...) [J]: zero if all is exact."""
         gained = self.energy - self.energy[:1]
         return np.asarray(gained - self.torque_work - self.wrench_work + self.dissipated)
+
+    @cached_property
+    def speeds_passed(self) -> tuple[SpeedPassed, ...]:
+        """The motors that exceeded their limits of velocity, in the order in which they did."""
+        return speeds_passed(self.robot, self.t, self.qd)
 
     def to_csv(self, path: str | Path, arm: Any = None) -> None:
         """Columns t, q1…, qd1…, tau1…, energy; of a batch, those of one `arm` (its index)."""

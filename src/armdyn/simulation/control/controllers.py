@@ -25,10 +25,10 @@ from armdyn.kernels import Kernel
 from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_limits
 from armdyn.robot.tip import at_link, tip_freedom
 from armdyn.simulation.control import laws
 from armdyn.simulation.control.laws import Given, Scalars
+from armdyn.simulation.control.saturation import within_limits
 from armdyn.simulation.control.targets import TipTarget
 from armdyn.simulation.engine.integrand import Sizes, law_program, without_dry_friction
 from armdyn.simulation.errors import SimulationError, check
@@ -79,12 +79,11 @@ class Controller(ABC):
         return 1 / (AUTO_RATE if self.rate == "auto" else self.rate)
 
     def law(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
-        """The law over any scalar, within the robot's torque limits if `saturated`."""
+        """The law over any scalar, within the torque limits of joints and motors if `saturated`."""
         tau = self.torques(q, qd, given)
         if not self.saturated:
             return tau
-        limits = joint_limits(self.robot).torque
-        return [laws.clipped(x, float(most)) for x, most in zip(tau, limits, strict=True)]
+        return within_limits(self.robot, tau)
 
     def __call__(self, t: Array, q: Array, qd: Array) -> Any:
         """Torques (..., n) at times t (...) in states q, qd (..., n)."""
