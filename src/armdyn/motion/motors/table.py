@@ -106,7 +106,8 @@ def sentences(loads: MotorLoads) -> list[str]:
         text.append("joints without a motor count as driven directly")
     m, n = loads.robot.transmission.shape
     if m > n:
-        text.append(f"{m} motors drive {n} joints: their torques are those with the least sum of squares")
+        shared = f"{m} motors drive {n} joint{'s' * (n > 1)}"
+        text.append(f"{shared}: their torques are those with the least sum of squares")
     return text + [text for row in loads.table() for text in _beyond(row)]
 
 
