@@ -1,121 +1,50 @@
-"""What all figures share: sheets of paper, line styles that survive a black-and-white copy, labels, SVG."""
+"""What all figures share: curves, labels at their ends, notes and arrows, and what `paper/` has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
-from io import BytesIO
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, ParamSpec, TypeAlias
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Affine2D, ScaledTranslation, Transform, blended_transform_factory
 
-P = ParamSpec("P")
-Dash: TypeAlias = Any  # what matplotlib takes for a line style
+from armdyn.report.figures.paper.sheet import Given, Sheet, sheet
+from armdyn.report.figures.paper.style import COLOURS, DASHES, GREY, INK, PALE, WIDTH, Dash, styled
+from armdyn.report.figures.paper.svg import svg
 
-WIDTH = 7.2  # inches, of every figure: at 96 pixels an inch, the width of a column of text
-INK = "#1a1a1a"
-GREY = "#6b6b6b"
-PALE = "#d8d8d8"
-
-# Colours differ in lightness too. There is one more dash than colours: 72 curves before two look the same.
-COLOURS = ("#1a1a1a", "#1668a8", "#c1440e", "#5d7f13", "#7d3f98", "#008577", "#8c6d1f", "#6b6b6b")
-DASHES: tuple[Dash, ...] = (
-    "-",
-    (0, (6, 2)),
-    (0, (1.2, 1.4)),
-    (0, (7, 2, 1.2, 2)),
-    (0, (3, 1.6)),
-    (0, (7, 1.6, 1.2, 1.6, 1.2, 1.6)),
-    (0, (10, 3)),
-    (0, (2.5, 1.4, 1.2, 1.4)),
-    (0, (12, 2, 3, 2)),
-)
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "GREY",
+    "INK",
+    "LABEL",
+    "PALE",
+    "TOTAL",
+    "WIDTH",
+    "Given",
+    "Sheet",
+    "arrow",
+    "colour",
+    "curve",
+    "dash",
+    "end_labels",
+    "framed",
+    "note",
+    "padded",
+    "sheet",
+    "spread",
+    "styled",
+    "svg",
+]
 
 # A sum, behind its parts.
 TOTAL: dict[str, Any] = {"color": "#c4c4c4", "linestyle": "-", "lw": 4.0, "zorder": 1.5}
 _STRETCHES = 400  # of a curve on paper, each drawn by its extremes
 _LEADER, _SAMPLE = 7.0, 27.0  # points: how long leader lines and samples of lines are
 LABEL: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8.5, "zorder": 90}
-
-STYLE: Any = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "mathtext.fontset": "dejavusans",
-    "font.size": 9.0,
-    "axes.titlesize": 9.5,
-    "axes.titlelocation": "left",
-    "axes.titleweight": "normal",
-    "axes.labelsize": 9.0,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": GREY,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.formatter.useoffset": False,
-    "axes.formatter.limits": (-4, 5),
-    "text.color": INK,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.labelsize": 8.5,
-    "ytick.labelsize": 8.5,
-    "xtick.major.width": 0.7,
-    "ytick.major.width": 0.7,
-    "axes.grid": True,
-    "grid.color": "#e6e6e6",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "lines.linewidth": 1.5,
-    "lines.dash_capstyle": "butt",
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "legend.handlelength": 3.2,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "figure.dpi": 96.0,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "armdyn",
-}
-
-
-def styled(plot: Callable[P, Figure]) -> Callable[P, Figure]:
-    """A plotting function whose figure looks the same whatever the user's matplotlib settings."""
-
-    @wraps(plot)
-    def with_style(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        with mpl.rc_context():
-            mpl.rcdefaults()
-            mpl.rcParams.update(STYLE)
-            return plot(*args, **kwargs)
-
-    return with_style
-
-
-def sheet(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, np.ndarray]:
-    """A figure of the common width and its panels (rows, columns), without pyplot."""
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    FigureCanvasSVG(figure)
-    panels = figure.subplots(rows, columns, squeeze=False, **options)
-    return figure, panels
-
-
-def svg(figure: Figure) -> str:
-    """The figure as an SVG element: the same figure gives the same bytes, nothing refers outside."""
-    stream = BytesIO()
-    with mpl.rc_context(rc=STYLE):
-        figure.savefig(
-            stream, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
-        )
-    text = stream.getvalue().decode()
-    return text[text.index("<svg") :]  # without the XML declaration and the address of a DTD
 
 
 def colour(k: int) -> str:
@@ -172,7 +101,7 @@ def end_labels(panel: Axes, lines: Sequence[Line2D], gap: float = 10.0) -> None:
     alone would not tell which is which. `gap` is the least distance of two labels in points. The panel's
     limits must be final.
     """
-    height = panel.figure.get_size_inches()[1] * 72 * panel.get_position().height  # type: ignore[union-attr]
+    height = panel.get_window_extent().height / panel.figure.dpi * 72
     low, high = panel.get_ylim()
     per_point = (high - low) / height
     ends = [float(np.asarray(line.get_ydata())[-1]) for line in lines]

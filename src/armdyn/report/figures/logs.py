@@ -16,7 +16,7 @@ from armdyn.identification.logs.log import Log
 from armdyn.identification.logs.record import Record
 from armdyn.identification.logs.wording import runs
 from armdyn.report.errors import ReportError
-from armdyn.report.figures.drawing import COLOURS, PALE, TOTAL, curve, framed, sheet, styled
+from armdyn.report.figures.drawing import COLOURS, PALE, TOTAL, Given, curve, framed, sheet, styled
 from armdyn.report.figures.labels import effort_label, joint_title
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
@@ -36,18 +36,18 @@ _GAP: dict[str, Any] = {"facecolor": PALE, "edgecolor": "none", "alpha": 0.6}
 
 
 @styled
-def plot_log(log: Log, robot: Robot, delay: float | str = 0.0) -> Figure:
+def plot_log(log: Log, robot: Robot, delay: float | str = 0.0, *, ax: Given = None) -> Figure:
     """Positions and torques of a log at the joints, as recorded and as used.
 
     Crosses are torques that are not used, circles positions that were interpolated, grey stretches gaps. The
-    pale line is what was recorded, where it differs.
+    pale line is what was recorded, where it differs. `ax` takes 2 n axes, two for each joint.
     """
     if not isinstance(log, Log):
         raise ReportError(f"log: expected a Log, found {type(log).__name__}")
     record = log.at_joints(robot, delay=delay)
     recorded = _recorded(log, robot, record)
-    figure, panels = sheet(0.75 + 1.25 * record.n, record.n, 2, sharex=True)
-    for j, (left, right) in enumerate(panels):
+    paper = sheet(0.75 + 1.25 * record.n, record.n, 2, ax=ax, sharex=True)
+    for j, (left, right) in enumerate(paper.rows):
         _draw(left, record, recorded[0][:, j], record.q[:, j])
         _draw(right, record, recorded[1][:, j], record.tau[:, j])
         if record.filled is not None:
@@ -58,10 +58,9 @@ def plot_log(log: Log, robot: Robot, delay: float | str = 0.0) -> Figure:
         right.plot(record.t[lost], seen[lost], **_UNUSED)
         framed(left, f"position [{joint_units(robot, j).position}]", joint_title(robot, j))
         framed(right, effort_label(robot, j))
-    for panel in panels[-1]:
-        panel.set_xlabel("time [s]")
-    figure.legend(handles=_handles(record, recorded), loc="outside lower center", ncols=5)
-    return figure
+    paper.under("time [s]")
+    paper.legend(_handles(record, recorded), ncols=5)
+    return paper.figure
 
 
 def _recorded(log: Log, robot: Robot, record: Record) -> tuple[np.ndarray, np.ndarray]:

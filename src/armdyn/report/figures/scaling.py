@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from armdyn.motion.least_time.time_optimal import TimeOptimal
 from armdyn.motion.timing.scaling import Scaled
 from armdyn.motion.trajectories.trajectory import Trajectory
-from armdyn.report.figures.drawing import GREY, colour, curve, dash, framed, sheet, styled
+from armdyn.report.figures.drawing import GREY, Given, colour, curve, dash, framed, sheet, styled
 from armdyn.report.figures.labels import effort_label, joint_title
 from armdyn.report.findings.scaling import PathSpeed, TimingCurves, path_speed, timing_curves
 from armdyn.report.findings.subject import Subject
@@ -29,13 +29,17 @@ def plot_scaling(
     optimal: TimeOptimal | None = None,
     *,
     wrench: Any = None,
+    ax: Given = None,
 ) -> Figure:
-    """Torques of a motion as given, scaled linearly and in least time, with their limits, joint by joint."""
-    return draw_scaling(timing_curves(Subject.of(robot, trajectory, wrench), scaled, optimal))
+    """Torques of a motion as given, scaled linearly and in least time, with their limits, joint by joint.
+
+    `ax` takes n axes.
+    """
+    return draw_scaling(timing_curves(Subject.of(robot, trajectory, wrench), scaled, optimal), ax=ax)
 
 
 @styled
-def draw_scaling(found: TimingCurves) -> Figure:
+def draw_scaling(found: TimingCurves, *, ax: Given = None) -> Figure:
     robot, scaled, optimal = found.robot, found.scaled, found.optimal
     torques = [(f"as given, {found.duration:.4g} s", _GIVEN, found.t, found.torque)]
     if scaled is not None:
@@ -45,27 +49,23 @@ def draw_scaling(found: TimingCurves) -> Figure:
         torques.append((f"least time, {optimal.duration:.4g} s", _LEAST, optimal.t, optimal.torque))
     columns = 1 if robot.n <= _FULL_WIDTH else 2
     rows = -(-robot.n // columns)
-    figure, panels = sheet(0.8 + (2.0 if columns == 1 else 1.7) * rows, rows, columns, sharex=True)
+    height = 0.8 + (2.0 if columns == 1 else 1.7) * rows
+    paper = sheet(height, rows, columns, ax=ax, used=robot.n, sharex=True)
     limited = False
-    for i, panel in enumerate(panels.ravel()):
-        if i >= robot.n:
-            panel.set_axis_off()
-            continue
+    for i, panel in enumerate(paper.panels):
         for _, k, t, tau in torques:
             curve(panel, t, tau[:, i], k, lw=1.3)
         framed(panel, effort_label(robot, i), joint_title(robot, i))
-        limited = _limit_lines(panel, float(found.limit[i])) or limited
-        if i >= robot.n - columns:
-            panel.set_xlabel("time [s]")
-            panel.tick_params(labelbottom=True)
+        limited = limit_lines(panel, float(found.limit[i])) or limited
     handles = [Line2D([], [], color=colour(k), linestyle=dash(k), label=name) for name, k, _, _ in torques]
     if limited:
         handles.append(Line2D([], [], color=GREY, lw=0.9, label="limit"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-    return figure
+    paper.under("time [s]")
+    paper.legend(handles, ncols=len(handles))
+    return paper.figure
 
 
-def _limit_lines(panel: Axes, bound: float) -> bool:
+def limit_lines(panel: Axes, bound: float) -> bool:
     """Both limits, where the torques come near enough for the lines to be in sight; whether any is."""
     if not np.isfinite(bound):
         return False
@@ -79,17 +79,20 @@ def _limit_lines(panel: Axes, bound: float) -> bool:
     return len(panel.lines) > before
 
 
-def plot_path_speed(robot: Robot, optimal: TimeOptimal) -> Figure:
-    """The speed along a path in least time, and which limit each joint is at (the phase plane of 7.7)."""
-    return draw_path_speed(path_speed(robot, optimal))
+def plot_path_speed(robot: Robot, optimal: TimeOptimal, *, ax: Given = None) -> Figure:
+    """The speed along a path in least time, and which limit each joint is at (the phase plane of 7.7).
+
+    `ax` takes 2 axes.
+    """
+    return draw_path_speed(path_speed(robot, optimal), ax=ax)
 
 
 @styled
-def draw_path_speed(found: PathSpeed) -> Figure:
+def draw_path_speed(found: PathSpeed, *, ax: Given = None) -> Figure:
     n, kinds = found.joints, found.at_limit
     low = 0.3 + 0.2 * n
-    figure, panels = sheet(2.3 + low, 2, 1, sharex=True, gridspec_kw={"height_ratios": [1.9, low]})
-    speed, strips = panels[:, 0]
+    paper = sheet(2.3 + low, 2, 1, ax=ax, sharex=True, gridspec_kw={"height_ratios": [1.9, low]})
+    speed, strips = paper.panels
     curve(speed, found.s, found.speed, 0)
     framed(speed, "path speed [1/s]")
     for j, active in enumerate(kinds.values()):
@@ -100,15 +103,15 @@ def draw_path_speed(found: PathSpeed) -> Figure:
     strips.set_ylim(n + 0.6, 0.4)
     strips.set_yticks(range(1, n + 1))
     strips.set_ylabel("joint at\na limit")
-    strips.set_xlabel("path parameter s [1], from start to end")
+    paper.under("path parameter s [1], from start to end")
     handles = [
         Line2D([], [], color=colour(j), lw=6 - 1.8 * j, label=name)
         for j, (name, active) in enumerate(kinds.items())
         if active.any()
     ]
     if handles:
-        figure.legend(handles=handles, loc="outside lower center", ncols=3, handlelength=2.2)
-    return figure
+        paper.legend(handles, ncols=3, handlelength=2.2)
+    return paper.figure
 
 
 def _stretches(active: np.ndarray) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from armdyn.identification.estimation.fit import Fit
 from armdyn.identification.estimation.table import Row
-from armdyn.report.figures.drawing import COLOURS, GREY, WIDTH, sheet, styled
+from armdyn.report.figures.drawing import COLOURS, GREY, WIDTH, Given, sheet, styled
 from armdyn.report.identification.checks import check_fit
 
 _FAR = 2.0  # where intervals are cut, in sizes of the parameter
@@ -27,24 +27,25 @@ _LABELLED = 90  # parameters up to which a matrix names them
 
 
 @styled
-def plot_estimates(fit: Fit) -> Figure:
+def plot_estimates(fit: Fit, *, ax: Given = None) -> Figure:
     """Base parameters with their 99 % intervals (dots and bars) and the description's values (diamonds).
 
     Each is divided by its size, the greater of estimate and description: 1 and −1 are full size. An arrow
     is an interval that goes on; a cross in the place of a dot has no interval, as the data do not show it.
+    Up to 20 parameters stand in one panel, up to 50 in two, more in three: so many axes `ax` takes.
     """
     rows = check_fit(fit).table()
     columns = 1 if len(rows) <= 20 else 2 if len(rows) <= 50 else 3
     per = -(-len(rows) // columns)
-    figure, panels = sheet(0.8 + _ROW * per, 1, columns)
-    for k, panel in enumerate(panels[0]):
+    paper = sheet(0.8 + _ROW * per, 1, columns, ax=ax)
+    for k, panel in enumerate(paper.panels):
         _draw(panel, rows[k * per : (k + 1) * per], per)
     handles = [
         Line2D([], [], label="estimate, 99 % interval", **{**_FOUND, "linestyle": "-", "lw": 1.2}),
         Line2D([], [], label="description", **_NOMINAL),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
-    return figure
+    paper.legend(handles, ncols=2)
+    return paper.figure
 
 
 def _draw(panel: Axes, rows: Sequence[Row], per: int) -> None:
@@ -73,14 +74,14 @@ def _draw(panel: Axes, rows: Sequence[Row], per: int) -> None:
 
 
 @styled
-def plot_correlation(fit: Fit) -> Figure:
+def plot_correlation(fit: Fit, *, ax: Given = None) -> Figure:
     """Correlation of the estimates: dark red or blue pairs cannot be told apart well by these data.
 
     Below 0.1 a place is left white.
     """
     found, names = check_fit(fit).correlation, fit.names
-    figure, panels = sheet(WIDTH - 0.6)
-    panel = panels[0, 0]
+    paper = sheet(WIDTH - 0.6, ax=ax)
+    (panel,) = paper.panels
     shown = np.ma.masked_where(np.abs(found) < _WEAK, found)
     colours = mpl.colormaps["RdBu_r"].resampled(20)  # few enough for a bar of shapes instead of a bitmap
     image = panel.pcolormesh(shown, vmin=-1, vmax=1, cmap=colours)
@@ -93,19 +94,19 @@ def plot_correlation(fit: Fit) -> Figure:
         panel.set_xticks(middles, names, rotation=90, fontsize=size)
         panel.set_yticks(middles, names, fontsize=size)
         panel.tick_params(length=0, pad=1.5)
-    figure.colorbar(image, ax=panel, shrink=0.6, pad=0.02)
-    return figure
+    paper.figure.colorbar(image, ax=panel, shrink=0.6, pad=0.02)
+    return paper.figure
 
 
 @styled
-def plot_singular_values(fit: Fit) -> Figure:
+def plot_singular_values(fit: Fit, *, ax: Given = None) -> Figure:
     """Singular values of the weighted regressor, columns of length 1: how sharply each direction shows."""
     values = np.sort(check_fit(fit).singular_values)[::-1]
     greatest = float(values.max(initial=0.0)) or 1.0
     relative = values / greatest
     floor = 1e-17
-    figure, panels = sheet(2.4)
-    panel = panels[0, 0]
+    paper = sheet(2.4, ax=ax)
+    (panel,) = paper.panels
     seen = relative > 1e-8
     at = np.arange(1, len(values) + 1)
     panel.semilogy(at[seen], relative[seen], linestyle="", marker="o", ms=3, color=COLOURS[1])
@@ -115,4 +116,4 @@ def plot_singular_values(fit: Fit) -> Figure:
     panel.set_xlabel("direction in the space of all parameters")
     panel.set_ylabel("singular value")
     panel.margins(x=0.02)
-    return figure
+    return paper.figure

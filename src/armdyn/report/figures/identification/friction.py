@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from armdyn.identification.estimation.fit import Fit
-from armdyn.report.figures.drawing import COLOURS, styled
+from armdyn.report.figures.drawing import COLOURS, Given, styled
 from armdyn.report.figures.identification.panels import POINT, few, joint_sheet
 from armdyn.report.figures.labels import joint_title
 from armdyn.report.identification.checks import compared
@@ -22,18 +22,18 @@ _SHOWN = 0.998  # of the points are inside the panel
 _CURVE: dict[str, Any] = {"color": COLOURS[2], "lw": 1.6}
 
 
-def plot_friction(fit: Fit, logs: Any, samples: Any = None) -> Figure:
+def plot_friction(fit: Fit, logs: Any, samples: Any = None, *, ax: Given = None) -> Figure:
     """The friction found for each joint over its speed, and measured points.
 
-    A point is the measured torque minus everything in the model but this joint's friction.
+    A point is the measured torque minus everything in the model but this joint's friction. `ax` takes n axes.
     """
-    return draw_friction(fit.robot, friction_curves(fit, compared(fit, logs, samples)))
+    return draw_friction(fit.robot, friction_curves(fit, compared(fit, logs, samples)), ax=ax)
 
 
 @styled
-def draw_friction(robot: Robot, curves: Sequence[FrictionCurve]) -> Figure:
-    figure, panels = joint_sheet(robot.n, 1.95)
-    for panel, found in zip(panels, curves, strict=True):
+def draw_friction(robot: Robot, curves: Sequence[FrictionCurve], *, ax: Given = None) -> Figure:
+    paper = joint_sheet(robot.n, ax, 1.95)
+    for panel, found in zip(paper.panels, curves, strict=True):
         units = joint_units(robot, found.joint)
         kept = few(found.torque)
         panel.plot(found.speed[kept], found.torque[kept], **POINT)
@@ -49,5 +49,5 @@ def draw_friction(robot: Robot, curves: Sequence[FrictionCurve]) -> Figure:
         panel.axvline(0, color="#9a9a9a", lw=0.7, zorder=1.2)
     points = {**POINT, "ms": 3.5}
     handles = [Line2D([], [], label="measured", **points), Line2D([], [], label="fitted", **_CURVE)]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2)
-    return figure
+    paper.legend(handles, ncols=2)
+    return paper.figure

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from armdyn.identification.validation.comparison import Comparison
-from armdyn.report.figures.drawing import COLOURS, GREY, sheet
+from armdyn.report.figures.drawing import COLOURS, GREY, Given, Sheet, sheet
 
 MEASURED: dict[str, Any] = {"color": "#a9a9a9", "linestyle": "-", "lw": 2.2, "zorder": 1.5}
 PREDICTED: dict[str, Any] = {"color": COLOURS[1], "linestyle": "-", "lw": 1.0}
@@ -26,17 +25,11 @@ POINT: dict[str, Any] = {
 _MOST = 450  # points in a panel
 
 
-def joint_sheet(n: int, height: float = 1.75, **options: Any) -> tuple[Figure, list[Axes]]:
+def joint_sheet(n: int, ax: Given, height: float = 1.75, **options: Any) -> Sheet:
     """Panels for n joints in two columns; a single one gets all of the width."""
     columns = 1 if n == 1 else 2
     rows = -(-n // columns)
-    figure, panels = sheet(0.6 + height * rows, rows, columns, **options)
-    every = list(panels.ravel())
-    for panel in every[n:]:
-        panel.set_axis_off()
-    for panel in every[max(n - columns, 0) : n]:
-        panel.tick_params(labelbottom=True)
-    return figure, every[:n]
+    return sheet(0.6 + height * rows, rows, columns, ax=ax, used=n, **options)
 
 
 def few(y: np.ndarray) -> np.ndarray:

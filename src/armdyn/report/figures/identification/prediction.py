@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from armdyn.identification.estimation.fit import Fit
 from armdyn.identification.validation.comparison import Comparison
-from armdyn.report.figures.drawing import curve, framed, styled
+from armdyn.report.figures.drawing import Given, curve, framed, styled
 from armdyn.report.figures.identification.panels import (
     DIFFERENCE,
     MEASURED,
@@ -25,19 +25,20 @@ from armdyn.report.identification.checks import compared
 from armdyn.robot import Robot
 
 
-def plot_prediction(fit: Fit, logs: Any, samples: Any = None) -> Figure:
+def plot_prediction(fit: Fit, logs: Any, samples: Any = None, *, ax: Given = None) -> Figure:
     """Measured torques (grey), predicted ones and what is left, a panel for each joint.
 
     `samples` leaves out stretches, as in `identify`. Several logs stand one after the other.
+    `ax` takes n axes.
     """
-    return draw_prediction(fit.robot, compared(fit, logs, samples))
+    return draw_prediction(fit.robot, compared(fit, logs, samples), ax=ax)
 
 
 @styled
-def draw_prediction(robot: Robot, data: Sequence[Comparison]) -> Figure:
-    figure, panels = joint_sheet(robot.n, sharex=True)
+def draw_prediction(robot: Robot, data: Sequence[Comparison], *, ax: Given = None) -> Figure:
+    paper = joint_sheet(robot.n, ax, sharex=True)
     times, edges = one_after_the_other(data)
-    for j, panel in enumerate(panels):
+    for j, panel in enumerate(paper.panels):
         for t, found in zip(times, data, strict=True):
             for part in _runs(found.use[:, j]):
                 curve(panel, t[part], found.record.tau[part, j], 0, **MEASURED)
@@ -45,12 +46,11 @@ def draw_prediction(robot: Robot, data: Sequence[Comparison]) -> Figure:
                 curve(panel, t[part], found.residual[part, j], 0, **DIFFERENCE)
         framed(panel, effort_label(robot, j), joint_title(robot, j))
         mark(panel, edges)
-    for panel in panels[-2:]:
-        panel.set_xlabel("time [s]")
+    paper.under("time [s]")
     labels = (MEASURED, "measured"), (PREDICTED, "predicted"), (DIFFERENCE, "measured − predicted")
     handles = [Line2D([], [], label=label, **style) for style, label in labels]
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    return figure
+    paper.legend(handles, ncols=3)
+    return paper.figure
 
 
 def _runs(use: np.ndarray) -> list[slice]:

@@ -12,7 +12,7 @@ from armdyn.identification.estimation.fit import Fit
 from armdyn.identification.logs.log import Log
 from armdyn.identification.selection.model import NEAR
 from armdyn.report.errors import ReportError
-from armdyn.report.figures.drawing import COLOURS, GREY, curve, framed, sheet, styled
+from armdyn.report.figures.drawing import COLOURS, GREY, Given, curve, framed, sheet, styled
 from armdyn.report.figures.labels import joint_title
 from armdyn.report.identification.checks import check_fit
 from armdyn.report.identification.signals import Signal, SignalsFinding, signals, spectrum
@@ -24,21 +24,21 @@ _TICKS = (0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500)  # Hz
 _CUTOFF: dict[str, Any] = {"color": COLOURS[2], "lw": 0.9, "linestyle": (0, (4, 2))}
 
 
-def plot_signals(fit: Fit, log: Log, joint: int | None = None) -> Figure:
+def plot_signals(fit: Fit, log: Log, joint: int | None = None, *, ax: Given = None) -> Figure:
     """Position, velocity, acceleration and torque of a joint before and after the filters of a fit.
 
     On the left over time, around the greatest acceleration; on the right their spectra with the cut-off.
-    `joint` is counted from 0; without it, the joint that accelerates most.
+    `joint` is counted from 0; without it, the joint that accelerates most. `ax` takes 8 axes.
     """
     if not isinstance(log, Log):
         raise ReportError(f"log: expected a Log, found {type(log).__name__}")
-    return draw_signals(fit.robot, signals(check_fit(fit), log, joint))
+    return draw_signals(fit.robot, signals(check_fit(fit), log, joint), ax=ax)
 
 
 @styled
-def draw_signals(robot: Robot, found: SignalsFinding) -> Figure:
-    figure, panels = sheet(7.0, 4, 2, sharex="col")
-    for (left, right), signal in zip(panels, found.signals, strict=True):
+def draw_signals(robot: Robot, found: SignalsFinding, *, ax: Given = None) -> Figure:
+    paper = sheet(7.0, 4, 2, ax=ax, sharex="col")
+    for (left, right), signal in zip(paper.rows, found.signals, strict=True):
         for t, x, style in (
             (signal.t, signal.raw, _RAW),
             (signal.filtered_t, signal.filtered, _SMOOTH),
@@ -48,15 +48,15 @@ def draw_signals(robot: Robot, found: SignalsFinding) -> Figure:
         framed(left, f"{signal.name} [{signal.unit}]")
         left.set_ylim(*_limits(signal, found.window))
         _draw_spectra(right, signal, found.cutoff)
-    panels[0, 0].set_title(f"{joint_title(robot, found.joint)}, over time", parse_math=False)
-    panels[0, 1].set_title("spectra")
-    panels[-1, 0].set_xlabel("time [s]")
-    panels[-1, 1].set_xlabel("frequency [Hz]")
+    paper.panels[0].set_title(f"{joint_title(robot, found.joint)}, over time", parse_math=False)
+    paper.panels[1].set_title("spectra")
+    paper.panels[-2].set_xlabel("time [s]")
+    paper.panels[-1].set_xlabel("frequency [Hz]")
     handles = [Line2D([], [], label="recorded", **_RAW), Line2D([], [], label="in the fit", **_SMOOTH)]
     if found.cutoff is not None:
         handles.append(Line2D([], [], label=f"cut-off, {found.cutoff:.3g} Hz", **_CUTOFF))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3)
-    return figure
+    paper.legend(handles, ncols=3)
+    return paper.figure
 
 
 def _limits(signal: Signal, window: tuple[float, float]) -> tuple[float, float]:
@@ -84,15 +84,15 @@ def _draw_spectra(panel: Any, signal: Signal, cutoff: float | None) -> None:
 
 
 @styled
-def plot_cutoffs(fit: Fit) -> Figure:
+def plot_cutoffs(fit: Fit, *, ax: Given = None) -> Figure:
     """The error on data left out for every cut-off that was tried, and the one that was taken."""
     tried = check_fit(fit).model.cutoffs
     if not tried:
         raise ReportError("this fit tried no cut-offs: it was asked for one, or its logs have accelerations")
     f, error = np.array(tried).T
     relative = np.sqrt(error / error.min())
-    figure, panels = sheet(2.3)
-    panel = panels[0, 0]
+    paper = sheet(2.3, ax=ax)
+    (panel,) = paper.panels
     panel.semilogx(f, relative, color=COLOURS[1], marker="o", ms=3.5, lw=1.2)
     panel.axhline(np.sqrt(1 + NEAR), color=GREY, lw=0.8, linestyle=(0, (2, 2)))
     cutoff = fit.model.problem.cutoff
@@ -108,4 +108,4 @@ def plot_cutoffs(fit: Fit) -> Figure:
     panel.minorticks_off()
     panel.set_xlabel("cut-off [Hz]")
     panel.set_ylabel("error (RMS), of the least")
-    return figure
+    return paper.figure

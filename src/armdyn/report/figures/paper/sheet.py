@@ -1,0 +1,110 @@
+"""Sheets: a new figure with panels, or the panels that a caller gives (`ax=`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+
+from armdyn.report.errors import ReportError
+from armdyn.report.figures.paper.shown import Drawing
+from armdyn.report.figures.paper.style import WIDTH
+
+# Where a plot is drawn: None makes a new figure. Axes, as many as the plot has panels; or an empty figure or
+# subfigure, which gets the panels.
+Given: TypeAlias = Axes | Sequence[Axes] | np.ndarray | Figure | SubFigure | None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A figure and the panels of a plot, row by row, `columns` in a row."""
+
+    figure: Figure  # what the plot returns: the whole figure, also where only a part of it is drawn
+    panels: tuple[Axes, ...]
+    columns: int
+    place: Figure | SubFigure | None  # what the panels fill; None where they were given
+
+    @property
+    def rows(self) -> list[tuple[Axes, ...]]:
+        """The panels, row by row."""
+        starts = range(0, len(self.panels), self.columns)
+        return [self.panels[k : k + self.columns] for k in starts]
+
+    def under(self, label: str) -> None:
+        """What the panels have to the right: below the lowest of each column, below each one given."""
+        first = len(self.panels) - self.columns if self.place is not None else 0
+        for panel in self.panels[max(first, 0) :]:
+            panel.set_xlabel(label)
+            panel.tick_params(labelbottom=True)
+
+    def legend(self, handles: Sequence[Artist], ncols: int = 1, **options: Any) -> None:
+        """A legend below the panels; in the last panel where panels were given."""
+        if self.place is not None:
+            self.place.legend(handles=handles, loc="outside lower center", ncols=ncols, **options)
+        else:
+            self.panels[-1].legend(handles=handles, loc="best", **options)
+
+
+def sheet(
+    height: float,
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    ax: Given = None,
+    used: int | None = None,
+    **options: Any,
+) -> Sheet:
+    """Panels (rows, columns) on a new figure of the common width, without pyplot; or those of `ax`.
+
+    `used` is how many of them a plot needs, row by row; the others stay empty. The height is in inches.
+    """
+    count = rows * columns if used is None else used
+    if ax is None:
+        figure = Drawing(figsize=(WIDTH, height), layout="constrained")
+        return Sheet(figure, _divided(figure, rows, columns, count, options), columns, figure)
+    if isinstance(ax, Figure | SubFigure):
+        if ax.axes:
+            raise ReportError("ax: this figure has panels already; give its axes, or an empty figure")
+        return Sheet(whole(ax), _divided(ax, rows, columns, count, options), columns, ax)
+    panels = given_axes(ax, count)
+    return Sheet(whole(panels[0].figure), panels, columns, None)
+
+
+def _divided(
+    place: Figure | SubFigure, rows: int, columns: int, used: int, options: dict[str, Any]
+) -> tuple[Axes, ...]:
+    panels: list[Axes] = list(place.subplots(rows, columns, squeeze=False, **options).ravel())
+    for panel in panels[used:]:
+        panel.set_axis_off()
+    return tuple(panels[:used])
+
+
+def given_axes(ax: Any, count: int) -> tuple[Axes, ...]:
+    """The axes that a caller gave, checked: one, or a sequence or array of them."""
+    known = isinstance(ax, Axes | np.ndarray) or (isinstance(ax, Sequence) and not isinstance(ax, str))
+    found = list(np.ravel(np.asarray(ax, object))) if known else []
+    if not known or not all(isinstance(panel, Axes) for panel in found):
+        wanted = "axes, a sequence of axes, a figure or a subfigure of matplotlib"
+        raise ReportError(f"ax: expected {wanted}, found {_kinds(found) or type(ax).__name__}")
+    if len(found) != count:
+        panels = "1 panel" if count == 1 else f"{count} panels"
+        raise ReportError(f"ax: this plot has {panels}, found {len(found)} axes")
+    return tuple(found)
+
+
+def _kinds(found: Sequence[Any]) -> str:
+    return ", ".join(sorted({type(x).__name__ for x in found}))
+
+
+def whole(place: Figure | SubFigure | None) -> Figure:
+    """The figure that something belongs to."""
+    if place is None:
+        raise ReportError("ax: these axes belong to no figure any more")
+    while isinstance(place, SubFigure):
+        place = place.figure
+    return place

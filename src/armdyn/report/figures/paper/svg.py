@@ -1,0 +1,86 @@
+"""Figures as SVG: the same figure gives the same bytes; also with colours for dark pages."""
+
+from __future__ import annotations
+
+import re
+from io import BytesIO
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from armdyn.report.figures.paper.style import STYLE
+
+_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
+_COLOUR = re.compile(r"(?<=[:\s\"])#[0-9a-f]{6}(?=[;\"\s])")
+_DARK_PAPER, _DARK_INK = "#17191c", "#e4e5e7"  # of the page: what becomes of white and of black
+
+# Björn Ottosson's OKLab (https://bottosson.github.io/posts/oklab/): lightness, and two axes of colour.
+_TO_LMS = np.array(
+    [
+        [0.4122214708, 0.5363325363, 0.0514459929],
+        [0.2119034982, 0.6806995451, 0.1073969566],
+        [0.0883024619, 0.2817188376, 0.6299787005],
+    ]
+)
+_TO_LAB = np.array(
+    [
+        [0.2104542553, 0.7936177850, -0.0040720468],
+        [1.9779984951, -2.4285922050, 0.4505937099],
+        [0.0259040371, 0.7827717662, -0.8086757660],
+    ]
+)
+
+
+def svg(figure: Figure, themed: bool = False) -> str:
+    """The figure as an SVG element: the same figure gives the same bytes, nothing refers outside.
+
+    A `themed` one has no background, and other colours where its reader prefers dark pages.
+    """
+    stream = BytesIO()
+    with mpl.rc_context(rc=STYLE):
+        figure.savefig(
+            stream, format="svg", metadata=_METADATA, facecolor="none" if themed else figure.get_facecolor()
+        )
+    text = stream.getvalue().decode()
+    text = text[text.index("<svg") :]  # without the XML declaration and the address of a DTD
+    return _themed(text) if themed else text
+
+
+def _themed(text: str) -> str:
+    """Colours become names, with one value for a light page and one for a dark page."""
+    names = {shade: f"--c{shade[1:]}" for shade in sorted(set(_COLOUR.findall(text)))}
+    light = "".join(f"{name}:{shade};" for shade, name in names.items())
+    night = "".join(f"{name}:{dark(shade)};" for shade, name in names.items())
+    style = f"<style>svg{{{light}}}@media screen and (prefers-color-scheme:dark){{svg{{{night}}}}}</style>"
+    named = _COLOUR.sub(lambda found: f"var({names[found[0]]})", text)
+    end = named.index(">") + 1
+    return named[:end] + "\n " + style + named[end:]
+
+
+def dark(shade: str) -> str:
+    """The same hue for a dark page: as light as it was dark, from the page's paper to its ink."""
+    lightness, *hue = _oklab(shade)
+    paper, ink = float(_oklab(_DARK_PAPER)[0]), float(_oklab(_DARK_INK)[0])
+    for _ in range(40):  # less colourful, until a screen can show it
+        rgb = _linear_rgb(np.array([ink + (paper - ink) * lightness, *hue]))
+        if rgb.min() > -1e-4 and rgb.max() < 1 + 1e-4:
+            break
+        hue = [0.94 * x for x in hue]
+    return _hex(rgb)
+
+
+def _oklab(shade: str) -> np.ndarray:
+    value = np.array([int(shade[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+    return np.asarray(_TO_LAB @ np.cbrt(_TO_LMS @ linear))
+
+
+def _linear_rgb(lab: np.ndarray) -> np.ndarray:
+    return np.asarray(np.linalg.solve(_TO_LMS, np.linalg.solve(_TO_LAB, lab) ** 3))
+
+
+def _hex(linear: np.ndarray) -> str:
+    x = np.clip(linear, 0, 1)
+    value = np.where(x <= 0.0031308, 12.92 * x, 1.055 * x ** (1 / 2.4) - 0.055)
+    return "#" + "".join(f"{round(255 * float(v)):02x}" for v in value)
