@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+import armdyn
 from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, bundled_robots
 from armdyn.report import write_report
 from armdyn.report.findings.equations import find_equations
@@ -23,8 +24,11 @@ NUMERIC += ["simulation", "operations"]
 QUICK = ("rp",)  # and the planar arm, below
 
 
+DAY = "2026-11-16"
+
+
 def written(robot, folder, *arguments, **options):
-    path = write_report(robot, folder / "report.html", *arguments, **options)
+    path = write_report(robot, folder / "report.html", *arguments, date=DAY, **options)
     return path.read_text("utf-8")
 
 
@@ -76,6 +80,14 @@ def test_report_of_the_planar_arm_gives_the_numbers_of_the_book(planar_page):
     assert len(page.all("math")) > 20
 
 
+def test_the_head_says_when_with_what_and_from_which_file(planar_page, tmp_path):
+    page = check_page(planar_page)
+    assert page.all("time") == [{"datetime": DAY}]
+    assert f"16 November 2026 · armdyn {armdyn.__version__} · from planar" in page.words
+    file = Robot.load("rp").save(tmp_path / "my arm.toml")
+    assert f"from {file}" in check_page(written(Robot.load(file), tmp_path)).words
+
+
 def test_two_reports_are_the_same_bytes(planar_page, tmp_path):
     assert written(Robot.load("planar"), tmp_path) == planar_page
 
@@ -84,7 +96,7 @@ SCRIPT = """
 import sys
 from armdyn import Robot
 from armdyn.report.report import report
-sys.stdout.buffer.write(report(Robot.load("planar")).encode())
+sys.stdout.buffer.write(report(Robot.load("planar"), date="2026-11-16").encode())
 """
 
 
@@ -190,7 +202,7 @@ def test_a_motion_at_rest_is_reported_as_one(tmp_path):
 def test_limits_of_acceleration_alone_are_shown_and_no_others(tmp_path):
     robot = Robot.from_dict(arm({**LINK, "limits": {"acceleration": 4}}))
     page = check_page(written(robot, tmp_path))
-    assert "limits of acceleration rod 4" in page.words
+    assert "limits of acceleration [rad/s²] rod 4" in page.words
     assert "gives no limits" not in page.words
     assert "Grey lines are the limits" not in page.words
 

@@ -25,6 +25,7 @@ from armdyn.report.findings.subject import Subject
 from armdyn.report.page.ellipsoids import write_ellipsoids
 from armdyn.report.page.equations import write_equations
 from armdyn.report.page.fall import write_fall
+from armdyn.report.page.made import Day, Made
 from armdyn.report.page.motion import write_motion, write_torques
 from armdyn.report.page.operations import write_operations
 from armdyn.report.page.page import Page, Part, warning
@@ -67,7 +68,12 @@ SECTIONS = (
 
 
 def write_report(
-    robot: Robot, path: str | Path, trajectory: Trajectory | None = None, *, wrench: Any = None
+    robot: Robot,
+    path: str | Path,
+    trajectory: Trajectory | None = None,
+    *,
+    wrench: Any = None,
+    date: Day = None,
 ) -> Path:
     """Write a report about a robot and return its path: one HTML file that needs nothing else.
 
@@ -75,15 +81,18 @@ def write_report(
     scaling to the limits, ellipsoids, what the diagonal rotor model misses, a simulation. Without a
     `trajectory` a motion is chosen. `wrench` (6,) is what the tip exerts on its surroundings all along, or
     {link: (6,)} what links exert. A robot with symbols that have no value gets the parts that need none.
-    The same input gives the same bytes.
+    `date` stands in the head, a `datetime.date` or a text such as "2026-11-16"; without one that of
+    $SOURCE_DATE_EPOCH, or today. The same input on the same date gives the same bytes.
     """
-    return write_whole(path, report(robot, trajectory, wrench=wrench), ReportError)
+    return write_whole(path, report(robot, trajectory, wrench=wrench, date=date), ReportError)
 
 
-def report(robot: Robot, trajectory: Trajectory | None = None, *, wrench: Any = None) -> str:
+def report(
+    robot: Robot, trajectory: Trajectory | None = None, *, wrench: Any = None, date: Day = None
+) -> str:
     """The report as text; see `write_report`."""
     subject = Subject.of(robot, trajectory, wrench)
-    page = Page(robot.name, subtitle(robot))
+    page = Page(robot.name, subtitle(robot), Made.of(robot, date))
     for section in SECTIONS:
         if not (section.numeric and subject.free_symbols):
             page.add(section.key, section.title, section.parts(subject))

@@ -46,6 +46,7 @@ class DescriptionFinding:
     """The tables of a description, its symbols (without a value: None), and warnings about it."""
 
     links: Grid
+    friction: Grid  # of the joints; without rows where there is none
     frames: Grid
     motors: Grid
     limits: Grid
@@ -55,14 +56,23 @@ class DescriptionFinding:
 
 def find_description(subject: Subject) -> DescriptionFinding:
     model = subject.robot.model
+    links, friction = _apart(links_grid(model))
     return DescriptionFinding(
-        links_grid(model),
+        links,
+        friction,
         frames_grid(model),
         motors_grid(model),
         limits_grid(model),
         tuple(subject.robot.warnings),
         tuple(model.symbols),
     )
+
+
+def _apart(links: Grid) -> tuple[Grid, Grid]:
+    """The links, and what their joints rub, which makes the table too wide."""
+    *heads, last = links.headings
+    rubbing = tuple((row[0], row[-1]) for row in links.rows if str(row[-1]))
+    return Grid(tuple(heads), tuple(row[:-1] for row in links.rows)), Grid((heads[0], last), rubbing)
 
 
 def find_operations(subject: Subject) -> Grid:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from armdyn.expression import ArmdynError, Expression
@@ -13,6 +13,7 @@ from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.parts import Limits
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
+from armdyn.robot.joints import UNITS, Units
 
 OPERATIONS = ("inverse_dynamics", "gravity", "inertia", "coriolis", "forward_dynamics", "regressor")
 _GROWTH = {
@@ -28,9 +29,11 @@ class Values:
 
     items: tuple[tuple[str, Expression], ...]
     separator: str = " "
+    unit: str = ""
 
     def __str__(self) -> str:
-        return self.separator.join(f"{name} {short(x)}" if name else short(x) for name, x in self.items)
+        text = self.separator.join(f"{name} {short(x)}" if name else short(x) for name, x in self.items)
+        return f"{text} {self.unit}" if text and self.unit else text
 
 
 Cell: TypeAlias = str | Expression | Values
@@ -111,17 +114,29 @@ def motors_grid(model: RobotModel) -> Grid:
 
 
 def limits_grid(model: RobotModel) -> Grid:
-    """Without rows where the description limits nothing."""
-    headings = ("limits of", "position", "velocity", "acceleration", "jerk", "torque")
+    """Without rows where the description limits nothing. A unit that all joints have stands in the head."""
     if all(link.limits == Limits() for link in model.links):
-        return Grid(headings, ())
+        return Grid(("limits of", *_LIMITS), ())
+    kinds = {link.joint for link in model.moving}
+    shared = UNITS[kinds.pop()] if len(kinds) == 1 else None
+    heads = [name if shared is None else f"{name} [{_unit(shared, name)}]" for name in _LIMITS]
     rows: list[tuple[Cell, ...]] = []
     for link in model.moving:
-        limits = link.limits
-        position: Cell = "" if limits.position is None else _list(limits.position, " … ")
-        others = (limits.velocity, limits.acceleration, limits.jerk, limits.torque)
-        rows.append((link.name, position, *("" if x is None else x for x in others)))
-    return Grid(headings, tuple(rows))
+        cells: list[Cell] = [link.name]
+        for name in _LIMITS:
+            limit = getattr(link.limits, name)
+            entries = () if limit is None else limit if isinstance(limit, tuple) else (limit,)
+            unit = _unit(UNITS[link.joint], name) if shared is None else ""
+            cells.append(replace(_list(entries, " … "), unit=unit))
+        rows.append(tuple(cells))
+    return Grid(("limits of", *heads), tuple(rows))
+
+
+_LIMITS = ("position", "velocity", "acceleration", "jerk", "torque")
+
+
+def _unit(units: Units, limit: str) -> str:
+    return f"{units.position}/s³" if limit == "jerk" else str(getattr(units, limit))
 
 
 _COUNTED = 30  # joints; beyond, programs that grow faster than the arm are not recorded only to count them
@@ -141,8 +156,8 @@ def operations_grid(robot: Robot) -> Grid:
             rows.append((name, "", "", "", str(problem)))
             continue
         pairs = max(program.counts.get("sin", 0), program.counts.get("cos", 0))
-        per_joint = f"{program.operations / robot.n:.0f}"
-        rows.append((name, str(program.operations), str(pairs), per_joint, _GROWTH.get(name, "")))
+        counts = (program.operations, pairs, round(program.operations / robot.n))
+        rows.append((name, *map(Expression.of, counts), _GROWTH.get(name, "")))
     headings = ("function", "operations", "sin/cos pairs", "per joint", "grows as")
     return Grid(headings, tuple(rows))
 

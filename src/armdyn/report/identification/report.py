@@ -21,6 +21,7 @@ from armdyn.report.identification.page.fit import write_fit
 from armdyn.report.identification.page.structure import write_structure, write_unknown
 from armdyn.report.identification.subject import FitSubject
 from armdyn.report.identification.unknown import find_unknown
+from armdyn.report.page.made import Day, Made
 from armdyn.report.page.page import Page, Part, warning
 
 
@@ -54,24 +55,33 @@ SECTIONS = (
 
 
 def write_fit_report(
-    fit: Fit, path: str | Path, logs: Any = None, *, samples: Any = None, validate: Any = None
+    fit: Fit,
+    path: str | Path,
+    logs: Any = None,
+    *,
+    samples: Any = None,
+    validate: Any = None,
+    date: Day = None,
 ) -> Path:
     """Write a report about a fit and return its path: one HTML file that needs nothing else.
 
     Errors, combinations, excitation, conditioning, filters, friction curves over measured points, estimates
     with intervals against the description, residuals, what is not known and which motion would show it.
     `logs`, `samples` and `validate` are what `identify` was given; without them the report has no measured
-    points. The same input gives the same bytes.
+    points. `date` stands in the head, as in `write_report`. The same input on the same date gives the same
+    bytes.
     """
-    return write_whole(path, fit_report(fit, logs, samples=samples, validate=validate), ReportError)
+    text = fit_report(fit, logs, samples=samples, validate=validate, date=date)
+    return write_whole(path, text, ReportError)
 
 
-def fit_report(fit: Fit, logs: Any = None, *, samples: Any = None, validate: Any = None) -> str:
+def fit_report(
+    fit: Fit, logs: Any = None, *, samples: Any = None, validate: Any = None, date: Day = None
+) -> str:
     """The report as text; see `write_fit_report`."""
     subject = FitSubject.of(fit, logs, samples, validate)
-    page = Page(
-        f"{fit.robot.name}: parameters from data", "what a fit found and what it is worth, written by armdyn"
-    )
+    title = f"{fit.robot.name}: parameters from data"
+    page = Page(title, "what a fit found and what it is worth", Made.of(fit.described, date))
     for section in SECTIONS:
         page.add(section.key, section.title, section.parts(subject))
     return page.html()

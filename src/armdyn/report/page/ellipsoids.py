@@ -5,7 +5,8 @@ from __future__ import annotations
 from armdyn.analysis.ellipsoid import Ellipsoid
 from armdyn.report.figures.ellipsoids import draw_accelerations, draw_velocities_and_forces
 from armdyn.report.findings.ellipsoids import EllipsoidsFinding, KinematicEllipsoids
-from armdyn.report.page.page import Markup, Part, Picture, cell_number, join, number, paragraph, table
+from armdyn.report.page.page import Amount, Markup, Part, Picture, number, paragraph, table
+from armdyn.report.page.tables import Heading, TableCell
 
 
 def write_ellipsoids(found: EllipsoidsFinding) -> list[Part]:
@@ -73,9 +74,9 @@ def _axes_table(found: EllipsoidsFinding) -> Markup:
     }
     if reachable is not None:
         listed = {"reachable acceleration [m/s²]": reachable, **listed}
-    axes = (f"semi-axis {k + 1}" for k in range(first.m))
-    rows = []
+    headings: list[Heading] = [("centre", name) for name in first.names]
+    headings += [("semi-axes", str(k + 1)) for k in range(first.m)]
+    rows: list[tuple[TableCell, ...]] = []
     for name, e in listed.items():
-        centre = join(["(", join((number(x, 3) for x in e.centre), ", "), ")"])
-        rows.append((name, centre, *(cell_number(x, 3) for x in e.lengths)))
-    return table(("ellipsoid", f"centre ({', '.join(first.names)})", *axes), rows)
+        rows.append((name, *(Amount(x, 3) for x in (*e.centre, *e.lengths))))
+    return table(("ellipsoid", *headings), rows)

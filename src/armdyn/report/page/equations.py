@@ -12,7 +12,20 @@ from armdyn.exact.printing.document import in_matrices, letters, sections
 from armdyn.exact.printing.mathml import MATHML, aligned, inline
 from armdyn.exact.printing.printer import Printer
 from armdyn.report.findings.equations import EquationsFinding, Outline
-from armdyn.report.page.page import Markup, Part, code, folded, items, join, paragraph, scrolling, table, tag
+from armdyn.report.page.page import (
+    Amount,
+    Markup,
+    Part,
+    code,
+    folded,
+    items,
+    join,
+    paragraph,
+    scrolling,
+    table,
+    tag,
+)
+from armdyn.report.page.tables import Heading, TableCell
 from armdyn.robot import Robot
 
 _OPEN = 60  # terms up to which a part of them is shown open
@@ -81,8 +94,10 @@ def _block(part: Lines) -> Markup:
 
 def _outline(equations: Equations, size: int, outline: Outline) -> list[Markup]:
     """What can be said of equations too long to read: their form, their sizes, their shortest entries."""
-    headings = ("row", *(f"B, {j + 1}" for j in range(equations.n)), "g", "torque")
-    rows = [(str(i), *map(str, row)) for i, row in enumerate(outline.counts, 1)]
+    headings: list[Heading] = ["row", *(("B", str(j + 1)) for j in range(equations.n)), "g", "torque"]
+    rows: list[tuple[TableCell, ...]] = [
+        (str(i), *(Amount(x) for x in row)) for i, row in enumerate(outline.counts, 1)
+    ]
     printer = Printer(equations.basis, MATHML)
     shortest = [
         (MATHML.entry(letter, indices), printer.parts(form)) for form, letter, indices in outline.shortest

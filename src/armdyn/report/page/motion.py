@@ -6,17 +6,17 @@ from armdyn.report.figures.arm import draw_strobe
 from armdyn.report.figures.motion import draw_contributions, draw_tip, draw_trajectory
 from armdyn.report.findings.motion import JointCurves, MotionFinding, TipCurves, TorquesFinding
 from armdyn.report.page.page import (
+    Amount,
     Markup,
     Part,
     Picture,
-    cell_number,
-    join,
     number,
     paragraph,
     table,
     tag,
     warning,
 )
+from armdyn.report.page.tables import TableCell
 from armdyn.robot.joints import joint_units, torque_unit
 
 
@@ -71,20 +71,20 @@ def write_torques(found: TorquesFinding) -> list[Part]:
 
 
 def _peaks(found: TorquesFinding) -> Markup:
-    columns = ("joint", "velocity", "acceleration", "torque", "at [s]", "torque, rms", "limit", "share of it")
+    columns = ("joint", "velocity", "acceleration", "torque", "at", "torque, rms", "limit", "share of it")
     rows = []
     robot = found.curves.robot
     for i, (link, peak) in enumerate(zip(robot.model.coordinates, found.peaks, strict=True)):
         units = joint_units(robot, i)
-        row = [
+        row: list[TableCell] = [
             f"{i + 1}, {link.name}",
-            join([number(peak.velocity, 3), f" {units.velocity}"]),
-            join([number(peak.acceleration, 3), f" {units.acceleration}"]),
-            join([number(peak.torque), f" {units.torque}"]),
-            number(peak.time, 3),
-            join([number(peak.rms), f" {units.torque}"]),
-            cell_number(peak.limit),
-            "–" if peak.limit == float("inf") else f"{100 * peak.torque / peak.limit:.0f} %",
+            Amount(peak.velocity, 3, units.velocity),
+            Amount(peak.acceleration, 3, units.acceleration),
+            Amount(peak.torque, 4, units.torque),
+            Amount(peak.time, 3, "s"),
+            Amount(peak.rms, 4, units.torque),
+            Amount(peak.limit, 4, units.torque),
+            "–" if peak.limit == float("inf") else Amount(round(100 * peak.torque / peak.limit), 4, "%"),
         ]
         rows.append(row if found.limited else row[:6])
     return table(columns if found.limited else columns[:6], rows)
@@ -106,8 +106,8 @@ def _caption(found: TorquesFinding) -> list[str]:
 
 def _causes(found: TorquesFinding) -> Markup:
     robot = found.curves.robot
-    rows = []
+    rows: list[tuple[TableCell, ...]] = []
     for i, link in enumerate(robot.model.coordinates):
-        values = [number(float(x[i]), 3) for x in found.largest.values()]
-        rows.append((f"{i + 1}, {link.name}", torque_unit(robot, i), *values))
-    return table(("joint", "unit", *found.largest), rows)
+        values = [Amount(float(x[i]), 3, torque_unit(robot, i)) for x in found.largest.values()]
+        rows.append((f"{i + 1}, {link.name}", *values))
+    return table(("joint", *found.largest), rows)

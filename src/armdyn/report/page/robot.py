@@ -13,6 +13,7 @@ from armdyn.report.page.page import (
     Picture,
     code,
     expression,
+    facts,
     grid,
     items,
     join,
@@ -33,7 +34,7 @@ def subtitle(robot: Robot) -> str:
     joints = "1 moving joint" if count == 1 else f"{count} moving joints"
     if count > robot.n:
         joints += f", {robot.n} of them independent"
-    return f"{joints} ({kinds}), written by armdyn"
+    return f"{joints} ({kinds})"
 
 
 def write_robot(found: RobotFinding) -> list[Part]:
@@ -59,20 +60,18 @@ def _symbol(name: str) -> Markup:
 def _facts(found: RobotFinding) -> Markup:
     robot, model, motors = found.robot, found.robot.model, found.motors
     gravity = join((expression(x) for x in found.gravity), ", ")
-    facts = [
-        ("moving joints", Markup(str(len(robot.joints)))),
+    entries: list[tuple[str, str]] = [
+        ("moving joints", str(len(robot.joints))),
         ("gravity, base frame", join(["(", gravity, ") m/s²"])),
-        ("motors", Markup(str(motors) if motors else "none described")),
-        ("dynamic parameters", Markup(str(len(robot.parameter_names)))),
-        ("tip frame on", join([model.tip])),
+        ("motors", str(motors) if motors else "none described"),
+        ("dynamic parameters", str(len(robot.parameter_names))),
+        ("tip frame on", model.tip),
     ]
     if motors:
-        facts.insert(3, ("rotor model", Markup(_ROTORS[model.rotors])))
+        entries.insert(3, ("rotor model", _ROTORS[model.rotors]))
     if found.mass is not None:
-        facts.insert(1, ("mass, motors included", join([number(found.mass), " kg"])))
-    return tag(
-        "dl", *(tag("div", tag("dt", name), tag("dd", value)) for name, value in facts), class_="facts"
-    )
+        entries.insert(1, ("mass, motors included", join([number(found.mass), " kg"])))
+    return facts(entries)
 
 
 def _caption(robot: Robot, q: np.ndarray) -> list[str]:
@@ -104,7 +103,10 @@ def _units(robot: Robot) -> str:
 
 def write_description(found: DescriptionFinding) -> list[Part]:
     """The tables of the description, and what looks wrong in it."""
-    parts: list[Part] = [tag("h3", "Links"), grid(found.links), tag("h3", "Frames"), grid(found.frames)]
+    parts: list[Part] = [tag("h3", "Links"), grid(found.links)]
+    if found.friction.rows:
+        parts += [tag("h3", "Friction of the joints"), grid(found.friction)]
+    parts += [tag("h3", "Frames"), grid(found.frames)]
     for title, table in (("Motors", found.motors), ("Limits", found.limits)):
         nothing = paragraph(f"The description gives no {title.lower()}.")
         parts += [tag("h3", title), grid(table) if table.rows else nothing]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from armdyn.report.figures.rotors import draw_rotor_error
 from armdyn.report.findings.rotors import RotorsFinding
-from armdyn.report.page.page import Markup, Part, Picture, join, number, paragraph, table
+from armdyn.report.page.page import Amount, Markup, Part, Picture, number, paragraph, table
+from armdyn.report.page.tables import TableCell
 
 
 def write_rotors(found: RotorsFinding) -> list[Part]:
@@ -41,10 +42,9 @@ def _caption(found: RotorsFinding) -> list[str]:
 
 
 def _table(found: RotorsFinding) -> Markup:
-    rows = []
+    rows: list[tuple[TableCell, ...]] = []
     for i, row in enumerate(found.error.table()):
         name = f"{i + 1}, {found.robot.model.coordinates[i].name}"
         values = (row.largest_torque, row.largest_error, row.rms_error)
-        cells = (join([number(x), f" {row.unit}"]) for x in values)
-        rows.append((name, *cells, join([number(row.percent, 3), " %"])))
+        rows.append((name, *(Amount(x, 4, row.unit) for x in values), Amount(row.percent, 3, "%")))
     return table(("joint", "largest torque", "largest error", "rms error", "of the largest torque"), rows)

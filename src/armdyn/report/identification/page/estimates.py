@@ -8,7 +8,20 @@ from armdyn.report.figures.identification.friction import draw_friction
 from armdyn.report.figures.identification.residuals import draw_residuals
 from armdyn.report.identification.friction import FrictionCurve, friction_curves
 from armdyn.report.identification.subject import FitSubject
-from armdyn.report.page.page import Markup, Part, Picture, code, folded, join, number, paragraph, table, tag
+from armdyn.report.page.page import (
+    Amount,
+    Markup,
+    Part,
+    Picture,
+    code,
+    folded,
+    join,
+    number,
+    paragraph,
+    table,
+    tag,
+)
+from armdyn.report.page.tables import Heading, TableCell
 
 
 def write_estimates(subject: FitSubject) -> list[Part]:
@@ -32,13 +45,15 @@ def write_estimates(subject: FitSubject) -> list[Part]:
 def _numbers(subject: FitSubject) -> Markup:
     rows = []
     for row in subject.fit.table():
-        interval = join([number(row.low, 3), " … ", number(row.high, 3)]) if row.shown else "–"
-        relative = f"{100 * row.relative_error:.1f} %" if row.relative_error < 10 else "> 1000 %"
-        error = number(row.standard_error, 2) if row.shown else "–"
-        cells = [code(row.name), number(row.estimate, 4), error, relative if row.shown else "–"]
-        rows.append([*cells, interval, number(row.nominal, 4), row.unit, row.flag])
-    headings = ("parameter", "estimate", "std. error", "relative", "99 % interval", "described", "unit", "")
-    return table(headings, rows)
+        relative = Amount(round(100 * row.relative_error, 1), 6, "%") if row.relative_error < 10 else "> 1000"
+        worth: tuple[TableCell, ...] = ("–", "–", "–", "–")
+        if row.shown:
+            worth = (Amount(row.standard_error, 2), relative, Amount(row.low, 3), Amount(row.high, 3))
+        numbers = (Amount(row.estimate), *worth, Amount(row.nominal))
+        rows.append((code(row.name), *numbers, row.unit, row.flag))
+    interval: list[Heading] = [("99 % interval", "from"), ("99 % interval", "to")]
+    errors: list[Heading] = ["std. error", "relative"]
+    return table(("parameter", "estimate", *errors, *interval, "described", "unit", ""), rows)
 
 
 def write_friction(subject: FitSubject) -> list[Part]:
@@ -78,9 +93,9 @@ def write_residuals(subject: FitSubject) -> list[Part]:
     ]
     checked = subject.fit.validation
     if checked is not None:
-        rows = []
+        rows: list[tuple[TableCell, ...]] = []
         for j, x in enumerate(checked.joints):
-            apart = [f"{x.whiteness.correlations[k - 1]:.3f}".replace("-", "−") for k in (1, 5, 20)]
+            apart = [Amount(round(float(x.whiteness.correlations[k - 1]), 3), 4) for k in (1, 5, 20)]
             rows.append((str(j + 1), *apart, x.whiteness.verdict))
         parts += [
             tag("h3", "Are they noise?"),

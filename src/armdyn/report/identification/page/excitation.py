@@ -9,7 +9,8 @@ from armdyn.report.figures.identification.signals import draw_signals, plot_cuto
 from armdyn.report.identification.excitation import ExcitationFinding
 from armdyn.report.identification.signals import signals
 from armdyn.report.identification.subject import FitSubject
-from armdyn.report.page.page import Markup, Part, Picture, code, items, join, number, paragraph, table
+from armdyn.report.page.page import Amount, Markup, Part, Picture, code, items, join, number, paragraph, table
+from armdyn.report.page.tables import Heading, TableCell
 from armdyn.robot.joints import joint_units
 
 
@@ -36,27 +37,28 @@ def write_excitation(found: ExcitationFinding) -> list[Part]:
 
 def _motion(found: ExcitationFinding) -> Markup:
     seen, limits, robot = found.coverage, found.limits, found.fit.robot
-    headings = ("joint", "position", "of range", "RMS speed", "greatest", "of limit", "acceleration")
+    headings: list[Heading] = ["joint", ("position", "from"), ("position", "to"), ("position", "of range")]
+    headings += [("speed", "RMS"), ("speed", "greatest"), ("speed", "of limit"), "acceleration"]
     rows = []
     for j, link in enumerate(robot.model.coordinates):
         units = joint_units(robot, j)
-        lowest, highest = number(seen.lowest[j], 3), number(seen.highest[j], 3)
         rows.append(
             (
                 f"{j + 1}, {link.name}",
-                join([lowest, " … ", highest, f" {units.position}"]),
+                Amount(seen.lowest[j], 3, units.position),
+                Amount(seen.highest[j], 3, units.position),
                 _share(seen.span[j], limits.upper[j] - limits.lower[j]),
-                join([number(seen.rms_speed[j], 3), f" {units.velocity}"]),
-                join([number(seen.greatest_speed[j], 3), f" {units.velocity}"]),
+                Amount(seen.rms_speed[j], 3, units.velocity),
+                Amount(seen.greatest_speed[j], 3, units.velocity),
                 _share(seen.greatest_speed[j], limits.velocity[j]),
-                join([number(seen.greatest_acceleration[j], 3), f" {units.acceleration}"]),
+                Amount(seen.greatest_acceleration[j], 3, units.acceleration),
             )
         )
     return table(headings, rows)
 
 
-def _share(x: float, limit: float) -> str:
-    return f"{100 * x / limit:.0f} %" if np.isfinite(limit) and limit > 0 else "–"
+def _share(x: float, limit: float) -> TableCell:
+    return Amount(round(100 * x / limit), 6, "%") if np.isfinite(limit) and limit > 0 else "–"
 
 
 def write_signals(subject: FitSubject) -> list[Part]:

@@ -8,7 +8,20 @@ from armdyn.identification.estimation.reasons import reasons, rivals
 from armdyn.identification.estimation.summary import method_text
 from armdyn.report.figures.identification.prediction import draw_prediction
 from armdyn.report.identification.subject import FitSubject
-from armdyn.report.page.page import Markup, Part, Picture, items, join, number, paragraph, table, tag
+from armdyn.report.page.page import (
+    Amount,
+    Markup,
+    Part,
+    Picture,
+    facts,
+    items,
+    join,
+    number,
+    paragraph,
+    table,
+    tag,
+)
+from armdyn.report.page.tables import TableCell
 from armdyn.robot.joints import torque_unit
 
 
@@ -36,17 +49,17 @@ def write_fit(subject: FitSubject) -> list[Part]:
 
 def _facts(subject: FitSubject) -> Markup:
     fit = subject.fit
-    facts: list[tuple[str, Markup]] = [
+    entries: list[tuple[str, str]] = [
         ("error in training", join([number(100 * fit.training_error, 3), " %"])),
-        ("torques in the fit", Markup(str(int(fit.factors.rows.sum())))),
-        ("base parameters", Markup(str(len(fit.base)))),
-        ("known to 30 % or better", Markup(str(int(fit.essential.sum())))),
+        ("torques in the fit", str(int(fit.factors.rows.sum()))),
+        ("base parameters", str(len(fit.base))),
+        ("known to 30 % or better", str(int(fit.essential.sum()))),
         ("condition number", number(fit.condition, 3)),
-        ("method", join([method_text(fit)])),
+        ("method", method_text(fit)),
     ]
     if fit.validation is not None:
-        facts.insert(1, ("error in validation", join([number(100 * fit.validation.error, 3), " %"])))
-    return tag("dl", *(tag("div", tag("dt", a), tag("dd", b)) for a, b in facts), class_="facts")
+        entries.insert(1, ("error in validation", join([number(100 * fit.validation.error, 3), " %"])))
+    return facts(entries)
 
 
 def _joints(subject: FitSubject) -> Markup:
@@ -54,19 +67,19 @@ def _joints(subject: FitSubject) -> Markup:
     headings = ["joint", "residual, training"]
     checked = fit.validation
     if checked is not None:
-        headings += ["validation", "of the torque", "worst", "at [s]", "residual is"]
+        headings += ["validation", "of the torque", "worst", "at", "residual is"]
     rows = []
     squares = fit.factors.squares(fit.x) / np.maximum(fit.factors.rows, 1)
     for j, link in enumerate(fit.robot.model.coordinates):
         unit = torque_unit(fit.robot, j)
-        row = [f"{j + 1}, {link.name}", join([number(float(np.sqrt(squares[j])), 3), f" {unit}"])]
+        row: list[TableCell] = [f"{j + 1}, {link.name}", Amount(float(np.sqrt(squares[j])), 3, unit)]
         if checked is not None:
             x = checked.joints[j]
             row += [
-                join([number(x.rms, 3), f" {unit}"]),
-                f"{100 * x.relative:.1f} %",
-                join([number(x.worst.residual, 3), f" {unit}"]),
-                number(x.worst.time, 4),
+                Amount(x.rms, 3, unit),
+                Amount(round(100 * x.relative, 1), 6, "%"),
+                Amount(x.worst.residual, 3, unit),
+                Amount(x.worst.time, 4, "s"),
                 x.whiteness.verdict,
             ]
         rows.append(row)

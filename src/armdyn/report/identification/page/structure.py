@@ -5,18 +5,19 @@ from __future__ import annotations
 from armdyn.report.identification.subject import FitSubject
 from armdyn.report.identification.unknown import Advice, UnknownFinding
 from armdyn.report.page.page import (
+    Amount,
     Markup,
     Part,
     code,
     folded,
     items,
     join,
-    number,
     paragraph,
     table,
     tag,
     warning,
 )
+from armdyn.report.page.tables import Heading, TableCell
 
 _MANY = 3  # parameters in an example of a command
 
@@ -91,15 +92,17 @@ def write_unknown(found: UnknownFinding) -> list[Part]:
 def _table(those: list[Advice]) -> Markup:
     rows = []
     for x in those:
-        now = _error(x.now, x.size) if x.shown else "not shown"
-        rows.append((code(x.name), number(x.size, 3), now, _error(x.then, x.size)))
-    return table(("base parameter", "size", "standard error now", "after the motion"), rows)
+        now = _error(x.now, x.size) if x.shown else ("not shown", "")
+        rows.append((code(x.name), Amount(x.size, 3), *now, *_error(x.then, x.size)))
+    headings: list[Heading] = ["base parameter", "size"]
+    for when in ("standard error now", "after the motion"):
+        headings += [(when, "±"), (when, "of the size")]
+    return table(headings, rows)
 
 
-def _error(error: float, size: float) -> Markup:
-    part = 100 * error / size if size else 0.0
-    share = "" if not size else f" ({part:.0f} %)" if part >= 1 else " (< 1 %)"
-    return join(["± ", number(error, 2), share])
+def _error(error: float, size: float) -> tuple[TableCell, TableCell]:
+    part = 100 * error / size if size else float("inf")
+    return Amount(error, 2), Amount(round(part), 6, "%") if part >= 1 else "< 1"
 
 
 def _command(found: UnknownFinding, helped: list[Advice]) -> Markup:
