@@ -108,10 +108,10 @@ def sentences(loads: MotorLoads) -> list[str]:
     if m > n:
         shared = f"{m} motors drive {n} joint{'s' * (n > 1)}"
         text.append(f"{shared}: their torques are those with the least sum of squares")
-    return text + [text for row in loads.table() for text in _beyond(row)]
+    return text + [text for row in loads.table() for text in beyond(row)]
 
 
-def _beyond(row: MotorRow) -> Iterator[str]:
+def beyond(row: MotorRow) -> Iterator[str]:
     """Which limits a motor exceeds."""
     for what, share in (("torque", row.torque_share), ("speed", row.speed_share)):
         if share > 1 + ROUNDING:
