@@ -54,6 +54,8 @@ if TYPE_CHECKING:
         rod,
         sphere,
     )
+    from armdyn.motion.cycles.cycle import load_cycle
+    from armdyn.motion.cycles.cycle_file import bundled_cycles
     from armdyn.motion.errors import MotionError, MotionWarning
     from armdyn.motion.least_time.time_optimal import time_optimal
     from armdyn.motion.motors.loads import MotorLoads, motor_loads
@@ -113,7 +115,9 @@ _HOMES = {
     "MotionWarning": "motion",
     "MotorLoads": "motion",
     "Trajectory": "motion",
+    "bundled_cycles": "motion",
     "inverse_kinematics": "motion",
+    "load_cycle": "motion",
     "motor_loads": "motion",
     "retime": "motion",
     "scale_to_limits": "motion",
@@ -164,6 +168,7 @@ __all__ = [
     "Workspace",
     "backend",
     "box",
+    "bundled_cycles",
     "bundled_robots",
     "contributions",
     "cylinder",
@@ -177,6 +182,7 @@ __all__ = [
     "identify_payload",
     "inverse_kinematics",
     "joint_limits",
+    "load_cycle",
     "manipulability",
     "motor_loads",
     "operational",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -16,6 +16,9 @@ from armdyn.expression import ArmdynError, Expression, parse
 from armdyn.model import PhysicsWarning
 from armdyn.output import one_line
 from armdyn.robot import Robot
+
+if TYPE_CHECKING:
+    from armdyn.motion import Trajectory
 
 
 class Rotors(StrEnum):
@@ -46,6 +49,9 @@ WrenchOption = Annotated[
     str | None, typer.Option(help="Force and moment of the tip on its surroundings, world axes, 6 numbers.")
 ]
 LinkOption = Annotated[str | None, typer.Option(help="A link whose frame takes the place of the tip.")]
+CycleOption = Annotated[
+    str | None, typer.Option(help="A motion as a cycle file: a path, or the name of a bundled one.")
+]
 RotorsOption = Annotated[Rotors | None, typer.Option(help="Rotor model; default: what the file says.")]
 
 
@@ -79,6 +85,29 @@ def _position(text: str) -> tuple[str, Expression]:
         return name, parse(value, ())
     except ArmdynError as error:
         raise ArmdynError(f"--lock: {error}") from None
+
+
+def motion_of(
+    robot: Robot, trajectory: Path | None, cycle: str | None, step: float | None = None
+) -> Trajectory | None:
+    """The motion of --trajectory or --cycle; None where neither is given."""
+    from armdyn.motion import Trajectory, load_cycle  # bring SciPy: only when asked for
+
+    if trajectory is not None and cycle is not None:
+        raise ArmdynError("give either a file with a motion or --cycle")
+    if cycle is not None:
+        try:
+            return load_cycle(robot, cycle, **({} if step is None else {"step": step}))
+        except ArmdynError as error:
+            text = str(error)
+            raise ArmdynError(text if text.startswith("step: ") else f"--cycle: {text}") from None
+    return None if trajectory is None else Trajectory.from_csv(trajectory)
+
+
+def check_joints(robot: Robot, path: Path | None, motion: Trajectory) -> None:
+    """Refuse the motion of a file that moves another number of joints."""
+    if motion.n != robot.n:
+        raise ArmdynError(f"{path}: it moves {motion.n} joints, but {robot.name} has {robot.n}")
 
 
 def say(text: str) -> None:

@@ -10,12 +10,14 @@ import numpy as np
 import typer
 
 from armdyn.cli.common import (
+    CycleOption,
     LinkOption,
     RobotArgument,
     RotorsOption,
     WrenchOption,
     check_output,
     load_robot,
+    motion_of,
     number_list,
     numbers,
     say,
@@ -52,8 +54,18 @@ def trajectory(
         str | None,
         typer.Option("--line", help="Instead of --to: the tip moves straight, by these x, y, z [m]."),
     ] = None,
+    circle: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of --to: the tip goes around a centre (x, y, z) [m] and an axis (x, y, z) by an "
+            "angle [rad]: 7 numbers."
+        ),
+    ] = None,
+    cycle: CycleOption = None,
     link: LinkOption = None,
-    profile: Annotated[Profile, typer.Option(help="Timing law.")] = Profile.trapezoidal,
+    profile: Annotated[
+        Profile | None, typer.Option(help="Timing law; default: trapezoidal.", show_default=False)
+    ] = None,
     duration: Annotated[float | None, typer.Option(help="[s]")] = None,
     acceleration_time: Annotated[float | None, typer.Option(help="Of a trapezoidal profile [s].")] = None,
     max_velocity: LimitOption = None,
@@ -65,9 +77,11 @@ def trajectory(
     step: Annotated[float, typer.Option(help="Time between samples [s].")] = 1e-3,
 ) -> None:
     """Make a motion and write it: t, q1 ..., qd1 ..., qdd1 ... in a CSV file."""
-    if (q1 is None) == (displacement is None):
-        raise ArmdynError("give either --to (a posture) or --line (a displacement of the tip)")
-    check_output(output, robot)
+    if sum(x is not None for x in (q1, displacement, circle, cycle)) != 1:
+        raise ArmdynError(
+            "give one of --to (a posture), --line (a displacement of the tip), --circle and --cycle (a file)"
+        )
+    check_output(output, robot, cycle)
     loaded = load_robot(robot, None, link)
     given = {
         "duration": duration,
@@ -76,16 +90,39 @@ def trajectory(
         "max_acceleration": number_list(max_acceleration, "--max-acceleration"),
         "max_jerk": number_list(max_jerk, "--max-jerk"),
     }
-    data = _law_data(profile, given)
-    start = numbers(q0, "--from", loaded.n)
-    if displacement is not None:
-        way = numbers(displacement, "--line", 3)
-        made = Trajectory.line(loaded, start, displacement=way, profile=profile.name, step=step, **data)
+    if cycle is not None:
+        _check_alone({"from": q0, "profile": profile, "synchronised": synchronised or None, **given})
+        made = motion_of(loaded, None, cycle, step)
+        assert made is not None
     else:
-        made = _joint_motion(profile, start, numbers(q1, "--to", loaded.n), data, synchronised, step)
+        law = profile or Profile.trapezoidal
+        data = _law_data(law, given)
+        start = numbers(q0, "--from", loaded.n)
+        if q1 is not None:
+            made = _joint_motion(law, start, numbers(q1, "--to", loaded.n), data, synchronised, step)
+        else:
+            made = _tip_motion(
+                loaded, start, displacement, circle, {**data, "profile": law.name, "step": step}
+            )
     made.to_csv(output)
     _print_motion(loaded, made)
     say(f"wrote {output}")
+
+
+def _check_alone(further: dict[str, Any]) -> None:
+    """Refuse options beside --cycle."""
+    for name, x in further.items():
+        if x is not None:
+            raise ArmdynError(f"--{name.replace('_', '-')}: the file of --cycle says this; leave it out")
+
+
+def _tip_motion(
+    robot: Robot, start: np.ndarray, displacement: str | None, circle: str | None, law: dict[str, Any]
+) -> Trajectory:
+    if displacement is not None:
+        return Trajectory.line(robot, start, displacement=numbers(displacement, "--line", 3), **law)
+    found = numbers(circle, "--circle", 7)
+    return Trajectory.circle(robot, start, found[:3], found[3:6], float(found[6]), **law)
 
 
 def _law_data(profile: Profile, given: dict[str, Any]) -> dict[str, Any]:
@@ -128,6 +165,10 @@ def _print_motion(robot: Robot, motion: Trajectory) -> None:
         )
     terminal().print(table)
     print(f"{motion.duration:.6g} s, {len(motion.t)} samples")
+    for start, end in motion.dwells:
+        print(f"rests from {start:.6g} to {end:.6g} s")
+    for one in motion.loads:
+        print(f"carries {float(one.load.body.mass):.6g} kg from {one.start:.6g} to {one.end:.6g} s")
     if all(value is not None for _, value in robot.model.symbols):
         for text in beyond_limits(robot, found):
             say(f"warning: {text}")
@@ -135,8 +176,11 @@ def _print_motion(robot: Robot, motion: Trajectory) -> None:
 
 def scale(
     robot: RobotArgument,
-    trajectory: Annotated[Path, typer.Argument(help="A motion, as `armdyn trajectory` writes it.")],
     output: OutputOption,
+    trajectory: Annotated[
+        Path | None, typer.Argument(help="A motion, as `armdyn trajectory` writes it; or give --cycle.")
+    ] = None,
+    cycle: CycleOption = None,
     optimal: Annotated[
         bool, typer.Option("--time-optimal", help="The least time on the same path, instead of one factor.")
     ] = False,
@@ -151,9 +195,11 @@ def scale(
     rotors: RotorsOption = None,
 ) -> None:
     """Retime a motion to meet the limits; by default those of the robot."""
-    check_output(output, robot, trajectory)
+    check_output(output, robot, trajectory, cycle)
     loaded = load_robot(robot, rotors, link)
-    given = Trajectory.from_csv(trajectory)
+    given = motion_of(loaded, trajectory, cycle)
+    if given is None:
+        raise ArmdynError("give a motion: a file that `armdyn trajectory` writes, or --cycle")
     limits: dict[str, Any] = {
         "torque": number_list(torque, "--torque"),
         "velocity": number_list(velocity, "--velocity"),

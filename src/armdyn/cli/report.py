@@ -8,16 +8,17 @@ from typing import Annotated
 import typer
 
 from armdyn.cli.common import (
+    CycleOption,
     LinkOption,
     RobotArgument,
     RotorsOption,
     WrenchOption,
     check_output,
     load_robot,
+    motion_of,
     say,
     wrench_of,
 )
-from armdyn.motion import Trajectory
 
 
 def report(
@@ -26,6 +27,7 @@ def report(
     trajectory: Annotated[
         Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one is chosen.")
     ] = None,
+    cycle: CycleOption = None,
     wrench: WrenchOption = None,
     link: LinkOption = None,
     rotors: RotorsOption = None,
@@ -33,7 +35,7 @@ def report(
     """Write a report about a robot on one HTML page: pictures, tables, equations, proof, torques, limits."""
     from armdyn.report import write_report  # brings matplotlib: only when asked for
 
-    check_output(output, robot, trajectory)
+    check_output(output, robot, trajectory, cycle)
     loaded = load_robot(robot, rotors, link)
-    motion = None if trajectory is None else Trajectory.from_csv(trajectory)
+    motion = motion_of(loaded, trajectory, cycle)
     say(f"wrote {write_report(loaded, output, motion, wrench=wrench_of(wrench))}")

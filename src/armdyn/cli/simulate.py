@@ -13,12 +13,15 @@ import numpy as np
 import typer
 
 from armdyn.cli.common import (
+    CycleOption,
     LinkOption,
     RobotArgument,
     RotorsOption,
     WrenchOption,
+    check_joints,
     check_output,
     load_robot,
+    motion_of,
     number_list,
     numbers,
     say,
@@ -68,6 +71,7 @@ def simulate(
     trajectory: Annotated[
         Path | None, typer.Option(help="What the controller follows: a motion in a file.")
     ] = None,
+    cycle: CycleOption = None,
     target: Annotated[str | None, typer.Option("--to", help="Or the posture it moves to.")] = None,
     stiffness: Annotated[str | None, typer.Option(help="K_P, one number or one for each joint.")] = None,
     damping: Annotated[str | None, typer.Option(help="K_D, one number or one for each joint.")] = None,
@@ -101,9 +105,9 @@ def simulate(
     rotors: RotorsOption = None,
 ) -> None:
     """Simulate the arm under nothing, torques or a controller, and write states, torques and energy."""
-    check_output(output, robot, trajectory, _torque_file(torque))
+    check_output(output, robot, trajectory, cycle, _torque_file(torque))
     loaded = load_robot(robot, rotors, link)
-    goal = _goal(loaded, trajectory, target)
+    goal = _goal(loaded, trajectory, cycle, target)
     gains = {
         "stiffness": number_list(stiffness, "--stiffness"),
         "damping": number_list(damping, "--damping"),
@@ -171,14 +175,16 @@ def _torque_file(torque: str | None) -> str | None:
     return torque.strip() if torque is not None and torque.strip().lower().endswith(".csv") else None
 
 
-def _goal(robot: Robot, trajectory: Path | None, target: str | None) -> Trajectory | np.ndarray | None:
-    if trajectory is not None and target is not None:
-        raise ArmdynError("give either --trajectory or --to")
-    if trajectory is None:
-        return None if target is None else numbers(target, "--to", robot.n)
-    motion = Trajectory.from_csv(trajectory)
-    if motion.n != robot.n:
-        raise ArmdynError(f"{trajectory}: it moves {motion.n} joints, but {robot.name} has {robot.n}")
+def _goal(
+    robot: Robot, trajectory: Path | None, cycle: str | None, target: str | None
+) -> Trajectory | np.ndarray | None:
+    if sum(x is not None for x in (trajectory, cycle, target)) > 1:
+        raise ArmdynError("give one of --trajectory, --cycle and --to")
+    if target is not None:
+        return numbers(target, "--to", robot.n)
+    motion = motion_of(robot, trajectory, cycle)
+    if motion is not None:
+        check_joints(robot, trajectory, motion)
     return motion
 
 
@@ -188,7 +194,7 @@ def _controller(
     """The controller asked for, None where none is."""
     given = {name: x for name, x in gains.items() if x is not None}
     if (kind is None) != (target is None):
-        raise ArmdynError("--controller goes with --trajectory or --to: give both, or neither")
+        raise ArmdynError("--controller goes with --trajectory, --cycle or --to: give both, or neither")
     if kind is None:
         if given or saturated or rate != "auto":
             raise ArmdynError("--stiffness, --damping, --rate and --saturated go with --controller")

@@ -12,12 +12,15 @@ from rich.text import Text
 
 from armdyn.analysis import Contributions, contributions
 from armdyn.cli.common import (
+    CycleOption,
     LinkOption,
     RobotArgument,
     RotorsOption,
     WrenchOption,
+    check_joints,
     check_output,
     load_robot,
+    motion_of,
     numbers,
     say,
     wrench_of,
@@ -25,6 +28,7 @@ from armdyn.cli.common import (
 from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
+from armdyn.motion.cycles.torques import contributions_along, torques_along
 from armdyn.motion.trajectories.csv_files import write
 from armdyn.robot import Robot
 from armdyn.robot.joints import torque_unit
@@ -38,46 +42,48 @@ def torque(
     trajectory: Annotated[
         Path | None, typer.Option(help="Instead of --q: a motion, as `armdyn trajectory` writes it.")
     ] = None,
+    cycle: CycleOption = None,
     wrench: WrenchOption = None,
     link: LinkOption = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="With --trajectory: CSV file of motion and torques.")
+        Path | None, typer.Option("--output", "-o", help="With a motion: CSV file of motion and torques.")
     ] = None,
     rotors: RotorsOption = None,
 ) -> None:
     """Compute joint torques for a state or along a motion, and what they are made of."""
-    if (q is None) == (trajectory is None):
-        raise ArmdynError("give either --q (a posture) or --trajectory (a file with a motion)")
-    if output is not None and trajectory is None:
-        raise ArmdynError("--output goes with --trajectory")
+    moves = trajectory is not None or cycle is not None
+    if (q is None) != moves:
+        raise ArmdynError("give either --q (a posture) or --trajectory or --cycle (a motion)")
+    if output is not None and not moves:
+        raise ArmdynError("--output goes with --trajectory or --cycle")
     if output is not None:
-        check_output(output, robot, trajectory)
+        check_output(output, robot, trajectory, cycle)
     loaded = load_robot(robot, rotors, link)
     h = wrench_of(wrench)
-    if trajectory is not None:
+    motion = motion_of(loaded, trajectory, cycle)
+    if motion is not None:
         if qd is not None or qdd is not None:
             raise ArmdynError("--qd and --qdd go with --q; a motion has its own")
-        _along(loaded, trajectory, h, output)
+        check_joints(loaded, trajectory, motion)
+        _along(loaded, motion, h, output)
         return
     x, v, a = (numbers(text, name, loaded.n) for text, name in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd")))
     parts = _named_parts(contributions(loaded, x, v, a, h))
     _print_parts(loaded, loaded.inverse_dynamics(x, v, a, h), parts, "torque")
 
 
-def _along(robot: Robot, path: Path, wrench: np.ndarray | None, output: Path | None) -> None:
+def _along(robot: Robot, motion: Trajectory, wrench: np.ndarray | None, output: Path | None) -> None:
     """The largest torque of each joint along a motion and what it is made of then; all of it as CSV."""
-    motion = Trajectory.from_csv(path)
-    if motion.n != robot.n:
-        raise ArmdynError(f"{path}: it moves {motion.n} joints, but {robot.name} has {robot.n}")
-    found = motion.samples()
-    tau = robot.inverse_dynamics(found.q, found.qd, found.qdd, wrench)
+    found, loaded = motion.samples(), motion.loaded(robot)
+    tau = torques_along(loaded, found, wrench)
     worst = np.abs(tau).argmax(0)
     joints = np.arange(robot.n)
-    parts = _named_parts(contributions(robot, found.q[worst], found.qd[worst], found.qdd[worst], wrench))
+    parts = _named_parts(contributions_along(loaded, found, wrench, worst))
     at_worst = {name: part[joints, joints] for name, part in parts.items()}
     _print_parts(robot, tau[worst, joints], at_worst, "largest torque", found.t[worst])
     if output is not None:
-        write(output, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd, "tau": tau})
+        columns = {"q": found.q, "qd": found.qd, "qdd": found.qdd, "tau": tau}
+        write(output, found.t, columns, motion.motion)
         say(f"wrote {output}")
 
 

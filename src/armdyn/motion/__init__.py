@@ -1,5 +1,7 @@
 """Trajectories and what they cost: profiles, paths of the tip, scaling to limits, least time, motor loads."""
 
+from armdyn.motion.cycles.cycle import load_cycle
+from armdyn.motion.cycles.cycle_file import bundled_cycles
 from armdyn.motion.errors import MotionError, MotionWarning
 from armdyn.motion.least_time.time_optimal import TimeOptimal, time_optimal
 from armdyn.motion.motors.loads import MotorLoads, motor_loads
@@ -17,7 +19,9 @@ __all__ = [
     "Scaled",
     "TimeOptimal",
     "Trajectory",
+    "bundled_cycles",
     "inverse_kinematics",
+    "load_cycle",
     "motion_parts",
     "motor_loads",
     "retime",

@@ -15,6 +15,7 @@ import numpy as np
 
 from armdyn.expression import shown
 from armdyn.motion.checks import check
+from armdyn.motion.cycles.torques import torques_along
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motors.table import ROUNDING, MotorRow, text_of
 from armdyn.motion.timing.speed_parts import check_robot, steady_wrench
@@ -268,12 +269,7 @@ def motor_loads(robot: Robot, motion: Trajectory | Recorded, *, wrench: Any = No
         return MotorLoads.from_torques(robot, motion.t, motion.qd, motion.tau)
     check_robot(robot, motion)
     h, at = steady_wrench(robot, wrench), motion.samples()
-
-    def torques(carrying: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        return np.asarray(carrying.inverse_dynamics(q, qd, qdd, h))
-
-    tau = motion.loaded(robot).evaluate(torques, at.t, at.q, at.qd, at.qdd)
-    return MotorLoads.from_torques(robot, at.t, at.qd, tau)
+    return MotorLoads.from_torques(robot, at.t, at.qd, torques_along(motion.loaded(robot), at, h))
 
 
 def _peak(x: np.ndarray) -> np.ndarray:

@@ -1,4 +1,8 @@
-"""Trajectories as CSV files: columns t, q1 … qn, qd1 … qdn, qdd1 … qddn [s, rad or m]."""
+"""Trajectories as CSV files: columns t, q1 … qn, qd1 … qdn, qdd1 … qddn [s, rad or m].
+
+After the rows, lines "# dwell, start, end" and "# load, start, end, m, mx, …, Izz, link" tell the rests that
+are wanted and what is carried; they are comments for other programs.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from armdyn.motion.errors import MotionError, MotionWarning
+from armdyn.motion.trajectories import csv_loads
 from armdyn.motion.trajectories.motion import Motion
 from armdyn.motion.trajectories.sampled import through_samples
 from armdyn.output import write_whole
@@ -19,8 +24,10 @@ from armdyn.output import write_whole
 NOISE = 1e-12  # rad or m, relative for positions beyond 1: a smaller displacement counts as none
 
 
-def write(path: str | Path, t: np.ndarray, columns: dict[str, np.ndarray]) -> None:
-    """One row per instant, numbers so that reading gives the same ones.
+def write(
+    path: str | Path, t: np.ndarray, columns: dict[str, np.ndarray], motion: Motion | None = None
+) -> None:
+    """One row per instant, numbers so that reading gives the same ones; dwells and loads are the motion's.
 
     Columns are t and, for each name and array (N, n), name1 … namen; for (N,), just the name.
     """
@@ -30,6 +37,7 @@ def write(path: str | Path, t: np.ndarray, columns: dict[str, np.ndarray]) -> No
         blocks.append(values)
     rows = (np.column_stack(blocks) + 0.0).tolist()  # no "-0.0"
     lines = [",".join(header), *(",".join(map(repr, row)) for row in rows)]
+    lines += [] if motion is None else csv_loads.lines_of(motion)
     write_whole(path, "\n".join(lines) + "\n", MotionError)
 
 
@@ -45,7 +53,10 @@ def read(path: str | Path) -> Motion:
     except MotionError as problem:
         raise MotionError(f"{path}: {problem}") from None
     _warn_of_noise(path, table.t, given["q"], given.get("qd"), motion)
-    return motion
+    try:
+        return csv_loads.with_lines(motion, table.comments, float(table.t[0]))
+    except MotionError as problem:
+        raise MotionError(f"{path}: {problem}") from None
 
 
 def _warn_of_noise(
@@ -104,11 +115,12 @@ class Table:
     t: np.ndarray
     columns: dict[str, np.ndarray]
     lines: list[int]  # (N,) where the rows stand in the file
+    comments: list[tuple[int, str]]  # line number and text of what begins with #
 
 
 def read_table(path: str | Path, needed: str, *further: str) -> Table:
     """The columns t, needed1 … neededn of a file and, where it has them, those of further names."""
-    lines, rows = _rows(path)
+    lines, rows, comments = _rows(path)
     if not rows:
         raise MotionError(f"{path}: the file is empty; a line of column names is expected")
     header = [name.strip() for name in rows.pop(0)]
@@ -134,26 +146,28 @@ def read_table(path: str | Path, needed: str, *further: str) -> Table:
             )
         return found
 
-    return Table(numbers(["t"])[:, 0], {name: numbers(given) for name, given in names.items()}, lines)
+    columns = {name: numbers(given) for name, given in names.items()}
+    return Table(numbers(["t"])[:, 0], columns, lines, comments)
 
 
-def _rows(path: str | Path) -> tuple[list[int], list[list[str]]]:
-    """Line numbers and cells, blank lines and comments left out."""
+def _rows(path: str | Path) -> tuple[list[int], list[list[str]], list[tuple[int, str]]]:
+    """Line numbers and cells, blank lines left out; comments apart."""
     try:
         text = Path(path).read_text("utf-8-sig")
     except UnicodeDecodeError:
         raise MotionError(f"{path}: this is not a text file in UTF-8") from None
     except (OSError, ValueError) as problem:
         raise MotionError(f"{path}: cannot be read: {getattr(problem, 'strerror', problem)}") from None
-    numbered = enumerate(text.splitlines(), 1)
-    kept = [(i, line) for i, line in numbered if line.strip() and not line.lstrip().startswith("#")]
+    numbered = [(i, line.strip()) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
+    comments = [(i, line) for i, line in numbered if line.startswith("#")]
+    kept = [(i, line) for i, line in numbered if not line.startswith("#")]
     lines = [i for i, _ in kept]
     reader = csv.reader((line for _, line in kept), strict=True, skipinitialspace=True)
     try:
         rows = list(reader)
     except csv.Error as problem:
         raise MotionError(f"{path}: line {lines[reader.line_num - 1]}: {problem}") from None
-    return lines, rows
+    return lines, rows, comments
 
 
 def _names(header: list[str], needed: str, *further: str) -> dict[str, list[str]]:

@@ -10,6 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from armdyn.motion.checks import check
+from armdyn.motion.cycles.joining import Joining
 from armdyn.motion.tip import paths as tip_paths
 from armdyn.motion.tip.motions import TipLaw, tip_motion
 from armdyn.motion.trajectories import csv_files, joint_motions, profiles
@@ -32,7 +33,7 @@ class Samples:
     qdd: np.ndarray
 
 
-class Trajectory:
+class Trajectory(Joining):
     """A motion of n joints from time 0 to `duration`, known at every instant.
 
     `trajectory(t)` is (q, qd, qdd), each (..., n) for t of shape (...). Outside of [0, duration] the arm
@@ -167,10 +168,10 @@ class Trajectory:
         """Write t, q, qd, qdd to a file: samples `step` apart and every instant where a derivative jumps.
 
         Where the acceleration jumps, the instant appears twice. Reading the file gives back the
-        same motion where that is polynomials up to the fifth degree.
+        same motion where that is polynomials up to the fifth degree. Dwells and loads are kept.
         """
         found = self.samples(step, knots=True)
-        csv_files.write(path, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd})
+        csv_files.write(path, found.t, {"q": found.q, "qd": found.qd, "qdd": found.qdd}, self.motion)
 
     # ---- making: of the tip ----------------------------------------------------------------------------
     #
@@ -228,6 +229,10 @@ class Trajectory:
         start = check.posture("q0", q0, robot.n)
         path, turned = tip_paths.arc(robot.pose(start), centre, axis, angle, orientation)
         return cls(tip_motion("circle", robot, start, path, turned, check_limits, step, law), step)
+
+    @staticmethod
+    def _made(motion: Motion, step: float) -> Trajectory:
+        return Trajectory(motion, step)
 
     # ---- with a load -----------------------------------------------------------------------------------
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armdyn.analysis.contributions import Contributions, contributions
+from armdyn.analysis.contributions import Contributions
 from armdyn.expression import shown
+from armdyn.motion.cycles.torques import contributions_along
 from armdyn.motion.trajectories.ranges import beyond_limits
 from armdyn.motion.trajectories.trajectory import Samples
 from armdyn.report.errors import ReportError
@@ -141,7 +142,7 @@ class TorqueCurves:
 
 def torque_curves(subject: Subject) -> TorqueCurves:
     at = subject.samples
-    parts = contributions(subject.robot, at.q, at.qd, at.qdd, subject.wrench)
+    parts = contributions_along(subject.trajectory.loaded(subject.robot), at, subject.wrench)
     least = ROUNDING * np.abs(subject.torque).max()
     causes = {name: part for name, part in parts.parts.items() if np.abs(part).max() > least}
     return TorqueCurves(subject.robot, at.t, subject.torque, parts, causes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from armdyn.motion.motors.loads import MotorLoads, motor_loads
+from armdyn.motion.motors.loads import MotorLoads
 from armdyn.report.findings.subject import Subject
 
 
@@ -27,4 +27,5 @@ class MotorsFinding:
 def find_motors(subject: Subject) -> MotorsFinding:
     if not any(link.motor for link in subject.robot.model.moving):
         return MotorsFinding(None)
-    return MotorsFinding(motor_loads(subject.robot, subject.trajectory, wrench=subject.wrench))
+    at = subject.samples
+    return MotorsFinding(MotorLoads.from_torques(subject.robot, at.t, at.qd, subject.torque))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.motion.cycles.torques import torques_along
 from armdyn.motion.timing.speed_parts import SteadyWrench, check_robot, steady_wrench
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.report.errors import check
@@ -86,8 +87,7 @@ class Subject:
     @cached_property
     def torque(self) -> np.ndarray:
         """(N, n): the torques of the motion at its samples [N m or N]."""
-        at = self.samples
-        return np.asarray(self.robot.inverse_dynamics(at.q, at.qd, at.qdd, self.wrench))
+        return torques_along(self.trajectory.loaded(self.robot), self.samples, self.wrench)
 
     @cached_property
     def limits(self) -> JointLimits:

@@ -1,0 +1,167 @@
+"""A cycle file as a motion: its moves made, one after the other, with what the arm carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from armdyn.motion.checks import check
+from armdyn.motion.cycles.blends import blended
+from armdyn.motion.cycles.cycle_file import LIMITS, CycleFile, Move, read_cycle
+from armdyn.motion.errors import MotionError
+from armdyn.motion.tip.motions import LAWS
+from armdyn.motion.trajectories.loads import Load
+from armdyn.motion.trajectories.motion import STEP, Motion
+from armdyn.motion.trajectories.ranges import beyond_limits
+from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.robot import Robot
+from armdyn.robot.joints import joint_limits
+
+Held = list[tuple[str, Load]]
+
+
+def load_cycle(robot: Robot, cycle: str | Path | Mapping[str, Any], *, step: float = STEP) -> Trajectory:
+    """The motion of a cycle file: a bundled name, a path, or the table itself, as read from TOML or JSON.
+
+    `docs/trajectories.md` lists the keys. Numbers may be expressions, also in the robot's symbols.
+    """
+    read = read_cycle(check.robot(robot), cycle)
+    try:
+        made = Trajectory(_motion(robot, read, step), step).repeated(read.repeat)
+    except MotionError as problem:
+        raise MotionError(f"{read.source}: {problem}") from None
+    if read.check_limits and (beyond := beyond_limits(robot, made.samples())):
+        raise MotionError(f"{read.source}: {beyond[0]}; check_limits = false lets it pass")
+    return Trajectory(replace(made.motion, label=read.name), step)
+
+
+def _motion(robot: Robot, read: CycleFile, step: float) -> Motion:
+    """The moves one after the other, once."""
+    motions: list[Motion] = []
+    held: Held = []
+    q = read.start
+    for move in read.moves:
+        try:
+            made = _made(robot, read, move, q, step)
+            for load in (*read.carries, *(load for _, load in held)):
+                made = made.carrying(load)
+            held = _held_after(move, held)
+        except MotionError as problem:
+            raise MotionError(f"{move.key}: {problem}") from None
+        motions.append(made.motion)
+        q = made(made.duration)[0]
+    _check_end(read, held)
+    corners = [_corner(read, i) for i in range(len(motions) - 1)]
+    return blended(motions, corners, robot, read.name, "moves")
+
+
+def _made(robot: Robot, read: CycleFile, move: Move, q: np.ndarray, step: float) -> Trajectory:
+    """One move from the posture q (n,)."""
+    data = dict(move.data)
+    if move.kind == "rest":
+        return Trajectory.resting(q, data["duration"], step=step)
+    if move.kind == "to":
+        law = _with_limits(robot, _law(move, read.joints))
+        profile = _checked(law)
+        if profile in ("trapezoidal", "jerk_limited"):
+            law["synchronised"] = data.get("synchronised", True)
+        elif "synchronised" in data:
+            raise MotionError(f"synchronised: a {profile} profile does not take it; its joints always are")
+        made: Trajectory = getattr(Trajectory, profile)(q, data["q1"], step=step, **law)
+        return made
+    law = _law(move, {key: x for key, x in read.tip.items() if key != "orientation"})
+    further: dict[str, Any] = {"check_limits": read.check_limits, "step": step, **law}
+    further["orientation"] = data.pop("orientation", read.tip.get("orientation", "auto"))
+    if "offset" in data:
+        data["centre"] = robot.pose(q)[:3, 3] + data.pop("offset")
+    maker = Trajectory.line if move.kind == "line" else Trajectory.circle
+    return maker(robot, q, **data, **further)
+
+
+# ---- laws --------------------------------------------------------------------------------------------------
+
+
+def _law(move: Move, defaults: dict[str, Any]) -> dict[str, Any]:
+    """What a move says about its speed, and of the defaults what does not contradict it.
+
+    A duration takes the place of all limits, and limits that of a duration. A duration and nothing else is
+    that of a quintic law.
+    """
+    own = {key for key in move.law if key != "profile"}
+    dropped = set(defaults) - {"profile"} if "duration" in own else {"duration"} if own else set()
+    law = {key: x for key, x in defaults.items() if key not in dropped} | move.law
+    alone = set(law) - {"profile"} == {"duration"}
+    if alone and law.get("profile") in (None, "trapezoidal", "jerk_limited") and "profile" not in move.law:
+        law["profile"] = "quintic"
+    return law
+
+
+def _with_limits(robot: Robot, law: dict[str, Any]) -> dict[str, Any]:
+    """The law of a joint move, with the robot's limits in the place of those that are missing."""
+    profile = law.get("profile", "trapezoidal")
+    if profile not in ("trapezoidal", "jerk_limited") or {"duration", "acceleration_time"} & set(law):
+        return law
+    own, law = joint_limits(robot), dict(law)
+    for name in LIMITS if profile == "jerk_limited" else LIMITS[:2]:
+        limit = getattr(own, name.removeprefix("max_"))
+        if name not in law and not np.isfinite(limit).all():
+            raise MotionError(f"{name}: missing, and the robot has no such limits; or give a duration")
+        law.setdefault(name, limit)
+    return law
+
+
+def _checked(law: dict[str, Any]) -> str:
+    """Take the profile out of a law whose data are those that it takes."""
+    profile = str(law.pop("profile", "trapezoidal"))
+    _, names = LAWS[profile]
+    for name in law:
+        if name not in names:
+            raise MotionError(f"{name}: a {profile} profile does not take it, but {', '.join(names)}")
+    for name in names:
+        if name not in law and profile != "trapezoidal":
+            raise MotionError(f"a {profile} profile needs {name}")
+    return profile
+
+
+# ---- corners and loads -------------------------------------------------------------------------------------
+
+
+def _corner(read: CycleFile, i: int) -> float:
+    """The radius of the corner after move i: its own, or the default between two moves without a stop."""
+    move, following = read.moves[i], read.moves[i + 1]
+    if move.blend is not None:
+        return move.blend
+    return 0.0 if move.is_stop or following.kind == "rest" else read.blend
+
+
+def _held_after(move: Move, held: Held) -> Held:
+    """What the arm holds after a move: without what it puts down, and with what it picks up."""
+    names = [name for name, _ in held]
+    if move.place and not held:
+        raise MotionError("place: nothing has been picked up")
+    for name in move.place:
+        if name != "*" and name not in names:
+            raise MotionError(f"place: '{name}' has not been picked up; held: {', '.join(names)}")
+    kept = [] if "*" in move.place else [one for one in held if one[0] not in move.place]
+    for name, load in move.pick:
+        if any(name == other for other, _ in kept):
+            raise MotionError(f"pick: '{name}' is held already; place puts it down")
+        kept.append((name, load))
+    return kept
+
+
+def _check_end(read: CycleFile, held: Held) -> None:
+    last = read.moves[-1]
+    if last.pick:
+        raise MotionError(f"{last.key}: pick: this is the last move, so nothing would be carried")
+    if last.blend:
+        raise MotionError(f"{last.key}: blend: this is the last move, there is no corner after it")
+    if held and read.repeat > 1:
+        names = ", ".join(name for name, _ in held)
+        raise MotionError(
+            f"repeat: found {read.repeat}, but the cycle ends with {names} in hand and begins without"
+        )
