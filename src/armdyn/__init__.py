@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from armdyn.motion.cycles.cycle_file import bundled_cycles
     from armdyn.motion.errors import MotionError, MotionWarning
     from armdyn.motion.least_time.time_optimal import time_optimal
+    from armdyn.motion.motors.loads import MotorLoads, motor_loads
     from armdyn.motion.timing.retime import retime
     from armdyn.motion.timing.scaling import scale_to_limits
     from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
@@ -138,10 +139,12 @@ _HOMES = {
     "excite": "identification.excitation",
     "MotionError": "motion",
     "MotionWarning": "motion",
+    "MotorLoads": "motion",
     "Trajectory": "motion",
     "bundled_cycles": "motion",
     "inverse_kinematics": "motion",
     "load_cycle": "motion",
+    "motor_loads": "motion",
     "retime": "motion",
     "scale_to_limits": "motion",
     "time_optimal": "motion",
@@ -187,6 +190,7 @@ __all__ = [
     "MomentumObserver",
     "MotionError",
     "MotionWarning",
+    "MotorLoads",
     "OperationalControl",
     "PDGravity",
     "Payload",
@@ -215,6 +219,7 @@ __all__ = [
     "linearize",
     "load_cycle",
     "manipulability",
+    "motor_loads",
     "operational",
     "payload_from_sensor",
     "point_mass",

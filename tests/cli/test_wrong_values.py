@@ -57,6 +57,11 @@ WRONG = {
         (STATE, {"--q": ["1", "1, x"], "--qd": ["1"], "--qdd": ["1, 2, 3"], **WRENCH, **ROTORS}),
         (("torque", "planar", "--trajectory", "motion.csv"), {**FILE, "--trajectory": ["nosuch.csv"]}),
     ],
+    "motors": [
+        (("motors", "planar"), {**WRENCH, **ROTORS, "--trajectory": ["nosuch.csv"]}),
+        (("motors", "planar"), {"--cycle": ["nosuch.toml"]}),
+        (("motors", "planar"), {"--csv": ["nowhere/x.csv", "."], "--plot": ["nowhere/x.svg", ".", "x.png"]}),
+    ],
     "scale": [
         (SCALE, {"--torque": LIMIT, "--velocity": LIMIT, "--acceleration": LIMIT, **WRENCH, **ROTORS, **FILE})
     ],

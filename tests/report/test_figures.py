@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from armdyn import ArmdynError, Robot, contributions, rotor_error, scale_to_limits, simulate, time_optimal
+from armdyn import (
+    ArmdynError,
+    Robot,
+    contributions,
+    motor_loads,
+    rotor_error,
+    scale_to_limits,
+    simulate,
+    time_optimal,
+)
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.report import (
     ReportError,
@@ -21,6 +30,7 @@ from armdyn.report import (
     plot_dynamic_ellipsoid,
     plot_ellipsoids,
     plot_energy,
+    plot_motor_loads,
     plot_path_speed,
     plot_rotor_error,
     plot_scaling,
@@ -70,6 +80,7 @@ def all_figures(robot, motion):
         "rotor error": plot_rotor_error(robot, motion),
         "energy": plot_energy(run),
         "scaling": plot_scaling(robot, motion),
+        "motor loads": plot_motor_loads(motor_loads(robot, motion)),
     }
     if robot.model.moving[0].limits.torque is not None:
         fast = time_optimal(robot, motion, grid=50)

@@ -11,16 +11,20 @@ import armdyn
 from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, bundled_robots
 from armdyn.report import write_report
 from armdyn.report.findings.equations import find_equations
+from armdyn.report.findings.motors import find_motors
 from armdyn.report.findings.subject import Subject
 from armdyn.report.findings.tables import links_grid, motors_grid
 from armdyn.report.page.equations import write_equations
+from armdyn.report.page.motors import write_motors
 from armdyn.report.page.page import Page, paragraph
 from armdyn.report.report import SECTIONS, Section
 from arms import quietly
 from report.pages import check_page
+from shafts import limits as shaft_limits
+from shafts import with_motor
 
-NUMERIC = ["robot", "description", "equations", "motion", "torques", "scaling", "ellipsoids", "rotors"]
-NUMERIC += ["simulation", "operations"]
+NUMERIC = ["robot", "description", "equations", "motion", "torques", "scaling"]
+NUMERIC += ["ellipsoids", "rotors", "simulation", "operations"]
 QUICK = ("rp",)  # and the planar arm, below
 
 
@@ -61,9 +65,15 @@ def test_every_report_is_whole_and_needs_nothing_else(name, tmp_path):
     check_whole(robot, written(robot, tmp_path))
 
 
+def sections_of(robot):
+    """The sections of its report: that of the motors is left out where there are none."""
+    motors = ["motors"] if any(link.motor for link in robot.model.links) else []
+    return [*NUMERIC[:5], *motors, *NUMERIC[5:]]
+
+
 def check_whole(robot, text):
     page = check_page(text)
-    assert [x for x in page.ids if not x.startswith("figure-")] == NUMERIC
+    assert [x for x in page.ids if not x.startswith("figure-")] == sections_of(robot)
     assert len(text) < 3_000_000
     assert len(page.all("img")) >= 7
     assert robot.name in page.words
@@ -272,6 +282,23 @@ def test_a_section_is_one_row_of_the_list(tmp_path, monkeypatch):
     """What a new section needs: a finding and a way to write it."""
     row = Section("mass", "Joints", lambda subject: subject.robot.n, lambda n: [paragraph(f"{n} of them")])
     monkeypatch.setattr("armdyn.report.report.SECTIONS", (*SECTIONS, row))
-    page = check_page(written(Robot.load("pendulum"), tmp_path))
-    assert [x for x in page.ids if not x.startswith("figure-")] == [*NUMERIC, "mass"]
-    assert "11 Joints 1 of them" in page.words
+    robot = Robot.load("pendulum")
+    page = check_page(written(robot, tmp_path))
+    assert [x for x in page.ids if not x.startswith("figure-")] == [*sections_of(robot), "mass"]
+    assert "12 Joints 1 of them" in page.words
+
+
+def test_motors_are_shown_at_their_shafts_against_their_limits():
+    """Example 7.2's motion: tests/textbook/test_motor_torques.py has its torques; 30 N m are 3000/k_r."""
+    plain = Robot.load("planar")
+    robot = with_motor(plain, **{name: {"limits": shaft_limits(30, 700)} for name in ("link 1", "link 2")})
+    found = find_motors(Subject.of(robot))
+    page = Page("planar", "")
+    page.add("motors", "At the motors", write_motors(found))
+    words = check_page(page.html()).words
+    assert found.loads.table()[0].peak_torque == pytest.approx(60.448, abs=1e-3)
+    assert "The motor of 'link 1' needs 201.5 % of its torque limit; the motor of 'link 2'" in words
+    assert "60.45" in words
+    assert "Dashed lines are limits" in words
+    assert "All motors together take 371.3 J if what comes back from braking is used again, 5713 J" in words
+    assert write_motors(find_motors(Subject.of(Robot.load("rp")))) == []

@@ -26,6 +26,7 @@ VERBS = {
     "base": ("derive.base", "Show which combinations of dynamic parameters the torques depend on."),
     "trajectory": ("motion.trajectory", "Make a motion: of the joints, or of the tip along a line."),
     "torque": ("torque.torque", "Compute joint torques for a state or along a motion."),
+    "motors": ("motors.loads.motors", "Compute what a motion asks of each motor, at its shaft."),
     "scale": ("motion.scale", "Retime a motion to meet the limits, or to take the least time."),
     "simulate": ("simulate.simulate", "Simulate the arm: free, under torques or with a controller."),
     "excite": ("identification.excite.excite", "Find a motion that shows a robot's parameters."),

@@ -115,14 +115,14 @@ def say(text: str) -> None:
     print(one_line(text))
 
 
-def check_output(output: Path, *inputs: str | Path | None) -> None:
+def check_output(output: Path, *inputs: str | Path | None, option: str = "--output") -> None:
     """Refuse, before the work begins, an output file that cannot be written or that is also an input."""
     if output.is_dir():
-        raise ArmdynError(f"--output: cannot write '{output}': it is a folder")
+        raise ArmdynError(f"{option}: cannot write '{output}': it is a folder")
     if not output.parent.is_dir():
-        raise ArmdynError(f"--output: cannot write '{output}': there is no folder '{output.parent}'")
+        raise ArmdynError(f"{option}: cannot write '{output}': there is no folder '{output.parent}'")
     if any(is_read(output, given) for given in inputs if given is not None):
-        raise ArmdynError(f"--output: '{output}' is also an input; choose another file")
+        raise ArmdynError(f"{option}: '{output}' is also an input; choose another file")
 
 
 def check_robot_file(output: Path) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from armdyn.report.figures.identification.signals import plot_cutoffs, plot_signals
     from armdyn.report.figures.logs import plot_log
     from armdyn.report.figures.motion import plot_contributions, plot_tip, plot_trajectory
+    from armdyn.report.figures.motors import plot_motor_loads
     from armdyn.report.figures.rotors import plot_rotor_error
     from armdyn.report.figures.run import plot_run
     from armdyn.report.figures.scaling import plot_path_speed, plot_scaling
@@ -49,6 +50,7 @@ _HOMES = {
     "plot_estimates": "figures.identification.estimates",
     "plot_friction": "figures.identification.friction",
     "plot_log": "figures.logs",
+    "plot_motor_loads": "figures.motors",
     "plot_path_speed": "figures.scaling",
     "plot_prediction": "figures.identification.prediction",
     "plot_residuals": "figures.identification.residuals",
@@ -77,6 +79,7 @@ __all__ = [
     "plot_estimates",
     "plot_friction",
     "plot_log",
+    "plot_motor_loads",
     "plot_path_speed",
     "plot_prediction",
     "plot_residuals",

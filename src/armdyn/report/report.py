@@ -18,6 +18,7 @@ from armdyn.report.findings.ellipsoids import find_ellipsoids
 from armdyn.report.findings.equations import find_equations
 from armdyn.report.findings.fall import find_fall
 from armdyn.report.findings.motion import find_motion, find_torques
+from armdyn.report.findings.motors import find_motors
 from armdyn.report.findings.robot import find_description, find_operations, find_robot
 from armdyn.report.findings.rotors import find_rotors
 from armdyn.report.findings.scaling import find_scaling
@@ -27,9 +28,9 @@ from armdyn.report.page.equations import write_equations
 from armdyn.report.page.fall import write_fall
 from armdyn.report.page.made import Day, Made
 from armdyn.report.page.motion import write_motion, write_torques
-from armdyn.report.page.operations import write_operations
+from armdyn.report.page.motors import write_motors
 from armdyn.report.page.page import Page, Part, warning
-from armdyn.report.page.robot import subtitle, write_description, write_robot
+from armdyn.report.page.robot import subtitle, write_description, write_operations, write_robot
 from armdyn.report.page.rotors import write_rotors
 from armdyn.report.page.scaling import write_scaling
 from armdyn.robot import Robot
@@ -59,6 +60,7 @@ SECTIONS = (
     Section("equations", "Equations of motion", find_equations, write_equations, numeric=False),
     Section("motion", "A motion", find_motion, write_motion),
     Section("torques", "Torques and what causes them", find_torques, write_torques),
+    Section("motors", "At the motors", find_motors, write_motors),
     Section("scaling", "Against the limits", find_scaling, write_scaling),
     Section("ellipsoids", "What the tip can do", find_ellipsoids, write_ellipsoids),
     Section("rotors", "What the diagonal rotor model misses", find_rotors, write_rotors),
@@ -78,10 +80,10 @@ def write_report(
     """Write a report about a robot and return its path: one HTML file that needs nothing else.
 
     The robot drawn, its tables, its equations typeset and proved, a motion with its torques and their parts,
-    scaling to the limits, ellipsoids, what the diagonal rotor model misses, a simulation. Without a
-    `trajectory` a motion is chosen. `wrench` (6,) is what the tip exerts on its surroundings all along, or
-    {link: (6,)} what links exert. A robot with symbols that have no value gets the parts that need none.
-    `date` stands in the head, a `datetime.date` or a text such as "2026-11-16"; without one that of
+    motor loads, scaling to the limits, ellipsoids, what the diagonal rotor model misses, a simulation.
+    Without a `trajectory` a motion is chosen. `wrench` (6,) is what the tip exerts on its surroundings all
+    along, or {link: (6,)} what links exert. A robot with symbols that have no value gets the parts that need
+    none. `date` stands in the head, a `datetime.date` or a text such as "2026-11-16"; without one that of
     $SOURCE_DATE_EPOCH, or today. The same input on the same date gives the same bytes.
     """
     return write_whole(path, report(robot, trajectory, wrench=wrench, date=date), ReportError)
@@ -94,6 +96,8 @@ def report(
     subject = Subject.of(robot, trajectory, wrench)
     page = Page(robot.name, subtitle(robot), Made.of(robot, date))
     for section in SECTIONS:
-        if not (section.numeric and subject.free_symbols):
-            page.add(section.key, section.title, section.parts(subject))
+        if section.numeric and subject.free_symbols:
+            continue
+        if parts := section.parts(subject):
+            page.add(section.key, section.title, parts)
     return page.html()

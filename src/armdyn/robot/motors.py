@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from armdyn.model.errors import ModelError
 from armdyn.model.parts import Link
-from armdyn.model.robot_model import RobotModel
+from armdyn.model.robot_model import RobotModel, quoted
 from armdyn.robot.related import Related
 
 
@@ -45,6 +46,23 @@ def transmission(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
         for name, factor in () if link.motor is None else link.motor.coupling:
             row[place[name]] += model.number(factor)
     return K @ related.S, K @ related.s0
+
+
+def to_motors(model: RobotModel) -> np.ndarray:
+    """P (m, n) with τ_m = P τ and Kᵀ P = 1: what the motors have to give for joint torques τ.
+
+    As many motors as joints: P = K⁻ᵀ. More of them (joints that follow others and have motors too): of all
+    motor torques that add up to τ, those with the least sum of squares.
+    """
+    K, _ = transmission(model)
+    m, n = K.shape
+    if np.linalg.matrix_rank(K) < n:
+        names = ", ".join(quoted(link.name) for link in driven_links(model))
+        raise ModelError(
+            f"'{model.name}': its motors cannot give every torque: the transmission K of {names} has "
+            f"rank {np.linalg.matrix_rank(K)}, and {n} is needed; look at gear and coupling of the motors"
+        )
+    return np.linalg.inv(K).T if m == n else np.linalg.pinv(K.T)
 
 
 def torque_constants(model: RobotModel) -> np.ndarray:

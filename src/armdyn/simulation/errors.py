@@ -9,7 +9,7 @@ class SimulationError(ArmdynError):
 
 
 class SimulationWarning(UserWarning):
-    """A simulated motion stopped early, cannot be right, or passes position limits."""
+    """A simulated motion stopped early, cannot be right, or passes limits of positions or of motor speeds."""
 
 
 check = Checks(SimulationError)

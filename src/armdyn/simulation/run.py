@@ -15,6 +15,7 @@ from armdyn.motion.trajectories.loads import Loaded
 from armdyn.output import Shown
 from armdyn.robot import Robot
 from armdyn.simulation.errors import SimulationError
+from armdyn.simulation.motor_speeds import SpeedPassed, speeds_passed
 
 Kind: TypeAlias = Literal["stick", "slip", "reverse"]
 
@@ -123,6 +124,11 @@ class Run(Shown):
         """
         gained = self.energy - self.energy[:1] - self.load_energy
         return np.asarray(gained - self.torque_work - self.wrench_work + self.dissipated)
+
+    @cached_property
+    def speeds_passed(self) -> tuple[SpeedPassed, ...]:
+        """The motors that exceeded their limits of velocity, in the order in which they did."""
+        return speeds_passed(self.robot, self.t, self.qd)
 
     def place_of(self, arm: Any = None) -> tuple[int, ...]:
         """The index of one arm in the batch, checked; () where the run has one arm and none is named."""

@@ -20,6 +20,7 @@ from armdyn.simulation.engine.surfaces import check_friction
 from armdyn.simulation.engine.trial import Effort
 from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.legs import Leg, joined, legs_of, loaded_robot
+from armdyn.simulation.motor_speeds import warning_of
 from armdyn.simulation.outcome import Method, judged, make_run
 from armdyn.simulation.progress import progress_bar
 from armdyn.simulation.run import Run
@@ -71,7 +72,8 @@ def simulate(
 
     Dry friction sticks: a joint at rest stays there until the torque on it exceeds the friction's level. When
     a joint passes a position limit, `limits` decides: a SimulationWarning ("warn"), the arm stops there
-    ("stop"), or nothing ("ignore"). A motion that diverges, that takes too many steps or whose energies do
+    ("stop"), or nothing ("ignore"). A motor that exceeds its limit of velocity gives a SimulationWarning,
+    unless limits are ignored. A motion that diverges, that takes too many steps or whose energies do
     not add up is not `completed` and gives a SimulationWarning; what was computed is kept.
     """
     check.robot(robot)
@@ -100,6 +102,8 @@ def simulate(
     run = joined(robot, loaded, legs, runs)
     if run.limits_passed and limits == "warn":
         warnings.warn(SimulationWarning(watched.warning(run.limits_passed, batch)), stacklevel=2)
+    if limits != "ignore" and run.speeds_passed:
+        warnings.warn(SimulationWarning(warning_of(run.speeds_passed, batch)), stacklevel=2)
     if not run.completed:
         warnings.warn(SimulationWarning(run.message), stacklevel=2)
     return run

@@ -35,8 +35,12 @@ def joint_label(robot: Robot, joint: int) -> str:
 
 
 def joint_title(robot: Robot, joint: int) -> str:
-    """The joint's number and, where the figures' font has its letters, its link."""
-    name = robot.model.coordinates[joint].name
+    """The joint's number and its link."""
+    return titled("joint", joint, robot.model.coordinates[joint].name)
+
+
+def titled(kind: str, k: int, name: str) -> str:
+    """Number k of a kind, counted from 0, and, where the figures' font has its letters, its link."""
     drawable = name.isprintable() and all(ord(c) < 0x250 for c in name)
     shown = name if len(name) <= 32 else name[:31] + "…"
-    return f"joint {joint + 1}, {shown}" if drawable else f"joint {joint + 1}"
+    return f"{kind} {k + 1}, {shown}" if drawable else f"{kind} {k + 1}"

@@ -10,7 +10,7 @@ from armdyn.expression import ArmdynError, Expression
 from armdyn.model import Inertia, RobotModel
 from armdyn.model.friction import Friction
 from armdyn.model.inertia import TENSOR_KEYS
-from armdyn.model.parts import Limits
+from armdyn.model.parts import Limits, MotorLimits
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
 from armdyn.robot.joints import UNITS, Units
@@ -91,7 +91,10 @@ def frames_grid(model: RobotModel) -> Grid:
 
 
 def motors_grid(model: RobotModel) -> Grid:
-    """Without rows where the robot has no motors."""
+    """Without rows where the robot has no motors; torque constants and limits only where some are given."""
+    motors = [link.motor for link in model.links if link.motor]
+    constants = any(motor.torque_constant != 1 for motor in motors)
+    limited = any(motor.limits != MotorLimits() for motor in motors)
     headings = (
         "motor of",
         "carrier",
@@ -102,6 +105,8 @@ def motors_grid(model: RobotModel) -> Grid:
         "axis",
         "coupling",
         "friction",
+        *["torque constant [N m/A]"] * constants,
+        *["limits [N m, rad/s, A]"] * limited,
     )
     rows: list[tuple[Cell, ...]] = []
     for link in model.links:
@@ -109,7 +114,9 @@ def motors_grid(model: RobotModel) -> Grid:
         if motor:
             numbers = (motor.gear, motor.axial, motor.transverse, motor.mass)
             rest = (_list(motor.axis), _present(dict(motor.coupling)), _friction(motor.friction))
-            rows.append((link.name, motor.carrier, *numbers, *rest))
+            electric = [motor.torque_constant] * constants
+            limits = [_present({k: x for k, x in vars(motor.limits).items() if x is not None})] * limited
+            rows.append((link.name, motor.carrier, *numbers, *rest, *electric, *limits))
     return Grid(headings, tuple(rows))
 
 

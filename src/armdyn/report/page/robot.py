@@ -1,4 +1,4 @@
-"""The first sections of a report: the robot drawn, its tables, what looks wrong."""
+"""The first sections of a report: the robot drawn, its tables, what looks wrong; and the last: its cost."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from armdyn.expression import Expression
 from armdyn.report.figures.arm import draw_posture
 from armdyn.report.findings.robot import DescriptionFinding, RobotFinding
 from armdyn.report.findings.subject import Posture
+from armdyn.report.findings.tables import Grid
 from armdyn.report.page.page import (
     Markup,
     Part,
@@ -132,3 +133,13 @@ def _symbols(found: DescriptionFinding) -> Markup:
         shown = "free" if value is None else expression(value)
         entries.append(tag("li", code(name), " ", _symbol(name), " = ", shown))
     return tag("ul", *entries, class_="symbols")
+
+
+def write_operations(found: Grid) -> list[Part]:
+    return [
+        paragraph(
+            "Additions, multiplications and so on in the straight-line programs that are compiled for this "
+            "robot, after common parts are shared and constants folded."
+        ),
+        grid(found),
+    ]

@@ -27,10 +27,10 @@ from armdyn.kernels import Kernel
 from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_limits
 from armdyn.robot.tip import at_link, tip_freedom
 from armdyn.simulation.control import laws
 from armdyn.simulation.control.laws import Given, Scalars
+from armdyn.simulation.control.saturation import within_limits
 from armdyn.simulation.control.targets import TipTarget
 from armdyn.simulation.engine.integrand import Sizes, law_program, without_dry_friction
 from armdyn.simulation.errors import SimulationError, check
@@ -97,12 +97,11 @@ class Controller(ABC):
         return int(self.memory.shape[-1])
 
     def law(self, q: Scalars, qd: Scalars, given: Given) -> Any:
-        """The law over any scalar, within the robot's torque limits if `saturated`."""
+        """The law over any scalar, within the torque limits of joints and motors if `saturated`."""
         found: Any = self.torques(q, qd, given)
         tau, memory = found if self.remembered else (found, None)
         if self.saturated:
-            limits = joint_limits(self.robot).torque
-            tau = [laws.clipped(x, float(most)) for x, most in zip(tau, limits, strict=True)]
+            tau = within_limits(self.robot, tau)
         return tau if memory is None else (tau, memory)
 
     def __call__(self, t: Array, q: Array, qd: Array, memory: Array = None) -> Any:

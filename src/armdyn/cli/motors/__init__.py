@@ -1,0 +1,1 @@
+"""Verbs for the motor side."""

@@ -1,0 +1,1 @@
+"""What a motion asks of the motors."""

@@ -1,0 +1,93 @@
+"""What the motion asks of the motors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from armdyn.motion.motors.loads import MotorLoads
+from armdyn.motion.motors.table import MotorRow, beyond
+from armdyn.report.figures.motors import plot_motor_loads
+from armdyn.report.findings.motors import MotorsFinding
+from armdyn.report.page.page import Amount, Markup, Part, Picture, number, paragraph, table, warning
+from armdyn.report.page.tables import Heading, TableCell
+
+
+def write_motors(found: MotorsFinding) -> list[Part]:
+    """Nothing where there are no motors: the section is left out."""
+    loads = found.loads
+    if loads is None:
+        return []
+    text = "At the shafts: a motor's angle is a row of K q, and its torque is what it needs for the joint "
+    text += "torques above, τ = Kᵀ τₘ, the acceleration of its own rotor and friction in it included."
+    if found.coupled:
+        text += " Some motors turn with several joints."
+    if not all(loads.geared):
+        text += " Joints without a motor count as driven directly."
+    parts: list[Part] = [paragraph(text)]
+    if said := "; ".join(line for row in loads.table() for line in beyond(row)):
+        parts.append(warning(f"{said[0].upper()}{said[1:]}."))
+    return [*parts, _picture(found, loads), _loads_table(loads), _energy_table(loads), _energy_text(loads)]
+
+
+def _picture(found: MotorsFinding, loads: MotorLoads) -> Picture:
+    caption = "Torque over speed of each motor along the motion: both of one sign, the motor drives; "
+    caption += "of opposite signs, it brakes. The cross is the rms of both, in the quadrant of the peaks."
+    caption += (
+        " Dashed lines are limits." if found.has_limits else " The description gives no limits of motors."
+    )
+    return Picture(plot_motor_loads(loads), "torque over speed at the shaft of each motor", [caption])
+
+
+def _loads_table(loads: MotorLoads) -> Markup:
+    """Torque, speed and current; shares of limits and currents where some motor has them."""
+    columns: list[tuple[Heading, list[Amount]]] = []
+    rows, limits = loads.table(), loads.limits
+    columns.append((("torque", "largest"), [Amount(x.peak_torque, 4, x.torque_unit) for x in rows]))
+    columns.append((("torque", "rms"), [Amount(x.rms_torque, 4, x.torque_unit) for x in rows]))
+    if np.isfinite(limits.torque).any():
+        columns.append((("torque", "of limit"), [_share(x.torque_share, x.torque_limit) for x in rows]))
+    columns.append((("speed", "largest"), [Amount(x.peak_speed, 4, x.speed_unit) for x in rows]))
+    if np.isfinite(limits.velocity).any():
+        columns.append((("speed", "of limit"), [_share(x.speed_share, x.speed_limit) for x in rows]))
+    if loads.constant_given.any():
+        columns.append((("current", "largest"), [Amount(x.peak_current, 4, "A") for x in rows]))
+        columns.append((("current", "rms"), [Amount(x.rms_current, 4, "A") for x in rows]))
+    lines = zip(_names(rows), *(amounts for _, amounts in columns), strict=True)
+    return table(["motor of", *(heading for heading, _ in columns)], lines)
+
+
+def _energy_table(loads: MotorLoads) -> Markup:
+    headings: list[Heading] = ["motor of", ("power", "largest"), ("power", "mean")]
+    headings += [("energy", "with recuperation"), ("energy", "without")]
+    lines: list[list[TableCell]] = []
+    for name, row in zip(_names(loads.table()), loads.table(), strict=True):
+        none = abs(row.energy) < 1e-12 * row.energy_drawn  # but for rounding
+        mean, energy = (0.0, 0.0) if none else (row.mean_power, row.energy)
+        amounts = Amount(energy, 4, "J"), Amount(row.energy_drawn, 4, "J")
+        lines.append([name, Amount(row.peak_power, 4, "W"), Amount(mean, 4, "W"), *amounts])
+    return table(headings, lines)
+
+
+def _names(rows: Sequence[MotorRow]) -> list[str]:
+    return [row.motor if row.geared else f"{row.motor} (no motor)" for row in rows]
+
+
+def _share(share: float, limit: float) -> Amount:
+    """In percent; a dash where there is no limit."""
+    return Amount(100 * share if np.isfinite(limit) else np.inf, 3, "%")
+
+
+def _energy_text(loads: MotorLoads) -> Markup:
+    """Of all motors together."""
+    return paragraph(
+        "All motors together take ",
+        number(float(loads.total_energy)),
+        " J if what comes back from braking is used again, ",
+        number(float(loads.total_drawn)),
+        " J if it is lost, and ",
+        number(float(loads.bus_energy)),
+        " J on a common bus that stores nothing, where one motor may use at once what another gives back. "
+        "This is mechanical energy: losses in windings and drives come on top.",
+    )
