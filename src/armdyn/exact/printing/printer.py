@@ -6,13 +6,15 @@ in the augmented links' parameters, past that in named sub-expressions; `definit
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from armdyn.exact.engine.ring import Poly, Ring
-from armdyn.exact.printing.angles import AngleSums, parallel_runs
+from armdyn.exact.printing.angles import AngleSums
 from armdyn.exact.printing.collecting import Collector, Product, Term, is_motion
 from armdyn.exact.printing.names import Roles
 from armdyn.exact.printing.styles import Style
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from armdyn.exact.engine.form import Form
 
 LIMIT = 200  # terms of an entry before parts of it get names
+_ANGLE = re.compile(r"[cs]\d+(_\d+)*")
 INLINE = 3  # terms of a coefficient that is not worth a name
 
 
@@ -48,7 +51,7 @@ class Printer:
 
     def _sums(self, ring: Ring) -> AngleSums:
         if id(ring) not in self._angles:
-            self._angles[id(ring)] = AngleSums(ring, parallel_runs(self.basis.exact, self.basis.joints))
+            self._angles[id(ring)] = AngleSums(ring, self.basis.runs)
         return self._angles[id(ring)]
 
     # ---- what is printed -------------------------------------------------------------------------------
@@ -130,7 +133,7 @@ class Printer:
         ring = poly.ring
         best: dict[tuple[int, ...], Poly] = {}
         for j, kind in enumerate(ring.joints):
-            names = (f"s{j + 1}", f"c{j + 1}") if kind == "revolute" else (f"q{j + 1}",)
+            names = (ring.sine(j), ring.cosine(j)) if kind == "revolute" else (f"q{j + 1}",)
             parts = collected(poly, [ring.index[name] for name in (*names, f"qd{j + 1}", f"qdd{j + 1}")])
             if len(parts) > 1 and (not best or max(map(len, parts.values())) < max(map(len, best.values()))):
                 best = parts
@@ -187,11 +190,14 @@ class Printer:
     def _spell(self, name: str) -> str:
         if name.startswith("#"):
             return self.style.sub_expression(int(name[1:]))
-        if name[0] in "cs" and name[1:].isdigit():  # a bare cosine or sine left by splitting
-            return self.style.trig(name[0], name[1:])
+        if _ANGLE.fullmatch(name):  # a bare cosine or sine left by splitting
+            return self.style.trig(name[0], self._joint_list([int(i) - 1 for i in name[1:].split("_")]))
         return self.style.generator(name, self.basis)
 
-    def _joint_list(self, joints: tuple[int, ...]) -> str:
+    def _joint_list(self, joints: Sequence[int]) -> str:
+        """123; with ten joints or more 1,2 and 1…12."""
+        if self.basis.n > 9 and len(joints) > 2 and joints[-1] - joints[0] == len(joints) - 1:
+            return f"{joints[0] + 1}…{joints[-1] + 1}"
         return ("," if self.basis.n > 9 else "").join(str(j + 1) for j in joints)
 
 
