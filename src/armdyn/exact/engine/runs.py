@@ -8,7 +8,8 @@ the sums φ_k, which keeps equations of planar chains polynomial in the number o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 
 from armdyn.expression import Expression
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
@@ -50,16 +51,43 @@ def _parallel(exact: Mechanism, i: int) -> bool:
     return all(Expression.of(a) == Expression.of(b) for a, b in zip(here, there, strict=True))
 
 
-def summed_angles(n: int, runs: Sequence[Run]) -> tuple[Run, ...]:
-    """For each joint, the joints whose angles add up to the angle of its generators."""
-    found = [(i,) for i in range(n)]
-    for run in runs:
-        if len(run) > SHORT:
-            for k, i in enumerate(run):
-                found[i] = run[: k + 1]
-    return tuple(found)
+class Turning:
+    """The generators of n joint angles: for each joint, the cosine and sine of its angle or of a sum.
+
+    `summed` has the joints whose angles add up to that of a joint's generators: the joint alone, or in a long
+    run all joints up to it. Generators of sums are called c1_2_3.
+    """
+
+    def __init__(self, n: int, runs: Sequence[Run]) -> None:
+        summed: list[Run] = [(i,) for i in range(n)]
+        for run in runs:
+            if len(run) > SHORT:
+                for k, i in enumerate(run):
+                    summed[i] = run[: k + 1]
+        labels = ["_".join(str(j + 1) for j in joints) for joints in summed]
+        self.summed: tuple[Run, ...] = tuple(summed)
+        self.cosines = tuple(f"c{label}" for label in labels)
+        self.sines = tuple(f"s{label}" for label in labels)
+
+    @property
+    def has_sums(self) -> bool:
+        return any(len(joints) > 1 for joints in self.summed)
+
+    def completed(self, values: Mapping[str, float]) -> Mapping[str, float]:
+        """Values by name with those of sums of angles, which follow from c1, s1, c2 …"""
+        found = dict(values)
+        for cosine, sine, joints in zip(self.cosines, self.sines, self.summed, strict=True):
+            if len(joints) > 1 and cosine not in values:
+                c, s = 1.0, 0.0
+                for j in joints:
+                    cj, sj = float(values[f"c{j + 1}"]), float(values[f"s{j + 1}"])
+                    c, s = c * cj - s * sj, s * cj + c * sj
+                found[cosine], found[sine] = c, s
+        return found
 
 
-def label(joints: Run) -> str:
-    """What follows c or s in the name of a generator: 3, or 1_2_3 for a sum."""
-    return "_".join(str(j + 1) for j in joints)
+def picking(indices: Sequence[int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
+    """Takes these entries of a tuple, as a tuple."""
+    if len(indices) > 1:
+        return itemgetter(*indices)
+    return lambda m: tuple(m[k] for k in indices)

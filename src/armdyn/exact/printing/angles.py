@@ -5,8 +5,8 @@ partial sums q_i + … + q_j that spans the run. For each coefficient the shorte
 is in no single set of angles: each pair c_a c_b + s_a s_b of sums from the run's start is one cosine, that of
 their difference.
 
-Where the ring has the cosines of single angles and where it has those of sums (`engine.runs`), a run is a list
-of *blocks*: joints that only occur together count as one angle. Trying all sets of angles takes a time that
+Whether the ring has the cosines of single angles or those of sums (`engine.runs`), a run is a list of
+*blocks*: joints that only occur together count as one angle. Trying all sets of angles takes a time that
 grows exponentially with the blocks, so it is done for few of them.
 """
 
@@ -21,13 +21,14 @@ from typing import Any
 import flint
 
 from armdyn.exact.engine.ring import Poly, Ring
-from armdyn.exact.engine.runs import Run
+from armdyn.exact.engine.runs import Run, picking
 
 Interval = tuple[int, int]  # blocks of a run from the first to the last index, both included
 Trig = tuple[str, tuple[int, ...], int]  # ("c" or "s", joints summed, exponent)
-Small = dict[tuple[int, ...], Fraction]  # exponents of s_1 … s_g, c_1 … c_g -> coefficient
+Small = dict[tuple[int, ...], Any]  # exponents of s_1 … s_g, c_1 … c_g -> coefficient, a number of FLINT
+Factors = tuple[tuple[str, int], ...]  # generators by name, exponents
 Factor = tuple[str, Interval, int]  # ("c" or "s", blocks summed, exponent)
-Written = tuple[tuple[tuple[Factor, ...], Fraction], ...]
+Written = tuple[tuple[tuple[Factor, ...], Any], ...]
 _ALL_BASES_UP_TO = 3
 
 
@@ -35,46 +36,57 @@ class AngleSums:
     """Writes the trigonometric part of polynomials of a ring in the shortest sums of angles."""
 
     def __init__(self, ring: Ring, runs: list[Run]) -> None:
-        self.ring = ring
-        self.runs = [
-            (run, [ring.index[name(j)] for name in (ring.sine, ring.cosine) for j in run]) for run in runs
-        ]
+        self.runs = runs
+        self._summed = [len(ring.summed[run[-1]]) > 1 for run in runs]
+        inside = [[ring.index[names[j]] for names in (ring.sines, ring.cosines) for j in run] for run in runs]
+        self._inside = [picking(indices) for indices in inside]
+        trig = {k for indices in inside for k in indices}
+        rest = [k for k in range(len(ring.names)) if k not in trig]
+        self._rest, self._names = picking(rest), [ring.names[k] for k in rest]
+        self._factors: dict[tuple[int, ...], Factors] = {}
 
-    def terms(self, poly: Poly) -> Iterator[tuple[Fraction, tuple[int, ...], tuple[Trig, ...]]]:
-        """(coefficient, exponents with the trigonometric ones zero, trigonometric factors)."""
-        found: dict[tuple[tuple[int, ...], tuple[Trig, ...]], Fraction] = {
-            (m, ()): c for m, c in poly.terms().items()
+    def terms(self, poly: Poly) -> Iterator[tuple[Fraction, Factors, tuple[Trig, ...]]]:
+        """(coefficient, factors without cosines and sines, cosines and sines)."""
+        found: dict[tuple[Any, ...], Any] = {
+            (self._rest(m), (), *[inside(m) for inside in self._inside]): c
+            for m, c in poly.p.to_dict().items()
         }
-        for run, indices in self.runs:
-            summed = len(self.ring.summed[run[-1]]) > 1
-            split: dict[tuple[tuple[int, ...], tuple[Trig, ...]], Small] = {}
-            for (monomial, trig), coefficient in found.items():
-                inside = tuple(monomial[k] for k in indices)
-                outer = monomial
-                if any(inside):
-                    rest = list(monomial)
-                    for k in indices:
-                        rest[k] = 0
-                    outer = tuple(rest)
-                split.setdefault((outer, trig), {})[inside] = coefficient
+        for run, summed in zip(self.runs, self._summed, strict=True):
+            split: dict[tuple[Any, ...], Small] = {}
+            for (rest, trig, inside, *others), coefficient in found.items():
+                split.setdefault((rest, trig, *others), {})[inside] = coefficient
             found = {}
-            for (outer, trig), small in split.items():
+            for (rest, trig, *others), small in split.items():
                 for factors, coefficient in _shortest(run, small, summed):
-                    key = (outer, trig + factors)
-                    found[key] = found.get(key, Fraction(0)) + coefficient
-        for (rest_exponents, factors), coefficient in found.items():
-            if coefficient:
-                yield coefficient, rest_exponents, factors
+                    key = (rest, trig + factors, *others)
+                    found[key] = found[key] + coefficient if key in found else coefficient
+        for (rest, trig), c in found.items():
+            if c:
+                yield Fraction(int(c.p), int(c.q)), self._named(rest), trig
+
+    def _named(self, exponents: tuple[int, ...]) -> Factors:
+        if exponents not in self._factors:
+            pairs = zip(self._names, exponents, strict=True)
+            self._factors[exponents] = tuple((name, e) for name, e in pairs if e)
+        return self._factors[exponents]
 
 
-def _shortest(run: Run, small: Small, summed: bool) -> list[tuple[tuple[Trig, ...], Fraction]]:
+def _shortest(run: Run, small: Small, summed: bool) -> list[tuple[tuple[Trig, ...], Any]]:
     """A polynomial in the generators of a run; `summed`: they are those of the sums from its start."""
-    blocks, part = _used_sums(run, small) if summed else _used_part(run, small)
+    lead = next(iter(small.values()))
+    normalized = tuple([(m, c / lead) for m, c in small.items()])
+    return [(factors, c * lead) for factors, c in _in_joints(run, normalized, summed)]
+
+
+@cache
+def _in_joints(
+    run: Run, small: tuple[tuple[tuple[int, ...], Any], ...], summed: bool
+) -> list[tuple[tuple[Trig, ...], Any]]:
+    blocks, part = _used_sums(run, dict(small)) if summed else _used_part(run, dict(small))
     if not blocks:
         return [((), c) for c in part.values()]
-    lead = next(iter(part.values()))
-    written = _shortest_written(len(blocks), summed, tuple((m, c / lead) for m, c in part.items()))
-    return [(_joined(blocks, factors), c * lead) for factors, c in written]
+    written = _shortest_written(len(blocks), summed, tuple(part.items()))
+    return [(_joined(blocks, factors), c) for factors, c in written]
 
 
 def _joined(blocks: list[Run], factors: tuple[Factor, ...]) -> tuple[Trig, ...]:
@@ -101,15 +113,13 @@ def _used_sums(run: Run, small: Small) -> tuple[list[Run], Small]:
 
 
 @cache
-def _shortest_written(
-    g: int, summed: bool, small: tuple[tuple[tuple[int, ...], Fraction], ...]
-) -> Written:
+def _shortest_written(g: int, summed: bool, small: tuple[tuple[tuple[int, ...], Any], ...]) -> Written:
     """The shortest form over all bases of g blocks; ties go to the simpler angles."""
     poly = dict(small)
     candidates: list[Written] = []
     for basis in _bases(g, summed):
-        for form in _with_either_square(_rewritten(poly, basis, summed), g):
-            candidates.append(tuple((_factors(basis, m), c) for m, c in form.items()))
+        forms = _with_either_square(_rewritten(poly, basis, summed), g)
+        candidates += [tuple((_factors(basis, m), c) for m, c in form.items()) for form in forms]
     if g > 1:
         candidates.append(_differences(_rewritten(poly, _from_start(g), summed), g))
     return min(candidates, key=_length)  # the first of those that are equally short
@@ -202,17 +212,17 @@ def _rewritten(small: Small, basis: tuple[Interval, ...], summed: bool) -> Small
     if basis == (_from_start(g) if summed else _plain(g)):
         return small
     context, _, relations = _context(g)
-    poly = context.from_dict({m: flint.fmpq(c.numerator, c.denominator) for m, c in small.items()})
+    poly = context.from_dict(small)
     poly = poly.compose(*_substitution(g, basis, summed))
     for relation in relations:
         _, poly = divmod(poly, relation)
-    return {m: Fraction(int(c.p), int(c.q)) for m, c in poly.to_dict().items()}
+    return dict(poly.to_dict())
 
 
 def _differences(form: Small, g: int) -> Written:
     """A form in sums from the start with k(c_a c_b + s_a s_b) as a cosine, k(c_a s_b − s_a c_b) as a sine."""
     left = dict(form)
-    found: list[tuple[tuple[Factor, ...], Fraction]] = []
+    found: list[tuple[tuple[Factor, ...], Any]] = []
     for m, c in form.items():
         used = [i for i, e in enumerate(m) if e == 1]
         if len(used) != 2 or sum(m) != 2 or m not in left or used[0] % g == used[1] % g:
@@ -247,7 +257,7 @@ def _cosines_squared_out(form: Small, i: int, g: int) -> Small:
     while todo:
         m, c = todo.pop()
         if m[g + i] < 2:
-            result[m] = result.get(m, Fraction(0)) + c
+            result[m] = result.get(m, 0) + c
             continue
         lower = list(m)
         lower[g + i] -= 2

@@ -165,7 +165,7 @@ class _Change:
                 self.images[f"q{i + 1}"] = self._linear(rows[i], "q")
             else:
                 old = basis.full
-                self.images[old.cosine(i)], self.images[old.sine(i)] = self._angle(inverse, old.summed[i])
+                self.images[old.cosines[i]], self.images[old.sines[i]] = self._angle(inverse, old.summed[i])
 
     def _angle(self, inverse: np.ndarray, joints: tuple[int, ...]) -> tuple[Poly, Poly]:
         """Cosine and sine of a sum of joint angles; an angle that is no whole sum keeps its generators."""
