@@ -57,6 +57,11 @@ class Form:
         """∂/∂q_i."""
         return self.map(lambda a: a.by_joint(i))
 
+    def gradient(self) -> list[Form]:
+        """∂/∂q_i for every joint."""
+        by_parameter = [(p, a.gradient()) for p, a in self.coefficients.items()]
+        return [Form(self.basis, {p: da[i] for p, da in by_parameter}) for i in range(self.basis.n)]
+
     def times_generator(self, name: str) -> Form:
         """Times a generator that no relation binds."""
         g = self.basis.kinematic.gen(name).p
