@@ -12,7 +12,7 @@ from armdyn.description import bundled_robots
 from armdyn.report import plot_arm, plot_dynamic_ellipsoid, plot_ellipsoids, plot_strobe
 from armdyn.report.figures.paper.placement import Label, Places, text_size, through
 
-SOME = ("panda", "planar", "planar3", "scara", "puma560", "stanford", "cartesian45")  # the rest: slow
+SOME = ("panda", "planar", "scara", "puma560")  # the rest: slow
 LINK = 2.0  # points: lines of this width or more are links
 
 
