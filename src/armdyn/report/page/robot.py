@@ -105,8 +105,9 @@ def _units(robot: Robot) -> str:
 def write_description(found: DescriptionFinding) -> list[Part]:
     """The tables of the description, and what looks wrong in it."""
     parts: list[Part] = [tag("h3", "Links"), grid(found.links)]
-    if found.friction.rows:
-        parts += [tag("h3", "Friction of the joints"), grid(found.friction)]
+    for title, extra in (("Inertia tensors", found.tensors), ("Friction of the joints", found.friction)):
+        if extra.rows:
+            parts += [tag("h3", title), grid(extra)]
     parts += [tag("h3", "Frames"), grid(found.frames)]
     for title, table in (("Motors", found.motors), ("Limits", found.limits)):
         nothing = paragraph(f"The description gives no {title.lower()}.")
