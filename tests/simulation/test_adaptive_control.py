@@ -175,6 +175,13 @@ def test_payload_and_friction_of_the_puma_are_learnt():
     learns(robot, PUMA, names, at(robot, names), 150.0, 5.0, 0.1, PUMA_REST, 0.4)
 
 
+def test_friction_of_a_motor_that_turns_with_two_joints_is_learnt():
+    names = ["Izz1", "Izz2", "Fs1", "Fs2", "Fsm2"]
+    robot = coupled()
+    model = with_values(robot, **{name: 0.5 * at(robot, [name])[0] for name in names})
+    learns(robot, model, names, at(robot, names), 40.0, 1.0, 0.1, [0.0, 0.2], 0.8)
+
+
 # ---- integrators, batches, limits --------------------------------------------------------------------------
 
 
