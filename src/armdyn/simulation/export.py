@@ -10,7 +10,7 @@ from armdyn.robot import Robot
 from armdyn.robot.functions import MEANINGS
 from armdyn.robot.joints import joint_descriptions
 from armdyn.simulation.control.actuation import actuation
-from armdyn.simulation.control.controllers import Controller
+from armdyn.simulation.control.controller import Controller
 from armdyn.simulation.engine.integrand import Integrand, Sizes
 from armdyn.simulation.engine.limits import Watch
 from armdyn.simulation.engine.many_steps import many_steps

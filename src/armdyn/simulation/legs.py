@@ -17,7 +17,7 @@ from armdyn.motion.trajectories.loads import Carried, Loaded, check_loads
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation, Law
-from armdyn.simulation.control.controllers import Controller
+from armdyn.simulation.control.controller import Controller
 from armdyn.simulation.errors import SimulationError
 from armdyn.simulation.run import Run
 

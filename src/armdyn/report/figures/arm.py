@@ -16,10 +16,10 @@ from armdyn.report.figures.drawing import GREY, INK, PALE, Given, arrow, colour,
 from armdyn.report.figures.paper.canvas import Canvas, canvas
 from armdyn.report.figures.paper.placement import Label
 from armdyn.report.figures.paper.solids import joint_faces, sleeve_centre
+from armdyn.report.findings.drawn.skeleton import Skeleton
+from armdyn.report.findings.drawn.views import View
 from armdyn.report.findings.motion import Strobe, find_strobe
-from armdyn.report.findings.skeleton import Skeleton
 from armdyn.report.findings.subject import Posture, Subject
-from armdyn.report.findings.views import View
 from armdyn.robot import Robot
 
 _RADIUS = 0.022  # of a joint's symbol, in parts of the drawing's size

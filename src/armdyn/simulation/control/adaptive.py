@@ -16,15 +16,8 @@ from armdyn.model.parameters import Layout, layout, mechanism_with
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.control import laws
-from armdyn.simulation.control.controllers import (
-    Array,
-    Arrays,
-    JointControl,
-    Rate,
-    Target,
-    gains_of,
-    place_of,
-)
+from armdyn.simulation.control.controller import Array, Arrays, Rate, Target, gains_of, place_of
+from armdyn.simulation.control.controllers import JointControl
 from armdyn.simulation.control.laws import Given, Scalars, dot
 from armdyn.simulation.errors import SimulationError, check
 

@@ -12,7 +12,7 @@ from armdyn.dynamics.friction import has_load
 from armdyn.expression import shown
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
-from armdyn.simulation.control.controllers import (
+from armdyn.simulation.control.controller import (
     Array,
     Arrays,
     Controller,

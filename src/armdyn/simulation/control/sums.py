@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.robot import Robot
-from armdyn.simulation.control.controllers import Arrays, Controller, Rate, side_by_side
+from armdyn.simulation.control.controller import Arrays, Controller, Rate, side_by_side
 from armdyn.simulation.control.laws import Given, Scalars
 from armdyn.simulation.errors import SimulationError
 
