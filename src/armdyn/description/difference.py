@@ -35,6 +35,9 @@ _UNITS = {
     "first_moment": "kg m",
     "gravity": "m/s²",
     "motor.torque_constant": "N m/A",
+    "motor.limits.torque": "N m",
+    "motor.limits.velocity": "rad/s",
+    "motor.limits.current": "A",
 }
 _TEXTS = ("name", "joint", "joint_name", "parent", "carrier", "tip", "rotors", "relation", "about")
 _JOINT_UNITS = {  # of turning and of sliding joints
@@ -312,7 +315,7 @@ def _default(key: str) -> Entry:
     if key in ("inertia.about", "base.name"):
         return {"inertia.about": "com", "base.name": BASE}[key]
     parts = key.split(".")
-    if parts[0] == "limits":
+    if "limits" in parts[:2]:
         return None
     found = [_MISSING[part] for part in parts[-2:] if part in _MISSING]
     return found[0] if found and "axis" not in parts else None

@@ -89,6 +89,7 @@ def _defaults(motor: Motor | None, reader: Reader) -> dict[str, Any]:
         "coupling": dict(motor.coupling),
         "friction": friction,
         "torque_constant": motor.torque_constant,
+        "limits": {key: x for key, x in vars(motor.limits).items() if x is not None},
     }
     if "carrier" in reader and reader.text("carrier") != motor.carrier:
         return table

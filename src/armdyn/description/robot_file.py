@@ -19,7 +19,7 @@ from armdyn.model import PhysicsWarning, impossible_bodies
 from armdyn.model.arguments import plain
 from armdyn.model.friction import SINGLE, TERMS, Coulomb, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
-from armdyn.model.parts import Limits, Link, Motor, Transform
+from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
 from armdyn.model.relations import Relation
 from armdyn.model.robot_model import BASE, RobotModel, naming_problems, quoted, symbol_name_problem
 from armdyn.model.vector import Vector, apply, scale
@@ -336,10 +336,20 @@ def read_motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:
         coupling=tuple((name, coupling.number(name)) for name in coupling.names()),
         friction=_friction(reader.sub("friction"), at_motor=True),
         torque_constant=reader.number("torque_constant", 1),
+        limits=_motor_limits(reader.sub("limits")),
     )
     reader.asked.add("axis")
     reader.finish()
     return motor
+
+
+def _motor_limits(reader: Reader) -> MotorLimits:
+    """{ torque, velocity, current } at the shaft."""
+    keys = ("torque", "velocity", "current")
+    limits = MotorLimits(*(reader.number(key) if key in reader else None for key in keys))
+    reader.asked.update(keys)
+    reader.finish()
+    return limits
 
 
 def _rotor_inertia(reader: Reader) -> tuple[Expression, Expression]:

@@ -14,7 +14,7 @@ from armdyn.model.inertia import (
     steiner,
 )
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Rotor, lower
-from armdyn.model.parts import Limits, Link, Motor, Transform
+from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
 from armdyn.model.relations import Relation
 from armdyn.model.robot_model import BASE, RobotModel
 
@@ -29,6 +29,7 @@ __all__ = [
     "Mechanism",
     "ModelError",
     "Motor",
+    "MotorLimits",
     "PhysicsWarning",
     "Relation",
     "RobotModel",

@@ -64,6 +64,15 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class MotorLimits:
+    """Limits at the shaft of a motor, of magnitudes [N m, rad/s, A]; None where not given."""
+
+    torque: Expression | None = None
+    velocity: Expression | None = None
+    current: Expression | None = None
+
+
+@dataclass(frozen=True)
 class Motor:
     """A rotor, where it sits and what it drives.
 
@@ -81,6 +90,7 @@ class Motor:
     coupling: tuple[tuple[str, Expression], ...] = ()
     friction: Friction = NO_FRICTION
     torque_constant: Expression = ONE
+    limits: MotorLimits = MotorLimits()
 
 
 @dataclass(frozen=True)

@@ -231,6 +231,12 @@ def _motor_problems(model: RobotModel, link: Link, moving: set[str]) -> Iterator
         if name not in moving or name == link.name:
             others = [other.name for other in model.moving if other.name != link.name]
             yield f"{where}.coupling: found {quoted(name)}; other moving links: {listed(others) or 'none'}"
+    for key in ("torque", "velocity", "current"):
+        x = model.value(getattr(motor.limits, key) or 0)
+        if x is not None and x < 0:
+            yield f"{where}.limits.{key}: found {x:g}; zero or positive is allowed"
+    if motor.limits.current is not None and model.value(motor.torque_constant) == 0:
+        yield f"{where}.torque_constant: found 0; a limit of current needs another number"
     coupled = any(not k.is_zero for _, k in motor.coupling)
     if coupled and not motor.friction.coefficients["asymmetry"].is_zero:
         yield f"{where}.friction.coulomb: a motor with a coupling takes one value, not a pair"

@@ -18,6 +18,7 @@ from armdyn.model.arguments import word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector
 from armdyn.robot.changes import Changeable
+from armdyn.robot.motors import transmission
 from armdyn.robot.related import Related
 
 if TYPE_CHECKING:
@@ -102,6 +103,16 @@ class Described(Changeable):
     @cached_property
     def _related(self) -> Related:
         return Related.of(self._model)
+
+    @cached_property
+    def transmission(self) -> Floats:
+        """K (m, n) of the motors: their angles are θ_m = K q, and joint torques Kᵀ τ_m (7.22), (7.23).
+
+        A joint without a motor has a row of its own with 1: it counts as driven directly.
+        """
+        found, _ = transmission(self._model)
+        found.flags.writeable = False
+        return found
 
     @property
     def warnings(self) -> list[str]:

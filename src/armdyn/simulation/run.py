@@ -11,6 +11,7 @@ import numpy as np
 
 from armdyn.expression import shown
 from armdyn.motion.trajectories import csv_files
+from armdyn.motion.trajectories.loads import Loaded
 from armdyn.robot import Robot
 from armdyn.simulation.errors import SimulationError
 
@@ -52,9 +53,10 @@ class Run:
     limit stopped ends with the instant it stopped at. `completed` is also False where the energies do not
     add up (`balance`). `events` are the instants at which joints began to stick or to slip; with fixed steps,
     those that can be seen between the instants kept. `limits_passed` are the joints that passed position
-    limits, in the order in which they did. `notes` are remarks about the accuracy. `memory` (N, ..., m) is
-    what a controller remembers: that with which a sample at the instant begins, so the first is that of the
-    start. Without a memory, m is 0.
+    limits, in the order in which they did. `notes` are remarks about the accuracy. `carried` is the robot
+    with the loads that it picks up and puts down, where there are any; `robot` carries none of them. `memory`
+    (N, ..., m) is what a controller remembers: that with which a sample at the instant begins, so the first
+    is that of the start. Without a memory, m is 0.
     """
 
     robot: Robot = field(repr=False)
@@ -71,16 +73,41 @@ class Run:
     limits_passed: tuple[LimitPassed, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+    carried: Loaded | None = field(default=None, repr=False)
 
     @cached_property
     def kinetic(self) -> np.ndarray:
-        """Kinetic energy (N, ...) [J]."""
-        return np.asarray(self.robot.kinetic_energy(self.q, self.qd))
+        """Kinetic energy (N, ...) [J], with what the arm carries."""
+        if self.carried is None:
+            return np.asarray(self.robot.kinetic_energy(self.q, self.qd))
+        after = np.zeros(len(self.t), bool)
+        return self.carried.evaluate(Robot.kinetic_energy, self.t, self.q, self.qd, before=after)
 
     @cached_property
     def potential(self) -> np.ndarray:
-        """Potential energy (N, ...) [J]."""
-        return np.asarray(self.robot.potential_energy(self.q))
+        """Potential energy (N, ...) [J], with what the arm carries."""
+        if self.carried is None:
+            return np.asarray(self.robot.potential_energy(self.q))
+        after = np.zeros(len(self.t), bool)
+        return self.carried.evaluate(Robot.potential_energy, self.t, self.q, before=after)
+
+    @cached_property
+    def load_energy(self) -> np.ndarray:
+        """The energy that loads bring when taken up, less what they take away (N, ...) [J]."""
+        total = np.zeros(self.q.shape[:-1])
+        if self.carried is None:
+            return total
+        for k, t in enumerate(self.carried.boundaries):
+            row = int(np.searchsorted(self.t, t))
+            if row >= len(self.t):
+                break
+            energies = [
+                np.asarray(r.kinetic_energy(self.q[row], self.qd[row]))
+                + np.asarray(r.potential_energy(self.q[row]))
+                for r in self.carried.robots[k : k + 2]
+            ]
+            total[row:] += energies[1] - energies[0]
+        return total
 
     @cached_property
     def energy(self) -> np.ndarray:
@@ -89,8 +116,11 @@ class Run:
 
     @cached_property
     def balance(self) -> np.ndarray:
-        """E(t) − E(0) − work of torques − work at the tip + dissipated (N, ...) [J]: zero if all is exact."""
-        gained = self.energy - self.energy[:1]
+        """E(t) − E(0) − work of torques − work at the tip + dissipated (N, ...) [J]: zero if all is exact.
+
+        The energy of loads that are taken up or put down is not counted as gained.
+        """
+        gained = self.energy - self.energy[:1] - self.load_energy
         return np.asarray(gained - self.torque_work - self.wrench_work + self.dissipated)
 
     def to_csv(self, path: str | Path, arm: Any = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from armdyn.simulation.control.actuation import actuation
 from armdyn.simulation.engine.adaptive import integrate_adaptive
 from armdyn.simulation.engine.fixed import integrate_fixed
 from armdyn.simulation.engine.grid import Grid, at_least
-from armdyn.simulation.engine.limits import Limits, position_limits
+from armdyn.simulation.engine.limits import Limits, PositionLimits, position_limits
 from armdyn.simulation.engine.surfaces import check_friction
 from armdyn.simulation.engine.trial import Effort
 from armdyn.simulation.errors import SimulationError, SimulationWarning, check
+from armdyn.simulation.legs import Leg, joined, legs_of, loaded_robot
 from armdyn.simulation.outcome import Method, judged, make_run
 from armdyn.simulation.progress import progress_bar
 from armdyn.simulation.run import Run
@@ -40,6 +42,7 @@ def simulate(
     atol: float = 1e-12,
     max_steps: int | None = None,
     limits: Limits = "warn",
+    loads: Any = "target",
     progress: bool | None = None,
 ) -> Run:
     """The motion of a robot from q0, qd0 (one number or (..., n)) for `duration` seconds.
@@ -61,6 +64,11 @@ def simulate(
     period, too; where a sample still falls within a step (because of `output`), it is taken at the start of
     the next one.
 
+    `loads` is what the arm picks up and puts down: those of a trajectory (`trajectory.loads`), () for none,
+    or "target", those of the motion that the controller follows. The controller always knows the loads of the
+    motion that it follows: other `loads` show what a wrong payload does. A load that is taken up moves with
+    the arm already. Where loads change, states are kept and a sampled controller is sampled anew.
+
     Dry friction sticks: a joint at rest stays there until the torque on it exceeds the friction's level. When
     a joint passes a position limit, `limits` decides: a SimulationWarning ("warn"), the arm stops there
     ("stop"), or nothing ("ignore"). A motion that diverges, that takes too many steps or whose energies do
@@ -79,17 +87,48 @@ def simulate(
     effort = Effort(check.positive("rtol", rtol), check.positive("atol", atol), most)
     starts = q.reshape(-1, n), qd.reshape(-1, n)
     watched.check_start(starts[0])
-    with progress_bar(f"simulating {robot.name}", progress) as update:
-        if method == "rk4":
-            trace = integrate_fixed(robot, *starts, grid, driven, watched, update)
-        else:
-            trace = integrate_adaptive(robot, *starts, grid, driven, watched, effort, update)
-    run = judged(make_run(robot, method, grid, driven, trace), method, grid, trace.stops)
+    task = _Task(method, step, output, watched, effort, progress)
+    loaded = loaded_robot(robot, loads, torque, driven.duration)
+    legs, runs = legs_of(loaded, driven), list[Run]()
+    for leg in legs:
+        if runs:
+            starts = tuple(x[-1].reshape(-1, n) for x in (runs[-1].q, runs[-1].qd))
+            memory = runs[-1].memory[-1]
+            leg = replace(
+                leg, driven=leg.driven.remembering(memory.reshape(len(starts[0]), memory.shape[-1]))
+            )
+        runs.append(task.run(leg, *starts))
+        if not runs[-1].completed:
+            break
+    run = joined(robot, loaded, legs, runs)
     if run.limits_passed and limits == "warn":
         warnings.warn(SimulationWarning(watched.warning(run.limits_passed, batch)), stacklevel=2)
     if not run.completed:
         warnings.warn(SimulationWarning(run.message), stacklevel=2)
     return run
+
+
+@dataclass(frozen=True)
+class _Task:
+    """How a leg is integrated."""
+
+    method: Method
+    step: float
+    output: float | None
+    watched: PositionLimits
+    effort: Effort
+    progress: bool | None
+
+    def run(self, leg: Leg, q: np.ndarray, qd: np.ndarray) -> Run:
+        """The run of a leg from states (arms, n)."""
+        robot, driven, method = leg.robot, leg.driven, self.method
+        grid = _grid(driven.duration, self.step, self.output, method, driven.period)
+        with progress_bar(f"simulating {robot.name}", self.progress) as update:
+            if method == "rk4":
+                trace = integrate_fixed(robot, q, qd, grid, driven, self.watched, update)
+            else:
+                trace = integrate_adaptive(robot, q, qd, grid, driven, self.watched, self.effort, update)
+        return judged(make_run(robot, method, grid, driven, trace), method, grid, trace.stops)
 
 
 def _states(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from armdyn.description.exporting.pieces import Piece, depth_first
 from armdyn.expression import Expression
 from armdyn.model.mechanism import is_coupled, joint_friction
-from armdyn.model.parts import Link
+from armdyn.model.parts import Link, MotorLimits
 from armdyn.model.robot_model import RobotModel, quoted
 
 
@@ -71,6 +71,8 @@ def _motor_losses(model: RobotModel) -> Iterator[str]:
         yield f"friction in motors that turn with several joints ({rubbing}) is left out"
     if found := _having(model, lambda link: link.motor is not None and link.motor.torque_constant != 1):
         yield f"torque constants of motors ({found}) are left out"
+    if found := _having(model, lambda link: link.motor is not None and link.motor.limits != MotorLimits()):
+        yield f"limits at the shafts of motors ({found}) are left out"
 
 
 def _order_losses(model: RobotModel) -> Iterator[str]:

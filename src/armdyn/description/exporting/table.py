@@ -15,7 +15,7 @@ from armdyn.expression import ArmdynError, Expression, ExpressionError, limited
 from armdyn.model import impossible_bodies
 from armdyn.model.friction import NO_FRICTION, SINGLE, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
-from armdyn.model.parts import Limits, Link, Motor, Transform, Z
+from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform, Z
 from armdyn.model.robot_model import BASE, RobotModel, quoted
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
 
@@ -193,6 +193,9 @@ def _motor(link: Link, motor: Motor) -> Table:
         table["friction"] = _friction(motor.friction)
     if motor.torque_constant != 1:
         table["torque_constant"] = written(motor.torque_constant)
+    given = {key: getattr(motor.limits, key) for key in ("torque", "velocity", "current")}
+    if motor.limits != MotorLimits():
+        table["limits"] = {key: written(x) for key, x in given.items() if x is not None}
     return table
 
 

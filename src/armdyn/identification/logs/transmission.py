@@ -9,7 +9,7 @@ import numpy as np
 
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
 from armdyn.identification.logs.log import Log
-from armdyn.robot import Robot
+from armdyn.robot import Robot, motors
 from armdyn.robot.joints import joint_name
 from armdyn.robot.related import Related
 
@@ -82,26 +82,19 @@ def transmission(log: Log, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
                 f"transmission: expected ({robot.n}, {robot.n}), found ({size}, {size})"
             )
         return log.transmission, np.zeros(robot.n)
-    model, related = robot.model, Related.of(robot.model)
-    place = {link.name: j for j, link in enumerate(model.moving)}
-    driven = [link for link in model.moving if link.motor is not None]
+    driven = [link for link in robot.model.moving if link.motor is not None]
     if len(driven) != robot.n:
         raise IdentificationError(
             f"{log.name}: '{robot.name}' has motors at {len(driven)} of its {robot.n} joints; "
             "give transmission= to Log"
         )
-    K = np.zeros((len(driven), len(place)))
-    for row, link in zip(K, driven, strict=True):
-        if link.motor is not None:
-            row[place[link.name]] = model.number(link.motor.gear)
-            for name, factor in link.motor.coupling:
-                row[place[name]] += model.number(factor)
-    reduced = K @ related.S
-    if np.linalg.matrix_rank(reduced) < robot.n:
+    real = [link.motor is not None for link in motors.driven_links(robot.model)]
+    K, shift = (x[real] for x in motors.transmission(robot.model))
+    if np.linalg.matrix_rank(K) < robot.n:
         raise IdentificationError(
             f"{log.name}: the motors of '{robot.name}' do not tell where its joints are"
         )
-    return reduced, K @ related.s0
+    return K, shift
 
 
 def constants(log: Log, robot: Robot) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectories.loads import Carried, check_loads
 
 Side: TypeAlias = Literal["before", "after"]
 States: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -29,6 +30,9 @@ class Motion:
     and at the end there is only one). `knots` are the instants at which some derivative jumps, those of the
     acceleration included; between them the motion is smooth. `evaluate` is a method of data, not a closure,
     so that a motion can be pickled and compared.
+
+    `dwells` are rests that are wanted, from start to end [s]: timing keeps how long they last. `loads` are
+    what the arm carries and when; instants at which they change are among the `jumps`: torques jump there.
     """
 
     n: int
@@ -37,12 +41,17 @@ class Motion:
     jumps: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
     label: str = "motion"
     knots: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+    dwells: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+    loads: tuple[Carried, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.duration) and self.duration > 0):
             raise MotionError(f"duration: found {self.duration:g} s; a motion takes a positive time")
         object.__setattr__(self, "duration", float(self.duration))
-        object.__setattr__(self, "jumps", self._inner(self.jumps))
+        loads = check_loads(self.loads, self.duration)
+        object.__setattr__(self, "loads", loads)
+        changes = [t for one in loads for t in (one.start, one.end)]
+        object.__setattr__(self, "jumps", self._inner(np.append(self.jumps, changes)))
         object.__setattr__(self, "knots", self._inner(np.append(self.knots, self.jumps)))
 
     def _inner(self, instants: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
@@ -14,6 +14,7 @@ from armdyn.motion.tip import paths as tip_paths
 from armdyn.motion.tip.motions import TipLaw, tip_motion
 from armdyn.motion.trajectories import csv_files, joint_motions, profiles
 from armdyn.motion.trajectories.instants import is_near
+from armdyn.motion.trajectories.loads import Carried, Load, Loaded
 from armdyn.motion.trajectories.motion import STEP, Motion, Side, States, same, sample_times
 from armdyn.motion.trajectories.sampled import through_samples
 from armdyn.motion.trajectories.via_points import Kind, via_points
@@ -228,7 +229,34 @@ class Trajectory:
         path, turned = tip_paths.arc(robot.pose(start), centre, axis, angle, orientation)
         return cls(tip_motion("circle", robot, start, path, turned, check_limits, step, law), step)
 
+    # ---- with a load -----------------------------------------------------------------------------------
+
+    def carrying(
+        self, mass: Any, com: Any = (0, 0, 0), inertia: Any = None, link: str | None = None
+    ) -> Trajectory:
+        """The same motion with a load from beginning to end, on top of what it carries already.
+
+        The arguments are those of `robot.with_payload`: mass [kg] or a body such as `box(…)`, centre of mass
+        [m] and tensor in the tip frame or that of `link`; or an identified `Payload`.
+        """
+        load = Carried(0.0, self.duration, Load.of(mass, com, inertia, link))
+        return Trajectory(replace(self.motion, loads=(*self.motion.loads, load)), self.step)
+
     # ---- looking ---------------------------------------------------------------------------------------
+
+    @property
+    def dwells(self) -> tuple[tuple[float, float], ...]:
+        """Rests that timing keeps, from start to end [s]."""
+        return self.motion.dwells
+
+    @property
+    def loads(self) -> tuple[Carried, ...]:
+        """What the arm carries, and from when to when [s]."""
+        return self.motion.loads
+
+    def loaded(self, robot: Robot) -> Loaded:
+        """The robot with what it carries on this motion, at each time."""
+        return Loaded(robot, self.motion.loads, self.duration)
 
     @property
     def duration(self) -> float:

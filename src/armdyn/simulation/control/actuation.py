@@ -12,6 +12,7 @@ from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.wrenches import label, of_links
 from armdyn.simulation.control.controllers import Controller, frozen, side_by_side
+from armdyn.simulation.control.sums import Later
 from armdyn.simulation.engine.integrand import Drive, Held, tau_as_given, wrench_names
 from armdyn.simulation.errors import SimulationError, check
 
@@ -45,6 +46,10 @@ class Source:
         rows = self.rows if self.rows.shape[-2] == 1 else self.rows[..., k : k + 1, :]
         return replace(self, batch=(), rows=rows)
 
+    def later(self, start: float) -> Source:
+        """The same with a time that begins at `start` [s]."""
+        return self
+
 
 class Constant(Source):
     """One row for each arm, or for all."""
@@ -64,11 +69,15 @@ class Sampled(Source):
     """Rows (T, arms or 1, size) at instants evenly over the duration, linear in between."""
 
     duration: float = field(kw_only=True)
+    start: float = field(kw_only=True, default=0.0)
     kind = "signals"
+
+    def later(self, start: float) -> Sampled:
+        return replace(self, start=self.start + start)
 
     def signals(self, t: np.ndarray) -> np.ndarray:
         rows, last = self.rows, len(self.rows) - 1
-        place = np.clip(t / self.duration * last, 0.0, last)
+        place = np.clip((t + self.start) / self.duration * last, 0.0, last)
         halves = np.rint(2 * place)
         place = np.where(np.abs(2 * place - halves) < 1e-9, halves / 2, place)
         k = np.minimum(place.astype(int), last - 1)
@@ -91,11 +100,15 @@ class Function(Source):
 
     name: str = field(kw_only=True)
     function: Callable[[float, np.ndarray, np.ndarray], Any] = field(kw_only=True)
+    start: float = field(kw_only=True, default=0.0)
     kind = "asked"
+
+    def later(self, start: float) -> Function:
+        return replace(self, start=self.start + start)
 
     def ask(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """What it gives (arms, size) in the states (arms, n) of all arms."""
-        found = self.function(t, *(frozen(x.reshape(*self.batch, x.shape[-1])) for x in (q, qd)))
+        found = self.function(t + self.start, *(frozen(x.reshape(*self.batch, x.shape[-1])) for x in (q, qd)))
         name, shape = f"{self.name}(t, q, qd)", (*self.batch, self.size)
         array = check.floats(name, found)  # a copy: the function may use its array again
         if array.shape[-1:] != shape[-1:]:
@@ -122,6 +135,9 @@ class Law(Source):
 
     controller: Controller = field(kw_only=True)
     memory: np.ndarray = field(kw_only=True)  # at the start, (arms or 1, m)
+
+    def later(self, start: float) -> Law:
+        return replace(self, controller=Later(self.controller, start)) if start else self
 
     @property
     def constants(self) -> np.ndarray:
@@ -194,6 +210,16 @@ class Actuation:
         return replace(self, batch=(), torque=self.torque.of_arm(k), wrenches=wrenches)
 
     # ---- in time ---------------------------------------------------------------------------------------
+
+    def later(self, start: float, duration: float) -> Actuation:
+        """The part of a `duration` from `start` on, with a time that begins there [s]."""
+        torque, *wrenches = (source.later(start) for source in (self.torque, *self.wrenches))
+        return replace(self, duration=duration, torque=torque, wrenches=tuple(wrenches))
+
+    def remembering(self, memory: np.ndarray) -> Actuation:
+        """With another memory (arms, m) of the controller at the start."""
+        law = self.torque
+        return replace(self, torque=replace(law, memory=memory)) if isinstance(law, Law) else self
 
     @property
     def controller(self) -> Controller | None:

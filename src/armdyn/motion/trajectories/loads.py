@@ -1,0 +1,133 @@
+"""What the arm carries on its way: payloads that are picked up and put down during a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from armdyn.model import Inertia
+from armdyn.model.edit import payload
+from armdyn.motion.errors import MotionError
+from armdyn.robot import Robot
+
+
+@dataclass(frozen=True)
+class Load:
+    """A body in the tip frame, or in the frame of `link`: what `robot.with_payload` takes."""
+
+    body: Inertia
+    link: str | None = None
+
+    @classmethod
+    def of(cls, mass: Any, com: Any = (0, 0, 0), inertia: Any = None, link: str | None = None) -> Load:
+        """As for `robot.with_payload`: a mass [kg] or a whole body; or an identified `Payload`."""
+        if isinstance(mass, Load):
+            return mass
+        if hasattr(mass, "arguments"):  # a Payload of `identify_payload`
+            return cls.of(**mass.arguments)
+        return cls(payload(mass, com, inertia), link)
+
+    def on(self, robot: Robot) -> Robot:
+        """The robot carrying the body."""
+        return robot.with_payload(self.body, link=self.link)
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A load, and from when to when it is carried [s]."""
+
+    start: float
+    end: float
+    load: Load
+
+
+def check_loads(loads: Sequence[Carried], duration: float) -> tuple[Carried, ...]:
+    """The loads in the order of time; refuse those outside of the motion.
+
+    Loads may overlap: a gripper and what it holds.
+    """
+    found = tuple(sorted(loads, key=lambda x: (x.start, x.end)))
+    for one in found:
+        if not 0 <= one.start < one.end <= duration * (1 + 1e-12):
+            raise MotionError(
+                f"loads: found one from {one.start:g} to {one.end:g} s; the motion lasts from 0 to "
+                f"{duration:g} s"
+            )
+    return found
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A robot that carries different loads at different times of a motion of a `duration` [s].
+
+    What it carries at the beginning or at the end it also carries before and after.
+    """
+
+    robot: Robot
+    loads: tuple[Carried, ...]
+    duration: float
+
+    @cached_property
+    def boundaries(self) -> np.ndarray:
+        """The instants within the motion at which a load is taken up or put down (K,) [s]."""
+        changes = np.unique([t for one in self.loads for t in (one.start, one.end)])
+        return np.asarray(changes[(changes > 0) & (changes < self.duration)], float)
+
+    @cached_property
+    def robots(self) -> tuple[Robot, ...]:
+        """The robot before the first boundary, between boundaries and after the last: K + 1 robots."""
+        if not self.loads:
+            return (self.robot,)
+        made: dict[tuple[Load, ...], Robot] = {(): self.robot}
+        found = []
+        for a, b in pairwise([0.0, *self.boundaries, self.duration]):
+            there = tuple(one.load for one in self.loads if one.start <= a and b <= one.end)
+            if there not in made:
+                robot = self.robot
+                for load in there:
+                    robot = load.on(robot)
+                made[there] = robot
+            found.append(made[there])
+        return tuple(found)
+
+    def index(self, t: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
+        """Which of `robots` each instant t (N,) belongs to.
+
+        At a boundary it is the later one, or where `before` (N,) the earlier. Without `before`, of two
+        equal instants in a row the first counts as before.
+        """
+        if before is None:
+            before = np.append(np.diff(t) == 0, False) if len(t) else np.zeros(0, bool)
+        later = np.searchsorted(self.boundaries, t, side="right")
+        earlier = np.searchsorted(self.boundaries, t, side="left")
+        return np.asarray(np.where(before, earlier, later))
+
+    def groups(self, t: np.ndarray, before: np.ndarray | None = None) -> Iterator[tuple[np.ndarray, Robot]]:
+        """Masks (N,) of instants, and the robot of these."""
+        index = self.index(t, before)
+        for k in np.unique(index):
+            yield index == k, self.robots[k]
+
+    def evaluate(
+        self,
+        function: Callable[..., Any],
+        t: np.ndarray,
+        *arrays: np.ndarray,
+        before: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """`function(robot, *rows)` for the rows (N, …) of arrays at instants t (N,), each with its robot."""
+        if not self.loads:
+            return np.asarray(function(self.robot, *arrays))
+        result: np.ndarray | None = None
+        for mask, robot in self.groups(t, before):
+            part = np.asarray(function(robot, *(x[mask] for x in arrays)))
+            if result is None:
+                result = np.empty((len(t), *part.shape[1:]))
+            result[mask] = part
+        assert result is not None
+        return result

@@ -1,0 +1,66 @@
+"""A robot's motors: how they turn with the joints, θ_m = K q (7.22), and what their shafts bear.
+
+The rows of K are those of the motors, in the order of the moving joints. A joint without a motor counts as
+driven directly, by a motor of gear 1; a joint that follows others and has no motor has no row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from armdyn.model.parts import Link
+from armdyn.model.robot_model import RobotModel
+from armdyn.robot.related import Related
+
+
+@dataclass(frozen=True)
+class ShaftLimits:
+    """Limits at the m shafts, (m,) each, of magnitudes; infinite where the description gives none."""
+
+    torque: np.ndarray  # N m (N where a joint that slides has no motor); that of the current included
+    velocity: np.ndarray  # rad/s (m/s)
+    current: np.ndarray  # A
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any."""
+        return bool(np.isfinite([self.torque, self.velocity, self.current]).any())
+
+
+def driven_links(model: RobotModel) -> tuple[Link, ...]:
+    """The links of the rows of K."""
+    own = {link.name for link in model.coordinates}
+    return tuple(link for link in model.moving if link.motor is not None or link.name in own)
+
+
+def transmission(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+    """K (m, n) and a shift (m,) with θ_m = K q + shift; the shift is zero unless joints follow others."""
+    related, links = Related.of(model), driven_links(model)
+    place = {link.name: j for j, link in enumerate(model.moving)}
+    K = np.zeros((len(links), len(place)))
+    for row, link in zip(K, links, strict=True):
+        row[place[link.name]] = 1.0 if link.motor is None else model.number(link.motor.gear)
+        for name, factor in () if link.motor is None else link.motor.coupling:
+            row[place[name]] += model.number(factor)
+    return K @ related.S, K @ related.s0
+
+
+def torque_constants(model: RobotModel) -> np.ndarray:
+    """N m/A (m,); NaN where there is no motor."""
+    motors = [link.motor for link in driven_links(model)]
+    return np.array([np.nan if m is None else model.number(m.torque_constant) for m in motors])
+
+
+def shaft_limits(model: RobotModel) -> ShaftLimits:
+    """The limits of a description's motors; a limit of current also limits torque, by the torque constant."""
+    motors = [link.motor for link in driven_links(model)]
+
+    def magnitudes(key: str) -> np.ndarray:
+        given = [None if m is None else getattr(m.limits, key) for m in motors]
+        return np.array([np.inf if x is None else model.number(x) for x in given])
+
+    current = magnitudes("current")
+    by_current = np.where(np.isfinite(current), current * np.abs(torque_constants(model)), np.inf)
+    return ShaftLimits(np.minimum(magnitudes("torque"), by_current), magnitudes("velocity"), current)

@@ -1,0 +1,100 @@
+"""Loads that are picked up and put down during a simulation."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from armdyn import ComputedTorque, PDGravity, Robot, Trajectory, simulate
+from armdyn.motion.trajectories.loads import Carried, Load
+from armdyn.simulation import SimulationError
+
+BODY = Load.of(3.0, [0.02, -0.01, 0.1], [0.02, 0.001, -0.002, 0.03, 0.003, 0.01])
+START = np.array([0.0, 0.3, -1.0, 0.2, 0.4, 0.0])
+pytestmark = pytest.mark.filterwarnings("ignore::armdyn.PhysicsWarning")
+
+
+@pytest.fixture(scope="module")
+def puma() -> Robot:
+    return Robot.load("puma560")
+
+
+def carried(motion: Trajectory, *spans: tuple[float, float]) -> Trajectory:
+    loads = tuple(Carried(a, b, BODY) for a, b in spans)
+    return Trajectory(replace(motion.motion, loads=loads), motion.step)
+
+
+def move(duration: float = 0.6) -> Trajectory:
+    return Trajectory.quintic(START, START + np.array([0.4, 0.3, -0.3, 0.2, 0.1, 0.5]), duration)
+
+
+@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+def test_a_simulation_with_a_load_is_two_simulations(puma: Robot, method: str) -> None:
+    torques = np.linspace(1.0, 2.0, 13)[:, None] * np.ones(6)
+    given = {"method": method, "rtol": 1e-12}
+    run = simulate(puma, START, 0.1, 0.4, torques, loads=[Carried(0.15, 0.4, BODY)], **given)
+    first = simulate(puma, START, 0.1, 0.15, lambda t, q, qd: np.full(6, 1 + t / 0.4), **given)
+    heavy = puma.with_payload(BODY.body)
+    states = first.q[-1], first.qd[-1]
+    second = simulate(heavy, *states, 0.25, lambda t, q, qd: np.full(6, 1 + (t + 0.15) / 0.4), **given)
+    assert np.allclose(run.q[-1], second.q[-1], rtol=0, atol=1e-9)
+    assert np.allclose(run.tau[-1], 2.0)
+    assert abs(run.balance).max() < (1e-6 if method == "adaptive" else 1e-4)
+    alone = simulate(puma, START, 0.1, 0.4, torques, **given)
+    assert abs(alone.q[-1] - run.q[-1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+def test_computed_torque_knows_the_loads_of_its_motion(puma: Robot, method: str) -> None:
+    motion = carried(move(), (0.2, 0.4))
+    control = ComputedTorque(puma, motion, stiffness=400)
+    run = simulate(puma, START, 0, motion.duration, control, method=method)
+    assert abs(run.q - motion(run.t)[0]).max() < 1e-4  # it is sampled at 1 kHz
+    wrong = simulate(puma, START, 0, motion.duration, control, method=method, loads=())
+    assert abs(wrong.q - motion(wrong.t)[0]).max() > 1e-3
+    other = simulate(puma, START, 0, motion.duration, ComputedTorque(puma, move()), loads=motion.loads)
+    assert abs(other.q - motion(other.t)[0]).max() > 1e-3
+
+
+def test_the_energy_of_loads_is_told_apart(puma: Robot) -> None:
+    motion = carried(move(), (0.2, 0.4))
+    run = simulate(puma, START, 0, 0.6, ComputedTorque(puma, motion, stiffness=400))
+    heavy = puma.with_payload(BODY.body)
+    row = int(np.searchsorted(run.t, 0.2))
+    brought = heavy.potential_energy(run.q[row]) - puma.potential_energy(run.q[row])
+    brought = brought + heavy.kinetic_energy(run.q[row], run.qd[row])
+    brought = brought - puma.kinetic_energy(run.q[row], run.qd[row])
+    assert np.isclose(run.load_energy[row], brought)
+    assert not run.load_energy[row - 1]
+    assert abs(run.balance).max() < 1e-6
+    assert np.isclose(run.potential[row], heavy.potential_energy(run.q[row]))
+
+
+def test_a_load_to_the_end_is_carried_on(puma: Robot) -> None:
+    motion = carried(move(), (0.3, 0.6))
+    run = simulate(puma, START, 0, 0.9, PDGravity(puma, motion, 3000, 300))
+    assert run.carried is not None
+    assert len(run.carried.boundaries) == 1
+    held = puma.with_payload(BODY.body).gravity(run.q[-1])
+    assert abs(run.tau[-1] - held).max() < 0.2 * abs(held).max()
+
+
+def test_batches_carry_loads(puma: Robot) -> None:
+    starts = np.stack([START, START + 0.1])
+    both = simulate(puma, starts, 0, 0.3, loads=[Carried(0.1, 0.2, BODY)], method="rk4")
+    one = simulate(puma, starts[1], 0, 0.3, loads=[Carried(0.1, 0.2, BODY)], method="rk4")
+    assert np.allclose(both.q[:, 1], one.q, rtol=0, atol=1e-12)
+    assert both.load_energy.shape == (len(both.t), 2)
+
+
+@pytest.mark.parametrize(
+    ("loads", "text"),
+    [
+        (3, "loads: found int"),
+        ("all", "loads: found str"),
+        ([1], "loads: found list"),
+    ],
+)
+def test_what_loads_may_not_be(puma: Robot, loads: object, text: str) -> None:
+    with pytest.raises(SimulationError, match=text):
+        simulate(puma, START, 0, 0.1, loads=loads)
