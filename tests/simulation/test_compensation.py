@@ -19,6 +19,7 @@ from arms import assert_same, generators, law, robots
 from simulation.remembering import PID
 from simulation.sliders import coupled, slider, without_friction
 from simulation.test_export import library, needs_compiler, pointers
+from simulation.test_loads import BODY, START, carried, move
 
 PLANAR = Robot.load("planar")
 PUMA = Robot.load("puma560")
@@ -178,6 +179,27 @@ def test_memories_of_a_sum_side_by_side(method):
     )
     np.testing.assert_allclose(tau, one[0] + two[0] + 0.1 * PLANAR.gravity(run.q[3]), rtol=1e-11)
     np.testing.assert_allclose(later, np.concatenate([one[1], two[1]]), rtol=1e-12)
+
+
+def test_a_sum_knows_the_loads_of_the_motion_it_follows():
+    motion = carried(move(), (0.2, 0.4))
+    total = GravityCompensation(PUMA, 0.5) + ComputedTorque(PUMA, motion, stiffness=400.0)
+    run = simulate(PUMA, START, 0, motion.duration, total, method="rk4")
+    parts = [
+        simulate(
+            PUMA, START, 0, motion.duration, ComputedTorque(PUMA, motion, stiffness=400.0), method="rk4"
+        ),
+        simulate(PUMA, START, 0, motion.duration, total, method="rk4", loads=()),
+    ]
+    assert run.carried is not None
+    assert (run.t == parts[0].t).all()
+    heavy = (run.t > 0.201) & (run.t < 0.399)
+    held = 0.5 * PUMA.with_payload(BODY.body).gravity(run.q[heavy])
+    alone = ComputedTorque(PUMA.with_payload(BODY.body), motion, stiffness=400.0)
+    np.testing.assert_allclose(
+        run.tau[heavy], held + alone(run.t[heavy], run.q[heavy], run.qd[heavy]), atol=1e-8
+    )
+    assert np.abs(parts[1].q - run.q).max() > 1e-3
 
 
 @needs_compiler

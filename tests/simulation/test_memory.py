@@ -7,6 +7,7 @@ import pytest
 
 import armdyn
 from armdyn import PDGravity, Robot
+from armdyn.motion.trajectories.loads import Carried, Load
 from armdyn.simulation import SimulationError, controller_source, simulate, steps_source
 from simulation.remembering import PID
 from simulation.test_export import library, needs_compiler, pointers
@@ -183,3 +184,27 @@ def test_steps_with_a_memory_in_c(tmp_path):
 def test_what_makes_no_sense_is_refused(make, complaint):
     with pytest.raises(SimulationError, match=complaint):
         make()
+
+
+# ---- loads that change on the way --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("batch", [(), (2,)])
+def test_the_memory_goes_on_where_loads_change(method, batch):
+    """The load is taken up at a sample: the memory is as if the same robot went on from there."""
+    controller = PID(PLANAR, [0.4, 0.3], rate=100)
+    arguments = {"method": method, "output": 0.01}
+    loads = (Carried(0.05, 0.1, Load.of(5.0)),)
+    start = np.broadcast_to([0.3, 0.5], (*batch, 2))
+    whole = simulate(PLANAR, start, 0, 0.1, controller, loads=loads, **arguments)
+    first = simulate(PLANAR, start, 0, 0.05, controller, **arguments)
+    integral = first.memory[-1][..., :2]
+    then = PID(PLANAR, [0.4, 0.3], start=integral, rate=100)
+    rest = simulate(PLANAR.with_payload(5.0), first.q[-1], first.qd[-1], 0.05, then, **arguments)
+    np.testing.assert_allclose(whole.memory[:6], first.memory, atol=1e-14)
+    np.testing.assert_allclose(whole.memory[5:, ..., :2], rest.memory[..., :2], atol=1e-12)
+    assert (np.arange(11) == whole.memory[..., 2].T).all()
+    np.testing.assert_allclose(whole.q[-1], rest.q[-1], atol=1e-12)
+    nothing = simulate(PLANAR, start, 0, 0.1, PDGravity(PLANAR, [0, 0], 9.0, 1.0), loads=loads, **arguments)
+    assert nothing.memory.shape == (11, *batch, 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation, Law
 from armdyn.simulation.control.controller import Controller
+from armdyn.simulation.control.sums import with_model
 from armdyn.simulation.errors import SimulationError
 from armdyn.simulation.run import Run
 
@@ -82,15 +83,11 @@ def _robot_at(loaded: Loaded, start: float, end: float) -> Robot:
 
 
 def _with_model(driven: Actuation, robot: Robot) -> Actuation:
-    """With another model in the controller.
-
-    A controller with a memory keeps its own, which it adapts to what it carries, and so does one that is not
-    made of fields.
-    """
-    law, controller = cast(Any, driven.torque), cast(Any, driven.controller)
-    if controller.remembered or not hasattr(controller, "__dataclass_fields__"):
+    """With another model in the controller."""
+    law = driven.torque
+    if not isinstance(law, Law):
         return driven
-    return replace(driven, torque=replace(law, controller=replace(controller, robot=robot)))
+    return replace(driven, torque=replace(law, controller=with_model(law.controller, robot)))
 
 
 def joined(robot: Robot, loaded: Loaded, legs: Sequence[Leg], runs: Sequence[Run]) -> Run:

@@ -11,7 +11,8 @@ import numpy as np
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.wrenches import label, of_links
-from armdyn.simulation.control.controller import Controller, Later, frozen, side_by_side
+from armdyn.simulation.control.controller import Controller, frozen, side_by_side
+from armdyn.simulation.control.sums import Later
 from armdyn.simulation.engine.integrand import Drive, Held, tau_as_given, wrench_names
 from armdyn.simulation.errors import SimulationError, check
 

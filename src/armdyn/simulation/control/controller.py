@@ -156,35 +156,6 @@ class Controller(ABC):
         return without_dry_friction(self.robot.mechanism)
 
 
-class Later(Controller):
-    """A controller with a time that begins at `start` [s] of its own."""
-
-    def __init__(self, inner: Controller, start: float) -> None:
-        self.inner, self.start = inner, start
-        self.robot, self.saturated, self.rate = inner.robot, inner.saturated, inner.rate
-
-    def constants(self) -> Arrays:
-        return self.inner.constants()
-
-    def signals(self, t: np.ndarray) -> Arrays:
-        return self.inner.signals(t + self.start)
-
-    def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars | tuple[Scalars, Scalars]:
-        return self.inner.torques(q, qd, given)
-
-    @property
-    def memory(self) -> np.ndarray:
-        return self.inner.memory
-
-    @property
-    def jumps(self) -> np.ndarray:
-        return np.asarray(self.inner.jumps - self.start)
-
-    @property
-    def compensates_dry_friction(self) -> bool:
-        return self.inner.compensates_dry_friction
-
-
 # ---- what enters -------------------------------------------------------------------------------------------
 
 

@@ -1,13 +1,14 @@
-"""Sums of controllers: `a + b` applies the torques of both."""
+"""Controllers made of others: sums, `a + b`, and the same with another time or model."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.control.controller import Arrays, Controller, Rate, side_by_side
 from armdyn.simulation.control.laws import Given, Scalars
@@ -56,6 +57,12 @@ class Sum(Controller):
     def saturated(self) -> bool:  # type: ignore[override]
         return any(part.saturated for part in self.parts)
 
+    @property
+    def target(self) -> Trajectory | None:
+        """The trajectory of the first part that follows one: what it carries, the arm carries."""
+        targets = (getattr(part, "target", None) for part in self.parts)
+        return next((x for x in targets if isinstance(x, Trajectory)), None)
+
     def constants(self) -> Arrays:
         return self._named([part.constants() for part in self.parts])
 
@@ -89,3 +96,48 @@ class Sum(Controller):
             tau, later = found if part.remembered else (found, [])
             total, memory = [a + b for a, b in zip(total, tau, strict=True)], memory + later
         return (total, memory) if self.remembered else total
+
+
+class Later(Controller):
+    """A controller with a time that begins at `start` [s] of its own."""
+
+    def __init__(self, inner: Controller, start: float) -> None:
+        self.inner, self.start = inner, start
+        self.robot, self.saturated, self.rate = inner.robot, inner.saturated, inner.rate
+
+    def constants(self) -> Arrays:
+        return self.inner.constants()
+
+    def signals(self, t: np.ndarray) -> Arrays:
+        return self.inner.signals(t + self.start)
+
+    def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars | tuple[Scalars, Scalars]:
+        return self.inner.torques(q, qd, given)
+
+    @property
+    def jumps(self) -> np.ndarray:
+        return np.asarray(self.inner.jumps - self.start)
+
+    @property
+    def compensates_dry_friction(self) -> bool:
+        return self.inner.compensates_dry_friction
+
+    @property
+    def memory(self) -> np.ndarray:
+        return self.inner.memory
+
+
+def with_model(controller: Controller, robot: Robot) -> Controller:
+    """With another model.
+
+    A controller with a memory keeps its own, which it adapts to what it carries; so do one that is not made
+    of fields and parts of a sum with another model.
+    """
+    if controller.remembered and not isinstance(controller, Sum):
+        return controller
+    if isinstance(controller, Sum):
+        own = controller.robot
+        return Sum(tuple(with_model(x, robot) if x.robot == own else x for x in controller.parts))
+    made: Any = controller
+    found: Controller = replace(made, robot=robot) if is_dataclass(type(controller)) else controller
+    return found
