@@ -8,7 +8,7 @@ import pytest
 
 from armdyn import MotionError, PhysicsWarning, Robot, Trajectory, retime, scale_to_limits, time_optimal
 from armdyn.motion.trajectories.motion import Motion
-from one_joint import one_joint
+from one_joint import along, one_joint
 from stations import carried, most, stations, torques
 
 A, B = np.array([-0.4, -0.2, -1.2, 0, 0.4, 0]), np.array([-1.6, 0.5, -2.0, 0.8, 0.5, 1])
@@ -151,3 +151,16 @@ def test_carrying_and_the_robot_with_the_payload() -> None:
             (scale_to_limits(robot, motion).factor, time_optimal(robot, motion, grid=100).duration)
         )
     assert results[0] == results[1]
+
+
+def test_a_rubbing_joint_at_constant_speed_with_a_load() -> None:
+    """Friction that nowhere turns, and a load that is put down on the way."""
+    robot = one_joint(2.0, 12.0, gravity=1.0, coulomb=1.0)
+    steady = along(1, 1.0, lambda t: ([0.2 + t], [1.0], [0.0]))
+    motion = Trajectory(Motion(1, 1.0, steady.motion.evaluate, loads=(carried(0.0, 0.5, 2.0),)))
+    slow = scale_to_limits(robot, motion, torque=4.0)
+    assert slow.factor == 1
+    assert slow.torque[0, 0] == pytest.approx(1.0 + 3.0 * np.cos(0.2))
+    assert slow.torque[-1, 0] == pytest.approx(1.0 + 1.0 * np.cos(1.2))
+    with pytest.raises(MotionError, match=r"joint 1 \('arm'\) at t = 0 s .* need 3\.94"):
+        scale_to_limits(robot, motion, torque=3.9)
