@@ -51,10 +51,13 @@ RUBBING = ("one on top of the other",)
 )
 def test_limits_with_the_loads_of_each_time(motion: str, kind: str) -> None:
     robot, given = arm(kind), MOTIONS[motion]
+    if kind == "rubbing":  # its factor is searched for
+        given = given.with_step(5e-3)
     slow = scale_to_limits(robot, given, faster=True)
     fast = time_optimal(robot, given, grid=300 if kind == "plain" else 80)
-    assert most(robot, slow)["torque"] == pytest.approx(1, abs=2e-3)
-    assert most(robot, fast)["torque"] == pytest.approx(1, abs=1e-3)
+    between = 2e-3 if kind == "plain" else 5e-3  # samples
+    assert most(robot, slow, 1e-3)["torque"] == pytest.approx(1, abs=between)
+    assert most(robot, fast, 1e-3)["torque"] == pytest.approx(1, abs=1e-3)
     assert fast.duration <= slow.trajectory.duration
     for made in (slow.trajectory, fast.trajectory):
         assert [x.load for x in made.loads] == [x.load for x in given.loads]
