@@ -8,7 +8,7 @@ import pytest
 
 from armdyn import MotionError, PhysicsWarning, Robot, Trajectory, retime, scale_to_limits, time_optimal
 from armdyn.motion.trajectories.motion import Motion
-from one_joint import one_joint
+from one_joint import along, one_joint
 from stations import carried, most, stations, torques
 
 A, B = np.array([-0.4, -0.2, -1.2, 0, 0.4, 0]), np.array([-1.6, 0.5, -2.0, 0.8, 0.5, 1])
@@ -51,10 +51,13 @@ RUBBING = ("one on top of the other",)
 )
 def test_limits_with_the_loads_of_each_time(motion: str, kind: str) -> None:
     robot, given = arm(kind), MOTIONS[motion]
+    if kind == "rubbing":  # its factor is searched for
+        given = given.with_step(5e-3)
     slow = scale_to_limits(robot, given, faster=True)
     fast = time_optimal(robot, given, grid=300 if kind == "plain" else 80)
-    assert most(robot, slow)["torque"] == pytest.approx(1, abs=2e-3)
-    assert most(robot, fast)["torque"] == pytest.approx(1, abs=1e-3)
+    between = 2e-3 if kind == "plain" else 5e-3  # samples
+    assert most(robot, slow, 1e-3)["torque"] == pytest.approx(1, abs=between)
+    assert most(robot, fast, 1e-3)["torque"] == pytest.approx(1, abs=1e-3)
     assert fast.duration <= slow.trajectory.duration
     for made in (slow.trajectory, fast.trajectory):
         assert [x.load for x in made.loads] == [x.load for x in given.loads]
@@ -63,7 +66,7 @@ def test_limits_with_the_loads_of_each_time(motion: str, kind: str) -> None:
                 np.testing.assert_allclose(made(b)[0], given(a)[0], atol=1e-9)  # the same place
     # Torques with the robot that carries nothing, or everything all the time, would be other ones.
     empty = Trajectory(Motion(6, fast.duration, fast.trajectory.motion.evaluate, fast.trajectory.jumps))
-    assert np.abs(torques(robot, empty)[1] - torques(robot, fast.trajectory)[1]).max() > 1
+    assert np.abs(torques(robot, empty, 1e-3)[1] - torques(robot, fast.trajectory, 1e-3)[1]).max() > 1
 
 
 def test_scaled_factor_and_brute_force() -> None:
@@ -151,3 +154,16 @@ def test_carrying_and_the_robot_with_the_payload() -> None:
             (scale_to_limits(robot, motion).factor, time_optimal(robot, motion, grid=100).duration)
         )
     assert results[0] == results[1]
+
+
+def test_a_rubbing_joint_at_constant_speed_with_a_load() -> None:
+    """Friction that nowhere turns, and a load that is put down on the way."""
+    robot = one_joint(2.0, 12.0, gravity=1.0, coulomb=1.0)
+    steady = along(1, 1.0, lambda t: ([0.2 + t], [1.0], [0.0]))
+    motion = Trajectory(Motion(1, 1.0, steady.motion.evaluate, loads=(carried(0.0, 0.5, 2.0),)))
+    slow = scale_to_limits(robot, motion, torque=4.0)
+    assert slow.factor == 1
+    assert slow.torque[0, 0] == pytest.approx(1.0 + 3.0 * np.cos(0.2))
+    assert slow.torque[-1, 0] == pytest.approx(1.0 + 1.0 * np.cos(1.2))
+    with pytest.raises(MotionError, match=r"joint 1 \('arm'\) at t = 0 s .* need 3\.94"):
+        scale_to_limits(robot, motion, torque=3.9)

@@ -87,7 +87,7 @@ def loaded_parts(
 
     `before` (N,) says which side of an instant is meant, as for `Loaded.index`.
     """
-    if not loaded.loads:
+    if not loaded.loads or not len(t):
         return speed_parts(loaded.robot, *states, wrench)
     result: dict[str, np.ndarray] = {}
     for mask, robot in loaded.groups(t, before):
