@@ -13,6 +13,7 @@ import numpy as np
 from armdyn.model import Inertia
 from armdyn.model.edit import payload
 from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectories.instants import snapped
 from armdyn.robot import Robot
 
 
@@ -49,16 +50,20 @@ class Carried:
 def check_loads(loads: Sequence[Carried], duration: float) -> tuple[Carried, ...]:
     """The loads in the order of time; refuse those outside of the motion.
 
-    Loads may overlap: a gripper and what it holds.
+    Loads may overlap: a gripper and what it holds. Instants that miss the motion's ends by rounding are moved
+    there: a load that ends with the motion is not put down just before.
     """
-    found = tuple(sorted(loads, key=lambda x: (x.start, x.end)))
-    for one in found:
-        if not 0 <= one.start < one.end <= duration * (1 + 1e-12):
+    ends = np.array([0.0, duration])
+    found = []
+    for one in sorted(loads, key=lambda x: (x.start, x.end)):
+        start, end = snapped(np.array([one.start, one.end]), ends).tolist()
+        if not 0 <= start < end <= duration:
             raise MotionError(
                 f"loads: found one from {one.start:g} to {one.end:g} s; the motion lasts from 0 to "
                 f"{duration:g} s"
             )
-    return found
+        found.append(Carried(start, end, one.load))
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ class Loaded:
         before: np.ndarray | None = None,
     ) -> np.ndarray:
         """`function(robot, *rows)` for the rows (N, …) of arrays at instants t (N,), each with its robot."""
-        if not self.loads:
+        if not self.loads or not len(t):
             return np.asarray(function(self.robot, *arrays))
         result: np.ndarray | None = None
         for mask, robot in self.groups(t, before):
