@@ -24,6 +24,7 @@ WRENCH = {"--wrench": ["1", "1, 2, 3, 4, 5, x", "1,,2,3,4,5"], **LINK}
 FILE = {"--output": ["nowhere/x.csv", "."]}
 TIME = ["0", "-1", "nan", "inf", "x", ""]
 LIMIT = ["0", "-1", "1, 2, 3", "x", ""]
+CYCLE = {"--cycle": ["nosuch.toml", "", "puma560_pick_and_place", "motion.csv"]}
 
 # For each verb: a command, and options with values that are wrong in it.
 WRONG = {
@@ -51,11 +52,17 @@ WRONG = {
             {"--max-jerk": LIMIT},
         ),
         ((*MAKE, "--profile", "cubic", "--duration", "1"), {"--line": ["1", "1, 2, x"]}),
+        (
+            (*MAKE, "--profile", "cubic", "--duration", "1"),
+            {"--circle": ["1", "1, 2, 3, 4, 5, 6", "1,1,1,1,1,1,x"]},
+        ),
+        (MAKE, CYCLE),
         ((*CUBIC, "--duration", "1"), LINK),
     ],
     "torque": [
         (STATE, {"--q": ["1", "1, x"], "--qd": ["1"], "--qdd": ["1, 2, 3"], **WRENCH, **ROTORS}),
         (("torque", "planar", "--trajectory", "motion.csv"), {**FILE, "--trajectory": ["nosuch.csv"]}),
+        (("torque", "planar"), CYCLE),
     ],
     "motors": [
         (("motors", "planar"), {**WRENCH, **ROTORS, "--trajectory": ["nosuch.csv"]}),
@@ -63,7 +70,11 @@ WRONG = {
         (("motors", "planar"), {"--csv": ["nowhere/x.csv", "."], "--plot": ["nowhere/x.svg", ".", "x.png"]}),
     ],
     "scale": [
-        (SCALE, {"--torque": LIMIT, "--velocity": LIMIT, "--acceleration": LIMIT, **WRENCH, **ROTORS, **FILE})
+        (
+            SCALE,
+            {"--torque": LIMIT, "--velocity": LIMIT, "--acceleration": LIMIT, **WRENCH, **ROTORS, **FILE},
+        ),
+        (("scale", "planar", "-o", "x.csv"), CYCLE),
     ],
     "simulate": [
         (
@@ -93,10 +104,11 @@ WRONG = {
                 "--rate": ["0", "-5", "often"],
             },
         ),
-        ((*FREE, "--controller", "computed-torque"), {"--trajectory": ["nosuch.csv"]}),
+        ((*FREE, "--controller", "computed-torque"), {"--trajectory": ["nosuch.csv"], **CYCLE}),
     ],
     "report": [
-        (("report", "planar"), {**WRENCH, **ROTORS, **FILE, "--trajectory": ["nosuch.csv", "three.csv"]})
+        (("report", "planar"), {**WRENCH, **ROTORS, **FILE, "--trajectory": ["nosuch.csv", "three.csv"]}),
+        (("report", "planar"), CYCLE),
     ],
     "base": [
         (

@@ -95,7 +95,7 @@ class Chain:
 
     @cached_property
     def _motions(self) -> tuple[list[Motion], np.ndarray]:
-        """The motions, each once, and which of them each part is of (K,): repetitions are evaluated at once."""
+        """The motions, each once, and which of them each part is of (K,): repetitions share theirs."""
         places: dict[int, int] = {}
         which = [places.setdefault(id(part.motion), len(places)) for part in self.parts]
         return list({id(part.motion): part.motion for part in self.parts}.values()), np.array(which)

@@ -31,10 +31,13 @@ def load_cycle(robot: Robot, cycle: str | Path | Mapping[str, Any], *, step: flo
     `docs/trajectories.md` lists the keys. Numbers may be expressions, also in the robot's symbols.
     """
     read = read_cycle(check.robot(robot), cycle)
+    where = ""
     try:
-        made = Trajectory(_motion(robot, read, step), step).repeated(read.repeat)
+        made = Trajectory(_motion(robot, read, step), step)
+        where = "repeat: "
+        made = made.repeated(read.repeat)
     except MotionError as problem:
-        raise MotionError(f"{read.source}: {problem}") from None
+        raise MotionError(f"{read.source}: {where}{problem}") from None
     if read.check_limits and (beyond := beyond_limits(robot, made.samples())):
         raise MotionError(f"{read.source}: {beyond[0]}; check_limits = false lets it pass")
     return Trajectory(replace(made.motion, label=read.name), step)

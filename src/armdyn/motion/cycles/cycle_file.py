@@ -91,7 +91,7 @@ class _CycleReader:
     """The tables of one file, for a robot of n joints."""
 
     def __init__(self, robot: Robot, table: Mapping[str, Any], source: str) -> None:
-        self.n = robot.n
+        self.n, self.links = robot.n, list(robot.model.index)
         self.top = Reader(table, source, "", dict(robot.model.symbols))
 
     def read(self) -> CycleFile:
@@ -220,6 +220,8 @@ class _CycleReader:
         moments = [self.value(table, key, table.number(key, 0)) for key in TENSOR_KEYS]
         table.finish()
         link = reader.text("link") if "link" in reader else None
+        if link is not None and link not in self.links:
+            reader.fail("link", f"no link {shown(link)}; links: {', '.join(self.links)}")
         reader.asked.update(("com", "link"))
         reader.finish()
         body = Inertia.at_com(
