@@ -187,6 +187,11 @@ def test_a_batch_has_the_loads_of_each_arm():
         assert_same(getattr(loads, name)[1, 2], getattr(alone, name), 1e-14)
         assert_same(getattr(loads.arm(1, 2), name), getattr(alone, name), 1e-14)
     assert "arms (2, 3)" in str(loads)
+    stopped = tau.copy()
+    stopped[6:, 0, 0] = np.nan
+    found = MotorLoads.from_torques(robot, t, qd, stopped)
+    assert np.isnan(found.energy[0, 0]).all()
+    assert_same(found.energy[1], loads.energy[1], 1e-14)
     with pytest.raises(MotionError, match=r"one index into the batch \(2, 3\)"):
         loads.arm(1)
     with pytest.raises(MotionError, match="table: found a batch"):

@@ -8,7 +8,9 @@ import pytest
 
 from armdyn import Robot
 from armdyn.expression import Expression
+from armdyn.model import Relation
 from armdyn.model.parts import Limits, MotorLimits
+from armdyn.robot.motors import to_motors
 from armdyn.simulation import PDGravity, SimulationWarning, simulate
 from armdyn.simulation.control.saturation import groups, within_limits
 from armdyn.simulation.motor_speeds import speeds_passed
@@ -69,6 +71,16 @@ def test_the_coupled_wrist_is_limited_at_its_motors():
     assert_same(within_limits(WRIST, [0, 0, 0, 0, 0, 10.0])[4:], [45 * -0.1 + most, most], 1e-12)
     assert_same(within_limits(WRIST, [0, 0, 0, 0, 50.0, 0])[4:], [4.5, 0], 1e-12)
     assert_same(within_limits(WRIST, [0, 0, 0, 0, 4.0, 3.0])[4:], [4.0, 3.0], 1e-12)
+
+
+def test_motors_that_share_a_joint_are_limited_as_they_share_it():
+    """θ_m1 = 100 q and θ_m2 = 50 q: by least squares τ_m1 = τ 100/12500, and τ_m2 is half of it."""
+    follows = Relation((("link 2", Expression.of(2)), ("link 1", Expression.of(-1))))
+    limited = PLANAR.with_motors({"link 1": {"limits": {"torque": 8}}, "link 2": {"limits": {"torque": 5}}})
+    robot = Robot(replace(limited.model, relations=(follows,)))
+    assert_same(within_limits(robot, [2000.0]), [1000.0], 1e-12)
+    assert_same(within_limits(robot, [-900.0]), [-900.0], 1e-12)
+    assert_same(to_motors(robot.model) @ [1000.0], [8, 4], 1e-12)
 
 
 def test_a_limit_of_current_limits_torque():
