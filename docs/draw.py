@@ -7,7 +7,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
-BLOCK = re.compile(r"^```(python|toml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(python|toml|xml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILES = {"toml": "my_arm.toml", "xml": "my_arm.urdf"}  # what the pages call the files that they show
 
 
 def run(page: Path) -> dict[str, object]:
@@ -17,8 +18,8 @@ def run(page: Path) -> dict[str, object]:
         Path("figures").symlink_to(HERE / "figures")
         namespace: dict[str, object] = {"__name__": page.stem}
         for language, text in BLOCK.findall(page.read_text("utf-8")):
-            if language == "toml":
-                Path("my_arm.toml").write_text(text, "utf-8")
+            if language in FILES:
+                Path(FILES[language]).write_text(text, "utf-8")
             else:
                 exec(compile(text, page.name, "exec"), namespace)
         os.chdir(HERE)
@@ -32,11 +33,10 @@ def draw_readme(robot, motion, path: Path) -> None:
 
     arm, torques = svg(plot_strobe(robot, motion)), svg(plot_contributions(robot, motion))
     (width, height), (beside, full) = _size(arm), _size(torques)
-    left, seen = 0.07 * width, 0.68 * width  # the rest of the drawing is empty
     scale = full / height
-    arm = _placed(arm, 0, 0, seen * scale, full, f"{left:.2f} 0 {seen:.2f} {height:.2f}")
-    torques = _placed(torques, seen * scale, 0, beside, full, f"0 0 {beside:.2f} {full:.2f}")
-    box = f'viewBox="0 0 {seen * scale + beside:.2f} {full:.2f}"'
+    arm = _placed(arm, 0, 0, width * scale, full, f"0 0 {width:.2f} {height:.2f}")
+    torques = _placed(torques, width * scale, 0, beside, full, f"0 0 {beside:.2f} {full:.2f}")
+    box = f'viewBox="0 0 {width * scale + beside:.2f} {full:.2f}"'
     names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
     path.write_text(f"<svg {names} {box}>\n{arm}{torques}</svg>\n", "utf-8")
 
@@ -57,7 +57,8 @@ if __name__ == "__main__":
     import matplotlib
 
     matplotlib.rcParams["svg.hashsalt"] = "armdyn"
-    for page in (README, *sorted(HERE.glob("*.md"))):
+    drawn = [page for page in sorted(HERE.glob("*.md")) if "savefig" in page.read_text("utf-8")]
+    for page in (README, *drawn):
         print(f"--- {page.name}")
         found = run(page)
         if page == README:

@@ -1,7 +1,21 @@
 """armdyn: the dynamics of robot manipulators, exact to read and fast to run.
 
-The flow, in the order of the folders: `expression` (exact numbers with symbols)
-→ `output` (files and names as they leave) → `model` (what a robot is)
+    >>> from armdyn import Robot
+    >>> robot = Robot.load("planar")  # a bundled robot, or a path: TOML, URDF, MJCF
+    >>> robot.inertia([0.3, 0.5]).shape  # numbers: B(q), for one posture or a million
+    (2, 2)
+    >>> print(robot.equations().g[1])  # formulas: exact, and proved by .prove()
+    ml2*l2*g*c12
+
+Start with `help(armdyn.Robot)`. Positions `q`, velocities `qd`, accelerations `qdd` and torques `tau` are
+arrays (..., n) over the n moving joints, in SI units and radians. What is done with a robot are functions:
+`Trajectory` and `scale_to_limits`, `time_optimal` for motions, `simulate`, `identify`, `contributions`,
+`operational`, `manipulability`; `armdyn.report` has pictures and `write_report`. The pages of docs/ lead
+through them, first-session.md first; notation.md says what every symbol means. `armdyn --help` in a terminal
+lists the same work as commands.
+
+The folders, in the order of the flow: `expression` (exact numbers with symbols)
+→ `output` (files and names as they leave, values in notebooks) → `model` (what a robot is)
 → `dynamics` (the book's algorithms, once, over any scalar) → `description` (text to model) → `exact` (closed
 form and proofs) → `program` (algorithms as straight-line code) → `kernels` (compiled array functions, C) →
 `robot` (the front door) → `analysis` (what the model tells about a state) → `motion` (trajectories and their
@@ -20,6 +34,7 @@ if TYPE_CHECKING:
     from armdyn import report as report
     from armdyn import simulation as simulation
     from armdyn.analysis.contributions import contributions
+    from armdyn.analysis.linearization import linearize
     from armdyn.analysis.manipulability import (
         dynamic_manipulability,
         force_ellipsoid,
@@ -66,7 +81,17 @@ if TYPE_CHECKING:
     from armdyn.robot import BaseMotion, Robot
     from armdyn.robot.base_parameters import BaseParameters, BaseParameterWarning
     from armdyn.robot.joints import joint_limits
-    from armdyn.simulation import ComputedTorque, OperationalControl, PDGravity, SimulationWarning, simulate
+    from armdyn.simulation import (
+        AdaptiveControl,
+        ComputedTorque,
+        FrictionCompensation,
+        GravityCompensation,
+        MomentumObserver,
+        OperationalControl,
+        PDGravity,
+        SimulationWarning,
+        simulate,
+    )
 
 # Every name is found when it is first used: nobody waits for what they do not use.
 _HOMES = {
@@ -98,6 +123,7 @@ _HOMES = {
     "dynamic_manipulability": "analysis",
     "force_ellipsoid": "analysis",
     "joint_limits": "robot.joints",
+    "linearize": "analysis",
     "manipulability": "analysis",
     "operational": "analysis",
     "rotor_error": "analysis",
@@ -122,7 +148,11 @@ _HOMES = {
     "retime": "motion",
     "scale_to_limits": "motion",
     "time_optimal": "motion",
+    "AdaptiveControl": "simulation",
     "ComputedTorque": "simulation",
+    "FrictionCompensation": "simulation",
+    "GravityCompensation": "simulation",
+    "MomentumObserver": "simulation",
     "OperationalControl": "simulation",
     "PDGravity": "simulation",
     "SimulationWarning": "simulation",
@@ -138,6 +168,7 @@ _FOLDERS = (
 )
 
 __all__ = [
+    "AdaptiveControl",
     "ArmdynError",
     "BaseMotion",
     "BaseParameterWarning",
@@ -150,10 +181,13 @@ __all__ = [
     "ExportWarning",
     "Expression",
     "Fit",
+    "FrictionCompensation",
+    "GravityCompensation",
     "IdentificationError",
     "IdentificationWarning",
     "Inertia",
     "Log",
+    "MomentumObserver",
     "MotionError",
     "MotionWarning",
     "MotorLoads",
@@ -182,6 +216,7 @@ __all__ = [
     "identify_payload",
     "inverse_kinematics",
     "joint_limits",
+    "linearize",
     "load_cycle",
     "manipulability",
     "motor_loads",
@@ -211,4 +246,6 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_FOLDERS})
+    """The public face; what else is in here serves only to find it."""
+    own = (name for name in globals() if name.startswith("__") and name.endswith("__"))
+    return sorted({*own, *__all__, *_FOLDERS})

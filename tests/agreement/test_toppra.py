@@ -4,6 +4,7 @@ It knows torques without viscous friction and with symmetric dry friction, so th
 """
 
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from armdyn.motion.least_time.time_optimal import time_optimal
 from armdyn.robot.friction import friction_parts
 from armdyn.robot.joints import JointLimits
 from one_joint import shares, waypoints
+from stations import most
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # its own, about its source
@@ -38,6 +40,11 @@ def with_toppra(robot: Robot, points: np.ndarray, limits: JointLimits, grid: int
     coulomb = np.zeros(robot.n)
     coulomb[levels.rows.argmax(1)] = levels.forward
     bare = with_dry_friction_only(robot, dry=False)
+    return its_duration(bare.inverse_dynamics, coulomb, points, limits, grid)
+
+
+def its_duration(torques: Any, coulomb: np.ndarray, points: np.ndarray, limits: Any, grid: int) -> float:
+    """The same for a function of q, qd and qdd."""
     scheme = constraint.DiscretizationType.Interpolation
 
     def both_ways(limit: np.ndarray) -> np.ndarray:
@@ -45,7 +52,7 @@ def with_toppra(robot: Robot, points: np.ndarray, limits: JointLimits, grid: int
 
     constraints: list[Any] = [
         constraint.JointTorqueConstraint(
-            bare.inverse_dynamics, both_ways(limits.torque), coulomb, discretization_scheme=scheme
+            torques, both_ways(limits.torque), coulomb, discretization_scheme=scheme
         )
     ]
     if np.isfinite(limits.velocity).all():
@@ -93,3 +100,26 @@ def test_durations_agree_and_limits_are_kept(case: str, seed: int) -> None:
     found = shares(robot, fast, 10)
     assert max(found) <= 1.001
     assert max(found) == pytest.approx(1, abs=1e-3)  # some limit is reached
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_coupled_motors_and_the_same_in_their_own_coordinates(seed: int) -> None:
+    """The wrist of the TX40: to TOPP-RA the arm's coordinates are the angles θ = K q of its motors."""
+    robot = with_dry_friction_only(Robot.load("tx40"), dry=False)
+    points = np.random.default_rng(seed).uniform(-1, 1, (5, robot.n))
+    K = robot.transmission
+    back, gear = np.linalg.inv(K), np.abs(np.diag(K))
+    torque = np.array([131.84, 131.84, 103.49, 46.08, 20.0, 1.0]) / gear
+    velocity = np.array([5.0, 5.0, 7.5, 7.1, 5.5, 6.0]) * gear
+    given = {"torque": np.inf, "velocity": np.inf, "motor_torque": torque, "motor_velocity": velocity}
+    fast = time_optimal(robot, waypoints(points), grid=GRID, **given)
+
+    def torques(*states: np.ndarray) -> np.ndarray:
+        return np.asarray(back.T @ robot.inverse_dynamics(*(back @ x for x in states)))
+
+    limits = SimpleNamespace(torque=torque, velocity=velocity, acceleration=np.full(6, np.inf))
+    found = its_duration(torques, np.zeros(6), points @ K.T, limits, GRID)
+    assert fast.duration == pytest.approx(found, rel=5e-3)
+    assert max(most(robot, fast).values()) == pytest.approx(1, abs=1e-3)
+    uncoupled = {**given, "motor_torque": np.append(torque[:5], np.inf), "motor_velocity": np.inf}
+    assert fast.duration > 1.01 * time_optimal(robot, waypoints(points), grid=GRID, **uncoupled).duration

@@ -152,6 +152,18 @@ def test_a_sampled_controller(tmp_path):
     assert len(set(tau[:20])) == 4
 
 
+def test_motor_limits_of_a_scaled_motion(tmp_path):
+    """Gear 100: 20 N m at the shaft are 2000 N m at the joint."""
+    motion, one, other = (tmp_path / f"{x}.csv" for x in ("motion", "one", "other"))
+    triangular(motion)
+    printed = run("scale", "planar", motion, "--motor-torque", "20", "-o", one)
+    assert "limited by the torque of motor 1 ('link 1')" in printed
+    run("scale", "planar", motion, "--torque", "2000", "-o", other)
+    assert one.read_bytes() == other.read_bytes()
+    run("scale", "planar", motion, "--time-optimal", "--motor-velocity", "200, 900", "-o", one)
+    assert abs(Trajectory.from_csv(one).qd[:, 0]).max() == pytest.approx(2, rel=1e-3)
+
+
 def test_wrench_counts_when_a_motion_is_scaled(tmp_path):
     motion, slow = tmp_path / "motion.csv", tmp_path / "slow.csv"
     triangular(motion)

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
-from armdyn import Robot, Trajectory, retime, scale_to_limits, time_optimal
+from armdyn import Robot, Trajectory, load_cycle, retime, scale_to_limits, time_optimal
 
 PLANAR, PUMA, PANDA = (Robot.load(name) for name in ("planar", "puma560", "panda"))
 HOME = np.array([0.1, 0.8, -2.6, 0.2, 0.3, 0.1])
@@ -45,6 +45,11 @@ MAKERS = {
     ),
     "redundant line": lambda _: Trajectory.line(PANDA, READY, duration=0.5, **LINE),
     "no way": lambda _: Trajectory.line(PUMA, HOME, displacement=[0, 0, 0], profile="cubic", duration=0.5),
+    "rest": lambda _: MOVE.rest(0.2),
+    "reversed": lambda _: MOVE.reversed(),
+    "repeated": lambda _: (MOVE + MOVE.reversed().carrying(2.0)).repeated(3),
+    "blended": lambda _: Trajectory.sequence([MOVE, MOVE.reversed()], blend=0.2),
+    "cycle": lambda _: load_cycle(PUMA, "puma560_pick_and_place"),
     "slowed": lambda _: scale_to_limits(PLANAR, MOVE, torque=[1200, 400]).trajectory,
     "least time": lambda _: time_optimal(PLANAR, MOVE, torque=[2000, 600]).trajectory,
     "retimed": lambda _: retime(PLANAR, MOVE, Trajectory.quintic([0], [1], 2.0)).trajectory,

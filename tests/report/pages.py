@@ -90,3 +90,31 @@ def check_picture(attributes):
                 assert value.startswith("#")
     assert any(node.tag.endswith("path") for node in root.iter())
     return root
+
+
+def check_card(text, pictures):
+    """What holds for every card of a notebook: one element that needs nothing else; gives its elements."""
+    assert text is not None, "nothing is shown"
+    found = Elements(text)
+    assert found.found[0] == ("div", {"class": "armdyn-card"})
+    assert not {tag for tag, _ in found.found} & {
+        "script",
+        "link",
+        "iframe",
+        "object",
+        "embed",
+        "base",
+        "form",
+    }
+    check_references(text)
+    (style,) = re.findall(r"<style>(.*?)</style>", text)
+    for rule in style.split("}")[:-1]:
+        assert all(x.strip().startswith(".armdyn-card") for x in rule.split("{")[0].split(",")), rule
+    images = found.all("img")
+    assert len(images) == pictures
+    for attributes in images:
+        assert attributes["alt"]
+        ET.fromstring(b64decode(attributes["src"].removeprefix(PICTURE), validate=True).decode())
+    assert len(text) < 300_000
+    assert "nan" not in found.words.lower().split()
+    return found

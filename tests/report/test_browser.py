@@ -41,6 +41,20 @@ document.title = JSON.stringify({
 </script>"""
 
 
+NARROW = """<script>
+addEventListener("load", () => {
+  const root = document.documentElement;
+  parent.document.title = JSON.stringify({
+    width: innerWidth, overflow: root.scrollWidth - root.clientWidth,
+    clipped: [...document.querySelectorAll(".table")].filter(x => x.scrollWidth > x.clientWidth + 1).length,
+    beyond: [...document.querySelectorAll(".table, .picture, .note")].filter(
+      x => x.getBoundingClientRect().right > root.clientWidth).length,
+    font: [...document.fonts].some(x => x.family.includes("Armdyn Maths") && x.status === "loaded"),
+  });
+});
+</script>"""
+
+
 def browse(page, folder, *options):
     """What a browser makes of a page: its DOM, its messages, the addresses it asked for."""
     log = folder / "net.json"
@@ -63,9 +77,7 @@ def browse(page, folder, *options):
 def test_report_opens_without_messages_requests_or_missing_pictures(name, width, tmp_path):
     page = write_report(Robot.load(name), tmp_path / "report.html")
     text = page.read_text("utf-8")
-    allowed = text.replace(escape(POLICY), f"{escape(POLICY)}; script-src {escape(INLINE)}")
-    assert allowed != text
-    page.write_text(allowed.replace("</body>", f"{COUNT}</body>"), "utf-8")
+    page.write_text(with_script(page, COUNT), "utf-8")
     dom, messages, asked = browse(page, tmp_path, f"--window-size={width},900")
     assert messages == []
     assert asked == set()
@@ -75,6 +87,32 @@ def test_report_opens_without_messages_requests_or_missing_pictures(name, width,
     assert found["height"] > 20
     assert found["aligned"]
     assert found["overflow"] <= 0, "the page is wider than the window"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine")
+@pytest.mark.parametrize("name", ["planar", "stanford", "puma560", "panda"])
+def test_tables_use_the_margin_before_they_scroll_and_a_telephone_shows_no_overflow(name, tmp_path):
+    text = with_script(write_report(Robot.load(name), tmp_path / "report.html"), NARROW)
+    for width in (390, 1265):
+        page = tmp_path / f"{width}.html"
+        frame = f'<iframe style="border:0;width:{width}px;height:900px" srcdoc="{escape(text)}"></iframe>'
+        page.write_text(f"<!doctype html><title></title>{frame}", "utf-8")
+        dom, _, _ = browse(page, tmp_path, "--window-size=1400,1000")
+        found = json.loads(re.search(r"<title>(.*?)</title>", dom)[1])
+        assert found["width"] == width
+        assert found["overflow"] <= 0
+        assert found["beyond"] == 0
+        assert found["font"], "the maths font was not loaded"
+        assert width < 1000 or found["clipped"] == 0
+
+
+def with_script(page, script):
+    """The text of a report that may run a script, which it has at its end."""
+    text = page.read_text("utf-8")
+    allowed = text.replace(escape(POLICY), f"{escape(POLICY)}; script-src {escape(INLINE)}")
+    assert allowed != text
+    return allowed.replace("</body>", f"{script}</body>")
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on this machine")

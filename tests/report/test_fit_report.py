@@ -14,7 +14,7 @@ from armdyn.report.identification.signals import signals
 from armdyn.report.identification.subject import FitSubject
 from armdyn.report.identification.unknown import advice, find_unknown
 from fit_logs import moved, small_arm
-from report.pages import check_page
+from report.pages import check_card, check_page
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +43,13 @@ def test_report_is_whole(fit, logs, tmp_path):
         assert expected in page.words
     for expected in ("16 November 2026 · armdyn", "residual, training", "99 % interval"):
         assert expected in page.words
+
+
+def test_fit_shows_itself_in_notebooks(fit):
+    found = check_card(fit._repr_html_(), pictures=0)
+    for expected in ("Fit of small arm", "error in validation", "std. error", "and 7 more"):
+        assert expected in found.words
+    assert fit.table()[0].name in found.words
 
 
 def test_figures_are_the_same_every_time(fit):

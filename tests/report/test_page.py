@@ -44,7 +44,7 @@ class Rows(Elements):
 
 
 def texts(row):
-    return [text for text, _ in row]
+    return [" ".join(text.split()) for text, _ in row]
 
 
 def test_points_of_a_column_stand_below_each_other():

@@ -9,9 +9,9 @@ import armdyn
 from armdyn import Robot, bundled_robots
 from armdyn.report import plot_arm
 from armdyn.report.figures.drawing import svg
+from armdyn.report.findings.drawn.skeleton import skeleton
+from armdyn.report.findings.drawn.views import plane_normal, view_of
 from armdyn.report.findings.example_motion import default_motion
-from armdyn.report.findings.skeleton import skeleton
-from armdyn.report.findings.views import plane_normal, view_of
 from arms import assert_same, generators, law, robots, state
 from trees import dual_arm
 

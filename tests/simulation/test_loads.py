@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armdyn import ComputedTorque, PDGravity, Robot, Trajectory, simulate
+from armdyn import AdaptiveControl, ComputedTorque, PDGravity, Robot, Trajectory, simulate
 from armdyn.motion.trajectories.loads import Carried, Load
 from armdyn.simulation import SimulationError
 
@@ -98,3 +98,15 @@ def test_batches_carry_loads(puma: Robot) -> None:
 def test_what_loads_may_not_be(puma: Robot, loads: object, text: str) -> None:
     with pytest.raises(SimulationError, match=text):
         simulate(puma, START, 0, 0.1, loads=loads)
+
+
+@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+def test_a_memory_goes_on_where_a_load_changes(puma: Robot, method: str) -> None:
+    motion = move()
+    control = AdaptiveControl(puma, motion, parameters=["m6", "mz6"], estimates=[1.0, 0.1])
+    run = simulate(puma, START, 0, 0.3, control, loads=[Carried(0.1, 0.3, BODY)], method=method)
+    row = int(np.searchsorted(run.t, 0.1))
+    steps = abs(np.diff(run.memory, axis=0)).max(axis=1)
+    assert run.memory.shape == (len(run.t), 2)
+    assert abs(run.memory[row] - run.memory[0]).max() > 1e-4  # it has learned, and does not begin again
+    assert steps[row - 1 : row + 1].max() < 10 * np.median(steps[row - 30 : row])

@@ -17,6 +17,7 @@ from armdyn.simulation.engine.one_step import one_step
 from kernels.test_c_loops import compare as compare_with_c
 from kernels.test_c_loops import compiled as compiled_c
 from kernels.test_c_loops import needs_compiler
+from simulation.remembering import PID
 from simulation.sliders import coupled
 
 PUMA = Robot.load("puma560")
@@ -28,6 +29,7 @@ DRIVES = {
     "signal": [[3.0, -1.0], [-3.0, 2.0]],
     "law": PDGravity(ARM, MOTION, 100.0, 10.0),
     "sampled": ComputedTorque(ARM, MOTION, rate=200),
+    "memory": PID(ARM, [0.2, 0.3], (100.0, 10.0, 50.0), rate=200),
 }
 
 
@@ -51,8 +53,11 @@ def many(torque, arms, robot=ARM, word="warn", rows=3, every=4):
         given |= {name: made} if name in given else {}
     if "due" in given:
         due = (np.arange(rows * every) % 3 == 0) * 1.0
-        given |= {"due": due[:, None, None], "targets": driven.controller.targets(times[:-1:2])[:, None]}
+        targets = driven.controller.targets(times[:-1:2])[:, None]
+        given |= {"due": due[:, None, None]} | ({"targets": targets} if "targets" in given else {})
         given |= {"gains": driven.torque.rows[None], "held": np.zeros((rows, arms, n))}
+        if "remembered" in given:
+            given["remembered"] = np.zeros((rows, arms, driven.memory.shape[-1]))
     return loop, {"rows": rows, "every": every}, given
 
 
@@ -88,7 +93,7 @@ def compare(loop, counts, given):
 
 
 @pytest.mark.parametrize("register", [16, 32, 64])
-@pytest.mark.parametrize("drive", ["constant", "law", "sampled"])
+@pytest.mark.parametrize("drive", ["constant", "law", "sampled", "memory"])
 def test_register_widths(drive, register, monkeypatch):
     monkeypatch.setattr(loop_kernel, "vector_bytes", lambda: register)
     compare(*many(DRIVES[drive], 11))
@@ -102,7 +107,7 @@ def test_register_widths_of_an_adaptive_step_and_of_limits():
 
 
 @needs_compiler
-@pytest.mark.parametrize("drive", ["constant", "sampled"])
+@pytest.mark.parametrize("drive", ["constant", "sampled", "memory"])
 def test_steps_in_c(drive, tmp_path):
     loop, counts, given = many(DRIVES[drive], 3)
     compare_with_c(loop, compiled_c(loop, tmp_path), counts, given)

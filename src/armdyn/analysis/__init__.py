@@ -3,6 +3,7 @@
 from armdyn.analysis.contributions import Contributions, contributions
 from armdyn.analysis.ellipsoid import Ellipsoid
 from armdyn.analysis.errors import AnalysisError
+from armdyn.analysis.linearization import DiscreteSystem, LinearSystem, linearize
 from armdyn.analysis.manipulability import (
     dynamic_manipulability,
     force_ellipsoid,
@@ -16,8 +17,10 @@ from armdyn.robot.joints import JointLimits, joint_limits
 __all__ = [
     "AnalysisError",
     "Contributions",
+    "DiscreteSystem",
     "Ellipsoid",
     "JointLimits",
+    "LinearSystem",
     "Operational",
     "OperationalWarning",
     "RotorError",
@@ -26,6 +29,7 @@ __all__ = [
     "dynamic_manipulability",
     "force_ellipsoid",
     "joint_limits",
+    "linearize",
     "manipulability",
     "operational",
     "rotor_error",

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from armdyn.analysis.errors import AnalysisError, check
+from armdyn.output import Shown
 
 
 @dataclass(frozen=True)
-class Ellipsoid:
+class Ellipsoid(Shown):
     """Velocities, accelerations or forces of the tip (m rows) for joint velocities or torques of unit norm.
 
     `kind` names the set and `description` describes it. A length is 0 along a direction in which the tip
@@ -58,6 +59,10 @@ class Ellipsoid:
         smaller norm inside."""
         points = self._rows("points", points)
         return np.asarray((points - self.centre[..., None, :]) @ self.to_joints.swapaxes(-1, -2))
+
+    def __repr__(self) -> str:
+        many = f", {self.lengths.shape[:-1]} of them" if self.lengths.ndim > 1 else ""
+        return f"<Ellipsoid {self.kind} ({', '.join(self.names)}): {self.description}{many}>"
 
     def _rows(self, name: str, value: Any) -> np.ndarray:
         """`value` as (..., k, m) that fits the ellipsoids; (m,) is one row."""

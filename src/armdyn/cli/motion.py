@@ -29,10 +29,13 @@ from armdyn.motion import Trajectory, scale_to_limits, time_optimal
 from armdyn.motion.tip.motions import LAWS
 from armdyn.motion.trajectories.ranges import beyond_limits
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_name, joint_units, torque_unit
+from armdyn.robot.joints import joint_units, torque_unit
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
 LimitOption = Annotated[str | None, typer.Option(help="One number, or one for each joint, comma-separated.")]
+MotorLimitOption = Annotated[
+    str | None, typer.Option(help="At the shaft: one number, or one for each motor, comma-separated.")
+]
 
 
 class Profile(StrEnum):
@@ -190,6 +193,8 @@ def scale(
     torque: LimitOption = None,
     velocity: LimitOption = None,
     acceleration: LimitOption = None,
+    motor_torque: MotorLimitOption = None,
+    motor_velocity: MotorLimitOption = None,
     wrench: WrenchOption = None,
     link: LinkOption = None,
     rotors: RotorsOption = None,
@@ -204,6 +209,8 @@ def scale(
         "torque": number_list(torque, "--torque"),
         "velocity": number_list(velocity, "--velocity"),
         "acceleration": number_list(acceleration, "--acceleration"),
+        "motor_torque": number_list(motor_torque, "--motor-torque"),
+        "motor_velocity": number_list(motor_velocity, "--motor-velocity"),
         "wrench": wrench_of(wrench),
     }
     if optimal:
@@ -215,8 +222,8 @@ def scale(
         made, torques, bounds = slow.trajectory, slow.torque, slow.limits
         factor = slow.factor
         print(f"{given.duration:.6g} s -> {made.duration:.6g} s, c = {factor:.6g}, c² = {factor**2:.6g}")
-        if slow.joint is not None:
-            say(f"limited by the {slow.kind} of {joint_name(loaded, slow.joint)} at {slow.instant:.6g} s")
+        if (limited := slow.limited_by) is not None:
+            say(f"limited by the {limited.quantity} of {limited.name(loaded)} at {slow.instant:.6g} s")
     table = table_of("joint", "largest torque", "limit", "")
     for i, moved in enumerate(loaded.model.coordinates):
         limit = f"{bounds.torque[i]:.6g}" if np.isfinite(bounds.torque[i]) else ""

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from armdyn.description import dh, toml_text
+from armdyn.description.bodies.body import Meshes, read_body
+from armdyn.description.bodies.pose import read_pose
 from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.errors import MAX_LINKS, MAX_PRODUCTS, DescriptionError
 from armdyn.description.importing.options import Options
@@ -18,14 +20,14 @@ from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, To
 from armdyn.model import PhysicsWarning, impossible_bodies
 from armdyn.model.arguments import plain
 from armdyn.model.friction import SINGLE, TERMS, Coulomb, Friction
-from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
 from armdyn.model.relations import Relation
 from armdyn.model.robot_model import BASE, RobotModel, naming_problems, quoted, symbol_name_problem
-from armdyn.model.vector import Vector, apply, scale
+from armdyn.model.vector import Vector, apply
 from armdyn.output import one_line
 
 NO_OPTIONS = Options()
+HERE = Path()
 XML_SUFFIXES = (".urdf", ".xml", ".mjcf")
 
 
@@ -53,7 +55,7 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
             f"give a path to a robot file or a bundled name: {', '.join(bundled)}"
         ) from None
     _refuse_options(str(path), options)
-    return from_table(toml_text.parse(text, str(path)), str(path))
+    return from_table(toml_text.parse(text, str(path)), str(path), path.parent)
 
 
 def _refuse_options(source: str, options: Options) -> None:
@@ -70,8 +72,11 @@ def _from_xml(found: str | Path, source: str, options: Options) -> RobotModel:
     return files.from_xml(xml_text.read(found) if isinstance(found, Path) else found, source, options)
 
 
-def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotModel:
-    """A robot from a table with the keys of the robot file, with a warning for what looks wrong in it."""
+def from_table(table: Mapping[str, Any], source: str | None = None, folder: Path = HERE) -> RobotModel:
+    """A robot from a table with the keys of the robot file, with a warning for what looks wrong in it.
+
+    Paths of meshes begin in `folder`.
+    """
     level = 4  # the caller of Robot.load
     if source is None:
         level = 3  # the caller of Robot.from_dict
@@ -79,7 +84,7 @@ def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotMode
         source = one_line(name)[:60] if isinstance(name, str) else "robot"
     try:
         with limited(MAX_PRODUCTS):
-            model = build(table, source)
+            model = build(table, source, folder)
     except TooLargeError as error:
         raise DescriptionError(f"{source}: the description is {error}") from None
     for text in suspicions(model):
@@ -87,8 +92,8 @@ def from_table(table: Mapping[str, Any], source: str | None = None) -> RobotMode
     return model
 
 
-def build(table: Mapping[str, Any], source: str) -> RobotModel:
-    """The model a table describes."""
+def build(table: Mapping[str, Any], source: str, folder: Path = HERE) -> RobotModel:
+    """The model a table describes; paths of meshes begin in `folder`."""
     symbols = _symbols(table, source)
     top = Reader(table, source, "", symbols)
     top.raw("symbols", {})
@@ -100,17 +105,19 @@ def build(table: Mapping[str, Any], source: str) -> RobotModel:
         top.fail("link", f"found {len(entries)} links; up to {MAX_LINKS} are allowed")
     root, base = _base(top.sub("base"))
     readers = _link_readers(entries, top, root)
-    links = [_link(reader, name, parent, convention) for reader, name, parent in readers]
+    meshes = Meshes(folder)
+    links = [_link(reader, name, parent, convention, meshes) for reader, name, parent in readers]
     arguments: dict[str, Any] = {
         "name": top.text("name"),
         "gravity": top.vector("gravity"),
         "rotors": top.choice("rotors", ("exact", "reflected", "none"), "exact"),
         "tip": top.text("tip", links[-1].name),
-        "tool": _pose(top.sub("tool")),
+        "tool": read_pose(top.sub("tool")),
         "root": root,
         "base": base,
         "relations": _relations(top),
         "source": source,
+        "notes": tuple(meshes.notes),
         "derived": top.flag("derived", False),
     }
     physical = top.flag("physical", True)
@@ -149,7 +156,7 @@ def _symbols(table: Mapping[str, Any], source: str) -> Symbols:
 
 def _base(reader: Reader) -> tuple[str, Transform]:
     """What the fixed base is called, and where it stands in the world."""
-    return reader.text("name", BASE), _pose(reader)
+    return reader.text("name", BASE), read_pose(reader)
 
 
 def _relations(top: Reader) -> tuple[Relation, ...]:
@@ -191,7 +198,7 @@ def _link_readers(entries: Sequence[object], top: Reader, root: str) -> list[tup
     return found
 
 
-def _link(reader: Reader, name: str, parent: str, convention: str) -> Link:
+def _link(reader: Reader, name: str, parent: str, convention: str, meshes: Meshes) -> Link:
     joint = reader.choice("joint", ("revolute", "prismatic", "fixed"))
     try:
         T_before, axis, T_after = _placement(reader, convention, joint)
@@ -202,7 +209,7 @@ def _link(reader: Reader, name: str, parent: str, convention: str) -> Link:
             before=T_before,
             axis=axis,
             after=T_after,
-            inertia=_inertia(reader),
+            inertia=read_body(reader, meshes),
             friction=_friction(reader.sub("friction")),
             limits=_limits(reader.sub("limits")),
             motor=read_motor(reader.sub("motor"), parent, apply(T_before.R, axis))
@@ -219,9 +226,9 @@ def _link(reader: Reader, name: str, parent: str, convention: str) -> Link:
 
 def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
     if convention == "frames":
-        origin = _pose(reader.sub("origin"), required=True)
+        origin = read_pose(reader.sub("origin"), required=True)
         axis: Vector = reader.direction("axis") if joint != "fixed" or "axis" in reader else (0, 0, 1)
-        return origin, axis, _pose(reader.sub("after"))
+        return origin, axis, read_pose(reader.sub("after"))
     variable = {"revolute": "theta", "prismatic": "d"}.get(joint)
     values = {
         key: reader.number(key, 0) if key == variable else reader.number(key)
@@ -232,47 +239,7 @@ def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
 
 def read_tool(table: Mapping[str, Any], symbols: Iterable[tuple[str, Expression | None]]) -> Transform:
     """A tool given as in a robot file: xyz and rpy in the frame of the tip's link."""
-    return _pose(Reader(table, "with_tip", "tool", dict(symbols)))
-
-
-def _pose(reader: Reader, required: bool = False) -> Transform:
-    """xyz, and the orientation: rpy, or a rotation by its matrix where angles would not be exact."""
-    xyz = reader.vector("xyz") if required else reader.vector("xyz", [0, 0, 0])
-    rpy = reader.vector("rpy", [0, 0, 0])
-    T = dh.frame(xyz, rpy)
-    if "rotation" in reader:
-        if "rpy" in reader:
-            reader.fail("rotation", "given beside rpy; one of them is allowed")
-        T = Transform(reader.rotation("rotation"), xyz)
-    reader.asked.add("rotation")
-    reader.finish()
-    return T
-
-
-def _inertia(reader: Reader) -> Inertia:
-    """The body: mass, com and the tensor about it, or first moment and tensor about the frame's origin."""
-    mass = reader.number("mass", 0)
-    by_moment = "first_moment" in reader
-    if by_moment and "com" in reader:
-        reader.fail("first_moment", "given beside com; one of them is allowed")
-    place = reader.vector("first_moment" if by_moment else "com", [0, 0, 0])
-    reader.asked.update(("com", "first_moment"))
-    nonzero = any(not Expression.of(x).is_zero for x in place)
-    if mass.is_zero and nonzero and not by_moment:
-        reader.fail("com", "given, but the mass is 0 or missing")
-    table = reader.sub("inertia")
-    about = table.choice("about", ("com", "origin"), "com")
-    entries = tensor(table.number(key, 0) for key in TENSOR_KEYS)
-    table.finish()
-    if by_moment and nonzero and about == "com":
-        if mass.is_zero:
-            table.fail("about", 'without mass there is no centre of mass; allowed: "origin"')
-        place = Inertia(mass, place).com
-    elif by_moment:
-        return Inertia(mass, place, entries)
-    return (
-        Inertia.at_com(mass, place, entries) if about == "com" else Inertia(mass, scale(mass, place), entries)
-    )
+    return read_pose(Reader(table, "with_tip", "tool", dict(symbols)))
 
 
 def _friction(reader: Reader, at_motor: bool = False) -> Friction:

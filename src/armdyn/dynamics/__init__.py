@@ -1,5 +1,6 @@
 """The algorithms of the book, each once, over any scalar."""
 
+from armdyn.dynamics.adaptive import adaptive_regressor
 from armdyn.dynamics.articulated import articulated_is_possible, forward_dynamics_articulated
 from armdyn.dynamics.coriolis import coriolis_matrix
 from armdyn.dynamics.energy import (
@@ -29,6 +30,7 @@ from armdyn.dynamics.regressor import regressor
 __all__ = [
     "BaseMotion",
     "NewtonEuler",
+    "adaptive_regressor",
     "articulated_is_possible",
     "coriolis_matrix",
     "forward_dynamics",

@@ -83,7 +83,7 @@ def newton_euler(
             n[rotor.carrier] = add(n[rotor.carrier], motion.momentum_rate)
     if wrench is not None:
         _add_wrenches(mechanism, joints, wrench, f, n)
-    mu, tau = _backward(mechanism, joints, f, n)
+    mu, tau = backward(mechanism, joints, f, n)
     for rotor, motion in zip(mechanism.rotors, rotors, strict=True):
         for j, k in rotor.row:
             tau[j] = tau[j] + k * motion.torque
@@ -195,7 +195,7 @@ def _add_wrenches(
         n[place.body] = add(n[place.body], moment, cross(place.p, force))
 
 
-def _backward(
+def backward(
     mechanism: Mechanism, joints: Sequence[JointFrame], f: list[Vector], n: list[Vector]
 ) -> tuple[list[Vector], list[Scalar]]:
     """f_i, μ_i from the last body to the first (7.112)–(7.113), and the joint's share of τ_i (7.114).

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from armdyn.dynamics.coordinates import of_joints
-from armdyn.dynamics.kinematics import ancestors
+from armdyn.dynamics.kinematics import JointFrame, ancestors
 from armdyn.dynamics.newton_euler import (
     BaseMotion,
     NewtonEuler,
@@ -20,7 +20,7 @@ from armdyn.model.parameters import Parameter
 from armdyn.model.vector import IDENTITY, ZERO3, Scalar, Vector, add, apply, cross, dot, scale
 
 Column = Iterator[tuple[int, Scalar]]  # (i, y): joint i feels y; a joint may come more than once
-_UNIT_TENSORS = [tensor_matrix(tensor(int(k == key) for k in TENSOR_KEYS)) for key in TENSOR_KEYS]
+UNIT_TENSORS = [tensor_matrix(tensor(int(k == key) for k in TENSOR_KEYS)) for key in TENSOR_KEYS]
 
 
 def regressor(
@@ -35,13 +35,24 @@ def regressor(
     So the columns of load friction, whose torque is a product of parameters, are zero: Y π is the torque
     without it.
     """
-    Y = _of_inertias(mechanism, q, qd, qdd, layout)
+    return with_friction(_of_inertias(mechanism, q, qd, qdd, layout), mechanism, layout, qd)
+
+
+def with_friction(
+    Y: list[list[Scalar]],
+    mechanism: Mechanism,
+    layout: Sequence[Parameter],
+    qd: Sequence[Scalar],
+    sliding: Sequence[Scalar] | None = None,
+) -> list[list[Scalar]]:
+    """Y with the columns of friction at velocities q̇; of dry friction at velocities `sliding`, if given."""
     coupled = {surface.joint: surface for surface in mechanism.coupled_friction}
     for p, parameter in enumerate(layout):
-        joint, part = parameter.joint, parameter.kind.part
+        joint, part, term = parameter.joint, parameter.kind.part, parameter.kind.entry
         if part in ("joint", "motor"):
             surface = mechanism.friction[joint] if part == "joint" else coupled[joint]
-            for i, y in _of_friction(surface, parameter.kind.entry, qd):
+            velocities = sliding if sliding is not None and TERMS[term].dry else qd
+            for i, y in _of_friction(surface, term, velocities):
                 Y[i][p] = Y[i][p] + y
     return Y
 
@@ -60,21 +71,32 @@ def _of_inertias(
         dict(zip(ENTRIES, _unit_wrenches(*of_body), strict=True))
         for of_body in zip(motion.w, motion.dw, motion.a, strict=True)
     ]
+    return columns_of(
+        mechanism,
+        layout,
+        lambda body, entry: felt(mechanism, motion.joints, body, *wrenches[body][entry]),
+        lambda rotor: _of_rotor(mechanism, motion, rotor, qd, qdd),
+    )
+
+
+def columns_of(
+    mechanism: Mechanism,
+    layout: Sequence[Parameter],
+    of_body: Callable[[int, str], Column],
+    of_rotor: Callable[[Rotor], Column],
+) -> list[list[Scalar]]:
+    """Y by columns: of bodies by their entries, of rotors; zeros for joints without a rotor and friction."""
     rotors = {rotor.joint: rotor for rotor in mechanism.rotors}
-
-    def column(parameter: Parameter) -> Column:
-        joint, entry = parameter.joint, parameter.kind.entry
-        match parameter.kind.part:
-            case "body":
-                return _felt(mechanism, motion, joint, *wrenches[joint][entry])
-            case "rotor":
-                return _of_rotor(mechanism, motion, rotors.get(joint), qd, qdd)
-            case "joint" | "motor":
-                return iter(())
-
     Y: list[list[Scalar]] = [[0] * len(layout) for _ in range(mechanism.n)]
     for p, parameter in enumerate(layout):
-        for i, y in column(parameter):
+        joint = parameter.joint
+        column: Column = iter(())
+        match parameter.kind.part:
+            case "body":
+                column = of_body(joint, parameter.kind.entry)
+            case "rotor" if joint in rotors:
+                column = of_rotor(rotors[joint])
+        for i, y in column:
             Y[i][p] = Y[i][p] + y
     return Y
 
@@ -83,14 +105,14 @@ def _unit_wrenches(w: Vector, dw: Vector, a: Vector) -> list[tuple[Vector, Vecto
     """Force and moment about the origin of a body with one of its parameters 1 and the others 0."""
     wrenches = [(a, ZERO3)]
     wrenches += [(point_acceleration(w, dw, e), cross(e, a)) for e in IDENTITY]
-    wrenches += [(ZERO3, add(apply(U, dw), cross(w, apply(U, w)))) for U in _UNIT_TENSORS]
+    wrenches += [(ZERO3, add(apply(U, dw), cross(w, apply(U, w)))) for U in UNIT_TENSORS]
     return wrenches
 
 
-def _felt(mechanism: Mechanism, motion: NewtonEuler, body: int, f: Vector, m: Vector) -> Column:
+def felt(mechanism: Mechanism, joints: Sequence[JointFrame], body: int, f: Vector, m: Vector) -> Column:
     """What each joint feels of a wrench about a body's origin, from the body to the base."""
     for i in ancestors(mechanism, body):
-        joint = motion.joints[i]
+        joint = joints[i]
         mu = add(m, cross(joint.r, f))
         yield i, dot(joint.z, mu if mechanism.bodies[i].joint == "revolute" else f)
         f = apply(joint.R, f)
@@ -100,17 +122,15 @@ def _felt(mechanism: Mechanism, motion: NewtonEuler, body: int, f: Vector, m: Ve
 def _of_rotor(
     mechanism: Mechanism,
     motion: NewtonEuler,
-    rotor: Rotor | None,
+    rotor: Rotor,
     qd: Sequence[Scalar],
     qdd: Sequence[Scalar],
 ) -> Column:
     """A rotor with inertia 1: its momentum's rate on its carrier, its torque on the joints of its row."""
-    if rotor is None:
-        return
     w, dw = carrier_motion(rotor.carrier, motion.w, motion.dw, BaseMotion())
     speed, acceleration = along(rotor.row, qd), along(rotor.row, qdd)
     rate = add(scale(acceleration, rotor.axis), scale(speed, cross(w, rotor.axis)))
-    yield from _felt(mechanism, motion, rotor.carrier, ZERO3, rate)
+    yield from felt(mechanism, motion.joints, rotor.carrier, ZERO3, rate)
     for j, k in rotor.row:
         yield j, k * (acceleration + dot(rotor.axis, dw))
 

@@ -11,6 +11,7 @@ from armdyn.exact.engine.proof import Proof, prove
 from armdyn.exact.engine.rotors import RotorCoupling, rotor_couplings
 from armdyn.exact.printing import document, steps
 from armdyn.exact.printing.document import Notation
+from armdyn.exact.printing.in_notebooks import equations_latex
 from armdyn.exact.printing.mathml import MATHML, mathml
 from armdyn.exact.printing.styles import LATEX, TEXT
 from armdyn.exact.transformations.combinations import in_terms_of
@@ -48,6 +49,13 @@ class Equations(ClosedForm):
 
     def __str__(self) -> str:
         return self.text()
+
+    def __repr__(self) -> str:
+        joints = "1 joint" if self.n == 1 else f"{self.n} joints"
+        return f"<Equations of '{self.model.name}', {joints}>"
+
+    def _repr_latex_(self) -> str | None:
+        return equations_latex(self)
 
     def steps(self, form: Literal["text", "latex", "markdown"] = "text") -> str:
         """The Newton–Euler recursion link by link in symbols, as in 7.5.3."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -72,6 +73,20 @@ class Inertia:
         """From its numbers in the order of `ENTRIES`."""
         m, x, y, z, *moments = entries
         return Inertia(m, (x, y, z), tensor(moments))
+
+    @staticmethod
+    def from_mesh(
+        path: str | Path, density: Number | None = None, *, mass: Number | None = None, scale: Number = 1
+    ) -> Inertia:
+        """The homogeneous body that a closed mesh encloses, in the mesh's frame: an STL or OBJ file.
+
+        `density` is in kg/m³; or give the `mass` in kg. `scale` is the file's unit of length in m, 0.001 for
+        millimetres. A mesh that is open, inside out or without volume is refused; vertices are the same
+        where their coordinates are exactly equal. The integrals are those of the polyhedron, exactly.
+        """
+        from armdyn.model.meshes.body import shape  # rarely needed
+
+        return shape(path).inertia(density, mass, scale)
 
     @property
     def entries(self) -> tuple[Scalar, ...]:

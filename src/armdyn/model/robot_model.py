@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from armdyn.model.mechanism import Mechanism, Place
 
 BASE = "base"
-_RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|inv|base|(c|s|q|qd|qdd|sgn|sgnm|bell|absr)\d+(_\d+)*")
+_RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|inv|base|(c|s|q|qd|qdd|sgn|sgnm|bell|absr)\d+((_\d+)*|_to_\d+)")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Pictures of robots and their motions, tables, and a report in one HTML file.
 
-Every `plot_…` function returns a matplotlib `Figure`, to be saved with `figure.savefig("name.svg")`. The
+Every `plot_…` function returns a matplotlib `Figure`: save it with `figure.savefig("name.svg")`, look at it
+with `figure.show()` or as the last line of a notebook's cell, or draw into axes of your own with `ax=`. The
 names are found when first used, so that programs which draw nothing do not load matplotlib.
 """
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from armdyn.report.figures.motion import plot_contributions, plot_tip, plot_trajectory
     from armdyn.report.figures.motors import plot_motor_loads
     from armdyn.report.figures.rotors import plot_rotor_error
+    from armdyn.report.figures.run import plot_run
     from armdyn.report.figures.scaling import plot_path_speed, plot_scaling
     from armdyn.report.findings.example_motion import default_motion
     from armdyn.report.identification.report import write_fit_report
@@ -53,6 +55,7 @@ _HOMES = {
     "plot_prediction": "figures.identification.prediction",
     "plot_residuals": "figures.identification.residuals",
     "plot_rotor_error": "figures.rotors",
+    "plot_run": "figures.run",
     "plot_scaling": "figures.scaling",
     "plot_signals": "figures.identification.signals",
     "plot_singular_values": "figures.identification.estimates",
@@ -81,6 +84,7 @@ __all__ = [
     "plot_prediction",
     "plot_residuals",
     "plot_rotor_error",
+    "plot_run",
     "plot_scaling",
     "plot_signals",
     "plot_singular_values",

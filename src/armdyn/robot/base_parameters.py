@@ -21,6 +21,7 @@ from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers
 from armdyn.model.arguments import word
 from armdyn.model.parameters import layout
+from armdyn.output import Shown
 from armdyn.program import Program
 from armdyn.robot.base_rank import Rank, Sampled
 from armdyn.robot.functions import make_kernel
@@ -36,7 +37,7 @@ class BaseParameterWarning(UserWarning):
     """How many base parameters a robot has is not clear."""
 
 
-class BaseParameters:
+class BaseParameters(Shown):
     """What the torques depend on: τ = Y π = Y_b π_b, π_b = matrix @ π, with as few π_b as there can be.
 
     b base parameters follow from the p parameters of the robot. Each has a leading parameter, whose column of

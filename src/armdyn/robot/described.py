@@ -17,6 +17,7 @@ from armdyn.model import Mechanism, RobotModel
 from armdyn.model.arguments import word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector
+from armdyn.output import Shown
 from armdyn.robot.changes import Changeable
 from armdyn.robot.motors import transmission
 from armdyn.robot.related import Related
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from armdyn.exact import Equations
 
 
-class Described(Changeable):
+class Described(Shown, Changeable):
     """A robot by its model."""
 
     # ---- making ----------------------------------------------------------------------------------------
@@ -75,6 +76,7 @@ class Described(Changeable):
 
     @property
     def name(self) -> str:
+        """What the description calls the robot."""
         return self._model.name
 
     @property
@@ -132,6 +134,7 @@ class Described(Changeable):
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
+        """The names of `parameters`, in its order: "m1", "mx1", …"""
         return tuple(parameter.name for parameter in self._layout)
 
     @cached_property

@@ -35,6 +35,8 @@ MEANINGS = {
     "q": "joint positions [rad or m]",
     "qd": "joint velocities [rad/s or m/s]",
     "qdd": "joint accelerations [rad/s^2 or m/s^2]",
+    "qd_r": "reference velocities [rad/s or m/s]",
+    "qdd_r": "reference accelerations [rad/s^2 or m/s^2]",
     "tau": "joint torques [N m or N]",
     "wrench": "force [N] over moment [N m] the tip exerts on its surroundings, world axes",
     "parameters": "dynamic parameters, in the order of parameter_names",
@@ -135,7 +137,7 @@ def _forward(row: Function, inputs: Inputs, context: Context) -> Program:
 
 def _regressor(row: Function, inputs: Inputs, context: Context) -> Program:
     """With a column for each extra parameter of the robot."""
-    algorithm = partial(dynamics.regressor, layout=context.layout)
+    algorithm = partial(row.algorithm, layout=context.layout)
     return _recorded(replace(row, algorithm=algorithm), inputs, context)
 
 
@@ -217,6 +219,13 @@ FUNCTIONS: dict[str, Function] = {
     ),
     "regressor": Function(
         STATE, _one("regressor Y, row by row", "n", "p"), dynamics.regressor, (), _regressor
+    ),
+    "adaptive_regressor": Function(
+        ("q", "qd", "qd_r", "qdd_r"),
+        _one("regressor Y of adaptive control, row by row", "n", "p"),
+        dynamics.adaptive_regressor,
+        (),
+        _regressor,
     ),
     "inverse_dynamics_derivatives": Function(
         STATE,

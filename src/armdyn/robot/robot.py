@@ -24,9 +24,20 @@ if TYPE_CHECKING:
 class Robot(Described):
     """A manipulator and its dynamics: numbers for any number of states at once, and exact equations.
 
-    Immutable; equal and hashable by content; picklable. Positions `q`, velocities `qd`, accelerations
-    `qdd` and torques `tau` are (..., n) over the n moving joints, SI units and radians, and broadcast like
-    NumPy's gufuncs; `out=` takes the result.
+    Immutable; equal and hashable by content; picklable. Positions `q` [rad or m], velocities `qd`,
+    accelerations `qdd` and torques `tau` [N m or N] are (..., n) over the n moving joints and broadcast like
+    NumPy's gufuncs; `out=` takes the result. `parameters` (..., p), where taken, replaces the robot's own
+    parameter vector row by row.
+
+        >>> robot = Robot.load("puma560")
+        >>> tau = robot.inverse_dynamics(q, qd, qdd)  # (..., 6) torques for a motion
+        >>> qdd = robot.forward_dynamics(q, qd, tau)  # and back
+        >>> B, g = robot.inertia(q), robot.gravity(q)  # the terms of τ = B q̈ + C q̇ + g + friction
+        >>> heavier = robot.with_payload(2.0)  # every change is a new robot
+
+    Make one with `load`, `from_dict` or `from_toml`; change it with the `with_…` methods; read it with
+    `equations()`, `parameters`, `base_parameters()`. docs/functions.md lists every numeric function with
+    shapes and units, docs/robots.md how robots are described, docs/changing.md how they are changed.
     """
 
     def __init__(self, model: RobotModel) -> None:
@@ -34,8 +45,6 @@ class Robot(Described):
         self._kernels = Kernels(self._kernel)
 
     # ---- numbers ---------------------------------------------------------------------------------------
-    #
-    # `parameters` (..., p), where taken, replaces the robot's own parameter vector row by row.
 
     def inverse_dynamics(
         self,
@@ -48,11 +57,21 @@ class Robot(Described):
         parameters: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
-        """Torques (..., n) for a motion (7.42), by Newton–Euler (7.107)–(7.114).
+        """Torques (..., n) [N m or N] for a motion (7.42), by Newton–Euler (7.107)–(7.114).
+
+        `q`, `qd`, `qdd` (..., n) are positions [rad or m], velocities and accelerations. `robot.n` is n.
+
+            >>> robot = Robot.load("planar")
+            >>> robot.inverse_dynamics([0, 0], [0, 0], [0, 0])  # what holds the arm
+            array([1030.05,  245.25])
+            >>> motion = Trajectory.quintic([0, 0], [1, -0.5], duration=1.0)
+            >>> robot.inverse_dynamics(motion.q, motion.qd, motion.qdd).shape
+            (1001, 2)
 
         `wrench` (..., 6) is h_e, force and moment the tip exerts on its surroundings, world axes. A mapping
         {link: (..., 6)} says what several links exert, each at the origin of its own frame: of the tip's
-        link too, without the tool. What the base exerts has no effect.
+        link too, without the tool. What the base exerts has no effect. `base` is how the robot's foot moves.
+        docs/torques.md goes on from here; `contributions` says what the torques consist of.
         """
         if wrench is None and base is None and parameters is None:
             return self._kernels["inverse_dynamics"].call((q, qd, qdd), out)
@@ -78,13 +97,16 @@ class Robot(Described):
         parameters: Numbers | None = None,
         out: Floats | None = None,
     ) -> Floats:
-        """Accelerations (..., n) under torques (7.115); `wrench` as for `inverse_dynamics`."""
+        """Accelerations (..., n) [rad/s² or m/s²] under torques (7.115); `wrench` as for `inverse_dynamics`.
+
+        `tau` (..., n) [N m or N]. `simulate` integrates this over time: docs/simulation.md.
+        """
         if wrench is None and parameters is None:
             return self._kernels["forward_dynamics"].call((q, qd, tau), out)
         return self._run("forward_dynamics", (q, qd, tau), out, wrench=wrench, parameters=parameters)
 
     def inertia(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
-        """B(q), (..., n, n) (7.32)."""
+        """Inertia matrix B(q), (..., n, n) (7.32) [kg m², kg m, kg]: symmetric, rotors included."""
         if parameters is None:
             return self._kernels["inertia"].call((q,), out)
         return self._run("inertia", (q,), out, parameters=parameters)
@@ -98,7 +120,7 @@ class Robot(Described):
         return self._run("coriolis", (q, qd), out, parameters=parameters)
 
     def gravity(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
-        """g(q), (..., n) (7.39)."""
+        """Gravity torques g(q), (..., n) (7.39) [N m or N]: what holds the arm at rest."""
         if parameters is None:
             return self._kernels["gravity"].call((q,), out)
         return self._run("gravity", (q,), out, parameters=parameters)
@@ -118,7 +140,7 @@ class Robot(Described):
     def kinetic_energy(
         self, q: Numbers, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
     ) -> Scalars:
-        """T, (...) (7.31)."""
+        """Kinetic energy T, (...) (7.31) [J]."""
         if parameters is None:
             return self._kernels["kinetic_energy"].call((q, qd), out)
         return self._run("kinetic_energy", (q, qd), out, parameters=parameters)
@@ -126,7 +148,7 @@ class Robot(Described):
     def potential_energy(
         self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
     ) -> Scalars:
-        """U, (...) (7.36); a mass at the base origin has none."""
+        """Potential energy U, (...) (7.36) [J]; a mass at the base origin has none."""
         if parameters is None:
             return self._kernels["potential_energy"].call((q,), out)
         return self._run("potential_energy", (q,), out, parameters=parameters)
@@ -169,6 +191,16 @@ class Robot(Described):
         Load friction, which is not linear in the parameters, is excepted: its columns (Fl) are zero.
         """
         return self._kernels["regressor"].call((q, qd, qdd), out)
+
+    def adaptive_regressor(
+        self, q: Numbers, qd: Numbers, qd_r: Numbers, qdd_r: Numbers, *, out: Floats | None = None
+    ) -> Floats:
+        """Y of Slotine and Li, (..., n, p): Y @ parameters = B q̈_r + C(q, q̇) q̇_r + g + friction.
+
+        C is Christoffel's, that of `coriolis`. Friction goes by q̇, as in `regressor`: viscous, Coulomb and
+        all other terms of the velocities `qd`, not of the reference. Load friction is excepted as there.
+        """
+        return self._kernels["adaptive_regressor"].call((q, qd, qd_r, qdd_r), out)
 
     def inverse_dynamics_derivatives(
         self,

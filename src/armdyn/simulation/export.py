@@ -10,7 +10,7 @@ from armdyn.robot import Robot
 from armdyn.robot.functions import MEANINGS
 from armdyn.robot.joints import joint_descriptions
 from armdyn.simulation.control.actuation import actuation
-from armdyn.simulation.control.controllers import Controller
+from armdyn.simulation.control.controller import Controller
 from armdyn.simulation.engine.integrand import Integrand, Sizes
 from armdyn.simulation.engine.limits import Watch
 from armdyn.simulation.engine.many_steps import many_steps
@@ -23,18 +23,22 @@ def controller_source(controller: Controller, prefix: str | None = None, scalar:
     """`PREFIX_torques(q, qd, constants, signals, out)`: the law of a controller, in "double" or "float".
 
     `constants` are its gains and set points, `signals` its targets at the present time; the header lists
-    their entries. `.write(folder)` writes header, source and a test program.
+    their entries. A law with a memory is `PREFIX_torques(q, qd, constants, signals, memory, out1, out2)`: it
+    is called once a sampling period, and out2 is the memory of the next call. `.write(folder)` writes header,
+    source and a test program.
     """
     if not isinstance(controller, Controller):
         raise SimulationError(f"controller: expected a Controller, found {type(controller).__name__}")
     check.one_of("scalar", scalar, "double", "float")
     constants, signals = controller.sizes
     words = {**MEANINGS, "constants": _entries(constants), "signals": _entries(signals)}
+    words["memory"] = f"memory of the controller{_sampled(controller)}"
     robot = controller.robot
     name = identifier(prefix or robot.name)
     title = f"{type(controller).__name__} of {robot.name}"
     program = controller.kernel.program
-    meanings = Words(words, {"torques": [MEANINGS["tau"]]})
+    results = [MEANINGS["tau"], "memory at the next sample"][: len(program.outputs)]
+    meanings = Words(words, {"torques": results})
     return c_source(title, name, {"torques": program}, joint_descriptions(robot), scalar, meanings)
 
 
@@ -58,22 +62,29 @@ def steps_source(
     state = f"q ({robot.n}), qd ({robot.n}), modes of friction ({len(integrand.surfaces)}), works of "
     state += f"{', '.join(integrand.works) or 'nothing'}"
     held = drive.held
-    more = "1 while the arm goes on, steps taken" + (", torques that are held" if held else "")
+    more = ["1 while the arm goes on", "steps taken"]
+    if held:
+        more += [f"memory of the controller ({held.memory})"] * bool(held.memory) + ["torques that are held"]
     meanings = {
         "rows": "states to save",
         "every": "steps from one saved state to the next",
         "settings": "step [s], largest speed before it counts as divergence",
         "constants": _entries(drive.constants),
         "signals": f"at the start, middle and end of every step: {_entries(drive.signals)}",
-        "state": f"{state}; then {more}",
+        "state": f"{state}; then {', '.join(more)}",
         "saved": f"states, the first {columns.width} numbers",
         "gains": _entries(held.constants if held else ()),
         "targets": f"for every step: {_entries(held.signals if held else ())}",
         "due": "for every step, 1 where the controller is sampled, else 0",
         "held": "torques at the beginning of each row [N m or N]",
+        "remembered": "memory of the controller at the end of each row",
     }
     name = identifier(prefix or robot.name)
     return loop_source(f"Simulation of {robot.name}", name, many_steps(integrand, Watch()), scalar, meanings)
+
+
+def _sampled(controller: Controller) -> str:
+    return "" if controller.period is None else f", which is sampled every {controller.period:.9g} s"
 
 
 def _entries(sizes: Sizes) -> str:

@@ -1,15 +1,15 @@
 """Simulation of an arm that picks up and puts down loads: one leg after the other, each with its own robot.
 
 A load that is taken up moves with the arm already, so velocities do not jump. A sampled controller is sampled
-anew at the beginning of every leg.
+anew at the beginning of every leg; its memory goes on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from armdyn.motion.trajectories.loads import Carried, Loaded, check_loads
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation, Law
-from armdyn.simulation.control.controllers import Controller
+from armdyn.simulation.control.controller import Controller
 from armdyn.simulation.errors import SimulationError
 from armdyn.simulation.run import Run
 
@@ -29,6 +29,14 @@ class Leg:
     robot: Robot
     start: float  # s
     driven: Actuation  # its time begins with the leg
+
+    def after(self, run: Run) -> Leg:
+        """The leg with what the controller remembers from the one before."""
+        law = self.driven.torque
+        if not isinstance(law, Law) or not law.controller.remembered:
+            return self
+        memory = run.memory[-1].reshape(-1, law.controller.remembered)
+        return replace(self, driven=replace(self.driven, torque=replace(law, memory=memory)))
 
 
 def loaded_robot(robot: Robot, loads: Any, torque: Any, duration: float) -> Loaded:
@@ -74,12 +82,15 @@ def _robot_at(loaded: Loaded, start: float, end: float) -> Robot:
 
 
 def _with_model(driven: Actuation, robot: Robot) -> Actuation:
-    """With another model in the controller; one that is not made of fields keeps its own."""
-    law: Any = driven.torque
-    made_of_fields = isinstance(law, Law) and is_dataclass(law.controller)
-    if not made_of_fields:
+    """With another model in the controller.
+
+    A controller with a memory keeps its own, which it adapts to what it carries, and so does one that is not
+    made of fields.
+    """
+    law, controller = cast(Any, driven.torque), cast(Any, driven.controller)
+    if controller.remembered or not hasattr(controller, "__dataclass_fields__"):
         return driven
-    return replace(driven, torque=replace(law, controller=replace(law.controller, robot=robot)))
+    return replace(driven, torque=replace(law, controller=replace(controller, robot=robot)))
 
 
 def joined(robot: Robot, loaded: Loaded, legs: Sequence[Leg], runs: Sequence[Run]) -> Run:
@@ -103,7 +114,7 @@ def joined(robot: Robot, loaded: Loaded, legs: Sequence[Leg], runs: Sequence[Run
         return tuple(x._replace(time=x.time + leg.start) for leg, run in pairs for x in getattr(run, name))
 
     t = [leg.start + run.t for leg, run in zip(legs, runs, strict=False)]
-    columns: dict[str, Any] = {name: column(name) for name in ("q", "qd", "tau")}
+    columns: dict[str, Any] = {name: column(name) for name in ("q", "qd", "tau", "memory")}
     columns |= {name: work(name) for name in ("torque_work", "wrench_work", "dissipated")}
     return replace(
         runs[-1],

@@ -21,12 +21,15 @@ Method: TypeAlias = Literal["adaptive", "rk4"]
 def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace: Trace) -> Run:
     """The trace in the shape of the batch, without instants that no arm reached."""
     n, batch, held = robot.n, driven.batch, trace.held
+    memory = np.zeros((*trace.states.shape[:2], 0)) if trace.memory is None else trace.memory
     reached = np.isfinite(trace.states[..., :n]).all(axis=-1).any(axis=-1)
     count = int(np.flatnonzero(reached)[-1]) + 1
     t, states = np.array(grid.t[:count]), trace.states[:count]
     if not batch and (stop := next(iter(trace.stops), None)) and stop.at_limit and stop.time > t[-1]:
         t, states = np.append(t, stop.time), np.concatenate([states, stop.state[None, None]])
         held = None if held is None else np.concatenate([held[:count], np.asarray(stop.held)[None, None]])
+        last = memory[0, 0] if stop.memory is None else stop.memory
+        memory = np.concatenate([memory[:count], last[None, None]])
     q, qd = states[..., :n], states[..., n : 2 * n]
     tau = driven.torque.values(t, q, qd, method == "adaptive") if held is None else held[: len(t)]
     tau = np.where(np.isnan(q), np.nan, tau)
@@ -34,6 +37,7 @@ def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace:
     works |= {name: states[..., -1 - k] for k, name in enumerate(reversed(trace.works))}
     shape = (len(t), *batch)
     q, qd, tau = (x.reshape(*shape, n) for x in (q, qd, tau))
+    memory = np.where(np.isnan(q[..., :1]).reshape(len(t), -1, 1), np.nan, memory[: len(t)])
     torque, wrench, friction = (works[name].reshape(shape) for name in WORKS)
     return Run(
         *(robot, t, q, qd, tau, torque, wrench, friction),
@@ -42,6 +46,7 @@ def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace:
         _message(trace.stops, batch, n),
         tuple(sorted(trace.passed, key=lambda passed: passed.time)),
         tuple(trace.notes),
+        memory.reshape(*shape, memory.shape[-1]),
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from armdyn.expression import shown
 from armdyn.motion.trajectories import csv_files
 from armdyn.motion.trajectories.loads import Loaded
+from armdyn.output import Shown
 from armdyn.robot import Robot
 from armdyn.simulation.errors import SimulationError
 from armdyn.simulation.motor_speeds import SpeedPassed, speeds_passed
@@ -44,7 +45,7 @@ class LimitPassed(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Shown):
     """A simulated motion: N instants, any batch of arms.
 
     `t` (N,) [s]; `q`, `qd`, `tau` (N, ..., n): positions, velocities and the torques applied. `torque_work`,
@@ -54,8 +55,10 @@ class Run:
     limit stopped ends with the instant it stopped at. `completed` is also False where the energies do not
     add up (`balance`). `events` are the instants at which joints began to stick or to slip; with fixed steps,
     those that can be seen between the instants kept. `limits_passed` are the joints that passed position
-    limits, in the order in which they did. `notes` are remarks about the accuracy. `carried` is the robot
-    with the loads that it picks up and puts down, where there are any; `robot` carries none of them.
+    limits, in the order in which they did. `notes` are remarks about the accuracy. `memory` (N, ..., m) is
+    what a controller remembers: that with which a sample at the instant begins, so the first is that of the
+    start. Without a memory, m is 0. `carried` is the robot with the loads that it picks up and puts down,
+    where there are any; `robot` carries none of them.
     """
 
     robot: Robot = field(repr=False)
@@ -71,6 +74,7 @@ class Run:
     message: str = ""
     limits_passed: tuple[LimitPassed, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+    memory: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
     carried: Loaded | None = field(default=None, repr=False)
 
     @cached_property
@@ -126,13 +130,17 @@ class Run:
         """The motors that exceeded their limits of velocity, in the order in which they did."""
         return speeds_passed(self.robot, self.t, self.qd)
 
-    def to_csv(self, path: str | Path, arm: Any = None) -> None:
-        """Columns t, q1…, qd1…, tau1…, energy; of a batch, those of one `arm` (its index)."""
+    def place_of(self, arm: Any = None) -> tuple[int, ...]:
+        """The index of one arm in the batch, checked; () where the run has one arm and none is named."""
         batch = self.q.shape[1:-1]
         index = () if arm is None else tuple(np.atleast_1d(arm).tolist())
         if len(index) != len(batch) or any(i not in range(-s, s) for i, s in zip(index, batch, strict=True)):
             raise SimulationError(f"arm: found {shown(arm)}; one index into the batch {batch} is expected")
-        at = (slice(None), *index)
+        return tuple(int(i) % size for i, size in zip(index, batch, strict=True))
+
+    def to_csv(self, path: str | Path, arm: Any = None) -> None:
+        """Columns t, q1…, qd1…, tau1…, energy; of a batch, those of one `arm` (its index)."""
+        at: Any = (slice(None), *self.place_of(arm))
         columns = {"q": self.q[at], "qd": self.qd[at], "tau": self.tau[at], "energy": self.energy[at]}
         csv_files.write(path, self.t, columns)
 

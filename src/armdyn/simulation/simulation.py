@@ -54,7 +54,8 @@ def simulate(
     mapping {link: one of these} what several links exert, each at the origin of its frame.
     "adaptive" calls functions with the state of one arm, "rk4" with that of all arms (..., n); these arrays
     are read-only. "adaptive" may miss a pulse shorter than both three times `output` and a hundredth of the
-    duration. The torques of a controller with a sampling `rate` are held from one sample to the next.
+    duration. The torques of a controller with a sampling `rate` are held from one sample to the next, and so
+    is its memory, if it has one.
 
     Methods: "adaptive", of order 8 to `rtol` and `atol`, arm by arm, in at most `max_steps` steps each
     (default: 50 000 plus 20 000 per second); "rk4", fixed steps of `step`, compiled, all arms at once, of
@@ -83,7 +84,7 @@ def simulate(
     batch, n = q.shape[:-1], robot.n
     driven = actuation(robot, batch, check.positive("duration", duration), torque, wrench)
     grid = _grid(driven.duration, step, output, method, driven.period)
-    _check_size(grid, int(np.prod(batch)), n)
+    _check_size(grid, int(np.prod(batch)), 3 * n + 3 + driven.memory.shape[-1])
     most = None if max_steps is None else check.whole_number("max_steps", max_steps, least=1)
     effort = Effort(check.positive("rtol", rtol), check.positive("atol", atol), most)
     starts = q.reshape(-1, n), qd.reshape(-1, n)
@@ -94,6 +95,7 @@ def simulate(
     for leg in legs:
         if runs:
             starts = tuple(x[-1].reshape(-1, n) for x in (runs[-1].q, runs[-1].qd))
+            leg = leg.after(runs[-1])
         runs.append(task.run(leg, *starts))
         if not runs[-1].completed:
             break
@@ -154,9 +156,9 @@ def _grid(duration: float, step: Any, output: Any, method: Method, period: float
     return Grid(duration, kept, most)
 
 
-def _check_size(grid: Grid, arms: int, n: int) -> None:
+def _check_size(grid: Grid, arms: int, columns: int) -> None:
     """Refuse what does not fit the memory before it takes the memory."""
-    size = 8 * (grid.samples + 1) * arms * (3 * n + 3)
+    size = 8 * (grid.samples + 1) * arms * columns
     try:
         there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):  # a system that does not tell

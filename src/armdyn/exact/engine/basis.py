@@ -13,14 +13,16 @@ from functools import cached_property
 
 from armdyn.exact.engine.mechanism import atoms_of, over_ring
 from armdyn.exact.engine.ring import Poly, Ring
+from armdyn.exact.engine.runs import Run, parallel_runs
 from armdyn.exact.engine.size import check_joints
+from armdyn.exact.printing.names import is_short
 from armdyn.expression import ZERO, ArmdynError, Atom, Expression, limited, parse
 from armdyn.model.friction import Row
 from armdyn.model.mechanism import Mechanism, lower
 from armdyn.model.parameters import layout, parameter_vector
 from armdyn.model.robot_model import RobotModel
 
-_SUM = re.compile(r"([cs])(\d{2,}|\d+(?:_\d+)+)")
+_SUM = re.compile(r"(c|s|qd)(\d+)((?:_\d+)*|_to_(\d+))")
 _MAX_TEXT = 10**6
 MAX_MULTIPLE = 16  # of a joint angle in a cosine or sine
 _MAX_PRODUCTS = 10**6  # of terms, to put the description's own expressions together
@@ -28,6 +30,8 @@ _MAX_PRODUCTS = 10**6  # of terms, to put the description's own expressions toge
 
 class Basis:
     """The rings, the parameter values and the readers and printers of one robot's equations."""
+
+    named_groups = False  # whether the parameters are sums of constants that have no name yet
 
     def __init__(self, model: RobotModel, exact: Mechanism | None = None) -> None:
         """`exact`: the mechanism, if it is not to be that of the model as it stands."""
@@ -49,6 +53,17 @@ class Basis:
     @property
     def n(self) -> int:
         return self.exact.n
+
+    @cached_property
+    def decimals(self) -> bool:
+        """Whether numbers are printed as decimals; as fractions only if every number described is short."""
+        numbers = [*self.exact.scalars(parameters=False), *self.parameters]
+        return not all(is_short(c) for x in numbers for _, c in Expression.of(x).terms)
+
+    @cached_property
+    def runs(self) -> list[Run]:
+        """Joints with parallel axes."""
+        return parallel_runs(self.exact, self.joints)
 
     @cached_property
     def _angles(self) -> list[RelatedAngle]:
@@ -101,7 +116,8 @@ class Basis:
     ) -> Ring:
         check_joints(self.n)
         opaque = (*self.bells, *self.loads)
-        ring = Ring(joints or self.joints, atoms | inverted, inverted, len(self.speeds), (*opaque, *names))
+        given, runs = (joints, ()) if joints else (self.joints, self.runs)
+        ring = Ring(given, atoms | inverted, inverted, len(self.speeds), (*opaque, *names), runs)
         for i, friction in enumerate(self.speeds):
             ring.register_sign(_along(ring, friction.row, "qd"), f"sgnm{i + 1}")
         for name, friction in self.bells.items():
@@ -121,9 +137,9 @@ class Basis:
     def value_sizes(self) -> list[int]:
         return [len(x) for x in self.values]
 
-    def mechanism(self) -> Mechanism:
-        """The robot over the kinematic ring, its dynamic parameters set to zero: for regressors."""
-        return over_ring(self.exact, self.kinematic, [0] * len(self.layout), self.layout)
+    def mechanism(self, ring: Ring | None = None) -> Mechanism:
+        """The robot over the kinematic ring (or a larger one), its parameters set to zero: for regressors."""
+        return over_ring(self.exact, ring or self.kinematic, [0] * len(self.layout), self.layout)
 
     def named_mechanism(self) -> Mechanism:
         """The robot over the ring with parameter names, each parameter a generator."""
@@ -136,7 +152,7 @@ class Basis:
     def read(self, text: str, ring: Ring | None = None) -> Poly:
         """A text in the description's symbols and joint variables as an element (of the full ring).
 
-        Joints enter as c1 s1 c12 …, cos(q1), sin(q1 + q2), q1 (prismatic), qd1, qdd1, sgn1, bell1
+        Joints enter as c1 s1 c12 c1_to_12 …, cos(q1), sin(q1 + q2), q1 (prismatic), qd1, qdd1, sgn1, bell1
         (exp(−(qd1/v)²) of Stribeck friction), absr1 (|τ| without friction); a power is written ** or ^.
         """
         ring = ring or self.full
@@ -157,14 +173,26 @@ class Basis:
             found = self._of_angle(ring, atom.argument)
             if found is not None:
                 return found[atom.kind == "sin"]
+        joints = self._joints_of(name)
+        known = all(0 <= j < self.n and self.joints[j] == "revolute" for j in joints)
+        if joints and known and name.startswith("qd"):
+            return _along(ring, tuple((j, 1) for j in joints), "qd")
+        if joints and known:
+            return cos_sin_of_sum(ring, [(j, 1) for j in joints])[name[0] == "s"]
+        names = ", ".join(n for n in ring.names if not n.startswith("["))
+        raise ArmdynError(f"'{name}' is not in these equations; they have {names}")
+
+    def _joints_of(self, name: str) -> list[int]:
+        """The joints summed in c123, c1_2_3 or c1_to_3; with ten joints or more c12 is of joint 12."""
         match = _SUM.fullmatch(name)
-        if match:
-            kind, digits = match.groups()
-            joints = [int(d) - 1 for d in (digits.split("_") if "_" in digits else digits)]
-            if all(0 <= j < self.n and self.joints[j] == "revolute" for j in joints):
-                return cos_sin_of_sum(ring, [(j, 1) for j in joints])[kind == "s"]
-        known = ", ".join(n for n in ring.names if not n.startswith("["))
-        raise ArmdynError(f"'{name}' is not in these equations; they have {known}")
+        if not match:
+            return []
+        _, first, further, last = match.groups()
+        if last:
+            return list(range(int(first) - 1, int(last)))
+        if further or int(first) <= self.n:
+            return [int(d) - 1 for d in (first + further).split("_")]
+        return [int(d) - 1 for d in first]
 
     def _of_angle(self, ring: Ring, angle: Expression) -> tuple[Poly, Poly] | None:
         """cos and sin of whole multiples of joint angles plus a constant; None for any other angle."""
@@ -250,7 +278,8 @@ def cos_sin_of_sum(
     c, s = start or (ring.one, ring.zero)
     for j, times in joints:
         if times:
-            cj, sj = ring.gen(f"c{j + 1}"), ring.gen(f"s{j + 1}") * (1 if times > 0 else -1)
+            cj, sj = ring.angle(j)
+            sj = sj if times > 0 else -sj
         for _ in range(abs(times)):
             c, s = c * cj - s * sj, s * cj + c * sj
     return c, s

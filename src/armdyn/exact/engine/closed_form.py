@@ -83,7 +83,7 @@ class ClosedForm:
     def _dB(self) -> list[list[list[Form]]]:
         """∂b_ij/∂q_k, indexed [i][j][k]."""
         n = self.n
-        d = {(i, j): [self.B[i, j].by_joint(k) for k in range(n)] for i in range(n) for j in range(i, n)}
+        d = {(i, j): self.B[i, j].gradient() for i in range(n) for j in range(i, n)}
         return [[d[min(i, j), max(i, j)] for j in range(n)] for i in range(n)]
 
     @cached_property
@@ -145,7 +145,7 @@ class ClosedForm:
     @cached_property
     def g(self) -> Array[Form]:
         """Gravity torques g_i = ∂U/∂q_i (7.39)."""
-        return Array([self.potential_energy.by_joint(i) for i in range(self.n)])
+        return Array(self.potential_energy.gradient())
 
     @cached_property
     def friction(self) -> Array[Form]:
@@ -213,12 +213,12 @@ def lagrange(T: Poly, U: Poly, n: int) -> list[Poly]:
     """d/dt ∂L/∂q̇_i − ∂L/∂q_i (7.2) for L = T − U, row by row."""
     ring = T.ring
     rows = []
-    for i in range(n):
+    for i, (dT, dU) in enumerate(zip(T.gradient(), U.gradient(), strict=True)):
         momentum = T.derivative(f"qd{i + 1}")
-        total = U.by_joint(i) - T.by_joint(i)
+        total = dU - dT
         if momentum:
-            for k in range(n):
+            for k, dm in enumerate(momentum.gradient()):
                 total = total + momentum.derivative(f"qd{k + 1}") * ring.gen(f"qdd{k + 1}")
-                total = total + momentum.by_joint(k) * ring.gen(f"qd{k + 1}")
+                total = total + dm * ring.gen(f"qd{k + 1}")
         rows.append(total)
     return rows

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from armdyn.exact.engine.ring import Poly
 from armdyn.exact.engine.size import check_expanded
+from armdyn.exact.printing.formulas import displayed, matrix_latex
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import LATEX, TEXT
 from armdyn.expression import ArmdynError, Expression
@@ -55,6 +56,11 @@ class Form:
     def by_joint(self, i: int) -> Form:
         """∂/∂q_i."""
         return self.map(lambda a: a.by_joint(i))
+
+    def gradient(self) -> list[Form]:
+        """∂/∂q_i for every joint."""
+        by_parameter = [(p, a.gradient()) for p, a in self.coefficients.items()]
+        return [Form(self.basis, {p: da[i] for p, da in by_parameter}) for i in range(self.basis.n)]
 
     def times_generator(self, name: str) -> Form:
         """Times a generator that no relation binds."""
@@ -125,6 +131,9 @@ class Form:
         where = [f"{name} = {LATEX.sum(parts)}" for name, parts in printer.definitions.items()]
         return r",\quad ".join([entry, *where])
 
+    def _repr_latex_(self) -> str | None:
+        return displayed(self.latex, self.size)
+
 
 class Entry:
     """One polynomial of rewritten equations, printed and compared like a `Form`."""
@@ -181,6 +190,9 @@ class Entry:
     def latex(self) -> str:
         return Printer(self.basis, LATEX).poly(self.poly)
 
+    def _repr_latex_(self) -> str | None:
+        return displayed(self.latex, len(self.poly))
+
 
 def _sum(a: Poly, b: Poly) -> Poly:
     both = _in_one_ring(a, b)
@@ -231,3 +243,25 @@ class Array(Generic[T]):
         return "[" + "\n ".join(str(row) for row in self.rows) + "]"
 
     __repr__ = __str__
+
+    def latex(self) -> str:
+        """The vector (as a column) or the matrix typeset; what had to be named follows it."""
+        rows = [row if isinstance(row, list) else [row] for row in self.rows]
+        if not rows or any(not isinstance(x, (Form, Entry)) for row in rows for x in row):
+            raise ArmdynError(f"shape {self.shape}: only vectors and matrices of entries are typeset")
+        printer = Printer(rows[0][0].basis, LATEX)
+        lines = [
+            [printer.entry(x) if isinstance(x, Form) else printer.poly(x.poly) for x in row] for row in rows
+        ]
+        where = [f"{name} = {LATEX.sum(parts)}" for name, parts in printer.definitions.items()]
+        return matrix_latex(lines, where)
+
+    def _repr_latex_(self) -> str | None:
+        return displayed(self.latex, sum(_terms(row) for row in self.rows))
+
+
+def _terms(x: Any) -> int:
+    """Terms of an entry, or of a row of them."""
+    if isinstance(x, list):
+        return sum(_terms(entry) for entry in x)
+    return x.size if isinstance(x, Form) else len(x.poly)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
 from armdyn import dynamics
 from armdyn.exact.engine.closed_form import ClosedForm
-from armdyn.exact.engine.ring import Poly
+from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.size import check_proved
 from armdyn.expression import ArmdynError
-from armdyn.output import one_line
+from armdyn.output import Shown, one_line
 
 
 class ProofError(ArmdynError):
@@ -28,11 +28,14 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Proof:
+class Proof(Shown):
     """What was proved for a robot. Every statement is an identity between canonical forms, not a sample."""
 
     robot: str
     statements: tuple[Statement, ...]
+
+    def __repr__(self) -> str:
+        return f"<Proof for '{one_line(self.robot)}': {len(self.statements)} identities>"
 
     def __str__(self) -> str:
         lines = [f"Proved for '{one_line(self.robot)}', as identities in all joint variables and parameters:"]
@@ -47,6 +50,7 @@ def prove(equations: ClosedForm) -> Proof:
         ("the equations B q'' + C q' + friction + g are these torques", _terms_add_up),
         ("B' - 2C is skew-symmetric, entry by entry", _skew),
         ("Y pi gives these torques, column by column, with Y from Newton-Euler's backward pass", _regressor),
+        ("Slotine and Li's Y(q, q', v, a) pi is B a + C v + friction + g, column by column", _adaptive),
     ]
     check_proved(equations.terms)  # a fast check: if these are small, the rest is too
     statements = []
@@ -125,3 +129,51 @@ def _regressor(equations: ClosedForm) -> int:
         for p, name in enumerate(basis.parameter_names):
             terms += _same(f"Y[{i + 1}, {name}]", ring.zero + Y[i][p], equations.Y[i, p])
     return terms
+
+
+def _adaptive(equations: ClosedForm) -> int:
+    """Y of `adaptive_regressor` with generators v for q̇_r, against B, C, g and friction.
+
+    A parameter that is zero in the description is in none of these. Its column is compared with what it must
+    be: the column of Y with the terms of second degree in q̇, Σ c_jk q̇_j q̇_k, made Σ c_jk q̇_j v_k.
+    """
+    basis, n = equations.basis, equations.n
+    ring = basis.with_names([f"[v{j + 1}]" for j in range(n)])
+    q, qd, qdd = ring.joint_variables()
+    v = [ring.gen(f"[v{j + 1}]") for j in range(n)]
+    Y = dynamics.adaptive_regressor(basis.mechanism(ring), q, qd, v, qdd, basis.layout)
+    terms = 0
+    for i in range(n):
+        for p, name in enumerate(basis.parameter_names):
+            if basis.layout[p].kind.entry == "load":
+                expected = ring.zero  # not linear
+            elif p in equations.friction_columns[i]:
+                expected = ring.include(equations.friction_columns[i][p])
+            elif basis.parameters[p].is_zero:
+                expected = _polarised(ring.include(equations.Y[i, p]), v)
+            else:
+                expected = _of_reference(equations, i, p, ring, v)
+            terms += _same(f"Y of adaptive control[{i + 1}, {name}]", ring.zero + Y[i][p], expected)
+    return terms
+
+
+def _of_reference(equations: ClosedForm, i: int, p: int, ring: Ring, v: Sequence[Poly]) -> Poly:
+    """What multiplies parameter p in row i of B q̈ + C v + g."""
+    total = ring.zero
+    factors = [(equations.g[i], ring.one)]
+    for j in range(equations.n):
+        factors += [(equations.B[i, j], ring.gen(f"qdd{j + 1}")), (equations.C[i, j], v[j])]
+    for form, factor in factors:
+        if p in form.coefficients:
+            total = total + ring.include(form.coefficients[p]) * factor
+    return total
+
+
+def _polarised(y: Poly, v: Sequence[Poly]) -> Poly:
+    """A column with each product of two q̇ made symmetric in q̇ and v; without friction."""
+    velocities = [f"qd{j + 1}" for j in range(len(v))]
+    slopes = [y.derivative(name) for name in velocities]
+    once, twice = y.ring.zero, y.ring.zero
+    for slope, name, w in zip(slopes, velocities, v, strict=True):
+        once, twice = once + slope * w, twice + slope * y.ring.gen(name)
+    return y + (once - twice) / 2

@@ -1,6 +1,7 @@
 """The ring the equations live in: polynomials over ℚ in c_i, s_i, q̇_i, q̈_i and constants, in normal form.
 
-A generator stands for the cosine or sine of a joint angle, a prismatic coordinate, a velocity, an
+A generator stands for the cosine or sine of a joint angle (in long runs of parallel axes of the sum of the
+angles so far, see `runs`), a prismatic coordinate, a velocity, an
 acceleration, the sign of a speed, the fading exp(−(q̇/v)²) of Stribeck friction, the size of a joint's torque
 without friction (these three opaque), or a constant atom of the description. Products are reduced by
 
@@ -19,6 +20,7 @@ from typing import Any
 
 import flint
 
+from armdyn.exact.engine.runs import Run, Turning
 from armdyn.exact.engine.size import check_product, check_terms
 from armdyn.expression import Atom, Expression
 
@@ -35,20 +37,23 @@ class Ring:
         inverted: Iterable[Atom] = (),
         speeds: int = 0,
         names: Iterable[str] = (),
+        runs: Sequence[Run] = (),
     ) -> None:
         """`joints`: "revolute" or "prismatic" each; `speeds`: how many further opaque signs are wanted;
-        `names`: further plain symbols."""
+        `names`: further plain symbols; `runs`: joints with parallel axes."""
         self.joints = tuple(joints)
         n = len(self.joints)
+        self.turning = Turning(n, runs)
+        self.summed, self.cosines, self.sines = self.turning.summed, self.turning.cosines, self.turning.sines
         self.atoms = _closed(atoms)
         self.inverted = sorted(set(inverted), key=lambda a: a.sort_key)
         squared = [a for a in self.atoms if a.kind in _SQUARED]
         plain = [a for a in self.atoms if a.kind not in _SQUARED]
         revolute = [i for i in range(n) if self.joints[i] == "revolute"]
-        self.names: list[str] = [f"s{i + 1}" for i in revolute]
+        self.names: list[str] = [self.sines[i] for i in revolute]
         self.names += [str(a) for a in squared]
         self.names += [f"1/{a}" for a in self.inverted]
-        self.names += [f"c{i + 1}" if self.joints[i] == "revolute" else f"q{i + 1}" for i in range(n)]
+        self.names += [self.cosines[i] if self.joints[i] == "revolute" else f"q{i + 1}" for i in range(n)]
         self.names += [f"qd{i + 1}" for i in range(n)] + [f"qdd{i + 1}" for i in range(n)]
         self.names += [f"sgn{i + 1}" for i in range(n)] + [f"sgnm{i + 1}" for i in range(speeds)]
         self.names += [str(a) for a in plain] + list(names)
@@ -70,8 +75,8 @@ class Ring:
     def _add_relations(self, revolute: list[int], squared: list[Atom]) -> None:
         """(generators of the leading monomial, relation); one generator stands for its square."""
         for i in revolute:
-            s, c = self._g(f"s{i + 1}"), self._g(f"c{i + 1}")
-            self._relations.append(((self.index[f"s{i + 1}"],), s * s + c * c - 1))
+            s, c = self._g(self.sines[i]), self._g(self.cosines[i])
+            self._relations.append(((self.index[self.sines[i]],), s * s + c * c - 1))
         for atom in squared:
             x = self._g(str(atom))
             self._relations.append(((self.index[str(atom)],), x * x - self._square(atom)))
@@ -113,6 +118,15 @@ class Ring:
 
     def gen(self, name: str) -> Poly:
         return Poly(self, self._g(name))
+
+    def angle(self, i: int) -> tuple[Poly, Poly]:
+        """Cosine and sine of the angle of joint i itself: of φ_i − φ_{i−1} where sums are the generators."""
+        c, s = self.gen(self.cosines[i]), self.gen(self.sines[i])
+        if len(self.summed[i]) == 1:
+            return c, s
+        before = self.summed[i][-2]
+        c0, s0 = self.gen(self.cosines[before]), self.gen(self.sines[before])
+        return c * c0 + s * s0, s * c0 - c * s0
 
     def register_sign(self, speed: Poly, name: str) -> None:
         """Let sign(speed) be the opaque generator `name`."""
@@ -182,10 +196,7 @@ class Ring:
         An angle is an element of the ring only where joints are related, because then it enters sums.
         """
         numbers = range(1, len(self.joints) + 1)
-        q = [
-            self.gen(f"q{i}") if f"q{i}" in self.index else JointAngle(self.gen(f"c{i}"), self.gen(f"s{i}"))
-            for i in numbers
-        ]
+        q = [self.gen(f"q{i}") if f"q{i}" in self.index else JointAngle(*self.angle(i - 1)) for i in numbers]
         return q, [self.gen(f"qd{i}") for i in numbers], [self.gen(f"qdd{i}") for i in numbers]
 
 
@@ -317,11 +328,27 @@ class Poly:
     def by_joint(self, i: int) -> Poly:
         """∂/∂q_i: ċ = −s, ṡ = c; or plainly for a prismatic joint."""
         ring = self.ring
-        if ring.joints[i] == "prismatic":
-            own = Poly(ring, self.p.derivative(ring.index[f"q{i + 1}"]))
-        else:
-            own = self._turned(f"c{i + 1}", f"s{i + 1}")
-        return own + self._by_varying(i) if i in ring._varying else own
+        total = self._own(i)
+        for k, joints in enumerate(ring.summed):
+            if i in joints and k != i:
+                total = total + self._own(k)
+        return total + self._by_varying(i) if i in ring._varying else total
+
+    def _own(self, i: int) -> Poly:
+        """The derivative by the generators of one joint: by its angle or the sum of angles up to it."""
+        if self.ring.joints[i] == "prismatic":
+            return Poly(self.ring, self.p.derivative(self.ring.index[f"q{i + 1}"]))
+        return self._turned(self.ring.cosines[i], self.ring.sines[i])
+
+    def gradient(self) -> list[Poly]:
+        """∂/∂q_i for every joint; along a run of summed angles each sum is differentiated once."""
+        ring = self.ring
+        found = [self._own(i) for i in range(len(ring.joints))]
+        for i in reversed(range(len(found))):
+            if len(ring.summed[i]) > 1:
+                before = ring.summed[i][-2]
+                found[before] = found[before] + found[i]
+        return [x + self._by_varying(i) if i in ring._varying else x for i, x in enumerate(found)]
 
     def _turned(self, cosine: str, sine: str) -> Poly:
         """The derivative by an angle of which these are cosine and sine."""
@@ -348,7 +375,7 @@ class Poly:
     def value(self, values: Mapping[str, float]) -> float:
         """Its floating-point value, generators by name."""
         total = 0.0
-        names = self.ring.names
+        names, values = self.ring.names, self.ring.turning.completed(values)
         for exponents, coefficient in self.terms().items():
             product = float(coefficient)
             for i, e in enumerate(exponents):

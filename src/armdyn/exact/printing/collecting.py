@@ -6,18 +6,17 @@ By mass, m_{ℓ2}(a_1² + …); by gravity and angle, (…) g c_1; by what moves
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
+from typing import NamedTuple
 
-from armdyn.exact.printing.angles import Trig
+from armdyn.exact.printing.angles import Factors, Trig
 from armdyn.exact.printing.names import Roles
 
-_MOTION = re.compile(r"(qdd?|sgnm?|bell|absr)\d+")
-Factors = tuple[tuple[str, int], ...]
+_MOTION = re.compile(r"(qdd?|sgnm?|bell|absr)\d+(_to_\d+|(_\d+)*)")
 
 
-@dataclass(frozen=True)
-class Term:
+class Term(NamedTuple):
     """A product: a rational number, generators by name, trigonometric factors."""
 
     coefficient: Fraction
@@ -25,8 +24,7 @@ class Term:
     trig: tuple[Trig, ...] = ()
 
 
-@dataclass(frozen=True)
-class Product:
+class Product(NamedTuple):
     """A term with sums in it: one of constants in front of the angles, one of motion (to a power) behind."""
 
     term: Term
@@ -35,6 +33,7 @@ class Product:
     power: int = 1
 
 
+@cache
 def is_motion(name: str) -> bool:
     """Whether a generator is a velocity, an acceleration, a sign or another function that friction has."""
     return bool(_MOTION.fullmatch(name))
@@ -45,6 +44,7 @@ class Collector:
 
     def __init__(self, roles: Roles) -> None:
         self.roles = roles
+        self._rank = cache(roles.rank)
 
     def collect(self, terms: list[Term]) -> list[Product]:
         still = [t for t in terms if not any(is_motion(name) for name, _ in t.factors)]
@@ -54,15 +54,22 @@ class Collector:
     # ---- terms without motion --------------------------------------------------------------------------
 
     def _still(self, terms: list[Term]) -> list[Product]:
+        by_angle = all(t.trig for t in terms) or not any(self._masses(t) for t in terms)
         groups: dict[object, list[Term]] = {}
         for term in sorted(terms, key=self._order):
-            groups.setdefault(self._still_key(term), []).append(term)
+            groups.setdefault(self._still_key(term, by_angle), []).append(term)
         return [p for group in groups.values() for p in self._bracketed(group)]
 
-    def _still_key(self, term: Term) -> object:
+    def _masses(self, term: Term) -> list[tuple[str, int]]:
+        return [f for f in term.factors if f[0] in self.roles.masses]
+
+    def _still_key(self, term: Term, by_angle: bool) -> object:
+        """Gravity by angle; without masses, or where all terms have angles, by angle; else by mass."""
         if any(name in self.roles.gravity for name, _ in term.factors):
             return ("gravity", tuple(f for f in term.factors if f[0] in self.roles.gravity), term.trig)
-        masses = [f for f in term.factors if f[0] in self.roles.masses]
+        if by_angle:
+            return ("angle", term.trig)
+        masses = self._masses(term)
         return ("mass", masses[0]) if masses and masses[0][1] == 1 else ("alone", term)
 
     def _bracketed(self, group: list[Term]) -> list[Product]:
@@ -130,14 +137,16 @@ class Collector:
         roles = self.roles
         names = [name for name, _ in term.factors]
         measured = [
-            roles.order.get(name, -1) for name in names if name in roles.masses or name in roles.inertias
+            roles.order.get(name, -1)
+            for name in names
+            if name in roles.masses or name in roles.inertias or name[0] == "#"
         ]
         return (
-            sorted(roles.rank(name) for name in names if is_motion(name)),
+            sorted([self._rank(name) for name in names if is_motion(name)]),
             [joints for _, joints, _ in term.trig] if any(n in roles.gravity for n in names) else [],
             min(measured, default=10**6),
             sum(e for _, _, e in term.trig),
-            sorted((roles.rank(name), -e) for name, e in term.factors),
+            sorted([(self._rank(name), -e) for name, e in term.factors]),
             term.trig,
         )
 
@@ -153,9 +162,9 @@ def _shared(group: list[Term]) -> tuple[Term, list[Term]]:
     content = -content if all(t.coefficient < 0 for t in group) or group[0].coefficient < 0 else content
     rest = [
         Term(
-            t.coefficient / content,
-            tuple(f for f in t.factors if f not in factors),
-            tuple(f for f in t.trig if f not in trig),
+            t.coefficient if content == 1 else t.coefficient / content,
+            tuple([f for f in t.factors if f not in factors]) if factors else t.factors,
+            tuple([f for f in t.trig if f not in trig]) if trig else t.trig,
         )
         for t in group
     ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.form import Form
+from armdyn.exact.engine.grouped import coriolis_in_rates, grouped
 from armdyn.exact.engine.size import check_written
 from armdyn.exact.printing.printer import LIMIT, Printer
 from armdyn.exact.printing.styles import LATEX, TEXT, Style
@@ -17,6 +19,9 @@ from armdyn.output import one_line
 
 Notation = Literal["book", "craig"]
 _TERMS_ALIGNED = 100
+_NARROWEST = 60  # characters of text that a line has at least, however long its left side is
+_SIGN = re.compile(r" [+-] ")
+_RATES = "A velocity with several indices is the sum of these joints' velocities."
 
 
 @dataclass(frozen=True)
@@ -51,15 +56,27 @@ def letters(notation: Notation) -> Letters:
 def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Section]:
     """The equations of motion, the terms they are made of, and what was named on the way."""
     names = letters(notation)
-    check_written(equations.terms)
     printer = Printer(equations.basis, style)
-    found = [_motion(equations, printer, names), _inertia(equations, printer, names)]
-    found.append(_velocity(equations, printer, names))
-    found.append(_vector(equations, printer, "Gravity torques", names.g, equations.g.rows))
+    written, spelling = equations, printer
+    if _has_long_sums(equations):
+        written = grouped(equations)
+        spelling = Printer(written.basis, style)
+    check_written(written.terms)
+    found = [_motion(equations, printer, names), _inertia(written, spelling, names)]
+    found.append(_velocity(written, spelling, names))
+    found.append(_vector(written, spelling, "Gravity torques", names.g, written.g.rows))
     found.append(_vector(equations, printer, "Friction torques", "f", equations.friction.rows))
-    lines = [*printer.definitions.items(), *_speeds(equations, style), *bells(equations, style)]
+    named = printer.definitions | spelling.definitions
+    lines = [*named.items(), *_speeds(equations, printer.style), *bells(equations, printer.style)]
     found.append(Section("Where", loads(equations, style), lines))
     return [s for s in found if s.lines or s.text]
+
+
+def _has_long_sums(equations: ClosedForm) -> bool:
+    """Whether a long run of parallel axes makes entries long: then sums of constants get names."""
+    if not equations.basis.kinematic.turning.has_sums:
+        return False
+    return any(x.size > LIMIT for M in ("B", "C") for row in getattr(equations, M) for x in row)
 
 
 def _speeds(equations: ClosedForm, style: Style) -> list[tuple[str, list[str]]]:
@@ -94,13 +111,21 @@ def _variable(equations: ClosedForm, style: Style, joint: int, order: int) -> st
 def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
     """Rows of (7.42) written out where they fit, as (7.82)."""
     style, n = printer.style, equations.n
-    long = any(row.size > 50 * LIMIT or len(row.expanded) > LIMIT for row in equations.tau)
-    rows = [] if long else [_row(equations, printer, i) for i in range(n)]
+    rows = [_row(equations, printer, i) for i in range(n)] if _fits(equations) else []
     widest = max((style.visible(term) for row in rows for term in row), default=0)
     if not rows or widest > 2 * style.width:
         return in_matrices(equations, style, names)
     lines = [(style.entry("tau", (i + 1,)), row or [style.zero]) for i, row in enumerate(rows)]
     return Section("Equations of motion", "", lines)
+
+
+def _fits(equations: ClosedForm) -> bool:
+    """Whether no row of the torques is long; they have every term of B, which is looked at first."""
+
+    def short(entry: Form) -> bool:
+        return entry.size <= 50 * LIMIT and len(entry.expanded) <= LIMIT
+
+    return all(short(entry) for row in equations.B for entry in row) and all(map(short, equations.tau))
 
 
 def _row(equations: ClosedForm, printer: Printer, i: int) -> list[str]:
@@ -170,6 +195,13 @@ def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Sectio
             lines.append((style.entry(names.C, (i + 1,)), terms or [style.zero]))
         return Section("Centrifugal and Coriolis torques", "", lines + list(long.items()))
     lines = []
+    if equations.basis.named_groups:
+        for i, row in enumerate(coriolis_in_rates(equations)):
+            for j, entry in enumerate(row):
+                lines.append(
+                    (style.entry(names.C, (i + 1, j + 1)), printer.rate_parts(entry) or [style.zero])
+                )
+        return Section("Coriolis matrix", _RATES, lines)
     named: dict[str, Form] = {}
     for i in range(n):
         for j in range(n):
@@ -210,7 +242,8 @@ def text(title: str, parts: list[Section]) -> str:
         blocks += ["", one_line(section.title), "-" * len(one_line(section.title))]
         blocks += [section.text] if section.text else []
         for left, terms in section.lines:
-            lines = list(broken(terms, TEXT))
+            width = max(_NARROWEST, TEXT.width - len(left) - 3)
+            lines = [part for line in broken(terms, TEXT, width) for part in _folded(line, width)]
             indent = "\n" + " " * (len(left) + 3)
             blocks.append(f"{left} = {indent.join(lines)}")
     return "\n".join(blocks) + "\n"
@@ -256,13 +289,41 @@ def _align(lines: list[tuple[str, list[str]]], begin: str, end: str) -> str:
     return begin + "\n" + " \\\\\n".join(rows) + "\n" + end
 
 
-def broken(terms: list[str], style: Style) -> Iterator[str]:
+def _folded(line: str, width: int) -> Iterator[str]:
+    """A line of text in parts that are not too long: a term breaks at signs within its outer brackets."""
+    while len(line) > width:
+        start = len(line) - len(line.lstrip())
+        signs = [m.start() for m in _SIGN.finditer(line, start + 2, width)]
+        if not signs:
+            break
+        far = [i for i in signs if i > width // 3] or signs
+        place = min(reversed(far), key=lambda i: len(_open_brackets(line[:i])))
+        part, rest = line[:place], line[place + 1 :]
+        yield part
+        column = (_open_brackets(part) or [start])[-1]
+        line = " " * min(column, _NARROWEST // 2) + rest
+    yield line
+
+
+def _open_brackets(line: str) -> list[int]:
+    """The columns behind the brackets that are open at the end of a line."""
+    found = []
+    for i, c in enumerate(line):
+        if c == "(":
+            found.append(i + 1)
+        elif c == ")" and found:
+            found.pop()
+    return found
+
+
+def broken(terms: list[str], style: Style, line_width: int | None = None) -> Iterator[str]:
     """A sum in lines of readable length; a line after the first starts with its sign."""
+    most, shown = (style.width, style.visible) if line_width is None else (line_width, len)
     line: list[str] = []
     first, used = True, 0
     for term in terms:
-        width = style.visible(term) + 3
-        if line and used + width > style.width:
+        width = shown(term) + 3
+        if line and used + width > most:
             yield style.sum(line, continued=not first)
             line, first, used = [], False, 0
         line.append(term)

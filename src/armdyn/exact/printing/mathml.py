@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from fractions import Fraction
 from html import escape
 
 from armdyn.exact.engine.form import Entry, Form
 from armdyn.exact.printing.document import Section, broken
-from armdyn.exact.printing.names import Glyph, is_greek, number_text
+from armdyn.exact.printing.names import Glyph, is_greek
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import Style, index_text
 from armdyn.output import one_line
@@ -78,8 +77,7 @@ def _glyph(glyph: Glyph) -> str:
     return Subscripted(text, _row(sub)) if sub else text
 
 
-def _number(x: Fraction) -> str:
-    text = number_text(x)
+def _numeral(text: str) -> str:
     if "/" in text:
         top, bottom = text.split("/")
         return f'<mfrac displaystyle="false"><mn>{top}</mn><mn>{bottom}</mn></mfrac>'
@@ -129,13 +127,14 @@ MATHML = Style(
     name="mathml",
     width=72,
     visible=_visible,
-    number=_number,
+    numeral=_numeral,
     times=_TIMES,
     plus="<mo>+</mo>",
     minus="<mo>−</mo>",
     negative='<mo form="prefix">−</mo>',
     equals="<mo>=</mo>",
     power=_power,
+    quotient=lambda above, below: f"<mfrac><mrow>{above}</mrow><mrow>{_TIMES.join(below)}</mrow></mfrac>",
     parentheses=_parentheses,
     trig=lambda kind, joints: _glyph(Glyph(kind, (joints,))),
     sub_expression=lambda k: _glyph(Glyph("x", (str(k),))),

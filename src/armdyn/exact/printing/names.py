@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from armdyn.expression import Expression
+from armdyn.expression.text import decimal_places
 from armdyn.model.robot_model import RobotModel
 
 _GREEK = frozenset(
@@ -20,7 +21,8 @@ _GREEK = frozenset(
     )
 )
 _PARAMETER = re.compile(r"\[(m|m[xyz]|I[xyz]{2}|Im|Fv|Fs|Fa|Fvm|Fsm|F0|Fst|Fcu|Fl|lC[xyz]|Ib[xyz]{2})(\d+)\]")
-_JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm|bell|absr)(\d+)")
+_NUMBER = re.compile(r"\d+")
+_JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm|bell|absr)(\d+)(?:_to_\d+|(?:_\d+)*)")
 _SYMBOL = re.compile(r"(" + "|".join(sorted(_GREEK, key=len, reverse=True)) + r"|[A-Za-z])_?(\w*)")
 
 
@@ -105,7 +107,7 @@ class Roles:
         joint = _JOINT.fullmatch(name)
         if joint:
             kinds = {"q": 6, "absr": 7, "bell": 7, "sgn": 8, "sgnm": 8, "qd": 8, "qdd": 9}
-            return (kinds[joint[1]], int(joint[2]), name)
+            return (kinds[joint[1]], int(joint[2]), _NUMBER.sub(lambda m: m[0].zfill(3), name))
         plain = name.removeprefix("1/")
         order = self.order.get(plain, -1)
         if plain in self.gears:
@@ -116,6 +118,8 @@ class Roles:
             return (3, order, name)
         if plain in self.gravity:
             return (5, order, name)
+        if name.startswith("#"):  # a named part, by its number
+            return (2, int(name[1:]), "")
         return (2 if name.startswith("[") else 4, order, name)
 
 
@@ -132,19 +136,22 @@ def _order(model: RobotModel, names: Callable[..., frozenset[str]]) -> dict[str,
     return {name: i for i, name in reversed(list(enumerate(walk)))}
 
 
-def number_text(x: Fraction) -> str:
-    """Integers and small fractions as they are, decimals to 12 digits."""
+def number_text(x: Fraction, decimals: bool = False) -> str:
+    """Whole numbers as they are; others as fractions, or as decimals to 12 digits.
+
+    A fraction of long numbers is a decimal in any case.
+    """
     if x.denominator == 1 and abs(x) < 10**12:
         return str(x.numerator)
-    if x.denominator < 10**6 and abs(x.numerator) < 10**6 and not _terminates(x.denominator):
-        return f"{x.numerator}/{x.denominator}"
-    if x.denominator in (2, 4) and abs(x.numerator) < 1000:
+    if not decimals and x.denominator < 10**6 and abs(x.numerator) < 10**6:
         return f"{x.numerator}/{x.denominator}"
     return f"{float(x):.12g}"
 
 
-def _terminates(denominator: int) -> bool:
-    for p in (2, 5):
-        while denominator % p == 0:
-            denominator //= p
-    return denominator == 1
+def is_short(x: Fraction) -> bool:
+    """Whether a number of a description reads well as it is or as a fraction: 50, 3/4, 1/3, but not 0.35."""
+    if x.denominator == 1:
+        return abs(x) < 10**12
+    if abs(x.numerator) >= 1000 or x.denominator >= 1000:
+        return False
+    return decimal_places(x) is None or (x.denominator <= 64 and x.denominator % 5 != 0)

@@ -6,15 +6,18 @@ in the augmented links' parameters, past that in named sub-expressions; `definit
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from armdyn.exact.engine.ring import Poly, Ring
-from armdyn.exact.printing.angles import AngleSums, parallel_runs
+from armdyn.exact.printing.angles import AngleSums
 from armdyn.exact.printing.collecting import Collector, Product, Term, is_motion
 from armdyn.exact.printing.names import Roles
+from armdyn.exact.printing.rates import in_rates
 from armdyn.exact.printing.styles import Style
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from armdyn.exact.engine.form import Form
 
 LIMIT = 200  # terms of an entry before parts of it get names
+_ANGLE = re.compile(r"[cs]\d+(_\d+)*")
+SHORT_ENTRY = 20  # terms of an entry in which sums of constants are not named, where others have names
 INLINE = 3  # terms of a coefficient that is not worth a name
 
 
@@ -33,6 +38,10 @@ class Printer:
     style: Style
     definitions: dict[str, list[str]] = field(default_factory=dict)
     _named: dict[Poly, str] = field(default_factory=dict)
+    _groups: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.style = replace(self.style, decimals=self.basis.decimals)
 
     @cached_property
     def roles(self) -> Roles:
@@ -48,7 +57,7 @@ class Printer:
 
     def _sums(self, ring: Ring) -> AngleSums:
         if id(ring) not in self._angles:
-            self._angles[id(ring)] = AngleSums(ring, parallel_runs(self.basis.exact, self.basis.joints))
+            self._angles[id(ring)] = AngleSums(ring, self.basis.runs)
         return self._angles[id(ring)]
 
     # ---- what is printed -------------------------------------------------------------------------------
@@ -59,13 +68,23 @@ class Printer:
 
     def parts(self, form: Form) -> list[str]:
         """The signed terms of an entry's sum."""
-        if form.size <= LIMIT or (form.size <= 50 * LIMIT and len(form.expanded) <= LIMIT):
+        most = LIMIT
+        if self.basis.named_groups:
+            short, most = form.size <= SHORT_ENTRY, 50 * LIMIT
+        else:
+            short = form.size <= LIMIT or (form.size <= 50 * LIMIT and len(form.expanded) <= LIMIT)
+        if short:
             return self._sum(self._terms(form.expanded))
-        if sum(len(a) for a in form.coefficients.values()) <= LIMIT:
+        if sum(len(a) for a in form.coefficients.values()) <= most:
             terms = [t for p, a in form.coefficients.items() for t in self._times_parameter(p, a)]
         else:
             terms = [t for p, a in form.coefficients.items() for t in self._named_coefficient(p, a)]
         return self._sum(terms)
+
+    def rate_parts(self, form: Form) -> list[str]:
+        """The terms of an entry of C in which q̇_k stands for the rate of the sum of angles up to joint k."""
+        terms = [t for p, a in form.coefficients.items() for t in self._times_parameter(p, a)]
+        return self._sum(in_rates(terms, self.basis.kinematic.summed))
 
     def poly(self, poly: Poly) -> str:
         """A polynomial, collected; one that is too long in named parts."""
@@ -85,13 +104,12 @@ class Printer:
     # ---- terms -----------------------------------------------------------------------------------------
 
     def _terms(self, poly: Poly) -> list[Term]:
-        names = poly.ring.names
-        return [
-            Term(c, tuple((names[i], e) for i, e in enumerate(m) if e), trig)
-            for c, m, trig in self._sums(poly.ring).terms(poly)
-        ]
+        return [Term(c, factors, trig) for c, factors, trig in self._sums(poly.ring).terms(poly)]
 
     def _times_parameter(self, p: int, a: Poly) -> list[Term]:
+        if self.basis.named_groups and self.basis.value_sizes[p] == 1:
+            full = self.basis.full
+            return self._terms(Poly(full, full.reduce(full.include(a).p * self.basis.values[p].p)))
         factor = self._parameter(p)
         return [Term(t.coefficient, (*t.factors, (factor, 1)), t.trig) for t in self._terms(a)]
 
@@ -103,6 +121,10 @@ class Printer:
 
     def _parameter(self, p: int) -> str:
         """The generator of a parameter: its own symbol if it is one, else [name], defined."""
+        if self.basis.named_groups:
+            if p not in self._groups:
+                self._groups[p] = self._name(self.basis.values[p])[0]
+            return self._groups[p]
         value = self.basis.parameters[p]
         if len(value.terms) == 1 and len(value.terms[0][0]) == 1 and value.terms[0][1] == 1:
             atom, exponent = value.terms[0][0][0]
@@ -130,7 +152,7 @@ class Printer:
         ring = poly.ring
         best: dict[tuple[int, ...], Poly] = {}
         for j, kind in enumerate(ring.joints):
-            names = (f"s{j + 1}", f"c{j + 1}") if kind == "revolute" else (f"q{j + 1}",)
+            names = (ring.sines[j], ring.cosines[j]) if kind == "revolute" else (f"q{j + 1}",)
             parts = collected(poly, [ring.index[name] for name in (*names, f"qd{j + 1}", f"qdd{j + 1}")])
             if len(parts) > 1 and (not best or max(map(len, parts.values())) < max(map(len, best.values()))):
                 best = parts
@@ -158,18 +180,19 @@ class Printer:
         ranked = sorted(term.factors, key=lambda f: roles.rank(f[0]))
         motion = [self._power(name, e) for name, e in ranked if is_motion(name)]
         gravity = [self._power(name, e) for name, e in ranked if name in roles.gravity]
-        constants = [
-            self._power(name, e) for name, e in ranked if not is_motion(name) and name not in roles.gravity
-        ]
+        plain = [(name, e) for name, e in ranked if not is_motion(name) and name not in roles.gravity]
+        above = [self._power(name, e) for name, e in plain if not name.startswith("1/")]
+        below = [self._power(name[2:], e) for name, e in plain if name.startswith("1/")]
         angles = [style.power(style.trig(kind, self._joint_list(joints)), e) for kind, joints, e in term.trig]
         inner = [self._bracket(product.inner)] if product.inner else []
-        factors = [*constants, *inner, *gravity, *angles, *motion]
+        behind = [*inner, *gravity, *angles, *motion]
         if product.motion:
-            factors.append(self._motion(product))
+            behind.append(self._motion(product))
         number = abs(term.coefficient)
-        if number != 1 or not factors:
-            factors.insert(0, style.number(number))
-        return ("-" if term.coefficient < 0 else "") + style.times.join(factors)
+        if style.glyph is None and below and behind:  # a/b in plain text: all factors above
+            above, behind = [*above, *behind], []
+        constants = [] if number == 1 and behind and not plain else style.factors(number, above, below)
+        return ("-" if term.coefficient < 0 else "") + style.times.join([*constants, *behind])
 
     def _bracket(self, products: tuple[Product, ...]) -> str:
         return self.style.parentheses(self.style.sum(self._product(p) for p in products))
@@ -180,18 +203,19 @@ class Printer:
         return self.style.power(self._bracket(product.motion), product.power)
 
     def _power(self, name: str, e: int) -> str:
-        if name.startswith("1/"):
-            return self.style.power(self._spell(name[2:]), -e)
         return self.style.power(self._spell(name), e)
 
     def _spell(self, name: str) -> str:
         if name.startswith("#"):
             return self.style.sub_expression(int(name[1:]))
-        if name[0] in "cs" and name[1:].isdigit():  # a bare cosine or sine left by splitting
-            return self.style.trig(name[0], name[1:])
+        if _ANGLE.fullmatch(name):  # a bare cosine or sine left by splitting
+            return self.style.trig(name[0], self._joint_list([int(i) - 1 for i in name[1:].split("_")]))
         return self.style.generator(name, self.basis)
 
-    def _joint_list(self, joints: tuple[int, ...]) -> str:
+    def _joint_list(self, joints: Sequence[int]) -> str:
+        """123; with ten joints or more 1,2 and 1…12."""
+        if self.basis.n > 9 and len(joints) > 2 and joints[-1] - joints[0] == len(joints) - 1:
+            return f"{joints[0] + 1}…{joints[-1] + 1}"
         return ("," if self.basis.n > 9 else "").join(str(j + 1) for j in joints)
 
 

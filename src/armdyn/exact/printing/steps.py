@@ -20,7 +20,7 @@ from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.size import check_written
 from armdyn.exact.printing.document import Section, bells, loads
 from armdyn.exact.printing.printer import Printer
-from armdyn.exact.printing.styles import LATEX, TEXT, Style
+from armdyn.exact.printing.styles import Style
 from armdyn.expression import Expression
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
@@ -185,20 +185,20 @@ def sections(equations: ClosedForm, style: Style) -> list[Section]:
         name, value = printer.poly(left), printer.poly(right)
         if name.strip("[]") != value:
             where.lines.append((name, [value]))
-    where.lines += [*printer.definitions.items(), *bells(equations, style)]
+    where.lines += [*printer.definitions.items(), *bells(equations, printer.style)]
     return [*found, where] if where.lines else found
 
 
 def _initial(recursion: Recursion, printer: Printer) -> Section:
     g = vector(-x if x != 0 else 0 for x in recursion.mechanism.gravity)
-    latex = printer.style is LATEX
+    latex = printer.style.name == "latex"
     lines = _vector_lines(printer, recursion.ring, r"\ddot p_0^0 - g_0^0" if latex else "pdd0 - g0", g)
     rest = r"\omega_0^0 = \dot\omega_0^0" if latex else "w0 = wd0"
     return Section("Initial conditions", "", lines + _vector_lines(printer, recursion.ring, rest, ZERO3))
 
 
 def _forward(recursion: Recursion, printer: Printer, i: int) -> Section:
-    motion, ring, latex = recursion.motion, recursion.ring, printer.style is LATEX
+    motion, ring, latex = recursion.motion, recursion.ring, printer.style.name == "latex"
     rows: list[tuple[str, str, Vector | None]] = [
         (rf"\omega_{{{i + 1}}}^{{{i + 1}}}", f"w{i + 1}", motion.w[i]),
         (rf"\dot\omega_{{{i + 1}}}^{{{i + 1}}}", f"wd{i + 1}", motion.dw[i]),
@@ -218,7 +218,7 @@ def _forward(recursion: Recursion, printer: Printer, i: int) -> Section:
 
 
 def _backward(recursion: Recursion, printer: Printer, i: int) -> Section:
-    motion, ring, latex = recursion.motion, recursion.ring, printer.style is LATEX
+    motion, ring, latex = recursion.motion, recursion.ring, printer.style.name == "latex"
     index = rf"_{{{i + 1}}}^{{{i + 1}}}"
     lines = _vector_lines(printer, ring, f"f{index}" if latex else f"f{i + 1}", motion.f[i])
     lines += _vector_lines(printer, ring, rf"\mu{index}" if latex else f"mu{i + 1}", motion.mu[i])
@@ -229,7 +229,7 @@ def _backward(recursion: Recursion, printer: Printer, i: int) -> Section:
 
 
 def _torque(recursion: Recursion, printer: Printer, k: int) -> tuple[str, list[str]]:
-    tau = rf"\tau_{{{k + 1}}}" if printer.style is LATEX else f"tau{k + 1}"
+    tau = rf"\tau_{{{k + 1}}}" if printer.style.name == "latex" else f"tau{k + 1}"
     return tau, printer.poly_parts(recursion.ring.zero + recursion.tau[k]) or ["0"]
 
 
@@ -237,7 +237,7 @@ def _vector_lines(printer: Printer, ring: Ring, name: str, v: Sequence[Any]) -> 
     """A vector on one line, or, where its entries are long, each on its own."""
     parts = [printer.poly_parts(ring.zero + x) or ["0"] for x in v]
     entries = [printer.style.sum(p) for p in parts]
-    text = printer.style is TEXT
+    text = printer.style.name == "text"
     if max(printer.style.visible(x) for x in entries) <= _SHORT:
         column = r" \\ ".join(entries)
         row = f"[{', '.join(entries)}]" if text else rf"\begin{{bmatrix}} {column} \end{{bmatrix}}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _SPACING = ("left", "right", "quad")
 _COMMAND = re.compile(r"\\[A-Za-z]+|[{}_^ ]")
-_VARIABLE = re.compile(r"q(d{0,2})(\d+)")
+_VARIABLE = re.compile(r"q(d{0,2})(\d+)((?:_\d+)*|_to_\d+)")
 _SIGN = re.compile(r"sgn(m?)(\d+)")
 _ABSOLUTE = re.compile(r"absr(\d+)")
 _DOTS = ("", "dot", "ddot")
@@ -33,13 +33,14 @@ class Style:
     name: str
     width: int  # visible characters of a line of formula
     visible: Callable[[str], int]  # about how many characters a formula shows
-    number: Callable[[Fraction], str]
+    numeral: Callable[[str], str]  # of 12, 3/4, 0.35 and 3.3e-05
     times: str
     plus: str
     minus: str
     negative: str  # in front of a sum's first term
     equals: str
     power: Callable[[str, int], str]
+    quotient: Callable[[str, list[str]], str]  # of a product and factors
     parentheses: Callable[[str], str]
     trig: Callable[[str, str], str]
     sub_expression: Callable[[int], str]
@@ -49,10 +50,24 @@ class Style:
     acting: str  # between a matrix and a vector
     glyph: Callable[[Glyph], str] | None = None
     function: Callable[[str, str], str] = lambda kind, inner: f"{kind}({inner})"
+    decimals: bool = False  # whether numbers that are not whole are decimals rather than fractions
 
     @property
     def zero(self) -> str:
         return self.number(Fraction(0))
+
+    def number(self, x: Fraction) -> str:
+        return self.numeral(number_text(x, self.decimals))
+
+    def factors(self, number: Fraction, above: list[str], below: list[str]) -> list[str]:
+        """A product of constants: its number unless that is one, and a quotient where something is below."""
+        if above or not below:
+            shown = [] if number == 1 and above else [self.number(number)]
+            return [*shown, *([self.quotient(self.times.join(above), below)] if below else above)]
+        if not self.decimals and number.denominator != 1:
+            below = [self.number(Fraction(number.denominator)), *below]
+            number = Fraction(number.numerator)
+        return [self.quotient(self.number(number), below)]
 
     def sum(self, terms: Iterable[str], continued: bool = False) -> str:
         """Terms with their signs between them; a continued sum starts with a sign."""
@@ -72,7 +87,9 @@ class Style:
         if self.glyph is None:
             return name
         if match := _VARIABLE.fullmatch(name):
-            return self.glyph(variable_glyph(basis, int(match[2]) - 1, len(match[1])))
+            variable = variable_glyph(basis, int(match[2]) - 1, len(match[1]))
+            further = match[3].replace("_to_", "…").replace("_", ",")
+            return self.glyph(replace(variable, sub=(match[2] + further,)) if further else variable)
         if match := _SIGN.fullmatch(name):
             i = int(match[2]) - 1
             return self.function("sgn", self.speed(basis, i) if match[1] else self._rate(basis, i))
@@ -117,9 +134,9 @@ class Style:
         """An exact number of a description."""
         terms = []
         for monomial, coefficient in x.terms:
-            factors = [self.power(self._atom(atom), exponent) for atom, exponent in monomial]
-            if abs(coefficient) != 1 or not factors:
-                factors.insert(0, self.number(abs(coefficient)))
+            above = [self.power(self._atom(atom), e) for atom, e in monomial if e > 0]
+            below = [self.power(self._atom(atom), -e) for atom, e in monomial if e < 0]
+            factors = self.factors(abs(coefficient), above, below)
             terms.append(("-" if coefficient < 0 else "") + self.times.join(factors))
         return self.sum(terms)
 
@@ -160,8 +177,11 @@ def _visible(formula: str) -> int:
     return len(_COMMAND.sub(lambda m: "x" if m[0][0] == "\\" and m[0][1:] not in _SPACING else "", formula))
 
 
-def _latex_number(x: Fraction) -> str:
-    text = number_text(x)
+def _text_quotient(above: str, below: list[str]) -> str:
+    return f"{above}/{below[0]}" if len(below) == 1 else f"{above}/({'*'.join(below)})"
+
+
+def _latex_numeral(text: str) -> str:
     if "/" in text:
         top, bottom = text.split("/")
         return rf"\tfrac{{{top}}}{{{bottom}}}"
@@ -180,6 +200,7 @@ def _latex_glyph(glyph: Glyph) -> str:
     if glyph.accent:
         text = rf"\{glyph.accent}{{{text}}}" if "dot" in glyph.accent else rf"\{glyph.accent} {text}"
     sub = "".join(part if isinstance(part, str) else _latex_glyph(part) for part in glyph.sub)
+    sub = sub.replace("…", r"\ldots ")
     return f"{text}_{{{sub}}}" if sub else text
 
 
@@ -197,15 +218,16 @@ TEXT = Style(
     name="text",
     width=110,
     visible=_visible,
-    number=number_text,
+    numeral=lambda text: text,
     times="*",
     plus=" + ",
     minus=" - ",
     negative="-",
     equals=" = ",
     power=lambda base, e: base if e == 1 else f"{base}**{e}",
+    quotient=_text_quotient,
     parentheses=lambda x: f"({x})",
-    trig=lambda kind, joints: kind + joints.replace(",", "_"),
+    trig=lambda kind, joints: kind + joints.replace(",", "_").replace("…", "_to_"),
     sub_expression=lambda k: f"x{k}",
     entry=_text_entry,
     vectors=("q", "q'", "q''"),
@@ -216,15 +238,16 @@ LATEX = Style(
     name="latex",
     width=78,
     visible=_visible,
-    number=_latex_number,
+    numeral=_latex_numeral,
     times=" ",
     plus=" + ",
     minus=" - ",
     negative="-",
     equals=" = ",
     power=lambda base, e: base if e == 1 else f"{base}^{{{e}}}",
+    quotient=lambda above, below: rf"\frac{{{above}}}{{{' '.join(below)}}}",
     parentheses=lambda x: rf"\left({x}\right)",
-    trig=lambda kind, joints: f"{kind}_{{{joints}}}",
+    trig=lambda kind, joints: f"{kind}_{{{joints}}}".replace("…", r"\ldots "),
     sub_expression=lambda k: f"x_{{{k}}}",
     entry=lambda letter, indices: _latex_glyph(Glyph(letter, (index_text(indices),))),
     vectors=("q", r"\dot q", r"\ddot q"),

@@ -163,10 +163,18 @@ class _Change:
             self.images[f"qd{i + 1}"] = self._linear(rows[i], "qd")
             if joint == "prismatic":
                 self.images[f"q{i + 1}"] = self._linear(rows[i], "q")
-            elif _whole(inverse[i]):
-                times = [(k, int(x.number or 0)) for k, x in enumerate(inverse[i])]
-                c, s = cos_sin_of_sum(ring, times)
-                self.images[f"c{i + 1}"], self.images[f"s{i + 1}"] = c, s
+            else:
+                old = basis.full
+                self.images[old.cosines[i]], self.images[old.sines[i]] = self._angle(inverse, old.summed[i])
+
+    def _angle(self, inverse: np.ndarray, joints: tuple[int, ...]) -> tuple[Poly, Poly]:
+        """Cosine and sine of a sum of joint angles; an angle that is no whole sum keeps its generators."""
+        c, s = self.ring.one, self.ring.zero
+        for i in joints:
+            row = [(k, int(x.number or 0)) for k, x in enumerate(inverse[i])]
+            times = row if _whole(inverse[i]) else [(i, 1)]
+            c, s = cos_sin_of_sum(self.ring, times, (c, s))
+        return c, s
 
     def _linear(self, row: np.ndarray, prefix: str) -> Poly:
         total = self.ring.zero

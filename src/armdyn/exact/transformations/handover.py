@@ -117,8 +117,9 @@ class _Exact(StrPrinter):  # type: ignore[misc]
 
 
 def _generator(equations: ClosedForm, ring: Ring, name: str) -> Any:
-    if name[0] in "cs" and name[1:].isdigit():
-        return (sympy.cos if name[0] == "c" else sympy.sin)(sympy.Symbol(f"q{name[1:]}", real=True))
+    if name[0] in "cs" and (numbers := name[1:].split("_"))[0].isdigit():
+        angle = sympy.Add(*(sympy.Symbol(f"q{i}", real=True) for i in numbers))
+        return (sympy.cos if name[0] == "c" else sympy.sin)(angle)
     if name.startswith("sgn") and name[3:].isdigit():
         return sympy.sign(sympy.Symbol(f"qd{name[3:]}", real=True))
     if name.startswith("sgnm") and name[4:].isdigit():

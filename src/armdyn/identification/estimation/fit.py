@@ -25,6 +25,7 @@ from armdyn.identification.validation.comparison import Comparison, comparisons
 from armdyn.identification.validation.folds import CrossValidation, cross_validate
 from armdyn.identification.validation.training import Training
 from armdyn.identification.validation.validation import Validation, validate
+from armdyn.output import Shown
 from armdyn.robot import Robot
 from armdyn.robot.base_parameters import BaseParameters
 
@@ -34,7 +35,7 @@ OPEN = 1e-6  # of a combination's size: a share in open directions from which it
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Shown):
     """The result of `identify`.
 
     `parameters` (b,) are estimates of the base parameters, what torques can show at all, named by

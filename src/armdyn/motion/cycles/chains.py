@@ -75,20 +75,30 @@ class Chain:
         starts = self.starts
         t = snapped(t, starts)
         index = np.searchsorted(starts[1:-1], t, side="right" if side == "after" else "left")
-        own = snapped(t, *self._knots, self._own_times(t, index))
-        found: States = tuple(np.empty((len(t), self.parts[0].motion.n)) for _ in range(3))  # type: ignore[assignment]
-        for k in np.unique(index):
-            part, rows = self.parts[k], index == k
-            states = part.motion.evaluate(own[rows].clip(part.start, part.end), side)
-            for column, values in zip(found, states, strict=True):
+        begins, ends = self._ends
+        own = begins[index] + (t - starts[index])
+        own = np.where(t == starts[index + 1], ends[index], own)
+        own = snapped(t, *self._knots, own).clip(begins[index], ends[index])
+        motions, which = self._motions
+        found: States = tuple(np.empty((len(t), motions[0].n)) for _ in range(3))  # type: ignore[assignment]
+        for k in np.unique(which[index]):
+            rows = which[index] == k
+            for column, values in zip(found, motions[k].evaluate(own[rows], side), strict=True):
                 column[rows] = values
         return found
 
-    def _own_times(self, t: np.ndarray, index: np.ndarray) -> np.ndarray:
-        """Times (N,) as those of the parts (N,) they fall in; at the end of a part, exactly its end."""
-        begins, ends = (np.array([getattr(part, x) for part in self.parts]) for x in ("start", "end"))
-        own = begins[index] + (t - self.starts[index])
-        return np.asarray(np.where(t == self.starts[index + 1], ends[index], own))
+    @cached_property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first and the last instant of each part, in its own time (K,) [s]."""
+        begins, ends = np.array([(part.start, part.end) for part in self.parts]).T
+        return begins, ends
+
+    @cached_property
+    def _motions(self) -> tuple[list[Motion], np.ndarray]:
+        """The motions, each once, and which of them each part is of (K,): repetitions are evaluated at once."""
+        places: dict[int, int] = {}
+        which = [places.setdefault(id(part.motion), len(places)) for part in self.parts]
+        return list({id(part.motion): part.motion for part in self.parts}.values()), np.array(which)
 
     @cached_property
     def knots(self) -> np.ndarray:
@@ -112,11 +122,13 @@ def chained(parts: Sequence[Part], label: str) -> Motion:
 
     A load that is carried on both sides of a seam is carried on; so is a dwell that continues.
     """
-    for i, (a, b) in enumerate(pairwise(parts)):
+    seams = {(id(a), id(b)): (i, a, b) for i, (a, b) in reversed([*enumerate(pairwise(parts))])}
+    for i, a, b in seams.values():
         check_seam(a, b, f"motions {i + 1} and {i + 2}")
     if len(parts) == 1 and parts[0].is_whole:
         return replace(parts[0].motion, label=label)
-    flat = [_flat(part) for part in parts]
+    unique = {id(part): _flat(part) for part in parts}
+    flat = [unique[id(part)] for part in parts]
     chain = Chain(tuple(one for few in flat for one in few))
     if len(chain.parts) > MOST_PARTS:
         raise MotionError(f"found {len(chain.parts)} motions in a row; at most {MOST_PARTS} are possible")

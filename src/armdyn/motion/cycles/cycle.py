@@ -13,6 +13,7 @@ from armdyn.motion.checks import check
 from armdyn.motion.cycles.blends import blended
 from armdyn.motion.cycles.cycle_file import LIMITS, CycleFile, Move, read_cycle
 from armdyn.motion.errors import MotionError
+from armdyn.motion.tip.following import STILL
 from armdyn.motion.tip.motions import LAWS
 from armdyn.motion.trajectories.loads import Load
 from armdyn.motion.trajectories.motion import STEP, Motion
@@ -71,7 +72,8 @@ def _made(robot: Robot, read: CycleFile, move: Move, q: np.ndarray, step: float)
             law["synchronised"] = data.get("synchronised", True)
         elif "synchronised" in data:
             raise MotionError(f"synchronised: a {profile} profile does not take it; its joints always are")
-        made: Trajectory = getattr(Trajectory, profile)(q, data["q1"], step=step, **law)
+        goal = np.where(np.abs(data["q1"] - q) <= STILL, q, data["q1"])  # rounding would have a direction
+        made: Trajectory = getattr(Trajectory, profile)(q, goal, step=step, **law)
         return made
     law = _law(move, {key: x for key, x in read.tip.items() if key != "orientation"})
     further: dict[str, Any] = {"check_limits": read.check_limits, "step": step, **law}

@@ -2,7 +2,7 @@
 
 The parameter s runs from 0 to 1 along the arc length of the path in joint space, each joint weighted. The
 tangent q'(s) is nowhere zero, also where the given motion starts, pauses or turns around. Where the path
-turns around, the motion has to stop.
+turns around, and at dwells, the motion has to stop.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from armdyn.motion.errors import MotionError
 from armdyn.motion.least_time.pieces import Piece, crossings, moving_pieces, speed_of
+from armdyn.motion.trajectories.instants import is_near
 from armdyn.motion.trajectories.motion import States
 from armdyn.motion.trajectories.trajectory import Trajectory
 
@@ -57,6 +58,7 @@ class PathGrid:
     speed: np.ndarray  # (N, 5) ds/dt of the given motion [1/s]
     change: np.ndarray  # (N, 5) d²s/dt² of the given motion [1/s²]
     stops: np.ndarray  # (N + 1,) bool: where the path has to be at rest
+    pauses: np.ndarray  # (N + 1,) how long dwells there last [s]
 
     @property
     def nodes(self) -> np.ndarray:
@@ -92,14 +94,15 @@ class PathGrid:
 def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathGrid:
     """The path of a trajectory on about `count` intervals, more where it turns sharply or goes far.
 
-    Jumps of the acceleration (of higher derivatives too, if they are not too many), and the instants at which
-    a friction surface (E, n) changes its direction, are ends of intervals.
+    Jumps of the acceleration (of higher derivatives too, if they are not too many), instants at which a load
+    changes, and those at which a friction surface (E, n) changes its direction, are ends of intervals.
     """
     table, weights = _rough(trajectory, count)
     pieces = moving_pieces(trajectory, *table, weights)
     knots = trajectory.motion.knots
     kinks = knots if len(knots) < max(count, ROUGH / 2) else trajectory.jumps
-    breaks = np.concatenate([kinks, crossings(trajectory, *table, weights, surfaces)])
+    others = np.unique(np.concatenate([kinks, crossings(trajectory, *table, weights, surfaces)]))
+    breaks = others, load_changes(trajectory)
     density = [_density(piece) for piece in pieces]
     total = sum(d[-1] for _, d in density)
     instants = [
@@ -118,10 +121,16 @@ def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathG
     return grid
 
 
+def load_changes(trajectory: Trajectory) -> np.ndarray:
+    """The instants (K,) at which a load is taken up or put down, or the motion begins or ends."""
+    return np.unique([t for one in trajectory.loads for t in (one.start, one.end)])
+
+
 def _rough(trajectory: Trajectory, count: int) -> tuple[tuple[np.ndarray, States], np.ndarray]:
     """The given motion at many instants, and the weights of its joints."""
     regular = np.linspace(0.0, trajectory.duration, max(2 * count, ROUGH) + 1)
-    t = np.unique(np.concatenate([regular, trajectory.motion.knots]))
+    edges = np.array(trajectory.dwells, float).ravel()
+    t = np.unique(np.concatenate([regular, trajectory.motion.knots, edges.clip(max=trajectory.duration)]))
     states = trajectory(t)
     top = np.abs(states[1]).max(0)
     if top.max() * trajectory.duration < NOTHING:
@@ -145,15 +154,21 @@ def _density(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _instants(
-    piece: Piece, table: tuple[np.ndarray, np.ndarray], count: int, breaks: np.ndarray
+    piece: Piece,
+    table: tuple[np.ndarray, np.ndarray],
+    count: int,
+    breaks: tuple[np.ndarray, np.ndarray],
 ) -> np.ndarray:
-    """The instants of the ends of the intervals of a piece; breaks replace the regular ones next to them."""
+    """The instants of the ends of the intervals of a piece; breaks replace the regular ones next to them.
+
+    Of breaks that are nearly one, those of the second kind stay.
+    """
     known, density = table
     regular = np.linspace(0.0, density[-1], count + 1)
-    inside = np.unique(breaks[(breaks > piece.t[0]) & (breaks < piece.t[-1])])
     near = 1e-6 * (piece.t[-1] - piece.t[0])
-    inside = inside[(inside - piece.t[0] > near) & (piece.t[-1] - inside > near)]
-    inside = inside[np.diff(inside, prepend=-np.inf) > near]
+    others, loads = (x[(x - piece.t[0] > near) & (piece.t[-1] - x > near)] for x in breaks)
+    others = others[np.diff(others, prepend=-np.inf) > near]
+    inside = np.union1d(others[~is_near(others, loads, near)], loads)
     t = np.interp(regular, density, known)
     t[0], t[-1] = piece.t[0], piece.t[-1]
     if inside.size:
@@ -182,10 +197,27 @@ def _on_intervals(
     s[:, 4] = ends
     _beside_rest(trajectory, t, speed, first, qd, qdd)
     dq, ddq, change = by_length(qd, qdd, weights, length)
-    stops = _stops(dq * weights, first)
-    return PathGrid(
-        trajectory, weights, length, first, t, s, ahead, q, dq, ddq, speed / length, change, stops
-    )
+    pauses = _pauses(trajectory, t, first)
+    stops = _stops(dq * weights, first) | (pauses > 0)
+    of_motion = (dq, ddq, speed / length, change)
+    return PathGrid(trajectory, weights, length, first, t, s, ahead, q, *of_motion, stops, pauses)
+
+
+def dwelt(trajectory: Trajectory, t: np.ndarray) -> np.ndarray:
+    """How long the motion has dwelt until instants t (...) [s]."""
+    total = np.zeros(np.shape(t))
+    for start, end in trajectory.dwells:
+        total += np.clip(t - start, 0.0, end - start)
+    return total
+
+
+def _pauses(trajectory: Trajectory, t: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """How long dwells last at the ends of the intervals (N + 1,) with points (N, 5); mostly 0 [s]."""
+    pauses = np.zeros(len(t) + 1)
+    if trajectory.dwells:
+        start, end = np.append(t[first[:-1], 0], trajectory.duration), np.append(0.0, t[first[1:] - 1, 4])
+        pauses[first] = dwelt(trajectory, start) - dwelt(trajectory, end)
+    return pauses
 
 
 def by_length(qd: np.ndarray, qdd: np.ndarray, weights: np.ndarray, length: float) -> States:

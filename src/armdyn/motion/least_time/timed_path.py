@@ -7,8 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from armdyn.motion.least_time.path import NEAR, POINTS, RESTING, WHOLE, PathGrid, by_length
+from armdyn.motion.least_time.path import NEAR, POINTS, RESTING, WHOLE, PathGrid, by_length, dwelt
 from armdyn.motion.least_time.pieces import speed_of
+from armdyn.motion.timing.dwells import with_instants
+from armdyn.motion.trajectories.instants import snapped
 from armdyn.motion.trajectories.motion import Motion, Side, States
 
 CLOSE = 1e-7  # of a part of an interval: where a step of Newton's method is smaller, the next one is nothing
@@ -17,16 +19,35 @@ INSIDE = 1e-9  # of an interval: how far inside of it derivatives at its ends ar
 
 @dataclass(frozen=True)
 class TimedPath:
-    """A path with x = ṡ² at the N + 1 ends of its intervals, linear in s between."""
+    """A path with x = ṡ² at the N + 1 ends of its intervals, linear in s between; dwells last as they did."""
 
     grid: PathGrid
     x: np.ndarray  # (N + 1,)
 
     @cached_property
+    def _stretches(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """When intervals and dwells begin, and the end (k + 1,) [s]; the interval of each (k,); which dwell.
+
+        A dwell has the interval that follows it; the last one, N.
+        """
+        y, pauses = np.sqrt(self.x), self.grid.pauses
+        lengths = np.empty(2 * len(pauses) - 1)
+        lengths[::2], lengths[1::2] = pauses, 2 * self.grid.ahead[:, 4] / (y[1:] + y[:-1])
+        kept = lengths > 0
+        kept[1::2] = True
+        places = np.flatnonzero(kept)
+        return np.append(0.0, np.cumsum(lengths[kept])), places // 2, places % 2 == 0
+
+    @cached_property
     def times(self) -> np.ndarray:
-        """When the ends of the intervals are reached (N + 1,) [s]."""
-        y = np.sqrt(self.x)
-        return np.append(0.0, np.cumsum(2 * self.grid.ahead[:, 4] / (y[1:] + y[:-1])))
+        """When the intervals begin and end (N, 2) [s]."""
+        edges, _, dwells = self._stretches
+        return np.column_stack([edges[:-1][~dwells], edges[1:][~dwells]])
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+        return float(self._stretches[0][-1])
 
     @cached_property
     def u(self) -> np.ndarray:
@@ -34,18 +55,40 @@ class TimedPath:
         return np.asarray(np.diff(self.x) / (2 * self.grid.ahead[:, 4]))
 
     def motion(self, label: str) -> Motion:
-        jumps = self.times[1:-1]
-        return Motion(self.grid.q.shape[-1], float(self.times[-1]), self.evaluate, jumps, label)
+        """The motion, with the dwells and loads of the given one."""
+        edges, n = self._stretches[0], self.grid.q.shape[-1]
+        motion = Motion(n, self.duration, self.evaluate, edges[1:-1], label)
+        return with_instants(motion, self.grid.trajectory.motion, self.when)
+
+    def when(self, t: np.ndarray) -> np.ndarray:
+        """When the path is at instants t (N,) of the given motion, at which a dwell or a load changes [s].
+
+        These are ends of intervals, or nearly so, or in a rest. Of a rest only the dwells are left.
+        """
+        grid = self.grid
+        i = (np.searchsorted(grid.t[:, 0], t, side="right") - 1).clip(0)
+        start, end = grid.t[i, 0], grid.t[i, 4]
+        node = np.where(np.abs(t - start) <= np.abs(t - end), i, i + 1)
+        arrives = np.append(self.times[0, 0] - grid.pauses[0], self.times[:, 1])[node]
+        earlier = dwelt(grid.trajectory, np.append(0.0, grid.t[:, 4])[node])
+        after = np.maximum(dwelt(grid.trajectory, t) - earlier, 0.0)
+        return snapped(arrives + after, self._stretches[0])
 
     def evaluate(self, t: np.ndarray, side: Side) -> States:
         """Positions, velocities, accelerations (N, n) at times (N,)."""
-        times, length = self.times, self.grid.ahead[:, 4]
-        i = np.searchsorted(times[1:-1], t, side="right" if side == "after" else "left")
-        late, speed, u = t - times[i], np.sqrt(self.x[i]), self.u[i]
+        edges, intervals, dwells = self._stretches
+        length = self.grid.ahead[:, 4]
+        k = np.searchsorted(edges[1:-1], t, side="right" if side == "after" else "left")
+        late, i, rests = t - edges[k], intervals[k], dwells[k]
+        ends = t == edges[k + 1]  # exactly: at the end the arm rests
+        if rests.any():
+            last = i == len(length)
+            late, ends, i = np.where(rests, 0.0, late), np.where(rests, last, ends), np.where(last, i - 1, i)
+        speed, u = np.sqrt(self.x[i]), np.where(rests, 0.0, self.u[i])
         ahead = (late * (speed + u * late / 2)).clip(0.0, length[i])
-        ends = t == times[i + 1]  # exactly: at the end the arm rests
         ahead = np.where(ends, length[i], ahead)
         rate = np.where(ends, np.sqrt(self.x[i + 1]), np.maximum(speed + u * late, 0.0))
+        rate = np.where(rests, 0.0, rate)
         q, dq, ddq = self._path(i, ahead)
         rate, u = rate[:, None], u[:, None]
         return q, rate * dq, rate**2 * ddq + u * dq

@@ -19,6 +19,7 @@ class Beside:
 
     samples: Samples
     signs: np.ndarray  # (N, E); at the instant itself the sign may be zero
+    before: np.ndarray  # (N,) bool
 
 
 def beside_turns(trajectory: Trajectory, samples: Samples, surfaces: np.ndarray) -> Beside:
@@ -46,6 +47,7 @@ def beside_turns(trajectory: Trajectory, samples: Samples, surfaces: np.ndarray)
         beside = instants + sign * widths
         inside = (beside > 0) & (beside < trajectory.duration)
         signs = np.sign(trajectory(beside[inside])[1] @ surfaces.T)
-        found.append((instants[inside], *trajectory(instants[inside], side), signs))
-    *states, signs = (np.concatenate(x) for x in zip(*found, strict=True))
-    return Beside(Samples(*states), signs)
+        which = np.full(len(signs), side == "before")
+        found.append((instants[inside], *trajectory(instants[inside], side), signs, which))
+    *states, signs, before = (np.concatenate(x) for x in zip(*found, strict=True))
+    return Beside(Samples(*states), signs, before)

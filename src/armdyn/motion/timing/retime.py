@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 
 from armdyn.motion.errors import MotionError
+from armdyn.motion.timing.dwells import keeping_dwells, timed
 from armdyn.motion.timing.laws import Law, inverse, timing_law
-from armdyn.motion.timing.speed_parts import SpeedParts, SteadyWrench, check_robot, speed_parts, steady_wrench
-from armdyn.motion.trajectories.composed import composed
+from armdyn.motion.timing.speed_parts import (
+    SpeedParts,
+    SteadyWrench,
+    check_robot,
+    loaded_parts,
+    steady_wrench,
+)
 from armdyn.motion.trajectories.instants import snapped
 from armdyn.motion.trajectories.motion import Motion, Side
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
@@ -63,10 +69,12 @@ def retime(
     its own `duration`. Torques are ṙ² τ̄_s(r) + r̈ B q̄' (7.126), with friction also ṙ F_v q̄' + dry + static
     and so on (`SpeedParts`), from parts computed at the given motion's samples: inverse dynamics is not run
     along the new motion. `parts`, from `motion_parts`, spares computing them for each of several laws.
+
+    Declared dwells last as long as they did, whatever the law says of them; loads change where they did on
+    the path.
     """
     check_robot(robot, trajectory)
-    timing = timing_law(law, duration, trajectory.duration)
-    given = trajectory.motion
+    timing = keeping_dwells(timing_law(law, duration, trajectory.duration), trajectory)
     if parts is None:
         parts = motion_parts(robot, trajectory, wrench=wrench)
     elif not isinstance(parts, MotionParts):
@@ -76,8 +84,8 @@ def retime(
     t, torque = _torques(parts, timing)
     if timing.jumps.size:
         t, torque = _with_jumps(parts, timing, t, torque)
-    knots, jumps = inverse(timing, given.knots), inverse(timing, given.jumps)
-    motion = composed(given, timing, f"{given.label}, retimed", knots, jumps)
+    label = f"{trajectory.motion.label}, retimed"
+    motion = timed(trajectory, timing, label, lambda r: inverse(timing, r))
     return Retimed(Trajectory(motion, trajectory.step), t, torque)
 
 
@@ -93,7 +101,9 @@ def _with_jumps(
     sides: tuple[Side, Side] = ("before", "after")
     found = []
     for side in sides:
-        few = _parts_at(parts.robot, parts.trajectory, Samples(r, *parts.trajectory(r, side)), parts.wrench)
+        at = Samples(r, *parts.trajectory(r, side))
+        before = np.full(len(r), side == "before")
+        few = _parts_at(parts.robot, parts.trajectory, at, parts.wrench, before)
         found.append(_torques(few, timing, jumps, side)[1])
     other = ~np.isin(snapped(t, jumps), jumps)
     t = np.concatenate([t[other], jumps, jumps])
@@ -101,10 +111,22 @@ def _with_jumps(
     return t[order], np.concatenate([torque[other], *found])[order]
 
 
-def _parts_at(robot: Robot, trajectory: Trajectory, at: Samples, wrench: SteadyWrench) -> MotionParts:
-    speed = speed_parts(robot, at.q, at.qd, at.qdd, wrench)
-    push = np.einsum("kij,kj->ki", robot.inertia(at.q), at.qd)
+def _parts_at(
+    robot: Robot,
+    trajectory: Trajectory,
+    at: Samples,
+    wrench: SteadyWrench,
+    before: np.ndarray | None = None,
+) -> MotionParts:
+    """The parts at instants; `before` (N,) says which side of them is meant, where loads change."""
+    loaded = trajectory.loaded(robot)
+    speed = loaded_parts(loaded, at.t, (at.q, at.qd, at.qdd), wrench, before)
+    push = loaded.evaluate(_push, at.t, at.q, at.qd, before=before)
     return MotionParts(robot, trajectory, at, speed, push, wrench)
+
+
+def _push(robot: Robot, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+    return np.asarray(np.einsum("kij,kj->ki", robot.inertia(q), qd))
 
 
 def _torques(

@@ -1,4 +1,4 @@
-"""The torques of a motion by how they grow with its speed, and the limits they are held against.
+"""The torques of a motion by how they grow with its speed.
 
 At a rate ṙ of the motion's own time, changing by r̈, the torques are those of section 7.7 with friction:
 ṙ² τ_s + ṙ F_v q̇ + dry + static + r̈ B q̇, of which (7.126) has the first and the last. Cubic friction grows
@@ -7,17 +7,17 @@ with ṙ³; Stribeck friction fades by exp(−(ṙ v/v_s)²); load friction is a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectories.loads import Loaded
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.friction import friction_parts
-from armdyn.robot.joints import JointLimits, joint_limits, joint_name
 from armdyn.robot.wrenches import label
 
 SteadyWrench: TypeAlias = np.ndarray | dict[str, np.ndarray] | None  # (6,) at the tip, or by link
@@ -76,6 +76,27 @@ def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: SteadyWrench = 
     return SpeedParts(squared, linear, dry, static, offset, cubed, level, pace, load)
 
 
+def loaded_parts(
+    loaded: Loaded,
+    t: np.ndarray,
+    states: tuple[np.ndarray, np.ndarray, np.ndarray],
+    wrench: SteadyWrench,
+    before: np.ndarray | None = None,
+) -> SpeedParts:
+    """The parts at states (N, …, n) of instants t (N,), with what the arm carries then.
+
+    `before` (N,) says which side of an instant is meant, as for `Loaded.index`.
+    """
+    if not loaded.loads:
+        return speed_parts(loaded.robot, *states, wrench)
+    result: dict[str, np.ndarray] = {}
+    for mask, robot in loaded.groups(t, before):
+        q, qd, qdd = (x[mask] for x in states)
+        for name, x in vars(speed_parts(robot, q, qd, qdd, wrench)).items():
+            result.setdefault(name, np.empty((len(t), *x.shape[1:])))[mask] = x
+    return SpeedParts(**result)
+
+
 def check_robot(robot: Robot, trajectory: Trajectory) -> None:
     """Refuse a trajectory that is not one of this robot's."""
     check.robot(robot)
@@ -98,18 +119,3 @@ def steady_wrench(robot: Robot, wrench: Any) -> SteadyWrench:
     if None in found:
         return found[None]
     return {link: h for link, h in found.items() if link is not None} or None
-
-
-def limits_for(robot: Robot, torque: Any, velocity: Any, acceleration: Any) -> JointLimits:
-    """The robot's own limits, those given instead: positive, infinite for none, one or one per joint."""
-    given = {"torque": torque, "velocity": velocity, "acceleration": acceleration}
-    arrays = {name: np.array(check.per_joint(name, x, robot.n)) for name, x in given.items() if x is not None}
-    limits = replace(joint_limits(robot), **arrays)
-    for name in given:
-        bad = np.flatnonzero(~(getattr(limits, name) > 0))
-        if bad.size:
-            found = getattr(limits, name)[bad[0]]
-            raise MotionError(
-                f"{name}: the limit of {joint_name(robot, bad[0])} is {found:g}; positive is expected"
-            )
-    return limits

@@ -19,6 +19,7 @@ from armdyn.motion.trajectories.loads import Carried, Load, Loaded
 from armdyn.motion.trajectories.motion import STEP, Motion, Side, States, same, sample_times
 from armdyn.motion.trajectories.sampled import through_samples
 from armdyn.motion.trajectories.via_points import Kind, via_points
+from armdyn.output import Shown
 from armdyn.robot import Robot
 from armdyn.robot.tip import at_link
 
@@ -33,7 +34,7 @@ class Samples:
     qdd: np.ndarray
 
 
-class Trajectory(Joining):
+class Trajectory(Joining, Shown):
     """A motion of n joints from time 0 to `duration`, known at every instant.
 
     `trajectory(t)` is (q, qd, qdd), each (..., n) for t of shape (...). Outside of [0, duration] the arm

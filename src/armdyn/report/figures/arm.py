@@ -16,10 +16,10 @@ from armdyn.report.figures.drawing import GREY, INK, PALE, Given, arrow, colour,
 from armdyn.report.figures.paper.canvas import Canvas, canvas
 from armdyn.report.figures.paper.placement import Label
 from armdyn.report.figures.paper.solids import joint_faces, sleeve_centre
+from armdyn.report.findings.drawn.skeleton import Skeleton
+from armdyn.report.findings.drawn.views import View
 from armdyn.report.findings.motion import Strobe, find_strobe
-from armdyn.report.findings.skeleton import Skeleton
 from armdyn.report.findings.subject import Posture, Subject
-from armdyn.report.findings.views import View
 from armdyn.robot import Robot
 
 _RADIUS = 0.022  # of a joint's symbol, in parts of the drawing's size
@@ -93,8 +93,9 @@ def draw_strobe(found: Strobe, *, ax: Given = None) -> Figure:
 def outline(view: View, drawn: Sequence[Skeleton]) -> np.ndarray:
     """(N, 2): what the paper must have room for: arms, tip frames, joints [m]."""
     radius = max(x.size for x in drawn) * _RADIUS
-    frames = [x.tip + 4.2 * radius * axis for x in drawn[-1:] for axis in x.tip_axes.T]
-    points = np.vstack([view.flat(np.vstack([x.points, *frames])) for x in drawn])
+    last = drawn[-1]
+    arrows = last.tip + 4.2 * radius * last.tip_axes.T
+    points = view.flat(np.vstack([*(x.points for x in drawn), arrows]))
     return np.vstack([points - 0.7 * radius, points + 0.7 * radius])
 
 
@@ -222,8 +223,9 @@ def draw_base_axes(paper: Canvas, view: View, drawn: Skeleton) -> None:
     origin = paper.low + (spot.middle - middle) / paper.unit
     for name, arm, letter, visible in zip("xyz", along, letters, shown, strict=True):
         if visible:
-            arrow(paper.panel, origin, origin + arm / paper.unit, 12)
-            paper.note(name, origin, letter, **_NAMED)
+            end = origin + arm / paper.unit
+            arrow(paper.panel, origin, end, 12)
+            paper.note(name, end, letter - arm, **_NAMED)
 
 
 def label_arm(paper: Canvas, view: View, drawn: Skeleton) -> None:

@@ -14,6 +14,7 @@ from armdyn.analysis.ellipsoid import Ellipsoid
 from armdyn.report.figures.arm import draw_arm, draw_base_axes, outline
 from armdyn.report.figures.drawing import INK, Given, arrow, colour, dash, styled
 from armdyn.report.figures.paper.canvas import Canvas, canvas
+from armdyn.report.findings.drawn.views import View, nice_below
 from armdyn.report.findings.ellipsoids import (
     AccelerationEllipsoids,
     KinematicEllipsoids,
@@ -21,7 +22,6 @@ from armdyn.report.findings.ellipsoids import (
     kinematic_ellipsoids,
 )
 from armdyn.report.findings.subject import Posture
-from armdyn.report.findings.views import View, nice_below
 from armdyn.robot import Robot
 
 _SHARE = 0.34  # of the arm's size: how far the ellipsoids of a drawing reach

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from armdyn.report.errors import ReportError
 from armdyn.report.figures.drawing import Given, curve, end_labels, framed, sheet, styled
+from armdyn.report.findings.run import energies
 from armdyn.simulation.run import Run
+
+_LOOKS = (1, 2, 0, 3, 4)
 
 
 @styled
@@ -19,22 +20,13 @@ def plot_energy(run: Run, *, ax: Given = None) -> Figure:
     if run.q.ndim != 2:
         raise ReportError(f"run: found {run.q.shape[1:-1]} arms; the energies of one are drawn")
     paper = sheet(2.7, ax=ax)
-    draw_energies(paper.panels[0], run, ())
+    draw_energies(paper.panels[0], run.t, energies(run, ()))
     paper.under("time [s]")
     return paper.figure
 
 
-def draw_energies(panel: Axes, run: Run, arm: tuple[int, ...]) -> None:
-    """The energies of one arm of a run; `arm` is its place in the batch."""
-    at: tuple[Any, ...] = (slice(None), *arm)
-    curves: dict[str, np.ndarray] = {
-        "kinetic": run.kinetic[at], "potential": run.potential[at], "total": run.energy[at],
-    }  # fmt: skip
-    if run.dissipated[at].any():
-        curves["taken by friction"] = run.dissipated[at]
-    if run.torque_work[at].any():
-        curves["work of the torques"] = run.torque_work[at]
-    looks = (1, 2, 0, 3, 4)
-    lines = [curve(panel, run.t, y, k, name) for (name, y), k in zip(curves.items(), looks, strict=False)]
+def draw_energies(panel: Axes, t: np.ndarray, found: dict[str, np.ndarray]) -> None:
+    """Energies by name, over time (N,)."""
+    lines = [curve(panel, t, y, k, name) for (name, y), k in zip(found.items(), _LOOKS, strict=False)]
     framed(panel, "energy [J]")
     end_labels(panel, lines)

@@ -57,7 +57,7 @@ def draw_trajectory(found: JointCurves, *, ax: Given = None) -> Figure:
         for panel, title, unit, values in zip(column, titles, kind.units, curves, strict=True):
             lines = [curve(panel, samples.t, values[:, j], j, joint_label(robot, j)) for j in kind.joints]
             heading = f"{kind.name} joints" if mixed and title == "position" else ""
-            _finish(panel, lines, f"{title} [{unit}]", heading)
+            finish(panel, lines, f"{title} [{unit}]", heading)
     paper.under("time [s]")
     return paper.figure
 
@@ -74,7 +74,7 @@ def draw_tip(found: TipCurves, *, ax: Given = None) -> Figure:
     curves = found.position, found.velocity, found.acceleration
     for panel, name, unit, values in zip(paper.panels, names, units, curves, strict=True):
         lines = [curve(panel, found.t, values[:, k], k, "xyz"[k]) for k in found.axes]
-        _finish(panel, lines, f"{name} [{unit}]")
+        finish(panel, lines, f"{name} [{unit}]")
     paper.under("time [s]")
     return paper.figure
 
@@ -103,7 +103,7 @@ def draw_contributions(found: TorqueCurves, *, ax: Given = None) -> Figure:
     for i, panel in enumerate(paper.panels):
         lines = [curve(panel, found.t, total[:, i], 0, "total", **TOTAL)]
         lines += [curve(panel, found.t, y, look[name], name) for name, y in shown[i].items()]
-        _finish(panel, lines, effort_label(robot, i), joint_title(robot, i))
+        finish(panel, lines, effort_label(robot, i), joint_title(robot, i))
     paper.under("time [s]")
     return paper.figure
 
@@ -118,7 +118,7 @@ def _grid_of_joints(found: TorqueCurves, ax: Given) -> Figure:
         for k, (name, part) in enumerate(found.causes.items()):
             if part[:, i].any():
                 curve(panel, t, part[:, i], k, name, lw=1.3)
-        _finish(panel, [], effort_label(robot, i), joint_title(robot, i))
+        finish(panel, [], effort_label(robot, i), joint_title(robot, i))
     handles = [Line2D([], [], label="total", **{**TOTAL, "zorder": 1})]
     handles += [
         Line2D([], [], color=colour(k), linestyle=dash(k), label=name) for k, name in enumerate(found.causes)
@@ -128,7 +128,7 @@ def _grid_of_joints(found: TorqueCurves, ax: Given) -> Figure:
     return paper.figure
 
 
-def _finish(panel: Axes, lines: list[Line2D], label: str, title: str = "") -> None:
+def finish(panel: Axes, lines: list[Line2D], label: str, title: str = "") -> None:
     """A panel whose lines are labelled at their ends."""
     framed(panel, label, title)
     ends = [float(np.asarray(line.get_ydata())[-1]) for line in lines]

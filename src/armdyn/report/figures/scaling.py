@@ -65,7 +65,7 @@ def draw_scaling(found: TimingCurves, *, ax: Given = None) -> Figure:
     return paper.figure
 
 
-def limit_lines(panel: Axes, bound: float) -> bool:
+def limit_lines(panel: Axes, bound: float, shade: str = GREY) -> bool:
     """Both limits, where the torques come near enough for the lines to be in sight; whether any is."""
     if not np.isfinite(bound):
         return False
@@ -73,7 +73,7 @@ def limit_lines(panel: Axes, bound: float) -> bool:
     before = len(panel.lines)
     for value in (bound, -bound):
         if 1.4 * low - 0.4 * high < value < 1.4 * high - 0.4 * low:
-            panel.axhline(value, color=GREY, lw=0.9, zorder=1.4)
+            panel.axhline(value, color=shade, lw=0.9, zorder=1.4)
             low, high = min(low, value * 1.05), max(high, value * 1.05)
     panel.set_ylim(low, high)
     return len(panel.lines) > before

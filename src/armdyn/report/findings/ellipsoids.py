@@ -9,8 +9,8 @@ import numpy as np
 
 from armdyn.analysis.ellipsoid import Ellipsoid
 from armdyn.analysis.manipulability import dynamic_manipulability, force_ellipsoid, velocity_ellipsoid
+from armdyn.report.findings.drawn.views import nice_below
 from armdyn.report.findings.subject import Posture, Subject
-from armdyn.report.findings.views import nice_below
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits
 

@@ -8,8 +8,8 @@ from math import acos, pi
 import numpy as np
 
 from armdyn.motion.trajectories.trajectory import Trajectory
-from armdyn.report.findings.skeleton import Skeleton, gravity_in_world, skeleton
-from armdyn.report.findings.views import plane_normal, view_of
+from armdyn.report.findings.drawn.skeleton import Skeleton, gravity_in_world, skeleton
+from armdyn.report.findings.drawn.views import plane_normal, view_of
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits, revolute_joints
 

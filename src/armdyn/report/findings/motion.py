@@ -12,9 +12,9 @@ from armdyn.motion.cycles.torques import contributions_along
 from armdyn.motion.trajectories.ranges import beyond_limits
 from armdyn.motion.trajectories.trajectory import Samples
 from armdyn.report.errors import ReportError
-from armdyn.report.findings.skeleton import Skeleton, skeleton
+from armdyn.report.findings.drawn.skeleton import Skeleton, skeleton
+from armdyn.report.findings.drawn.views import View, plane_normal, view_of
 from armdyn.report.findings.subject import Subject
-from armdyn.report.findings.views import View, plane_normal, view_of
 from armdyn.robot import Robot
 
 ROUNDING = 1e-9  # of the largest torque: smaller parts are rounding

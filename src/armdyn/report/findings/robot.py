@@ -8,6 +8,7 @@ from armdyn.expression import Expression
 from armdyn.report.findings.subject import Posture, Subject
 from armdyn.report.findings.tables import (
     Grid,
+    Values,
     frames_grid,
     limits_grid,
     links_grid,
@@ -15,6 +16,8 @@ from armdyn.report.findings.tables import (
     operations_grid,
 )
 from armdyn.robot import Robot
+
+_DIAGONAL = 3  # entries of a tensor up to which it stands in the table of links
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,7 @@ class DescriptionFinding:
     """The tables of a description, its symbols (without a value: None), and warnings about it."""
 
     links: Grid
+    tensors: Grid  # of inertia; without rows where they are short enough to stand with the links
     friction: Grid  # of the joints; without rows where there is none
     frames: Grid
     motors: Grid
@@ -56,10 +60,14 @@ class DescriptionFinding:
 
 def find_description(subject: Subject) -> DescriptionFinding:
     model = subject.robot.model
-    links, friction = _apart(links_grid(model))
+    links = links_grid(model)
+    tensor, friction = len(links.headings) - 2, len(links.headings) - 1
+    cells = [row[tensor] for row in links.rows]
+    full = len({name for x in cells if isinstance(x, Values) for name, _ in x.items}) > _DIAGONAL
     return DescriptionFinding(
-        links,
-        friction,
+        _without(links, friction, *((tensor,) if full else ())),
+        _column(links, tensor) if full else Grid((), ()),
+        _column(links, friction),
         frames_grid(model),
         motors_grid(model),
         limits_grid(model),
@@ -68,11 +76,16 @@ def find_description(subject: Subject) -> DescriptionFinding:
     )
 
 
-def _apart(links: Grid) -> tuple[Grid, Grid]:
-    """The links, and what their joints rub, which makes the table too wide."""
-    *heads, last = links.headings
-    rubbing = tuple((row[0], row[-1]) for row in links.rows if str(row[-1]))
-    return Grid(tuple(heads), tuple(row[:-1] for row in links.rows)), Grid((heads[0], last), rubbing)
+def _column(grid: Grid, k: int) -> Grid:
+    """One column of a table beside the first, without the rows that have nothing there."""
+    rows = tuple((row[0], row[k]) for row in grid.rows if str(row[k]))
+    return Grid((grid.headings[0], grid.headings[k]), rows)
+
+
+def _without(grid: Grid, *left_out: int) -> Grid:
+    kept = [k for k in range(len(grid.headings)) if k not in left_out]
+    rows = tuple(tuple(row[k] for k in kept) for row in grid.rows)
+    return Grid(tuple(grid.headings[k] for k in kept), rows)
 
 
 def find_operations(subject: Subject) -> Grid:

@@ -14,6 +14,7 @@ from armdyn.motion.timing.scaling import Scaled, scale_to_limits
 from armdyn.motion.timing.speed_parts import check_robot
 from armdyn.report.findings.subject import Subject
 from armdyn.robot import Robot
+from armdyn.robot.motors import shaft_limits
 
 _AT_LIMIT = 0.999  # of a limit: from here on it counts as reached
 
@@ -73,7 +74,7 @@ def path_speed(robot: Robot, optimal: TimeOptimal) -> PathSpeed:
 class ScalingFinding:
     """A motion against the limits; `curves` is None where there is nothing to compare."""
 
-    limited: bool  # whether any torque, velocity or acceleration is
+    limited: bool  # whether any torque, velocity or acceleration is, of a joint or a motor
     still: bool  # whether the motion stands still
     problems: tuple[tuple[str, str], ...]  # what cannot be computed, and why
     curves: TimingCurves | None
@@ -82,7 +83,8 @@ class ScalingFinding:
 
 def find_scaling(subject: Subject) -> ScalingFinding:
     limits, trajectory = subject.limits, subject.trajectory
-    limited = any(np.isfinite(x).any() for x in (limits.torque, limits.velocity, limits.acceleration))
+    own = (limits.torque, limits.velocity, limits.acceleration)
+    limited = any(np.isfinite(x).any() for x in own) or shaft_limits(subject.robot.model).any
     still = not np.ptp(subject.samples.q, axis=0).any()
     if still or not limited:
         return ScalingFinding(limited, still, (), None, None)

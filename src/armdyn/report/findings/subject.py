@@ -12,9 +12,9 @@ from armdyn.motion.cycles.torques import torques_along
 from armdyn.motion.timing.speed_parts import SteadyWrench, check_robot, steady_wrench
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.report.errors import check
+from armdyn.report.findings.drawn.skeleton import Skeleton, skeleton
+from armdyn.report.findings.drawn.views import View, view_of
 from armdyn.report.findings.example_motion import default_motion
-from armdyn.report.findings.skeleton import Skeleton, skeleton
-from armdyn.report.findings.views import View, view_of
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits
 

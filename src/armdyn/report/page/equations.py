@@ -121,7 +121,7 @@ def _proof(proof: Proof | None, size: int) -> list[Markup]:
     if proof is None:
         text = f"Not attempted here: the torques have up to {size} terms. "
         return [paragraph(text, code("armdyn derive --prove"), " does it.")]
-    lines = [f"{_spelled(s.text)} ({s.terms} terms compared)" for s in proof.statements]
+    lines = [f"{spelled(s.text)} ({s.terms} terms compared)" for s in proof.statements]
     return [
         paragraph(
             "Each line is an identity between polynomials in canonical form, compared term by term. It holds "
@@ -131,7 +131,7 @@ def _proof(proof: Proof | None, size: int) -> list[Markup]:
     ]
 
 
-def _spelled(statement: str) -> str:
+def spelled(statement: str) -> str:
     """A statement of a proof, which is plain ASCII, with mathematical signs."""
     for plain, sign in _SIGNS:
         statement = statement.replace(plain, sign)

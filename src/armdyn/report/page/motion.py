@@ -91,7 +91,7 @@ def _peaks(found: TorquesFinding) -> Markup:
 
 
 def _caption(found: TorquesFinding) -> list[str]:
-    caption: list[str] = ["The torque of each joint (pale line) and its parts, which add up to it. "]
+    caption: list[str] = ["The torque of each joint (thick grey line) and its parts, which add up to it. "]
     if found.main is not None:
         name, joint, size = found.main
         caption += [f"The largest part in this motion is {name} at joint {joint + 1}, up to "]

@@ -88,7 +88,7 @@ class Page:
     def _figure(self, picture: Picture) -> Markup:
         """A picture inside the page, with its number."""
         self.figures += 1
-        data = b64encode(svg(picture.figure).encode()).decode()
+        data = b64encode(svg(picture.figure, themed=True).encode()).decode()
         width, height = (round(96 * x) for x in picture.figure.get_size_inches())
         image = tag(
             "img",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from armdyn.expression import Expression
 from armdyn.report.figures.arm import draw_posture
 from armdyn.report.findings.robot import DescriptionFinding, RobotFinding
+from armdyn.report.findings.subject import Posture
 from armdyn.report.findings.tables import Grid
 from armdyn.report.page.page import (
     Markup,
@@ -43,7 +42,7 @@ def write_robot(found: RobotFinding) -> list[Part]:
     robot, posture = found.robot, found.posture
     if posture is not None:
         picture = draw_posture(posture)
-        caption = _caption(robot, posture.q)
+        caption = _caption(robot, posture)
         return [_facts(found), Picture(picture, f"{robot.name} in a posture", caption, drawing=True)]
     note = paragraph(
         "Without a value: ",
@@ -75,7 +74,7 @@ def _facts(found: RobotFinding) -> Markup:
     return facts(entries)
 
 
-def _caption(robot: Robot, q: np.ndarray) -> list[str]:
+def _caption(robot: Robot, posture: Posture) -> list[str]:
     kinds = {link.joint for link in robot.model.moving}
     shapes = []
     if "revolute" in kinds:
@@ -84,14 +83,15 @@ def _caption(robot: Robot, q: np.ndarray) -> list[str]:
         shapes.append("boxes are prismatic joints")
     caption: list[str] = [
         "The arm half-way through the motion below, at q = (",
-        join((number(x, 3) for x in q), ", "),
+        join((number(x, 3) for x in posture.q), ", "),
     ]
     caption.append(f") {_units(robot)}. {' and '.join(shapes).capitalize()}, numbered from the base; ")
-    caption.append("the arrows at the end are the tip frame.")
+    beside = "" if posture.view.planar else "; those beside the base have the directions of its axes"
+    caption.append(f"the arrows at the end are the tip frame{beside}.")
     motors = [link for link in robot.model.moving if link.motor]
     if motors and robot.model.rotors != "none":
         caption.append(
-            " Black squares are motors: the number after M is the joint that the motor drives, and the line "
+            " Filled squares are motors: the number after M is the joint that the motor drives, and the line "
             "leads to the motor's place on its carrier."
         )
     return caption
@@ -105,8 +105,9 @@ def _units(robot: Robot) -> str:
 def write_description(found: DescriptionFinding) -> list[Part]:
     """The tables of the description, and what looks wrong in it."""
     parts: list[Part] = [tag("h3", "Links"), grid(found.links)]
-    if found.friction.rows:
-        parts += [tag("h3", "Friction of the joints"), grid(found.friction)]
+    for title, extra in (("Inertia tensors", found.tensors), ("Friction of the joints", found.friction)):
+        if extra.rows:
+            parts += [tag("h3", title), grid(extra)]
     parts += [tag("h3", "Frames"), grid(found.frames)]
     for title, table in (("Motors", found.motors), ("Limits", found.limits)):
         nothing = paragraph(f"The description gives no {title.lower()}.")

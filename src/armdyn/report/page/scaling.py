@@ -8,7 +8,6 @@ from armdyn.report.figures.scaling import draw_path_speed, draw_scaling
 from armdyn.report.findings.scaling import ScalingFinding, TimingCurves
 from armdyn.report.page.page import Part, Picture, number, paragraph, warning
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_name
 
 
 def write_scaling(found: ScalingFinding) -> list[Part]:
@@ -51,8 +50,9 @@ def _linear_text(robot: Robot, duration: float, scaled: Scaled) -> list[str]:
         number(scaled.factor**2, 5),
         ".",
     ]
-    if scaled.kind is not None and scaled.joint is not None and scaled.instant is not None:
-        text.append(f" Its speed is limited by the {scaled.kind} of {joint_name(robot, scaled.joint)} at ")
+    limit = scaled.limited_by
+    if limit is not None and scaled.instant is not None:
+        text.append(f" Its speed is limited by the {limit.quantity} of {limit.name(robot)} at ")
         text += [number(scaled.instant, 3), " s."]
     return text
 

@@ -94,7 +94,7 @@ def _head(columns: Sequence[_Column]) -> list[Markup]:
         found = list(together)
         if group:
             span = {"colspan": str(sum(c.width for c in found))} if sum(c.width for c in found) > 1 else {}
-            upper.append(tag("th", group, scope="colgroup", class_="group start", **span))
+            upper.append(tag("th", _unbroken(group), scope="colgroup", class_="group start", **span))
             lower += [_title(c) for c in found]
         else:
             upper += [_title(c, rowspan="2") if grouped else _title(c) for c in found]
@@ -103,7 +103,13 @@ def _head(columns: Sequence[_Column]) -> list[Markup]:
 
 def _title(c: _Column, **more: str) -> Markup:
     span = {"colspan": str(c.width)} if c.width > 1 else {}
-    return tag("th", c.title, scope="col", **_class(c.kind), **span, **more)
+    return tag("th", _unbroken(c.title), scope="col", **_class(c.kind), **span, **more)
+
+
+def _unbroken(title: str) -> str:
+    """A heading may take two lines; its unit stays whole."""
+    name, bracket, unit = title.rpartition("[")
+    return name + bracket + unit.replace(" ", "\N{NO-BREAK SPACE}") if bracket else title
 
 
 def _class(kind: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ import numpy as np
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.wrenches import label, of_links
-from armdyn.simulation.control.controllers import Controller, Later, frozen, side_by_side
+from armdyn.simulation.control.controller import Controller, Later, frozen, side_by_side
 from armdyn.simulation.engine.integrand import Drive, Held, tau_as_given, wrench_names
 from armdyn.simulation.errors import SimulationError, check
 
@@ -133,6 +133,7 @@ class Law(Source):
     """The torques of a controller; the rows are its gains and set points, side by side."""
 
     controller: Controller = field(kw_only=True)
+    memory: np.ndarray = field(kw_only=True)  # at the start, (arms or 1, m)
 
     def later(self, start: float) -> Law:
         return replace(self, controller=Later(self.controller, start)) if start else self
@@ -147,6 +148,11 @@ class Law(Source):
 
     def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, alone: bool) -> Any:
         return self.controller.evaluate(self.rows, self.controller.targets(t)[:, None], q, qd)
+
+    def of_arm(self, k: int) -> Source:
+        own = super().of_arm(k)
+        assert isinstance(own, Law)
+        return own if len(self.memory) == 1 else replace(own, memory=self.memory[k : k + 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +180,7 @@ class Actuation:
                 inputs["constants"] += controller.sizes[0]
                 inputs["signals"] += controller.sizes[1]
             else:
-                held = Held(controller.law, *controller.sizes)
+                held = Held(controller.law, *controller.sizes, controller.remembered)
         for name, source in self.sources.items():
             if source.kind:
                 inputs[source.kind].append((name, source.size))
@@ -212,6 +218,11 @@ class Actuation:
     @property
     def controller(self) -> Controller | None:
         return self.torque.controller if isinstance(self.torque, Law) else None
+
+    @property
+    def memory(self) -> np.ndarray:
+        """The memory of the controller at the start, (arms or 1, m); m is 0 where there is none."""
+        return self.torque.memory if isinstance(self.torque, Law) else np.zeros((1, 0))
 
     @property
     def period(self) -> float | None:
@@ -275,13 +286,16 @@ def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: 
         raise SimulationError(
             f"torque: the controller is for {torque.robot.n} joints, the robot has {robot.n}"
         )
-    gains = []
-    for name, x in torque.constants().items():
+    gains, memory = [np.zeros((1, 0))], np.zeros((1, 0))
+    named = torque.constants() | ({"memory": torque.memory} if torque.remembered else {})
+    for name, x in named.items():
         try:
             gains.append(_by_arm(x, batch))
         except ValueError:
             raise SimulationError(f"{name}: found shape {x.shape}; it does not fit arms {batch}") from None
-    source = Law(robot.n, batch, frozen(_joined(*gains)), controller=torque)
+    if torque.remembered:
+        memory = frozen(gains.pop())
+    source = Law(robot.n, batch, frozen(_joined(*gains)), controller=torque, memory=memory)
     return Actuation(batch, duration, source, wrenches, links)
 
 

@@ -9,9 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from armdyn.dynamics import friction_torques, inertia_matrix, inverse_dynamics, jacobian, jacobian_dot, pose
+from armdyn.dynamics.adaptive import rigid_reference_torques
 from armdyn.dynamics.forward import solve
 from armdyn.dynamics.friction import has_load
 from armdyn.dynamics.newton_euler import rigid_torques
+from armdyn.expression.functions import select
+from armdyn.model.friction import Row
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.vector import Vector, add, cross, vector
 
@@ -41,6 +44,18 @@ def shortened(v: Scalars, longest: float) -> Scalars:
     return [longest * x / length for x in v]
 
 
+def smooth_sign(v: Any, row: Row, smoothing: Scalars) -> Any:
+    """v/√(v² + v₀²) of a surface that turns with some joints; v₀ is the largest of |k_j| times theirs."""
+    if not row:
+        return 0
+    least: Any = 0
+    for j, k in row:
+        own = abs(k) * smoothing[j]
+        least = select(own - least, own, least)
+    square = v * v + least * least
+    return v / (square.sqrt() if hasattr(square, "sqrt") else np.sqrt(square))
+
+
 def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
     total: Any = 0
     for x, y in zip(a, b, strict=True):
@@ -56,6 +71,33 @@ def feedback(q: Scalars, qd: Scalars, given: Given) -> Scalars:
         strict=True,
     )  # fmt: skip
     return [kp * (r - x) + kd * (rd - xd) for kp, r, x, kd, rd, xd in terms]
+
+
+def reference(q: Scalars, qd: Scalars, given: Given) -> tuple[Scalars, Scalars]:
+    """q̇_r = q̇_d − Λ (q − q_d) and q̈_r = q̈_d − Λ (q̇ − q̇_d); a target without a velocity rests."""
+    still = [0] * len(q)
+    target = given["target"], given.get("target_velocity", still), given.get("target_acceleration", still)
+    joints = list(zip(given["bandwidth"], q, qd, *target, strict=True))
+    v = [rd - k * (x - r) for k, x, _, r, rd, _ in joints]
+    return v, [rdd - k * (xd - rd) for k, _, xd, _, rd, rdd in joints]
+
+
+def reference_torques(
+    mechanism: Mechanism, q: Scalars, qd: Scalars, v: Scalars, a: Scalars, sliding: Scalars
+) -> Scalars:
+    """B q̈_r + C q̇_r + g + friction at q̇, dry friction by the velocities `sliding`; without load friction."""
+    rigid = rigid_reference_torques(mechanism, q, qd, v, a)
+    return [t + f for t, f in zip(rigid, friction_apart(mechanism, qd, sliding), strict=True)]
+
+
+def friction_apart(
+    mechanism: Mechanism, qd: Scalars, sliding: Scalars, rigid: Scalars | None = None
+) -> Scalars:
+    """Friction that is smooth at q̇, and dry friction at velocities `sliding`."""
+    smooth = replace(mechanism, friction=tuple(f.smooth for f in mechanism.friction))
+    dry = replace(mechanism, friction=tuple(f.dry for f in mechanism.friction))
+    pairs = zip(friction_torques(smooth, qd), friction_torques(dry, sliding, rigid=rigid), strict=True)
+    return [a + b for a, b in pairs]
 
 
 def computed_torque(

@@ -50,7 +50,9 @@ def integrate_adaptive(
     integrand, kernel = step_kernel(robot, actuation.drive())
     arms, shape = len(q0), (grid.samples + 1, len(q0))
     held = None if actuation.period is None else np.full((*shape, robot.n), np.nan)
-    trace = Trace(np.full((*shape, Stepping(integrand).width), np.nan), integrand.works, held)
+    memory = actuation.memory
+    kept = np.full((*shape, memory.shape[-1]), np.nan) if memory.size else None
+    trace = Trace(np.full((*shape, Stepping(integrand).width), np.nan), integrand.works, held, kept)
     for k in range(arms):
 
         def report(part: float, k: int = k) -> None:
@@ -60,12 +62,14 @@ def integrate_adaptive(
         trial = Trial(integrand, kernel, own, effort)
         motion = _Motion(trial, own, grid, limits, trace.states[:, k], report)
         motion.held = None if held is None else held[:, k]
+        motion.remembered = None if kept is None else kept[:, k]
         motion.most = effort.most(grid.duration, motion.longest)
         try:
             motion.run(q0[k], qd0[k])
         except _Stopped as stopped:
             reason = f"{stopped}" if motion.at_limit else f"{stopped} at t = {trial.t:.6g} s"
-            trace.stops.append(Stop(k, trial.t, trial.x, reason, motion.at_limit, motion.tau))
+            end = motion.tau, motion.memory
+            trace.stops.append(Stop(k, trial.t, trial.x, reason, motion.at_limit, *end))
         where = place(k, actuation.batch)
         trace.events += [event._replace(arm=where) for event in motion.events]
         trace.passed += [passed._replace(arm=where) for passed in motion.passed]
@@ -89,6 +93,8 @@ class _Motion:
     held: np.ndarray | None = None
     kept: int = 0  # rows written
     tau: np.ndarray | None = None  # held
+    remembered: np.ndarray | None = None
+    memory: np.ndarray | None = None  # what the controller has at its next sample
     h: float = FIRST  # the next step
     taken: int = 0  # steps
     most: int = 0  # steps allowed
@@ -108,6 +114,8 @@ class _Motion:
         trial.x[:n], trial.x[n : 2 * n] = q, qd
         trial.modes[:] = self.shown = self.integrand.directions(qd)
         self.rows[0], self.kept = trial.x, 1
+        if self.remembered is not None:
+            self.memory = self.remembered[0] = self.actuation.memory[0]
         for watched in tuple(self.watched):
             if not watched.lower <= q[watched.joint] <= watched.upper:
                 self._left(watched, bool(q[watched.joint] > watched.upper), 0.0)
@@ -124,6 +132,8 @@ class _Motion:
                 if at_once > MOST_AT_ONCE:
                     raise _Stopped(UNSETTLED)
         self.rows[self.kept :] = trial.x  # a change of mode at the very end
+        if self.remembered is not None:
+            self.remembered[self.kept :] = self.memory
 
     # ---- pieces ----------------------------------------------------------------------------------------
 
@@ -139,7 +149,10 @@ class _Motion:
             instants = np.arange(first, min(first + CHUNK, count) + 1) * period
             targets, gains = controller.targets(instants[:-1]), driven.torque.rows[0]
             for target, end in zip(targets, instants[1:], strict=True):
-                tau = controller.evaluate(gains, target, self.trial.x[: self.n], self.trial.qd)
+                state = self.trial.x[: self.n], self.trial.qd
+                tau = controller.evaluate(gains, target, *state, self.memory)
+                if self.memory is not None:
+                    tau, self.memory = tau
                 yield (duration if end >= duration * (1 - 1e-12) else float(end)), tau
 
     def _hold(self, tau: np.ndarray) -> None:
@@ -218,6 +231,8 @@ class _Motion:
             self.rows[self.kept : until] = trial.dense(times)
         if self.held is not None:
             self.held[self.kept : until] = self.tau
+        if self.remembered is not None:
+            self.remembered[self.kept : until] = self.memory
         self.kept = until
 
     # ---- limits of positions ---------------------------------------------------------------------------

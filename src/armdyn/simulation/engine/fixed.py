@@ -69,6 +69,7 @@ class _Steps:
     state: np.ndarray = field(init=False)  # (1, arms, columns), see `many_steps`
     saved: np.ndarray = field(init=False)  # (N, arms, width)
     held: np.ndarray | None = field(init=False, default=None)  # (N, arms, n): torques from each instant on
+    remembered: np.ndarray | None = field(init=False, default=None)  # (N, arms, m): memory at each instant
     sample: int = field(init=False, default=-1)  # the last one that was due
 
     def __post_init__(self) -> None:
@@ -86,6 +87,16 @@ class _Steps:
         self.saved[0] = x[:, :w]
         if "held" in self.columns:
             self.held = np.zeros((self.grid.samples + 1, len(q), n))
+        if m := self.columns.get("remembered", 0):
+            x[:, self._memory] = self.actuation.memory
+            self.remembered = np.empty((self.grid.samples + 1, len(q), m))
+            self.remembered[0] = x[:, self._memory]
+
+    @property
+    def _memory(self) -> slice:
+        """The columns of the memory in a state: before the torques held."""
+        end = self.columns["state"] - self.integrand.n
+        return slice(end - self.columns["remembered"], end)
 
     def advance(self, update: Update) -> None:
         """To the end, or until every arm has stopped.
@@ -115,6 +126,8 @@ class _Steps:
         if self.held is not None:
             held = np.zeros((stretch.count, arms, self.integrand.n))
             arguments |= self._samples(times[:-1:2]) | {"held": held}
+        if self.remembered is not None:
+            arguments["remembered"] = self.remembered[stretch.rows]
         counts = {"rows": stretch.count, "every": stretch.every}
         self.kernel(arms, counts, arguments, actuation.asked(times))
         if self.held is not None:
@@ -141,7 +154,7 @@ class _Steps:
         n, w, batch, x = self.integrand.n, self.width, self.actuation.batch, self.state[0]
         late = self.grid.row_steps[:, None] > x[:, w + 1]
         self.saved[late & (x[:, w] == 0)] = np.nan
-        trace = Trace(self.saved, self.integrand.works, self.held)
+        trace = Trace(self.saved, self.integrand.works, self.held, self.remembered)
         qd, modes = self.saved[..., n : 2 * n], self.saved[..., 2 * n : 2 * n + len(self.integrand.surfaces)]
         with np.errstate(invalid="ignore"):  # what other surfaces hold does not slide, whatever its mode
             modes = modes * (self.integrand.directions(qd) == modes)
@@ -168,4 +181,6 @@ class _Steps:
         passed = self._passed(limits, x[None, w + 2 : w + 2 + len(self.watch.joints)], ())
         at_limit = bool(passed) and self.watch.stops
         reason = passed[0].text if at_limit else f"it diverged at t = {time:.6g} s"
-        return Stop(arm, time, x[:w], reason, at_limit, None if self.held is None else x[-n:])
+        held = None if self.held is None else x[-n:]
+        memory = None if self.remembered is None else x[self._memory]
+        return Stop(arm, time, x[:w], reason, at_limit, held, memory)

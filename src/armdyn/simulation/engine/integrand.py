@@ -50,7 +50,7 @@ from armdyn.simulation.engine.surfaces import (
     without_modes,
 )
 
-Law: TypeAlias = Callable[[Scalars, Scalars, Given], Scalars]  # q, q̇, constants and signals -> τ
+Law: TypeAlias = Callable[[Scalars, Scalars, Given], Any]  # q, q̇, constants, signals -> τ (and memory)
 Sizes: TypeAlias = Sequence[tuple[str, int]]
 
 WORKS = ("torque", "wrench", "friction")
@@ -58,11 +58,12 @@ WORKS = ("torque", "wrench", "friction")
 
 @dataclass(frozen=True)
 class Held:
-    """A law that is sampled: its torques are held from one sample to the next."""
+    """A law that is sampled: its torques are held from one sample to the next, and so is its memory."""
 
     law: Law
     constants: Sizes
     signals: Sizes
+    memory: int = 0  # its size
 
 
 @dataclass(frozen=True)
@@ -196,7 +197,7 @@ class Integrand:
         outputs = [(name, (size,)) for name, size in sizes if size]
         found: dict[str, Program] = {}
         if (held := self.drive.held) is not None:
-            found["law"] = law_program(self.n, held.law, held.constants, held.signals)
+            found["law"] = law_program(self.n, held.law, held.constants, held.signals, held.memory)
         if not self.surfaces:
             return found | {"rate": self._smooth(outputs)}
 
@@ -221,7 +222,8 @@ class Integrand:
 
     def _torques(self, given: Given) -> Scalars:
         law = self.drive.law
-        return [0] * self.n if law is None else law(given["q"], given["qd"], given)
+        tau: Scalars = [0] * self.n if law is None else law(given["q"], given["qd"], given)
+        return tau
 
     def _wrench(self, given: Given) -> Scalars | None:
         """The wrenches one after the other; None where there are none."""
@@ -342,17 +344,18 @@ class Integrand:
         return record(function, inputs, [("qd", (n,)), ("modes", (e,))])
 
 
-def law_program(n: int, law: Law, constants: Sizes, signals: Sizes) -> Program:
-    """A law of torques by itself: q, q̇, and constants and signals, each side by side → τ."""
-    names = [("q", n), ("qd", n), *constants, *signals]
+def law_program(n: int, law: Law, constants: Sizes, signals: Sizes, memory: int = 0) -> Program:
+    """A law of torques by itself: q, q̇, constants and signals, each side by side, and memory → τ, memory."""
+    names = [("q", n), ("qd", n), *constants, *signals, ("memory", memory)]
 
-    def function(*columns: Scalars) -> Scalars:
+    def function(*columns: Scalars) -> Any:
         flat = iter([x for column in columns for x in column])
         given = {name: list(islice(flat, size)) for name, size in names}
         return law(given["q"], given["qd"], given)
 
-    blocks = [("constants", width(constants)), ("signals", width(signals))]
-    return record(function, [("q", n), ("qd", n), *(b for b in blocks if b[1])], [("tau", (n,))])
+    blocks = [("constants", width(constants)), ("signals", width(signals)), ("memory", memory)]
+    outputs = [("tau", (n,)), ("memory", (memory,))][: 1 + bool(memory)]
+    return record(function, [("q", n), ("qd", n), *(b for b in blocks if b[1])], outputs)
 
 
 def width(sizes: Sizes) -> int:

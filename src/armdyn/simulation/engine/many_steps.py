@@ -2,7 +2,8 @@
 
 A state has more columns here: 1 while the arm goes on (it has not diverged or been stopped), the number of
 its steps, and for each watched joint 0, or 1 + the number of steps (with a fraction) until it first left its
-range, negative where it fell below the lower limit; then the torques that are held, if a law is sampled.
+range, negative where it fell below the lower limit; then, if a law is sampled, its memory and the torques
+that are held.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ ROW, STEP = Counter("row"), Counter("step")
 
 
 def more_columns(integrand: Integrand, watch: Watch) -> int:
-    return 2 + len(watch.joints) + (integrand.n if integrand.drive.held is not None else 0)
+    held = integrand.drive.held
+    return 2 + len(watch.joints) + (integrand.n + held.memory if held is not None else 0)
 
 
 def many_steps(integrand: Integrand, watch: Watch) -> Loop:
@@ -47,20 +49,20 @@ def many_steps(integrand: Integrand, watch: Watch) -> Loop:
 
     Arguments: `settings` (step [s], largest speed); `constants`; `signals` at the start, middle and end of
     every step; the `state`, which is changed, and the states `saved`. With a law
-    that is sampled, its `gains`; for every step the `targets` and whether it is `due`; and the torques `held`
-    in the first step of each row.
+    that is sampled, its `gains`; for every step the `targets` and whether it is `due`; the torques `held` in
+    the first step of each row; and what is `remembered` at the end of each row.
     """
     s = Stepping(integrand, more_columns(integrand, watch))
     settings, state = Argument("settings", 2), Argument("state", s.x.size, written=True)
     saved, limit = Argument("saved", s.width, written=True), Local("limit", 2)
-    sampled, arguments = _sampled(s)
+    sampled, kept, arguments = _sampled(s)
     first = 2 * (ROW * EVERY + STEP)  # row of the signals at the start of a step
     body = (
         *(*sampled, *s.begin(s.x), *s.give(first), *s.decide()),
         *s.stages(STAGES, lambda i: first + (i + 1) // 2),
         *_finish(s, watch, limit),
     )
-    rows = For(ROW, 0, ROWS, (For(STEP, 0, EVERY, body), Save(saved, ROW, s.x[: s.width])))
+    rows = For(ROW, 0, ROWS, (For(STEP, 0, EVERY, body), Save(saved, ROW, s.x[: s.width]), *kept))
     start = (
         *(Load(limit.all, settings), Copy(s.h.all, limit[0]), Load(s.x.all, state)),
         *s.load_constants(),
@@ -76,26 +78,32 @@ def many_steps(integrand: Integrand, watch: Watch) -> Loop:
     )
 
 
-def _sampled(s: Stepping) -> tuple[Block, tuple[Argument, ...]]:
-    """The law, called in steps in which a sample is due; what it needs of the caller."""
+def _sampled(s: Stepping) -> tuple[Block, Block, tuple[Argument, ...]]:
+    """The law, called in steps in which a sample is due; what a row keeps; what it needs of the caller."""
     law = s.integrand.drive.held
     if law is None:
-        return (), ()
+        return (), (), ()
     gains, targets = Argument("gains", width(law.constants)), Argument("targets", width(law.signals))
     due, held = Argument("due", 1), Argument("held", s.n, written=True)
     now, later = Local("now", 1), Local("later", 1)
     step, tau = ROW * EVERY + STEP, s.x[s.x.size - s.n :]
+    remembered = Argument("remembered", law.memory, written=True)
+    memory = (s.x[s.x.size - s.n - law.memory : s.x.size - s.n],) if law.memory else ()
     given = [(Local(a.name, a.columns).all, a, row) for a, row in ((gains, 0), (targets, step)) if a.columns]
     state = (s.x[: s.n], s.x[s.n : 2 * s.n])
     evaluate: Block = (
         *(Load(*one) for one in given),
-        Call("law", (*state, *(part for part, _, _ in given)), (tau,)),
+        Call("law", (*state, *(part for part, _, _ in given), *memory), (tau, *memory)),
     )
     block = (
         *(Load(now.all, due, step), If(s.x[s.width], (If(now.all, evaluate),)), Copy(s.given["tau"], tau)),
         *(Set(later.all, STEP), If(later.all, (), (Save(held, ROW, tau),))),
     )
-    return block, (gains, targets, due, held)
+    return (
+        block,
+        tuple(Save(remembered, ROW, part) for part in memory),
+        (gains, targets, due, held, remembered),
+    )
 
 
 def _finish(s: Stepping, watch: Watch, limit: Local) -> Block:

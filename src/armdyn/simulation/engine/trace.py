@@ -24,6 +24,7 @@ class Stop:
     reason: str
     at_limit: bool  # stopped by a limit: the state is part of the motion
     held: np.ndarray | None = None  # torques that were held
+    memory: np.ndarray | None = None  # of the controller
 
 
 @dataclass
@@ -36,6 +37,7 @@ class Trace:
     states: np.ndarray
     works: tuple[str, ...]
     held: np.ndarray | None = None  # (N, arms, n): torques of a sampled controller, from each instant on
+    memory: np.ndarray | None = None  # (N, arms, m): what a controller remembers at each instant
     events: list[Event] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
     passed: list[LimitPassed] = field(default_factory=list)

@@ -14,7 +14,7 @@ from armdyn.report.figures.paper.placement import Label, Places, text_size
 from armdyn.report.figures.paper.sheet import Given, Sheet, sheet
 from armdyn.report.figures.paper.shown import Drawing
 from armdyn.report.figures.paper.style import INK, WIDTH
-from armdyn.report.findings.views import View, nice_below
+from armdyn.report.findings.drawn.views import View, nice_below
 
 _TALLEST, _NARROWEST, _LOWEST = 4.6, 3.2, 1.5  # inches
 _ROOM = 25.0  # points around the arm, for labels

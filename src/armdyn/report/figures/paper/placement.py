@@ -51,6 +51,11 @@ class Label:
         return np.asarray(self.middle - self.anchor)
 
     @property
+    def corners(self) -> np.ndarray:
+        """(2, 2): of its box, where it stands."""
+        return np.array([self.middle - self.box / 2, self.middle + self.box / 2])
+
+    @property
     def settled(self) -> bool:
         """Whether a place was found where it stands on nothing."""
         return self.cost < _BAD
@@ -97,56 +102,73 @@ class Places:
 
     def settle(self) -> None:
         """Find places for all labels added: one after the other, then again with all others in place."""
-        placed: list[Label] = []
+        choices = [self._choices(label) for label in self.labels]
         for sweep in range(_SWEEPS + 1):
-            for label in self.labels:
-                self._settle(label, [other for other in placed if other is not label])
-                if sweep == 0:
-                    placed.append(label)
+            for k, label in enumerate(self.labels):
+                others = self.labels[:k] + (self.labels[k + 1 :] if sweep else [])
+                choices[k].take(label, others)
 
     def fix(self, label: Label) -> Label:
         """Find a place for one label at once, and keep others away from it."""
-        self._settle(label, self.labels)
-        self.boxes.append(_corners(label.middle[None], label.box)[0])
+        self._choices(label).take(label, ())
+        self.boxes.append(label.corners)
         return label
 
-    def _settle(self, label: Label, others: Sequence[Label]) -> None:
+    def _choices(self, label: Label) -> Choices:
+        """The places around a label's anchor, and what each costs without other labels."""
         middles, cost = label.candidates()
         corners = _corners(middles, label.box + 2 * _AIR)
-        cost = cost + self._lines(label, corners, others)
-        taken = [*self.boxes, *(_corners(x.middle[None], x.box)[0] for x in others)]
-        cost += _ON_LABEL * _overlaps(corners, np.array(taken).reshape(-1, 2, 2))
+        cost = cost + self._lines(corners)
+        cost += _ON_LABEL * _overlaps(corners, np.array(self.boxes).reshape(-1, 2, 2))
         beyond = np.maximum(self.low - corners[:, 0], 0) + np.maximum(corners[:, 1] - self.high, 0)
         cost += _OUTSIDE * (beyond.max(1) > 0) + beyond.sum(1)
         if len(label.rivals):
             away = np.linalg.norm(middles[:, None] - label.rivals, axis=2).min(1)
             own = np.linalg.norm(middles - label.anchor, axis=1)
             cost += _NEARER_TO_OTHER * np.clip(1.3 - away / own, 0, 1)
-        if label.leader:
-            cost += self._leaders(label, middles, others)
-        best = int(np.argmin(np.round(cost, 6)))
-        label.middle, label.cost = middles[best], float(cost[best])
+        return Choices(middles, corners, cost)
 
-    def _lines(self, label: Label, corners: np.ndarray, others: Sequence[Label]) -> np.ndarray:
+    def _lines(self, corners: np.ndarray) -> np.ndarray:
         """What lines cost (K,) that run through boxes (K, 2, 2) or near them."""
-        leaders = [np.array([[x.anchor, x.middle]]) for x in others if x.leader]
-        segments = np.concatenate([*self.segments, *leaders, np.zeros((0, 2, 2))])
-        widths = np.concatenate([*self.widths, np.full(len(leaders), 0.4)])
-        inside = through(segments, widths, corners)
-        cost = np.where(inside.any(1), _BAD, 0.0) + _ON_LINE * inside.sum(1)
+        segments = np.concatenate([*self.segments, np.zeros((0, 2, 2))])
+        widths = np.concatenate([*self.widths, np.zeros(0)])
+        far = _NEAR[-1][0] + widths[:, None]  # most lines run elsewhere
+        around = corners[:, 0].min(0) - far, corners[:, 1].max(0) + far
+        here = ((segments.max(1) > around[0]) & (segments.min(1) < around[1])).all(1)
+        segments, widths = segments[here], widths[here]
+        cost = _crossed(through(segments, widths, corners))
         for air, lack in _NEAR:
             wider = corners + air * np.array([[-1.0, -1.0], [1.0, 1.0]])
             cost += lack * np.minimum((through(segments, widths, wider) > 0).sum(1), 4)
-        return np.asarray(cost)
+        return cost
 
-    def _leaders(self, label: Label, middles: np.ndarray, others: Sequence[Label]) -> np.ndarray:
-        """What leaders cost (K,) that run through other labels."""
-        lines = np.stack([np.broadcast_to(label.anchor, middles.shape), middles], axis=1)
-        boxes = [_corners(x.middle[None], x.box)[0] for x in others]
-        if not boxes:
-            return np.zeros(len(middles))
-        crossed = through(lines, np.zeros(len(lines)), np.array(boxes)) > 0
-        return np.asarray(_LEADER_ON_LABEL * crossed.sum(0))
+
+@dataclass(frozen=True)
+class Choices:
+    """Places for a label: middles (K, 2) and corners (K, 2, 2) of its box, and what each costs (K,)."""
+
+    middles: np.ndarray
+    corners: np.ndarray
+    cost: np.ndarray
+
+    def take(self, label: Label, others: Sequence[Label]) -> None:
+        """Put the label in the best of its places, beside labels that have theirs."""
+        cost = self.cost
+        if others:
+            taken = np.array([other.corners for other in others])
+            cost = cost + _ON_LABEL * _overlaps(self.corners, taken)
+            leaders = np.array([[x.anchor, x.middle] for x in others if x.leader]).reshape(-1, 2, 2)
+            cost += _crossed(through(leaders, np.full(len(leaders), 0.4), self.corners))
+            if label.leader:
+                lines = np.stack([np.broadcast_to(label.anchor, self.middles.shape), self.middles], axis=1)
+                cost += _LEADER_ON_LABEL * (through(lines, np.zeros(len(lines)), taken) > 0).sum(0)
+        best = int(np.argmin(np.round(cost, 6)))
+        label.middle, label.cost = self.middles[best], float(cost[best])
+
+
+def _crossed(inside: np.ndarray) -> np.ndarray:
+    """What it costs (K,) that lines have these lengths (K, S) inside of boxes."""
+    return np.asarray(np.where(inside.any(1), _BAD, 0.0) + _ON_LINE * inside.sum(1))
 
 
 def _corners(middles: np.ndarray, size: np.ndarray) -> np.ndarray:
@@ -163,14 +185,15 @@ def _overlaps(corners: np.ndarray, taken: np.ndarray) -> np.ndarray:
 
 def through(segments: np.ndarray, widths: np.ndarray, corners: np.ndarray) -> np.ndarray:
     """(K, S): the length of each segment (S, 2, 2), half its width thick, inside each box (K, 2, 2)."""
-    start, along = segments[None, :, 0], segments[None, :, 1] - segments[None, :, 0]
-    low = corners[:, None, 0] - widths[None, :, None]
-    high = corners[:, None, 1] + widths[None, :, None]
-    still = np.abs(along) < 1e-9
-    step = np.where(still, 1.0, along)
-    first, second = (low - start) / step, (high - start) / step
-    inside = (start > low) & (start < high)
-    enter = np.where(still, np.where(inside, -np.inf, np.inf), np.minimum(first, second)).max(2)
-    leave = np.where(still, np.where(inside, np.inf, -np.inf), np.maximum(first, second)).min(2)
-    share = np.clip(np.minimum(leave, 1) - np.maximum(enter, 0), 0, 1)
-    return np.asarray(share * np.linalg.norm(along, axis=2))
+    enter, leave = np.zeros((len(corners), len(segments))), np.ones((len(corners), len(segments)))
+    for axis in (0, 1):
+        start, along = segments[:, 0, axis], segments[:, 1, axis] - segments[:, 0, axis]
+        low, high = corners[:, None, 0, axis] - widths, corners[:, None, 1, axis] + widths
+        still = np.abs(along) < 1e-9  # parallel to the other axis: inside all along, or nowhere
+        step = np.where(still, 1.0, along)
+        first, second = (low - start) / step, (high - start) / step
+        outside = still & ((start <= low) | (start >= high))
+        enter = np.maximum(enter, np.where(still, np.where(outside, 2.0, 0.0), np.minimum(first, second)))
+        leave = np.minimum(leave, np.where(still, 1.0, np.maximum(first, second)))
+    lengths = np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1)
+    return np.asarray(np.maximum(leave - enter, 0.0) * lengths)

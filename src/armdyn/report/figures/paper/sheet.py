@@ -28,6 +28,7 @@ class Sheet:
     panels: tuple[Axes, ...]
     columns: int
     place: Figure | SubFigure | None  # what the panels fill; None where they were given
+    wide: bool = False  # whether the last panel has the room of all below it and beside it
 
     @property
     def rows(self) -> list[tuple[Axes, ...]]:
@@ -37,7 +38,8 @@ class Sheet:
 
     def under(self, label: str) -> None:
         """What the panels have to the right: below the lowest of each column, below each one given."""
-        first = len(self.panels) - self.columns if self.place is not None else 0
+        last = len(self.rows[-1]) if self.wide else self.columns
+        first = len(self.panels) - last if self.place is not None else 0
         for panel in self.panels[max(first, 0) :]:
             panel.set_xlabel(label)
             panel.tick_params(labelbottom=True)
@@ -57,28 +59,38 @@ def sheet(
     *,
     ax: Given = None,
     used: int | None = None,
+    wide: bool = False,
     **options: Any,
 ) -> Sheet:
     """Panels (rows, columns) on a new figure of the common width, without pyplot; or those of `ax`.
 
-    `used` is how many of them a plot needs, row by row; the others stay empty. The height is in inches.
+    `used` is how many of them a plot needs, row by row; the others stay empty, or with `wide`
+    the last one takes their room. The height is in inches.
     """
     count = rows * columns if used is None else used
     if ax is None:
         figure = Drawing(figsize=(WIDTH, height), layout="constrained")
-        return Sheet(figure, _divided(figure, rows, columns, count, options), columns, figure)
+        return Sheet(figure, _divided(figure, rows, columns, count, wide, options), columns, figure, wide)
     if isinstance(ax, Figure | SubFigure):
         if ax.axes:
             raise ReportError("ax: this figure has panels already; give its axes, or an empty figure")
-        return Sheet(whole(ax), _divided(ax, rows, columns, count, options), columns, ax)
+        return Sheet(whole(ax), _divided(ax, rows, columns, count, wide, options), columns, ax, wide)
     panels = given_axes(ax, count)
     return Sheet(whole(panels[0].figure), panels, columns, None)
 
 
 def _divided(
-    place: Figure | SubFigure, rows: int, columns: int, used: int, options: dict[str, Any]
+    place: Figure | SubFigure, rows: int, columns: int, used: int, wide: bool, options: dict[str, Any]
 ) -> tuple[Axes, ...]:
-    panels: list[Axes] = list(place.subplots(rows, columns, squeeze=False, **options).ravel())
+    grid = place.subplots(rows, columns, squeeze=False, **options)
+    panels: list[Axes] = list(grid.ravel())
+    if wide and used < len(panels):
+        for panel in panels[used - 1 :]:
+            panel.remove()
+        whole_grid = place.axes[0].get_gridspec()
+        if whole_grid is not None:
+            cells = whole_grid[rows - 1, (used - 1) % columns :]
+            return (*panels[: used - 1], place.add_subplot(cells, sharex=panels[0]))
     for panel in panels[used:]:
         panel.set_axis_off()
     return tuple(panels[:used])

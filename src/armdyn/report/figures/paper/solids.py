@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from armdyn.report.findings.skeleton import JointPlace
-from armdyn.report.findings.views import View
+from armdyn.report.findings.drawn.skeleton import JointPlace
+from armdyn.report.findings.drawn.views import View
 
 _CIRCLE = np.linspace(0, 2 * np.pi, 41)[:-1]
 

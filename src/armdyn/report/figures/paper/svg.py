@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from io import BytesIO
 
 import matplotlib as mpl
@@ -30,6 +31,7 @@ _TO_LAB = np.array(
         [0.0259040371, 0.7827717662, -0.8086757660],
     ]
 )
+_TO_RGB, _FROM_LAB = np.linalg.inv(_TO_LMS), np.linalg.inv(_TO_LAB)
 
 
 def svg(figure: Figure, themed: bool = False) -> str:
@@ -58,29 +60,42 @@ def _themed(text: str) -> str:
     return named[:end] + "\n " + style + named[end:]
 
 
+@lru_cache(maxsize=256)
 def dark(shade: str) -> str:
-    """The same hue for a dark page: as light as it was dark, from the page's paper to its ink."""
-    lightness, *hue = _oklab(shade)
-    paper, ink = float(_oklab(_DARK_PAPER)[0]), float(_oklab(_DARK_INK)[0])
-    for _ in range(40):  # less colourful, until a screen can show it
-        rgb = _linear_rgb(np.array([ink + (paper - ink) * lightness, *hue]))
+    """The same hue for a dark page, in the same contrast to it as on white; none is lighter than its ink."""
+    if shade == "#ffffff":
+        return _DARK_PAPER
+    paper, ink = _luminance(_rgb(_DARK_PAPER)), _luminance(_rgb(_DARK_INK))
+    contrast = 1.05 / (_luminance(_rgb(shade)) + 0.05)  # of WCAG 2, against white
+    wanted = min(contrast * (paper + 0.05) - 0.05, ink)
+    _, *hue = _TO_LAB @ np.cbrt(_TO_LMS @ _rgb(shade))
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        lightness = (low + high) / 2
+        found = _shown(lightness, np.array(hue))
+        low, high = (lightness, high) if _luminance(found) < wanted else (low, lightness)
+    return _hex(found)
+
+
+def _rgb(shade: str) -> np.ndarray:
+    """(3,): red, green and blue as amounts of light."""
+    value = np.array([int(shade[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+
+
+def _luminance(rgb: np.ndarray) -> float:
+    return float(np.array([0.2126, 0.7152, 0.0722]) @ rgb)
+
+
+def _shown(lightness: float, hue: np.ndarray) -> np.ndarray:
+    """A colour of OKLab as light, made less colourful until a screen can show it."""
+    for share in np.linspace(1, 0, 41):
+        rgb = (_TO_RGB @ (_FROM_LAB @ np.array([lightness, *(share * hue)])) ** 3).clip(-1, 2)
         if rgb.min() > -1e-4 and rgb.max() < 1 + 1e-4:
             break
-        hue = [0.94 * x for x in hue]
-    return _hex(rgb)
-
-
-def _oklab(shade: str) -> np.ndarray:
-    value = np.array([int(shade[k : k + 2], 16) for k in (1, 3, 5)]) / 255
-    linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    return np.asarray(_TO_LAB @ np.cbrt(_TO_LMS @ linear))
-
-
-def _linear_rgb(lab: np.ndarray) -> np.ndarray:
-    return np.asarray(np.linalg.solve(_TO_LMS, np.linalg.solve(_TO_LAB, lab) ** 3))
+    return np.asarray(rgb.clip(0, 1))
 
 
 def _hex(linear: np.ndarray) -> str:
-    x = np.clip(linear, 0, 1)
-    value = np.where(x <= 0.0031308, 12.92 * x, 1.055 * x ** (1 / 2.4) - 0.055)
+    value = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     return "#" + "".join(f"{round(255 * float(v)):02x}" for v in value)

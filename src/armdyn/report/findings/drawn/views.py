@@ -7,7 +7,7 @@ from math import cos, radians, sin
 
 import numpy as np
 
-from armdyn.report.findings.skeleton import Skeleton, gravity_in_world
+from armdyn.report.findings.drawn.skeleton import Skeleton, gravity_in_world
 from armdyn.robot import Robot
 
 _TOLERANCE = 1e-9

@@ -1,0 +1,1 @@
+"""Bodies from triangle meshes: files read, surfaces checked, volumes and moments integrated."""

@@ -1,0 +1,188 @@
+"""Limits that motions are held against: of joints, and of motors at their shafts.
+
+Motors turn by θ_m = K q and drive the joints with τ = Kᵀ τ_m (7.22). Limits are rows: |R τ| ≤ limit and
+|R q̇| ≤ limit. The first n rows are the joints themselves; a motor that belongs to one joint alone lowers the
+limit of that joint. Motors that drive or follow several joints have rows of their own: R is K for velocities
+and K^{-T} for torques. With more motors than joints τ_m is the one with the least norm, K (Kᵀ K)⁻¹ τ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from armdyn.motion.checks import check
+from armdyn.motion.errors import MotionError
+from armdyn.robot import Robot
+from armdyn.robot.joints import JointLimits, joint_limits, joint_name, joint_units
+from armdyn.robot.motors import ShaftLimits, driven_links, shaft_limits, transmission
+
+NOTHING = 1e-13  # of the largest entry of a row: smaller ones are rounding errors
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a row limits: "torque", "velocity" or "acceleration" of a joint, or the first two of a motor."""
+
+    kind: str
+    index: int  # of the joint or motor, counted from 0
+
+    @property
+    def of_motor(self) -> bool:
+        return self.kind.startswith("motor ")
+
+    @property
+    def quantity(self) -> str:
+        """ "torque", "velocity" or "acceleration"."""
+        return self.kind.removeprefix("motor ")
+
+    def name(self, robot: Robot) -> str:
+        """How messages call the joint or motor."""
+        if not self.of_motor:
+            return joint_name(robot, self.index)
+        return f"motor {self.index + 1} ('{driven_links(robot.model)[self.index].name}')"
+
+    def unit(self, robot: Robot) -> str:
+        """Of a torque."""
+        if not self.of_motor:
+            return joint_units(robot, self.index).torque
+        link = driven_links(robot.model)[self.index]
+        return "N" if link.motor is None and link.joint == "prismatic" else "N m"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """|R x| ≤ bound for x (..., n): R is the unit matrix over `coupled`."""
+
+    coupled: np.ndarray  # (r, n)
+    bound: np.ndarray  # (n + r,)
+    limits: tuple[Limit, ...]  # n + r of them
+    scale: np.ndarray  # (n,) what joint rows are multiplied with in messages: 1, or that of a motor
+
+    def of(self, x: np.ndarray) -> np.ndarray:
+        """R x (..., n + r)."""
+        if not len(self.coupled):
+            return x
+        return np.concatenate([x, x @ self.coupled.T], -1)
+
+    def share(self, x: np.ndarray) -> np.ndarray:
+        """|R x| in parts of its bound (..., n + r)."""
+        return np.asarray(np.abs(self.of(x)) / self.bound)
+
+    def as_limited(self, row: int, value: float) -> float:
+        """A value of a row, as the joint or motor that it limits has it."""
+        return float(value * self.scale[row]) if row < len(self.scale) else float(value)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits as they were given, and as rows."""
+
+    joint: JointLimits
+    motor: ShaftLimits
+    torque: Rows
+    velocity: Rows
+    acceleration: Rows
+
+    @property
+    def kinds(self) -> tuple[Rows, Rows, Rows]:
+        return self.torque, self.velocity, self.acceleration
+
+
+def limits_for(
+    robot: Robot,
+    torque: Any = None,
+    velocity: Any = None,
+    acceleration: Any = None,
+    motor_torque: Any = None,
+    motor_velocity: Any = None,
+) -> Limits:
+    """The robot's own limits, those given instead: positive, infinite for none.
+
+    Those of joints are one number or one per joint, those of motors one number or one per motor.
+    """
+    joint = _of_joints(robot, {"torque": torque, "velocity": velocity, "acceleration": acceleration})
+    motor = _of_motors(robot, {"torque": motor_torque, "velocity": motor_velocity})
+    K = transmission(robot.model)[0] if motor.any else np.zeros((len(motor.torque), robot.n))
+    return Limits(
+        joint,
+        motor,
+        _rows("torque", joint.torque, _torques_of(robot, K, motor.torque), motor.torque, K),
+        _rows("velocity", joint.velocity, K, motor.velocity),
+        _rows("acceleration", joint.acceleration, K[:0], motor.torque[:0]),
+    )
+
+
+def _of_joints(robot: Robot, given: dict[str, Any]) -> JointLimits:
+    arrays = {name: np.array(check.per_joint(name, x, robot.n)) for name, x in given.items() if x is not None}
+    limits = replace(joint_limits(robot), **arrays)
+    for name in given:
+        _check_positive(robot, name, name, getattr(limits, name))
+    return limits
+
+
+def _of_motors(robot: Robot, given: dict[str, Any]) -> ShaftLimits:
+    limits = shaft_limits(robot.model)
+    m = len(limits.torque)
+    for name, x in given.items():
+        if x is not None:
+            found = check.floats(f"motor_{name}", x, "one number or one per motor")
+            if found.shape not in ((), (m,)):
+                raise MotionError(
+                    f"motor_{name}: expected one number or ({m},), one per motor, found {found.shape}"
+                )
+            limits = replace(limits, **{name: np.array(np.broadcast_to(found, (m,)))})
+            if name == "torque":  # that of the currents is among those replaced
+                limits = replace(limits, current=np.full(m, np.inf))
+        _check_positive(robot, f"motor_{name}", f"motor {name}", getattr(limits, name))
+    return limits
+
+
+def _check_positive(robot: Robot, argument: str, kind: str, limits: np.ndarray) -> None:
+    bad = np.flatnonzero(~(limits > 0))
+    if bad.size:
+        where = Limit(kind, int(bad[0])).name(robot)
+        raise MotionError(f"{argument}: the limit of {where} is {limits[bad[0]]:g}; positive is expected")
+
+
+def _torques_of(robot: Robot, K: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """R (m, n) with τ_m = R τ; of a K that leaves τ_m open, or allows no τ, an error."""
+    if not np.isfinite(limits).any():
+        return np.zeros_like(K)
+    m, n = K.shape
+    rank = int(np.linalg.matrix_rank(K))
+    if rank < n:
+        raise MotionError(
+            f"{robot.name}: its {m} motors drive only {rank} of {n} joints independently (K is singular), "
+            "so their torques do not follow from those of the joints; motor_torque=np.inf leaves out their "
+            "limits"
+        )
+    R = np.linalg.inv(K).T if m == n else np.linalg.pinv(K).T
+    return np.where(np.abs(R) > NOTHING * np.abs(R).max(1, keepdims=True), R, 0.0)
+
+
+def _rows(
+    quantity: str, own: np.ndarray, R: np.ndarray, limits: np.ndarray, K: np.ndarray | None = None
+) -> Rows:
+    """Rows of joints with limits `own` (n,), and of motors with limits (m,) of R x.
+
+    For torques K is given: that of a motor of one joint is τ / k, so its limit is k times as large there.
+    """
+    bound, scale, n = own.copy(), np.ones(len(own)), len(own)
+    labels = [Limit(quantity, j) for j in range(n)]
+    coupled = []
+    for i in np.flatnonzero(np.isfinite(limits)):
+        places = np.flatnonzero(R[i])
+        if len(places) > 1:
+            coupled.append(i)
+        elif len(places):
+            j = int(places[0])
+            ratio = abs(R[i, j])
+            exact = K is not None and np.count_nonzero(K[:, j]) == np.count_nonzero(K[i]) == 1
+            found = limits[i] * abs(K[i, j]) if exact and K is not None else limits[i] / ratio
+            if found < bound[j]:
+                bound[j], scale[j], labels[j] = found, R[i, j], Limit(f"motor {quantity}", int(i))
+    labels += [Limit(f"motor {quantity}", int(i)) for i in coupled]
+    return Rows(R[coupled], np.append(bound, limits[coupled]), tuple(labels), scale)

@@ -1,0 +1,1 @@
+"""What is drawn of an arm, and from where it is seen."""

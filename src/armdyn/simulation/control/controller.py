@@ -1,0 +1,239 @@
+"""What a controller is: torques from the state and a target, by a model of the robot.
+
+A controller is called as controller(t, q, qd) and broadcasts like the methods of `Robot`. Its law is written
+over scalars, so that `simulate` records it with the dynamics and compiles both together. The model may be
+another robot than the one simulated. Gains and set points may differ from arm to arm: (..., n).
+
+`rate` is the number of samples a second at which `simulate` evaluates the law; its torques are held in
+between. None: the law acts continuously. "auto": 1000 where the law compensates dry friction or has a memory,
+otherwise None. (A sign of speed that acts without delay may contradict the friction it compensates.)
+
+A law may have a memory: numbers that it is given, and that it changes, at every sample.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from armdyn.expression import shown
+from armdyn.kernels import Kernel
+from armdyn.model import Mechanism
+from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.robot import Robot
+from armdyn.simulation.control.laws import Given, Scalars
+from armdyn.simulation.control.saturation import within_limits
+from armdyn.simulation.engine.integrand import Sizes, law_program, without_dry_friction
+from armdyn.simulation.errors import SimulationError, check
+
+Arrays: TypeAlias = dict[str, np.ndarray]
+Array: TypeAlias = Any  # a number, or an array of them
+Target: TypeAlias = Trajectory | Array  # a set point (..., n), or a motion
+Rate: TypeAlias = float | Literal["auto"] | None
+AUTO_RATE = 1000.0  # Hz
+
+
+class Controller(ABC):
+    """What `simulate` asks of a controller; `robot` is the model it computes with."""
+
+    robot: Robot
+    saturated: bool
+    rate: Rate = "auto"
+
+    @abstractmethod
+    def constants(self) -> Arrays:
+        """Gains and set points by name, (..., size) each."""
+
+    def signals(self, t: np.ndarray) -> Arrays:
+        """What changes with time, by name: (N, size) each for times (N,)."""
+        return {}
+
+    @abstractmethod
+    def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars | tuple[Scalars, Scalars]:
+        """The law over any scalar, before saturation; `given` has constants and signals by name.
+
+        With a memory, that is given["memory"], and the law returns torques and the next memory.
+        """
+
+    @property
+    def memory(self) -> np.ndarray:
+        """What the law remembers, as it is at the start: (..., m). Without a memory, m is 0."""
+        return np.zeros(0)
+
+    @property
+    def jumps(self) -> np.ndarray:
+        """Instants at which the torques jump by themselves [s]."""
+        return np.zeros(0)
+
+    @property
+    def compensates_dry_friction(self) -> bool:
+        """Whether the torques follow the sign of a speed."""
+        return False
+
+    # ---- the same for all ------------------------------------------------------------------------------
+
+    @cached_property
+    def period(self) -> float | None:
+        """The time for which torques are held [s]; None: the law acts continuously."""
+        if self.rate is None and self.remembered:
+            raise SimulationError("rate: found None; with a memory a positive number or 'auto' is expected")
+        sampled = self.compensates_dry_friction or self.remembered
+        if self.rate is None or (self.rate == "auto" and not sampled):
+            return None
+        return 1 / (AUTO_RATE if self.rate == "auto" else self.rate)
+
+    @cached_property
+    def remembered(self) -> int:
+        """The size of the memory, m."""
+        return int(self.memory.shape[-1])
+
+    def law(self, q: Scalars, qd: Scalars, given: Given) -> Any:
+        """The law over any scalar, within the torque limits of joints and motors if `saturated`."""
+        found: Any = self.torques(q, qd, given)
+        tau, memory = found if self.remembered else (found, None)
+        if self.saturated:
+            tau = within_limits(self.robot, tau)
+        return tau if memory is None else (tau, memory)
+
+    def __call__(self, t: Array, q: Array, qd: Array, memory: Array = None) -> Any:
+        """Torques (..., n) at times t (...) in states q, qd (..., n).
+
+        With a memory, torques and the next memory; it is given one (..., m), or that of the start.
+        """
+        times = np.asarray(t, float)
+        targets = self.targets(times.ravel())
+        if memory is not None:
+            if not self.remembered:
+                raise SimulationError(f"memory: {type(self).__name__} has none; leave it out")
+            memory = check.numbers("memory", check.wide("memory", memory, self.remembered))
+        return self.evaluate(self._gains, targets.reshape(*times.shape, targets.shape[-1]), q, qd, memory)
+
+    def __add__(self, other: Controller) -> Controller:
+        """The controller whose torques are the sum of both."""
+        from armdyn.simulation.control.sums import added  # which is made of controllers
+
+        return added(self, other)
+
+    @cached_property
+    def _gains(self) -> np.ndarray:
+        """The constants side by side, (..., columns)."""
+        return side_by_side(self.constants().values())
+
+    def targets(self, t: np.ndarray) -> np.ndarray:
+        """The signals side by side, (N, columns) at times (N,)."""
+        if not self.sizes[1]:
+            return np.zeros((len(t), 0))
+        return np.concatenate(list(self.signals(frozen(t)).values()), axis=-1)
+
+    def evaluate(
+        self, gains: np.ndarray, targets: np.ndarray, q: Array, qd: Array, memory: np.ndarray | None = None
+    ) -> Any:
+        """Torques of constants and signals side by side; with a memory, torques and the next memory."""
+        given = [x for x in (gains, targets, self.memory if memory is None else memory) if x.shape[-1]]
+        return self.kernel(np.asarray(q, float), np.asarray(qd, float), *given)
+
+    @cached_property
+    def sizes(self) -> tuple[Sizes, Sizes]:
+        """Names and sizes of constants and signals."""
+        constants, signals = (
+            tuple((name, x.shape[-1]) for name, x in given.items())
+            for given in (self.constants(), self.signals(np.zeros(1)))
+        )
+        return constants, signals
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The law as a function of q, q̇, constants and signals side by side, and memory."""
+        return Kernel.of("torques", law_program(self.robot.n, self.law, *self.sizes, self.remembered))
+
+    @cached_property
+    def _mechanism(self) -> Mechanism:
+        """The model without dry friction: a law that knew the sign of q̇ would jump where joints stick."""
+        return without_dry_friction(self.robot.mechanism)
+
+
+class Later(Controller):
+    """A controller with a time that begins at `start` [s] of its own."""
+
+    def __init__(self, inner: Controller, start: float) -> None:
+        self.inner, self.start = inner, start
+        self.robot, self.saturated, self.rate = inner.robot, inner.saturated, inner.rate
+
+    def constants(self) -> Arrays:
+        return self.inner.constants()
+
+    def signals(self, t: np.ndarray) -> Arrays:
+        return self.inner.signals(t + self.start)
+
+    def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars | tuple[Scalars, Scalars]:
+        return self.inner.torques(q, qd, given)
+
+    @property
+    def memory(self) -> np.ndarray:
+        return self.inner.memory
+
+    @property
+    def jumps(self) -> np.ndarray:
+        return np.asarray(self.inner.jumps - self.start)
+
+    @property
+    def compensates_dry_friction(self) -> bool:
+        return self.inner.compensates_dry_friction
+
+
+# ---- what enters -------------------------------------------------------------------------------------------
+
+
+def frozen(x: np.ndarray) -> np.ndarray:
+    """A read-only copy for a function of the user, who may keep it: it never changes."""
+    own = np.array(x)
+    own.setflags(write=False)
+    return own
+
+
+def side_by_side(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """Columns next to each other, repeated over arms (and instants) where only some parts differ there."""
+    found = list(parts)
+    if not found:
+        return np.zeros(0)
+    rows = np.broadcast_shapes(*(x.shape[:-1] for x in found))
+    return np.concatenate([np.broadcast_to(x, (*rows, x.shape[-1])) for x in found], axis=-1)
+
+
+def critical(stiffness: Any) -> np.ndarray:
+    """2√K_P; negative stiffness is refused elsewhere."""
+    return np.asarray(2 * np.sqrt(np.maximum(check.floats("stiffness", stiffness), 0.0)))
+
+
+def place_of(name: str, x: Any, size: int) -> np.ndarray:
+    """A set point (..., size)."""
+    return check.numbers(name, check.wide(name, x, size))
+
+
+def gains_of(size: int, **gains: Any) -> Arrays:
+    """Gains (..., size) by name."""
+    found = {name: check.wide(name, x, size) for name, x in gains.items()}
+    for name, x in found.items():
+        if not (np.isfinite(x) & (x >= 0)).all():
+            raise SimulationError(f"{name}: found {shown(gains[name])}; gains are finite and not negative")
+    return found
+
+
+def follows(robot: Robot, target: Trajectory) -> None:
+    """Refuse a trajectory of another number of joints."""
+    if target.n != robot.n:
+        raise SimulationError(f"target: the trajectory has {target.n} joints, the robot has {robot.n}")
+
+
+def check_controller(controller: Controller) -> None:
+    check.robot(controller.robot)
+    rate: Any = controller.rate
+    if rate is None or (isinstance(rate, str) and rate == "auto"):
+        return
+    number = check.floats("rate", rate, "a number of samples a second, 'auto' or None")
+    if number.ndim or not 0 < number < np.inf:
+        raise SimulationError(f"rate: found {shown(rate)}; expected a positive number, 'auto' or None")

@@ -1,0 +1,91 @@
+"""Sums of controllers: `a + b` applies the torques of both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from armdyn.robot import Robot
+from armdyn.simulation.control.controller import Arrays, Controller, Rate, side_by_side
+from armdyn.simulation.control.laws import Given, Scalars
+from armdyn.simulation.errors import SimulationError
+
+
+def added(a: Controller, b: Any) -> Controller:
+    """The sum of two controllers, which may be sums."""
+    if not isinstance(b, Controller):
+        raise SimulationError(f"sum: expected a controller, found {type(b).__name__}")
+    return Sum(tuple(part for x in (a, b) for part in (x.parts if isinstance(x, Sum) else (x,))))
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(Controller):
+    """Controllers whose torques are added. Constants and signals are called 1_name, 2_name, …
+
+    The sum is within torque limits if one of the parts is `saturated`. Parts with rate="auto" follow the rate
+    of the others. The memory is that of all parts, side by side.
+    """
+
+    parts: tuple[Controller, ...]
+    rate: Rate = field(init=False, default="auto")
+
+    def __post_init__(self) -> None:
+        n = {part.robot.n for part in self.parts}
+        if len(n) > 1:
+            raise SimulationError(f"sum: the controllers are for {' and '.join(map(str, sorted(n)))} joints")
+        rates = {part.rate for part in self.parts if part.rate != "auto"}
+        if len(rates) > 1:
+            found = ", ".join(str(part.rate) for part in self.parts)
+            raise SimulationError(f"sum: found controllers of rates {found}; one rate is expected")
+        object.__setattr__(self, "rate", next(iter(rates), "auto"))
+        for part in self.parts:
+            if part.remembered and part.period != self.period:
+                raise SimulationError(
+                    f"sum: {type(part).__name__} has a memory and samples every {part.period:g} s, the sum "
+                    f"every {self.period:g} s; give both the same rate"
+                )
+
+    @property
+    def robot(self) -> Robot:  # type: ignore[override]
+        return self.parts[0].robot
+
+    @property
+    def saturated(self) -> bool:  # type: ignore[override]
+        return any(part.saturated for part in self.parts)
+
+    def constants(self) -> Arrays:
+        return self._named([part.constants() for part in self.parts])
+
+    def signals(self, t: np.ndarray) -> Arrays:
+        return self._named([part.signals(t) for part in self.parts])
+
+    def _named(self, given: list[Arrays]) -> Arrays:
+        return {f"{k}_{name}": x for k, found in enumerate(given, 1) for name, x in found.items()}
+
+    @cached_property
+    def memory(self) -> np.ndarray:
+        return side_by_side(part.memory for part in self.parts)
+
+    @property
+    def jumps(self) -> np.ndarray:
+        return np.unique(np.concatenate([part.jumps for part in self.parts]))
+
+    @property
+    def compensates_dry_friction(self) -> bool:
+        return any(part.compensates_dry_friction for part in self.parts)
+
+    def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars | tuple[Scalars, Scalars]:
+        total: Scalars = [0] * len(q)
+        memory: Scalars = []
+        for k, part in enumerate(self.parts, 1):
+            own = {name.removeprefix(f"{k}_"): x for name, x in given.items() if name.startswith(f"{k}_")}
+            start = len(memory)
+            if part.remembered:
+                own["memory"] = given["memory"][start : start + part.remembered]
+            found: Any = part.torques(q, qd, own)
+            tau, later = found if part.remembered else (found, [])
+            total, memory = [a + b for a, b in zip(total, tau, strict=True)], memory + later
+        return (total, memory) if self.remembered else total

@@ -1,0 +1,1 @@
+"""External torques and collisions from momentum: the observer, in Python and in C."""

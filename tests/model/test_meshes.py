@@ -1,0 +1,473 @@
+"""Bodies from meshes: against closed forms, moved and turned; and the meshes that are refused."""
+
+import math
+import random
+import struct
+
+import numpy as np
+import pytest
+
+from armdyn import ArmdynError, Inertia, Robot, box
+from arms import assert_same
+
+UNIT = np.vstack([np.zeros(3), np.eye(3)])  # corners of a tetrahedron
+TETRAHEDRON = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
+CUBE = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
+SIDES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+
+
+def triangles(faces):
+    return [(face[0], face[i], face[i + 1]) for face in faces for i in range(1, len(face) - 1)]
+
+
+def write_obj(path, vertices, faces):
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in np.asarray(vertices, dtype=float).tolist()]
+    lines += ["f " + " ".join(str(i + 1) for i in face) for face in faces]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def write_text_stl(path, vertices, faces):
+    corners = np.asarray(vertices, dtype=float)[triangles(faces)].tolist()
+    facets = [
+        "facet normal 0 0 0\nouter loop\n"
+        + "".join(f"  vertex {x!r} {y!r} {z!r}\n" for x, y, z in corner)
+        + "endloop\nendfacet\n"
+        for corner in corners
+    ]
+    path.write_text("solid some name\n" + "".join(facets) + "endsolid some name\n")
+    return path
+
+
+def write_stl(path, vertices, faces, head=b"solid, yet binary"):
+    corners = np.asarray(vertices)[triangles(faces)]
+    records = np.zeros(len(corners), [("normal", "<f4", 3), ("corners", "<f4", 9), ("attribute", "<u2")])
+    records["corners"] = corners.reshape(-1, 9)
+    path.write_bytes(head.ljust(80) + struct.pack("<I", len(corners)) + records.tobytes())
+    return path
+
+
+WRITERS = {"a.obj": write_obj, "a.stl": write_text_stl, "A.STL": write_stl}
+
+
+def numbers(body):
+    """mass, com (3,) and the tensor about it (3, 3)."""
+    xx, xy, xz, yy, yz, zz = (float(x) for x in body.tensor_at_com)
+    com = np.array([float(x) for x in body.com])
+    return float(body.mass), com, np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def assert_body(body, mass, com, spread, tolerance=1e-12):
+    """The same mass, com and ∫ x xᵀ dm about it, relative to the mass and the size."""
+    found, at, tensor = numbers(body)
+    expected = np.trace(spread) * np.eye(3) - spread
+    assert_same(found, mass, tolerance)
+    assert abs(at - com).max() <= tolerance * max(
+        abs(np.asarray(com)).max(), math.sqrt(np.trace(spread) / mass)
+    )
+    assert abs(tensor - expected).max() <= tolerance * abs(expected).max()
+
+
+def rotation(rng):
+    Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    return Q * np.linalg.det(Q)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_tetrahedron_is_the_unit_one_mapped(name, tmp_path):
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        A, p = rng.normal(size=(3, 3)), rng.normal(size=3)
+        A *= np.sign(np.linalg.det(A))
+        vertices = (UNIT @ A.T + p).astype(np.float32).astype(float)
+        A, p = (vertices[1:] - vertices[0]).T, vertices[0]
+        body = Inertia.from_mesh(WRITERS[name](tmp_path / name, vertices, TETRAHEDRON), 700)
+        mass = 700 * np.linalg.det(A) / 6
+        spread = mass / 80 * A @ (4 * np.eye(3) - np.ones((3, 3))) @ A.T  # of the unit one: 3/80 and -1/80
+        assert_body(body, mass, p + A @ np.full(3, 0.25), spread)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("faces", [SIDES, triangles(SIDES)])
+def test_a_box_is_the_solid_box(name, faces, tmp_path):
+    size = np.array([0.5, 0.25, 2.0])
+    path = WRITERS[name](tmp_path / name, (CUBE - 0.5) * size, faces)
+    body, solid = Inertia.from_mesh(path, 2700), box(2700 * size.prod(), size.tolist())
+    assert_body(body, *spread_of(solid))
+    assert_body(Inertia.from_mesh(path, mass=3, scale=0.001), *spread_of(box(3, (size / 1000).tolist())))
+
+
+def spread_of(body):
+    mass, com, tensor = numbers(body)
+    return mass, com, np.trace(tensor) / 2 * np.eye(3) - tensor
+
+
+def test_moved_and_turned_boxes_keep_steiners_theorem(tmp_path):
+    rng = np.random.default_rng(5)
+    for distance in (0.0, 1.0, 1e3):
+        size, R, p = rng.uniform(0.1, 1, 3), rotation(rng), distance * rng.normal(size=3)
+        at_origin = Inertia.from_mesh(write_obj(tmp_path / "a.obj", ((CUBE - 0.2) * size) @ R.T, SIDES), 1000)
+        moved = Inertia.from_mesh(write_obj(tmp_path / "b.obj", ((CUBE - 0.2) * size) @ R.T + p, SIDES), 1000)
+        mass, com, spread = spread_of(at_origin)
+        solid, _, tensor = numbers(box(1000 * size.prod(), size.tolist()))
+        assert_body(at_origin, solid, R @ (0.3 * size), R @ (np.trace(tensor) / 2 * np.eye(3) - tensor) @ R.T)
+        rounding = 1e-12 + 1e-15 * distance / size.min()  # that of the coordinates in the file
+        assert_body(moved, mass, com + p, spread, 10 * rounding)
+        about_origin = np.array([[float(x) for x in row] for row in moved.matrix])
+        central = np.trace(spread) * np.eye(3) - spread
+        at = com + p
+        steiner = central + mass * (at @ at * np.eye(3) - np.outer(at, at))
+        assert abs(about_origin - steiner).max() <= 1e-12 * abs(steiner).max()
+
+
+def test_a_body_far_away_keeps_its_digits(tmp_path):
+    """Vertices that are floats a million away, exactly: the same body about its centre."""
+    vertices = (CUBE - 0.5) * [0.5, 0.25, 2.0]
+    far = vertices + np.array([2.0**20, -(2.0**21), 2.0**19])
+    body = Inertia.from_mesh(write_obj(tmp_path / "a.obj", far, SIDES), 1000)
+    solid = box(250, [0.5, 0.25, 2.0])
+    assert_same(numbers(body)[2], numbers(solid)[2], 1e-14)
+    assert numbers(body)[1] == pytest.approx([2.0**20, -(2.0**21), 2.0**19], rel=1e-16)
+
+
+# ---- the torus ---------------------------------------------------------------------------------------------
+
+
+def torus_mesh(R, r, around, across):
+    u = 2 * np.pi * np.arange(around)[:, None] / around
+    v = 2 * np.pi * np.arange(across) / across
+    rho = R + r * np.cos(v)
+    vertices = np.stack([rho * np.cos(u), rho * np.sin(u), r * np.sin(v) + 0 * u], axis=-1).reshape(-1, 3)
+    i, j = (k.ravel() for k in np.indices((around, across)))
+    a, b = (i + 1) % around * across, (j + 1) % across
+    return vertices, np.stack([i * across + j, a + j, a + b, i * across + b], axis=1).tolist()
+
+
+def torus_polyhedron(R, r, around, across):
+    """Volume, ∫ x² = ∫ y² and ∫ z² of the polyhedron of `torus_mesh`, in closed form.
+
+    Its quadrilaterals are plane trapezoids. Within half an angle π/N to both sides of a sector's middle it is
+    |y| ≤ x tan(π/N) over a regular polygon, whose x is shortened by cos(π/N); of that polygon the area is A,
+    the second moments about its centre I, and the third moments zero (from four corners on).
+    """
+    A = across / 2 * r**2 * math.sin(2 * math.pi / across)
+    I = A * r**2 * (2 + math.cos(2 * math.pi / across)) / 12
+    sectors = around * math.sin(2 * math.pi / around)
+    c, t = math.cos(math.pi / around), math.tan(math.pi / around)
+    plane = sectors * c**2 * (1 + t**2 / 3) * (A * R**3 + 3 * R * I)
+    return sectors * R * A, plane / 2, sectors * R * I
+
+
+@pytest.mark.parametrize("name", ["a.obj", "a.stl"])
+def test_a_torus_of_trapezoids_has_its_closed_form(name, tmp_path):
+    rng = np.random.default_rng(7)
+    for around, across in ((24, 16), (3, 5), (41, 7)):
+        vertices, faces = torus_mesh(0.7, 0.2, around, across)
+        volume, xx, zz = torus_polyhedron(0.7, 0.2, around, across)
+        turn, p = rotation(rng), rng.normal(size=3)
+        body = Inertia.from_mesh(WRITERS[name](tmp_path / name, vertices @ turn.T + p, faces), 1.0)
+        assert_body(body, volume, p, turn @ np.diag([xx, xx, zz]) @ turn.T)
+
+
+def test_finer_and_finer_meshes_tend_to_the_smooth_torus(tmp_path):
+    """Extrapolated to width zero (Neville): errors are a series in the square of the mesh's width."""
+    R, r = 0.7, 0.2
+    counts = (12, 16, 24, 32, 48, 64)
+    rows = []
+    for n in counts:
+        path = write_obj(tmp_path / "a.obj", *torus_mesh(R, r, n, n))
+        mass, _, tensor = numbers(Inertia.from_mesh(path, 1.0))
+        rows.append(np.array([mass, tensor[0, 0], tensor[2, 2]]))
+    for k in range(1, len(rows)):
+        ratios = [(counts[i + k] / counts[i]) ** 2 for i in range(len(rows) - 1)]
+        rows = [b + (b - a) / (x - 1) for a, b, x in zip(rows, rows[1:], ratios, strict=False)]
+    m = 2 * math.pi**2 * R * r**2
+    smooth = m * np.array([1, (4 * R**2 + 5 * r**2) / 8, (4 * R**2 + 3 * r**2) / 4])
+    assert_same(rows[0], smooth, 1e-12)
+
+
+# ---- files -------------------------------------------------------------------------------------------------
+
+
+def test_obj_files_are_read_as_they_are_written(tmp_path):
+    """Indices from the end, texture and normals, a polygon that is not convex, continued lines, comments."""
+    path = tmp_path / "l.obj"
+    path.write_text(
+        "# an L of height 1: area 3\nmtllib none.mtl\no part\n"
+        "v 0 0 0\nv 2 0 0 1.0\nv 2 1 0 0.5 0.5 0.5\nv 1 1 0 # so\nv 1 2 0 #\nv 0 2 0\nvt 0 0\nvn 0 0 1\n"
+        "f -1 -2 -3 -4 -5 -6\n"
+        "v 0 0 1\nv 2 0 1\nv 2 1 1\nv 1 1 1\nv 1 2 1\nv 0 2 1\n"
+        "f 10//1 11/1/1 12/1 \\\n 7 8 9 # the top\n"
+        + "".join(
+            f"f {i + 1} {j + 1} {j + 7} {i + 7}\n" for i, j in zip(range(6), [1, 2, 3, 4, 5, 0], strict=True)
+        )
+    )
+    body = Inertia.from_mesh(path, 2)
+    mass, com, _ = numbers(body)
+    assert_same(mass, 6, 1e-15)
+    assert_same(com, [5 / 6, 5 / 6, 0.5], 1e-15)
+    parts = [(box(4, [2, 1, 1]), (1, 0.5, 0.5)), (box(2, [1, 1, 1]), (0.5, 1.5, 0.5))]
+    whole = sum((b.translated(p) for b, p in parts[1:]), parts[0][0].translated(parts[0][1]))
+    assert_same(numbers(body)[2], numbers(whole)[2], 1e-14)
+
+
+def test_a_hollow_is_taken_away_and_parts_add(tmp_path):
+    inner = (CUBE - 0.5) * 0.5
+    vertices = np.vstack([CUBE - 0.5, inner, CUBE + 3])
+    faces = [
+        *SIDES,
+        *([i + 8 for i in face[::-1]] for face in SIDES),
+        *([i + 16 for i in face] for face in SIDES),
+    ]
+    found = Inertia.from_mesh(write_obj(tmp_path / "a.obj", vertices, faces), 8)
+    whole = box(8, [1, 1, 1]) - box(1, [0.5, 0.5, 0.5]) + box(8, [1, 1, 1]).translated((3.5, 3.5, 3.5))
+    assert_same(float(found.mass), 15, 1e-14)
+    assert_same(numbers(found)[2], numbers(whole)[2], 1e-13)
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b"\r"])
+def test_lines_may_end_as_on_other_systems(end, tmp_path):
+    for write, name in ((write_obj, "a.obj"), (write_text_stl, "a.stl")):
+        path = write(tmp_path / name, UNIT, TETRAHEDRON)
+        plain = Inertia.from_mesh(path, 6)
+        assert Inertia.from_mesh(spoilt(path, lambda b: b.replace(b"\n", end)), 6) == plain
+
+
+def test_faces_without_area_change_nothing(tmp_path):
+    plain = Inertia.from_mesh(write_stl(tmp_path / "a.stl", UNIT, TETRAHEDRON), 6)
+    more = Inertia.from_mesh(write_stl(tmp_path / "b.stl", UNIT, [*TETRAHEDRON, (1, 1, 2), (3, 3, 3)]), 6)
+    assert more == plain
+
+
+def test_symbols_stay_symbols(tmp_path):
+    body = Inertia.from_mesh(write_obj(tmp_path / "a.obj", UNIT, TETRAHEDRON), "rho", scale="s")
+    assert set(body.mass.symbols()) == {"rho", "s"}
+    number = Inertia.from_mesh(tmp_path / "a.obj", 12, scale=0.5)
+    values = {"rho": 12.0, "s": 0.5}
+    assert [x.value(values) for x in body.entries] == pytest.approx(
+        [float(x) for x in number.entries], rel=1e-14
+    )
+
+
+BAD_MESHES = {
+    "open": (UNIT, TETRAHEDRON[:3], "3 edges belong to one face only, so the mesh is open"),
+    "one side turned over": (
+        UNIT,
+        [*TETRAHEDRON[:3], (1, 3, 2)],
+        "3 edges belong to two faces that disagree",
+    ),
+    "inside out": (UNIT, [f[::-1] for f in TETRAHEDRON], "the mesh is inside out (its volume is -0.1667)"),
+    "twice": (UNIT, TETRAHEDRON * 2, "6 edges belong to more than two faces; the first goes from (0 0 0) to"),
+    "flat": (UNIT * [1, 1, 0], [(0, 1, 2), (0, 2, 1)], "the mesh has no volume"),
+    "a part inside out": (
+        np.vstack([UNIT, UNIT + 5]),
+        [*TETRAHEDRON, *([i + 4 for i in f[::-1]] for f in TETRAHEDRON)],
+        "one of its 2 parts, that of face 5 (line 13), is inside out",
+    ),
+    "a part within": (
+        np.vstack([UNIT, UNIT / 8 + 0.1]),
+        [*TETRAHEDRON, *([i + 4 for i in f] for f in TETRAHEDRON)],
+        "one of its 2 parts, that of face 5 (line 13), lies inside another part",
+    ),
+    "a bent side": (CUBE + 0.1 * (np.arange(8) == 7)[:, None], SIDES, "divide it into triangles"),
+    "no area": (UNIT, [(0, 1, 1)], "all of its 1 faces have equal corners"),
+    "no faces": (UNIT, [], "the mesh has no faces"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_MESHES)
+def test_bad_meshes_are_refused(name, tmp_path):
+    vertices, faces, message = BAD_MESHES[name]
+    path = write_obj(tmp_path / "bad.obj", vertices, faces)
+    with pytest.raises(ArmdynError) as caught:
+        Inertia.from_mesh(path, 1)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def spoilt(path, change):
+    path.write_bytes(change(path.read_bytes()))
+    return path
+
+
+BAD_FILES = {
+    "cut.stl": (write_stl, lambda b: b[:-30], "is cut off: 4 triangles take 284 bytes, found 254"),
+    "long.stl": (write_stl, lambda b: b + b"x", "goes on after its triangles"),
+    "short.stl": (write_stl, lambda b: b[:20].replace(b"solid", b"xxxxx"), "at least 84 bytes, found 20"),
+    "nan.stl": (write_stl, lambda b: b[:96] + struct.pack("<f", math.nan) + b[100:], "face 1: a coordinate"),
+    "text.stl": (write_text_stl, lambda b: b[: b.rindex(b"endfacet")], "the file is cut off"),
+    "three.stl": (
+        write_text_stl,
+        lambda b: b.replace(b"endloop", b"vertex 0 0 0\nendloop"),
+        "line 7: expected",
+    ),
+    "inf.stl": (write_text_stl, lambda b: b.replace(b"1.0", b"inf", 1), "line 5: a coordinate is a number"),
+    "word.obj": (write_obj, lambda b: b.replace(b"1.0", b"one", 1), "line 2: expected three coordinates"),
+    "nan.obj": (write_obj, lambda b: b.replace(b"1.0", b"nan", 1), "line 2: a coordinate is a number"),
+    "far.obj": (write_obj, lambda b: b + b"f 1 2 9\n", "line 9: corner 9: 4 vertices stand before"),
+    "zero.obj": (write_obj, lambda b: b + b"f 0 1 2\n", "line 9: corner 0: 4 vertices stand before"),
+    "few.obj": (write_obj, lambda b: b + b"f 1 2\n", "line 9: a face has at least three corners, found 2"),
+    "spline.obj": (write_obj, lambda b: b + b"surf 0 1 0 1 1\n", "line 9: unknown statement 'surf'"),
+    "weight.obj": (write_obj, lambda b: b"v 0 0 0 0.5\n" + b, "line 1: the weight"),
+    "other.dae": (write_obj, lambda b: b, "found the suffix '.dae'; allowed: .stl, .obj"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_files_are_refused_with_their_place(name, tmp_path):
+    write, change, message = BAD_FILES[name]
+    path = spoilt(write(tmp_path / name, UNIT, TETRAHEDRON), change)
+    with pytest.raises(ArmdynError) as caught:
+        Inertia.from_mesh(path, 1)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_spoilt_files_raise_nothing_else(name, tmp_path):
+    """Bytes changed, left out and doubled at random: read, or refused with an error of armdyn's."""
+    rng = random.Random(11)
+    whole = WRITERS[name](tmp_path / name, UNIT, TETRAHEDRON).read_bytes()
+    refused = 0
+    for _ in range(80):
+        spoilt = bytearray(whole)
+        for _ in range(rng.randint(1, 3)):
+            i = rng.randrange(len(spoilt))
+            match rng.randrange(3):
+                case 0:
+                    spoilt[i] = rng.choice(b"\0\xff\n e-/9\\")
+                case 1:
+                    del spoilt[i : i + rng.randint(1, 40)]
+                case _:
+                    spoilt[i:i] = spoilt[i : i + rng.randint(1, 40)]
+        (tmp_path / name).write_bytes(spoilt)
+        try:
+            assert float(Inertia.from_mesh(tmp_path / name, 1).mass) > 0
+        except ArmdynError:
+            refused += 1
+    assert refused > 20
+
+
+def test_arguments_are_checked(tmp_path):
+    path = write_obj(tmp_path / "a.obj", UNIT, TETRAHEDRON)
+    with pytest.raises(ArmdynError, match="expected density or mass, found neither"):
+        Inertia.from_mesh(path)
+    with pytest.raises(ArmdynError, match="expected density or mass, found both"):
+        Inertia.from_mesh(path, 1, mass=1)
+    with pytest.raises(ArmdynError, match="density: expected a positive number, found 0"):
+        Inertia.from_mesh(path, 0)
+    with pytest.raises(ArmdynError, match="scale: expected a positive number, found -1"):
+        Inertia.from_mesh(path, 1, scale=-1)
+    with pytest.raises(ArmdynError, match="there is no such file"):
+        Inertia.from_mesh(tmp_path / "none.stl", 1)
+    (tmp_path / "folder.stl").mkdir()
+    with pytest.raises(ArmdynError, match="it is no file"):
+        Inertia.from_mesh(tmp_path / "folder.stl", 1)
+    with pytest.raises(ArmdynError, match="expected a path"):
+        Inertia.from_mesh(3, 1)
+
+
+# ---- in the robot file -------------------------------------------------------------------------------------
+
+LINK = """
+name = "arm"
+convention = "dh"
+gravity = [0, 0, -9.81]
+[symbols]
+rho = 2700
+[[link]]
+name = "upper arm"
+joint = "revolute"
+a = 0.5
+alpha = 0
+d = 0
+"""
+
+
+def load(tmp_path, lines):
+    path = tmp_path / "robots" / "arm.toml"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(LINK + lines + "\n")
+    return Robot.load(path)
+
+
+def test_a_robot_file_names_a_mesh_beside_it(tmp_path):
+    (tmp_path / "robots").mkdir()
+    write_stl(tmp_path / "robots" / "Box.stl", (CUBE - 0.5) * [500, 50, 100], SIDES)
+    solid = box(2700 * 0.5 * 0.05 * 0.1, [0.5, 0.05, 0.1])
+    robot = load(
+        tmp_path,
+        'inertia = { mesh = "Box.stl", density = 2700, scale = 0.001, '
+        'origin = { xyz = [-0.25, 0, 0], rpy = [0, 0, "pi/2"] } }',
+    )
+    turned = solid.placed(((0, -1, 0), (1, 0, 0), (0, 0, 1)), (-0.25, 0, 0))
+    body = robot.model.links[0].inertia
+    assert [float(x) for x in body.entries] == pytest.approx([float(x) for x in turned.entries], rel=1e-14)
+    weighed = (
+        load(tmp_path, 'mass = 6.75\ninertia = { mesh = "Box.stl", scale = 0.001 }').model.links[0].inertia
+    )
+    assert_body(weighed, *spread_of(box(6.75, [0.5, 0.05, 0.1])))
+    oblique = load(
+        tmp_path,
+        'inertia = { mesh = "Box.stl", density = "rho", scale = 0.001, origin = { rpy = [0.3, 0.2, 0.1] } }',
+    )
+    assert Robot.from_toml(oblique.to_toml()) == oblique
+    assert "rho" in str(oblique.model.links[0].inertia.mass)
+    principal = np.array([float(x.value({"rho": 2700})) for x in oblique.model.links[0].inertia.entries])
+    assert principal[0] == pytest.approx(6.75)
+    assert abs(principal[5]) > 1e-4
+
+
+def test_a_saved_robot_has_the_numbers_and_says_where_they_came_from(tmp_path):
+    (tmp_path / "robots").mkdir()
+    write_obj(tmp_path / "robots" / "a.obj", UNIT, TETRAHEDRON)
+    robot = load(tmp_path, 'inertia = { mesh = "a.obj", density = 6 }')
+    text = robot.to_toml()
+    said = "link 'upper arm': com and inertia were computed from the mesh 'a.obj' (4 triangles)"
+    assert said in text
+    assert robot.model.notes == (said,)
+    assert "mass = 1\n" in text
+    assert "mesh =" not in text
+    assert Robot.from_toml(text) == robot
+    assert Robot.from_dict(robot.to_dict()) == robot
+
+
+def test_a_dictionary_names_a_mesh_from_the_working_directory(tmp_path, monkeypatch):
+    write_obj(tmp_path / "a.obj", UNIT, TETRAHEDRON)
+    monkeypatch.chdir(tmp_path)
+    link = {"joint": "revolute", "a": 0, "alpha": 0, "d": 0, "inertia": {"mesh": "a.obj", "density": 6}}
+    robot = Robot.from_dict({"name": "x", "convention": "dh", "gravity": [0, 0, 0], "link": [link]})
+    assert float(robot.model.links[0].inertia.mass) == 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            'com = [0, 0, 0]\ninertia = { mesh = "a.obj", density = 1 }',
+            "upper arm'.com: given beside inertia.mesh",
+        ),
+        ('mass = 1\ninertia = { mesh = "a.obj", density = 1 }', "inertia.density: found both"),
+        (
+            'inertia = { mesh = "a.obj" }',
+            "inertia.density: missing; a mesh needs its density or the link's mass",
+        ),
+        ('inertia = { mesh = "a.obj", density = 1, xx = 1 }', "inertia.xx: given beside mesh"),
+        (
+            'inertia = { mesh = "a.obj", density = 1, unit = "mm" }',
+            "inertia.unit: unknown key; allowed here: density",
+        ),
+        ('inertia = { mesh = "a.obj", density = "-rho" }', "inertia.density: expected a positive number"),
+        ('inertia = { mesh = "none.obj", density = 1 }', "inertia.mesh: "),
+        ("inertia = { mesh = 3, density = 1 }", "inertia.mesh: expected a text, found 3"),
+        ('inertia = { mesh = "bad\\u0000.obj", density = 1 }', "inertia.mesh: "),
+        ("inertia = { density = 1 }", "inertia.density: given without mesh"),
+    ],
+)
+def test_what_does_not_fit_a_mesh_is_refused(lines, message, tmp_path):
+    (tmp_path / "robots").mkdir()
+    write_obj(tmp_path / "robots" / "a.obj", UNIT, TETRAHEDRON)
+    with pytest.raises(ArmdynError) as caught:
+        load(tmp_path, lines)
+    assert message in str(caught.value)
+    assert "arm.toml: link 'upper arm'" in str(caught.value)

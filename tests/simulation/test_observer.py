@@ -1,0 +1,306 @@
+"""The momentum observer: against torques that are known, step by step, in C, and on a Panda that is hit."""
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+import armdyn
+from armdyn import ComputedTorque, MomentumObserver, Robot, Trajectory, simulate
+from armdyn.simulation import SimulationError, observer_source
+from arms import assert_same, generators, law, models, quietly, related, robots
+from rubbing import rubbing
+
+PUMA, PANDA = Robot.load("puma560"), Robot.load("panda")
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+
+
+def motion(rng, n, t, arms=()):
+    """q, q̇, q̈ (T, ..., n) along a line in joint space, without turning: no friction changes its direction."""
+    start, way = (
+        rng.uniform(-1, 1, (*arms, n)),
+        rng.uniform(0.3, 1, (*arms, n)) * rng.choice([-1, 1], (*arms, n)),
+    )
+    t = t.reshape(-1, *[1] * (1 + len(arms)))
+    return start + way * (t - 0.25 * np.cos(2 * t)), way * (1 + 0.5 * np.sin(2 * t)), way * np.cos(2 * t)
+
+
+def seen_quickly(robot, rng, tolerance):
+    """A gain so high that the residual is the mean of the last step: −Jᵀh, but for the trapezoidal rule."""
+    t = 1e-3 * np.arange(6)
+    q, qd, qdd = motion(rng, robot.n, t, (3,))
+    wrench = rng.normal(size=6) * (1 + t[:, None, None])
+    with armdyn.backend("evaluator"):
+        tau = robot.inverse_dynamics(q, qd, qdd, wrench)
+        felt = -np.einsum("...ij,...i->...j", robot.jacobian(q), np.broadcast_to(wrench, (*q.shape[:-1], 6)))
+        found = MomentumObserver(robot, 1e5).run(q, qd, tau).residual
+    assert_same(found[1:], (felt[1:] + felt[:-1]) / 2, tolerance, np.abs(tau).max())
+    assert not found[0].any()
+
+
+@law(robots((1, 4), rotors=("exact", "reflected", "none")), generators(), examples=15)
+def test_residuals_are_the_torques_from_outside(robot, rng):
+    """Motors on any carrier, coupled, prismatic joints, dry friction."""
+    seen_quickly(robot, rng, 1e-5)
+
+
+@law(rubbing((1, 3)), generators(), examples=5)
+def test_friction_that_depends_on_load_and_speed_is_taken_off(robot, rng):
+    seen_quickly(robot, rng, 1e-5)
+
+
+@law(models((2, 3)), st.integers(0, 1000), generators(), examples=3)
+def test_joints_that_follow_others(model, seed, rng):
+    seen_quickly(quietly(lambda: Robot(related(model, seed))), rng, 1e-4)
+
+
+def test_errors_fall_with_the_square_of_the_step():
+    """No bias of first order: a quarter of the residual at half the step, though the torques change."""
+    errors = []
+    for h in (2e-3, 1e-3):
+        t = np.arange(0, 0.5 + h / 2, h)
+        q, qd, qdd = motion(np.random.default_rng(4), 6, t)
+        errors.append(
+            MomentumObserver(PUMA, 50, h).run(q, qd, PUMA.inverse_dynamics(q, qd, qdd)).residual[-1]
+        )
+    assert abs(errors[1]).max() < 1e-4
+    assert_same(errors[0] / errors[1], np.full(6, 4.0), 0.02)
+
+
+def test_the_residual_is_the_filtered_torque():
+    """ṙ = K (τ_ext − r), solved in steps a hundred times as fine."""
+    rng, h, gain = np.random.default_rng(6), 1e-3, np.array([20.0, 50, 100, 30, 60, 200])
+    fine = h / 100 * np.arange(20_001)
+    q, qd, qdd = motion(rng, 6, fine)
+    felt = np.sin(20 * fine[:, None]) * rng.normal(size=6) * 5
+    tau = PUMA.inverse_dynamics(q, qd, qdd) - felt
+    found = MomentumObserver(PUMA, gain, h).run(q[::100], qd[::100], tau[::100])
+    r, decay = np.zeros(6), np.exp(-gain * h / 100)
+    for k in range(20_000):
+        r = decay * r + (1 - decay) * (felt[k] + felt[k + 1]) / 2
+    assert_same(found.residual[-1], r, 5e-4)  # h² K τ̇_ext/12
+    assert found.t[-1] == pytest.approx(0.2)
+
+
+def test_torques_that_are_held_are_taken_as_held():
+    """A sampled controller: its torques jump at the samples, which the trapezoidal rule would smear."""
+    q0 = np.array([0, -0.5, 0, -2, 0, 1.6, 0.7])
+    control = ComputedTorque(PANDA, Trajectory.quintic(q0, q0 + 0.2, 0.2), 400, 40, rate=100)
+    run = simulate(
+        PANDA, q0, np.zeros(7), 0.2, control, method="rk4", step=1e-3, output=1e-2, limits="ignore"
+    )
+    held = MomentumObserver(PANDA, 100, 1e-2, held=True).run(run.q, run.qd, run.tau)
+    smooth = MomentumObserver(PANDA, 100, 1e-2).run(run.q, run.qd, run.tau)
+    assert held.peak.max() < 0.05
+    assert smooth.peak.max() > 0.3
+
+
+def test_friction_that_holds_a_joint_at_rest_looks_like_a_torque_from_outside():
+    """sgn(0) = 0: no model can say how much of its level dry friction takes."""
+    q = np.tile([0, 0.8, -2.6, 0, 0.3, 0], (200, 1))
+    tau = PUMA.gravity(q) + np.array([3.0, 0, 0, 0, 0, 0])  # less than the waist's Coulomb friction
+    seen = MomentumObserver(PUMA, 100).run(q, np.zeros_like(q), tau)
+    assert_same(seen.residual[-1], [-3.0, 0, 0, 0, 0, 0], 1e-6)
+
+
+# ---- one sample at a time, batches, C ----------------------------------------------------------------------
+
+
+def recording(robot, rng, rows=40, arms=()):
+    t = 1e-3 * np.arange(rows)
+    q, qd, qdd = motion(rng, robot.n, t, arms)
+    return (
+        q,
+        qd,
+        robot.inverse_dynamics(q, qd, qdd) + np.where(t > 0.02, 30, 0).reshape(-1, *[1] * (q.ndim - 1)),
+    )
+
+
+def test_samples_one_by_one_batches_and_the_evaluator_agree():
+    q, qd, tau = recording(PUMA, np.random.default_rng(2), arms=(2, 3))
+    observer = MomentumObserver(PUMA, 80, threshold=5)
+    whole = observer.run(q, qd, tau)
+    for k in range(len(q)):
+        assert_same(observer.update(q[k], qd[k], tau[k]), whole.residual[k], 1e-13)
+        assert (observer.joint == whole.joint[k]).all()
+    alone = observer.run(q[:, 1, 2], qd[:, 1, 2], tau[:, 1, 2])
+    assert_same(alone.residual, whole.residual[:, 1, 2], 1e-12)
+    with armdyn.backend("evaluator"):
+        assert_same(observer.run(q, qd, tau).residual, whole.residual, 1e-11)
+    assert (whole.joint[-1] >= 0).all()
+    assert len(whole.collisions) == 6
+    assert {c.arm for c in whole.collisions} == {(i, j) for i in range(2) for j in range(3)}
+    observer.reset()
+    assert not observer.update(q[0, 0, 0], qd[0, 0, 0], tau[0, 0, 0]).any()
+
+
+def in_c(observer, folder, scalar="double"):
+    """The C code as a function of a recording: residuals (T, n) and joints (T,), from 1, sample by sample."""
+    source = observer_source(observer, "arm", scalar)
+    main = folder / "use.c"
+    code = source.write(folder / "c")[1]
+    main.write_text(
+        f'#include "c/arm.h"\n'
+        f"typedef {scalar} x;\nvoid run(long rows, const x *q, const x *qd, const x *tau, x *r, x *j)\n"
+        "{\n"
+        f"    static const {scalar} settings[] = ARM_SETTINGS;\n"
+        f"    {scalar} state[ARM_STATE] = {{0}};\n"
+        "    for (long k = 0; k < rows; ++k)\n"
+        f"        arm_observer(1, settings, q + {observer.robot.n} * k, qd + {observer.robot.n} * k,\n"
+        f"                     tau + {observer.robot.n} * k, state, r + {observer.robot.n} * k, j + k);\n"
+        "}\n"
+    )
+    flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-shared", "-fPIC"]
+    subprocess.run(["cc", *flags, str(main), str(code), "-lm", "-o", str(folder / "lib.so")], check=True)
+    function = ctypes.CDLL(str(folder / "lib.so")).run
+    kind = np.float64 if scalar == "double" else np.float32
+
+    def run(*samples):
+        q, qd, tau = (np.ascontiguousarray(x, dtype=kind) for x in samples)
+        r, joint = np.empty_like(q), np.empty(len(q), dtype=kind)
+        arrays = [ctypes.c_void_p(x.ctypes.data) for x in (q, qd, tau, r, joint)]
+        function(ctypes.c_long(len(q)), *arrays)
+        return r, joint.astype(int)
+
+    return run
+
+
+@needs_compiler
+@pytest.mark.parametrize(("scalar", "held", "tolerance"), [("double", False, 1e-11), ("float", True, 1e-2)])
+def test_the_observer_in_c(scalar, held, tolerance, tmp_path):
+    observer = MomentumObserver(PUMA, 80, threshold=[5, 5, 5, 0.5, 0.5, 0.5], held=held)
+    samples = recording(PUMA, np.random.default_rng(2))
+    expected = observer.run(*samples)
+    r, joint = in_c(observer, tmp_path, scalar)(*samples)
+    assert_same(r, expected.residual, tolerance)
+    assert (joint == expected.joint + 1).all()
+    assert joint.max() > 0
+
+
+# ---- a Panda that is hit -----------------------------------------------------------------------------------
+
+
+def other_panda(rng):
+    """The Panda with masses, first moments and tensors off by up to 5 % each, as a model is."""
+    parameters = PANDA.parameters.copy()
+    for k in range(7):
+        for part in (slice(0, 1), slice(1, 4), slice(4, 10)):
+            parameters[13 * k :][part] *= 1 + rng.uniform(-0.05, 0.05)
+    return PANDA.with_parameters(parameters)
+
+
+def wandering(rng, duration):
+    """All joints on sines, at up to most of their speed limits."""
+    t = np.arange(0, duration + 0.005, 0.01)[:, None]
+    middle, size = np.array([0, 0, 0, -1.6, 0, 1.8, 0]), np.array([1.2, 0.7, 1.0, 0.6, 1.2, 0.8, 1.2])
+    rate, phase = rng.uniform(0.8, 1.6, 7), rng.uniform(0, 6, 7)
+    angle = rate * t + phase
+    return Trajectory.from_samples(
+        t[:, 0], middle + size * np.sin(angle), size * rate * np.cos(angle), -size * rate**2 * np.sin(angle)
+    )
+
+
+def measured(rng, run):
+    """Encoders, speeds and torque sensors with noise."""
+    noise = [1e-5, 1e-3, 0.1]  # rad, rad/s, N m
+    return [x + s * rng.normal(size=x.shape) for x, s in zip((run.q, run.qd, run.tau), noise, strict=True)]
+
+
+def moved(rng, plant, duration, hits=None):
+    """Samples at 1 kHz of a plant under a controller that has the nominal model; `hits`: {time: joint}.
+
+    At such a time something begins to push for 50 ms: on joints 1 to 4 a force at the hand, on the others a
+    moment, with 10 N m at the joint.
+    """
+    motion = wandering(rng, duration)
+    control = ComputedTorque(PANDA, motion, 400, 40, rate=1000)
+    q, qd, _ = (x[0] for x in motion(np.zeros(1)))
+    wrench = None
+    if hits:
+        wrench = np.zeros((round(1000 * duration) + 1, 6))
+        for time, joint in hits.items():
+            k = round(1000 * time)
+            rows = slice(0, 3) if joint < 4 else slice(3, 6)
+            column = PANDA.jacobian(motion(np.array([time]))[0][0])[rows, joint]
+            wrench[k + 1 : k + 50, rows] = -10 * column / (column @ column)
+    run = simulate(
+        plant,
+        q,
+        qd,
+        duration,
+        control,
+        wrench=wrench,
+        method="rk4",
+        step=1e-3,
+        limits="ignore",
+        progress=False,
+    )
+    return measured(rng, run)
+
+
+def found_in_c(rng, folder, quiet_time, hits):
+    """Thresholds from 10 s without contact; then alarms of a quiet run, and delays [ms] of the hits."""
+    plant = other_panda(rng)
+    seen = MomentumObserver(PANDA, 100, held=True).run(*moved(rng, plant, 10.0)).peak
+    threshold = np.maximum(1.6 * seen, 0.5)
+    assert (threshold < 6).all()
+    c = in_c(MomentumObserver(PANDA, 100, threshold=threshold, held=True), folder)
+    alarms = int((c(*moved(rng, plant, quiet_time))[1] > 0).sum())
+    delays, quiet = [], True
+    residual, joint = c(*moved(rng, plant, max(hits) + 0.5, hits))
+    for time, hit in hits.items():
+        k = round(1000 * time)
+        own = np.abs(residual[k : k + 50, hit]) > threshold[hit]
+        over = np.flatnonzero((joint[k : k + 50] > 0) & own)
+        delays.append(int(over[0]) if over.size else 1000)
+        quiet &= not joint[k - 50 : k].any()
+    return alarms, delays, quiet
+
+
+@needs_compiler
+def test_c_code_finds_a_collision_of_the_panda_within_10_ms(tmp_path):
+    """10 N m, at 1 kHz, with inertial parameters off by up to 5 % and noise; no alarm before."""
+    alarms, delays, quiet = found_in_c(np.random.default_rng(1), tmp_path, 5.0, {0.5: 1})
+    assert alarms == 0
+    assert quiet
+    assert max(delays) <= 10
+
+
+@needs_compiler
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_c_code_finds_collisions_of_all_joints_and_is_quiet_for_a_minute(seed, tmp_path):
+    hits = {1.0 + 0.7 * k: k % 7 for k in range(28)}
+    alarms, delays, quiet = found_in_c(np.random.default_rng(seed), tmp_path, 60.0, hits)
+    assert alarms == 0
+    assert quiet
+    assert max(delays) <= 10
+
+
+def test_wrong_input_is_refused():
+    q = np.zeros(6)
+    with pytest.raises(SimulationError, match="gain: found 0; positive numbers are expected"):
+        MomentumObserver(PUMA, 0)
+    with pytest.raises(SimulationError, match="gain: expected one number or"):
+        MomentumObserver(PUMA, [1, 2])
+    with pytest.raises(SimulationError, match="threshold: found -1; positive"):
+        MomentumObserver(PUMA, 1, threshold=-1)
+    with pytest.raises(SimulationError, match="step: found 0 s; a positive time is expected"):
+        MomentumObserver(PUMA, 1, 0)
+    with pytest.raises(SimulationError, match="held: found 1; True or False"):
+        MomentumObserver(PUMA, 1, held=1)
+    observer = MomentumObserver(PUMA, 1)
+    with pytest.raises(SimulationError, match="expected samples over time"):
+        observer.run(q, q, q)
+    with pytest.raises(SimulationError, match="qd: expected finite numbers, found nan"):
+        observer.update(q, q * np.nan, q)
+    observer.update(q, q, q)
+    with pytest.raises(SimulationError, match=r"found arms \(2,\), before \(\)"):
+        observer.update(np.zeros((2, 6)), q, q)
+    with pytest.raises(SimulationError, match="expected a MomentumObserver, found Robot"):
+        observer_source(PUMA)
+    with pytest.raises(SimulationError, match="scalar: found 'half'"):
+        observer_source(observer, scalar="half")
