@@ -13,8 +13,7 @@ from armdyn.motion import MotionError
 from armdyn.motion.trajectories.loads import Carried, Load
 from armdyn.robot.motors import to_motors
 from armdyn.simulation import ComputedTorque
-from arms import assert_same, generators, law, robots
-from shafts import limits, with_motor
+from arms import assert_same, generator_values, generators, law, robots
 
 GEAR, ROTOR, LINK = 50, 0.002, 3.0
 
@@ -130,17 +129,28 @@ def test_more_motors_than_joints_share_by_least_squares():
 
 
 def test_motors_that_cannot_give_every_torque_are_refused():
-    coupled = with_motor(
-        Robot.load("planar"),
-        **{
-            "link 1": {"coupling": (("link 2", Expression.of(100)),)},
-            "link 2": {"coupling": (("link 1", Expression.of(100)),)},
+    coupled = Robot.load("planar").with_motors(
+        {
+            "link 1": {"coupling": {"link 2": 100}},
+            "link 2": {"coupling": {"link 1": 100}},
         },
     )
     with pytest.raises(
-        ArmdynError, match=r"transmission K of 'link 1', 'link 2' has rank 1, and 2 is needed"
+        ArmdynError, match=r"its 2 motors drive only 1 of 2 joints independently \(K is singular\)"
     ):
         motor_loads(coupled, Trajectory.cubic([0, 0], [1, 1], 1.0))
+
+
+def test_motor_torques_are_those_of_the_exact_equations():
+    """τ_m = K⁻ᵀ τ as closed forms, at numbers: for the planar arm with a belt from motor 2 over joint 1."""
+    robot = Robot.load("planar").with_motors({"link 2": {"coupling": {"link 1": 40}}})
+    equations = robot.equations().substitute(robot.symbols)
+    q, qd, qdd = np.random.default_rng(5).normal(size=(3, 2))
+    values = generator_values(equations, q, qd, qdd)
+    exact = [entry.value(values) for entry in equations.motor_torques()]
+    tau = robot.inverse_dynamics(q, qd, qdd)
+    loads = MotorLoads.from_torques(robot, [0, 1], [qd, qd], [tau, tau])
+    assert_same(loads.torque[0], exact, 1e-12)
 
 
 # ---- runs, batches -----------------------------------------------------------------------------------------
@@ -177,6 +187,11 @@ def test_a_batch_has_the_loads_of_each_arm():
         assert_same(getattr(loads, name)[1, 2], getattr(alone, name), 1e-14)
         assert_same(getattr(loads.arm(1, 2), name), getattr(alone, name), 1e-14)
     assert "arms (2, 3)" in str(loads)
+    stopped = tau.copy()
+    stopped[6:, 0, 0] = np.nan
+    found = MotorLoads.from_torques(robot, t, qd, stopped)
+    assert np.isnan(found.energy[0, 0]).all()
+    assert_same(found.energy[1], loads.energy[1], 1e-14)
     with pytest.raises(MotionError, match=r"one index into the batch \(2, 3\)"):
         loads.arm(1)
     with pytest.raises(MotionError, match="table: found a batch"):
@@ -187,7 +202,7 @@ def test_a_batch_has_the_loads_of_each_arm():
 
 
 def test_shares_of_limits_and_what_is_beyond():
-    robot = with_motor(slider(torque_constant=0.05), carriage={"limits": limits(0.5, 50, 4)})
+    robot = slider(torque_constant=0.05, limits={"torque": 0.5, "velocity": 50, "current": 4})
     motion = Trajectory.triangular([0.0], [0.6], 0.7)
     loads = motor_loads(robot, motion)
     assert_same(loads.torque_share, loads.peak_torque / 0.2, 1e-14)  # 4 A · 0.05 N m/A is less than 0.5 N m
@@ -195,7 +210,7 @@ def test_shares_of_limits_and_what_is_beyond():
     assert not loads.within_limits
     assert "needs 391.8 % of its torque limit" in str(loads)
     assert "of its speed limit" in str(loads)
-    wide = with_motor(slider(), carriage={"limits": limits(1.0, 90)})
+    wide = slider(limits={"torque": 1.0, "velocity": 90})
     assert motor_loads(wide, motion).within_limits
     assert not motor_loads(slider(), motion).torque_share.any()
 

@@ -8,7 +8,6 @@ from matplotlib.patches import Rectangle
 from armdyn import MotorLoads, Robot, Trajectory, motor_loads
 from armdyn.report import ReportError, plot_motor_loads
 from arms import assert_same
-from shafts import limits, with_motor
 
 PLANAR = Robot.load("planar")
 MOTION = Trajectory.triangular([0.5, -1.0], [1.5, 0.5], 0.5)
@@ -38,7 +37,9 @@ def test_the_path_the_peak_and_the_rms():
 
 
 def test_limits_are_a_rectangle_or_lines_and_far_ones_are_said():
-    robot = with_motor(PLANAR, **{"link 1": {"limits": limits(40, 500)}, "link 2": {"limits": limits(900)}})
+    robot = PLANAR.with_motors(
+        {"link 1": {"limits": {"torque": 40, "velocity": 500}}, "link 2": {"limits": {"torque": 900}}}
+    )
     first, second = plot_motor_loads(motor_loads(robot, MOTION)).axes
     (box,) = [patch for patch in first.patches if isinstance(patch, Rectangle)]
     assert box.get_bbox().extents.tolist() == [-500, -40, 500, 40]

@@ -20,8 +20,6 @@ from armdyn.report.page.page import Page, paragraph
 from armdyn.report.report import SECTIONS, Section
 from arms import quietly
 from report.pages import check_page
-from shafts import limits as shaft_limits
-from shafts import with_motor
 
 NUMERIC = ["robot", "description", "equations", "motion", "torques", "scaling"]
 NUMERIC += ["ellipsoids", "rotors", "simulation", "operations"]
@@ -291,7 +289,9 @@ def test_a_section_is_one_row_of_the_list(tmp_path, monkeypatch):
 def test_motors_are_shown_at_their_shafts_against_their_limits():
     """Example 7.2's motion: tests/textbook/test_motor_torques.py has its torques; 30 N m are 3000/k_r."""
     plain = Robot.load("planar")
-    robot = with_motor(plain, **{name: {"limits": shaft_limits(30, 700)} for name in ("link 1", "link 2")})
+    robot = plain.with_motors(
+        {name: {"limits": {"torque": 30, "velocity": 700}} for name in ("link 1", "link 2")}
+    )
     found = find_motors(Subject.of(robot))
     page = Page("planar", "")
     page.add("motors", "At the motors", write_motors(found))

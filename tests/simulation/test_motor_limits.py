@@ -8,15 +8,16 @@ import pytest
 
 from armdyn import Robot
 from armdyn.expression import Expression
-from armdyn.model.parts import Limits
+from armdyn.model import Relation
+from armdyn.model.parts import Limits, MotorLimits
+from armdyn.robot.motors import to_motors
 from armdyn.simulation import PDGravity, SimulationWarning, simulate
 from armdyn.simulation.control.saturation import groups, within_limits
 from armdyn.simulation.motor_speeds import speeds_passed
 from arms import assert_same, generators, law, robots
-from shafts import limits, with_motor
 
 TX40 = Robot.load("tx40")
-WRIST = with_motor(TX40, **{"link 5": {"limits": limits(0.1)}, "link 6": {"limits": limits(0.2)}})
+WRIST = TX40.with_motors({"link 5": {"limits": {"torque": 0.1}}, "link 6": {"limits": {"torque": 0.2}}})
 PLANAR = Robot.load("planar")
 
 
@@ -29,7 +30,10 @@ def joint_limited(robot, rng):
         if rng.random() < 0.5:
             link = replace(link, limits=Limits(torque=Expression.of(float(rng.uniform(0.5, 3)))))
         if link.motor is not None and rng.random() < 0.7:
-            link = replace(link, motor=replace(link.motor, limits=limits(float(rng.uniform(0.01, 0.3)))))
+            link = replace(
+                link,
+                motor=replace(link.motor, limits=MotorLimits(Expression.of(float(rng.uniform(0.01, 0.3))))),
+            )
         return link
 
     return Robot(replace(robot.model, links=tuple(map(limited, robot.model.links))))
@@ -54,10 +58,10 @@ def test_saturated_torques_are_within_the_limits_of_joints_and_motors(robot, rng
 
 
 def test_a_motor_alone_with_its_joint_limits_that_joint():
-    robot = with_motor(PLANAR, **{"link 2": {"limits": limits(5)}})
+    robot = PLANAR.with_motors({"link 2": {"limits": {"torque": 5}}})
     assert within_limits(robot, [4000.0, -4000.0]) == [3000.0, -500.0]
     assert within_limits(robot, [-10.0, 499.0]) == [-10.0, 499.0]
-    wide = with_motor(PLANAR, **{"link 2": {"limits": limits(50)}})
+    wide = PLANAR.with_motors({"link 2": {"limits": {"torque": 50}}})
     assert within_limits(wide, [0.0, 4000.0]) == [0.0, 3000.0]
 
 
@@ -69,9 +73,19 @@ def test_the_coupled_wrist_is_limited_at_its_motors():
     assert_same(within_limits(WRIST, [0, 0, 0, 0, 4.0, 3.0])[4:], [4.0, 3.0], 1e-12)
 
 
+def test_motors_that_share_a_joint_are_limited_as_they_share_it():
+    """θ_m1 = 100 q and θ_m2 = 50 q: by least squares τ_m1 = τ 100/12500, and τ_m2 is half of it."""
+    follows = Relation((("link 2", Expression.of(2)), ("link 1", Expression.of(-1))))
+    limited = PLANAR.with_motors({"link 1": {"limits": {"torque": 8}}, "link 2": {"limits": {"torque": 5}}})
+    robot = Robot(replace(limited.model, relations=(follows,)))
+    assert_same(within_limits(robot, [2000.0]), [1000.0], 1e-12)
+    assert_same(within_limits(robot, [-900.0]), [-900.0], 1e-12)
+    assert_same(to_motors(robot.model) @ [1000.0], [8, 4], 1e-12)
+
+
 def test_a_limit_of_current_limits_torque():
-    constant = {"torque_constant": Expression.of(0.5), "limits": limits(current=4)}
-    robot = with_motor(PLANAR, **{"link 1": constant})
+    constant = {"torque_constant": 0.5, "limits": {"current": 4}}
+    robot = PLANAR.with_motors({"link 1": constant})
     assert within_limits(robot, [1000.0, 0.0]) == [200.0, 0.0]
 
 
@@ -93,7 +107,7 @@ def test_joints_and_motors_that_belong_together():
 
 # ---- speeds ------------------------------------------------------------------------------------------------
 
-FAST = with_motor(PLANAR, **{"link 2": {"limits": limits(velocity=120)}})
+FAST = PLANAR.with_motors({"link 2": {"limits": {"velocity": 120}}})
 
 
 def test_a_motor_beyond_its_speed_is_said_with_the_first_time():
@@ -123,7 +137,7 @@ def test_speeds_of_a_batch_and_from_the_start():
 
 
 def test_the_speed_of_a_coupled_motor_is_that_of_both_joints():
-    robot = with_motor(TX40, **{"link 6": {"limits": limits(velocity=40)}})
+    robot = TX40.with_motors({"link 6": {"limits": {"velocity": 40}}})
     qd = np.zeros((2, 6))
     qd[1, 4:] = 0.9
     (passed,) = speeds_passed(robot, np.array([0.0, 1.0]), qd)

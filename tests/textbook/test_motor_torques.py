@@ -17,7 +17,6 @@ import pytest
 
 from armdyn import MotorLoads, Robot, Trajectory, motor_loads
 from arms import assert_same
-from shafts import limits, with_motor
 
 # With the tip at (0.2, 0): c2 = (0.2² − 2)/2 = −0.98 and θ1 = −θ2/2, so c1 = c12 = √((1 + c2)/2) = 0.1.
 START = np.array([-np.arccos(-0.98) / 2, np.arccos(-0.98)])
@@ -95,7 +94,7 @@ def test_both_sides_of_the_change_from_acceleration_to_deceleration(loads):
 
 def test_torque_limits_of_problem_7_9_at_the_shafts(robot, loads):
     """3000 N m at the joints are 30 N m at the shafts: both motors need more at the start."""
-    limited = with_motor(robot, **{name: {"limits": limits(30)} for name in ("link 1", "link 2")})
+    limited = robot.with_motors({name: {"limits": {"torque": 30}} for name in ("link 1", "link 2")})
     found = MotorLoads(limited, loads.t, loads.torque, loads.speed)
     assert not found.within_limits
     assert (found.torque_share >= [38.731675 / 30, 30.781531 / 30]).all()

@@ -76,7 +76,8 @@ def simulate(
     stiffness: Annotated[str | None, typer.Option(help="K_P, one number or one for each joint.")] = None,
     damping: Annotated[str | None, typer.Option(help="K_D, one number or one for each joint.")] = None,
     saturated: Annotated[
-        bool, typer.Option("--saturated", help="The controller keeps to the robot's torque limits.")
+        bool,
+        typer.Option("--saturated", help="The controller keeps to the torque limits of joints and motors."),
     ] = False,
     rate: Annotated[
         str,

@@ -12,7 +12,7 @@ import numpy as np
 
 from armdyn.model.errors import ModelError
 from armdyn.model.parts import Link
-from armdyn.model.robot_model import RobotModel, quoted
+from armdyn.model.robot_model import RobotModel
 from armdyn.robot.related import Related
 
 
@@ -56,11 +56,11 @@ def to_motors(model: RobotModel) -> np.ndarray:
     """
     K, _ = transmission(model)
     m, n = K.shape
-    if np.linalg.matrix_rank(K) < n:
-        names = ", ".join(quoted(link.name) for link in driven_links(model))
+    rank = int(np.linalg.matrix_rank(K))
+    if rank < n:
         raise ModelError(
-            f"'{model.name}': its motors cannot give every torque: the transmission K of {names} has "
-            f"rank {np.linalg.matrix_rank(K)}, and {n} is needed; look at gear and coupling of the motors"
+            f"{model.name}: its {m} motors drive only {rank} of {n} joints independently (K is singular), "
+            "so their torques do not follow from those of the joints"
         )
     return np.linalg.inv(K).T if m == n else np.linalg.pinv(K.T)
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.model import ModelError
 from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits, joint_name, joint_units
-from armdyn.robot.motors import ShaftLimits, driven_links, shaft_limits, transmission
+from armdyn.robot.motors import ShaftLimits, driven_links, shaft_limits, to_motors, transmission
 
 NOTHING = 1e-13  # of the largest entry of a row: smaller ones are rounding errors
 
@@ -151,15 +152,10 @@ def _torques_of(robot: Robot, K: np.ndarray, limits: np.ndarray) -> np.ndarray:
     """R (m, n) with τ_m = R τ; of a K that leaves τ_m open, or allows no τ, an error."""
     if not np.isfinite(limits).any():
         return np.zeros_like(K)
-    m, n = K.shape
-    rank = int(np.linalg.matrix_rank(K))
-    if rank < n:
-        raise MotionError(
-            f"{robot.name}: its {m} motors drive only {rank} of {n} joints independently (K is singular), "
-            "so their torques do not follow from those of the joints; motor_torque=np.inf leaves out their "
-            "limits"
-        )
-    R = np.linalg.inv(K).T if m == n else np.linalg.pinv(K).T
+    try:
+        R = to_motors(robot.model)
+    except ModelError as problem:
+        raise MotionError(f"{problem}; motor_torque=np.inf leaves out their limits") from None
     return np.where(np.abs(R) > NOTHING * np.abs(R).max(1, keepdims=True), R, 0.0)
 
 

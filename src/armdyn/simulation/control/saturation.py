@@ -4,6 +4,8 @@ Motors that turn with one joint each limit the torque of that joint, to |k| time
 that share motors (a coupled wrist) are treated together: (1) each joint torque is clipped at its own limit,
 (2) the motor torques K⁻ᵀ τ are clipped at theirs, and τ is Kᵀ times what is left, (3) where that exceeds the
 limit of a joint again, the torques of the group are made smaller by one factor. So the result is within both.
+Where more motors than joints share the torques by least squares, one factor takes the place of clipping:
+clipped torques would be shared anew.
 """
 
 from __future__ import annotations
@@ -44,10 +46,18 @@ def _group(tau: Scalars, K: np.ndarray, P: np.ndarray, joints: np.ndarray, shaft
     tau = [clipped(x, float(most)) for x, most in zip(tau, joints, strict=True)]
     if not np.isfinite(shafts).any():
         return tau
-    motor = [clipped(dot(row.tolist(), tau), float(most)) for row, most in zip(P, shafts, strict=True)]
+    motor = [dot(row.tolist(), tau) for row in P]
+    if len(motor) > len(tau):
+        return _smaller(tau, motor, shafts)
+    motor = [clipped(x, float(most)) for x, most in zip(motor, shafts, strict=True)]
     tau = [dot(column.tolist(), motor) for column in K.T]
+    return _smaller(tau, tau, joints)
+
+
+def _smaller(tau: Scalars, held: Scalars, limits: np.ndarray) -> Scalars:
+    """Torques times the largest factor, at most 1, with which `held` keeps to its limits."""
     factor: Any = 1.0
-    for x, most in zip(tau, joints, strict=True):
+    for x, most in zip(held, limits, strict=True):
         if np.isfinite(most):
             largest = max(float(most), LEAST)
             factor = _lesser(factor, largest / at_least(abs(x), largest))
