@@ -40,6 +40,25 @@ def derived_puma() -> Equations:
     return equations
 
 
+def chain(n: int) -> Robot:
+    """A planar chain of n joints, every length, mass and inertia a symbol."""
+    names = [f"{kind}{i}" for i in range(1, n + 1) for kind in ("a", "l", "m", "I")]
+    links = [
+        {"name": f"link {i}", "joint": "revolute", "a": f"a{i}", "alpha": 0, "d": 0, "theta": 0}
+        | {"mass": f"m{i}", "com": [f"l{i} - a{i}", 0, 0], "inertia": {"zz": f"I{i}"}}
+        for i in range(1, n + 1)
+    ]
+    table = {"name": f"planar chain of {n} joints", "convention": "dh", "gravity": [0, "-g", 0]}
+    return Robot.from_dict(table | {"symbols": dict.fromkeys(names, 1) | {"g": 9.81}, "link": links})
+
+
+def derived_chain() -> Equations:
+    forget()
+    equations = terms(chain(12))
+    _ = equations.friction
+    return equations
+
+
 def described(name: str) -> Callable[[], Robot]:
     return lambda: Robot.load(name)
 
@@ -59,6 +78,11 @@ def measure() -> Iterator[Row]:
     yield f"{puma}: printing, text", best(derived_puma, lambda e: e.text(), 5), 2.0
     yield f"{puma}: printing, LaTeX", best(derived_puma, lambda e: e.latex(), 5), 2.0
     yield f"{puma}: base parameters", best(symbolic_puma, lambda r: r.base_parameters(), 5), 2.0
+    long = "planar chain of 12 joints, symbolic"
+    yield f"{long}: B, C and g", best(lambda: chain(12), terms, 5), None
+    yield f"{long}: proof", best(lambda: chain(12), lambda r: r.equations().prove(), 3), None
+    yield f"{long}: printing, text", best(derived_chain, lambda e: e.text(), 5), 2.0
+    yield f"{long}: printing, LaTeX", best(derived_chain, lambda e: e.latex(), 5), 2.0
     for name in ("puma560", "ur10", "panda"):
         robot = described(name)
         title = f"{robot().name}, numbers as described"

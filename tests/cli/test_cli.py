@@ -165,7 +165,7 @@ def test_derive_prints_what_the_library_prints():
 
 def test_derive_prints_the_equations_of_the_book():
     """(7.82), second row."""
-    assert f"{PLANAR_TAU2} + ml2*a1*l2*s2*qd1**2\n         + ml2*l2*g*c12\n" in run("derive", "planar")
+    assert f"{PLANAR_TAU2}\n         + ml2*a1*l2*s2*qd1**2 + ml2*l2*g*c12\n" in run("derive", "planar")
 
 
 def test_derive_proves():
@@ -333,6 +333,17 @@ def test_torque_knows_units_expressions_and_rotor_models():
         for r in ("exact", "reflected")
     ]
     assert np.isclose(by_rotors[0] - by_rotors[1], 2**0.5 * 100 * 0.01, rtol=1e-4)  # kr2 Im2 q̈_2
+
+
+def test_torque_has_rotor_coupling_within_inertia_as_the_book_draws_it():
+    state = ("--q", "0, 0.7", "--qdd", "0, 1")
+    separate, within = (run("torque", "planar", *state, "--coupling", c) for c in ("separate", "within"))
+    assert "rotor" in separate
+    assert "rotor" not in within
+    tau = [float(rows(output)[0][2]) for output in (separate, within)]
+    assert tau[0] == tau[1]
+    inertia = [float(rows(output)[0][3]) for output in (separate, within)]
+    assert np.isclose(inertia[1] - inertia[0], 100 * 0.01, rtol=1e-3)  # kr2 Im2 q̈_2
 
 
 # ---- what is refused ---------------------------------------------------------------------------------------

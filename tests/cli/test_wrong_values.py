@@ -63,6 +63,7 @@ WRONG = {
         (STATE, {"--q": ["1", "1, x"], "--qd": ["1"], "--qdd": ["1, 2, 3"], **WRENCH, **ROTORS}),
         (("torque", "planar", "--trajectory", "motion.csv"), {**FILE, "--trajectory": ["nosuch.csv"]}),
         (("torque", "planar"), CYCLE),
+        (STATE, {"--coupling": ["some", ""]}),
     ],
     "motors": [
         (("motors", "planar"), {**WRENCH, **ROTORS, "--trajectory": ["nosuch.csv"]}),
@@ -74,6 +75,7 @@ WRONG = {
             SCALE,
             {"--torque": LIMIT, "--velocity": LIMIT, "--acceleration": LIMIT, **WRENCH, **ROTORS, **FILE},
         ),
+        (SCALE, {"--motor-torque": LIMIT, "--motor-velocity": LIMIT}),
         (("scale", "planar", "-o", "x.csv"), CYCLE),
     ],
     "simulate": [

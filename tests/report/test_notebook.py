@@ -15,6 +15,7 @@ from armdyn import (
     Trajectory,
     dynamic_manipulability,
     force_ellipsoid,
+    motor_loads,
     scale_to_limits,
     simulate,
     time_optimal,
@@ -225,3 +226,9 @@ def test_help_leads_to_pages_that_exist(request):
         for page in pages:
             assert page in inspect.getdoc(thing)
             assert (docs / page).is_file()
+
+
+def test_motor_loads_show_torque_and_speed(planar):
+    found = check_card(motor_loads(planar, MOTION)._repr_html_(), pictures=1)
+    assert "torque" in found.words
+    assert "two-link planar arm, 0.5 s" in found.words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from armdyn.analysis import Contributions, contributions
+from armdyn.analysis.contributions import RotorPart
 from armdyn.cli.common import (
     CycleOption,
     LinkOption,
@@ -34,6 +36,11 @@ from armdyn.robot import Robot
 from armdyn.robot.joints import torque_unit
 
 
+class Coupling(StrEnum):
+    separate = "separate"
+    within = "within"
+
+
 def torque(
     robot: RobotArgument,
     q: Annotated[str | None, typer.Option(help='Positions, e.g. "0, pi/4, 0.3" [rad, m].')] = None,
@@ -49,6 +56,10 @@ def torque(
         Path | None, typer.Option("--output", "-o", help="With a motion: CSV file of motion and torques.")
     ] = None,
     rotors: RotorsOption = None,
+    coupling: Annotated[
+        Coupling,
+        typer.Option(help="Rotor coupling as a part of its own, or within inertia and Coriolis."),
+    ] = Coupling.separate,
 ) -> None:
     """Compute joint torques for a state or along a motion, and what they are made of."""
     moves = trajectory is not None or cycle is not None
@@ -65,20 +76,22 @@ def torque(
         if qd is not None or qdd is not None:
             raise ArmdynError("--qd and --qdd go with --q; a motion has its own")
         check_joints(loaded, trajectory, motion)
-        _along(loaded, motion, h, output)
+        _along(loaded, motion, h, output, coupling.value)
         return
     x, v, a = (numbers(text, name, loaded.n) for text, name in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd")))
-    parts = _named_parts(contributions(loaded, x, v, a, h))
+    parts = _named_parts(contributions(loaded, x, v, a, h, rotors=coupling.value))
     _print_parts(loaded, loaded.inverse_dynamics(x, v, a, h), parts, "torque")
 
 
-def _along(robot: Robot, motion: Trajectory, wrench: np.ndarray | None, output: Path | None) -> None:
+def _along(
+    robot: Robot, motion: Trajectory, wrench: np.ndarray | None, output: Path | None, coupling: RotorPart
+) -> None:
     """The largest torque of each joint along a motion and what it is made of then; all of it as CSV."""
     found, loaded = motion.samples(), motion.loaded(robot)
     tau = torques_along(loaded, found, wrench)
     worst = np.abs(tau).argmax(0)
     joints = np.arange(robot.n)
-    parts = _named_parts(contributions_along(loaded, found, wrench, worst))
+    parts = _named_parts(contributions_along(loaded, found, wrench, worst, rotors=coupling))
     at_worst = {name: part[joints, joints] for name, part in parts.items()}
     _print_parts(robot, tau[worst, joints], at_worst, "largest torque", found.t[worst])
     if output is not None:

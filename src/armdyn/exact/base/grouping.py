@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from armdyn.exact.base.dependence import Dependence, dependence
 from armdyn.exact.base.rows import energies, rows
+from armdyn.exact.printing.names import is_short
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.mechanism import Body, lower
 from armdyn.model.parameters import Layout, Parameter, layout, parameter_vector
@@ -48,6 +49,11 @@ class Grouping:
     def leading(self) -> tuple[int, ...]:
         """The parameter that each base parameter is named after in the regressor: its column is kept."""
         return tuple(next(iter(row)) for row in self.rows)
+
+    @cached_property
+    def decimals(self) -> bool:
+        """Whether numbers are written as decimals, as in equations."""
+        return not all(is_short(c) for row in self.rows for x in row.values() for _, c in x.terms)
 
     @property
     def alone(self) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from armdyn.exact.base.grouping import Grouping
 from armdyn.exact.printing.document import Section
@@ -23,6 +24,7 @@ def spelled(style: Style, k: int) -> str:
 
 def combination(grouping: Grouping, row: dict[int, Expression], style: Style = TEXT) -> list[str]:
     """The signed terms of a base parameter."""
+    style = replace(style, decimals=grouping.decimals)
     return [_term(style, x, _parameter(grouping, p, style)) for p, x in row.items()]
 
 
@@ -36,13 +38,11 @@ def _term(style: Style, x: Expression, parameter: str) -> str:
     """A coefficient times a parameter, its sign in front."""
     negative = all(c < 0 for _, c in x.terms)
     size = -x if negative else x
-    if size == 1:
-        factor = ""
-    elif len(size.terms) == 1:
-        factor = style.expression(size) + style.times
+    if len(size.terms) == 1:
+        text = style.monomial(*size.terms[0], parameter)
     else:
-        factor = style.parentheses(style.expression(size)) + style.times
-    return ("-" if negative else "") + factor + parameter
+        text = style.parentheses(style.expression(size)) + style.times + parameter
+    return ("-" if negative else "") + text
 
 
 def sections(grouping: Grouping, style: Style, notes: Sequence[str]) -> list[Section]:

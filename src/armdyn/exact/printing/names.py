@@ -136,13 +136,14 @@ def _order(model: RobotModel, names: Callable[..., frozenset[str]]) -> dict[str,
     return {name: i for i, name in reversed(list(enumerate(walk)))}
 
 
-def number_text(x: Fraction, decimals: bool = False) -> str:
-    """Whole numbers as they are; others as fractions, or as decimals to 12 digits.
+def number_text(x: Fraction, decimals: bool | None = None) -> str:
+    """Whole numbers as they are; others as fractions, or as decimals to 12 digits; None: as this one reads.
 
     A fraction of long numbers is a decimal in any case.
     """
     if x.denominator == 1 and abs(x) < 10**12:
         return str(x.numerator)
+    decimals = not is_short(x) if decimals is None else decimals
     if not decimals and x.denominator < 10**6 and abs(x.numerator) < 10**6:
         return f"{x.numerator}/{x.denominator}"
     return f"{float(x):.12g}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from armdyn.exact.printing.names import Glyph, is_greek, number_text, parameter_glyph, symbol_glyph
 from armdyn.expression import Atom, Expression, parse
+from armdyn.expression.terms import Monomial
 
 if TYPE_CHECKING:
     from armdyn.exact.engine.basis import Basis
@@ -50,7 +51,7 @@ class Style:
     acting: str  # between a matrix and a vector
     glyph: Callable[[Glyph], str] | None = None
     function: Callable[[str, str], str] = lambda kind, inner: f"{kind}({inner})"
-    decimals: bool = False  # whether numbers that are not whole are decimals rather than fractions
+    decimals: bool | None = None  # whether all numbers that are not whole are decimals, or fractions
 
     @property
     def zero(self) -> str:
@@ -134,11 +135,15 @@ class Style:
         """An exact number of a description."""
         terms = []
         for monomial, coefficient in x.terms:
-            above = [self.power(self._atom(atom), e) for atom, e in monomial if e > 0]
-            below = [self.power(self._atom(atom), -e) for atom, e in monomial if e < 0]
-            factors = self.factors(abs(coefficient), above, below)
-            terms.append(("-" if coefficient < 0 else "") + self.times.join(factors))
+            sign = "-" if coefficient < 0 else ""
+            terms.append(sign + self.monomial(monomial, abs(coefficient)))
         return self.sum(terms)
+
+    def monomial(self, monomial: Monomial, number: Fraction, *further: str) -> str:
+        """A term of an expression, without its sign, times further factors."""
+        above = [self.power(self._atom(atom), e) for atom, e in monomial if e > 0]
+        below = [self.power(self._atom(atom), -e) for atom, e in monomial if e < 0]
+        return self.times.join(self.factors(number, [*above, *further], below))
 
     def _atom(self, atom: Atom) -> str:
         if atom.argument is not None:

@@ -20,6 +20,7 @@ from armdyn.motion.errors import MotionError
 from armdyn.motion.motors.table import ROUNDING, MotorRow, text_of
 from armdyn.motion.timing.speed_parts import check_robot, steady_wrench
 from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.output import Shown
 from armdyn.robot import Robot
 from armdyn.robot.joints import UNITS, Units
 from armdyn.robot.motors import ShaftLimits, driven_links, shaft_limits, to_motors, torque_constants
@@ -37,7 +38,7 @@ class Recorded(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class MotorLoads:
+class MotorLoads(Shown):
     """What each of m motors gives at N instants, for one arm or any batch of them.
 
     The motors are in the order of the rows of `robot.transmission`. A joint without a motor counts as driven

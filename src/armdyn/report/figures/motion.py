@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from armdyn.analysis.contributions import RotorPart
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.report.figures.drawing import (
     TOTAL,
@@ -80,16 +81,22 @@ def draw_tip(found: TipCurves, *, ax: Given = None) -> Figure:
 
 
 def plot_contributions(
-    robot: Robot, trajectory: Trajectory, wrench: Any = None, *, ax: Given = None
+    robot: Robot,
+    trajectory: Trajectory,
+    wrench: Any = None,
+    *,
+    rotors: RotorPart = "separate",
+    ax: Given = None,
 ) -> Figure:
     """The torques of a motion by what causes them, a panel for each joint, as in figures 7.6, 7.8 and 7.11.
 
     Up to three joints every cause has its own curve (inertia and centrifugal torques of each joint, Coriolis
     torques of each pair) and looks the same in all panels; above that the curves of a kind are added. The
     pale line is the whole torque.
-    Rotor coupling is what exact rotors add to the diagonal model. `ax` takes n axes.
+    Rotor coupling is what exact rotors add to the diagonal model; with rotors="within" it is part of inertia,
+    centrifugal and Coriolis torques, as in the book's figures. `ax` takes n axes.
     """
-    return draw_contributions(torque_curves(Subject.of(robot, trajectory, wrench)), ax=ax)
+    return draw_contributions(torque_curves(Subject.of(robot, trajectory, wrench), rotors), ax=ax)
 
 
 @styled

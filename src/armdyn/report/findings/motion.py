@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armdyn.analysis.contributions import Contributions
+from armdyn.analysis.contributions import Contributions, RotorPart
 from armdyn.expression import shown
 from armdyn.motion.cycles.torques import contributions_along
 from armdyn.motion.trajectories.ranges import beyond_limits
@@ -140,9 +140,11 @@ class TorqueCurves:
         return float(ROUNDING * np.abs(self.total).max())
 
 
-def torque_curves(subject: Subject) -> TorqueCurves:
+def torque_curves(subject: Subject, rotors: RotorPart = "separate") -> TorqueCurves:
+    """`rotors`: whether the coupling of rotors and links is a part of its own, as for `contributions`."""
     at = subject.samples
-    parts = contributions_along(subject.trajectory.loaded(subject.robot), at, subject.wrench)
+    loaded = subject.trajectory.loaded(subject.robot)
+    parts = contributions_along(loaded, at, subject.wrench, rotors=rotors)
     least = ROUNDING * np.abs(subject.torque).max()
     causes = {name: part for name, part in parts.parts.items() if np.abs(part).max() > least}
     return TorqueCurves(subject.robot, at.t, subject.torque, parts, causes)

@@ -16,6 +16,7 @@ _MAKERS = {  # by the name of the class: the module here, and the function in it
     "Run": ("motions", "run_card"),
     "Scaled": ("timing", "scaled_card"),
     "TimeOptimal": ("timing", "time_optimal_card"),
+    "MotorLoads": ("motions", "motor_loads_card"),
     "Ellipsoid": ("ellipsoid", "ellipsoid_card"),
     "BaseParameters": ("parameters", "base_card"),
     "Fit": ("parameters", "fit_card"),

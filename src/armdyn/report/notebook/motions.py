@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from armdyn.motion.motors.loads import MotorLoads
 from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.report.figures.motors import plot_motor_loads
 from armdyn.report.notebook.cards import framed, notes, picture
 from armdyn.report.notebook.curves import joint_curves, labelled
 from armdyn.report.page.markup import Markup, facts, join
+from armdyn.report.page.motors import loads_table
 from armdyn.report.page.numbers import number
 from armdyn.robot.joints import joint_units
 from armdyn.simulation.run import Run
@@ -53,3 +56,12 @@ def run_card(run: Run) -> Markup:
     return framed(
         f"Run of {run.robot.name}", "simulated", drawn, facts(entries), *([notes(said)] if said else [])
     )
+
+
+def motor_loads_card(loads: MotorLoads) -> Markup:
+    """Of a batch, a line of text: one arm has a card."""
+    if loads.torque.ndim > 2:
+        return framed("Motor loads", repr(loads))
+    drawn = picture(plot_motor_loads(loads), "torque over speed at the shaft of each motor", 36)
+    subtitle = f"{loads.robot.name}, {loads.duration:.6g} s"
+    return framed("Motor loads", subtitle, drawn, loads_table(loads))

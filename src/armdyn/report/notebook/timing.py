@@ -17,8 +17,11 @@ def scaled_card(scaled: Scaled) -> Markup:
         ("duration", join([number(scaled.trajectory.duration), " s"])),
         ("factor c", number(scaled.factor)),
     ]
-    if scaled.kind is not None and scaled.joint is not None and scaled.instant is not None:
-        where = join([f"{scaled.kind} of joint {scaled.joint + 1} at ", number(scaled.instant, 3), " s"])
+    limit = scaled.limited_by
+    if limit is not None and scaled.instant is not None:
+        owner = "motor" if limit.of_motor else "joint"
+        text = f"{limit.quantity} of {owner} {limit.index + 1} at "
+        where = join([text, number(scaled.instant, 3), " s"])
         entries.append(("limited by", where))
     else:
         entries.append(("limited by", "nothing: the motion was within its limits"))

@@ -28,7 +28,7 @@ def write_motors(found: MotorsFinding) -> list[Part]:
     parts: list[Part] = [paragraph(text)]
     if said := "; ".join(line for row in loads.table() for line in beyond(row)):
         parts.append(warning(f"{said[0].upper()}{said[1:]}."))
-    return [*parts, _picture(found, loads), _loads_table(loads), _energy_table(loads), _energy_text(loads)]
+    return [*parts, _picture(found, loads), loads_table(loads), _energy_table(loads), _energy_text(loads)]
 
 
 def _picture(found: MotorsFinding, loads: MotorLoads) -> Picture:
@@ -40,7 +40,7 @@ def _picture(found: MotorsFinding, loads: MotorLoads) -> Picture:
     return Picture(plot_motor_loads(loads), "torque over speed at the shaft of each motor", [caption])
 
 
-def _loads_table(loads: MotorLoads) -> Markup:
+def loads_table(loads: MotorLoads) -> Markup:
     """Torque, speed and current; shares of limits and currents where some motor has them."""
     columns: list[tuple[Heading, list[Amount]]] = []
     rows, limits = loads.table(), loads.limits
