@@ -18,7 +18,7 @@ def run(page: Path) -> dict[str, object]:
         namespace: dict[str, object] = {"__name__": page.stem}
         for language, text in BLOCK.findall(page.read_text("utf-8")):
             if language == "toml":
-                Path("my_arm.toml").write_text(text, "utf-8")
+                Path("my_cycle.toml" if "[[move]]" in text else "my_arm.toml").write_text(text, "utf-8")
             else:
                 exec(compile(text, page.name, "exec"), namespace)
         os.chdir(HERE)
