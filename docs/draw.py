@@ -18,7 +18,9 @@ def run(page: Path) -> dict[str, object]:
         Path("figures").symlink_to(HERE / "figures")
         namespace: dict[str, object] = {"__name__": page.stem}
         for language, text in BLOCK.findall(page.read_text("utf-8")):
-            if language in FILES:
+            if language == "toml" and "[[move]]" in text:
+                Path("my_cycle.toml").write_text(text, "utf-8")
+            elif language in FILES:
                 Path(FILES[language]).write_text(text, "utf-8")
             else:
                 exec(compile(text, page.name, "exec"), namespace)

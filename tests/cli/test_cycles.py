@@ -58,7 +58,12 @@ def test_a_file_of_ones_own_serves_all_verbs(tmp_path, mine):
     assert "-> " in run("scale", "planar", "--cycle", mine, "--torque", "5000", "-o", out)
     printed = run("simulate", "planar", "--controller", "computed-torque", "--cycle", mine, "-o", out)
     assert "1 s; energy" in printed
+
+
+@pytest.mark.slow
+def test_a_report_takes_a_cycle(tmp_path, mine):
     assert run("report", "planar", "--cycle", mine, "-o", tmp_path / "r.html").startswith("wrote")
+    assert "The motion given: cycle, 1 s." in (tmp_path / "r.html").read_text("utf-8")
 
 
 def test_a_circle_is_that_of_trajectory(tmp_path):

@@ -186,8 +186,8 @@ TO = ("--to", "1, 1")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "give either --to (a posture) or --line"),
-        ((*TO, "--line", "1, 0, 0"), "give either --to (a posture) or --line"),
+        ((), "give one of --to (a posture), --line"),
+        ((*TO, "--line", "1, 0, 0"), "give one of --to (a posture), --line"),
         (TO, "trapezoidal takes two of --acceleration-time, --max-velocity"),
         (("--to", "1", "--profile", "cubic", "--duration", "1"), "--to: expected 2 numbers"),
         ((*TO, "--profile", "cubic"), "cubic needs --duration"),

@@ -2,7 +2,7 @@
 
 Between the two instants the joints follow polynomials of fifth degree with the positions, velocities and
 accelerations of the motions at both ends. The blend takes T = 2 (r + r)/(v₀ + v₁), v₀ and v₁ the speeds at
-which the tip passes the radius r: on straight lines at one speed this is nearly the parabola that touches
+which the tip passes the radius r: between straight lines this is the time of the parabola that touches
 both. It never takes longer than the motions with their stop. Where the tip would leave the radius on the
 way, T is shortened: the polynomial is then closer to the straight line between its ends.
 """

@@ -30,6 +30,7 @@ def load_cycle(robot: Robot, cycle: str | Path | Mapping[str, Any], *, step: flo
 
     `docs/trajectories.md` lists the keys. Numbers may be expressions, also in the robot's symbols.
     """
+    step = check.positive_time("step", step)
     read = read_cycle(check.robot(robot), cycle)
     where = ""
     try:
