@@ -149,9 +149,9 @@ def test_symbolic_robot_and_its_friction():
     }
     equations = Robot.from_dict(table).symbolic().equations()
     assert equations.friction[0] == "Fst1*bell1*sgn1 + Fcu1*qd1^3 + Fl1*absr1*sgn1"
-    assert r"\exp(-v_{s1}^{-2} \dot{\vartheta}_{1}^{2})" in equations.latex()
+    assert r"\exp(-\frac{\dot{\vartheta}_{1}^{2}}{v_{s1}^{2}})" in equations.latex()
     assert r"\left|\tau_{r1}\right|" in equations.latex()
-    assert "bell1 = exp(-vs1**-2*qd1**2)" in equations.text()
+    assert "bell1 = exp(-qd1**2/vs1**2)" in equations.text()
     handed = equations.sympy()
     v, level = handed.qd[0], handed.symbols["Fst1"]
     width = handed.symbols["vs1"]

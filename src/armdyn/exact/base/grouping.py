@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from armdyn.exact.base.dependence import Dependence, dependence
 from armdyn.exact.base.rows import energies, rows
-from armdyn.exact.printing.names import is_short
+from armdyn.exact.printing.names import in_decimals
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.mechanism import Body, lower
 from armdyn.model.parameters import Layout, Parameter, layout, parameter_vector
@@ -53,7 +53,7 @@ class Grouping:
     @cached_property
     def decimals(self) -> bool:
         """Whether numbers are written as decimals, as in equations."""
-        return not all(is_short(c) for row in self.rows for x in row.values() for _, c in x.terms)
+        return in_decimals(c for row in self.rows for x in row.values() for _, c in x.terms)
 
     @property
     def alone(self) -> tuple[int, ...]:

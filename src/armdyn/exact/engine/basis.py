@@ -15,7 +15,7 @@ from armdyn.exact.engine.mechanism import atoms_of, over_ring
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.runs import Run, parallel_runs
 from armdyn.exact.engine.size import check_joints
-from armdyn.exact.printing.names import is_short
+from armdyn.exact.printing.names import in_decimals
 from armdyn.expression import ZERO, ArmdynError, Atom, Expression, limited, parse
 from armdyn.model.friction import Row
 from armdyn.model.mechanism import Mechanism, lower
@@ -56,9 +56,9 @@ class Basis:
 
     @cached_property
     def decimals(self) -> bool:
-        """Whether numbers are printed as decimals; as fractions only if every number described is short."""
-        numbers = [*self.exact.scalars(parameters=False), *self.parameters]
-        return not all(is_short(c) for x in numbers for _, c in Expression.of(x).terms)
+        """Whether numbers are printed as decimals or as fractions."""
+        entries = [*self.exact.scalars(parameters=False), *self.parameters]
+        return in_decimals(c for x in entries for _, c in Expression.of(x).terms)
 
     @cached_property
     def runs(self) -> list[Run]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -147,6 +147,18 @@ def number_text(x: Fraction, decimals: bool | None = None) -> str:
     if not decimals and x.denominator < 10**6 and abs(x.numerator) < 10**6:
         return f"{x.numerator}/{x.denominator}"
     return f"{float(x):.12g}"
+
+
+def in_decimals(numbers: Iterable[Fraction]) -> bool:
+    """Whether a description with these numbers has its equations in decimals.
+
+    Not if all of them read well as fractions; nor if one has no end as a decimal (1/3) and none is long.
+    """
+    found = list(numbers)
+    if all(is_short(x) for x in found):
+        return False
+    endless = any(decimal_places(x) is None for x in found)
+    return not (endless and all(abs(x.numerator) < 1000 and x.denominator < 1000 for x in found))
 
 
 def is_short(x: Fraction) -> bool:

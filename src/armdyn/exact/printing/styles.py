@@ -116,7 +116,10 @@ class Style:
         speed = self.speed_of(basis, surface)
         square = self.power(speed if len(surface.row) == 1 else self.parentheses(speed), 2)
         factor = 1 / (Expression.of(surface.stribeck_velocity) * surface.stribeck_velocity)
-        text = square if factor == 1 else self.expression(factor) + self.times + square
+        if len(factor.terms) == 1 and factor.terms[0][1] > 0:
+            text = self.monomial(*factor.terms[0], square)
+        else:
+            text = self.parentheses(self.expression(factor)) + self.times + square
         return self.function("exp", self.sum([f"-{text}"]))
 
     def speed_of(self, basis: Basis, surface: Surface) -> str:
