@@ -267,6 +267,11 @@ LINE = {"line": {"displacement": [-0.1, 0, 0]}, "duration": 1}
         ),
         ([{"line": {"to": [9, 0, 0]}, "duration": 1}], {}, "cycle: move[1]: line: sample "),
         ([{"line": {"displacement": [0.1, 0, 0]}}], {}, "cycle: move[1]: a trapezoidal profile takes two of"),
+        (
+            [{"circle": {"centre": [0, 0, 0], "axis": [0, 0, 1e300], "angle": 1}, "duration": 1}],
+            {},
+            "cycle: move[1].circle.axis: found 1e+300; a number up to 1e+09 is expected",
+        ),
         ([{"circle": {"axis": [0, 0, 1], "angle": 1}}], {}, "expected either centre, a point, or offset"),
         ([{"circle": {"centre": [0, 0, 0], "axis": [0, 0, 1]}}], {}, "cycle: move[1].circle.angle: missing"),
         ([{**MOVE, "pick": "a"}, MOVE], {}, "cycle: move[1].pick: no payload 'a'; there are none"),

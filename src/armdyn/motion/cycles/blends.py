@@ -39,7 +39,7 @@ class Ball:
 
     @property
     def unit(self) -> str:
-        return "rad" if self.robot is None else "m"
+        return "rad or m" if self.robot is None else "m"
 
     def distance(self, q: np.ndarray) -> np.ndarray:
         """(N,) of postures (N, n)."""

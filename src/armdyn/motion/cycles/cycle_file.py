@@ -23,6 +23,7 @@ KINDS = ("to", "line", "circle", "rest")
 LIMITS = ("max_velocity", "max_acceleration", "max_jerk")
 WORDS = ("auto", "keep", "free")
 MOST_MOVES = 10_000
+LARGEST = 1e9  # of a number: more metres, radians or seconds are a mistake, and overflow
 
 
 @dataclass(frozen=True)
@@ -258,9 +259,12 @@ class _CycleReader:
 
     def value(self, reader: Reader, key: str, x: Any) -> float:
         try:
-            return float(Expression.of(x).value(reader.values))
+            found = float(Expression.of(x).value(reader.values))
         except ExpressionError as error:
             reader.fail(key, str(error))
+        if not abs(found) <= LARGEST:
+            reader.fail(key, f"found {found:g}; a number up to {LARGEST:g} is expected")
+        return found
 
     def number(self, reader: Reader, key: str) -> float:
         return self.value(reader, key, reader.number(key))
