@@ -143,3 +143,19 @@ def test_a_limit_while_torques_are_held():
             run = simulate(rail, 0, 0, 2.0, controller, method=method, limits="stop", output=0.05)
         assert len(run.tau) == len(run.t)
         assert run.tau[-1] == run.tau[-2]
+
+
+@pytest.mark.filterwarnings("ignore::armdyn.PhysicsWarning")
+@pytest.mark.parametrize("rate", [1000, 3000])
+def test_a_slip_that_is_soon_over_is_simulated(rate):
+    """At the start of this arc a joint is released with hardly any acceleration, which then turns round."""
+    puma = Robot.load("puma560").with_payload(2.4, [0, 0, 0.11])
+    high = [-0.0822, 0.5072, -3.0216, 0, 3.0216 - 0.5072 - np.pi, -0.0822]
+    law = {"orientation": "keep", "max_velocity": 0.5, "max_acceleration": 3}
+    low = Trajectory.line(puma, high, displacement=[0, 0, -0.12], **law).q[-1]
+    centre = puma.pose(low)[:3, 3] + [0, 0.2, 0]
+    arc = Trajectory.circle(puma, low, centre, [-1, 0, 0], np.pi, **law)
+    run = simulate(puma, low, 0, 0.01, ComputedTorque(puma, arc, stiffness=400, rate=rate))
+    assert run.completed
+    assert abs(run.balance).max() < 1e-9
+    assert abs(run.q - arc(run.t)[0]).max() < 1e-4

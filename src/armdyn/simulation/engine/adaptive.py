@@ -30,6 +30,7 @@ MOST_AT_ONCE = 50  # changes of mode at one instant before it counts as a failur
 CHANGE = 10  # steps that a change of mode counts as, by the time it takes
 CHUNK = 4096  # samples of a controller's target at a time
 FIRST = 1e-3  # s: the first step that is tried
+NEARER = 20  # times an interval is cut to a quarter, to find a slip that is soon over
 PARTS = 64  # of a step, at which joints near their limits are looked at
 SAFETY, SHRINK, GROW, ORDER = 0.9, 0.2, 10.0, 8  # of step sizes
 
@@ -306,13 +307,20 @@ class _Motion:
         return min((self._crossing(a, b, e, ends), e) for e in crossed)
 
     def _crossing(self, a: float, b: float, e: int, known: dict[float, np.ndarray]) -> float:
-        """At `a` itself: just released, at zero speed, and going the wrong way."""
+        """The instant between a and b at which surface e changes.
+
+        It is `a` itself where a surface was just released at zero speed and goes the wrong way. One that
+        first goes the right way, for however short a time, changes when it comes back to zero speed.
+        """
 
         def margin(t: float) -> float:
             if t not in known:
                 known[t] = self._margins(*self.trial.at(t))
             return float(known[t][e])
 
+        if self.trial.modes[e] and not margin(a) > 0:
+            nearer = (a + (b - a) * 4.0**-k for k in range(1, NEARER))
+            a = next((t for t in nearer if t > a and margin(t) > 0), a)
         return first_zero(margin, a, b)
 
     def _change(self, t: float, e: int) -> None:
