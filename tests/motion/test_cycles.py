@@ -248,6 +248,26 @@ LINE = {"line": {"displacement": [-0.1, 0, 0]}, "duration": 1}
             "max_jerk: a cubic profile does not take it, but duration",
         ),
         ([{"to": [0, 0], "profile": "cubic"}], {}, "cycle: move[1]: a cubic profile needs duration"),
+        (
+            [{"to": [0, 0], "profile": "cubic"}],
+            {"defaults": {"joints": {"max_velocity": 1, "max_acceleration": 2}}},
+            "cycle: move[1]: a cubic profile needs duration",
+        ),
+        (
+            [MOVE],
+            {"postures": {"start": [0, 0]}},
+            "cycle: postures.start: this name is that of the key start",
+        ),
+        (
+            [MOVE],
+            {"payloads": {"part": {"mass": 1, "inertia": {"xx": -1}}}},
+            "cycle: payloads.part: inertia: principal moments -1, 0, 0",
+        ),
+        (
+            [MOVE],
+            {"payloads": {"part": PART}, "carries": ["part", "part"]},
+            "cycle: carries: found ['part', 'part']; a payload can be named only once",
+        ),
         ([{**MOVE, "synchronised": True}], {}, "synchronised: a quintic profile does not take it"),
         (
             [{"line": {}, "duration": 1}],

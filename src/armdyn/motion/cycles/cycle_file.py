@@ -13,6 +13,7 @@ import numpy as np
 from armdyn.description import DescriptionError, toml_text
 from armdyn.description.reader import Reader
 from armdyn.expression import Expression, ExpressionError, shown
+from armdyn.model import ModelError
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.motion.tip.motions import LAWS
 from armdyn.motion.trajectories.loads import Load
@@ -91,7 +92,7 @@ class _CycleReader:
     """The tables of one file, for a robot of n joints."""
 
     def __init__(self, robot: Robot, table: Mapping[str, Any], source: str) -> None:
-        self.n, self.links = robot.n, list(robot.model.index)
+        self.robot, self.n, self.links = robot, robot.n, list(robot.model.index)
         self.top = Reader(table, source, "", dict(robot.model.symbols))
 
     def read(self) -> CycleFile:
@@ -99,6 +100,8 @@ class _CycleReader:
         name = top.text("name", "cycle")
         self.postures = {"start": self.posture(top, "start")}
         given = top.sub("postures")
+        if "start" in given:
+            given.fail("start", "this name is that of the key start, where the cycle begins; take another")
         self.postures |= {key: self.posture(given, key) for key in given.names()}
         given = top.sub("payloads")
         self.payloads = {key: self.load(given.sub(key)) for key in given.names()}
@@ -229,7 +232,12 @@ class _CycleReader:
             tuple(map(Expression.of, place.tolist())),  # type: ignore[arg-type]
             tensor(map(Expression.of, moments)),
         )
-        return Load(body, link)
+        load = Load(body, link)
+        try:
+            load.on(self.robot)
+        except ModelError as problem:
+            reader.fail("", str(problem).removeprefix("payload: "))
+        return load
 
     def picked(self, reader: Reader, key: str) -> tuple[tuple[str, Load], ...]:
         """Payloads by name, or one as a table, which has no name."""
@@ -252,6 +260,8 @@ class _CycleReader:
         for name in names:
             if not isinstance(name, str) or name not in self.payloads:
                 reader.fail(key, f"no payload {shown(name)}; there are {', '.join(self.payloads) or 'none'}")
+        if len(set(names)) < len(names):
+            reader.fail(key, f"found {shown(list(names))}; a payload can be named only once")
         return names
 
     # ---- numbers ---------------------------------------------------------------------------------------
