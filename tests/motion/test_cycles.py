@@ -362,6 +362,13 @@ def test_files_that_are_not_there_are_refused(given):
 
 
 def test_files_that_are_not_toml_are_refused(tmp_path):
+    (tmp_path / "c.toml").write_bytes(b"\xff")
+    with pytest.raises(ArmdynError, match=r"c.toml: not a text file; a cycle file is TOML in UTF-8"):
+        load_cycle(PLANAR, tmp_path / "c.toml")
+    with pytest.raises(
+        ArmdynError, match=r"start: expected a list of 2 numbers, found \[-0\.0822, 0\.5072, "
+    ):
+        load_cycle(PLANAR, NAME)  # that of another robot
     (tmp_path / "c.toml").write_text("start = [", "utf-8")
     with pytest.raises(ArmdynError, match=r"c.toml: not a TOML file"):
         load_cycle(PLANAR, tmp_path / "c.toml")

@@ -176,7 +176,7 @@ def test_where_the_arm_rests_no_speed_helps_against_gravity() -> None:
     robot = Robot.load("planar")
     motion = Trajectory.quintic([0, 0], [1, 0.3], 1.0)  # at t = 0 neither speed nor acceleration
     for faster in (False, True):
-        with pytest.raises(MotionError, match="at t = 0 s .* no speed of this motion is possible"):
+        with pytest.raises(MotionError, match=r"at t = 0 s .* no speed of this motion is possible"):
             scale_to_limits(robot, motion, torque=1000, faster=faster)
 
 

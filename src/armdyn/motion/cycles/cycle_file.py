@@ -76,7 +76,7 @@ def read_cycle(robot: Robot, cycle: str | Path | Mapping[str, Any]) -> CycleFile
         text = (resources.files("armdyn.motion.cycles") / f"{cycle}.toml").read_text("utf-8")
         return _CycleReader(robot, toml_text.parse(text, str(cycle)), str(cycle)).read()
     try:
-        text = toml_text.read(Path(cycle))
+        text = toml_text.read(Path(cycle), "cycle file")
     except DescriptionError:
         raise
     except (OSError, ValueError) as error:
@@ -85,7 +85,7 @@ def read_cycle(robot: Robot, cycle: str | Path | Mapping[str, Any]) -> CycleFile
             f"cannot read '{one_line(str(cycle))}' ({reason}); "
             f"give a path to a cycle file or a bundled name: {', '.join(bundled_cycles())}"
         ) from None
-    return _CycleReader(robot, toml_text.parse(text, str(cycle)), str(cycle)).read()
+    return _CycleReader(robot, toml_text.parse(text, str(cycle), "cycle file"), str(cycle)).read()
 
 
 class _CycleReader:
