@@ -99,6 +99,10 @@ def test_a_circle_is_that_of_trajectory(tmp_path):
             "--profile: the file of --cycle",
         ),
         (("trajectory", "planar", "--cycle", "{mine}", "--step", "-1"), "--step: "),
+        (
+            ("trajectory", "planar", "--line=0.1,0,0", "--synchronised", "--profile=cubic", "--duration=1"),
+            "--synchronised: it goes with --to",
+        ),
         (("scale", "planar"), "give a motion: a file that `armdyn trajectory` writes, or --cycle"),
         (("scale", "planar", "m.csv", "--cycle", "{mine}"), "give either a file with a motion or --cycle"),
         (("torque", "planar", "--q", "1, 1", "--cycle", "{mine}"), "give either --q (a posture) or"),

@@ -33,6 +33,16 @@ def test_a_motion_from_a_file_and_a_wrench(tmp_path):
     assert peaks == pytest.approx(found.peak_torque.tolist(), rel=1e-4)
 
 
+def test_scaling_shows_the_motors_that_have_limits(tmp_path):
+    Trajectory.cubic([0, 0], [1, 1], 1.0).to_csv(tmp_path / "m.csv")
+    given = ("scale", "planar", tmp_path / "m.csv", "--motor-torque", "20, 900", "-o", tmp_path / "s.csv")
+    for further in ((), ("--time-optimal", "--torque", "5000")):
+        one, two = rows(run(*given, *further))[-2:]
+        assert (one[0], two[0]) == ("motor 1 ('link 1')", "motor 2 ('link 2')")
+        assert float(one[1]) == pytest.approx(20, rel=1e-3)
+        assert (one[2:], two[2:]) == (["20", "N m"], ["900", "N m"])
+
+
 def test_refusals(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Trajectory.cubic([0, 0, 0], [1, 1, 1], 1.0).to_csv("three.csv", step=0.1)

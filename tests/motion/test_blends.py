@@ -172,10 +172,13 @@ def test_what_cannot_be_rounded_is_refused_with_the_largest_radius():
         ([up, Trajectory.resting(up.q[-1], 1.0)], 0.01, "a dwell is at this corner"),
         ([up, heavy], 0.01, "a load is taken up at this corner, at rest; only 0 is possible"),
         ([up.carrying(1.0), aside], 0.01, "a load is put down at this corner"),
-        ([wrist, turned], 0.01, "has room only for less than"),
+        ([wrist, turned], 0.01, "the motion before the corner does not move the tip"),
+        ([up, aside], 1e-300, "found a radius of 1e-300 m; less than 1e-12 m are lost in rounding"),
         ([up, arc], 0.01, "motions 1 and 2: joint"),
     ):
         with pytest.raises(MotionError) as error:
             Trajectory.sequence(parts, blend=radius, robot=PUMA)
         assert message in str(error.value), error.value
     assert Trajectory.sequence([up, aside], blend=0.14, robot=PUMA).duration < up.duration + aside.duration
+    one = Trajectory.sequence([up, aside], blend=np.array(0.14), robot=PUMA)  # a number as an array
+    assert one == Trajectory.sequence([up, aside], blend=0.14, robot=PUMA)

@@ -248,6 +248,26 @@ LINE = {"line": {"displacement": [-0.1, 0, 0]}, "duration": 1}
             "max_jerk: a cubic profile does not take it, but duration",
         ),
         ([{"to": [0, 0], "profile": "cubic"}], {}, "cycle: move[1]: a cubic profile needs duration"),
+        (
+            [{"to": [0, 0], "profile": "cubic"}],
+            {"defaults": {"joints": {"max_velocity": 1, "max_acceleration": 2}}},
+            "cycle: move[1]: a cubic profile needs duration",
+        ),
+        (
+            [MOVE],
+            {"postures": {"start": [0, 0]}},
+            "cycle: postures.start: this name is that of the key start",
+        ),
+        (
+            [MOVE],
+            {"payloads": {"part": {"mass": 1, "inertia": {"xx": -1}}}},
+            "cycle: payloads.part: inertia: principal moments -1, 0, 0",
+        ),
+        (
+            [MOVE],
+            {"payloads": {"part": PART}, "carries": ["part", "part"]},
+            "cycle: carries: found ['part', 'part']; a payload can be named only once",
+        ),
         ([{**MOVE, "synchronised": True}], {}, "synchronised: a quintic profile does not take it"),
         (
             [{"line": {}, "duration": 1}],
@@ -347,6 +367,13 @@ def test_files_that_are_not_there_are_refused(given):
 
 
 def test_files_that_are_not_toml_are_refused(tmp_path):
+    (tmp_path / "c.toml").write_bytes(b"\xff")
+    with pytest.raises(ArmdynError, match=r"c.toml: not a text file; a cycle file is TOML in UTF-8"):
+        load_cycle(PLANAR, tmp_path / "c.toml")
+    with pytest.raises(
+        ArmdynError, match=r"start: expected a list of 2 numbers, found \[-0\.0822, 0\.5072, "
+    ):
+        load_cycle(PLANAR, NAME)  # that of another robot
     (tmp_path / "c.toml").write_text("start = [", "utf-8")
     with pytest.raises(ArmdynError, match=r"c.toml: not a TOML file"):
         load_cycle(PLANAR, tmp_path / "c.toml")

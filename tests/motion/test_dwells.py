@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from armdyn import MotionError, Robot, Trajectory, retime, scale_to_limits, time_optimal
+from armdyn import MotionError, Robot, Trajectory, motor_loads, retime, scale_to_limits, time_optimal
 from armdyn.motion.trajectories.motion import Motion
 from armdyn.report import plot_path_speed
+from armdyn.robot.joints import joint_limits
 from one_joint import along, one_joint
 from stations import lengths, most, stations
 
@@ -158,3 +159,13 @@ def test_dwells_that_overlap_are_refused() -> None:
     motion = Trajectory(Motion(1, 3.0, still.motion.evaluate, dwells=((0.0, 1.0), (0.5, 1.5))))
     with pytest.raises(MotionError, match="they overlap"):
         scale_to_limits(one_joint(), motion)
+
+
+@pytest.mark.filterwarnings("ignore::armdyn.PhysicsWarning")
+def test_limits_hold_on_both_sides_of_where_joints_of_a_reversed_motion_start() -> None:
+    """Joints start one after the other, at knots of the motion: accelerations there are those of one side."""
+    robot, q = Robot.load("tx40"), np.array([0.5, -0.5, 0.7, 0.3, 0.6, -0.9])
+    apart = Trajectory.trapezoidal(q, np.zeros(6), max_velocity=3.0, max_acceleration=9.0)
+    fast = time_optimal(robot, apart.reversed().carrying(2.0)).trajectory
+    share = np.abs(motor_loads(robot, fast).joint_torque) / joint_limits(robot).torque
+    assert share.max() < 1.001

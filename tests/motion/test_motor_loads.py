@@ -215,6 +215,14 @@ def test_shares_of_limits_and_what_is_beyond():
     assert not motor_loads(slider(), motion).torque_share.any()
 
 
+def test_no_share_is_told_of_a_motor_without_a_limit():
+    table = Robot.load("planar").to_dict()
+    table["link"][0]["motor"]["limits"] = {"torque": 100}
+    robot = Robot.from_dict(table)
+    lines = str(motor_loads(robot, Trajectory.cubic([0, 0], [1, 1], 1.0))).splitlines()
+    assert [line.count("%") for line in lines[:3]] == [0, 1, 0]
+
+
 def test_currents_are_shown_where_the_description_has_a_torque_constant():
     motion = Trajectory.triangular([0.0], [0.6], 0.7)
     assert "current" not in str(motor_loads(slider(), motion))

@@ -172,6 +172,14 @@ def test_impossible_by_gravity_names_joint_and_instant() -> None:
         scale_to_limits(robot, trajectory, torque=[50, 3000])
 
 
+def test_where_the_arm_rests_no_speed_helps_against_gravity() -> None:
+    robot = Robot.load("planar")
+    motion = Trajectory.quintic([0, 0], [1, 0.3], 1.0)  # at t = 0 neither speed nor acceleration
+    for faster in (False, True):
+        with pytest.raises(MotionError, match=r"at t = 0 s .* no speed of this motion is possible"):
+            scale_to_limits(robot, motion, torque=1000, faster=faster)
+
+
 def test_impossible_slowly_but_not_fast_says_so() -> None:
     robot = one_joint(inertia=2.0, torque=10.0, offset=12.0, viscous=0.0)
     trajectory = along(1, 0.1, lambda t: ([t - t**2], [1 - 2 * t], [-2 + 0 * t])).with_step(0.1)

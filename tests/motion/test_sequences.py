@@ -219,7 +219,7 @@ def test_files_keep_the_motion_with_its_dwells_and_loads(tmp_path, kind):
         ("# dwell, 0.1, x", "expected 2 numbers, found '0.1, x'"),
         ("# dwell, 0.5, 7", "found a time from 0.5 to 7 s; the motion lasts from 0 to 1 s"),
         ("# load, 0, 1, 2", "expected 12 numbers"),
-        ("# load, 0.5, 0.5, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0", "found a time from 0.5 to 0.5 s"),
+        ("# load, 0.5, 0.5, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0", "a start of 0.5 s and an end of 0.5 s"),
     ],
 )
 def test_files_with_wrong_dwells_and_loads_are_refused(tmp_path, line, message):
@@ -232,6 +232,17 @@ def test_files_with_wrong_dwells_and_loads_are_refused(tmp_path, line, message):
     assert message.replace("2004", str(rows + 1)) in str(error.value)
     path.write_text(path.read_text("utf-8").replace("# ", "# a note about "), "utf-8")
     assert Trajectory.from_csv(path).dwells == ()  # other comments say nothing
+
+
+def test_dwells_and_loads_in_files_that_a_spreadsheet_has_written(tmp_path):
+    path = tmp_path / "motion.csv"
+    motion = (Trajectory.cubic([0.0], [1.0], 1.0, step=0.1).rest(0.2)).carrying(2.0, link="link 1")
+    motion.to_csv(path)
+    text = path.read_text("utf-8").replace("link 1", "link 1,,,")
+    path.write_text(text.replace("# dwell, 1.0, 1.2", "#dwell,1,1.2,,,"), "utf-8")
+    again = Trajectory.from_csv(path)
+    assert again.dwells == motion.dwells == ((1.0, 1.2),)
+    assert again.loads == motion.loads
 
 
 A, B = Trajectory.quintic([0.0, 0.5], [1.0, 0.5], 1.0), Trajectory.quintic([1.0, 0.7], [2.0, 0.7], 1.0)
@@ -253,6 +264,7 @@ A, B = Trajectory.quintic([0.0, 0.5], [1.0, 0.5], 1.0), Trajectory.quintic([1.0,
         (lambda: A.repeated(10**9), "times: found 1000000000; at most 100000"),
         (lambda: A.rest(0.0), "duration: found 0 s; a positive time is expected"),
         (lambda: A.rest(float("nan")), "duration: found nan s"),
+        (lambda: A.rest(1e-17), "found 1e-17 s of 'rest' at t = 1 s; so short a time is lost in rounding"),
         (lambda: Trajectory.resting([], 1.0), "q: expected (n,)"),
         (lambda: Trajectory.sequence([]), "sequence: expected a list of trajectories, found []"),
         (lambda: Trajectory.sequence(3), "sequence: expected a list of trajectories, found 3"),

@@ -7,7 +7,7 @@ import pytest
 
 from armdyn import AdaptiveControl, ComputedTorque, PDGravity, Robot, Trajectory, simulate
 from armdyn.motion.trajectories.loads import Carried, Load
-from armdyn.simulation import SimulationError
+from armdyn.simulation import SimulationError, SimulationWarning
 
 BODY = Load.of(3.0, [0.02, -0.01, 0.1], [0.02, 0.001, -0.002, 0.03, 0.003, 0.01])
 START = np.array([0.0, 0.3, -1.0, 0.2, 0.4, 0.0])
@@ -75,6 +75,8 @@ def test_a_load_to_the_end_is_carried_on(puma: Robot) -> None:
     run = simulate(puma, START, 0, 0.9, PDGravity(puma, motion, 3000, 300))
     assert run.carried is not None
     assert len(run.carried.boundaries) == 1
+    given = simulate(puma, START, 0, 0.9, PDGravity(puma, motion, 3000, 300), loads=motion.loads)
+    assert np.array_equal(given.q, run.q)
     held = puma.with_payload(BODY.body).gravity(run.q[-1])
     assert abs(run.tau[-1] - held).max() < 0.2 * abs(held).max()
 
@@ -110,3 +112,42 @@ def test_a_memory_goes_on_where_a_load_changes(puma: Robot, method: str) -> None
     assert run.memory.shape == (len(run.t), 2)
     assert abs(run.memory[row] - run.memory[0]).max() > 1e-4  # it has learned, and does not begin again
     assert steps[row - 1 : row + 1].max() < 10 * np.median(steps[row - 30 : row])
+
+
+def test_hardly_any_energy_on_one_leg_is_judged_with_all_legs() -> None:
+    arm = Robot.load("tx40")
+    goal = np.array([0.5, -0.5, 0.7, 0.3, 0.6, -0.9])
+    motion = Trajectory.quintic(goal, np.zeros(6), 0.5).carrying(1.5, [0, 0, 0.05]).rest(0.1)
+    run = simulate(arm, goal, 0, motion.duration, ComputedTorque(arm, motion), method="rk4", step=1e-3)
+    assert run.completed, run.message
+    assert abs(run.balance).max() < 1e-3
+
+
+@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+def test_arms_go_on_where_loads_change_after_one_has_stopped(method: str) -> None:
+    arm = Robot.load("panda")
+    q = np.array([[0.0, 0.3, 0.0, -1.5, 0.0, 1.8, 0.0]] * 3)
+    qd = np.zeros((3, 7))
+    qd[1, 3] = 20.0  # joint 4 soon is at its upper limit, which is below zero
+    loads = [Carried(0.2, 0.3, Load.of(1.0)), Carried(0.3, 0.4, Load.of(2.0))]
+    given = {"method": method, "limits": "stop", "rtol": 1e-8}
+    tau = arm.gravity(q)
+    with pytest.warns(SimulationWarning, match=r"^arm \(1,\): joint 4 .* at t = 0\.0[0-9]* s, q = "):
+        run = simulate(arm, q, qd, 0.4, tau, loads=loads, **given)
+    assert run.t[-1] == 0.4
+    assert [one.arm for one in run.limits_passed] == [(1,)]
+    alone = simulate(arm, q[::2], qd[::2], 0.4, tau[::2], loads=loads, **given)
+    assert np.array_equal(run.q[:, ::2], alone.q)
+    assert np.isnan(run.q[-1, 1]).all()
+
+
+def test_an_arm_that_stops_after_a_load_changed_tells_the_time_of_the_whole_run() -> None:
+    arm = Robot.load("panda")
+    q, qd = [0.0, 0.3, 0.0, -1.5, 0.0, 1.8, 0.0], [0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0]
+    loads = [Carried(0.2, 2.0, Load.of(1.0))]
+    with pytest.warns(SimulationWarning, match="joint 4"):
+        run = simulate(arm, q, qd, 2.0, arm.gravity(np.array(q)), loads=loads, limits="stop")
+    (passed,) = run.limits_passed
+    assert passed.time > 0.2
+    assert run.message.startswith(passed.text)
+    assert run.t[-1] == pytest.approx(passed.time)

@@ -26,10 +26,14 @@ from armdyn.cli.common import (
 from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, scale_to_limits, time_optimal
+from armdyn.motion.least_time.time_optimal import TimeOptimal
+from armdyn.motion.timing.limits import Limit
+from armdyn.motion.timing.scaling import Scaled
 from armdyn.motion.tip.motions import LAWS
 from armdyn.motion.trajectories.ranges import beyond_limits
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units, torque_unit
+from armdyn.robot.motors import to_motors
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
 LimitOption = Annotated[str | None, typer.Option(help="One number, or one for each joint, comma-separated.")]
@@ -101,6 +105,8 @@ def trajectory(
         law = profile or Profile.trapezoidal
         data = _law_data(law, given)
         start = numbers(q0, "--from", loaded.n)
+        if synchronised and q1 is None:
+            raise ArmdynError("--synchronised: it goes with --to; the tip moves all joints at the same time")
         if q1 is not None:
             made = _joint_motion(law, start, numbers(q1, "--to", loaded.n), data, synchronised, step)
         else:
@@ -214,20 +220,31 @@ def scale(
         "wrench": wrench_of(wrench),
     }
     if optimal:
-        fast = time_optimal(loaded, given, **limits)
-        made, torques, bounds = fast.trajectory, fast.torque, fast.limits
+        found: Scaled | TimeOptimal = time_optimal(loaded, given, **limits)
+        made = found.trajectory
         print(f"{given.duration:.6g} s -> {made.duration:.6g} s, the least time on this path")
     else:
-        slow = scale_to_limits(loaded, given, faster=faster, **limits)
-        made, torques, bounds = slow.trajectory, slow.torque, slow.limits
-        factor = slow.factor
+        found = slow = scale_to_limits(loaded, given, faster=faster, **limits)
+        made, factor = slow.trajectory, slow.factor
         print(f"{given.duration:.6g} s -> {made.duration:.6g} s, c = {factor:.6g}, c² = {factor**2:.6g}")
         if (limited := slow.limited_by) is not None:
             say(f"limited by the {limited.quantity} of {limited.name(loaded)} at {slow.instant:.6g} s")
-    table = table_of("joint", "largest torque", "limit", "")
-    for i, moved in enumerate(loaded.model.coordinates):
-        limit = f"{bounds.torque[i]:.6g}" if np.isfinite(bounds.torque[i]) else ""
-        add_row(table, moved.name, f"{abs(torques[:, i]).max():.6g}", limit, torque_unit(loaded, i))
-    terminal().print(table)
+    _print_torques(loaded, found)
     made.to_csv(output)
     say(f"wrote {output}")
+
+
+def _print_torques(robot: Robot, found: Scaled | TimeOptimal) -> None:
+    """The largest torque of each joint, and of each motor that has a limit."""
+    table = table_of("joint", "largest torque", "limit", "")
+    peaks, limits = abs(found.torque).max(0), found.limits.torque
+    for i, moved in enumerate(robot.model.coordinates):
+        limit = f"{limits[i]:.6g}" if np.isfinite(limits[i]) else ""
+        add_row(table, moved.name, f"{peaks[i]:.6g}", limit, torque_unit(robot, i))
+    limits = found.motor_limits.torque
+    if np.isfinite(limits).any():
+        peaks = abs(found.torque @ to_motors(robot.model).T).max(0)
+        for i in np.flatnonzero(np.isfinite(limits)).tolist():
+            motor = Limit("motor torque", i)
+            add_row(table, motor.name(robot), f"{peaks[i]:.6g}", f"{limits[i]:.6g}", motor.unit(robot))
+    terminal().print(table)

@@ -27,7 +27,7 @@ class Reader:
     def __init__(self, table: object, source: str, path: str, symbols: Symbols) -> None:
         self.source, self.path, self.symbols = source, path, symbols
         if not isinstance(table, Mapping):
-            self.fail("", f"expected a table, found {_shown(table)}")
+            self.fail("", f"expected a table, found {shown(table)}")
         self.table: Mapping[Any, Any] = table
         self.asked: set[str] = set()
 
@@ -54,14 +54,14 @@ class Reader:
     def text(self, key: str, default: object = _REQUIRED) -> str:
         value = self.raw(key, default)
         if not isinstance(value, str) or isinstance(value, BadNumber) or not value.strip():
-            self.fail(key, f"expected a text, found {_shown(value)}")
+            self.fail(key, f"expected a text, found {shown(value)}")
         return value
 
     def choice(self, key: str, options: Iterable[str], default: object = _REQUIRED) -> Any:
         allowed = ", ".join(f'"{o}"' for o in options)
         value = self.raw(key, default, f"one of {allowed}")
         if not isinstance(value, str) or value not in options:
-            self.fail(key, f"found {_shown(value)}; allowed: {allowed}")
+            self.fail(key, f"found {shown(value)}; allowed: {allowed}")
         return value
 
     def number(self, key: str, default: object = _REQUIRED) -> Expression:
@@ -74,7 +74,7 @@ class Reader:
             self.fail(key, f"expected a number between 1e-300 and 1e300, found {value[:40]}")
         value = plain(value)
         if not isinstance(value, (str, Number, Expression)):
-            self.fail(key, f"expected a number or an expression, found {_shown(value)}")
+            self.fail(key, f"expected a number or an expression, found {shown(value)}")
         try:
             text = value if isinstance(value, str) else None
             found = Expression.of(value) if text is None else parse(text, self.symbols, LONGEST)
@@ -97,7 +97,7 @@ class Reader:
 
     def _entries(self, key: str, value: object, count: int) -> list[Expression]:
         if not isinstance(value, (list, tuple)) or len(value) != count:
-            self.fail(key, f"expected a list of {count} numbers, found {_shown(value)}")
+            self.fail(key, f"expected a list of {count} numbers, found {shown(value)}")
         return [self.expression(f"{key}[{i}]", x) for i, x in enumerate(value)]
 
     def vector(self, key: str, default: object = _REQUIRED) -> Vector:
@@ -107,7 +107,7 @@ class Reader:
         """Three rows of three numbers; where they have values, those of a rotation."""
         value = plain(self.raw(key, example="three rows of three numbers"))
         if not isinstance(value, (list, tuple)) or len(value) != 3:
-            self.fail(key, f"expected three rows of three numbers, found {_shown(value)}")
+            self.fail(key, f"expected three rows of three numbers, found {shown(value)}")
         R = vector(vector(self._entries(f"{key}[{i}]", row, 3)) for i, row in enumerate(value))
         if problem := _rotation_problem(R, self.values):
             self.fail(
@@ -120,7 +120,7 @@ class Reader:
     def flag(self, key: str, default: bool) -> bool:
         value = self.raw(key, default)
         if not isinstance(value, bool):
-            self.fail(key, f"expected true or false, found {_shown(value)}")
+            self.fail(key, f"expected true or false, found {shown(value)}")
         return value
 
     def direction(self, key: str) -> Vector:
@@ -146,23 +146,16 @@ class Reader:
         """Complain about keys nobody asked for."""
         for key in self.table:
             if key not in self.asked:
-                name = key if isinstance(key, str) else _shown(key)
+                name = key if isinstance(key, str) else shown(key)
                 self.fail(name, f"unknown key; allowed here: {', '.join(sorted(self.asked))}")
 
     def names(self) -> list[str]:
         """All keys, where any text may be one."""
         for key in self.table:
             if not isinstance(key, str):
-                self.fail("", f"expected a table whose keys are texts, found {_shown(key)}")
+                self.fail("", f"expected a table whose keys are texts, found {shown(key)}")
             self.asked.add(key)
         return list(self.table)
-
-
-def _shown(value: object) -> str:
-    try:
-        return f"{float(value)}" if isinstance(value, Fraction) else shown(value)
-    except OverflowError:
-        return "a number larger than 1e300"
 
 
 def _rotation_problem(R: Matrix, values: dict[str, Expression]) -> str | None:

@@ -33,16 +33,16 @@ _BRACKET = re.compile(r"[\[\]{}]")
 _LONG_INTEGER = re.compile(r"(?m)^[ \t]*([^=\n]{1,100}?)[ \t]*=[^\n]*?(?<!\w)[+-]?\d[\d_]{4000,}")
 
 
-def read(path: Path) -> str:
+def read(path: Path, kind: str = "robot file") -> str:
     """The text of a file in UTF-8, with or without a byte-order mark; may raise OSError and ValueError."""
     with path.open("rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise DescriptionError(f"{path}: not a robot file: it is larger than {MAX_BYTES} bytes")
+        raise DescriptionError(f"{path}: not a {kind}: it is larger than {MAX_BYTES} bytes")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise DescriptionError(f"{path}: not a text file; a robot file is TOML in UTF-8") from None
+        raise DescriptionError(f"{path}: not a text file; a {kind} is TOML in UTF-8") from None
 
 
 def parse_text(text: str) -> dict[str, Any]:
@@ -54,10 +54,10 @@ def parse_text(text: str) -> dict[str, Any]:
     return parse(text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}"), "robot file")
 
 
-def parse(text: str, source: str) -> dict[str, Any]:
+def parse(text: str, source: str, kind: str = "robot file") -> dict[str, Any]:
     if _too_deep(text):
         raise DescriptionError(
-            f"{source}: not a robot file: keys, tables or lists are nested more than {MAX_DEPTH} deep"
+            f"{source}: not a {kind}: keys, tables or lists are nested more than {MAX_DEPTH} deep"
         )
     try:
         return tomllib.loads(text, parse_float=_number)

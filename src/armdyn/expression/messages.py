@@ -3,6 +3,7 @@
 import math
 import reprlib
 from collections.abc import Sequence
+from fractions import Fraction
 
 
 class _Short(reprlib.Repr):
@@ -13,6 +14,14 @@ class _Short(reprlib.Repr):
         self.maxlevel = 4
         self.maxlist = self.maxtuple = self.maxdict = self.maxset = self.maxfrozenset = 20
         self.maxstring = self.maxlong = 400
+
+    def repr_Fraction(self, x: Fraction, level: int) -> str:
+        """As it stood in a file: numbers are read as exact rationals."""
+        try:
+            decimal = repr(float(x))
+        except OverflowError:
+            return "a number larger than 1e300"
+        return decimal if Fraction(decimal) == x else str(x)
 
     def repr_instance(self, x: object, level: int) -> str:
         return repr(x)

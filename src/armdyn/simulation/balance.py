@@ -35,14 +35,17 @@ def imbalances(run: Run) -> list[Imbalance]:
     rows = np.unique(np.linspace(0, len(run.t) - 1, count).round().astype(int))
     names = ("q", "qd", "torque_work", "wrench_work", "dissipated")
     seen = replace(run, t=run.t[rows], **{name: getattr(run, name)[rows] for name in names})
+    brought = run.load_energy[rows]
     with np.errstate(all="ignore"):
 
         def flat(x: np.ndarray) -> np.ndarray:
             return np.asarray(np.abs(x).reshape(len(rows), arms))
 
-        unexplained, kinetic, potential = flat(seen.balance), flat(seen.kinetic), flat(seen.potential)
+        unexplained, kinetic, potential = (
+            flat(x) for x in (seen.unexplained(brought), seen.kinetic, seen.potential)
+        )
         works = [flat(x) for x in (seen.torque_work, seen.wrench_work, seen.dissipated)]
-        parts = [kinetic, flat(seen.potential - seen.potential[0]), *works]
+        parts = [kinetic, flat(seen.potential - seen.potential[0] - brought), *works]
         exchanged = np.sum([np.fmax.accumulate(x, axis=0) for x in parts], axis=0)
         allowed = OFF * exchanged + ROUNDING * np.fmax.accumulate(kinetic + potential, axis=0)
         worst = np.fmax.reduce(unexplained, axis=0)

@@ -1,7 +1,7 @@
 """Simulation of an arm that picks up and puts down loads: one leg after the other, each with its own robot.
 
 A load that is taken up moves with the arm already, so velocities do not jump. A sampled controller is sampled
-anew at the beginning of every leg; its memory goes on.
+anew at the beginning of every leg; its memory goes on. An arm of a batch that stops has NaN in later legs.
 """
 
 from __future__ import annotations
@@ -41,17 +41,22 @@ class Leg:
 
 
 def loaded_robot(robot: Robot, loads: Any, torque: Any, duration: float) -> Loaded:
-    """The robot with what it carries: `loads`, or "target": those of the motion that a controller follows."""
+    """The robot with what it carries: `loads`, or "target": those of the motion that a controller follows.
+
+    Loads that end with this motion are carried on afterwards, given either way.
+    """
+    target = getattr(torque, "target", None)
+    followed = target if isinstance(target, Trajectory) else None
     if isinstance(loads, str) and loads == "target":
-        target = getattr(torque, "target", None)
-        return target.loaded(robot) if isinstance(target, Trajectory) else Loaded(robot, (), duration)
+        return Loaded(robot, (), duration) if followed is None else followed.loaded(robot)
     if not isinstance(loads, Sequence) or not all(isinstance(one, Carried) for one in loads):
         raise SimulationError(
             f"loads: found {type(loads).__name__}; expected 'target', or the loads of a trajectory, () for "
             "none"
         )
-    longest = max([duration, *(one.end for one in loads)])
-    return Loaded(robot, check_loads(loads, longest), longest)
+    last = max((one.end for one in loads), default=0.0)
+    ends = max(duration, last) if followed is None or last > followed.duration else followed.duration
+    return Loaded(robot, check_loads(loads, ends), ends)
 
 
 def legs_of(loaded: Loaded, driven: Actuation) -> list[Leg]:
@@ -122,7 +127,6 @@ def joined(robot: Robot, loaded: Loaded, legs: Sequence[Leg], runs: Sequence[Run
         limits_passed=_first(later("limits_passed")),
         notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
         carried=loaded,
-        message=_message(legs, runs),
     )
 
 
@@ -132,11 +136,3 @@ def _first(passed: tuple[Any, ...]) -> tuple[Any, ...]:
     for one in passed:
         found.setdefault((one.joint, one.limit, one.arm), one)
     return tuple(found.values())
-
-
-def _message(legs: Sequence[Leg], runs: Sequence[Run]) -> str:
-    if runs[-1].completed:
-        return ""
-    start = legs[len(runs) - 1].start
-    after = f" after t = {start:.6g} s, where the load changed:" if start else ""
-    return f"{after} {runs[-1].message}".strip()

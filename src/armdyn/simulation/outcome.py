@@ -41,22 +41,21 @@ def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace:
     torque, wrench, friction = (works[name].reshape(shape) for name in WORKS)
     return Run(
         *(robot, t, q, qd, tau, torque, wrench, friction),
-        tuple(sorted(trace.events, key=lambda event: event.time)),
-        not trace.stops,
-        _message(trace.stops, batch, n),
-        tuple(sorted(trace.passed, key=lambda passed: passed.time)),
-        tuple(trace.notes),
-        memory.reshape(*shape, memory.shape[-1]),
+        events=tuple(sorted(trace.events, key=lambda event: event.time)),
+        limits_passed=tuple(sorted(trace.passed, key=lambda passed: passed.time)),
+        notes=tuple(trace.notes),
+        memory=memory.reshape(*shape, memory.shape[-1]),
     )
 
 
 def judged(run: Run, method: Method, grid: Grid, stops: list[Stop]) -> Run:
-    """The run, marked as not completed if the energies of an arm that did not stop do not add up."""
+    """The run, marked as not completed if arms stopped, or if the energies of another do not add up."""
+    batch = run.q.shape[1:-1]
+    run = replace(run, completed=not stops, message=_message(stops, batch, run.q.shape[-1]))
     said = {stop.arm for stop in stops if not stop.at_limit}
     found = [one for one in imbalances(run) if one.arm not in said]
     if not found:
         return run
-    batch = run.q.shape[1:-1]
     texts = [_arm(one.arm, batch) + _unexplained(one) for one in found[:3]]
     if len(found) > len(texts):
         texts.append(f"and {len(found) - len(texts)} more")
@@ -79,7 +78,7 @@ def _message(stops: list[Stop], batch: tuple[int, ...], n: int) -> str:
     shown = []
     for stop in stops[:3]:
         state = f"q = {_text(stop.state[:n])}, qd = {_text(stop.state[n : 2 * n])}"
-        shown.append(f"{_arm(stop.arm, batch)}{stop.reason}, {state}")
+        shown.append(f"{_arm(stop.arm, batch)}{stop.reason} at t = {stop.instant:.6g} s, {state}")
     if len(stops) > len(shown):
         shown.append(f"and {len(stops) - len(shown)} more")
     return "; ".join(shown)

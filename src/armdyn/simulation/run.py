@@ -40,8 +40,13 @@ class LimitPassed(NamedTuple):
     arm: tuple[int, ...] = ()  # which of a batch
 
     @property
+    def event(self) -> str:
+        """What happens, without the instant."""
+        return f"{self.name} passes its limit of {self.limit:.6g} {self.unit}"
+
+    @property
     def text(self) -> str:
-        return f"{self.name} passes its limit of {self.limit:.6g} {self.unit} at t = {self.time:.6g} s"
+        return f"{self.event} at t = {self.time:.6g} s"
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +127,11 @@ class Run(Shown):
 
         The energy of loads that are taken up or put down is not counted as gained.
         """
-        gained = self.energy - self.energy[:1] - self.load_energy
+        return self.unexplained(self.load_energy)
+
+    def unexplained(self, load_energy: np.ndarray) -> np.ndarray:
+        """`balance`, of a run at some of its instants only: there the energy of loads is known from all."""
+        gained = self.energy - self.energy[:1] - load_energy
         return np.asarray(gained - self.torque_work - self.wrench_work + self.dissipated)
 
     @cached_property

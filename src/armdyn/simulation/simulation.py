@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from armdyn.simulation.engine.fixed import integrate_fixed
 from armdyn.simulation.engine.grid import Grid, at_least
 from armdyn.simulation.engine.limits import Limits, PositionLimits, position_limits
 from armdyn.simulation.engine.surfaces import check_friction
+from armdyn.simulation.engine.trace import Stop
 from armdyn.simulation.engine.trial import Effort
 from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.legs import Leg, joined, legs_of, loaded_robot
@@ -68,7 +69,8 @@ def simulate(
     `loads` is what the arm picks up and puts down: those of a trajectory (`trajectory.loads`), () for none,
     or "target", those of the motion that the controller follows. The controller always knows the loads of the
     motion that it follows: other `loads` show what a wrong payload does. A load that is taken up moves with
-    the arm already. Where loads change, states are kept and a sampled controller is sampled anew.
+    the arm already; one that ends with that motion is carried on. Where loads change, states are kept and a
+    sampled controller is sampled anew.
 
     Dry friction sticks: a joint at rest stays there until the torque on it exceeds the friction's level. When
     a joint passes a position limit, `limits` decides: a SimulationWarning ("warn"), the arm stops there
@@ -91,15 +93,17 @@ def simulate(
     watched.check_start(starts[0])
     task = _Task(method, step, output, watched, effort, progress)
     loaded = loaded_robot(robot, loads, torque, driven.duration)
-    legs, runs = legs_of(loaded, driven), list[Run]()
+    legs, runs, stops = legs_of(loaded, driven), list[Run](), list[Stop]()
     for leg in legs:
         if runs:
             starts = tuple(x[-1].reshape(-1, n) for x in (runs[-1].q, runs[-1].qd))
             leg = leg.after(runs[-1])
-        runs.append(task.run(leg, *starts))
-        if not runs[-1].completed:
-            break
-    run = joined(robot, loaded, legs, runs)
+        run, found = task.run(leg, *starts)
+        runs.append(run)
+        stops += found
+        if len(stops) == len(starts[0]):
+            break  # no arm is left
+    run = judged(joined(robot, loaded, legs, runs), method, grid, stops)
     if run.limits_passed and limits == "warn":
         warnings.warn(SimulationWarning(watched.warning(run.limits_passed, batch)), stacklevel=2)
     if limits != "ignore" and run.speeds_passed:
@@ -120,8 +124,11 @@ class _Task:
     effort: Effort
     progress: bool | None
 
-    def run(self, leg: Leg, q: np.ndarray, qd: np.ndarray) -> Run:
-        """The run of a leg from states (arms, n)."""
+    def run(self, leg: Leg, q: np.ndarray, qd: np.ndarray) -> tuple[Run, list[Stop]]:
+        """The run of a leg from states (arms, n), and the arms that stop in it, at instants of the whole run.
+
+        Arms whose states are NaN have stopped before.
+        """
         robot, driven, method = leg.robot, leg.driven, self.method
         grid = _grid(driven.duration, self.step, self.output, method, driven.period)
         with progress_bar(f"simulating {robot.name}", self.progress) as update:
@@ -129,7 +136,8 @@ class _Task:
                 trace = integrate_fixed(robot, q, qd, grid, driven, self.watched, update)
             else:
                 trace = integrate_adaptive(robot, q, qd, grid, driven, self.watched, self.effort, update)
-        return judged(make_run(robot, method, grid, driven, trace), method, grid, trace.stops)
+        run = make_run(robot, method, grid, driven, trace)
+        return run, [replace(stop, instant=stop.instant + leg.start) for stop in trace.stops]
 
 
 def _states(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:

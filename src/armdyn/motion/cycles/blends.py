@@ -23,6 +23,7 @@ from armdyn.motion.trajectories.motion import Motion
 from armdyn.motion.trajectories.piecewise import as_motion, hermite
 from armdyn.robot import Robot
 
+SMALLEST = 1e-12  # rad or m, relative beyond 1: a smaller radius is lost in rounding
 LOOKS = 400  # instants at which a motion's distance from a corner is looked at
 SHORTER, TRIES = 0.8, 20  # how much, and how often at most, a blend that leaves its radius is shortened
 
@@ -36,6 +37,12 @@ class Ball:
 
     corner: np.ndarray
     robot: Robot | None
+
+    @property
+    def least(self) -> float:
+        """The smallest radius that positions can tell from none."""
+        size = np.abs(self.corner).max() if self.robot is None else np.abs(self.robot.pose(self.corner)).max()
+        return float(SMALLEST * max(1.0, size))
 
     @property
     def unit(self) -> str:
@@ -78,7 +85,7 @@ def radii(blend: object, corners: int) -> list[float]:
     """The radius of each corner: one for all, or one for each; None and 0 are stops."""
     if blend is None:
         return [0.0] * corners
-    if not isinstance(blend, list | tuple | np.ndarray):
+    if not isinstance(blend, list | tuple | np.ndarray) or np.ndim(blend) == 0:
         return [_radius("blend", blend)] * corners
     if len(blend) != corners:
         raise MotionError(
@@ -97,6 +104,11 @@ def _radius(name: str, x: object) -> float:
 def _rounded(a: Part, b: Part, radius: float, robot: Robot | None, where: str) -> tuple[Part, Part, Part]:
     """The part before the blend, the blend, and the part after it."""
     ball = Ball(a.last[0][0], robot)
+    if radius < ball.least:
+        raise MotionError(
+            f"{where}: blend: found a radius of {radius:g} {ball.unit}; less than {ball.least:.3g} "
+            f"{ball.unit} are lost in rounding, and 0 is a stop"
+        )
     _check_corner(a, b, radius, ball, where)
     came, left = _free_from(a), _free_until(b)
     looks = [_looks(a.motion, came, a.end), _looks(b.motion, b.start, left)]
@@ -104,10 +116,10 @@ def _rounded(a: Part, b: Part, radius: float, robot: Robot | None, where: str) -
     largest = min(float(x.max()) for x in distances)
     if radius >= largest:
         side = "before" if float(distances[0].max()) == largest else "after"
-        raise MotionError(
-            f"{where}: blend: found a radius of {radius:g} {ball.unit}, but the motion {side} the corner has "
-            f"room only for less than {largest:.6g} {ball.unit}"
-        )
+        still = "does not move the joints" if robot is None else "does not move the tip"
+        room = f"has room only for less than {largest:.6g} {ball.unit}" if largest > ball.least else still
+        found = f"{where}: blend: found a radius of {radius:g} {ball.unit}"
+        raise MotionError(f"{found}, but the motion {side} the corner {room}")
     outside = distances[0] > radius
     k = int(np.flatnonzero(outside)[-1])
     entry = _crossing(ball, a.motion, radius, looks[0][k], looks[0][k + 1])

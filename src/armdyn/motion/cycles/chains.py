@@ -132,6 +132,7 @@ def chained(parts: Sequence[Part], label: str) -> Motion:
     chain = Chain(tuple(one for few in flat for one in few))
     if len(chain.parts) > MOST_PARTS:
         raise MotionError(f"found {len(chain.parts)} motions in a row; at most {MOST_PARTS} are possible")
+    _check_lengths(chain)
     starts = chain.starts[np.cumsum([0, *map(len, flat)])]
     instants = np.unique([*starts, *chain.knots])
     return Motion(
@@ -144,6 +145,17 @@ def chained(parts: Sequence[Part], label: str) -> Motion:
         dwells=_dwells(parts, starts, instants),
         loads=_loads(parts, starts, instants),
     )
+
+
+def _check_lengths(chain: Chain) -> None:
+    """Refuse parts so short that they would begin and end at the same instant of the chain."""
+    short = np.flatnonzero(np.diff(chain.starts) <= 0)
+    if short.size:
+        part, start = chain.parts[short[0]], chain.starts[short[0]]
+        raise MotionError(
+            f"found {part.end - part.start:g} s of '{part.motion.label}' at t = {start:g} s; so short a time "
+            "is lost in rounding there"
+        )
 
 
 def _flat(part: Part) -> tuple[Part, ...]:

@@ -94,11 +94,13 @@ def _made(robot: Robot, read: CycleFile, move: Move, q: np.ndarray, step: float)
 def _law(move: Move, defaults: dict[str, Any]) -> dict[str, Any]:
     """What a move says about its speed, and of the defaults what does not contradict it.
 
-    A duration takes the place of all limits, and limits that of a duration. A duration and nothing else is
-    that of a quintic law.
+    A duration takes the place of all limits, and limits that of a duration; a profile drops what it does not
+    take. A duration and nothing else is that of a quintic law.
     """
     own = {key for key in move.law if key != "profile"}
     dropped = set(defaults) - {"profile"} if "duration" in own else {"duration"} if own else set()
+    if "profile" in move.law:
+        dropped = dropped | (set(defaults) - {"profile", *LAWS[move.law["profile"]][1]})
     law = {key: x for key, x in defaults.items() if key not in dropped} | move.law
     alone = set(law) - {"profile"} == {"duration"}
     if alone and law.get("profile") in (None, "trapezoidal", "jerk_limited") and "profile" not in move.law:
@@ -115,7 +117,8 @@ def _with_limits(robot: Robot, law: dict[str, Any]) -> dict[str, Any]:
     for name in LIMITS if profile == "jerk_limited" else LIMITS[:2]:
         limit = getattr(own, name.removeprefix("max_"))
         if name not in law and not np.isfinite(limit).all():
-            raise MotionError(f"{name}: missing, and the robot has no such limits; or give a duration")
+            other = "" if profile == "jerk_limited" else "; or give a duration"
+            raise MotionError(f"{name}: missing, and the robot has no such limits{other}")
         law.setdefault(name, limit)
     return law
 

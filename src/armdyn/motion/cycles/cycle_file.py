@@ -13,6 +13,7 @@ import numpy as np
 from armdyn.description import DescriptionError, toml_text
 from armdyn.description.reader import Reader
 from armdyn.expression import Expression, ExpressionError, shown
+from armdyn.model import ModelError
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.motion.tip.motions import LAWS
 from armdyn.motion.trajectories.loads import Load
@@ -76,7 +77,7 @@ def read_cycle(robot: Robot, cycle: str | Path | Mapping[str, Any]) -> CycleFile
         text = (resources.files("armdyn.motion.cycles") / f"{cycle}.toml").read_text("utf-8")
         return _CycleReader(robot, toml_text.parse(text, str(cycle)), str(cycle)).read()
     try:
-        text = toml_text.read(Path(cycle))
+        text = toml_text.read(Path(cycle), "cycle file")
     except DescriptionError:
         raise
     except (OSError, ValueError) as error:
@@ -85,14 +86,14 @@ def read_cycle(robot: Robot, cycle: str | Path | Mapping[str, Any]) -> CycleFile
             f"cannot read '{one_line(str(cycle))}' ({reason}); "
             f"give a path to a cycle file or a bundled name: {', '.join(bundled_cycles())}"
         ) from None
-    return _CycleReader(robot, toml_text.parse(text, str(cycle)), str(cycle)).read()
+    return _CycleReader(robot, toml_text.parse(text, str(cycle), "cycle file"), str(cycle)).read()
 
 
 class _CycleReader:
     """The tables of one file, for a robot of n joints."""
 
     def __init__(self, robot: Robot, table: Mapping[str, Any], source: str) -> None:
-        self.n, self.links = robot.n, list(robot.model.index)
+        self.robot, self.n, self.links = robot, robot.n, list(robot.model.index)
         self.top = Reader(table, source, "", dict(robot.model.symbols))
 
     def read(self) -> CycleFile:
@@ -100,6 +101,8 @@ class _CycleReader:
         name = top.text("name", "cycle")
         self.postures = {"start": self.posture(top, "start")}
         given = top.sub("postures")
+        if "start" in given:
+            given.fail("start", "this name is that of the key start, where the cycle begins; take another")
         self.postures |= {key: self.posture(given, key) for key in given.names()}
         given = top.sub("payloads")
         self.payloads = {key: self.load(given.sub(key)) for key in given.names()}
@@ -230,7 +233,12 @@ class _CycleReader:
             tuple(map(Expression.of, place.tolist())),  # type: ignore[arg-type]
             tensor(map(Expression.of, moments)),
         )
-        return Load(body, link)
+        load = Load(body, link)
+        try:
+            load.on(self.robot)
+        except ModelError as problem:
+            reader.fail("", str(problem).removeprefix("payload: "))
+        return load
 
     def picked(self, reader: Reader, key: str) -> tuple[tuple[str, Load], ...]:
         """Payloads by name, or one as a table, which has no name."""
@@ -253,6 +261,8 @@ class _CycleReader:
         for name in names:
             if not isinstance(name, str) or name not in self.payloads:
                 reader.fail(key, f"no payload {shown(name)}; there are {', '.join(self.payloads) or 'none'}")
+        if len(set(names)) < len(names):
+            reader.fail(key, f"found {shown(list(names))}; a payload can be named only once")
         return names
 
     # ---- numbers ---------------------------------------------------------------------------------------

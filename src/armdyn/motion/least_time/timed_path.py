@@ -10,7 +10,7 @@ import numpy as np
 from armdyn.motion.least_time.path import NEAR, POINTS, RESTING, WHOLE, PathGrid, by_length, dwelt
 from armdyn.motion.least_time.pieces import speed_of
 from armdyn.motion.timing.dwells import with_instants
-from armdyn.motion.trajectories.instants import snapped
+from armdyn.motion.trajectories.instants import SAME_INSTANT, snapped
 from armdyn.motion.trajectories.motion import Motion, Side, States
 
 CLOSE = 1e-7  # of a part of an interval: where a step of Newton's method is smaller, the next one is nothing
@@ -103,10 +103,15 @@ class TimedPath:
         r = instants(grid, i, ahead)
         start, end = grid.t[i, 0], grid.t[i, 4]
         rests = grid.speed[i][:, [0, 4]] < RESTING * grid.speed.max()
-        first, last = (np.where(rest, NEAR, INSIDE) * (end - start) for rest in rests.T)
-        inside = r.clip(start + first, end - last)
+        # Nearer than `least`, the given motion would take an instant for the end of the interval.
+        width, least = end - start, 4 * SAME_INSTANT * grid.trajectory.duration
+        first, last = (np.where(rest, NEAR, INSIDE) * width for rest in rests.T)
+        inside = r.clip(start + np.maximum(first, least), end - np.maximum(last, least))
         evaluate = grid.trajectory.motion.evaluate
         q, qd, qdd = evaluate(inside, "after")
+        ends = np.flatnonzero(inside < r)
+        if ends.size:
+            _, qd[ends], qdd[ends] = evaluate(inside[ends], "before")
         moved = np.flatnonzero(inside != r)
         if moved.size:
             q[moved] = evaluate(r[moved], "after")[0]

@@ -232,7 +232,9 @@ class MotorLoads(Shown):
     def table(self) -> list[MotorRow]:
         """A row for each motor of one arm."""
         if self.torque.ndim > 2:
-            raise MotionError(f"table: found a batch {self.torque.shape[1:-1]}; one arm has one: .arm(0)")
+            batch = self.torque.shape[1:-1]
+            one = f".arm({', '.join('0' * len(batch))})"
+            raise MotionError(f"table: found a batch {batch}; one arm has one: {one}")
         return [MotorRow.of(self, i) for i in range(self.torque.shape[-1])]
 
     def __str__(self) -> str:

@@ -80,10 +80,10 @@ def cells_of(loads: MotorLoads) -> tuple[list[str], list[list[str]]]:
         ("motor of", [_name(row) for row in rows]),
         (f"peak torque{torque}", torques),
         ("at [s]", [_figure(row.peak_time) for row in rows]),
-        ("of limit", [_percent(row.torque_share) for row in rows]),
+        ("of limit", [_percent(row.torque_share, row.torque_limit) for row in rows]),
         ("rms torque", [_figure(row.rms_torque) for row in rows]),
         (f"peak speed{speed}", speeds),
-        ("of limit", [_percent(row.speed_share) for row in rows]),
+        ("of limit", [_percent(row.speed_share, row.speed_limit) for row in rows]),
         ("peak current [A]", [_figure(row.peak_current) for row in rows]),
         ("rms current", [_figure(row.rms_current) for row in rows]),
         ("peak power [W]", [_figure(row.peak_power) for row in rows]),
@@ -91,8 +91,7 @@ def cells_of(loads: MotorLoads) -> tuple[list[str], list[list[str]]]:
         ("energy [J]", [_figure(row.energy, row.energy_drawn) for row in rows]),
         ("drawn [J]", [_figure(row.energy_drawn) for row in rows]),
     ]
-    limited = {3: np.isfinite(loads.limits.torque).any(), 6: np.isfinite(loads.limits.velocity).any()}
-    kept = [column for k, column in enumerate(columns) if limited.get(k, True) and any(column[1])]
+    kept = [column for column in columns if any(column[1])]
     return [name for name, _ in kept], [list(row) for row in zip(*(cells for _, cells in kept), strict=True)]
 
 
@@ -145,5 +144,5 @@ def _with(x: float, unit: str, one: bool) -> str:
     return _figure(x) if one else f"{_figure(x)} {unit}"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+def _percent(share: float, limit: float) -> str:
+    return f"{100 * share:.3g} %" if np.isfinite(limit) else ""

@@ -82,10 +82,11 @@ def searched_rate(shares: Callable[[float], np.ndarray], most: float) -> Rate:
 
 
 def _outermost(A: np.ndarray, B: np.ndarray, C: np.ndarray, limit: np.ndarray) -> np.ndarray:
-    """The rate above which a row is beyond its limit for good; infinite where that is never."""
+    """The rate above which a row is beyond its limit for good, zero if at every rate; infinite if never."""
     rises = np.where(A != 0, np.sign(A), np.sign(B))
     roots = _root_below(rises * A, rises * B, rises * C - limit, np.inf)
-    return np.where(rises == 0, np.inf, roots)
+    never = np.abs(C) - limit > ROUNDING * (np.abs(C) + limit)
+    return np.where(rises == 0, np.where(never, 0.0, np.inf), roots)
 
 
 def _root_below(A: np.ndarray, B: np.ndarray, C: np.ndarray, k: float) -> np.ndarray:

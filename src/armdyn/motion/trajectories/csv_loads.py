@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -12,20 +13,20 @@ from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectories.loads import Carried, Load
 from armdyn.motion.trajectories.motion import Motion
 
-DWELL, LOAD = "# dwell,", "# load,"
+TOLD = re.compile(r"#\s*(dwell|load)\s*,(.*?)[,\s]*$")  # spreadsheets fill lines up with empty cells
 ENTRIES = 10  # of a body: mass, first moment, tensor, as `Inertia.entries`
 
 
 def lines_of(motion: Motion) -> list[str]:
     """A line for each dwell and for each load."""
-    found = [f"{DWELL} {float(start)!r}, {float(end)!r}" for start, end in motion.dwells]
+    found = [f"# dwell, {float(start)!r}, {float(end)!r}" for start, end in motion.dwells]
     for one in motion.loads:
         entries = [Expression.of(x) for x in one.load.body.entries]
         if any(x.symbols() for x in entries):
             raise MotionError("loads: found one with symbols; a file has numbers, give the symbols values")
         numbers = [float(one.start), float(one.end), *(float(x.value()) for x in entries)]
         link = "" if one.load.link is None else f", {one.load.link}"
-        found.append(f"{LOAD} {', '.join(map(repr, numbers))}{link}")
+        found.append(f"# load, {', '.join(map(repr, numbers))}{link}")
     return found
 
 
@@ -34,10 +35,11 @@ def with_lines(motion: Motion, comments: list[tuple[int, str]], origin: float) -
     dwells: list[tuple[float, float]] = []
     loads: list[Carried] = []
     for line, text in comments:
-        if text.startswith(DWELL):
-            dwells.append(_interval(line, text.removeprefix(DWELL).split(","), motion, origin)[0])
-        elif text.startswith(LOAD):
-            cells = text.removeprefix(LOAD).split(",", 2 + ENTRIES)
+        told = TOLD.match(text)
+        if told and told[1] == "dwell":
+            dwells.append(_interval(line, told[2].split(","), motion, origin)[0])
+        elif told:
+            cells = told[2].split(",", 2 + ENTRIES)
             link = cells.pop().strip() if len(cells) > 2 + ENTRIES else None
             (start, end), body = _interval(line, cells, motion, origin, ENTRIES)
             inertia = Inertia.of([Expression.of(x) for x in body])
@@ -60,7 +62,9 @@ def _interval(
         raise MotionError(f"line {line}: expected {2 + further} numbers, found '{text}'")
     start, end = found[0] - origin, found[1] - origin
     end = motion.duration if abs(end - motion.duration) <= 1e-9 * motion.duration else end
-    if not 0 <= start < end <= motion.duration:
+    if not start < end:
+        raise MotionError(f"line {line}: found a start of {found[0]:g} s and an end of {found[1]:g} s")
+    if not (start >= 0 and end <= motion.duration):
         raise MotionError(
             f"line {line}: found a time from {found[0]:g} to {found[1]:g} s; the motion lasts from "
             f"{origin:g} to {origin + motion.duration:g} s"

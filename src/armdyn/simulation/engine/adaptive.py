@@ -54,7 +54,7 @@ def integrate_adaptive(
     memory = actuation.memory
     kept = np.full((*shape, memory.shape[-1]), np.nan) if memory.size else None
     trace = Trace(np.full((*shape, Stepping(integrand).width), np.nan), integrand.works, held, kept)
-    for k in range(arms):
+    for k in np.flatnonzero(np.isfinite(q0).all(1)).tolist():  # others have stopped before
 
         def report(part: float, k: int = k) -> None:
             update((k + part) / arms)
@@ -68,9 +68,8 @@ def integrate_adaptive(
         try:
             motion.run(q0[k], qd0[k])
         except _Stopped as stopped:
-            reason = f"{stopped}" if motion.at_limit else f"{stopped} at t = {trial.t:.6g} s"
             end = motion.tau, motion.memory
-            trace.stops.append(Stop(k, trial.t, trial.x, reason, motion.at_limit, *end))
+            trace.stops.append(Stop(k, trial.t, trial.x, str(stopped), trial.t, motion.at_limit, *end))
         where = place(k, actuation.batch)
         trace.events += [event._replace(arm=where) for event in motion.events]
         trace.passed += [passed._replace(arm=where) for passed in motion.passed]
@@ -257,7 +256,7 @@ class _Motion:
                 self._keep(t)
                 trial.x[:] = trial.state_after(t - trial.t)
                 trial.t, self.at_limit = t, True
-                raise _Stopped(passed.text)
+                raise _Stopped(passed.event)
 
     def _inside(self, watched: Watched, t: float) -> float:
         """How far a joint is within its range at an instant of the step."""

@@ -26,6 +26,7 @@ from armdyn.simulation.run import LimitPassed
 
 CHUNK = 2_000_000_000  # operations between two reports of progress, less than a second's
 SIGNALS = 2**24  # numbers that signals may take at a time
+NEVER = -1.0  # the step in which an arm ended that did not start
 ASKED = 100  # steps between two reports where Python functions are called
 OF_FIRST_ORDER = (
     "dry friction: fixed steps are of fourth order only while every joint keeps sliding or sticking; where "
@@ -78,9 +79,11 @@ class _Steps:
 
     def start(self, q: np.ndarray, qd: np.ndarray) -> None:
         n, w, x = self.integrand.n, self.width, np.zeros((len(q), self.columns["state"]))
+        there = np.isfinite(q).all(1)  # others have stopped before: they stay where they are, not moving
+        q, qd = (np.where(there[:, None], x, 0.0) for x in (q, qd))
         x[:, :n], x[:, n : 2 * n] = q, qd
         x[:, 2 * n : 2 * n + len(self.integrand.surfaces)] = self.integrand.directions(qd)
-        x[:, w] = 1.0
+        x[:, w], x[:, w + 1] = there, np.where(there, 0.0, NEVER)
         for k, (joint, lower, upper) in enumerate(self.watch.joints, w + 2):
             x[:, k] = 1.0 * (q[:, joint] > upper) - (q[:, joint] < lower)
         self.state, self.saved = x[None], np.empty((self.grid.samples + 1, len(q), w))
@@ -154,14 +157,15 @@ class _Steps:
         n, w, batch, x = self.integrand.n, self.width, self.actuation.batch, self.state[0]
         late = self.grid.row_steps[:, None] > x[:, w + 1]
         self.saved[late & (x[:, w] == 0)] = np.nan
+        started = x[:, w + 1] != NEVER
         trace = Trace(self.saved, self.integrand.works, self.held, self.remembered)
         qd, modes = self.saved[..., n : 2 * n], self.saved[..., 2 * n : 2 * n + len(self.integrand.surfaces)]
         with np.errstate(invalid="ignore"):  # what other surfaces hold does not slide, whatever its mode
             modes = modes * (self.integrand.directions(qd) == modes)
         trace.events += changes(self.grid.t, self.integrand.names, modes, batch)
-        trace.stops += [self._stop(int(arm), limits) for arm in np.flatnonzero(x[:, w] == 0)]
+        trace.stops += [self._stop(int(arm), limits) for arm in np.flatnonzero(started & (x[:, w] == 0))]
         trace.notes += [OF_FIRST_ORDER] if self.integrand.surfaces else []
-        joints = x[:, w + 2 : w + 2 + len(self.watch.joints)]
+        joints = x[:, w + 2 : w + 2 + len(self.watch.joints)] * started[:, None]
         trace.passed += self._passed(limits, joints, batch)
         return trace
 
@@ -180,7 +184,7 @@ class _Steps:
         time = self.grid.time(x[w + 1])
         passed = self._passed(limits, x[None, w + 2 : w + 2 + len(self.watch.joints)], ())
         at_limit = bool(passed) and self.watch.stops
-        reason = passed[0].text if at_limit else f"it diverged at t = {time:.6g} s"
+        reason, instant = (passed[0].event, passed[0].time) if at_limit else ("it diverged", time)
         held = None if self.held is None else x[-n:]
         memory = None if self.remembered is None else x[self._memory]
-        return Stop(arm, time, x[:w], reason, at_limit, held, memory)
+        return Stop(arm, time, x[:w], reason, instant, at_limit, held, memory)

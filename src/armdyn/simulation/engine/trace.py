@@ -16,12 +16,13 @@ Batch: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Stop:
-    """An arm that stopped before the end: when, in which state, and why (a text with the instant)."""
+    """An arm that stopped before the end: when, in which state, and why."""
 
     arm: int
-    time: float
+    time: float  # of its last state [s]
     state: np.ndarray
     reason: str
+    instant: float  # at which that happened, perhaps within the last step [s]
     at_limit: bool  # stopped by a limit: the state is part of the motion
     held: np.ndarray | None = None  # torques that were held
     memory: np.ndarray | None = None  # of the controller
