@@ -33,6 +33,13 @@ def test_a_unit_that_all_joints_have_stands_in_the_head():
     assert heads[-2:] == ["coulomb+ [N m]", "coulomb- [N m]"]
 
 
+def test_symbols_and_numbers_of_one_column_keep_their_own_units():
+    _, heads, arm, slider = map(texts, cells(grid(links_grid(ROBOT.model))))
+    assert "viscous" in heads
+    assert any(cell.endswith(" N m s/rad") for cell in arm)
+    assert "12 N s/m" in slider
+
+
 def test_limits_and_constants_of_motors_have_columns_of_their_own():
     upper, lower, arm, slider = map(texts, cells(grid(motors_grid(ROBOT.model))))
     assert upper[-2:] == ["torque constant [N m/A]", "limits"]

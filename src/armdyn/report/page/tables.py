@@ -11,7 +11,7 @@ from typing import TypeAlias
 from armdyn.expression import Expression
 from armdyn.report.findings.tables import Cell, Grid, Values
 from armdyn.report.page.markup import Markup, join, tag
-from armdyn.report.page.numbers import Amount, column, expression
+from armdyn.report.page.numbers import Amount, column, expression, number
 
 Heading: TypeAlias = str | tuple[str, str]  # a title; or that of several columns and the own one
 TableCell: TypeAlias = str | Amount  # of a table
@@ -142,9 +142,18 @@ def _split(title: str, cells: Sequence[Cell]) -> list[tuple[Heading, list[TableC
     for k, part in enumerate(parts):
         own = _shared(x.unit_of(part) for x in vectors if part in dict(x.items))
         entries = [_component(cell, k, part, bool(common or own)) for cell in cells]
+        if any(isinstance(entry, Markup) for entry in entries):
+            entries = [_with_its_unit(entry) for entry in entries]
         above, below = _with_unit(title, common), _with_unit(part, "" if common else own)
         found.append(((above, below) if part else above, entries))
     return found
+
+
+def _with_its_unit(entry: TableCell) -> TableCell:
+    """A number beside symbols: the head cannot have its unit where theirs may be another."""
+    if not isinstance(entry, Amount) or not entry.unit:
+        return entry
+    return join([number(entry.value, entry.digits), f" {entry.unit}"])
 
 
 def _shared(units: Iterable[str]) -> str:
