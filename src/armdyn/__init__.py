@@ -9,10 +9,10 @@
 
 Start with `help(armdyn.Robot)`. Positions `q`, velocities `qd`, accelerations `qdd` and torques `tau` are
 arrays (..., n) over the n moving joints, in SI units and radians. What is done with a robot are functions:
-`Trajectory` and `scale_to_limits`, `time_optimal` for motions, `simulate`, `identify`, `contributions`,
-`operational`, `manipulability`; `armdyn.report` has pictures and `write_report`. The pages of docs/ lead
-through them, first-session.md first; notation.md says what every symbol means. `armdyn --help` in a terminal
-lists the same work as commands.
+`Trajectory`, `load_cycle`, `scale_to_limits` and `time_optimal` for motions, `motor_loads`, `simulate` and
+controllers for it, `linearize`, `identify`, `contributions`, `operational`, `manipulability`; pictures and
+`write_report` are in `armdyn.report`. The pages of docs/ lead through them, first-session.md first;
+notation.md says what every symbol means. `armdyn --help` in a terminal lists the same work as commands.
 
 The folders, in the order of the flow: `expression` (exact numbers with symbols)
 → `output` (files and names as they leave, values in notebooks) → `model` (what a robot is)

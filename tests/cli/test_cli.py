@@ -188,9 +188,9 @@ def ending_in_newline(text):
 
 def test_proof_is_a_comment_in_latex_and_in_the_script():
     latex = run("derive", "planar", "--latex", "--prove").splitlines()
-    assert latex[-5].startswith("% Proved for")
+    assert latex[-6].startswith("% Proved for")
     script = run("derive", "planar", "--sympy", "--prove").splitlines()
-    assert script[-5].startswith("# Proved for")
+    assert script[-6].startswith("# Proved for")
 
 
 def test_derive_in_craigs_notation():

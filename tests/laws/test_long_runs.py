@@ -201,3 +201,15 @@ def test_twice_the_joints_are_written_in_less_than_thirty_times_the_length():
     """B has n² entries with up to n² angles each; in single angles it would be a thousand times."""
     lengths = {n: len(chain(n).equations().text()) for n in (6, 12)}
     assert lengths[12] < 30 * lengths[6]
+
+
+@pytest.mark.parametrize(("symbol", "letter"), [("a", "x"), ("x", "y"), ("x_", "y")])
+def test_names_of_sums_are_no_symbols_of_the_description(symbol, letter):
+    names = [f"{symbol}{i}" for i in range(1, 7)]
+    fixed = {"joint": "revolute", "alpha": 0, "d": 0, "theta": 0, "mass": 1}
+    links = [{"name": f"link {i}", "a": a, "com": [a, 0, 0], **fixed} for i, a in enumerate(names)]
+    table = {"name": "chain", "convention": "dh", "gravity": [0, "-g", 0], "link": links}
+    robot = Robot.from_dict({**table, "symbols": dict.fromkeys([*names, "g"], 1)})
+    text = robot.equations().text()
+    assert f"\n{letter}1 = " in text
+    assert not any(f"\n{name} = " in text for name in names)

@@ -22,7 +22,7 @@ from armdyn.description import bundled_robots
 from armdyn.description.conversion.dh_table import DhTable, pose_text
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import Inertia, Link, RobotModel, Transform
-from armdyn.model.friction import SINGLE
+from armdyn.model.friction import SINGLE, Friction
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.robot_model import BASE
 from armdyn.output import one_line
@@ -30,6 +30,7 @@ from armdyn.report.findings.tables import (
     Grid,
     cell_text,
     frames_grid,
+    friction_units,
     limits_grid,
     links_grid,
     motors_grid,
@@ -168,13 +169,17 @@ def _frames(model: RobotModel) -> Grid:
     return Grid(grid.headings, tuple(row for row in grid.rows if row[0] not in empty))
 
 
+_OFTEN_ZERO = ("It [kg m²]", "mass [kg]")  # of motors
+
+
 def _motors(model: RobotModel) -> Grid:
     """Motors, without their friction and without columns of zeros."""
     grid = motors_grid(model)
     kept = [
         i
-        for i, heading in enumerate(grid.headings[:-1])
-        if heading not in ("It", "mass [kg]") or any(cell_text(row[i]) != "0" for row in grid.rows)
+        for i, heading in enumerate(grid.headings)
+        if heading != "friction"
+        and (heading not in _OFTEN_ZERO or any(cell_text(row[i]) != "0" for row in grid.rows))
     ]
     return Grid(
         tuple(grid.headings[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in grid.rows)
@@ -182,24 +187,32 @@ def _motors(model: RobotModel) -> Grid:
 
 
 def _friction(model: RobotModel) -> Grid:
-    """Friction of joints, and of motors at their shafts."""
-    surfaces = [(link.name, link.friction) for link in model.moving]
-    surfaces += [(f"motor of {link.name}", link.motor.friction) for link in model.moving if link.motor]
+    """Friction of joints, and of motors at their shafts. A unit that all of them have stands in the head."""
+    surfaces = [(link.name, link.joint, link.friction) for link in model.moving]
+    motors = [(link.name, link.motor) for link in model.moving if link.motor]
+    surfaces += [(f"motor of {name}", "revolute", motor.friction) for name, motor in motors]
+    surfaces = [surface for surface in surfaces if not surface[2].is_zero]
+    kinds = {joint for _, joint, _ in surfaces}
+    shared = friction_units(kinds.pop()) if len(kinds) == 1 else {}
+    keys = ("coulomb", *SINGLE, "stribeck", "stribeck velocity")
+    heads = [f"{key} [{shared[key]}]" if key in shared else key for key in keys]
     rows = []
-    for name, friction in surfaces:
-        if not friction.is_zero:
-            forward, backward = friction.coulomb
-            level = (
-                f"±{short(forward)}"
-                if (forward + backward).is_zero
-                else f"{short(forward)}, {short(backward)}"
-            )
-            single = ["" if x.is_zero else short(x) for x in (getattr(friction, key) for key in SINGLE)]
-            stribeck = ""
-            if not friction.stribeck.is_zero:
-                stribeck = f"{short(friction.stribeck)} below {short(friction.stribeck_velocity)}"
-            rows.append((name, "" if forward.is_zero and backward.is_zero else level, *single, stribeck))
-    return Grid(("friction of", "coulomb", *SINGLE, "stribeck"), tuple(rows))
+    for name, joint, friction in surfaces:
+        texts, units = _friction_texts(friction), {} if shared else friction_units(joint)
+        cells = (f"{texts[key]} {units.get(key, '')}".strip() for key in keys)
+        rows.append((name, *(cell if texts[key] else "" for key, cell in zip(keys, cells, strict=True))))
+    return Grid(("friction of", *heads), tuple(rows))
+
+
+def _friction_texts(friction: Friction) -> dict[str, str]:
+    """The numbers by name, without units; empty for those that are zero."""
+    texts = {key: "" if x.is_zero else short(x) for key, x in friction.entries.items()}
+    forward, backward = friction.coulomb
+    even = (forward + backward).is_zero
+    levels = f"±{short(forward)}" if even else f"{short(forward)}, {short(backward)}"
+    texts["coulomb"] = "" if even and forward.is_zero else levels
+    texts["stribeck velocity"] = short(friction.stribeck_velocity) if texts["stribeck"] else ""
+    return texts
 
 
 def _dh(console: Console, robot: Robot) -> bool:

@@ -194,6 +194,7 @@ def hollow_cylinder(mass: Number, inner: Number, outer: Number, length: Number) 
 
 
 def sphere(mass: Number, radius: Number) -> Inertia:
+    """A solid sphere about its centre."""
     a = _squared("radius", radius) * Fraction(2, 5)
     return _solid(mass, a, a, a)
 
@@ -205,4 +206,5 @@ def rod(mass: Number, length: Number) -> Inertia:
 
 
 def point_mass(mass: Number, position: Sequence[Number] = (0, 0, 0)) -> Inertia:
+    """A mass at a point of the link's frame, without inertia of its own."""
     return Inertia.at_com(at_least_zero("mass", mass), three("position", position), ZERO6)

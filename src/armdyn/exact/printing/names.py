@@ -52,6 +52,13 @@ def symbol_glyph(name: str) -> Glyph:
     return Glyph(head, (rest.replace("_", ","),) if rest else ())
 
 
+def free_letter(symbols: Iterable[str]) -> str:
+    """x, or the next of y, z, u, xx, xxx … that with a number is no symbol; x1 and x_1 look the same."""
+    taken = {name.rstrip("0123456789").removesuffix("_") for name in symbols}
+    letters: tuple[str, ...] = (*"xyzu", *("x" * k for k in range(2, len(taken) + 3)))
+    return next(letter for letter in letters if letter not in taken)
+
+
 def parameter_glyph(name: str) -> Glyph | None:
     """[Ixx2] -> Î with 2xx: the augmented link's parameters of (7.77); [lCx2], [Ibzz2] as in 7.5.3."""
     match = _PARAMETER.fullmatch(name)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.printing.angles import AngleSums
 from armdyn.exact.printing.collecting import Collector, Product, Term, is_motion
-from armdyn.exact.printing.names import Roles
+from armdyn.exact.printing.names import Roles, free_letter
 from armdyn.exact.printing.rates import in_rates
 from armdyn.exact.printing.styles import Style
 
@@ -46,6 +46,11 @@ class Printer:
     @cached_property
     def roles(self) -> Roles:
         return Roles.of(self.basis.model)
+
+    @cached_property
+    def _letter(self) -> str:
+        """The letter of named sub-expressions: x, unless the description has a symbol x1."""
+        return free_letter(name for name, _ in self.basis.model.symbols)
 
     @cached_property
     def _collector(self) -> Collector:
@@ -144,7 +149,7 @@ class Printer:
         parts = self.poly_parts(a)
         name = f"#{len(self._named) + 1}"
         self._named[a] = name
-        self.definitions[self.style.sub_expression(len(self._named))] = parts
+        self.definitions[self.style.sub_expression(self._letter, len(self._named))] = parts
         return name, 1
 
     def _split(self, poly: Poly) -> list[Term]:
@@ -207,7 +212,7 @@ class Printer:
 
     def _spell(self, name: str) -> str:
         if name.startswith("#"):
-            return self.style.sub_expression(int(name[1:]))
+            return self.style.sub_expression(self._letter, int(name[1:]))
         if _ANGLE.fullmatch(name):  # a bare cosine or sine left by splitting
             return self.style.trig(name[0], self._joint_list([int(i) - 1 for i in name[1:].split("_")]))
         return self.style.generator(name, self.basis)

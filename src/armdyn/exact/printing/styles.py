@@ -44,7 +44,7 @@ class Style:
     quotient: Callable[[str, list[str]], str]  # of a product and factors
     parentheses: Callable[[str], str]
     trig: Callable[[str, str], str]
-    sub_expression: Callable[[int], str]
+    sub_expression: Callable[[str, int], str]  # a letter and a number
     entry: Callable[[str, tuple[int, ...]], str]  # of an array, indices from one; none: the array itself
     vectors: tuple[str, str, str]  # q, q̇, q̈
     applied: Callable[[str, tuple[str, ...]], str]  # B(q)
@@ -236,7 +236,7 @@ TEXT = Style(
     quotient=_text_quotient,
     parentheses=lambda x: f"({x})",
     trig=lambda kind, joints: kind + joints.replace(",", "_").replace("…", "_to_"),
-    sub_expression=lambda k: f"x{k}",
+    sub_expression=lambda letter, k: f"{letter}{k}",
     entry=_text_entry,
     vectors=("q", "q'", "q''"),
     applied=lambda f, arguments: f"{f}({', '.join(arguments)})",
@@ -256,7 +256,7 @@ LATEX = Style(
     quotient=lambda above, below: rf"\frac{{{above}}}{{{' '.join(below)}}}",
     parentheses=lambda x: rf"\left({x}\right)",
     trig=lambda kind, joints: f"{kind}_{{{joints}}}".replace("…", r"\ldots "),
-    sub_expression=lambda k: f"x_{{{k}}}",
+    sub_expression=lambda letter, k: _latex_glyph(Glyph(letter, (str(k),))),
     entry=lambda letter, indices: _latex_glyph(Glyph(letter, (index_text(indices),))),
     vectors=("q", r"\dot q", r"\ddot q"),
     applied=lambda f, arguments: f"{f}({', '.join(arguments)})",

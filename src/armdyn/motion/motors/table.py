@@ -13,7 +13,7 @@ from armdyn.output import one_line
 if TYPE_CHECKING:
     from armdyn.motion.motors.loads import MotorLoads
 
-ROUNDING = 1e-9  # in parts of a limit: what exceeds it by less does not
+ROUNDING = 1e-9  # in parts of a limit, or of the energy exchanged: what is less is nothing
 
 _NUMBERS = (
     *("peak_torque", "peak_time", "rms_torque", "peak_speed", "peak_current", "rms_current"),
@@ -68,6 +68,11 @@ class MotorRow:
         """The largest speed in parts of its limit."""
         return self.peak_speed / self.speed_limit if self.peak_speed else 0.0
 
+    def is_rounding(self, energy: float) -> bool:
+        """Whether an energy is nothing, next to what the motor takes and gives back, but for rounding."""
+        exchanged = 2 * self.energy_drawn - self.energy  # ∫ |P| dt
+        return abs(energy) <= ROUNDING * exchanged
+
 
 def cells_of(loads: MotorLoads) -> tuple[list[str], list[list[str]]]:
     """Headings and cells for the terminal; columns that say nothing for any motor are left out."""
@@ -87,9 +92,9 @@ def cells_of(loads: MotorLoads) -> tuple[list[str], list[list[str]]]:
         ("peak current [A]", [_figure(row.peak_current) for row in rows]),
         ("rms current", [_figure(row.rms_current) for row in rows]),
         ("peak power [W]", [_figure(row.peak_power) for row in rows]),
-        ("mean power", [_figure(row.mean_power, row.peak_power) for row in rows]),
-        ("energy [J]", [_figure(row.energy, row.energy_drawn) for row in rows]),
-        ("drawn [J]", [_figure(row.energy_drawn) for row in rows]),
+        ("mean power", [_energy(row, row.energy, row.mean_power) for row in rows]),
+        ("energy [J]", [_energy(row, row.energy) for row in rows]),
+        ("drawn [J]", [_energy(row, row.energy_drawn) for row in rows]),
     ]
     kept = [column for column in columns if any(column[1])]
     return [name for name, _ in kept], [list(row) for row in zip(*(cells for _, cells in kept), strict=True)]
@@ -135,9 +140,14 @@ def _name(row: MotorRow) -> str:
     return one_line(row.motor) if row.geared else f"{one_line(row.motor)} (no motor)"
 
 
-def _figure(x: float, of: float = 0.0) -> str:
-    """To five digits; empty for what is not known, zero for what is rounding error next to `of`."""
-    return "" if np.isnan(x) else "0" if abs(x) <= 1e-12 * of else f"{x:.5g}"
+def _figure(x: float) -> str:
+    """To five digits; empty for what is not known."""
+    return "" if np.isnan(x) else f"{x:.5g}"
+
+
+def _energy(row: MotorRow, energy: float, x: float | None = None) -> str:
+    """An energy, or `x` that follows from it; zero for rounding errors."""
+    return "0" if row.is_rounding(energy) else _figure(energy if x is None else x)
 
 
 def _with(x: float, unit: str, one: bool) -> str:

@@ -80,7 +80,7 @@ def limit_lines(panel: Axes, bound: float, shade: str = GREY) -> bool:
 
 
 def plot_path_speed(robot: Robot, optimal: TimeOptimal, *, ax: Given = None) -> Figure:
-    """The speed along a path in least time, and which limit each joint is at (the phase plane of 7.7).
+    """The speed along a path in least time, and which limit each joint or motor is at (7.7's phase plane).
 
     `ax` takes 2 axes.
     """
@@ -89,7 +89,7 @@ def plot_path_speed(robot: Robot, optimal: TimeOptimal, *, ax: Given = None) -> 
 
 @styled
 def draw_path_speed(found: PathSpeed, *, ax: Given = None) -> Figure:
-    n, kinds = found.joints, found.at_limit
+    n, kinds = len(found.names), found.at_limit
     low = 0.3 + 0.2 * n
     paper = sheet(2.3 + low, 2, 1, ax=ax, sharex=True, gridspec_kw={"height_ratios": [1.9, low]})
     speed, strips = paper.panels
@@ -101,8 +101,8 @@ def draw_path_speed(found: PathSpeed, *, ax: Given = None) -> Figure:
                 along = [found.s[start], found.s[end]]
                 strips.plot(along, [i + 1, i + 1], color=colour(j), lw=6 - 1.8 * j, solid_capstyle="butt")
     strips.set_ylim(n + 0.6, 0.4)
-    strips.set_yticks(range(1, n + 1))
-    strips.set_ylabel("joint at\na limit")
+    strips.set_yticks(range(1, n + 1), found.names)
+    strips.set_ylabel("at a limit" if found.has_motors else "joint at\na limit")
     paper.under("path parameter s [1], from start to end")
     handles = [
         Line2D([], [], color=colour(j), lw=6 - 1.8 * j, label=name)

@@ -10,12 +10,14 @@ import numpy as np
 
 from armdyn.expression import ArmdynError
 from armdyn.motion.least_time.time_optimal import TimeOptimal, time_optimal
+from armdyn.motion.timing.limits import Limits, limits_for
 from armdyn.motion.timing.scaling import Scaled, scale_to_limits
 from armdyn.motion.timing.speed_parts import check_robot
 from armdyn.report.findings.subject import Subject
 from armdyn.robot import Robot
 from armdyn.robot.motors import shaft_limits
 
+KINDS = ("torque", "velocity", "acceleration")
 _AT_LIMIT = 0.999  # of a limit: from here on it counts as reached
 
 T = TypeVar("T")
@@ -23,7 +25,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class TimingCurves:
-    """Torques (N, n) of a motion as given, scaled linearly and in least time, and their limits (n,)."""
+    """Torques (N, n) of a motion as given, scaled linearly and in least time, and their limits (n,).
+
+    A limit is that of the joint, or of a motor that drives it alone, whichever is lower.
+    """
 
     robot: Robot
     t: np.ndarray
@@ -32,6 +37,7 @@ class TimingCurves:
     scaled: Scaled | None
     optimal: TimeOptimal | None
     limit: np.ndarray
+    motors: bool = False  # whether motors have limits of their own
 
     @property
     def limited(self) -> bool:
@@ -44,30 +50,60 @@ class TimingCurves:
 
 def timing_curves(subject: Subject, scaled: Scaled | None, optimal: TimeOptimal | None) -> TimingCurves:
     """The limits are those that the timings were computed with."""
-    used = optimal or scaled
-    limit = subject.limits.torque if used is None else used.limits.torque
     robot, duration = subject.robot, subject.trajectory.duration
-    return TimingCurves(robot, subject.samples.t, subject.torque, duration, scaled, optimal, limit)
+    limits = _limits(robot, optimal or scaled)
+    limit, motors = limits.torque.bound[: robot.n], bool(np.isfinite(limits.motor.torque).any())
+    return TimingCurves(robot, subject.samples.t, subject.torque, duration, scaled, optimal, limit, motors)
 
 
 @dataclass(frozen=True)
 class PathSpeed:
-    """The speed along a path in least time, and where each joint is at a limit."""
+    """The speed along a path in least time, and where joints and motors are at a limit.
 
-    joints: int
+    `names` are the n joints, 1 to n, then the motors that have limits of their own, M and a number.
+    """
+
+    names: tuple[str, ...]
     s: np.ndarray  # (N + 1,)
     speed: np.ndarray  # (N + 1,) [1/s]
-    at_limit: dict[str, np.ndarray]  # limit -> (N, n): whether it is reached on an interval of the path
+    at_limit: dict[str, np.ndarray]  # limit -> (N, names): whether it is reached on an interval of the path
+
+    @property
+    def has_motors(self) -> bool:
+        return self.names[-1].startswith("M")
+
+    @property
+    def covered(self) -> float:
+        """The part of the path on which some limit is reached."""
+        anywhere = np.any([reached.any(1) for reached in self.at_limit.values()], axis=0)
+        return float(np.diff(self.s)[anywhere].sum())
 
 
 def path_speed(robot: Robot, optimal: TimeOptimal) -> PathSpeed:
     check_robot(robot, optimal.trajectory)
+    limits = _limits(robot, optimal)
     middle = (optimal.t[0::2] + optimal.t[1::2]) / 2
     _, qd, qdd = optimal.trajectory(middle)
-    tau = np.abs(optimal.torque).reshape(-1, 2, robot.n).max(1)
-    found = {"torque": tau, "velocity": np.abs(qd), "acceleration": np.abs(qdd)}
-    reached = {name: x >= _AT_LIMIT * getattr(optimal.limits, name) for name, x in found.items()}
-    return PathSpeed(robot.n, optimal.s, optimal.speed, reached)
+    torque = limits.torque.share(optimal.torque).reshape(len(middle), 2, -1).max(1)
+    shares = (torque, limits.velocity.share(qd), limits.acceleration.share(qdd))
+    labels = [limit for rows in limits.kinds for limit in rows.limits]
+    motors = sorted({limit.index for limit in labels if limit.of_motor})
+    place = {index: robot.n + k for k, index in enumerate(motors)}
+    reached = {kind: np.zeros((len(middle), robot.n + len(motors)), bool) for kind in KINDS}
+    for kind, rows, share in zip(KINDS, limits.kinds, shares, strict=True):
+        for limit, x in zip(rows.limits, share.T, strict=True):
+            reached[kind][:, place[limit.index] if limit.of_motor else limit.index] |= x >= _AT_LIMIT
+    names = (*(str(j + 1) for j in range(robot.n)), *(f"M{i + 1}" for i in motors))
+    return PathSpeed(names, optimal.s, optimal.speed, reached)
+
+
+def _limits(robot: Robot, timing: TimeOptimal | Scaled | None) -> Limits:
+    """The limits of joints and motors that a timing was computed with; without one, those of the robot."""
+    if timing is None:
+        return limits_for(robot)
+    joint, motor = timing.limits, timing.motor_limits
+    own = (joint.torque, joint.velocity, joint.acceleration)
+    return limits_for(robot, *own, motor_torque=motor.torque, motor_velocity=motor.velocity)
 
 
 @dataclass(frozen=True)

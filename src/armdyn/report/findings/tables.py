@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from armdyn.expression import ArmdynError, Expression
@@ -25,15 +25,20 @@ _GROWTH = {
 
 @dataclass(frozen=True)
 class Values:
-    """Several numbers in a cell, each with a name or without."""
+    """Several numbers in a cell, each with a name or without; all with one unit, or by name."""
 
     items: tuple[tuple[str, Expression], ...]
     separator: str = " "
     unit: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        text = self.separator.join(f"{name} {short(x)}" if name else short(x) for name, x in self.items)
+        named = [(name, short(x), self.units.get(name, "")) for name, x in self.items]
+        text = self.separator.join(" ".join(part for part in parts if part) for parts in named)
         return f"{text} {self.unit}" if text and self.unit else text
+
+    def unit_of(self, name: str) -> str:
+        return self.unit or self.units.get(name, "")
 
 
 Cell: TypeAlias = str | Expression | Values
@@ -60,7 +65,7 @@ def cell_text(cell: Cell) -> str:
 def links_grid(model: RobotModel) -> Grid:
     headings = ("link", "parent", "joint", "mass [kg]", "com [m]", "tensor about the com [kg m²]", "friction")
     rows = tuple(
-        (link.name, link.parent, link.joint, *_body_cells(link.inertia), _friction(link.friction))
+        (link.name, link.parent, link.joint, *_body_cells(link.inertia), _friction(link.friction, link.joint))
         for link in model.links
     )
     return Grid(headings, rows)
@@ -75,8 +80,20 @@ def _body_cells(inertia: Inertia) -> tuple[Cell, Cell, Cell]:
     return Expression.of(inertia.mass), com, _present(entries)
 
 
-def _friction(friction: Friction) -> Values:
-    return _present(friction.entries)
+def friction_units(joint: str) -> dict[str, str]:
+    """Of the numbers of friction, of a kind of joint; a motor turns."""
+    units = UNITS.get(joint, UNITS["revolute"])
+    levels = dict.fromkeys(("coulomb", "coulomb+", "coulomb-", "offset", "stribeck"), units.torque)
+    viscous, cubic = (f"{units.torque} s{power}/{units.position}{power}" for power in ("", "³"))
+    return {**levels, "stribeck velocity": units.velocity, "viscous": viscous, "cubic": cubic}
+
+
+def _friction(friction: Friction, joint: str = "revolute") -> Values:
+    """The numbers that are not zero; the Stribeck velocity where there is a Stribeck level."""
+    entries = dict(friction.entries)
+    if not friction.stribeck.is_zero:
+        entries["stribeck velocity"] = friction.stribeck_velocity
+    return replace(_present(entries), units=friction_units(joint))
 
 
 def frames_grid(model: RobotModel) -> Grid:
@@ -100,13 +117,13 @@ def motors_grid(model: RobotModel) -> Grid:
         "carrier",
         "gear",
         "Im [kg m²]",
-        "It",
+        "It [kg m²]",
         "mass [kg]",
         "axis",
         "coupling",
         "friction",
         *["torque constant [N m/A]"] * constants,
-        *["limits [N m, rad/s, A]"] * limited,
+        *["limits"] * limited,
     )
     rows: list[tuple[Cell, ...]] = []
     for link in model.links:
@@ -114,10 +131,19 @@ def motors_grid(model: RobotModel) -> Grid:
         if motor:
             numbers = (motor.gear, motor.axial, motor.transverse, motor.mass)
             rest = (_list(motor.axis), _present(dict(motor.coupling)), _friction(motor.friction))
-            electric = [motor.torque_constant] * constants
-            limits = [_present({k: x for k, x in vars(motor.limits).items() if x is not None})] * limited
+            constant: Cell = "" if motor.torque_constant == 1 else Expression.of(motor.torque_constant)
+            electric = [constant] * constants
+            limits = [_shaft_limits(motor.limits)] * limited
             rows.append((link.name, motor.carrier, *numbers, *rest, *electric, *limits))
     return Grid(headings, tuple(rows))
+
+
+def _shaft_limits(limits: MotorLimits) -> Values:
+    given = {name: x for name, x in vars(limits).items() if x is not None}
+    return replace(_present(given), separator=", ", units=SHAFT_UNITS)
+
+
+SHAFT_UNITS = {"torque": "N m", "velocity": "rad/s", "current": "A"}
 
 
 def limits_grid(model: RobotModel) -> Grid:

@@ -19,8 +19,8 @@ def write_motors(found: MotorsFinding) -> list[Part]:
     loads = found.loads
     if loads is None:
         return []
-    text = "At the shafts: a motor's angle is a row of K q, and its torque is what it needs for the joint "
-    text += "torques above, τ = Kᵀ τₘ, the acceleration of its own rotor and friction in it included."
+    text = "What each motor has to give at its shaft. The motors turn by K q, and their torques τₘ add up to "
+    text += "the joint torques above: τ = Kᵀ τₘ. They include the acceleration of the rotors and friction."
     if found.coupled:
         text += " Some motors turn with several joints."
     if not all(loads.geared):
@@ -63,10 +63,10 @@ def _energy_table(loads: MotorLoads) -> Markup:
     headings += [("energy", "with recuperation"), ("energy", "without")]
     lines: list[list[TableCell]] = []
     for name, row in zip(_names(loads.table()), loads.table(), strict=True):
-        none = abs(row.energy) < 1e-12 * row.energy_drawn  # but for rounding
-        mean, energy = (0.0, 0.0) if none else (row.mean_power, row.energy)
-        amounts = Amount(energy, 4, "J"), Amount(row.energy_drawn, 4, "J")
-        lines.append([name, Amount(row.peak_power, 4, "W"), Amount(mean, 4, "W"), *amounts])
+        powers = row.peak_power, 0.0 if row.is_rounding(row.energy) else row.mean_power
+        energies = (0.0 if row.is_rounding(x) else x for x in (row.energy, row.energy_drawn))
+        amounts = [*(Amount(x, 4, "W") for x in powers), *(Amount(x, 4, "J") for x in energies)]
+        lines.append([name, *amounts])
     return table(headings, lines)
 
 

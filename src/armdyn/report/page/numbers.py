@@ -11,7 +11,7 @@ from armdyn.exact.printing.mathml import MATHML
 from armdyn.expression import Expression
 from armdyn.report.page.markup import Markup
 
-_DECIMALS = 8  # after the point, up to which a column of numbers is written without powers of ten
+_DECIMALS = 10  # after the point, up to which a column of numbers is written without powers of ten
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from armdyn.motion.least_time.time_optimal import TimeOptimal
 from armdyn.motion.timing.scaling import Scaled
 from armdyn.report.figures.scaling import draw_path_speed, draw_scaling
-from armdyn.report.findings.scaling import ScalingFinding, TimingCurves
+from armdyn.report.findings.scaling import PathSpeed, ScalingFinding, TimingCurves
 from armdyn.report.page.page import Part, Picture, number, paragraph, warning
 from armdyn.robot import Robot
+
+_EVERYWHERE = 0.99  # of a path: what is less than this from its whole is a matter of the grid
 
 
 def write_scaling(found: ScalingFinding) -> list[Part]:
@@ -20,12 +22,21 @@ def write_scaling(found: ScalingFinding) -> list[Part]:
     if found.curves is not None:
         parts += _timings(found.curves)
     if found.path is not None:
-        text = "Least time: the speed along the path, and below it the parts of the path on which each joint "
-        text += (
-            "is at one of its limits. At every point some limit is reached, or the motion could be faster."
+        parts.append(
+            Picture(
+                draw_path_speed(found.path), "speed along the path in least time", [_path_text(found.path)]
+            )
         )
-        parts.append(Picture(draw_path_speed(found.path), "speed along the path in least time", [text]))
     return parts
+
+
+def _path_text(path: PathSpeed) -> str:
+    who = "each joint, and each motor (M)," if path.has_motors else "each joint"
+    text = f"Least time: the speed along the path, and below it the parts of the path on which {who} is at "
+    text += "one of its limits. "
+    if path.covered > _EVERYWHERE:
+        return text + "At every point some limit is reached, or the motion could be faster."
+    return text + f"Some limit is reached on {100 * path.covered:.0f} % of the path."
 
 
 def _timings(found: TimingCurves) -> list[Part]:
@@ -74,7 +85,8 @@ def _torque_caption(found: TimingCurves) -> list[str]:
         text.append(", scaled linearly (solid)")
     if optimal is not None:
         text.append(" and in least time (dashed)")
-    text.append(". Grey lines are the limits, where the torques come near them." if found.limited else ".")
+    limits = "limits of the joints, or of their motors where these are lower" if found.motors else "limits"
+    text.append(f". Grey lines are the {limits}, where the torques come near them." if found.limited else ".")
     for name, result in (("linear scaling", scaled), ("least time", optimal)):
         if result is not None and found.limited:
             share = number(100 * found.share(result), 4)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from armdyn.expression import Expression
 from armdyn.report.findings.tables import Cell, Grid, Values
 from armdyn.report.page.markup import Markup, join, tag
-from armdyn.report.page.numbers import Amount, column, expression
+from armdyn.report.page.numbers import Amount, column, expression, number
 
 Heading: TypeAlias = str | tuple[str, str]  # a title; or that of several columns and the own one
 TableCell: TypeAlias = str | Amount  # of a table
@@ -137,13 +137,29 @@ def _split(title: str, cells: Sequence[Cell]) -> list[tuple[Heading, list[TableC
     parts = _parts(vectors)
     if not parts or any(not isinstance(cell, Values) and cell for cell in cells):
         return [(title, [_entry(cell) for cell in cells])]
-    units = {x.unit for x in vectors}
-    (unit,) = units if len(units) == 1 else ("",)
+    common = _shared(x.unit for x in vectors)
     found: list[tuple[Heading, list[TableCell]]] = []
     for k, part in enumerate(parts):
-        entries = [_component(cell, k, part, bool(unit)) for cell in cells]
-        found.append(((_with_unit(title, unit), part) if part else _with_unit(title, unit), entries))
+        own = _shared(x.unit_of(part) for x in vectors if part in dict(x.items))
+        entries = [_component(cell, k, part, bool(common or own)) for cell in cells]
+        if any(isinstance(entry, Markup) for entry in entries):
+            entries = [_with_its_unit(entry) for entry in entries]
+        above, below = _with_unit(title, common), _with_unit(part, "" if common else own)
+        found.append(((above, below) if part else above, entries))
     return found
+
+
+def _with_its_unit(entry: TableCell) -> TableCell:
+    """A number beside symbols: the head cannot have its unit where theirs may be another."""
+    if not isinstance(entry, Amount) or not entry.unit:
+        return entry
+    return join([number(entry.value, entry.digits), f" {entry.unit}"])
+
+
+def _shared(units: Iterable[str]) -> str:
+    """The unit that all have; nothing where they differ."""
+    different = set(units)
+    return different.pop() if len(different) == 1 else ""
 
 
 def _parts(vectors: Sequence[Values]) -> tuple[str, ...]:
@@ -164,7 +180,7 @@ def _component(cell: Cell, k: int, name: str, united: bool) -> TableCell:
         return ""
     named = dict(cell.items)
     x = named.get(name) if "" not in named else cell.items[k][1]
-    return "" if x is None else _exact(x, "" if united else cell.unit)
+    return "" if x is None else _exact(x, "" if united else cell.unit_of(name))
 
 
 def _exact(x: Expression, unit: str = "") -> TableCell:
