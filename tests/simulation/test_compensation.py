@@ -229,7 +229,11 @@ def test_computed_torque_and_a_sum_follow_alike():
     [
         (lambda: GravityCompensation(PUMA, -1.0), "fraction: found -1.0; gains are finite and not negative"),
         (lambda: GravityCompensation("puma"), "robot: expected a Robot, found str"),
-        (lambda: FrictionCompensation(PUMA, smoothing=0.0), "smoothing: found 0.0; positive speeds"),
+        (lambda: FrictionCompensation(PUMA, smoothing=0.0), "smoothing: found 0.0; speeds of at least"),
+        (lambda: FrictionCompensation(PUMA, smoothing=1e-300), "smoothing: found 1e-300; speeds of at least"),
+        (lambda: GravityCompensation(PUMA, saturated="no"), "saturated: found 'no'; True or False"),
+        (lambda: GravityCompensation(PUMA)("now", PUMA_REST, 0), "t: expected numbers, found 'now'"),
+        (lambda: GravityCompensation(PUMA)(0.0, "home", 0), "q: expected numbers, found 'home'"),
         (
             lambda: FrictionCompensation(PUMA, target=PUMA_REST),
             "target: expected a Trajectory or None, found nd",

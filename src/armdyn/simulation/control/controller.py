@@ -104,7 +104,7 @@ class Controller(ABC):
 
         With a memory, torques and the next memory; it is given one (..., m), or that of the start.
         """
-        times = np.asarray(t, float)
+        times, q, qd = (check.floats(name, x) for name, x in (("t", t), ("q", q), ("qd", qd)))
         targets = self.targets(times.ravel())
         if memory is not None:
             if not self.remembered:
@@ -202,6 +202,9 @@ def follows(robot: Robot, target: Trajectory) -> None:
 
 def check_controller(controller: Controller) -> None:
     check.robot(controller.robot)
+    saturated: Any = controller.saturated
+    if not isinstance(saturated, bool | np.bool_):
+        raise SimulationError(f"saturated: found {shown(saturated)}; True or False is expected")
     rate: Any = controller.rate
     if rate is None or (isinstance(rate, str) and rate == "auto"):
         return
