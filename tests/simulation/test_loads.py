@@ -5,7 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armdyn import AdaptiveControl, ComputedTorque, PDGravity, Robot, Trajectory, simulate
+from armdyn import (
+    AdaptiveControl,
+    ComputedTorque,
+    PDGravity,
+    Robot,
+    SimulationWarning,
+    Trajectory,
+    simulate,
+)
 from armdyn.motion.trajectories.loads import Carried, Load
 from armdyn.simulation import SimulationError
 
@@ -110,3 +118,13 @@ def test_a_memory_goes_on_where_a_load_changes(puma: Robot, method: str) -> None
     assert run.memory.shape == (len(run.t), 2)
     assert abs(run.memory[row] - run.memory[0]).max() > 1e-4  # it has learned, and does not begin again
     assert steps[row - 1 : row + 1].max() < 10 * np.median(steps[row - 30 : row])
+
+
+def test_the_message_of_a_run_that_stops_says_where_its_times_begin(puma: Robot) -> None:
+    with pytest.warns(SimulationWarning):
+        run = simulate(
+            puma, START, 0, 0.4, limits="ignore", max_steps=5, output=0.1, loads=[Carried(0.1, 0.4, BODY)]
+        )
+    assert run.message.startswith(
+        "with times from t = 0.1 s on, where the load changed: max_steps (5) reached"
+    )

@@ -138,5 +138,5 @@ def _message(legs: Sequence[Leg], runs: Sequence[Run]) -> str:
     if runs[-1].completed:
         return ""
     start = legs[len(runs) - 1].start
-    after = f" after t = {start:.6g} s, where the load changed:" if start else ""
-    return f"{after} {runs[-1].message}".strip()
+    after = f"with times from t = {start:.6g} s on, where the load changed: " if start else ""
+    return after + runs[-1].message
