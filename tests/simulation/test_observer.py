@@ -41,7 +41,7 @@ def seen_quickly(robot, rng, tolerance):
     assert not found[0].any()
 
 
-@law(robots((1, 4), rotors=("exact", "reflected", "none")), generators(), examples=15)
+@law(robots((1, 4), rotors=("exact", "reflected", "none")), generators(), examples=8, thorough=75)
 def test_residuals_are_the_torques_from_outside(robot, rng):
     """Motors on any carrier, coupled, prismatic joints, dry friction."""
     seen_quickly(robot, rng, 1e-5)
