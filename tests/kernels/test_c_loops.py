@@ -135,7 +135,7 @@ def test_header_says_what_is_what() -> None:
     source = loop_source("a pendulum */", "pend", asking(), meanings=meanings)
     for text in (
         "steps: how many steps",
-        "state[rows][2]: position [rad] and velocity [rad/s] (read and written)",
+        "state[1][2]: position [rad] and velocity [rad/s] (read and written)",
         "torque: the controller (context, an integer, arrays of 2 in, an array of 2 out)",
         "void pend_asking(long steps, double *state, ",
         "void (*torque)(void *, long, const double *, double *), void *context);",

@@ -28,7 +28,7 @@ def scale_of(robot, q, qd, qd_r, qdd_r):
     return float(np.abs(robot.adaptive_regressor(q, qd, qd_r, qdd_r) * robot.parameters).max())
 
 
-@law(robots(rotors=ROTORS), generators(), examples=10)
+@law(robots(rotors=ROTORS), generators(), examples=6, thorough=50)
 def test_adaptive_regressor_and_the_terms_of_the_equations(robot, rng):
     at = motion(robot, rng)
     assert_same(
@@ -36,7 +36,7 @@ def test_adaptive_regressor_and_the_terms_of_the_equations(robot, rng):
     )
 
 
-@law(models((2, 5), rotors=ROTORS), generators(), examples=10)
+@law(models((2, 5), rotors=ROTORS), generators(), examples=6, thorough=50)
 def test_adaptive_regressor_of_arms_with_related_joints(model, rng):
     robot = Robot(related(model, int(rng.integers(2**31))))
     at = motion(robot, rng)
@@ -45,13 +45,13 @@ def test_adaptive_regressor_of_arms_with_related_joints(model, rng):
     )
 
 
-@law(robots(rotors=ROTORS), generators(), examples=10)
+@law(robots(rotors=ROTORS), generators(), examples=6, thorough=50)
 def test_adaptive_regressor_of_one_motion_is_the_regressor(robot, rng):
     q, qd, _, qdd = motion(robot, rng, (3,))
     assert_same(robot.adaptive_regressor(q, qd, qd, qdd), robot.regressor(q, qd, qdd), 1e-12)
 
 
-@law(robots(rotors=ROTORS), generators(), examples=10)
+@law(robots(rotors=ROTORS), generators(), examples=6, thorough=50)
 def test_adaptive_regressor_is_linear_in_the_reference_and_symmetric_in_velocities(robot, rng):
     """Without gravity and friction; whatever the parameters, so column by column."""
     weightless = robot.with_gravity([0, 0, 0])
@@ -94,7 +94,7 @@ def test_the_proof_says_it():
     assert "Slotine and Li's Y(q, q', v, a) pi is B a + C v + friction + g, column by column" in said
 
 
-@law(models((2, 3), rotors=ROTORS), generators(), examples=5)
+@law(models((2, 3), rotors=ROTORS), generators(), examples=2, thorough=25)
 def test_the_proof_of_arms_with_related_joints(model, rng):
     related_model = related(model, int(rng.integers(2**31)), whole=True)
     assert len(Equations(related_model).prove().statements) == 5

@@ -233,6 +233,20 @@ def test_lines_may_end_as_on_other_systems(end, tmp_path):
         assert Inertia.from_mesh(spoilt(path, lambda b: b.replace(b"\n", end)), 6) == plain
 
 
+def test_a_mark_of_utf8_at_the_beginning_changes_nothing(tmp_path):
+    for write, name in ((write_obj, "a.obj"), (write_text_stl, "a.stl")):
+        path = write(tmp_path / name, UNIT, TETRAHEDRON)
+        plain = Inertia.from_mesh(path, 6)
+        assert Inertia.from_mesh(spoilt(path, lambda b: b"\xef\xbb\xbf" + b), 6) == plain
+
+
+def test_vertices_without_faces_change_nothing(tmp_path):
+    plain = Inertia.from_mesh(write_obj(tmp_path / "a.obj", UNIT, TETRAHEDRON), 6)
+    for far in (1e8, 1e30):
+        vertices = np.vstack([UNIT, np.full(3, far)])
+        assert Inertia.from_mesh(write_obj(tmp_path / "a.obj", vertices, TETRAHEDRON), 6) == plain
+
+
 def test_faces_without_area_change_nothing(tmp_path):
     plain = Inertia.from_mesh(write_stl(tmp_path / "a.stl", UNIT, TETRAHEDRON), 6)
     more = Inertia.from_mesh(write_stl(tmp_path / "b.stl", UNIT, [*TETRAHEDRON, (1, 1, 2), (3, 3, 3)]), 6)
@@ -272,6 +286,7 @@ BAD_MESHES = {
     "a bent side": (CUBE + 0.1 * (np.arange(8) == 7)[:, None], SIDES, "divide it into triangles"),
     "no area": (UNIT, [(0, 1, 1)], "all of its 1 faces have equal corners"),
     "no faces": (UNIT, [], "the mesh has no faces"),
+    "tiny": (1e-100 * UNIT, TETRAHEDRON, "the mesh is 1e-100 large; at least 1e-30 is expected"),
 }
 
 
@@ -300,6 +315,18 @@ BAD_FILES = {
         write_text_stl,
         lambda b: b.replace(b"endloop", b"vertex 0 0 0\nendloop"),
         "line 7: expected",
+    ),
+    "four.stl": (
+        write_text_stl,
+        lambda b: b.replace(b"vertex 1.0", b"vertex 1.0 2", 1),
+        "line 6: expected three coordinates, found 4",
+    ),
+    "pointer.stl": (  # what Git leaves where a large file was not fetched
+        write_text_stl,
+        lambda b: (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22e\n"
+        ),
+        "a text STL file begins with 'solid', found 'version https://git-lfs.github.com/spec/",
     ),
     "inf.stl": (write_text_stl, lambda b: b.replace(b"1.0", b"inf", 1), "line 5: a coordinate is a number"),
     "word.obj": (write_obj, lambda b: b.replace(b"1.0", b"one", 1), "line 2: expected three coordinates"),
@@ -358,7 +385,9 @@ def test_arguments_are_checked(tmp_path):
         Inertia.from_mesh(path, 0)
     with pytest.raises(ArmdynError, match="scale: expected a positive number, found -1"):
         Inertia.from_mesh(path, 1, scale=-1)
-    with pytest.raises(ArmdynError, match="there is no such file"):
+    with pytest.raises(ArmdynError, match=r"a\.obj: the mass is larger than 1e300"):
+        Inertia.from_mesh(path, 1, scale=1e200)
+    with pytest.raises(ArmdynError, match=r"none\.stl: cannot read the mesh: there is no such file$"):
         Inertia.from_mesh(tmp_path / "none.stl", 1)
     (tmp_path / "folder.stl").mkdir()
     with pytest.raises(ArmdynError, match="it is no file"):

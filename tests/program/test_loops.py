@@ -3,8 +3,10 @@
 import numpy as np
 
 from armdyn.kernels.loop_kernel import LoopKernel
+from armdyn.motion.least_time.passes_loop import passes
 from armdyn.program import record
 from armdyn.program.evaluate_loop import evaluate_loop
+from armdyn.program.extent import extent, rows_of
 from armdyn.program.loops import (
     Argument,
     Ask,
@@ -21,8 +23,9 @@ from armdyn.program.loops import (
     Set,
     While,
 )
+from example_loops import LOOPS
 
-COUNT, I = Count("count"), Counter("i")
+COUNT, I, J = Count("count"), Counter("i"), Counter("j")
 NUMBERS, RESULT = Argument("numbers", 2), Argument("result", 2, written=True)
 
 
@@ -106,3 +109,23 @@ def test_counting_up_and_down_over_rows() -> None:
         a, b = 2 * a + i, b - i
         expected[3 + i, 0] = a
     np.testing.assert_allclose(result, np.broadcast_to(expected[:, None], result.shape), rtol=1e-14)
+
+
+def test_rows_as_formulas_and_rows_as_numbers():
+    """In C headers a formula says how large the arrays are; here it is asked for small counts, too."""
+    for loop in (*(make() for make in LOOPS.values()), passes(), two_counts()):
+        formulas = rows_of(loop)
+        for counts in ([2, 3], [1, 1], [7, 4]):
+            given = dict(zip((count.name for count in loop.counts), counts, strict=False))
+            for name, (_, last) in extent(loop, given).rows.items():
+                assert eval(formulas[name], {}, given) == last + 1
+    assert rows_of(two_counts()) == {"numbers": "1", "trace": "2*count*every + 1"}
+
+
+def two_counts():
+    """A row for the start, middle and end of every step, of which some belong together."""
+    x, every = Local("x", 2), Count("every")
+    trace = Argument("trace", 2, written=True)
+    rows = [2 * (I * every + J) + k for k in range(3)]
+    body = For(I, 0, COUNT, (For(J, 0, every, tuple(Save(trace, row, x.all) for row in rows)),))
+    return Loop("two", (COUNT, every), (NUMBERS, trace), (Load(x.all, NUMBERS), body), {})

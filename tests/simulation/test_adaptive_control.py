@@ -168,6 +168,7 @@ def test_base_parameters_are_learnt():
     assert off[0] < 0.02 * off[1]
 
 
+@pytest.mark.slow
 def test_payload_and_friction_of_the_puma_are_learnt():
     names = ["m6", "mx6", "my6", "mz6", "Fv1", "Fs1", "Fv2", "Fs2", "Fv3", "Fs3"]
     values = {x: 0.6 * at(PUMA, [x])[0] for x in names if x.startswith("F")}
@@ -190,7 +191,7 @@ def test_both_integrators_and_the_evaluator():
     control = AdaptiveControl(PUMA, motion, ["m6", "Fs2", "Izz3"])
     heavier = PUMA.with_payload(2.0)
     fixed, adaptive = (
-        simulate(heavier, PUMA_REST, 0, 0.1, control, method=method, step=2.5e-4, output=0.01)
+        simulate(heavier, PUMA_REST, 0, 0.05, control, method=method, step=2.5e-4, output=0.01)
         for method in METHODS[::-1]
     )
     np.testing.assert_allclose(fixed.q, adaptive.q, atol=2e-6)

@@ -1,6 +1,9 @@
 """Controllers with a memory, in both integrators, in batches, and in C."""
 
 import ctypes
+import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +11,7 @@ import pytest
 import armdyn
 from armdyn import PDGravity, Robot
 from armdyn.motion.trajectories.loads import Carried, Load
-from armdyn.simulation import SimulationError, controller_source, simulate, steps_source
+from armdyn.simulation import Controller, SimulationError, controller_source, simulate, steps_source
 from simulation.remembering import PID
 from simulation.test_export import library, needs_compiler, pointers
 from simulation.test_limits import quiet
@@ -184,6 +187,68 @@ def test_steps_with_a_memory_in_c(tmp_path):
 def test_what_makes_no_sense_is_refused(make, complaint):
     with pytest.raises(SimulationError, match=complaint):
         make()
+
+
+@dataclass(frozen=True, eq=False)
+class Own(Controller):
+    """A controller with something wrong in it."""
+
+    written: Any = None
+    given: Any = None
+    moving: Any = None
+    memory: Any = None
+    rate: Any = 100.0
+    robot: Robot = PLANAR
+    saturated: bool = False
+
+    def __post_init__(self):
+        object.__setattr__(self, "memory", [0.0, 0] if self.memory is None else self.memory)
+
+    def constants(self):
+        return {} if self.given is None else self.given
+
+    def signals(self, t):
+        return {} if self.moving is None else self.moving
+
+    def torques(self, q, qd, given):
+        return self.written(q, given)
+
+
+@pytest.mark.parametrize(
+    ("own", "complaint"),
+    [
+        (Own(lambda q, g: q), "Own.torques: expected 2 torques and 2 numbers of the next memory, found list"),
+        (Own(lambda q, g: (q, [0])), "numbers of the next memory, found 2 and 1"),
+        (Own(lambda q, g: (q, [0]), memory=[]), "Own.torques: expected 2 torques, found tuple"),
+        (Own(lambda q, g: ([math.sin(x) for x in q], q)), "not Recorder; a law is recorded"),
+        (Own(lambda q, g: ([np.cos(x) for x in q], q)), "a law is recorded: it may use"),
+        (
+            Own(lambda q, g: (q if q[0] > 0 else [0, 0], q)),
+            r"\.select\(a, b\), a where the scalar is positive",
+        ),
+        (Own(lambda q, g: (g["gain"], q), {"gains": [1, 2]}), "found no 'gain'; given: q, qd, gains, memory"),
+        (
+            Own(given={"a": 1.0}),
+            r"Own\.constants: a: expected \(\.\.\., size\), found one number; write \[1\]",
+        ),
+        (Own(given={"memory": [1.0]}), "found the name 'memory'; q, qd, memory are taken"),
+        (Own(given=[1.0]), "Own.constants: expected arrays by name, found list"),
+        (Own(given={"a": [1.0]}, moving={"a": [[1.0]]}), "found the name 'a', which is that of a constant"),
+        (Own(moving={"s": [1.0]}), r"Own\.signals: s: expected \(1, size\) for one instant, found \(1,\)"),
+        (Own(memory=[np.nan]), "memory: expected finite numbers, found nan"),
+        (Own(rate=-5), "rate: found -5; expected a positive number"),
+    ],
+)
+def test_mistakes_in_a_controller_of_ones_own_are_explained(own, complaint):
+    for call in (lambda: simulate(PLANAR, 0, 0, 0.02, own, method="rk4"), lambda: controller_source(own)):
+        with pytest.raises(SimulationError, match=complaint):
+            call()
+
+
+def test_lists_and_tuples_are_as_good_as_arrays():
+    own = Own(lambda q, g: (tuple(g["gain"]), tuple(g["memory"])), {"gain": [3, 4]})
+    assert own(0.0, [0, 0], [0, 0])[0].tolist() == [3, 4]
+    assert (own + own)(0.0, [0, 0], [0, 0])[0].tolist() == [6, 8]
 
 
 # ---- loads that change on the way --------------------------------------------------------------------------

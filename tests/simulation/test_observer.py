@@ -41,7 +41,7 @@ def seen_quickly(robot, rng, tolerance):
     assert not found[0].any()
 
 
-@law(robots((1, 4), rotors=("exact", "reflected", "none")), generators(), examples=15)
+@law(robots((1, 4), rotors=("exact", "reflected", "none")), generators(), examples=8, thorough=75)
 def test_residuals_are_the_torques_from_outside(robot, rng):
     """Motors on any carrier, coupled, prismatic joints, dry friction."""
     seen_quickly(robot, rng, 1e-5)
@@ -180,6 +180,22 @@ def test_the_observer_in_c(scalar, held, tolerance, tmp_path):
     assert joint.max() > 0
 
 
+@needs_compiler
+def test_a_residual_that_is_not_a_number_is_an_alarm(tmp_path):
+    """A broken sensor must not switch the watch off; Python refuses NaN, but speeds may still overflow."""
+    planar = Robot.load("planar")
+    observer = MomentumObserver(planar, 80, threshold=5)
+    q, qd, tau = np.zeros((3, 10, 2))
+    tau[:] = planar.gravity(q)
+    assert (in_c(observer, tmp_path)(q, qd, tau)[1] == 0).all()
+    qd[4] = np.nan
+    assert (in_c(observer, tmp_path)(q, qd, tau)[1] > 0).tolist() == [False] * 4 + [True] * 6
+    qd[4] = 1e200
+    for backend in ("compiled", "evaluator"):
+        with armdyn.backend(backend):
+            assert (observer.run(q, qd, tau).joint >= 0).tolist() == [False] * 4 + [True] * 6
+
+
 # ---- a Panda that is hit -----------------------------------------------------------------------------------
 
 
@@ -290,6 +306,10 @@ def test_wrong_input_is_refused():
         MomentumObserver(PUMA, 1, threshold=-1)
     with pytest.raises(SimulationError, match="step: found 0 s; a positive time is expected"):
         MomentumObserver(PUMA, 1, 0)
+    with pytest.raises(SimulationError, match="step: found 1e-300 s; at least 1e-100 s"):
+        MomentumObserver(PUMA, 1, 1e-300)
+    with pytest.raises(SimulationError, match="threshold: found 1e-310; positive"):
+        MomentumObserver(PUMA, 1, threshold=1e-310)
     with pytest.raises(SimulationError, match="held: found 1; True or False"):
         MomentumObserver(PUMA, 1, held=1)
     observer = MomentumObserver(PUMA, 1)

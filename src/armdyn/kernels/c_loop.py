@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from armdyn.kernels.c import CSource, assembled, check_constants, comment_block, definition, provenance
 from armdyn.program import loops
+from armdyn.program.extent import rows_of
 from armdyn.program.program import Program
 
 Place: TypeAlias = tuple[str, str]  # an array, and where in it
@@ -50,10 +51,11 @@ def _plain(program: Program) -> Program:
 
 def _documented(loop: loops.Loop, meanings: Mapping[str, str]) -> str:
     lines = [f"{count.name}: {meanings.get(count.name, 'a count')}" for count in loop.counts]
+    rows = rows_of(loop)
     for argument in loop.arguments:
         kind = "read and written" if argument.written else "read"
         meaning = meanings.get(argument.name, "numbers")
-        lines.append(f"{argument.name}[rows][{argument.columns}]: {meaning} ({kind})")
+        lines.append(f"{argument.name}[{rows[argument.name]}][{argument.columns}]: {meaning} ({kind})")
     for name, ask in _asks(loop).items():
         sizes = ", ".join(str(part.size) for part in ask.inputs)
         lines.append(

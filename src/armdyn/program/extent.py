@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 from armdyn.program.loops import Block, Call, Combined, Count, Counter, For, If, Int, Load, Loop, Save, While
 
 Range = tuple[int, int]  # the least and the largest value
+_MANY = 1000  # of each count, where formulas are looked for
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,42 @@ def extent(loop: Loop, counts: Mapping[str, int]) -> Extent:
     """Of a loop that is given these counts."""
     walk = _Walk(loop, {name: (count, count) for name, count in counts.items()})
     return Extent(walk.operations(loop.body), walk.rows)
+
+
+def rows_of(loop: Loop) -> dict[str, str]:
+    """How many rows each argument has, as a formula in the counts: "1", "rows", "2*rows*every + 1".
+
+    A formula is a sum of products in which a count stands at most once. Its coefficients are differences
+    between what large counts take.
+    """
+    names = [count.name for count in loop.counts]
+
+    def taken(more: tuple[str, ...]) -> Mapping[str, Range]:
+        return extent(loop, {name: _MANY + (name in more) for name in names}).rows
+
+    products = [p for size in range(len(names) + 1) for p in combinations(names, size)]
+    rows = {more: taken(more) for more in products}
+    found = {}
+    for argument in loop.arguments:
+        needed = {more: ranges.get(argument.name, (0, 0))[1] + 1 for more, ranges in rows.items()}
+        terms: dict[tuple[str, ...], int] = {}
+        for product in reversed(products):
+            parts = [p for p in products if set(p) <= set(product)]
+            slope = sum((-1) ** (len(product) - len(p)) * needed[p] for p in parts)
+            larger = [(p, c) for p, c in terms.items() if set(p) > set(product)]
+            terms[product] = slope - sum(c * _MANY ** (len(p) - len(product)) for p, c in larger)
+        found[argument.name] = _written(terms)
+    return found
+
+
+def _written(terms: Mapping[tuple[str, ...], int]) -> str:
+    """A sum of products with their coefficients, as text."""
+    text = ""
+    for names, c in terms.items():
+        if c:
+            factors = [str(abs(c))] * (abs(c) != 1 or not names) + list(names)
+            text += f" {'-' if c < 0 else '+'} {'*'.join(factors)}"
+    return text.removeprefix(" + ").strip() or "0"
 
 
 class _Walk:

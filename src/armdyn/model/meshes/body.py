@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from armdyn.expression import ONE, Expression
+from armdyn.expression import ONE, Expression, ExpressionError
 from armdyn.model.arguments import number
 from armdyn.model.errors import ModelError
 from armdyn.model.inertia import Inertia, Number, Tensor, matrix_tensor, tensor
@@ -45,7 +45,11 @@ class Shape:
             raise ModelError(f"{self.source}: expected density or mass, found {found}")
         length = _positive("scale", scale)
         volume = Expression.of(self.moments.volume) * length**3
-        total = _rounded(_positive("density", density) * volume if mass is None else _positive("mass", mass))
+        weight = _positive("density", density) * volume if mass is None else _positive("mass", mass)
+        try:
+            total = _rounded(weight)
+        except ExpressionError:
+            raise ModelError(f"{self.source}: the mass is larger than 1e300") from None
         if total.number == 0:
             raise ModelError(f"{self.source}: the mass is smaller than 1e-300")
         com = add(apply(R, vector(length * x for x in map(Expression.of, self.moments.centroid.tolist()))), p)

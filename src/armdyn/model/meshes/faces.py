@@ -50,22 +50,20 @@ def mesh_file(path: str | Path) -> tuple[Path, str]:
         allowed = ", ".join(SUFFIXES)
         raise ModelError(f"{source}: found the suffix '{one_line(found.suffix)}'; allowed: {allowed}")
     try:
-        if not found.is_file():
-            reason = "it is no file" if found.exists() else "there is no such file"
-            raise ModelError(f"{source}: cannot read the mesh: {reason}")
-        size = found.stat().st_size
-    except (OSError, ValueError) as error:
-        raise ModelError(
-            f"{source}: cannot read the mesh: {getattr(error, 'strerror', None) or error}"
-        ) from None
+        reason = "it is no file" if found.exists() else "there is no such file"
+        size = found.stat().st_size if found.is_file() else None
+    except (OSError, ValueError) as error:  # a name that no file can have
+        reason, size = getattr(error, "strerror", None) or str(error), None
+    if size is None:
+        raise ModelError(f"{source}: cannot read the mesh: {reason}")
     if size > MAX_BYTES:
         raise ModelError(f"{source}: the mesh has {size} bytes; up to {MAX_BYTES} are allowed")
     return found, source
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Number and words of each line that has any; lines end as they do on any system."""
-    with path.open(encoding="utf-8", errors="replace") as file:
+    """Number and words of each line that has any. Lines end as on any system; a mark of UTF-8 is skipped."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
         for number, line in enumerate(file, 1):
             if words := line.split():
                 yield number, words

@@ -28,7 +28,8 @@ class Moments:
 
 def moments(surface: Surface) -> Moments:
     """Integrated about the middle of the body, then about its centroid: far bodies keep their digits."""
-    middle = (surface.points.min(axis=0) + surface.points.max(axis=0)) / 2
+    low, high = surface.bounds
+    middle = (low + high) / 2
     volume, first, _ = _about(surface, middle)
     centre = middle + first / volume
     volume, first, second = _about(surface, centre)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import numpy as np
@@ -27,10 +28,13 @@ def read_stl(path: Path, source: str) -> Faces:
         head = file.read(_HEAD)
         count = int.from_bytes(head[80:84], "little")
         binary = len(head) == _HEAD and size == _HEAD + _TRIANGLE * count
-        if not binary and head.lstrip()[:5].lower() == b"solid" and b"\0" not in head:
+        if not binary and head.removeprefix(BOM_UTF8).lstrip()[:5].lower() == b"solid" and b"\0" not in head:
             return _text(path, source)
         if len(head) < _HEAD:
             raise ModelError(f"{source}: an STL file has at least {_HEAD} bytes, found {len(head)}")
+        if not binary and b"\0" not in head:
+            begin = one_line(head.decode(errors="replace").strip())[:40]
+            raise ModelError(f"{source}: a text STL file begins with 'solid', found '{begin}'")
         if not binary:
             what = "is cut off" if size < _HEAD + _TRIANGLE * count else "goes on after its triangles"
             raise ModelError(
@@ -58,6 +62,8 @@ def _text(path: Path, source: str) -> Faces:
         if key == "vertex" and within and _FACET[position] == key:
             try:
                 points.extend(coordinates(words[1:]))
+                if len(words) > 4:
+                    raise ValueError(f"expected three coordinates, found {len(words) - 1}")
             except ValueError as error:
                 raise ModelError(f"{source}: line {number}: {error}") from None
             position += 1

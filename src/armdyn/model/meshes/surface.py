@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from armdyn.model.meshes.faces import Faces
+from armdyn.model.meshes.faces import LARGEST, Faces
 
 _PLANAR = 1e-3  # of a polygon's size: how far its corners may lie from a plane, as files print few digits
 
@@ -25,6 +25,13 @@ class Surface:
     face: np.ndarray  # (T,) the face that a triangle belongs to
     neighbours: tuple[np.ndarray, np.ndarray]  # pairs of faces with a common edge
     collapsed: int  # faces left out because corners of theirs are equal: they have no area
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lowest and highest coordinates; points that no triangle has do not count."""
+        used = np.zeros(len(self.points), dtype=bool)
+        used[self.triangles] = True
+        return self.points[used].min(axis=0), self.points[used].max(axis=0)
 
 
 def closed_surface(faces: Faces) -> Surface:
@@ -46,7 +53,11 @@ def closed_surface(faces: Faces) -> Surface:
     if polygons.size:
         _check_planar(faces, points, corners, polygons)
     triangles, of_face = _fans(corners, faces.starts, whole)
-    return Surface(faces, points, triangles, of_face, neighbours, int((~whole).sum()))
+    found = Surface(faces, points, triangles, of_face, neighbours, int((~whole).sum()))
+    low, high = found.bounds
+    if (size := (high - low).max()) < 1 / LARGEST:  # its moments would be rounded to zero
+        faces.fail(f"the mesh is {size:.2g} large; at least {1 / LARGEST:g} is expected")
+    return found
 
 
 def _merged(vertices: np.ndarray, corners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -288,7 +288,7 @@ def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: 
             f"torque: the controller is for {torque.robot.n} joints, the robot has {robot.n}"
         )
     gains, memory = [np.zeros((1, 0))], np.zeros((1, 0))
-    named = torque.constants() | ({"memory": torque.memory} if torque.remembered else {})
+    named = torque.checked_constants | ({"memory": torque.first_memory} if torque.remembered else {})
     for name, x in named.items():
         try:
             gains.append(_by_arm(x, batch))

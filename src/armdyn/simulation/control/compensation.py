@@ -24,6 +24,8 @@ from armdyn.simulation.control.controller import (
 from armdyn.simulation.control.laws import Given, Scalars, friction_apart, smooth_sign
 from armdyn.simulation.errors import SimulationError
 
+LEAST = 1e-100  # of a smoothing: its square is positive still
+
 
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Controller):
@@ -76,8 +78,9 @@ class FrictionCompensation(Controller):
             raise SimulationError(f"target: expected a Trajectory or None, found {found}")
         if target is not None:
             follows(self.robot, target)
-        if not (self.constants()["smoothing"] > 0).all():
-            raise SimulationError(f"smoothing: found {shown(self.smoothing)}; positive speeds are expected")
+        if not (self.constants()["smoothing"] >= LEAST).all():
+            found = shown(self.smoothing)
+            raise SimulationError(f"smoothing: found {found}; speeds of at least {LEAST:g} are expected")
 
     def constants(self) -> Arrays:
         return gains_of(self.robot.n, fraction=self.fraction, smoothing=self.smoothing)

@@ -25,6 +25,7 @@ from armdyn.kernels import Kernel
 from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
+from armdyn.simulation.control import own
 from armdyn.simulation.control.laws import Given, Scalars
 from armdyn.simulation.control.saturation import within_limits
 from armdyn.simulation.engine.integrand import Sizes, law_program, without_dry_friction
@@ -79,6 +80,7 @@ class Controller(ABC):
     @cached_property
     def period(self) -> float | None:
         """The time for which torques are held [s]; None: the law acts continuously."""
+        check_rate(self.rate)
         if self.rate is None and self.remembered:
             raise SimulationError("rate: found None; with a memory a positive number or 'auto' is expected")
         sampled = self.compensates_dry_friction or self.remembered
@@ -89,22 +91,40 @@ class Controller(ABC):
     @cached_property
     def remembered(self) -> int:
         """The size of the memory, m."""
-        return int(self.memory.shape[-1])
+        return int(self.first_memory.shape[-1])
+
+    @cached_property
+    def checked_constants(self) -> Arrays:
+        """The constants, checked."""
+        return own.arrays(f"{type(self).__name__}.constants", self.constants())
+
+    @cached_property
+    def first_memory(self) -> np.ndarray:
+        """The memory at the start, checked."""
+        return own.columns("memory", self.memory)
+
+    def checked_torques(self, q: Scalars, qd: Scalars, given: Given) -> tuple[Scalars, Scalars]:
+        """Torques before saturation, and the next memory; [] without one."""
+        where = f"{type(self).__name__}.torques"
+        try:
+            found = self.torques(q, qd, given)
+        except (TypeError, KeyError) as error:
+            own.explain(where, error, given)
+        return own.results(where, found, self.robot.n, self.remembered)
 
     def law(self, q: Scalars, qd: Scalars, given: Given) -> Any:
         """The law over any scalar, within the torque limits of joints and motors if `saturated`."""
-        found: Any = self.torques(q, qd, given)
-        tau, memory = found if self.remembered else (found, None)
+        tau, memory = self.checked_torques(q, qd, given)
         if self.saturated:
             tau = within_limits(self.robot, tau)
-        return tau if memory is None else (tau, memory)
+        return (tau, memory) if self.remembered else tau
 
     def __call__(self, t: Array, q: Array, qd: Array, memory: Array = None) -> Any:
         """Torques (..., n) at times t (...) in states q, qd (..., n).
 
         With a memory, torques and the next memory; it is given one (..., m), or that of the start.
         """
-        times = np.asarray(t, float)
+        times, q, qd = (check.floats(name, x) for name, x in (("t", t), ("q", q), ("qd", qd)))
         targets = self.targets(times.ravel())
         if memory is not None:
             if not self.remembered:
@@ -121,7 +141,7 @@ class Controller(ABC):
     @cached_property
     def _gains(self) -> np.ndarray:
         """The constants side by side, (..., columns)."""
-        return side_by_side(self.constants().values())
+        return side_by_side(self.checked_constants.values())
 
     def targets(self, t: np.ndarray) -> np.ndarray:
         """The signals side by side, (N, columns) at times (N,)."""
@@ -133,15 +153,22 @@ class Controller(ABC):
         self, gains: np.ndarray, targets: np.ndarray, q: Array, qd: Array, memory: np.ndarray | None = None
     ) -> Any:
         """Torques of constants and signals side by side; with a memory, torques and the next memory."""
-        given = [x for x in (gains, targets, self.memory if memory is None else memory) if x.shape[-1]]
+        given = [x for x in (gains, targets, self.first_memory if memory is None else memory) if x.shape[-1]]
         return self.kernel(np.asarray(q, float), np.asarray(qd, float), *given)
 
     @cached_property
     def sizes(self) -> tuple[Sizes, Sizes]:
         """Names and sizes of constants and signals."""
+        where = f"{type(self).__name__}.signals"
+        moving = own.arrays(where, self.signals(np.zeros(1)))
+        for name, x in moving.items():
+            if name in self.checked_constants:
+                raise SimulationError(f"{where}: found the name '{name}', which is that of a constant")
+            if x.shape != (1, x.shape[-1]):
+                raise SimulationError(f"{where}: {name}: expected (1, size) for one instant, found {x.shape}")
         constants, signals = (
             tuple((name, x.shape[-1]) for name, x in given.items())
-            for given in (self.constants(), self.signals(np.zeros(1)))
+            for given in (self.checked_constants, moving)
         )
         return constants, signals
 
@@ -202,7 +229,14 @@ def follows(robot: Robot, target: Trajectory) -> None:
 
 def check_controller(controller: Controller) -> None:
     check.robot(controller.robot)
-    rate: Any = controller.rate
+    saturated: Any = controller.saturated
+    if not isinstance(saturated, bool | np.bool_):
+        raise SimulationError(f"saturated: found {shown(saturated)}; True or False is expected")
+    check_rate(controller.rate)
+
+
+def check_rate(rate: Any) -> None:
+    """Refuse what is no number of samples a second, "auto" or None."""
     if rate is None or (isinstance(rate, str) and rate == "auto"):
         return
     number = check.floats("rate", rate, "a number of samples a second, 'auto' or None")

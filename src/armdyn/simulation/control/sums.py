@@ -64,7 +64,7 @@ class Sum(Controller):
         return next((x for x in targets if isinstance(x, Trajectory)), None)
 
     def constants(self) -> Arrays:
-        return self._named([part.constants() for part in self.parts])
+        return self._named([part.checked_constants for part in self.parts])
 
     def signals(self, t: np.ndarray) -> Arrays:
         return self._named([part.signals(t) for part in self.parts])
@@ -74,7 +74,7 @@ class Sum(Controller):
 
     @cached_property
     def memory(self) -> np.ndarray:
-        return side_by_side(part.memory for part in self.parts)
+        return side_by_side(part.first_memory for part in self.parts)
 
     @property
     def jumps(self) -> np.ndarray:
@@ -92,8 +92,7 @@ class Sum(Controller):
             start = len(memory)
             if part.remembered:
                 own["memory"] = given["memory"][start : start + part.remembered]
-            found: Any = part.torques(q, qd, own)
-            tau, later = found if part.remembered else (found, [])
+            tau, later = part.checked_torques(q, qd, own)
             total, memory = [a + b for a, b in zip(total, tau, strict=True)], memory + later
         return (total, memory) if self.remembered else total
 

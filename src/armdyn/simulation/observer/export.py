@@ -34,7 +34,8 @@ def observer_source(observer: MomentumObserver, prefix: str | None = None, scala
         "state": "zeros before the first sample; then for the next call: "
         f"1, momenta ({n}), other torques ({n}), joint torques ({n}), residuals ({n})",
         "residual": "of each sample, torques from outside [N m or N], filtered",
-        "joint": "of each sample, the joint furthest over its threshold, counted from 1, or 0",
+        "joint": "of each sample, the joint furthest over its threshold, counted from 1, or 0; "
+        "a residual that is not a number counts as over it",
     }
     name = identifier(prefix or robot.name)
     title = f"Momentum observer of {robot.name}"

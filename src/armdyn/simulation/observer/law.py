@@ -96,7 +96,7 @@ def _program(robot: Robot, held: bool) -> Program:
         joint: Any = 0
         for i in range(n):
             ratio = abs(r[i]) * levels[i]
-            joint = select(ratio - most, i + 1, joint)
+            joint = select(ratio + 1, select(ratio - most, i + 1, joint), i + 1)  # NaN is an alarm, too
             most = ratio.maximum(most)
         return [1, *p, *beta, *tau, *r], [joint]
 

@@ -14,6 +14,7 @@ from armdyn.simulation.errors import SimulationError, check
 from armdyn.simulation.observer.law import observer_kernel, state_size
 
 Batch = tuple[int, ...]
+LARGEST = 1e100  # of gains, 1/step and 1/threshold: products of them are numbers still
 
 
 class Collision(NamedTuple):
@@ -73,8 +74,9 @@ class MomentumObserver:
     h_e that a link exerts on its surroundings (`simulate`) appears as −Jᵀ h_e.
 
     `step` [s] is the time between samples. `threshold` [N m or N], one number or (n,), is what |r| must
-    exceed for a collision; None: none is reported. `held`: the torques are commands that stay from one sample
-    to the next, as a digital controller gives them; otherwise they are samples of what changes smoothly.
+    exceed for a collision; a residual that is not a number exceeds all. None: none is reported. `held`: the
+    torques are commands that stay from one sample to the next, as a digital controller gives them; otherwise
+    they are samples of what changes smoothly.
 
     Friction of the robot's model counts. Of a joint at rest, sgn(0) = 0: what friction holds there appears in
     the residual. A threshold below the level of dry friction needs joints that move.
@@ -89,6 +91,8 @@ class MomentumObserver:
         n = robot.n
         self.gain = _positive("gain", gain, n)
         self.step = check.positive_time("step", step)
+        if self.step < 1 / LARGEST:
+            raise SimulationError(f"step: found {self.step:g} s; at least {1 / LARGEST:g} s is expected")
         self.threshold = np.full(n, np.inf) if threshold is None else _positive("threshold", threshold, n)
         if not isinstance(held, bool):
             raise SimulationError(f"held: found {held!r}; True or False is expected")
@@ -154,7 +158,8 @@ class MomentumObserver:
 
 def _positive(name: str, x: Any, n: int) -> np.ndarray:
     found = np.array(check.per_joint(name, x, n))
-    if not (found > 0).all() or (name == "gain" and not np.isfinite(found).all()):
-        wrong = found[~(found > 0) | ~np.isfinite(found)][0]
-        raise SimulationError(f"{name}: found {wrong:g}; positive numbers are expected")
+    most = LARGEST if name == "gain" else np.inf
+    right = (found >= 1 / LARGEST) & (found <= most)
+    if not right.all():
+        raise SimulationError(f"{name}: found {found[~right][0]:g}; positive numbers are expected")
     return found
