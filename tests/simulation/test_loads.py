@@ -82,7 +82,8 @@ def test_the_energy_of_loads_is_told_apart(puma: Robot) -> None:
 
 def test_a_load_to_the_end_is_carried_on(puma: Robot) -> None:
     motion = carried(move(), (0.3, 0.6))
-    run = simulate(puma, START, 0, 0.9, PDGravity(puma, motion, 3000, 300), method="rk4")
+    control = PDGravity(puma, motion, 3000, 300)
+    run = simulate(puma, START, 0, 0.9, control, method="rk4")
     assert run.carried is not None
     assert len(run.carried.boundaries) == 1
     given = simulate(
