@@ -1,5 +1,7 @@
 """A cycle on the command line: the same motion, loads included, for every verb that takes a motion."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -58,6 +60,7 @@ def test_a_file_of_ones_own_serves_all_verbs(tmp_path, mine):
     assert "-> " in run("scale", "planar", "--cycle", mine, "--torque", "5000", "-o", out)
     printed = run("simulate", "planar", "--controller", "computed-torque", "--cycle", mine, "-o", out)
     assert "1 s; energy" in printed
+    assert re.search(r"loads brought [0-9.]+ J, friction took", printed)
 
 
 @pytest.mark.slow

@@ -239,9 +239,10 @@ def _print_run(robot: Robot, run: Run, target: Any) -> None:
         add_row(table, link.name, *(f"{x:.6g}" for x in figures), of_figures)
     terminal().print(table)
     at_tip = f"work at the tip {run.wrench_work[-1]:.6g} J, " if run.wrench_work.any() else ""
+    brought = f"loads brought {run.load_energy[-1]:.6g} J, " if run.load_energy.any() else ""
     print(
         f"{run.t[-1]:.6g} s; energy {run.energy[0]:.6g} J -> {run.energy[-1]:.6g} J, work of the torques "
-        f"{run.torque_work[-1]:.6g} J, {at_tip}friction took {run.dissipated[-1]:.6g} J; "
+        f"{run.torque_work[-1]:.6g} J, {at_tip}{brought}friction took {run.dissipated[-1]:.6g} J; "
         f"balance to {abs(run.balance).max():.2g} J"
     )
     if run.events:
