@@ -135,6 +135,14 @@ def test_repeated_is_the_motion_again_and_again():
     assert (once + once + once).motion.evaluate.__self__.parts == thrice.motion.evaluate.__self__.parts
 
 
+def test_a_rest_holds_what_the_motion_carries_at_its_end():
+    there = Trajectory.quintic([0.0], [1.0], 1.0)
+    (load,) = there.carrying(PART).rest(0.3).loads
+    assert (load.start, load.end) == (0.0, 1.3)
+    (load,) = (there.carrying(PART) + Trajectory.resting([1.0], 0.3)).rest(0.1).loads
+    assert load.end == 1.0
+
+
 def test_sequences_of_sequences_are_flat():
     a, b, c = (Trajectory.quintic([x], [x + 1], 0.1 * (x + 1)) for x in (0.0, 1.0, 2.0))
     assert (a + b) + c == a + (b + c)

@@ -130,7 +130,8 @@ def test_a_memory_goes_on_where_a_load_changes(puma: Robot, method: str) -> None
 def test_hardly_any_energy_on_one_leg_is_judged_with_all_legs() -> None:
     arm = Robot.load("tx40")
     goal = np.array([0.5, -0.5, 0.7, 0.3, 0.6, -0.9])
-    motion = Trajectory.quintic(goal, np.zeros(6), 0.5).carrying(1.5, [0, 0, 0.05]).rest(0.1)
+    motion = Trajectory.quintic(goal, np.zeros(6), 0.5).carrying(1.5, [0, 0, 0.05])
+    motion = motion + Trajectory.resting(np.zeros(6), 0.1)
     run = simulate(arm, goal, 0, motion.duration, ComputedTorque(arm, motion), method="rk4", step=1e-3)
     assert run.completed, run.message
     assert abs(run.balance).max() < 1e-3

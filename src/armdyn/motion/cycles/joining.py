@@ -12,6 +12,7 @@ from armdyn.motion.cycles.backwards import backwards
 from armdyn.motion.cycles.blends import blended, radii
 from armdyn.motion.cycles.chains import MOST_PARTS, Part, chained
 from armdyn.motion.errors import MotionError
+from armdyn.motion.trajectories.loads import Carried
 from armdyn.motion.trajectories.motion import STEP, Motion
 from armdyn.motion.trajectories.piecewise import rest, together
 from armdyn.robot import Robot
@@ -64,9 +65,16 @@ class Joining:
         return cls._made(replace(made, dwells=((0.0, time),)), step)
 
     def rest(self, duration: float) -> Trajectory:
-        """The motion followed by a dwell of a duration [s]; it has to end at rest."""
+        """The motion followed by a dwell of a duration [s]; it has to end at rest.
+
+        What the arm carries at the end, it holds meanwhile: `a.carrying(2).rest(0.3)` puts the load down after
+        the dwell, `a.carrying(2) + Trajectory.resting(q, 0.3)` before it.
+        """
         end = Part.whole(self.motion).last[0][0]
-        return self + self.resting(end, duration, step=self.step)
+        dwell = self.resting(end, duration, step=self.step).motion
+        held = (one.load for one in self.motion.loads if one.end == self.motion.duration)
+        loads = tuple(Carried(0.0, dwell.duration, load) for load in held)
+        return self + self._made(replace(dwell, loads=loads), self.step)
 
     def reversed(self) -> Trajectory:
         """The same path backwards in the same time; loads and dwells are where they were on the path."""
