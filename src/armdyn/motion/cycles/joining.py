@@ -67,8 +67,8 @@ class Joining:
     def rest(self, duration: float) -> Trajectory:
         """The motion followed by a dwell of a duration [s]; it has to end at rest.
 
-        What the arm carries at the end, it holds meanwhile: `a.carrying(2).rest(0.3)` puts the load down after
-        the dwell, `a.carrying(2) + Trajectory.resting(q, 0.3)` before it.
+        What the arm carries at the end, it holds meanwhile: `a.carrying(2).rest(0.3)` puts the load down
+        after the dwell, `a.carrying(2) + Trajectory.resting(q, 0.3)` before it.
         """
         end = Part.whole(self.motion).last[0][0]
         dwell = self.resting(end, duration, step=self.step).motion
