@@ -133,6 +133,20 @@ def test_a_robot_file_is_copied_as_it_is():
     assert Path("my.toml").read_text("utf-8") == text
 
 
+def test_a_copy_in_another_folder_has_the_numbers_of_meshes():
+    corners, faces = ["0 0 0", "1 0 0", "0 1 0", "0 0 1"], ["1 3 2", "1 2 4", "1 4 3", "2 3 4"]
+    lines = [*(f"v {x}" for x in corners), *(f"f {x}" for x in faces)]
+    Path("link.obj").write_text("\n".join(lines))
+    text = "# mine\nname = 'one'\nconvention = 'dh'\ngravity = [0, -9.81, 0]\n[[link]]\njoint = 'revolute'\n"
+    text += "a = 1\nalpha = 0\nd = 0\ninertia = { mesh = 'link.obj', density = 6 }\n"
+    Path("mine.toml").write_text(text)
+    assert run("copy", "mine.toml", "near.toml") == "wrote near.toml: one\n"
+    assert Path("near.toml").read_text() == text
+    Path("other").mkdir()
+    assert "the paths of its meshes lead nowhere" in run("copy", "mine.toml", "other/far.toml")
+    assert Robot.load("other/far.toml") == Robot.load("mine.toml")
+
+
 @pytest.mark.parametrize("command", [("copy", "planar"), ("new", "--dh", "1 0 0 0")])
 def test_an_old_file_is_replaced_by_force_alone(monkeypatch, capsys, command):
     Path("my.toml").write_text("mine", "utf-8")

@@ -63,7 +63,7 @@ def copy(
     _check_new(output, force, SUFFIXES, robot)
     loaded = load_robot(robot, None, base=base, tip=tip, lock=lock, repair=repair, snap=snap)
     own = _own_text(robot) if output.suffix.lower() == ".toml" else None
-    if own is None:
+    if own is None or _leaves_meshes(own, robot, output):
         loaded.save(output)
     else:
         write_whole(output, own)
@@ -75,6 +75,18 @@ def _own_text(robot: str) -> str | None:
     if robot in bundled_robots():
         return bundled_text(robot)
     return toml_text.read(Path(robot)) if Path(robot).suffix.lower() == ".toml" else None
+
+
+def _leaves_meshes(text: str, robot: str, output: Path) -> bool:
+    """Whether paths of meshes, which begin at the robot file, would lead nowhere from the copy."""
+    if robot in bundled_robots() or Path(robot).resolve().parent == output.resolve().parent:
+        return False
+    inertias = [link.get("inertia") for link in toml_text.parse_text(text).get("link", [])]
+    meshes = [str(x["mesh"]) for x in inertias if isinstance(x, dict) and "mesh" in x]
+    found = any(not Path(mesh).is_absolute() for mesh in meshes)
+    if found:
+        say("note: in another folder the paths of its meshes lead nowhere; the copy has numbers instead")
+    return found
 
 
 def new(
