@@ -90,6 +90,12 @@ class Subject:
         return torques_along(self.trajectory.loaded(self.robot), self.samples, self.wrench)
 
     @cached_property
+    def robot_half_way(self) -> Robot:
+        """The robot with what it carries half-way through the motion."""
+        loaded = self.trajectory.loaded(self.robot)
+        return loaded.robots[int(loaded.index(np.array([self.trajectory.duration / 2]))[0])]
+
+    @cached_property
     def limits(self) -> JointLimits:
         return joint_limits(self.robot)
 
