@@ -36,3 +36,8 @@ def test_half_way_the_arm_has_what_it_carries_there():
     assert np.allclose(find_ellipsoids(SUBJECT).acceleration.shifted.lengths, expected.lengths)
     run = find_fall(SUBJECT).run
     assert run.kinetic[0] == pytest.approx(float(loaded.kinetic_energy(run.q[0], run.qd[0])))
+
+
+def test_the_motion_says_what_the_arm_carries():
+    end = "The arm carries 8 kg from 0.25 s to 0.75 s; all numbers below count it."
+    assert SUBJECT.text == f"The motion given: stations, 1 s. {end}"
