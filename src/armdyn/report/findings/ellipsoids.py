@@ -92,7 +92,7 @@ class EllipsoidsFinding:
 
 def find_ellipsoids(subject: Subject) -> EllipsoidsFinding:
     weights, strength = _strength(subject)
-    robot, posture = subject.robot, subject.middle
+    robot, posture = subject.robot_half_way, subject.middle
     return EllipsoidsFinding(
         acceleration_ellipsoids(robot, posture, weights), kinematic_ellipsoids(robot, posture), strength
     )

@@ -26,7 +26,8 @@ class FallFinding:
 def find_fall(subject: Subject) -> FallFinding:
     q, qd, _ = subject.trajectory(subject.trajectory.duration / 2)
     # A falling arm passes its limits; this section is about energies.
-    run = simulate(subject.robot, q, qd, _FALL, output=_FALL / 300, limits="ignore", progress=False)
+    robot = subject.robot_half_way
+    run = simulate(robot, q, qd, _FALL, output=_FALL / 300, limits="ignore", progress=False)
     drift = float(np.abs(run.balance).max()) / max(float(run.kinetic.max()), 1e-12)
     taken = float(run.dissipated[-1]) if run.dissipated.any() else 0.0
     return FallFinding(run, drift, taken, bool(np.ptp(run.q, axis=0).any()))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from armdyn.analysis.rotor_error import RotorError, rotor_error
+from armdyn.motion.cycles.torques import torques_along
 from armdyn.report.findings.subject import Subject
 from armdyn.robot import Robot
 
@@ -37,5 +38,8 @@ class RotorsFinding:
 
 
 def find_rotors(subject: Subject) -> RotorsFinding:
-    at = subject.samples
-    return RotorsFinding(subject.robot, at.t, rotor_error(subject.robot, at.q, at.qd, at.qdd))
+    """Loads and wrenches change the torques, not the error: they act alike on both models."""
+    at, exact = subject.samples, subject.robot.with_rotors("exact")
+    found = rotor_error(subject.robot, at.q, at.qd, at.qdd)
+    torque = torques_along(subject.trajectory.loaded(exact), at, subject.wrench)
+    return RotorsFinding(subject.robot, at.t, replace(found, torque=torque))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,15 +11,18 @@ import numpy as np
 
 from armdyn.motion.cycles.torques import torques_along
 from armdyn.motion.timing.speed_parts import SteadyWrench, check_robot, steady_wrench
+from armdyn.motion.trajectories.loads import Carried
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.report.errors import check
 from armdyn.report.findings.drawn.skeleton import Skeleton, skeleton
 from armdyn.report.findings.drawn.views import View, view_of
 from armdyn.report.findings.example_motion import default_motion
+from armdyn.report.findings.tables import short
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits
 
 _LEAST, _MOST = 400, 20_000  # intervals between the samples that a motion's numbers are taken from
+_LISTED = 4  # loads that are named one by one
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,8 @@ class Subject:
         if self.given is None:
             chosen = default_motion(self.robot)
             return chosen.trajectory, chosen.text
-        return self.given, f"The motion given: {self.given.motion.label}, {self.given.duration:g} s."
+        text = f"The motion given: {self.given.motion.label}, {self.given.duration:g} s."
+        return self.given, text + _carried_text(self.given.motion.loads)
 
     @property
     def text(self) -> str:
@@ -90,6 +95,12 @@ class Subject:
         return torques_along(self.trajectory.loaded(self.robot), self.samples, self.wrench)
 
     @cached_property
+    def robot_half_way(self) -> Robot:
+        """The robot with what it carries half-way through the motion."""
+        loaded = self.trajectory.loaded(self.robot)
+        return loaded.robots[int(loaded.index(np.array([self.trajectory.duration / 2]))[0])]
+
+    @cached_property
     def limits(self) -> JointLimits:
         return joint_limits(self.robot)
 
@@ -97,3 +108,15 @@ class Subject:
     def middle(self) -> Posture:
         """The posture half-way through the motion."""
         return Posture.of(self.robot, self.trajectory(self.trajectory.duration / 2)[0])
+
+
+def _carried_text(loads: Sequence[Carried]) -> str:
+    """What the arm carries on its way, and when."""
+    if not loads:
+        return ""
+    if len(loads) > _LISTED:
+        return f" The arm takes up {len(loads)} loads on its way; all numbers below count them."
+    each = [f"{short(one.load.body.mass)} kg from {one.start:.4g} s to {one.end:.4g} s" for one in loads]
+    return (
+        f" The arm carries {', '.join(each)}; all numbers below count {'it' if len(each) == 1 else 'them'}."
+    )
