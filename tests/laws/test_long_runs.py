@@ -132,7 +132,7 @@ def test_what_is_printed_is_the_kernels(robot):
 
 
 def test_they_are_proved(robot):
-    assert len(robot.equations().prove().statements) == 4
+    assert len(robot.equations().prove().statements) == 5
 
 
 def test_what_is_printed_with_craigs_letters_is_the_kernels(robot):

@@ -317,10 +317,18 @@ class _Motion:
                 known[t] = self._margins(*self.trial.at(t))
             return float(known[t][e])
 
-        if self.trial.modes[e] and not margin(a) > 0:
+        if self.trial.modes[e] and a == self.trial.t and not margin(a) > 0:
             nearer = (a + (b - a) * 4.0**-k for k in range(1, NEARER))
-            a = next((t for t in nearer if t > a and margin(t) > 0), a)
+            a = next((t for t in nearer if t > a and margin(t) > 0 and self._slips(t, e)), a)
         return first_zero(margin, a, b)
+
+    def _slips(self, t: float, e: int) -> bool:
+        """Whether a surface slides along its mode at t, by a step that ends there.
+
+        Dense output alone may show a slip that is none, where torques jump as soon as something moves.
+        """
+        trial = self.trial
+        return bool(self._margins(trial.state_after(t - trial.t), trial.rate)[e] > 0)
 
     def _change(self, t: float, e: int) -> None:
         """End the piece at the change of surface e, and take the modes that follow."""
