@@ -73,7 +73,9 @@ class _Groups:
         indices = range(len(self.full.names))
         self._constants = [k for k in indices if self.full.names[k] in still]
         self._moving = [k for k in indices if self.full.names[k] not in still]
-        self._geometry = [self.full.names[k] in self.kinematic.index for k in self._constants]
+        names = [self.full.names[k] for k in self._constants]
+        self._lengths = [i for i, name in enumerate(names) if name in self.kinematic.index]
+        self._of_lengths = picking(self._lengths)
         self._split = picking(self._moving), picking(self._constants)
 
     def form(self, entry: Form) -> Form:
@@ -92,13 +94,15 @@ class _Groups:
 
     def _primitive(self, constant: dict[Exponents, Any]) -> tuple[Any, Exponents, Constant]:
         """Number and geometry that all terms have in common, and the rest."""
-        lowest = (min(column) for column in zip(*constant, strict=True))
-        shared = tuple(e if known else 0 for e, known in zip(lowest, self._geometry, strict=True))
-        values = list(constant.values())
-        content = type(values[0])(gcd(*(int(c.p) for c in values)), lcm(*(int(c.q) for c in values)))
-        content = -content if values[0] < 0 else content
-        rest = ((tuple(map(sub, m, shared)), c / content) for m, c in constant.items())
-        return content, shared, tuple(sorted(rest, reverse=True))
+        shared = [0] * len(self._constants)
+        for k, column in zip(self._lengths, zip(*map(self._of_lengths, constant), strict=True), strict=True):
+            shared[k] = min(column)
+        first, values = next(iter(constant.values())), set(constant.values())  # few differ
+        content = type(first)(gcd(*(int(c.p) for c in values)), lcm(*(int(c.q) for c in values)))
+        content = -content if first < 0 else content
+        divided = {c: c / content for c in values}
+        rest = [(tuple(map(sub, m, shared)), divided[c]) for m, c in constant.items()]
+        return content, tuple(shared), tuple(sorted(rest, reverse=True))
 
     def _monomial(self, ring: Ring, moving: Exponents, constants: Exponents) -> Exponents:
         found = [0] * len(ring.names)
@@ -109,11 +113,12 @@ class _Groups:
         return tuple(found)
 
     def _parameter(self, constant: Constant) -> int:
-        if constant not in self._index:
-            self._index[constant] = len(self._index)
+        known = self._index.get(constant)
+        if known is None:
+            known = self._index[constant] = len(self._index)
             still = (0,) * len(self._moving)
             terms = {self._monomial(self.full, still, m): c for m, c in constant}
             self.basis.values.append(Poly(self.full, self.full.context.from_dict(terms)))
             self.basis.value_sizes.append(len(constant))
             self.basis.parameters.append(ONE)
-        return self._index[constant]
+        return known

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from armdyn.exact.engine.ring import Poly, Ring
-from armdyn.exact.printing.angles import AngleSums
+from armdyn.exact.printing.angles import AngleSums, Factors
 from armdyn.exact.printing.collecting import Collector, Product, Term, is_motion
 from armdyn.exact.printing.names import Roles, free_letter
 from armdyn.exact.printing.rates import in_rates
@@ -113,10 +113,20 @@ class Printer:
 
     def _times_parameter(self, p: int, a: Poly) -> list[Term]:
         if self.basis.named_groups and self.basis.value_sizes[p] == 1:
-            full = self.basis.full
-            return self._terms(Poly(full, full.reduce(full.include(a).p * self.basis.values[p].p)))
+            return self._times_monomial(self.basis.values[p], a)
         factor = self._parameter(p)
         return [Term(t.coefficient, (*t.factors, (factor, 1)), t.trig) for t in self._terms(a)]
+
+    def _times_monomial(self, value: Poly, a: Poly) -> list[Term]:
+        """The terms of a times a value of one term. It has no geometry, so that no factor is in both."""
+        ((exponents, c),) = value.p.to_dict().items()
+        ring, number = value.ring, Fraction(int(c.p), int(c.q))
+        own = tuple((ring.names[k], e) for k, e in enumerate(exponents) if e)
+
+        def factors(term: Term) -> Factors:
+            return tuple(sorted((*term.factors, *own), key=lambda factor: ring.index[factor[0]]))
+
+        return [Term(number * t.coefficient, factors(t), t.trig) for t in self._terms(a)]
 
     def _named_coefficient(self, p: int, a: Poly) -> list[Term]:
         if len(a) <= INLINE:
