@@ -18,7 +18,7 @@ def matrices(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     return (robot.joint_positions(np.eye(robot.n)) - s0).T, s0
 
 
-@law(robots((2, 5), rotors=("exact", "reflected")), generators(), examples=15)
+@law(robots((2, 5), rotors=("exact", "reflected")), generators(), examples=8, thorough=75)
 def test_every_function_is_that_of_the_freed_robot_reduced_by_S(free, rng):
     robot = Robot(related(free.model, int(rng.integers(2**31))))
     S, s0 = matrices(robot)
