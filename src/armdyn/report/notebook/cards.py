@@ -12,7 +12,7 @@ from armdyn.report.page.markup import Markup, tag
 
 ROWS = 14  # of a table in a card; the rest is counted
 
-# Colours are those of the notebook, light or dark.
+# Colours are those of the notebook, light or dark. The doubled class outweighs the notebook's own rules.
 _STYLE = """
 .armdyn-card { max-width: 60rem; font-size: 13px; line-height: 1.45; margin: .3rem 0; }
 .armdyn-card .head { margin: 0 0 .4rem; }
@@ -20,18 +20,18 @@ _STYLE = """
 .armdyn-card .body { display: flex; flex-wrap: wrap; gap: .6rem 1.6rem; align-items: flex-start; }
 .armdyn-card .scroll { overflow-x: auto; max-width: 100%; }
 .armdyn-card table { border-collapse: collapse; margin: 0; font-size: 12px; }
-.armdyn-card th, .armdyn-card td { padding: .15rem .55rem; text-align: left; white-space: nowrap; }
+.armdyn-card.armdyn-card :is(th, td) { padding: .15rem .55rem; text-align: left; white-space: nowrap; }
 .armdyn-card th, .armdyn-card td { background: none; }
 .armdyn-card thead th { font-weight: 600; vertical-align: bottom; }
 .armdyn-card thead tr:last-child > *, .armdyn-card thead [rowspan] { border-bottom: 1px solid #8888; }
-.armdyn-card thead .group { text-align: center; }
+.armdyn-card.armdyn-card thead .group { text-align: center; }
 .armdyn-card tbody th { font-weight: 500; }
-.armdyn-card .n { text-align: right; font-variant-numeric: tabular-nums; }
+.armdyn-card.armdyn-card .n { text-align: right; font-variant-numeric: tabular-nums; }
 .armdyn-card .n[data-pad]::after { content: attr(data-pad); visibility: hidden; }
-.armdyn-card td.unit { padding-left: 0; }
+.armdyn-card.armdyn-card td.unit { padding-left: 0; }
 .armdyn-card dl { margin: 0; display: grid; grid-template-columns: max-content auto; gap: .1rem .9rem; }
 .armdyn-card dl div { display: contents; }
-.armdyn-card dt { opacity: .7; font-weight: 400; }
+.armdyn-card.armdyn-card dt { opacity: .7; font-weight: 400; white-space: nowrap; float: none; width: auto; }
 .armdyn-card dd { margin: 0; overflow-wrap: anywhere; }
 .armdyn-card img { width: 100%; height: auto; border-radius: 3px; background: #fff; }
 .armdyn-card p, .armdyn-card ul { margin: .2rem 0; }
