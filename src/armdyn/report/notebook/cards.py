@@ -20,7 +20,8 @@ _STYLE = """
 .armdyn-card .body { display: flex; flex-wrap: wrap; gap: .6rem 1.6rem; align-items: flex-start; }
 .armdyn-card .scroll { overflow-x: auto; max-width: 100%; }
 .armdyn-card table { border-collapse: collapse; margin: 0; font-size: 12px; }
-.armdyn-card.armdyn-card :is(th, td) { padding: .15rem .55rem; text-align: left; white-space: nowrap; }
+.armdyn-card.armdyn-card th, .armdyn-card.armdyn-card td { padding: .15rem .55rem; text-align: left; }
+.armdyn-card th, .armdyn-card td { white-space: nowrap; }
 .armdyn-card th, .armdyn-card td { background: none; }
 .armdyn-card thead th { font-weight: 600; vertical-align: bottom; }
 .armdyn-card thead tr:last-child > *, .armdyn-card thead [rowspan] { border-bottom: 1px solid #8888; }
