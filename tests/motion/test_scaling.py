@@ -35,6 +35,7 @@ def needed_beside(robot: Robot, trajectory: Trajectory, instants: np.ndarray, c:
     near = 1e-9 * trajectory.duration
     t = np.concatenate([instants - near, instants, instants + near]).clip(0, trajectory.duration)
     q, qd, qdd = (np.concatenate(x) for x in zip(trajectory(t, "before"), trajectory(t), strict=True))
+    qd = np.where(np.abs(qd) < 1e-14, 0.0, qd)  # a joint that stops rests there, whatever rounding says
     return np.asarray(robot.inverse_dynamics(q, qd / c, qdd / c**2))
 
 
