@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import pytest
 import sympy
 
-from armdyn import Robot
+from armdyn import Robot, Trajectory
 from armdyn.cli import main
 from armdyn.exact.printing.titles import latex_text, markdown_text
 from armdyn.output import one_line
@@ -69,6 +69,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("names")
     joints = ["".join(NASTY), "".join(reversed(NASTY))]
     (path / "arm.toml").write_text(robot_file([*joints, *NASTY], "".join(NASTY)), "utf-8")
+    Trajectory.cubic([0, 0], [1, 1], 1.0).to_csv(path / "motion.csv")
     return path
 
 
@@ -94,8 +95,8 @@ COMMANDS = [
     "derive arm.toml --sympy --prove",
     "torque arm.toml --q 1,2 --qd 1,2",
     "trajectory arm.toml --to 1,1 --profile cubic --duration 1 -o m.csv",
-    "torque arm.toml --trajectory m.csv -o tau.csv",
-    "scale arm.toml m.csv -o scaled.csv",
+    "torque arm.toml --trajectory motion.csv -o tau.csv",
+    "scale arm.toml motion.csv -o scaled.csv",
     "simulate arm.toml --duration 0.01 -o run.csv",
     "export c arm.toml --prefix arm -o c",
 ]
