@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, Trajectory, load_cycle
-from armdyn.motion.cycles.torques import torques_along
+from armdyn.motion.torques import torques_along
 from commands import refused, rows, run
 
 PUMA = Robot.load("puma560")

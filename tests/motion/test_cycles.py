@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot, Trajectory, bundled_cycles, load_cycle
-from armdyn.motion.cycles.torques import contributions_along, torques_along
 from armdyn.motion.tip.task import tip_task
+from armdyn.motion.torques import contributions_along, torques_along
 from armdyn.robot.joints import joint_limits
 
 PLANAR, PUMA = Robot.load("planar"), Robot.load("puma560")

@@ -30,7 +30,7 @@ from armdyn.cli.common import (
 from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
-from armdyn.motion.cycles.torques import contributions_along, torques_along
+from armdyn.motion.torques import contributions_along, torques_along
 from armdyn.motion.trajectories.csv_files import write
 from armdyn.robot import Robot
 from armdyn.robot.joints import torque_unit

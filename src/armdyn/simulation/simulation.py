@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -93,16 +94,8 @@ def simulate(
     watched.check_start(starts[0])
     task = _Task(method, step, output, watched, effort, progress)
     loaded = loaded_robot(robot, loads, torque, driven.duration)
-    legs, runs, stops = legs_of(loaded, driven), list[Run](), list[Stop]()
-    for leg in legs:
-        if runs:
-            starts = tuple(x[-1].reshape(-1, n) for x in (runs[-1].q, runs[-1].qd))
-            leg = leg.after(runs[-1])
-        run, found = task.run(leg, *starts)
-        runs.append(run)
-        stops += found
-        if len(stops) == len(starts[0]):
-            break  # no arm is left
+    legs = legs_of(loaded, driven)
+    runs, stops = task.run_all(legs, *starts)
     run = judged(joined(robot, loaded, legs, runs), method, grid, stops)
     if run.limits_passed and limits == "warn":
         warnings.warn(SimulationWarning(watched.warning(run.limits_passed, batch)), stacklevel=2)
@@ -123,6 +116,18 @@ class _Task:
     watched: PositionLimits
     effort: Effort
     progress: bool | None
+
+    def run_all(self, legs: Sequence[Leg], q: np.ndarray, qd: np.ndarray) -> tuple[list[Run], list[Stop]]:
+        """The runs of the legs, one after the other, until no arm is left; and the arms that stopped."""
+        runs, stops = list[Run](), list[Stop]()
+        for leg in legs:
+            run, found = self.run(leg.after(runs[-1]) if runs else leg, q, qd)
+            runs.append(run)
+            stops += found
+            if len(stops) == len(q):
+                break
+            q, qd = (x[-1].reshape(q.shape) for x in (run.q, run.qd))
+        return runs, stops
 
     def run(self, leg: Leg, q: np.ndarray, qd: np.ndarray) -> tuple[Run, list[Stop]]:
         """The run of a leg from states (arms, n), and the arms that stop in it, at instants of the whole run.

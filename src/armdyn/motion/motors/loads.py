@@ -15,10 +15,10 @@ import numpy as np
 
 from armdyn.expression import shown
 from armdyn.motion.checks import check
-from armdyn.motion.cycles.torques import torques_along
 from armdyn.motion.errors import MotionError
 from armdyn.motion.motors.table import ROUNDING, MotorRow, text_of
 from armdyn.motion.timing.speed_parts import check_robot, steady_wrench
+from armdyn.motion.torques import torques_along
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.output import Shown
 from armdyn.robot import Robot

@@ -8,7 +8,7 @@ import numpy as np
 
 from armdyn.analysis.contributions import Contributions, RotorPart
 from armdyn.expression import shown
-from armdyn.motion.cycles.torques import contributions_along
+from armdyn.motion.torques import contributions_along
 from armdyn.motion.trajectories.ranges import beyond_limits
 from armdyn.motion.trajectories.trajectory import Samples
 from armdyn.report.errors import ReportError

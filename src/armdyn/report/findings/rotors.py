@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from armdyn.analysis.rotor_error import RotorError, rotor_error
-from armdyn.motion.cycles.torques import torques_along
+from armdyn.motion.torques import torques_along
 from armdyn.report.findings.subject import Subject
 from armdyn.robot import Robot
 

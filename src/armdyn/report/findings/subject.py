@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.motion.cycles.torques import torques_along
 from armdyn.motion.timing.speed_parts import SteadyWrench, check_robot, steady_wrench
+from armdyn.motion.torques import torques_along
 from armdyn.motion.trajectories.loads import Carried
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.report.errors import check
