@@ -25,7 +25,7 @@ from armdyn.description import from_table
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression import Expression
 from armdyn.model import Relation, RobotModel, Transform
-from armdyn.model.mechanism import lower
+from armdyn.model.lowering import lower
 
 ROTORS = ("exact", "reflected", "none")
 KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")

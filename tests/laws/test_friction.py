@@ -20,7 +20,7 @@ from armdyn.dynamics import (
 from armdyn.dynamics.friction import friction_torques
 from armdyn.expression import Expression
 from armdyn.model import Friction, ModelError
-from armdyn.model.relations import Relation
+from armdyn.model.closures.relations import Relation
 from armdyn.program import evaluate
 from armdyn.robot.functions import FUNCTIONS
 from arms import assert_same, exact_array, generators, law, robots, state

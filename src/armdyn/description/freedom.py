@@ -15,7 +15,8 @@ import numpy as np
 from armdyn.dynamics.coordinates import freed, joint_values
 from armdyn.dynamics.inertia_matrix import composites_about_joints, inertia_matrix
 from armdyn.dynamics.kinematics import joint_frame, joint_frames, velocities
-from armdyn.model.mechanism import FIXED_BASE, Body, Converter, Mechanism, lower, places_of
+from armdyn.model.lowering import Converter, lower, places_of
+from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism
 from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import ZERO3, Vector, add, apply, apply_transposed, cross
 

@@ -19,9 +19,9 @@ from armdyn.description.reader import Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
 from armdyn.model import PhysicsWarning, impossible_bodies
 from armdyn.model.arguments import plain
+from armdyn.model.closures.relations import Relation
 from armdyn.model.friction import SINGLE, TERMS, Coulomb, Friction
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
-from armdyn.model.relations import Relation
 from armdyn.model.robot_model import BASE, RobotModel, naming_problems, quoted, symbol_name_problem
 from armdyn.model.vector import Vector, apply
 from armdyn.output import one_line

@@ -1,6 +1,7 @@
 """What a robot is: frozen data with exact numbers, and its form over any scalar."""
 
 from armdyn.model.bodies import impossible_bodies, impossible_inertia
+from armdyn.model.closures.relations import Relation
 from armdyn.model.errors import ModelError, PhysicsWarning
 from armdyn.model.friction import Friction
 from armdyn.model.inertia import (
@@ -13,9 +14,9 @@ from armdyn.model.inertia import (
     sphere,
     steiner,
 )
-from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Rotor, lower
+from armdyn.model.lowering import lower
+from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Rotor
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
-from armdyn.model.relations import Relation
 from armdyn.model.robot_model import BASE, RobotModel
 
 __all__ = [

@@ -18,7 +18,7 @@ import numpy as np
 from armdyn.expression import Expression, ExpressionError
 from armdyn.model.friction import SINGLE, TERMS
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
-from armdyn.model.mechanism import joint_friction
+from armdyn.model.lowering import joint_friction
 from armdyn.model.parts import Link
 from armdyn.model.robot_model import RobotModel, quoted
 

@@ -23,7 +23,8 @@ from armdyn.expression import Expression
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Surface
 from armdyn.model.inertia import ENTRIES, Inertia
-from armdyn.model.mechanism import Mechanism, has_motor_friction, joint_friction, lower
+from armdyn.model.lowering import has_motor_friction, joint_friction, lower
+from armdyn.model.mechanism import Mechanism
 from armdyn.model.parts import Link
 from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import Scalar

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from armdyn.expression import ArmdynError, Expression
 from armdyn.expression.messages import listed as listed_names
+from armdyn.model.closures.relations import Dependence, Relation, solve_relations, sum_text
 from armdyn.model.errors import ModelError
 from armdyn.model.parts import Limits, Link, RotorModel, Transform
-from armdyn.model.relations import Dependence, Relation, solve_relations, sum_text
 from armdyn.model.vector import ZERO3, Vector
 from armdyn.output import one_line
 
@@ -97,19 +97,20 @@ class RobotModel:
     @cached_property
     def mechanism(self) -> Mechanism:
         """What the algorithms work on, in floats. Free symbols are refused."""
-        from armdyn.model.mechanism import lower  # which takes models
+        from armdyn.model.lowering import lower  # which takes models
 
         return lower(self, self.number)
 
     def mechanism_to(self, link: str) -> Mechanism:
         """The same with the frame of a link (without the tool) in the place of the tip frame."""
-        from armdyn.model.mechanism import lower
+        from armdyn.model.lowering import lower
 
         return lower(self, self.number, tip=link)
 
     def places(self, links: Sequence[str]) -> tuple[Place, ...]:
         """The origins of the frames of links, as places of the mechanism."""
-        from armdyn.model.mechanism import Converter, Place, places_of
+        from armdyn.model.lowering import Converter, places_of
+        from armdyn.model.mechanism import Place
 
         found = places_of(self, Converter(self.number))
         return tuple(Place(body, T.p) for body, T in (found[link] for link in links))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from armdyn.description.conversion.angles import HALF_TURN, inverse, rounded
 from armdyn.expression import Expression, MissingValueError
 from armdyn.model.errors import ModelError
-from armdyn.model.mechanism import Converter, Places, places_of
+from armdyn.model.lowering import Converter, Places, places_of
 from armdyn.model.parts import Link, Transform, X
 from armdyn.model.robot_model import RobotModel, listed, quoted
 from armdyn.model.vector import Matrix, Vector, vector

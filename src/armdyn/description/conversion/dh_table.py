@@ -12,7 +12,7 @@ import numpy as np
 from armdyn.description.conversion.dh_form import Convention, dh_form
 from armdyn.description.conversion.in_dh import tidy, tool_of
 from armdyn.expression import Expression
-from armdyn.model.mechanism import Converter, places_of
+from armdyn.model.lowering import Converter, places_of
 from armdyn.model.parts import JointKind, Transform
 from armdyn.model.robot_model import RobotModel
 from armdyn.output import one_line

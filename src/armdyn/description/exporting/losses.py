@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from armdyn.description.exporting.pieces import Piece, depth_first
 from armdyn.expression import Expression
-from armdyn.model.mechanism import is_coupled, joint_friction
+from armdyn.model.lowering import is_coupled, joint_friction
 from armdyn.model.parts import Link, MotorLimits
 from armdyn.model.robot_model import RobotModel, quoted
 

@@ -17,7 +17,7 @@ from armdyn.description.errors import DescriptionError
 from armdyn.expression import Expression
 from armdyn.model import edit
 from armdyn.model.inertia import ZERO6, Inertia
-from armdyn.model.mechanism import joint_friction
+from armdyn.model.lowering import joint_friction
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import RobotModel, quoted
 from armdyn.model.vector import ZERO3, Vector, apply_transposed, dot, scale, sub, vector

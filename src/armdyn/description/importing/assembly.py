@@ -24,9 +24,9 @@ from armdyn.expression import (
 )
 from armdyn.model import PhysicsWarning, impossible_bodies, impossible_inertia
 from armdyn.model.arguments import number
+from armdyn.model.closures.relations import Relation
 from armdyn.model.inertia import Inertia, Tensor, tensor
 from armdyn.model.parts import JointKind, Link, Motor, Transform
-from armdyn.model.relations import Relation
 from armdyn.model.robot_model import RobotModel, listed, quoted
 from armdyn.model.vector import IDENTITY, Vector, apply, rotation_about, scale, vector
 

@@ -11,7 +11,8 @@ from armdyn.exact.base.dependence import Dependence, dependence
 from armdyn.exact.base.rows import energies, rows
 from armdyn.exact.printing.names import in_decimals
 from armdyn.expression import ONE, ZERO, Expression
-from armdyn.model.mechanism import Body, lower
+from armdyn.model.lowering import lower
+from armdyn.model.mechanism import Body
 from armdyn.model.parameters import Layout, Parameter, layout, parameter_vector
 from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import apply_transposed

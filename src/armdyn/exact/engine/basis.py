@@ -18,7 +18,8 @@ from armdyn.exact.engine.size import check_joints
 from armdyn.exact.printing.names import in_decimals
 from armdyn.expression import ZERO, ArmdynError, Atom, Expression, limited, parse
 from armdyn.model.friction import Row
-from armdyn.model.mechanism import Mechanism, lower
+from armdyn.model.lowering import lower
+from armdyn.model.mechanism import Mechanism
 from armdyn.model.parameters import layout, parameter_vector
 from armdyn.model.robot_model import RobotModel
 

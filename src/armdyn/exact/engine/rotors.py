@@ -14,7 +14,8 @@ from armdyn.dynamics.kinematics import joint_frames, velocities
 from armdyn.exact.engine.basis import Basis
 from armdyn.exact.engine.form import Entry
 from armdyn.exact.engine.size import MAX_JOINTS
-from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor, lower
+from armdyn.model.lowering import lower
+from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor
 from armdyn.model.vector import ZERO3, dot
 
 _STATES = 3

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from armdyn.expression import ArmdynError, Atom, Expression, parse
 from armdyn.model import edit
-from armdyn.model.mechanism import lower
+from armdyn.model.lowering import lower
 from armdyn.model.robot_model import RobotModel
 
 

@@ -21,7 +21,7 @@ from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.form import Array, Entry
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.expression import ArmdynError, Expression, TooLargeError, expression, limited
-from armdyn.model.mechanism import product
+from armdyn.model.lowering import product
 
 _MAX_PRODUCTS = 50_000  # of terms, to invert J: about a second
 

@@ -17,7 +17,7 @@ from armdyn.identification.consistency.space import Space
 from armdyn.identification.errors import IdentificationError
 from armdyn.model import RobotModel
 from armdyn.model.friction import NO_FRICTION, TERMS
-from armdyn.model.mechanism import is_coupled, joint_friction
+from armdyn.model.lowering import is_coupled, joint_friction
 from armdyn.model.parts import Link
 from armdyn.robot import Robot
 

@@ -9,7 +9,7 @@ import numpy as np
 from armdyn.expression import ZERO, Expression
 from armdyn.model import RobotModel
 from armdyn.model.friction import Friction
-from armdyn.model.mechanism import is_coupled, joint_friction
+from armdyn.model.lowering import is_coupled, joint_friction
 from armdyn.model.parameters import Parameter, layout, symbol
 from armdyn.model.parts import Link, Motor
 from armdyn.model.vector import apply

@@ -1,0 +1,1 @@
+"""What ties joints together: linear relations and loops."""
