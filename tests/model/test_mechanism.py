@@ -10,7 +10,7 @@ from armdyn.model.mechanism import unchanged
 from armdyn.model.parameters import layout, parameter_vector
 from arms import robots
 
-INDICES = {"parent", "joint", "carrier", "tip"}
+INDICES = {"parent", "joint", "carrier", "tip", "part", "number", "tied", "kept", "free"}
 
 
 def numbers(x, name=""):

@@ -46,11 +46,11 @@ def with_friction(
     sliding: Sequence[Scalar] | None = None,
 ) -> list[list[Scalar]]:
     """Y with the columns of friction at velocities q̇; of dry friction at velocities `sliding`, if given."""
-    coupled = {surface.joint: surface for surface in mechanism.coupled_friction}
+    surfaces = {(surface.part, surface.joint): surface for surface in mechanism.friction}
     for p, parameter in enumerate(layout):
         joint, part, term = parameter.joint, parameter.kind.part, parameter.kind.entry
-        if part in ("joint", "motor"):
-            surface = mechanism.friction[joint] if part == "joint" else coupled[joint]
+        if part in ("joint", "motor", "damper"):
+            surface = surfaces[part, joint]
             velocities = sliding if sliding is not None and TERMS[term].dry else qd
             for i, y in _of_friction(surface, term, velocities):
                 Y[i][p] = Y[i][p] + y

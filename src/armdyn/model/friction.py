@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from armdyn.expression import ZERO, Expression
 from armdyn.expression.functions import bell, sign
@@ -83,6 +83,7 @@ class Surface:
     cubic: Scalar = 0  # N m s³/rad³ or N s³/m³
     load: Scalar = 0  # of |τ_r|: no unit
     stribeck_velocity: Scalar = 1  # rad/s or m/s, fixed
+    part: Literal["joint", "motor", "damper"] = "joint"  # a damper is that of an elastic transmission
 
     def speed(self, qd: Sequence[Scalar]) -> Scalar:
         """v of joint velocities; the same sum serves accelerations."""
@@ -119,7 +120,8 @@ class Surface:
         """With its row and Stribeck velocity through `geometry`, its coefficients through `parameter`."""
         row = mapped(geometry, self.row)
         coefficients: dict[str, Any] = {name: parameter(x) for name, x in self.coefficients.items()}
-        return Surface(self.joint, row, **coefficients, stribeck_velocity=geometry(self.stribeck_velocity))
+        velocity = geometry(self.stribeck_velocity)
+        return Surface(self.joint, row, **coefficients, stribeck_velocity=velocity, part=self.part)
 
     def with_coefficients(self, coefficients: Mapping[str, Scalar]) -> Surface:
         """The same surface with other coefficients, by term; those left out are zero."""

@@ -7,20 +7,26 @@ its transmission row. The three rotor models differ here and nowhere else:
 - exact: carrier gets the rotor's mass and tensor; the rotor keeps its axis;
 - reflected: carrier gets the rotor's mass only; the axis is zero, which leaves Kᵀ diag(Im) K;
 - none: no motor at all.
+
+The motor of an elastic joint has a position of its own. It is that of a further body without mass, after
+those of the links, so that the algorithms know nothing of it: its rotor turns with this body's joint.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from armdyn.expression import Expression
+from armdyn.model.closures.loops import ROWS, Closing
 from armdyn.model.friction import TERMS, Row, Surface, mapped
 from armdyn.model.inertia import ZERO6, Inertia, Tensor
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Rotor
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import RobotModel
-from armdyn.model.vector import ZERO3, Scalar, Vector, apply, scale, vector
+from armdyn.model.springs import Spring, Strut
+from armdyn.model.vector import IDENTITY, ZERO3, Scalar, Vector, add, apply, scale, vector
 
 
 def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | None = None) -> Mechanism:
@@ -33,25 +39,19 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
     motors = [(link, link.motor) for link in model.moving if link.motor and model.rotors != "none"]
     inertias = _augmented(model, convert, places, [motor for _, motor in motors])
     joint_of = {link.name: i for i, link in enumerate(model.moving)}
-    rows = {link.name: _transmission(link, motor, joint_of) for link, motor in motors}
-    S = model.dependence.rows if model.relations else ()
-    surfaces = [
-        Surface(
-            j, ((j, 1),), **joint_friction(model, link), stribeck_velocity=link.friction.stribeck_velocity
-        )
-        for j, link in enumerate(model.moving)
-    ]
-    surfaces += [
-        Surface(joint_of[link.name], rows[link.name], **motor.friction.coefficients)
-        for link, motor in motors
-        if has_motor_friction(model, link)
-    ]
+    driver = joint_of | {link.name: len(joint_of) + e for e, link in enumerate(model.elastic)}
+    rows = {link.name: _transmission(link, motor, driver) for link, motor in motors}
+    S = _positions(model)
+    surfaces = _surfaces(model, rows, joint_of, driver)
     tip_body, T_tip = places[model.tip if tip is None else tip]
     if tip is None:
         T_tip = T_tip @ convert.transform(model.tool)
     T_base = convert.transform(model.base)
     return Mechanism(
-        bodies=tuple(_body(model, i, convert, places, inertias) for i in range(len(model.moving))),
+        bodies=(
+            *(_body(model, i, convert, places, inertias) for i in range(len(model.moving))),
+            *(_massless(link) for link in model.elastic),
+        ),
         rotors=tuple(
             _rotor(model, motor, joint_of[link.name], mapped(convert, rows[link.name]), convert, places)
             for link, motor in motors
@@ -64,7 +64,101 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
         R_base=T_base.R,
         p_base=T_base.p,
         rows=tuple(mapped(convert, row) for row in S),
+        springs=tuple(spring.map(convert, convert) for spring in _springs(model, joint_of, driver)),
+        struts=_struts(model, convert, places),
+        loops=_loops(model, convert, places),
+        free=model.choice.free if model.choice else (),
     )
+
+
+def damping(link: Link) -> Expression:
+    """Of the transmission of an elastic joint."""
+    assert link.motor is not None
+    return link.motor.damping
+
+
+def stiffness(link: Link) -> Expression:
+    """Of the transmission of an elastic joint."""
+    assert link.motor is not None
+    assert link.motor.stiffness is not None
+    return link.motor.stiffness
+
+
+def _surfaces(
+    model: RobotModel, rows: dict[str, Row], joint_of: dict[str, int], driver: dict[str, int]
+) -> list[Surface]:
+    """Of joints, of motors whose friction is not part of that, of dampers; over joints."""
+    found = []
+    for j, link in enumerate(model.moving):
+        at_joint: dict[str, Any] = joint_friction(model, link)
+        velocity = link.friction.stribeck_velocity
+        found.append(Surface(j, ((j, 1),), **at_joint, stribeck_velocity=velocity))
+    found += [Surface(driver[link.name], ((driver[link.name], 1),)) for link in model.elastic]
+    for link in model.moving:
+        if link.motor is not None and has_motor_friction(model, link):
+            at_motor: dict[str, Any] = link.motor.friction.coefficients
+            found.append(Surface(joint_of[link.name], rows[link.name], **at_motor, part="motor"))
+    for link in model.elastic:
+        if not damping(link).is_zero:
+            row = _twist(link, joint_of, driver)
+            found.append(Surface(joint_of[link.name], row, viscous=damping(link), part="damper"))
+    return found
+
+
+def _positions(model: RobotModel) -> tuple[Row, ...]:
+    """S: how joints follow from positions where there are relations; motors of elastic joints come last."""
+    if not model.relations:
+        return ()
+    first = len(model.dependence.independent)
+    return (*model.dependence.rows, *(((first + e, 1),) for e in range(len(model.elastic))))
+
+
+def _massless(link: Link) -> Body:
+    """What stands for the motor of an elastic joint: it turns or slides, and has no mass."""
+    assert link.joint != "fixed"
+    return Body(FIXED_BASE, link.joint, IDENTITY, ZERO3, (0, 0, 1), IDENTITY, ZERO3, Inertia())
+
+
+def _twist(link: Link, joint_of: dict[str, int], driver: dict[str, int]) -> Row:
+    """q − θ of an elastic joint, over joints."""
+    return ((joint_of[link.name], 1), (driver[link.name], -1))
+
+
+def _springs(model: RobotModel, joint_of: dict[str, int], driver: dict[str, int]) -> list[Spring]:
+    """Those at joints, then the elastic transmissions; joints at s₀ of q = S y + s₀ stand at 0 there."""
+    found = []
+    for i, link in enumerate(model.moving):
+        if not link.spring.is_zero:
+            shift = model.dependence.offsets[i] if model.relations else 0
+            k = link.spring.stiffness
+            found.append(Spring(i, ((i, 1),), k, k * (link.spring.rest - shift)))
+    for link in model.elastic:
+        row = _twist(link, joint_of, driver)
+        found.append(Spring(joint_of[link.name], row, stiffness(link), 0, "elastic"))
+    return found
+
+
+def _struts(model: RobotModel, convert: Converter, places: Places) -> tuple[Strut, ...]:
+    found = []
+    for number, spring in enumerate(model.springs):
+        (a, T_a), (b, T_b) = (places[name] for name in spring.between)
+        p_a, p_b = (
+            add(T.p, apply(T.R, convert.vector(p))) for T, p in zip((T_a, T_b), spring.at, strict=True)
+        )
+        preload = spring.stiffness * spring.rest - spring.force
+        found.append(Strut(number, (a, b), (p_a, p_b), convert(spring.stiffness), convert(preload)))
+    return tuple(found)
+
+
+def _loops(model: RobotModel, convert: Converter, places: Places) -> tuple[Closing, ...]:
+    """With the rows that were chosen, or with all where nothing is chosen yet."""
+    found = []
+    for i, loop in enumerate(model.loops):
+        (a, T_a), (b, T_b) = (places[name] for name in loop.between)
+        frame_a, frame_b = (T @ convert.transform(at) for T, at in zip((T_a, T_b), loop.at, strict=True))
+        rows = model.choice.rows[i] if model.choice else ROWS[loop.joint]
+        found.append(Closing((a, b), (frame_a.R, frame_b.R), (frame_a.p, frame_b.p), rows))
+    return tuple(found)
 
 
 def is_coupled(motor: Motor) -> bool:
@@ -180,9 +274,10 @@ def _body(model: RobotModel, i: int, convert: Converter, places: Places, inertia
     )
 
 
-def _transmission(link: Link, motor: Motor, joint_of: dict[str, int]) -> Row:
-    entries = {joint_of[link.name]: motor.gear}
-    entries.update({joint_of[name]: k for name, k in motor.coupling if not k.is_zero})
+def _transmission(link: Link, motor: Motor, driver: dict[str, int]) -> Row:
+    """θ_m over joints; where a joint is elastic, over its motor's position."""
+    entries = {driver[link.name]: motor.gear}
+    entries.update({driver[name]: k for name, k in motor.coupling if not k.is_zero})
     return tuple(sorted(entries.items()))
 
 
@@ -203,7 +298,7 @@ def joint_friction(model: RobotModel, link: Link) -> dict[str, Expression]:
     """By term, exact: the joint's own friction and, referred to it by the gear, an uncoupled motor's."""
     own = link.friction.coefficients
     motor = link.motor
-    if motor is None or model.rotors == "none" or is_coupled(motor):
+    if motor is None or model.rotors == "none" or is_coupled(motor) or link.elastic:
         return own
     for name, x in motor.friction.coefficients.items():
         if not x.is_zero:
@@ -215,4 +310,6 @@ def has_motor_friction(model: RobotModel, link: Link) -> bool:
     """Whether the link's motor has friction that cannot be referred to one joint."""
     motor = link.motor
     present = motor is not None and model.rotors != "none"
-    return present and motor is not None and is_coupled(motor) and not motor.friction.is_zero
+    if motor is None or not present or motor.friction.is_zero:
+        return False
+    return is_coupled(motor) or link.elastic

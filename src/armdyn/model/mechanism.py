@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from armdyn.model.closures.loops import Closing
 from armdyn.model.friction import Map, Row, Surface, mapped
 from armdyn.model.inertia import Inertia
+from armdyn.model.springs import Spring, Strut
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Scalar, Vector
 
 FIXED_BASE = -1
@@ -69,21 +71,35 @@ class Mechanism:
 
     bodies: tuple[Body, ...]
     rotors: tuple[Rotor, ...]
-    friction: tuple[Surface, ...]  # the joints in their order, then motors that turn with several joints;
-    # their rows are over the coordinates
+    friction: tuple[Surface, ...]  # the joints in their order, then motors that turn with several joints or
+    # through a spring, then dampers of elastic joints; their rows are over positions
     gravity: Vector
     tip: int  # the body the tip frame is fixed to
     R_tip: Matrix  # tip frame in that body
     p_tip: Vector
     R_base: Matrix = IDENTITY  # base frame in the world
     p_base: Vector = ZERO3
-    rows: tuple[Row, ...] = ()  # S of q = S x, a row for each joint; empty where joints are coordinates
+    rows: tuple[Row, ...] = ()  # S of q = S y, a row for each joint; empty where joints are positions
     places: tuple[Place, ...] = ()  # where wrenches act, if not at the tip
+    springs: tuple[Spring, ...] = ()
+    struts: tuple[Strut, ...] = ()
+    loops: tuple[Closing, ...] = ()
+    free: tuple[int, ...] = ()  # with loops: which positions are coordinates; the others follow from these
+
+    @property
+    def positions(self) -> int:
+        """How many numbers q has: one for each coordinate; in a closed chain also the joints that follow."""
+        return 1 + max(k for row in self.rows for k, _ in row) if self.rows else len(self.bodies)
 
     @property
     def n(self) -> int:
-        """The number of coordinates."""
-        return 1 + max(k for row in self.rows for k, _ in row) if self.rows else len(self.bodies)
+        """The number of coordinates, which q̇, q̈ and τ have."""
+        return len(self.free) if self.loops else self.positions
+
+    @property
+    def joints(self) -> int:
+        """The number of links' joints: of bodies without those that stand for motors of elastic joints."""
+        return len(self.bodies) - sum(spring.part == "elastic" for spring in self.springs)
 
     @property
     def joint_friction(self) -> tuple[Surface, ...]:
@@ -97,7 +113,7 @@ class Mechanism:
 
     @property
     def coupled_friction(self) -> tuple[Surface, ...]:
-        """The friction of motors that turn with several joints."""
+        """The friction of motors that turn with several joints or through a spring, and of dampers."""
         return self.friction[len(self.bodies) :]
 
     def with_friction_by_coordinate(self) -> Mechanism:
@@ -139,6 +155,10 @@ class Mechanism:
             p_base=_vector(geometry, self.p_base),
             rows=tuple(mapped(geometry, row) for row in self.rows),
             places=tuple(place.map(geometry) for place in self.places),
+            springs=tuple(spring.map(geometry, parameter) for spring in self.springs),
+            struts=tuple(strut.map(geometry, parameter) for strut in self.struts),
+            loops=tuple(loop.map(geometry) for loop in self.loops),
+            free=self.free,
         )
 
     def loaded_alone(self, wrench: bool) -> Mechanism:

@@ -5,9 +5,11 @@ names are promises to users: a symbol and the number of the joint, counted from 
 stand together, joint by joint. First, for every joint, those of (7.77) with Fv and Fs: the augmented link
 about its frame's origin, the rotor of the motor that drives the joint, friction. Then, where the robot has
 them: Coulomb asymmetry of joints, friction of motors that turn with several joints, offsets, Stribeck levels,
-cubic coefficients, load coefficients. (Stribeck velocities are fixed, as geometry is.) The torque is linear
-in all parameters but the last kind: |τ_r|, which these multiply, depends on the others. The regressor's
-column of a load coefficient is zero.
+cubic coefficients, load coefficients; stiffness and stiffness·rest of springs at joints; stiffness, then
+damping of elastic transmissions; stiffness and preload of springs between points, which are numbered as
+such. (Stribeck velocities are fixed, as geometry is.) The torque is linear in all parameters but the load
+coefficients: |τ_r|, which these multiply, depends on the others. The regressor's column of a load coefficient
+is zero.
 
 A further parameter is a row here and its term: a friction's in `model/friction.py`, any other's column in
 `dynamics/regressor.py` (and `dynamics/energy.py` if it stores energy).
@@ -15,7 +17,7 @@ A further parameter is a row here and its term: a friction's in `model/friction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -23,13 +25,14 @@ from armdyn.expression import Expression
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Surface
 from armdyn.model.inertia import ENTRIES, Inertia
-from armdyn.model.lowering import has_motor_friction, joint_friction, lower
+from armdyn.model.lowering import damping, has_motor_friction, joint_friction, lower
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.parts import Link
 from armdyn.model.robot_model import RobotModel
+from armdyn.model.springs import Spring, Strut
 from armdyn.model.vector import Scalar
 
-Part: TypeAlias = Literal["body", "rotor", "joint", "motor"]
+Part: TypeAlias = Literal["body", "rotor", "joint", "motor", "spring", "elastic", "damper", "strut"]
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,10 @@ class Kind:
     """A row of the table."""
 
     symbol: str  # m of m1
-    part: Part  # the augmented link; the joint's rotor; friction of the joint, or of its coupled motor
-    entry: str  # an entry of `Inertia`, the rotor's inertia, or a term of friction
+    part: (
+        Part  # the augmented link; the joint's rotor; friction of the joint, or of its coupled motor; springs
+    )
+    entry: str  # an entry of `Inertia`, the rotor's inertia, a term of friction, or a number of a spring
 
 
 TABLE: tuple[tuple[Kind, ...], ...] = (
@@ -54,6 +59,10 @@ TABLE: tuple[tuple[Kind, ...], ...] = (
     (Kind("Fst", "joint", "stribeck"),),
     (Kind("Fcu", "joint", "cubic"),),
     (Kind("Fl", "joint", "load"),),
+    (Kind("Ks", "spring", "stiffness"), Kind("Kr", "spring", "moment")),
+    (Kind("Ke", "elastic", "stiffness"),),
+    (Kind("De", "damper", "viscous"),),
+    (Kind("Kp", "strut", "stiffness"), Kind("Pp", "strut", "preload")),
 )
 KINDS = {kind.symbol: kind for block in TABLE for kind in block}
 _SYMBOLS = {(kind.part, kind.entry): kind.symbol for kind in KINDS.values()}
@@ -91,13 +100,21 @@ def layout(model: RobotModel) -> Layout:
     frictions = [joint_friction(model, link) for link in model.moving]
     coupled = [has_motor_friction(model, link) for link in model.moving]
 
-    def has(kind: Kind, joint: int) -> bool:
-        return coupled[joint] if kind.part == "motor" else not frictions[joint][kind.entry].is_zero
-
+    elastic = [link in model.elastic for link in model.moving]
+    has: dict[Part, Callable[[Kind, int], bool]] = {
+        "joint": lambda kind, j: not frictions[j][kind.entry].is_zero,
+        "motor": lambda _, j: coupled[j],
+        "spring": lambda _, j: not model.moving[j].spring.is_zero,
+        "elastic": lambda _, j: elastic[j],
+        "damper": lambda _, j: elastic[j] and not damping(model.moving[j]).is_zero,
+    }
     joints = range(len(model.moving))
     found = [Parameter(kind.symbol, joint) for joint in joints for kind in always]
     for block in others:
-        found += [Parameter(kind.symbol, joint) for joint in joints for kind in block if has(kind, joint)]
+        if block[0].part == "strut":
+            found += [Parameter(kind.symbol, i) for i in range(len(model.springs)) for kind in block]
+        else:
+            found += [Parameter(kind.symbol, j) for j in joints for kind in block if has[kind.part](kind, j)]
     return tuple(found)
 
 
@@ -124,10 +141,12 @@ def _parts(mechanism: Mechanism) -> Iterator[tuple[Part, int, dict[str, Scalar]]
         yield "body", joint, dict(zip(ENTRIES, body.inertia.entries, strict=True))
     for rotor in mechanism.rotors:
         yield "rotor", rotor.joint, {"inertia": rotor.inertia}
-    for surface in mechanism.joint_friction:
-        yield "joint", surface.joint, surface.coefficients
-    for surface in mechanism.coupled_friction:
-        yield "motor", surface.joint, surface.coefficients
+    for surface in mechanism.friction:
+        yield surface.part, surface.joint, surface.coefficients
+    for spring in mechanism.springs:
+        yield spring.part, spring.joint, {"stiffness": spring.stiffness, "moment": spring.moment}
+    for strut in mechanism.struts:
+        yield "strut", strut.number, {"stiffness": strut.stiffness, "preload": strut.preload}
 
 
 def parameter_vector(mechanism: Mechanism, layout: Sequence[Parameter]) -> list[Scalar]:
@@ -143,8 +162,16 @@ def mechanism_with(mechanism: Mechanism, values: Sequence[Scalar], layout: Seque
     def value(part: Part, entry: str, joint: int) -> Scalar:
         return given.get((_SYMBOLS.get((part, entry), ""), joint), 0)
 
-    def surface(part: Part, old: Surface) -> Surface:
-        return old.with_coefficients({name: value(part, name, old.joint) for name in TERMS})
+    def surface(old: Surface) -> Surface:
+        return old.with_coefficients({name: value(old.part, name, old.joint) for name in TERMS})
+
+    def spring(old: Spring) -> Spring:
+        k, moment = (value(old.part, entry, old.joint) for entry in ("stiffness", "moment"))
+        return replace(old, stiffness=k, moment=moment)
+
+    def strut(old: Strut) -> Strut:
+        k, preload = (value("strut", entry, old.number) for entry in ("stiffness", "preload"))
+        return replace(old, stiffness=k, preload=preload)
 
     joints = range(len(mechanism.bodies))
     bodies = [Inertia.of([value("body", entry, j) for entry in ENTRIES]) for j in joints]
@@ -152,10 +179,9 @@ def mechanism_with(mechanism: Mechanism, values: Sequence[Scalar], layout: Seque
         mechanism,
         bodies=tuple(replace(old, inertia=x) for old, x in zip(mechanism.bodies, bodies, strict=True)),
         rotors=tuple(replace(old, inertia=value("rotor", "inertia", old.joint)) for old in mechanism.rotors),
-        friction=(
-            *(surface("joint", old) for old in mechanism.joint_friction),
-            *(surface("motor", old) for old in mechanism.coupled_friction),
-        ),
+        friction=tuple(surface(old) for old in mechanism.friction),
+        springs=tuple(spring(old) for old in mechanism.springs),
+        struts=tuple(strut(old) for old in mechanism.struts),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import Inertia
+from armdyn.model.springs import NO_SPRING, JointSpring
 from armdyn.model.vector import (
     IDENTITY,
     ZERO3,
@@ -91,6 +92,8 @@ class Motor:
     friction: Friction = NO_FRICTION
     torque_constant: Expression = ONE
     limits: MotorLimits = MotorLimits()
+    stiffness: Expression | None = None  # of the transmission, at the joint: the joint is elastic
+    damping: Expression = ZERO  # of the transmission, at the joint
 
 
 @dataclass(frozen=True)
@@ -113,8 +116,16 @@ class Link:
     limits: Limits = field(default_factory=Limits)
     motor: Motor | None = None
     joint_name: str = ""  # where a file gives joints names of their own
+    spring: JointSpring = NO_SPRING
+    actuated: bool = True  # whether something drives the joint; passive joints belong to closed chains
+    guess: Expression = ZERO  # where the assembly of loops begins
 
     @property
     def joint_label(self) -> str:
         """What the joint is called: its own name, or its link's."""
         return self.joint_name or self.name
+
+    @property
+    def elastic(self) -> bool:
+        """Whether its motor drives it through a spring, so that the motor has a coordinate of its own."""
+        return self.motor is not None and self.motor.stiffness is not None

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from armdyn.expression import ArmdynError, Expression
 from armdyn.expression.messages import listed as listed_names
+from armdyn.model.closures.loops import Choice, Loop
 from armdyn.model.closures.relations import Dependence, Relation, solve_relations, sum_text
 from armdyn.model.errors import ModelError
 from armdyn.model.parts import Limits, Link, RotorModel, Transform
+from armdyn.model.springs import PointSpring
 from armdyn.model.vector import ZERO3, Vector
 from armdyn.output import one_line
 
@@ -39,6 +41,9 @@ class RobotModel:
     root: str = BASE  # what the fixed base is called
     base: Transform = Transform()  # where the base stands in the world
     relations: tuple[Relation, ...] = ()  # between joints, which make some of them dependent
+    loops: tuple[Loop, ...] = ()  # further joints between links of the tree
+    springs: tuple[PointSpring, ...] = ()  # between points of links
+    choice: Choice | None = field(default=None, compare=False)  # what the loops leave free, once found
     source: str = field(default="", compare=False)  # the file it came from
     notes: tuple[str, ...] = field(default=(), compare=False)  # what reading that file changed or left out
     derived: bool = field(default=False, compare=False)  # with a payload, say: bodies are not as described
@@ -72,12 +77,26 @@ class RobotModel:
         return solve_relations([link.name for link in self.moving], self.relations, self.value)
 
     @cached_property
+    def elastic(self) -> tuple[Link, ...]:
+        """The links whose motors drive them through a spring."""
+        return tuple(link for link in self.moving if link.elastic) if self.rotors != "none" else ()
+
+    @cached_property
+    def positions(self) -> tuple[Link, ...]:
+        """The moving links whose joints no relation eliminates, then what stands for motors of elastic ones.
+
+        With loops some of these follow from the others; without, they are the coordinates.
+        """
+        own = [self.moving[i] for i in self.dependence.independent] if self.relations else self.moving
+        return (*own, *(_motor_link(link) for link in self.elastic))
+
+    @cached_property
     def coordinates(self) -> tuple[Link, ...]:
         """The moving links whose joints are independent: link i of this tuple belongs to coordinate i.
 
-        Without relations between joints, these are all moving links.
+        Without closures and elastic joints, these are all moving links.
         """
-        return tuple(self.moving[i] for i in self.dependence.independent) if self.relations else self.moving
+        return tuple(self.positions[i] for i in self.choice.free) if self.choice else self.positions
 
     @property
     def followers(self) -> list[str]:
@@ -124,6 +143,15 @@ class RobotModel:
         if isinstance(x, Expression) and not x.symbols() <= self.values.keys():
             return None
         return self.number(x)
+
+
+def _motor_link(link: Link) -> Link:
+    """What stands for the motor of an elastic joint in tables of coordinates."""
+    assert link.motor is not None
+    name, label = f"{link.name} motor", f"{link.joint_name} motor" if link.joint_name else ""
+    return Link(
+        name, link.motor.carrier, link.joint, limits=Limits(torque=link.limits.torque), joint_name=label
+    )
 
 
 def symbol_name_problem(name: str) -> str | None:

@@ -89,8 +89,7 @@ class Context:
         return len(self.layout)
 
     def shapes(self, row: Function) -> tuple[Shape, ...]:
-        joints = len(self.mechanism.bodies)
-        sizes: dict[int | str, Any] = {"n": self.n, "joints": joints, "p": self.p}
+        sizes: dict[int | str, Any] = {"n": self.n, "joints": self.mechanism.joints, "p": self.p}
         return tuple(tuple(sizes.get(k, k) for k in result.shape) for result in row.results)
 
 
