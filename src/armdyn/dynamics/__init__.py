@@ -16,7 +16,6 @@ from armdyn.dynamics.inertia_matrix import (
     inertia_by_unit_accelerations,
     inertia_matrix,
 )
-from armdyn.dynamics.kinematics import jacobian, jacobian_dot, pose
 from armdyn.dynamics.newton_euler import (
     BaseMotion,
     NewtonEuler,
@@ -26,6 +25,7 @@ from armdyn.dynamics.newton_euler import (
     newton_euler,
 )
 from armdyn.dynamics.regressor import regressor
+from armdyn.dynamics.tip import jacobian, jacobian_dot, pose
 
 __all__ = [
     "BaseMotion",
