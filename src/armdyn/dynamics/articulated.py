@@ -100,7 +100,7 @@ def _symmetric(entry: Callable[[int, int], Scalar]) -> Matrix:
 
 def articulated_is_possible(mechanism: Mechanism) -> bool:
     """Whether joints are independent and every motor sits on its joint's parent and turns with it alone."""
-    return not mechanism.rows and all(
+    return not (mechanism.rows or mechanism.loops) and all(
         rotor.carrier == mechanism.bodies[rotor.joint].parent and [j for j, _ in rotor.row] == [rotor.joint]
         for rotor in mechanism.rotors
     )
@@ -130,7 +130,7 @@ def forward_dynamics_articulated(
             arm = add(joints[place.body].r, place.p)
             f, n = bias[place.body]
             bias[place.body] = (add(f, force), add(n, moment, cross(arm, force)))
-    applied = rigid_of(mechanism, qd, tau)
+    applied = rigid_of(mechanism, qd, tau, q)
     solved = _backward(mechanism, joints, places, w, c, qd, applied, inertia, bias)
     return _forward(mechanism, joints, places, c, solved)
 

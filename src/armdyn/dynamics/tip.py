@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from armdyn.dynamics.constraints.loops import Following
+from armdyn.dynamics.constraints.orthogonal import inner
 from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.kinematics import (
     ancestors,
@@ -42,9 +44,27 @@ def loaded_jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scal
     return rows
 
 
-@of_joints(2, "columns")
 def jacobian_dot(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
-    """Its time derivative, 6×n: each column differentiated, ż_j = ω × z_j."""
+    """Its time derivative, 6×n. With loops J of coordinates is J S, and its derivative J̇ S + J Ṡ."""
+    found = _with_joints_moving(mechanism, q, qd)
+    if not mechanism.loops:
+        return found
+    following = Following(mechanism, q)
+    opened = replace(mechanism, loops=(), free=())
+    J, yd = jacobian(opened, q), following.velocities(qd)
+    for i in range(mechanism.n):
+        unit = following.velocities([int(k == i) for k in range(mechanism.n)])
+        rate = following.rate(yd, unit)
+        for row, of_positions in zip(found, J, strict=True):
+            row[i] = row[i] + inner(of_positions, rate)
+    return found
+
+
+@of_joints(2, "columns")
+def _with_joints_moving(
+    mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]
+) -> list[list[Scalar]]:
+    """J̇ of the joints, 6×n: each column differentiated, ż_j = ω × z_j."""
     joints = joint_frames(mechanism, q)
     frames = base_frames(mechanism, joints)
     _, p = tip_pose(mechanism, frames)

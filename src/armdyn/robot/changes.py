@@ -18,6 +18,7 @@ from armdyn.model.arguments import numbers, three, word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import with_parameters
 from armdyn.model.parts import RotorModel, Transform
+from armdyn.robot.loops.choosing import with_choice
 from armdyn.robot.wrenches import check_link
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Changeable:
             raise TypeError(
                 f"expected a RobotModel, found {shown(model)}; see Robot.load and Robot.from_dict"
             )
-        self._model = model
+        self._model = with_choice(model)
         self._tips: dict[str, Self] = {}  # by `with_tip`: what is asked for at every state is made once
 
     # ---- changing --------------------------------------------------------------------------------------

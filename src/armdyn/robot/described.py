@@ -13,12 +13,13 @@ from armdyn.description import from_table, load, physics_warnings
 from armdyn.description.importing.options import Options
 from armdyn.description.toml_text import parse_text
 from armdyn.kernels.arrays import Floats, Numbers
-from armdyn.model import Mechanism, RobotModel
+from armdyn.model import Mechanism, ModelError, RobotModel
 from armdyn.model.arguments import word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import Layout, layout, parameter_vector
 from armdyn.output import Shown
 from armdyn.robot.changes import Changeable
+from armdyn.robot.loops.assembly import Assembly
 from armdyn.robot.motors import transmission
 from armdyn.robot.related import Related
 
@@ -95,12 +96,29 @@ class Described(Shown, Changeable):
         return tuple(link.joint_label for link in self._model.coordinates)
 
     def joint_positions(self, q: Numbers) -> Floats:
-        """Positions (..., joints) of all moving joints at q (..., n): S q + s₀ where joints are related."""
-        return self._related.positions(q)
+        """Positions (..., joints) of all moving joints at q (..., n): S q + s₀ where joints are related.
 
-    def joint_velocities(self, qd: Numbers) -> Floats:
-        """Velocities (..., joints) of all moving joints at q̇ (..., n)."""
-        return self._related.velocities(qd)
+        With loops, those of the assembly mode that can be reached from the robot's first posture.
+        """
+        return self._related.positions(self.assembly(q) if self._model.loops else q)
+
+    def joint_velocities(self, qd: Numbers, q: Numbers | None = None) -> Floats:
+        """Velocities (..., joints) of all moving joints at q̇ (..., n); with loops q (..., n) is needed."""
+        if not self._model.loops:
+            return self._related.velocities(qd)
+        return self._related.velocities(self.assembly.velocities(self._posture(q), qd))
+
+    def _posture(self, q: Numbers | None) -> Numbers:
+        if q is None:
+            raise ModelError("q: this robot has loops, and how its joints follow depends on q; give it")
+        return q
+
+    @cached_property
+    def assembly(self) -> Assembly:
+        """All positions of a robot with loops from its coordinates: `robot.assembly(q)`."""
+        if not self._model.loops:
+            raise ModelError(f"{self.name} has no loops; joint_positions(q) gives all joints")
+        return Assembly(self._model)
 
     @cached_property
     def _related(self) -> Related:

@@ -14,6 +14,7 @@ import numpy as np
 
 from armdyn import dynamics
 from armdyn.dynamics import BaseMotion
+from armdyn.dynamics.constraints.loops import Following
 from armdyn.dynamics.forward import solve
 from armdyn.dynamics.friction import has_load, load_factors, without_friction
 from armdyn.expression import shown
@@ -142,8 +143,26 @@ def _regressor(row: Function, inputs: Inputs, context: Context) -> Program:
 
 def _inverse_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
     """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈ of the recorded inverse dynamics."""
-    program = _recorded(FUNCTIONS["inverse_dynamics"], inputs, context)
-    return jacobian(program, STATE)
+    program = jacobian(_recorded(FUNCTIONS["inverse_dynamics"], inputs, context), STATE)
+    return _along_coordinates(program, inputs, context) if context.mechanism.loops else program
+
+
+def _along_coordinates(program: Program, inputs: Inputs, context: Context) -> Program:
+    """Derivatives by all positions, as derivatives by the coordinates that these follow: times S."""
+    n = context.n
+
+    def function(*columns: Any) -> Any:
+        given = dict(zip([name for name, _ in inputs], columns, strict=True))
+        mechanism = context.mechanism
+        if NUMBERS in given:
+            mechanism = mechanism.filled(given[NUMBERS])
+        following = Following(mechanism, given["q"])
+        by_q, *others = inline(program, columns)
+        size = mechanism.positions
+        rows = [following.gathered(by_q[size * i : size * i + size]) for i in range(n)]
+        return (rows, *([flat[n * i : n * i + n] for i in range(n)] for flat in others))
+
+    return record(function, inputs, [(name, (n, n)) for name, _ in program.outputs])
 
 
 def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
@@ -153,7 +172,7 @@ def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Pro
     which leaves a symmetric matrix.
     """
     inner = [("qdd", size) if name == "tau" else (name, size) for name, size in inputs]
-    slopes = jacobian(_recorded(FUNCTIONS["inverse_dynamics"], inner, context), STATE)
+    slopes = _inverse_derivatives(row, inner, context)
     forward = _forward(FUNCTIONS["forward_dynamics"], inputs, context)
     factors = _recorded(replace(FUNCTIONS["inverse_dynamics"], algorithm=_load_factors), inner, context)
     n = context.n
@@ -260,19 +279,32 @@ def check_function(name: str, optional: Sequence[str] = ()) -> None:
 
 def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Sequence[str] = ()) -> Kernel:
     """The kernel of a function for a mechanism; `optional` names inputs given beyond the usual ones."""
-    row = FUNCTIONS[name]
+    row = row_of(name, mechanism)
     if name not in OF_TIP:
         mechanism = mechanism.loaded_alone("wrench" in optional)
     if "parameters" not in row.optional or "parameters" in optional:
         mechanism = mechanism.map(unchanged, lambda _: 0)  # its own parameters do not matter
     context = Context(name, mechanism, layout)
     sizes = {"wrench": 6 * len(mechanism.loaded), "parameters": context.p, **dict.fromkeys(BASE_INPUTS, 3)}
+    sizes["q"] = mechanism.positions
     inputs = tuple((key, sizes.get(key, mechanism.n)) for key in (*row.inputs, *optional))
     pattern, numbers = mechanism.opened()
     shared = _specification(row, ((NUMBERS, len(numbers)), *inputs), replace(context, mechanism=pattern))
     return Kernel(
         _specification(row, inputs, context, Shared(shared, np.array(numbers)) if numbers else None)
     )
+
+
+def row_of(name: str, mechanism: Mechanism) -> Function:
+    """The row of a function; with loops, friction depends on the posture too."""
+    row = FUNCTIONS[name]
+    if name == "friction" and mechanism.loops:
+        return replace(row, inputs=("q", "qd"), algorithm=_friction_at)
+    return row
+
+
+def _friction_at(M: Mechanism, q: Any, qd: Any) -> Any:
+    return dynamics.friction_torques(M, qd, q=q)
 
 
 def _specification(

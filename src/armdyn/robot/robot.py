@@ -15,6 +15,7 @@ from armdyn.model import RobotModel
 from armdyn.program import Program
 from armdyn.robot.described import Described
 from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, Key, check_function, make_kernel
+from armdyn.robot.loops.kernel import ClosedKernel
 from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
 
 if TYPE_CHECKING:
@@ -126,16 +127,24 @@ class Robot(Described):
         return self._run("gravity", (q,), out, parameters=parameters)
 
     def friction(
-        self, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
+        self,
+        qd: Numbers,
+        *,
+        q: Numbers | None = None,
+        parameters: Numbers | None = None,
+        out: Floats | None = None,
     ) -> Floats:
         """Friction torques (..., n) at joint velocities; sign(0) = 0.
+
+        A robot with loops needs `q` (..., n) too: how its joints follow depends on the posture.
 
         Load friction Fl |τ_r| sign(q̇), which depends on the torque, is not among them: it is what
         `inverse_dynamics` has more than this and the robot without friction.
         """
+        given = (qd,) if not self._model.loops else (self._posture(q), qd)
         if parameters is None:
-            return self._kernels["friction"].call((qd,), out)
-        return self._run("friction", (qd,), out, parameters=parameters)
+            return self._kernels["friction"].call(given, out)
+        return self._run("friction", given, out, parameters=parameters)
 
     def kinetic_energy(
         self, q: Numbers, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
@@ -294,4 +303,5 @@ class Robot(Described):
         mechanism = self.mechanism
         if links:
             mechanism = replace(mechanism, places=self._model.places(links))
-        return make_kernel(name, mechanism, self._layout, optional)
+        kernel = make_kernel(name, mechanism, self._layout, optional)
+        return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel
