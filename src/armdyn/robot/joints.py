@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -85,11 +85,25 @@ class JointLimits:
     jerk: np.ndarray
     torque: np.ndarray
 
+    def at(self, joints: Sequence[int]) -> JointLimits:
+        """Those of some joints."""
+        return JointLimits(*(getattr(self, field.name)[list(joints)] for field in fields(self)))
+
 
 def joint_limits(robot: Robot) -> JointLimits:
     """The limits in a robot's description [rad or m, and per s, s², s³; N m or N]."""
-    model = robot.model
-    found = _limits_of(model, model.coordinates)
+    found = _by_position(robot.model)
+    return found.at(robot.mechanism.free) if robot.model.loops else found
+
+
+def watched_limits(robot: Robot) -> JointLimits:
+    """The same; with loops, those of the positions that follow come after those of the coordinates."""
+    found, free = _by_position(robot.model), robot.mechanism.free
+    return found.at((*free, *(i for i in range(len(found.lower)) if i not in free))) if free else found
+
+
+def _by_position(model: RobotModel) -> JointLimits:
+    found = _limits_of(model, model.positions)
     return _with_followers(model, found) if model.relations else found
 
 

@@ -31,9 +31,16 @@ class SpeedPassed(NamedTuple):
         )
 
 
-def speeds_passed(robot: Robot, t: np.ndarray, qd: np.ndarray) -> tuple[SpeedPassed, ...]:
-    """Motors whose speed |K q̇| exceeds their limit at velocities qd (N, ..., n), the first one first."""
+def speeds_passed(
+    robot: Robot, t: np.ndarray, qd: np.ndarray, positions: np.ndarray | None = None
+) -> tuple[SpeedPassed, ...]:
+    """Motors whose speed |K q̇| exceeds their limit at velocities qd (N, ..., n), the first one first.
+
+    With loops, motors at joints that follow count too, at all positions (N, ..., positions).
+    """
     limits = shaft_limits(robot.model).velocity
+    if robot.model.loops and np.isfinite(limits).any():
+        qd = robot.assembly.velocities(positions, qd)
     names = [link.name for link in driven_links(robot.model)]
     found = []
     for motor in np.flatnonzero(np.isfinite(limits)).tolist():

@@ -28,6 +28,7 @@ from armdyn.robot.loops.closing import Closed
 
 STEP = 0.2  # the most that a position moves in a step [rad, or of the robot's size]
 MOST = 400  # steps
+CLOSED = 1e-6  # a posture that closing the loops moves by less is closed [rad, or of the robot's size]
 FINE = 1e-8  # a last correction of this size leaves an error of its square
 SINGULAR = 1e-12  # squared sine of a joint's column against the others: less than this is no column
 TURN = 2 * np.pi
@@ -44,11 +45,18 @@ class Assembly:
     model: RobotModel
 
     def __call__(self, q: Any, near: Any = None) -> Floats:
-        """All positions (..., positions) at q (..., n); `near` (..., positions) is where to begin."""
+        """All positions (..., positions) at q (..., n); `near` (..., positions) is where to begin.
+
+        Where q is (..., positions), it is a posture already: another assembly mode, or turns that count. Its
+        loops must be closed; rounding is taken off.
+        """
         mechanism = self.model.mechanism
         given = real_array("q", q, f"numbers (..., {mechanism.n})", ModelError)
+        if near is None and given.shape[-1:] == (mechanism.positions,):
+            return self._posture(given)
         if given.shape[-1:] != (mechanism.n,):
-            raise ModelError(f"q: expected (..., {mechanism.n}), found {given.shape}")
+            allowed = f"(..., {mechanism.n}), or all positions (..., {mechanism.positions})"
+            raise ModelError(f"q: expected {allowed}, found {given.shape}")
         x = np.ascontiguousarray(given, float).reshape(-1, mechanism.n)
         target = x if near is not None else self._without_turns(x)
         start = self._start if near is None else _rows_of(near, mechanism.positions, given.shape[:-1])
@@ -60,6 +68,18 @@ class Assembly:
         y[0][:, list(mechanism.free)] = x
         found = y.reshape(*given.shape[:-1], mechanism.positions)
         return found.astype(np.float32) if given.dtype == np.float32 else found
+
+    def _posture(self, given: Floats) -> Floats:
+        """A posture whose loops are closed but for rounding."""
+        found = self(given[..., list(self.model.mechanism.free)], near=given)
+        off = np.abs(found - given) / Closed.of(self.model).units
+        if (off > CLOSED).any():
+            rows = given.reshape(-1, given.shape[-1])
+            i = int((off > CLOSED).any(-1).argmax())
+            raise LoopError(
+                f"q: of the posture [{_text(rows[i])}], {Closed.of(self.model).gap_text(rows[i])}"
+            )
+        return found
 
     @cached_property
     def _start(self) -> np.ndarray:
@@ -108,18 +128,18 @@ class Assembly:
         if not (open_loops | singular).any():
             return
         i = int((open_loops | singular).argmax())
-        where = f"q = [{', '.join(f'{v:.6g}' for v in x[i])}]"
+        where = f"q = [{_text(x[i])}]"
         if len(x) > 1:
             where += f" (row {i})"
         if singular[i] and not open_loops[i]:
-            raise LoopError(f"{where}: a singular posture: {self._stuck(y[i])}")
+            raise LoopError(f"{where}: a singular posture: {self.stuck(y[i])}")
         text = Closed.of(self.model).gap_text(y[i])
         raise LoopError(
             f"{where}: {text}; no way was found there from the posture "
             f"[{', '.join(f'{v:.4g}' for v in self._reference)}] in which the loops are closed"
         )
 
-    def _stuck(self, y: np.ndarray) -> str:
+    def stuck(self, y: np.ndarray) -> str:
         """Which joints do not follow the coordinates there."""
         names = [link.name for link in self.model.positions]
         mechanism = self.model.mechanism
@@ -134,6 +154,10 @@ class Assembly:
         mechanism = self.model.mechanism
         units = Closed.of(self.model).units
         return LoopKernel(assembly_loop(mechanism, tuple(1 / units)))
+
+
+def _text(x: np.ndarray) -> str:
+    return ", ".join(f"{v:.6g}" for v in x)
 
 
 def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:

@@ -9,8 +9,10 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from armdyn.model.parts import Link
 from armdyn.robot import Robot
-from armdyn.robot.joints import JointLimits, joint_limits, joint_name, joint_units
+from armdyn.robot.joints import UNITS, JointLimits, joint_name, watched_limits
+from armdyn.simulation.engine.following import split
 from armdyn.simulation.errors import SimulationError, check
 from armdyn.simulation.run import LimitPassed
 
@@ -22,7 +24,7 @@ WITHIN = 1e-9  # rad or m: a joint beyond its limit by less than this is at its 
 class Watched(NamedTuple):
     """A joint whose position is watched, and its limits."""
 
-    joint: int
+    joint: int  # its column in a state: one of q, or of the positions that follow
     lower: float
     upper: float
 
@@ -49,7 +51,15 @@ class PositionLimits:
 
     @cached_property
     def bounds(self) -> JointLimits:
-        return joint_limits(self.robot)
+        """Of the coordinates, then of the positions that follow because of loops."""
+        return watched_limits(self.robot)
+
+    def _column(self, joint: int) -> int:
+        """Where a joint is in a state: those that follow stand after q̇."""
+        return joint if joint < self.robot.n else joint + self.robot.n
+
+    def _joint(self, column: int) -> int:
+        return column if column < self.robot.n else column - self.robot.n
 
     @cached_property
     def watch(self) -> Watch:
@@ -57,26 +67,44 @@ class PositionLimits:
         if self.word == "ignore":
             return Watch()
         pairs = zip(self.bounds.lower.tolist(), self.bounds.upper.tolist(), strict=True)
-        joints = (Watched(j, low - WITHIN, high + WITHIN) for j, (low, high) in enumerate(pairs))
+        joints = (
+            Watched(self._column(j), low - WITHIN, high + WITHIN) for j, (low, high) in enumerate(pairs)
+        )
         limited = tuple(w for w in joints if np.isfinite((w.lower, w.upper)).any())
         return Watch(limited, self.word == "stop")
 
     def check_start(self, q: np.ndarray) -> None:
-        """Refuse positions (arms, n) beyond a limit that is to stop the arm."""
+        """Refuse positions (arms, positions) beyond a limit that is to stop the arm."""
         if self.word != "stop":
             return
-        for joint, lower, upper in self.watch.joints:
+        q = np.concatenate(split(self.robot, q), axis=-1)
+        for column, lower, upper in self.watch.joints:
+            joint = self._joint(column)
             wrong = np.flatnonzero((q[:, joint] < lower) | (q[:, joint] > upper))
             if wrong.size:
                 found = float(q[wrong[0], joint])
                 low, high = self.bounds.lower[joint], self.bounds.upper[joint]
                 raise SimulationError(
-                    f"q0: expected {joint_name(self.robot, joint)} within its limits, {low:g} to {high:g}, "
+                    f"q0: expected {self._name(joint)} within its limits, {low:g} to {high:g}, "
                     f"where limits='stop'; found {found:g}"
                 )
 
-    def passed(self, joint: int, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
-        name, unit = joint_name(self.robot, joint), joint_units(self.robot, joint).position
+    def _name(self, joint: int) -> str:
+        n = self.robot.n
+        return (
+            joint_name(self.robot, joint) if joint < n else f"the joint '{self._followers[joint - n].name}'"
+        )
+
+    @cached_property
+    def _followers(self) -> list[Link]:
+        """The links whose joints follow because of loops."""
+        free = self.robot.mechanism.free
+        return [link for i, link in enumerate(self.robot.model.positions) if free and i not in free]
+
+    def passed(self, column: int, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
+        """A joint, by its column in a state, leaves its range."""
+        joint, links = self._joint(column), (*self.robot.model.coordinates, *self._followers)
+        name, unit = self._name(joint), UNITS[links[joint].joint].position
         bounds = self.bounds.upper if above else self.bounds.lower
         return LimitPassed(time, joint, name, float(bounds[joint]), unit, arm)
 
