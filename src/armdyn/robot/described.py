@@ -16,6 +16,7 @@ from armdyn.kernels.arrays import Floats, Numbers
 from armdyn.model import Mechanism, ModelError, RobotModel
 from armdyn.model.arguments import word
 from armdyn.model.inertia import Number
+from armdyn.model.lowering import driven_positions
 from armdyn.model.parameters import Layout, layout, parameter_vector
 from armdyn.output import Shown
 from armdyn.robot.changes import Changeable
@@ -94,6 +95,12 @@ class Described(Shown, Changeable):
     def coordinates(self) -> tuple[str, ...]:
         """The names of the joints that q stands for, in its order."""
         return tuple(link.joint_label for link in self._model.coordinates)
+
+    @property
+    def actuated(self) -> tuple[str, ...]:
+        """The names of the coordinates and following joints that something drives."""
+        positions = self._model.positions
+        return tuple(positions[i].joint_label for i in driven_positions(self._model))
 
     def joint_positions(self, q: Numbers) -> Floats:
         """Positions (..., joints) of all moving joints at q (..., n): S q + s₀ where joints are related.
