@@ -81,11 +81,11 @@ class Assembly:
 
     def _without_turns(self, x: np.ndarray) -> np.ndarray:
         """Coordinates less than a turn from the first posture's, where turns do not matter."""
-        with np.errstate(invalid="ignore"):
-            turns = np.trunc((x - self._reference) / TURN)
-        turns[:, ~self._turning] = 0
-        turns[~np.isfinite(turns)] = 0
-        return x - TURN * turns if turns.any() else x
+        away = x - self._reference
+        if not (np.abs(away) > TURN).any():
+            return x
+        turns = np.trunc(np.where(self._turning & np.isfinite(away), away, 0) / TURN)
+        return np.asarray(x - TURN * turns)
 
     @cached_property
     def _turning(self) -> np.ndarray:
