@@ -9,8 +9,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from armdyn.exact.printing.names import Glyph, is_greek, number_text, parameter_glyph, symbol_glyph
+from armdyn.exact.printing.titles import latex_text
 from armdyn.expression import Atom, Expression, parse
 from armdyn.expression.terms import Monomial
+from armdyn.output import one_line
 
 if TYPE_CHECKING:
     from armdyn.exact.engine.basis import Basis
@@ -51,6 +53,7 @@ class Style:
     acting: str  # between a matrix and a vector
     glyph: Callable[[Glyph], str] | None = None
     function: Callable[[str, str], str] = lambda kind, inner: f"{kind}({inner})"
+    words: Callable[[str], str] = one_line  # a name, which may be any text
     decimals: bool | None = None  # whether all numbers that are not whole are decimals, or fractions
 
     @property
@@ -126,13 +129,17 @@ class Style:
         """The speed of a surface."""
         if self.glyph is not None and surface in basis.exact.coupled_friction:
             return self.glyph(motor_speed(surface.joint))
+        return self.sum(self.combination([(factor, self._rate(basis, j)) for j, factor in surface.row]))
+
+    def combination(self, pairs: Iterable[tuple[object, str]]) -> list[str]:
+        """The terms of Σ k·x, of exact numbers k and formulas x."""
         terms = []
-        for j, factor in surface.row:
-            k, rate = Expression.of(factor), self._rate(basis, j)
+        for factor, x in pairs:
+            k = Expression.of(factor)
             sign, size = ("-", -k) if k.terms[0][1] < 0 else ("", k)
             text = self.expression(size) if len(k.terms) == 1 else self.parentheses(self.expression(size))
-            terms.append(sign + (rate if size == 1 else text + self.times + rate))
-        return self.sum(terms)
+            terms.append(sign + (x if size == 1 else text + self.times + x))
+        return terms
 
     def expression(self, x: Expression) -> str:
         """An exact number of a description."""
@@ -263,4 +270,5 @@ LATEX = Style(
     acting=r"\,",
     glyph=_latex_glyph,
     function=_latex_function,
+    words=lambda name: rf"\text{{{latex_text(name)}}}",
 )
