@@ -29,6 +29,7 @@ def test_motors_are_links_geared_by_relations(robot, rng):
     )
 
 
+SHARED = ["g", "k", "J", "fv", "fc"]
 FRICTION = {"viscous": "fv", "coulomb": "fc"}
 
 
@@ -41,7 +42,12 @@ def planar(motor_2: dict) -> Robot:
         body = {"mass": f"m{i}", "com": com, "inertia": inertia, "motor": motor}
         return {"name": f"link {i}", "joint": "revolute", **place, **body}
 
-    names = ["g", "k", "k1", "J", "J1", "fv", "fc", *(f"{x}{i}" for i in (1, 2) for x in ("l", "lc", "m", "I"))]
+    names = [
+        *SHARED,
+        "k1",
+        "J1",
+        *(f"{x}{i}" for i in (1, 2) for x in ("l", "lc", "m", "I")),
+    ]
     return Robot.from_dict(
         {
             "name": "remotely driven manipulator",
@@ -65,7 +71,14 @@ def wrist() -> Robot:
 
     forearm = {"name": "forearm", "joint": "revolute", "origin": {"xyz": [0, 0, 0]}, "axis": [0, 0, 1]}
     forearm |= {"inertia": {"zz": "I0"}, "mass": 0, "motor": {"gear": "k0", "inertia": "J"}}
-    names = ["g", "k", "k0", "J", "mm", "d", "I0", "fv", "fc", *(f"{x}{i}" for i in (1, 2) for x in ("m", "l"))]
+    names = [
+        *SHARED,
+        "k0",
+        "mm",
+        "d",
+        "I0",
+        *(f"{x}{i}" for i in (1, 2) for x in ("m", "l")),
+    ]
     return Robot.from_dict(
         {
             "name": "differential wrist",
@@ -114,7 +127,19 @@ def test_the_remote_drive_differs_from_the_carried_one_by_what_its_reaction_does
     assert B[1, 1] - other[1, 1] == 0
 
 
-NUMBERS = {"g": 9.81, "fv": 2e-4, "fc": 0.004, "k": 30, "k0": 50, "k1": 40, "J": 2e-4, "J1": 3e-4, "mm": 0.4, "d": 0.03, "I0": 0.1}
+NUMBERS = {
+    "g": 9.81,
+    "fv": 2e-4,
+    "fc": 0.004,
+    "k": 30,
+    "k0": 50,
+    "k1": 40,
+    "J": 2e-4,
+    "J1": 3e-4,
+    "mm": 0.4,
+    "d": 0.03,
+    "I0": 0.1,
+}
 NUMBERS |= {"l1": 0.3, "l2": 0.2, "lc1": 0.14, "lc2": 0.11, "m1": 3, "m2": 2, "I1": 0.02, "I2": 0.01}
 NUMBERS |= {"I1x": 0.004, "I1y": 0.003, "I1z": 0.0035, "I2x": 0.001, "I2y": 0.006, "I2z": 0.0055}
 

@@ -194,7 +194,7 @@ def test_angles_that_are_no_whole_sums_of_the_coordinates_stay_those_of_the_join
     robot, J = Robot.load("planar"), [[1, 1], [1, -1]]
     found = robot.equations().in_coordinates(J)
     assert found.kept
-    assert found.angles == ("(1/2)*p1 + (1/2)*p2", "(1/2)*p1 + (-1/2)*p2")
+    assert found.angles == ("(0.5)*p1 + (0.5)*p2", "(0.5)*p1 + (-0.5)*p2")
     for state in STATES:
         same_in_coordinates(robot, found, J, (state[:2], state[2:]))
 
@@ -254,7 +254,7 @@ def test_motor_coordinates_are_written_with_what_they_are():
     text = wrist().equations().in_motor_coordinates().text()
     assert text.startswith("differential wrist in motor coordinates\n")
     assert "p2 = k*q2 + k*q3\np3 = k*q2 - k*q3\n" in text
-    assert "q2 = 1/2*p2/k + 1/2*p3/k\n" in text
+    assert "q2 = 0.5*p2/k + 0.5*p3/k\n" in text
     assert "pdd3" in text
     assert "qd" not in text
 

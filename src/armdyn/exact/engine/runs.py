@@ -64,10 +64,10 @@ def related_runs(exact: Mechanism, joints: Sequence[str]) -> list[Run]:
             continue
         together = {k for k, _ in row}
         several = len(row) > 1 or any(Expression.of(c) not in (1, -1) for _, c in row)
-        if body.parent != FIXED_BASE and exact.bodies[body.parent].joint == "revolute":
-            if _parallel(exact, i) or _parallel(exact, i, -1):
-                together |= {k for k, _ in exact.rows[body.parent]}
-                several = True
+        on_turning = body.parent != FIXED_BASE and exact.bodies[body.parent].joint == "revolute"
+        if on_turning and (_parallel(exact, i) or _parallel(exact, i, -1)):
+            together |= {k for k, _ in exact.rows[body.parent]}
+            several = True
         if several:
             touched = [run for run in runs if run & together]
             runs = [run for run in runs if run not in touched]

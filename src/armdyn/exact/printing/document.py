@@ -85,9 +85,9 @@ def coordinates(equations: ClosedForm, style: Style) -> Section:
         pairs = sorted(row, key=lambda pair: Expression.of(pair[1]).terms[0][1] < 0)  # what is added first
         terms = style.combination([(k, _variable(equations, style, j, 0)) for j, k in pairs])
         if not offset.is_zero or not terms:
-            terms += [
-                ("-" if c < 0 else "") + style.monomial(m, abs(c)) for m, c in offset.terms
-            ] or [style.zero]
+            terms += [("-" if c < 0 else "") + style.monomial(m, abs(c)) for m, c in offset.terms] or [
+                style.zero
+            ]
         lines.append((style.words(link.joint_label), terms))
     return Section(COORDINATES, "", lines)
 

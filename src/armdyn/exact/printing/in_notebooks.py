@@ -10,7 +10,7 @@ from armdyn.exact.printing.formulas import SHOWN, displayed
 from armdyn.exact.printing.styles import LATEX
 from armdyn.output import shown_or_none
 
-_NAMED = (COORDINATES, "Equations of motion", "Where")  # the sections of a document that make sense by themselves
+_NAMED = (COORDINATES, "Equations of motion", "Where")  # sections that make sense by themselves
 
 
 def equations_latex(equations: ClosedForm) -> str | None:

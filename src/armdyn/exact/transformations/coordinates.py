@@ -4,10 +4,10 @@ With q̇ = J⁻¹ṗ the forces are J⁻ᵀτ, so
 
     B_p = J⁻ᵀ B J⁻¹    C_p = J⁻ᵀ (C J⁻¹ + B d/dt J⁻¹)    g_p = J⁻ᵀ g.
 
-A constant J (absolute angles, motor angles) also changes the angles themselves, q = J⁻¹p, where they are whole
-sums of the new coordinates; where they are not (a differential wrist turns by half the sum of its motors'
-angles), cosines and sines stay those of the joints. With a J that depends on q the entries stay functions of q
-and q̇, and come over powers of det J.
+A constant J (absolute angles, motor angles) also changes the angles themselves, q = J⁻¹p, where they are
+whole sums of the new coordinates; where they are not (a differential wrist turns by half the sum of its
+motors' angles), cosines and sines stay those of the joints. With a J that depends on q the entries stay
+functions of q and q̇, and come over powers of det J.
 """
 
 from __future__ import annotations

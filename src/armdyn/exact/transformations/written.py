@@ -67,9 +67,7 @@ def _coordinates(found: InCoordinates, printer: Printer, letter: str) -> list[Li
         return [*lines, (style.words("det J"), _parts(printer, found.determinant))]
     old = replace(style, letters=("", ""))
     names = [old.generator(f"q{k + 1}", basis) for k in range(basis.n)]
-    return [
-        (_position(style, basis, letter, i), _sum(style, row, names)) for i, row in enumerate(found.J)
-    ]
+    return [(_position(style, basis, letter, i), _sum(style, row, names)) for i, row in enumerate(found.J)]
 
 
 def _position(style: Style, basis: Basis, letter: str, i: int) -> str:
@@ -112,7 +110,7 @@ def _parts(printer: Printer, x: Entry) -> list[str]:
 
 
 def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
-    """What the joints are in p where positions are theirs; else of which angles c1 and s1 are, if not of p."""
+    """What the joints are in p where positions are theirs; else what c1 and s1 are that are not of p alone."""
     style, basis = printer.style, printer.basis
     if found.inverse is None:
         return []

@@ -1,4 +1,4 @@
-"""Angles of robots whose joints are related: c_1 c_2 + s_1 s_2 is printed cos(ϑ_2 − ϑ_1), 2 c_1² − 1 cos(2 ϑ_1).
+"""Angles of joints that are related: c_1 c_2 + s_1 s_2 is printed cos(ϑ_2 − ϑ_1), 2 c_1² − 1 as cos(2 ϑ_1).
 
 There the angles of links are whole multiples of coordinates, added and subtracted. A polynomial in cosines
 and sines is a sum of cosines and sines of such angles in one way only. For each coefficient the shortest is
@@ -35,9 +35,8 @@ def in_multiples(run: Run, small: Small, summed: bool = False) -> Written:
 
 @cache
 def _shortest(run: Run, small: tuple[tuple[tuple[int, ...], Any], ...]) -> Written:
-    forms: list[Written] = []
-    for form in with_either_square(dict(small), len(run)):
-        forms.append([(_factors(run, m), c) for m, c in form.items()])
+    products = with_either_square(dict(small), len(run))
+    forms: list[Written] = [[(_factors(run, m), c) for m, c in form.items()] for form in products]
     forms.append(_in_pairs(run, dict(small)))
     if all(sum(m) <= _MOST for m, _ in small):
         forms.append(_in_waves(run, small))
@@ -58,7 +57,7 @@ def _joints(run: Run, angle: Angle) -> tuple[int, ...]:
 
 
 def _in_pairs(run: Run, form: Small) -> Written:
-    """Products, with k(c_a c_b ∓ s_a s_b) as k cos(ϑ_b ± ϑ_a) and k(s_b c_a ± c_b s_a) as k sin(ϑ_b ± ϑ_a)."""
+    """Products, with c_a c_b ∓ s_a s_b as cos(ϑ_b ± ϑ_a), and s_b c_a ± c_b s_a as sin(ϑ_b ± ϑ_a)."""
     g, left, found = len(run), dict(form), Written()
     for m, c in form.items():
         for a, b, x, y in _two_factors(m, g):
