@@ -85,26 +85,23 @@ class JointLimits:
     jerk: np.ndarray
     torque: np.ndarray
 
-    def at(self, joints: Sequence[int]) -> JointLimits:
-        """Those of some joints."""
-        return JointLimits(*(getattr(self, field.name)[list(joints)] for field in fields(self)))
-
 
 def joint_limits(robot: Robot) -> JointLimits:
     """The limits in a robot's description [rad or m, and per s, s², s³; N m or N]."""
-    found = _by_position(robot.model)
-    return found.at(robot.mechanism.free) if robot.model.loops else found
+    model = robot.model
+    found = _limits_of(model, model.coordinates)
+    return _with_followers(model, found) if model.relations else found
 
 
 def watched_limits(robot: Robot) -> JointLimits:
-    """The same; with loops, those of the positions that follow come after those of the coordinates."""
-    found, free = _by_position(robot.model), robot.mechanism.free
-    return found.at((*free, *(i for i in range(len(found.lower)) if i not in free))) if free else found
-
-
-def _by_position(model: RobotModel) -> JointLimits:
+    """Those of the coordinates; with loops, then those of the positions that follow."""
+    model, free = robot.model, robot.mechanism.free
+    if not model.loops:
+        return joint_limits(robot)
     found = _limits_of(model, model.positions)
-    return _with_followers(model, found) if model.relations else found
+    found = _with_followers(model, found) if model.relations else found
+    order = [*free, *(i for i in range(len(found.lower)) if i not in free)]
+    return JointLimits(*(getattr(found, field.name)[order] for field in fields(found)))
 
 
 def _limits_of(model: RobotModel, links: Sequence[Link]) -> JointLimits:

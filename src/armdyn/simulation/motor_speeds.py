@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from armdyn.robot import Robot
-from armdyn.robot.motors import driven_links, shaft_limits
+from armdyn.robot.motors import by_position, driven_links, shaft_limits
 
 WITHIN = 1e-9  # in parts of the limit: what exceeds it by less does not
 
@@ -39,12 +39,15 @@ def speeds_passed(
     With loops, motors at joints that follow count too, at all positions (N, ..., positions).
     """
     limits = shaft_limits(robot.model).velocity
-    if robot.model.loops and np.isfinite(limits).any():
+    if not np.isfinite(limits).any():
+        return ()
+    K, _ = by_position(robot.model)
+    if robot.model.loops:
         qd = robot.assembly.velocities(positions, qd)
     names = [link.name for link in driven_links(robot.model)]
     found = []
     for motor in np.flatnonzero(np.isfinite(limits)).tolist():
-        speed, most = np.abs(qd @ robot.transmission[motor]), float(limits[motor])
+        speed, most = np.abs(qd @ K[motor]), float(limits[motor])
         beyond = speed > most * (1 + WITHIN)
         for arm in map(tuple, np.argwhere(beyond.any(0)).tolist()):
             own = speed[(slice(None), *arm)]

@@ -62,9 +62,9 @@ class Run(Shown):
     those that can be seen between the instants kept. `limits_passed` are the joints that passed position
     limits, in the order in which they did. `notes` are remarks about the accuracy. `memory` (N, ..., m) is
     what a controller remembers: that with which a sample at the instant begins, so the first is that of the
-    start. Without a memory, m is 0. `closed` (N, ..., positions) are all positions of a robot with loops, None
-    without. `carried` is the robot with the loads that it picks up and puts down,
-    where there are any; `robot` carries none of them.
+    start. Without a memory, m is 0. `carried` is the robot with the loads that it picks up and puts down,
+    where there are any; `robot` carries none of them. `closed` (N, ..., positions) are all positions of a
+    robot with loops; None without.
     """
 
     robot: Robot = field(repr=False)

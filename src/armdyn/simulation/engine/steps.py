@@ -2,7 +2,8 @@
 
 A state x is q, q̇, modes and works; its rate k has the same columns: q̇, q̈, held (in place of modes, which do
 not change within a step) and powers. With loops the positions that follow stand after q̇, and after the modes
-the side of singular postures, which has no rate (`following.py`). Stage i computes the rate k_i at x + h Σ_j a_ij k_j.
+the side of singular postures, which has no rate (`following.py`). Stage i computes the rate k_i at
+x + h Σ_j a_ij k_j.
 """
 
 from __future__ import annotations
