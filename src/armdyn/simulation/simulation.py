@@ -176,7 +176,7 @@ def _assembled(robot: Robot, q: np.ndarray) -> np.ndarray:
     try:
         return np.asarray(robot.assembly(q))
     except ModelError as error:
-        raise SimulationError(f"q0: {error}") from None
+        raise SimulationError(f"q0: {str(error).removeprefix('q: ')}") from None
 
 
 def _grid(duration: float, step: Any, output: Any, method: Method, period: float | None) -> Grid:

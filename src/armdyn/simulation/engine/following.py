@@ -71,4 +71,4 @@ def lost(robot: Robot, state: np.ndarray) -> str:
     n = robot.n
     y = joined(robot, state[:n], state[2 * n : robot.mechanism.positions + n])
     where = ", ".join(f"{x:.6g}" for x in y)
-    return f"a singular posture: {robot.assembly.stuck(y)} (all positions: [{where}])"
+    return f"it comes to a singular posture: {robot.assembly.stuck(y)} (all positions: [{where}])"

@@ -47,7 +47,8 @@ def observer_kernel(robot: Robot, held: bool) -> LoopKernel:
 
 def observer_loop(robot: Robot, held: bool) -> Loop:
     """The loop. Arguments: `settings`; `q`, `qd`, `tau` of each row; the `state`, which is changed; of each
-    row the `residual` and the `joint` over its threshold, counted from 1, or 0. With loops q are all positions.
+    row the `residual` and the `joint` over its threshold, counted from 1, or 0. With loops q is all
+    positions.
     """
     n, size = robot.n, robot.mechanism.positions
     settings, state = Argument("settings", settings_size(n)), Argument("state", state_size(n), written=True)
