@@ -296,3 +296,38 @@ def test_a_linear_system_moves_as_the_five_bar() -> None:
     run = simulate(FIVE, START + off[:2], 0, 0.1, FIVE.gravity(START), output=0.1)
     step = system.discrete(0.1)
     np.testing.assert_allclose(run.q[-1] - START, (step.A @ off)[:2], atol=1e-8)
+
+
+# ---- what else a robot may have ----------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@METHODS
+def test_springs_of_a_crank_that_turns_keep_the_energy(method: str) -> None:
+    table = four_bar_table()
+    table["link"][1]["spring"] = {"stiffness": 0.5, "rest": 0.2}  # winds up with every turn
+    ends = {"between": ["base", "rocker"], "at": [[0.5, 0.9, 0], [0.4, 0, 0]]}
+    table["spring"] = [ends | {"stiffness": 30, "rest": 0.2}]
+    run = simulate(Robot.from_dict(table), 1.0, 25.0, 1.0, method=method, output=0.01, step=5e-4)
+    assert np.ptp(run.q) > 3 * np.pi
+    assert np.ptp(run.energy) < (1e-6 if method == "adaptive" else 1e-5)
+
+
+@pytest.mark.slow
+@METHODS
+def test_relations_beside_a_loop(method: str) -> None:
+    table = four_bar_table()
+    rubs = {"viscous": 0.2, "coulomb": 0.1}
+    table["link"].append(bar("finger", "coupler", 0.2, 0.9, actuated=False, friction=rubs))
+    table["closure"].append({"relation": {"finger": 1, "crank": 0.5}})
+    run = simulate(Robot.from_dict(table), 1.0, 3.0, 0.5, method=method, output=0.01)
+    np.testing.assert_allclose(run.joints[:, 3], -0.5 * run.q[:, 0], atol=1e-12)
+    assert np.abs(run.balance).max() < 1e-6
+    assert run.dissipated[-1] > 0.1
+
+
+def test_steps_that_are_too_long_do_not_open_loops_unseen() -> None:
+    with pytest.warns(SimulationWarning, match=r"its loops come apart \(steps are too long\) at t ="):
+        run = simulate(four_bar(), 1.0, 12.0, 3.0, method="rk4", step=0.1)
+    assert not run.completed
+    assert gap(run) < 1e-12

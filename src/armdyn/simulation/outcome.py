@@ -56,7 +56,7 @@ def _positions(robot: Robot, states: np.ndarray) -> np.ndarray:
     """All positions of states; between two steps the loops are closed here."""
     n = robot.n
     y = joined(robot, states[..., :n], states[..., 2 * n : n + robot.mechanism.positions])
-    return np.asarray(robot.assembly(y)) if robot.model.loops else y
+    return np.asarray(robot.assembly(states[..., :n], near=y)) if robot.model.loops else y
 
 
 def judged(run: Run, method: Method, grid: Grid, stops: list[Stop]) -> Run:

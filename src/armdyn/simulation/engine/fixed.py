@@ -15,7 +15,7 @@ import numpy as np
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
-from armdyn.simulation.engine.following import LOST, lost, split
+from armdyn.simulation.engine.following import APART, LOST, lost, split
 from armdyn.simulation.engine.grid import Grid, Stretch
 from armdyn.simulation.engine.integrand import Drive, Integrand
 from armdyn.simulation.engine.limits import PositionLimits, Watch
@@ -188,8 +188,8 @@ class _Steps:
         passed = self._passed(limits, x[None, w + 2 : w + 2 + len(self.watch.joints)], ())
         at_limit = bool(passed) and self.watch.stops
         reason, instant = (passed[0].event, passed[0].time) if at_limit else ("it diverged", time)
-        if self.integrand.followers and x[self.layout.side_at] == LOST:
-            reason = lost(self.integrand.robot, x)
+        if self.integrand.followers and not at_limit and x[self.layout.side_at] in (LOST, APART):
+            reason = lost(self.integrand.robot, x, apart=x[self.layout.side_at] == APART)
         held = None if self.held is None else x[-n:]
         memory = None if self.remembered is None else x[self._memory]
         return Stop(arm, time, x[:w], reason, instant, at_limit, held, memory)

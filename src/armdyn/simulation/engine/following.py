@@ -17,7 +17,8 @@ from armdyn.robot import Robot
 from armdyn.simulation.control.laws import FOLLOWERS, POSITIONS, Given, Scalars
 
 SINGULAR = 1e-8  # squared sine: nearer than this to the others, a joint's column is no column of its own
-LOST = 2  # the side of an arm that was stopped there; no squared sine is as large
+LOST, APART = 2, 3  # the side of an arm that was stopped there, or whose loops came apart; no squared sine
+FAR = 0.1  # rad or m: loops that a step opens further cannot be trusted to close again
 NEAR, FALL = 1e-2, 0.25  # a squared sine that falls to so little, and to this part in a step, may pass zero
 
 
@@ -66,8 +67,10 @@ def joined(robot: Robot, q: np.ndarray, followers: np.ndarray) -> np.ndarray:
     return y
 
 
-def lost(robot: Robot, state: np.ndarray) -> str:
-    """Why an arm stops at a singular posture: which joint no longer follows, and where all joints are."""
+def lost(robot: Robot, state: np.ndarray, apart: bool = False) -> str:
+    """Why an arm stops: its loops come `apart`, or a joint no longer follows; and where all joints are."""
+    if apart:
+        return "its loops come apart (steps are too long)"
     n = robot.n
     y = joined(robot, state[:n], state[2 * n : robot.mechanism.positions + n])
     where = ", ".join(f"{x:.6g}" for x in y)

@@ -8,6 +8,7 @@ that are held.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
@@ -29,7 +30,7 @@ from armdyn.program.loops import (
     Set,
 )
 from armdyn.simulation.control.laws import Scalars
-from armdyn.simulation.engine.following import FALL, LOST, NEAR, SINGULAR
+from armdyn.simulation.engine.following import APART, FALL, FAR, LOST, NEAR, SINGULAR
 from armdyn.simulation.engine.integrand import Integrand, width
 from armdyn.simulation.engine.limits import Watch
 from armdyn.simulation.engine.steps import Stepping, total
@@ -117,7 +118,8 @@ def _finish(s: Stepping, watch: Watch, limit: Local) -> Block:
     outputs = (new.all, beyond.all) if watch.joints else (new.all,)
     block: Block = (Call("finish", inputs, outputs),)
     if watch.joints:
-        noted = (s.x[: s.modes_at], new[: s.modes_at], new[s.width :], joints)
+        size = _watchable(s)
+        noted = (s.x[:size], new[:size], new[s.width :], joints)
         block += (If(beyond.all, (Call("note", noted, (new[s.width :], joints)),)),)
     block += (Copy(s.x[: s.width + 2], new.all),)
     if s.integrand.surfaces:
@@ -139,14 +141,10 @@ def _programs(s: Stepping, watch: Watch) -> dict[str, Program]:
         alive: Any = x[w]
         for c in range(n, 2 * n):
             alive = select(limit[0] - abs(new[c]), alive, 0)
-        s.close(new, numbers)
-        through: Any = 0
-        if s.integrand.followers:
-            through = select(alive, _passes(x[s.side_at], new[s.side_at]), 0)
-            alive = select(through, 0, alive)
+        alive, lost = _closed(s, x, new, alive, numbers) if s.integrand.followers else (alive, 0)
         kept = [select(alive, a, b) for a, b in zip(new, x[:w], strict=True)]
         if s.integrand.followers:
-            kept[s.side_at] = select(through, LOST, kept[s.side_at])
+            kept[s.side_at] = select(lost, lost, kept[s.side_at])
         state = [*kept, alive, x[w + 1] + alive]
         return (state, [_beyond(kept, alive, x[w + 2 :], watch)]) if watch.joints else state
 
@@ -154,8 +152,19 @@ def _programs(s: Stepping, watch: Watch) -> dict[str, Program]:
     inputs += s.closing
     found = {"finish": record(finish, inputs, [("x", (w + 2,)), ("beyond", (1,))][: 1 + bool(watch.joints)])}
     if watch.joints:
-        found["note"] = _note(s.modes_at, watch)
+        found["note"] = _note(_watchable(s), watch)
     return found
+
+
+def _closed(s: Stepping, x: Scalars, new: Scalars, alive: Any, numbers: Sequence[Scalars]) -> tuple[Any, Any]:
+    """Close the loops of the new state; whether the arm goes on, and the side of one that stops."""
+    before = new[s.followers]
+    s.close(new, numbers)
+    lost = select(_passes(x[s.side_at], new[s.side_at]), LOST, 0)
+    for a, b in zip(before, new[s.followers], strict=True):
+        lost = select(abs(a - b) - FAR, APART, lost)
+    lost = select(alive, lost, 0)
+    return select(lost, 0, alive), lost
 
 
 def _passes(before: Any, after: Any) -> Any:
@@ -167,6 +176,11 @@ def _passes(before: Any, after: Any) -> Any:
     falls = select(NEAR - size, select(FALL * old - size, 1, 0), 0)
     kept = select(size - SINGULAR, falls, 1)  # not a number: 1
     return select(-(before * after), 1, kept)
+
+
+def _watchable(s: Stepping) -> int:
+    """How many columns at the front of a state have the positions that may be watched."""
+    return s.modes_at if s.integrand.followers else s.n
 
 
 def _beyond(q: Scalars, alive: Any, passed: Scalars, watch: Watch) -> Any:
