@@ -23,11 +23,12 @@ from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, record
-from armdyn.program.loops import Argument, Call, Copy, Load, Local, Loop, Save, Set, While
+from armdyn.program.loops import Argument, Call, Load, Local, Loop, Save, Set, While
 from armdyn.robot.loops.closing import Closed
 
 STEP = 0.2  # the most that a position moves in a step [rad, or of the robot's size]
 MOST = 400  # steps
+TOO_MANY = 40  # steps in which the loops gape too far to be closed at once: there is no way
 FINE = 1e-8  # a last correction of this size leaves an error of its square
 SINGULAR = 1e-12  # squared sine of a joint's column against the others: less than this is no column
 TURN = 2 * np.pi
@@ -62,9 +63,9 @@ class Assembly:
     def sought(self, x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions (samples, positions) at x (samples, n), from postures `start` (samples or 1, positions).
 
-        And the state of each (samples, 2): 1 where loops stay open, and the least margin.
+        And the state of each (samples, 3): 1 where loops stay open, the least margin, steps that gape.
         """
-        y, state = np.empty((1, len(x), start.shape[1])), np.zeros((1, len(x), 2))
+        y, state = np.empty((1, len(x), start.shape[1])), np.zeros((1, len(x), 3))
         if len(x):
             arguments = {"x": np.ascontiguousarray(x)[None], "start": start[None], "y": y, "state": state}
             self._kernel(len(x), {}, arguments)
@@ -151,16 +152,17 @@ def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:
 
 
 def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...]) -> Loop:
-    """Coordinates x to positions y; `state` is 1 where loops stay open, and the least margin."""
+    """Coordinates x to positions y; `state` is 1 where loops stay open, the least margin, steps that gape."""
     n, positions = mechanism.n, mechanism.positions
-    x, y, state, going = Local("x", n), Local("y", positions), Local("state", 2), Local("going", 1)
+    x, y, state, going = Local("x", n), Local("y", positions), Local("state", 3), Local("going", 1)
     X, START = Argument("x", n), Argument("start", positions)
-    Y, STATE = Argument("y", positions, written=True), Argument("state", 2, written=True)
+    Y, STATE = Argument("y", positions, written=True), Argument("state", 3, written=True)
+    step = Call("step", (y.all, x.all, state[2]), (y.all, state.all, going.all))
     body = (
         Load(x.all, X),
         Load(y.all, START),
         Set(going.all, 1),
-        While(going.all, (Call("step", (y.all, x.all), (y.all, state.all)), Copy(going.all, state[0])), MOST),
+        While(going.all, (step,), MOST),
         Save(Y, 0, y.all),
         Save(STATE, 0, state.all),
     )
@@ -168,9 +170,9 @@ def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...]) -> Loop:
 
 
 def step_program(mechanism: Mechanism, weights: tuple[float, ...]) -> Program:
-    """One step from positions y towards coordinates x: the new positions; whether to go on, the margin."""
+    """One step from positions y towards coordinates x: the new positions, the state, whether to go on."""
 
-    def function(y: list[Any], x: list[Any]) -> Any:
+    def function(y: list[Any], x: list[Any], gaping: list[Any]) -> Any:
         following = Following(mechanism, y)
         left = [goal - y[i] for goal, i in zip(x, mechanism.free, strict=True)]
         moved = following.velocities(left)
@@ -186,10 +188,13 @@ def step_program(mechanism: Mechanism, weights: tuple[float, ...]) -> Program:
         for i, goal in zip(mechanism.free, x, strict=True):
             new[i] = select(far - STEP, new[i], goal)
         margin = -_largest([-x for x in following.factor.margins])
-        return new, [select(far, 1, select(off - FINE, 1, 0)), margin]
+        count = gaping[0] + select(off - STEP, 1, 0)
+        still_open = select(far, 1, select(off - FINE, 1, 0))
+        return new, [still_open, margin, count], [select(count - TOO_MANY, 0, still_open)]
 
-    inputs = [("y", mechanism.positions), ("x", mechanism.n)]
-    return record(function, inputs, [("y", (mechanism.positions,)), ("state", (2,))])
+    inputs = [("y", mechanism.positions), ("x", mechanism.n), ("gaping", 1)]
+    outputs = [("y", (mechanism.positions,)), ("state", (3,)), ("going", (1,))]
+    return record(function, inputs, outputs)
 
 
 def _largest(values: list[Any]) -> Any:
