@@ -203,7 +203,7 @@ def test_numbers_that_overflow_are_refused_also_where_anything_is_allowed():
 # ---- what looks wrong --------------------------------------------------------------------------------------
 
 WARNED = {
-    "no closure or spring holds": [("closure", []), ("link.2.actuated", True)],
+    "no closure or spring holds": [("closure", []), ("link.2.actuated", True)],  # the coupler's joint
     "'crank': its spring has no stiffness": [("link.0.spring.stiffness", 0)],
     "spring 2: it has neither stiffness nor force": [("spring.1.force", 0)],
     "spring 2: 'rocker' and 'plate' are one body": [("spring.1.between.0", "rocker")],
@@ -227,8 +227,9 @@ def test_what_does_not_look_wrong():
     assert suspicions(build(FOUR_BAR, "x")) == []
     reflected = edited(("link.1.motor", {"gear": 1, "inertia": 0.01}))  # an armature, as imports have it
     flexible = edited(("closure", []), ("link.1.spring", {"stiffness": 9}), ("link.2.actuated", True))
+    tied = edited(("closure", []), ("spring.0.between", ["base", "coupler"]), ("link.2.actuated", True))
     related = edited(("closure", [{"relation": {"coupler": 1, "rocker": 1, "crank": 2}}]))
-    for table in (reflected, flexible, related):
+    for table in (reflected, flexible, tied, related):
         assert suspicions(build(table, "x")) == []
 
 
