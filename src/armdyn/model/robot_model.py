@@ -106,7 +106,9 @@ class RobotModel:
         for j, link in enumerate(self.moving):
             if self.relations and j not in self.dependence.independent:
                 row, offset = self.dependence.rows[j], self.dependence.offsets[j]
-                found.append(f"{link.joint_label} = {sum_text([(names[k], c) for k, c in row], offset)}")
+                added_first = sorted(row, key=lambda term: Expression.of(term[1]).terms[0][1] < 0)
+                terms = [(names[k], c) for k, c in added_first]
+                found.append(f"{link.joint_label} = {sum_text(terms, offset)}")
         return found
 
     @property

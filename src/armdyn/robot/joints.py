@@ -75,7 +75,8 @@ class JointLimits:
     """Limits of the n joints, (n,) each; infinite where the description gives none.
 
     `torque`, `velocity`, `acceleration` and `jerk` bound magnitudes. The limits of joints that follow one
-    other joint limit that one, but for torque, which such joints do not have.
+    other joint limit that one, but for torque, which such joints do not have; those of joints that follow
+    several are `follower_limits`.
     """
 
     lower: np.ndarray
@@ -121,3 +122,57 @@ def _with_followers(model: RobotModel, own: JointLimits) -> JointLimits:
             bound = getattr(own, name)
             bound[i] = min(bound[i], getattr(every, name)[j] / abs(k))
     return own
+
+
+@dataclass(frozen=True)
+class FollowerLimits:
+    """Limits of r joints that follow several others, q_j = R x + shift; infinite where there are none."""
+
+    links: tuple[Link, ...]
+    rows: np.ndarray  # (r, n) R
+    shift: np.ndarray  # (r,)
+    lower: np.ndarray  # (r,) of q_j
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    jerk: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+    def positions(self, q: np.ndarray) -> np.ndarray:
+        """(..., r) of coordinates (..., n)."""
+        return np.asarray(q @ self.rows.T + self.shift)
+
+    def excess(self, q: np.ndarray) -> np.ndarray:
+        """How far positions (..., r) are beyond their ranges; negative within."""
+        x = self.positions(q)
+        return np.asarray(np.maximum(x - self.upper, self.lower - x))
+
+    def name(self, k: int) -> str:
+        """How messages call one: it has no number of its own in q."""
+        return f"joint '{self.links[k].name}', which follows others,"
+
+
+def follower_limits(robot: Robot) -> FollowerLimits:
+    """The limits of joints that relations make follow several coordinates [as `joint_limits`]."""
+    model, rows, kept = robot.model, [], []
+    for j, row in enumerate(model.dependence.rows if model.relations and not model.loops else ()):
+        given = model.moving[j].limits
+        if len(row) > 1 and any((given.position, given.velocity, given.acceleration, given.jerk)):
+            rows.append(np.zeros(robot.n))
+            rows[-1][[k for k, _ in row]] = [model.number(factor) for _, factor in row]
+            kept.append(j)
+    links = tuple(model.moving[j] for j in kept)
+    found = _limits_of(model, links)
+    shift = np.array([model.number(model.dependence.offsets[j]) for j in kept])
+    return FollowerLimits(
+        links,
+        np.array(rows).reshape(len(kept), robot.n),
+        shift,
+        found.lower,
+        found.upper,
+        found.velocity,
+        found.acceleration,
+        found.jerk,
+    )

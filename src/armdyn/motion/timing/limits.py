@@ -17,7 +17,14 @@ from armdyn.model import ModelError
 from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.robot import Robot
-from armdyn.robot.joints import JointLimits, joint_limits, joint_name, joint_units
+from armdyn.robot.joints import (
+    FollowerLimits,
+    JointLimits,
+    follower_limits,
+    joint_limits,
+    joint_name,
+    joint_units,
+)
 from armdyn.robot.motors import ShaftLimits, driven_links, shaft_limits, to_motors, transmission
 
 NOTHING = 1e-13  # of the largest entry of a row: smaller ones are rounding errors
@@ -25,28 +32,37 @@ NOTHING = 1e-13  # of the largest entry of a row: smaller ones are rounding erro
 
 @dataclass(frozen=True)
 class Limit:
-    """What a row limits: "torque", "velocity" or "acceleration" of a joint, or the first two of a motor."""
+    """What a row limits: "torque", "velocity" or "acceleration" of a joint, or the first two of a motor.
+
+    Velocity and acceleration may also be those of a "follower", a joint that follows several others.
+    """
 
     kind: str
-    index: int  # of the joint or motor, counted from 0
+    index: int  # of the joint, motor or follower, counted from 0
 
     @property
     def of_motor(self) -> bool:
         return self.kind.startswith("motor ")
 
     @property
+    def of_follower(self) -> bool:
+        return self.kind.startswith("follower ")
+
+    @property
     def quantity(self) -> str:
         """ "torque", "velocity" or "acceleration"."""
-        return self.kind.removeprefix("motor ")
+        return self.kind.removeprefix("motor ").removeprefix("follower ")
 
     def name(self, robot: Robot) -> str:
         """How messages call the joint or motor."""
+        if self.of_follower:
+            return follower_limits(robot).name(self.index)
         if not self.of_motor:
             return joint_name(robot, self.index)
         return f"motor {self.index + 1} ('{driven_links(robot.model)[self.index].name}')"
 
     def unit(self, robot: Robot) -> str:
-        """Of a torque."""
+        """Of a torque; followers have none."""
         if not self.of_motor:
             return joint_units(robot, self.index).torque
         link = driven_links(robot.model)[self.index]
@@ -107,12 +123,30 @@ def limits_for(
     joint = _of_joints(robot, {"torque": torque, "velocity": velocity, "acceleration": acceleration})
     motor = _of_motors(robot, {"torque": motor_torque, "velocity": motor_velocity})
     K = transmission(robot.model)[0] if motor.any else np.zeros((len(motor.torque), robot.n))
+    followers = follower_limits(robot)
     return Limits(
         joint,
         motor,
         _rows("torque", joint.torque, _torques_of(robot, K, motor.torque), motor.torque, K),
-        _rows("velocity", joint.velocity, K, motor.velocity),
-        _rows("acceleration", joint.acceleration, K[:0], motor.torque[:0]),
+        _followed(_rows("velocity", joint.velocity, K, motor.velocity), followers, "velocity"),
+        _followed(
+            _rows("acceleration", joint.acceleration, K[:0], motor.torque[:0]), followers, "acceleration"
+        ),
+    )
+
+
+def _followed(rows: Rows, followers: FollowerLimits, quantity: str) -> Rows:
+    """With further rows: those of joints that follow several others and have a limit."""
+    bound = getattr(followers, quantity)
+    limited = np.flatnonzero(np.isfinite(bound))
+    if not len(limited):
+        return rows
+    labels = tuple(Limit(f"follower {quantity}", int(k)) for k in limited)
+    return Rows(
+        np.concatenate([rows.coupled, followers.rows[limited]]),
+        np.concatenate([rows.bound, bound[limited]]),
+        (*rows.limits, *labels),
+        rows.scale,
     )
 
 

@@ -17,7 +17,7 @@ from armdyn.motion.trajectories.composed import composed
 from armdyn.motion.trajectories.motion import Motion, sample_times
 from armdyn.motion.trajectories.piecewise import Profile, as_motion, rest, together
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_limits, joint_name
+from armdyn.robot.joints import follower_limits, joint_limits, joint_name
 
 # By name: the law and the data it takes, which all laws but the trapezoidal need in full.
 LAWS: dict[str, tuple[Callable[..., Profile], tuple[str, ...]]] = {
@@ -108,4 +108,13 @@ def _check(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray, limits: b
             s[k],
             f"{joint_name(task.robot, i)} is at {q[k, i]:.6g}, beyond its limits "
             f"{bounds.lower[i]:.6g} … {bounds.upper[i]:.6g}; check_limits=False lets it pass",
+        )
+    followers = follower_limits(task.robot)
+    beyond = np.argwhere(followers.excess(q) > 1e-9)
+    if limits and len(beyond):
+        k, i = beyond[0]
+        raise LostPath(
+            s[k],
+            f"{followers.name(i)} is at {followers.positions(q)[k, i]:.6g}, beyond its limits "
+            f"{followers.lower[i]:.6g} … {followers.upper[i]:.6g}; check_limits=False lets it pass",
         )

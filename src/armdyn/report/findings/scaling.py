@@ -92,6 +92,8 @@ def path_speed(robot: Robot, optimal: TimeOptimal) -> PathSpeed:
     reached = {kind: np.zeros((len(middle), robot.n + len(motors)), bool) for kind in KINDS}
     for kind, rows, share in zip(KINDS, limits.kinds, shares, strict=True):
         for limit, x in zip(rows.limits, share.T, strict=True):
+            if limit.of_follower:
+                continue  # it has no line of its own among the joints
             reached[kind][:, place[limit.index] if limit.of_motor else limit.index] |= x >= _AT_LIMIT
     names = (*(str(j + 1) for j in range(robot.n)), *(f"M{i + 1}" for i in motors))
     return PathSpeed(names, optimal.s, optimal.speed, reached)
