@@ -20,7 +20,8 @@ ROWS = {"revolute": 5, "spherical": 3, "fixed": 6}
 
 def bar(name: str, parent: str, length: float, x: float, **more: Any) -> dict[str, Any]:
     """A bar along x that turns about z, with a full tensor; `more` are further keys of its link."""
-    inertia = {"xx": 0.01, "yy": 0.03, "zz": 0.05 * length, "xy": 0.002, "xz": 0.001, "yz": -0.001}
+    inertia = {"xx": 0.01, "yy": 0.05 * length, "zz": 0.05 * length + 0.005}
+    inertia |= {"xy": 0.002, "xz": 0.001, "yz": -0.001}
     return {
         "name": name,
         "parent": parent,
