@@ -20,8 +20,8 @@ ROWS = {"revolute": 5, "spherical": 3, "fixed": 6}
 
 def bar(name: str, parent: str, length: float, x: float, **more: Any) -> dict[str, Any]:
     """A bar along x that turns about z, with a full tensor; `more` are further keys of its link."""
-    across = 0.05 * length
-    inertia = {"xx": 0.01, "yy": across + 0.01, "zz": across + 0.012, "xy": 0.002, "xz": 0.001, "yz": -0.001}
+    inertia = {"xx": 0.01, "yy": 0.05 * length, "zz": 0.05 * length + 0.005}
+    inertia |= {"xy": 0.002, "xz": 0.001, "yz": -0.001}
     return {
         "name": name,
         "parent": parent,
@@ -104,8 +104,7 @@ def random_loop_table(seed: int, n: int = 2, friction: bool = True, motors: bool
     rng = random.Random(seed)
     kind = rng.choice(list(ROWS))
     table, posture = _tree(rng, ROWS[kind] + n, n, friction, motors)
-    driven = [{key: x for key, x in link.items() if key != "actuated"} for link in table["link"]]
-    tree = Robot.from_dict(table | {"tip": "a end", "link": driven})
+    tree = Robot.from_dict(table | {"tip": "a end"})
     T_a, T_b = (tree.pose(posture, link) for link in ("a end", "b end"))
     F_a = _transform(point(rng), _rotation(rng))
     turned = _rotation(rng) if kind == "spherical" else np.eye(3)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from armdyn.robot import Robot
-from armdyn.robot.joints import follower_limits
+from armdyn.robot.joints import followers
 
 _ORDERS = ("velocity", "acceleration", "jerk")
 
@@ -36,9 +36,13 @@ class Followed:
 
 def followed(robot: Robot, part: float) -> Followed | None:
     """The part of the limits of followers that a motion may use; None where there are none."""
-    found = follower_limits(robot)
+    others = followers(robot)
+    linear = others.linear if others is not None else None
+    if others is None or linear is None:
+        return None
+    found = others.limits
     lines: list[tuple[int, int, float, float]] = []
-    for k in range(len(found)):
+    for k in range(len(others.joints)):
         low, high = found.lower[k], found.upper[k]
         if np.isfinite((low, high)).any():
             spare = (1 - part) * (high - low) / 2 if np.isfinite((low, high)).all() else 0.0
@@ -52,5 +56,5 @@ def followed(robot: Robot, part: float) -> Followed | None:
     orders, which, lows, highs = (np.array(column) for column in zip(*lines, strict=True))
     half = (highs - lows) / 2
     scale = np.where(np.isfinite(half) & (half > 0), half, 1.0)
-    shift = np.where(orders == 0, found.shift[which], 0.0)
-    return Followed(orders, found.rows[which], shift, lows, highs, scale)
+    shift = np.where(orders == 0, linear.s0[which], 0.0)
+    return Followed(orders, linear.S[which], shift, lows, highs, scale)

@@ -14,7 +14,7 @@ from armdyn.identification.excitation.followers import Followed
 from armdyn.identification.excitation.workspace import Fence
 from armdyn.motion.trajectories.motion import sample_times
 from armdyn.robot import Robot
-from armdyn.robot.friction import friction_parts
+from armdyn.robot.friction import surface_speeds
 from armdyn.robot.joints import JointLimits
 
 FINE = 5e-4  # s between the samples at which limits are checked
@@ -83,7 +83,7 @@ class Task:
         found: dict[str, np.ndarray] = {}
         for k in range(0, len(t) - 1, BLOCK):
             states = [rows @ x for rows in self.basis.rows(t[k : k + BLOCK + 2])]
-            turns = self._turns(states[1])
+            turns = self._turns(*states[:2])
             for kind, u in self._parts(states).items():
                 peak = _peak(u, turns if kind == "torque" else None)
                 found[kind] = np.maximum(found.get(kind, 0.0), peak)
@@ -104,9 +104,9 @@ class Task:
             parts["followers"] = np.maximum(*self.followed.sides(states))
         return parts
 
-    def _turns(self, qd: np.ndarray) -> np.ndarray:
+    def _turns(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """(N − 2,) Whether dry friction jumps beside an inner sample: the torque there is no peak."""
-        way = np.sign(qd @ friction_parts(self.robot).rows.T)
+        way = np.sign(surface_speeds(self.robot)(q, qd))
         jumps = (way[1:] != way[:-1]).any(1)
         return np.asarray(jumps[1:] | jumps[:-1])
 

@@ -13,9 +13,9 @@ from armdyn.model.friction import along
 from armdyn.robot import Robot
 from armdyn.robot.joints import (
     UNITS,
-    FollowerLimits,
+    Followers,
     JointLimits,
-    follower_limits,
+    followers,
     joint_limits,
     joint_name,
     joint_units,
@@ -85,14 +85,17 @@ class PositionLimits:
         return Watch(limited, self.word == "stop")
 
     @cached_property
-    def followers(self) -> FollowerLimits:
-        return follower_limits(self.robot)
+    def followers(self) -> Followers | None:
+        return followers(self.robot)
 
     def _followers(self) -> Iterator[Watched]:
         """Joints that follow several others, by their rows."""
-        found = self.followers
-        for k, row in enumerate(found.rows):
-            low, high = (float(x[k] - found.shift[k]) for x in (found.lower, found.upper))
+        linear = self.followers.linear if self.followers is not None else None
+        if self.followers is None or linear is None:
+            return
+        found = self.followers.limits
+        for k, row in enumerate(linear.S):
+            low, high = (float(x[k] - linear.s0[k]) for x in (found.lower, found.upper))
             terms = tuple((int(j), float(row[j])) for j in np.flatnonzero(row))
             yield Watched(self.robot.n + k, low - WITHIN, high + WITHIN, terms)
 
@@ -102,13 +105,10 @@ class PositionLimits:
         if k < 0:
             name, unit = joint_name(self.robot, joint), joint_units(self.robot, joint).position
             return name, float(self.bounds.lower[joint]), float(self.bounds.upper[joint]), unit
-        found = self.followers
-        return (
-            found.name(k),
-            float(found.lower[k]),
-            float(found.upper[k]),
-            UNITS[found.links[k].joint].position,
-        )
+        others = self.followers
+        assert others is not None
+        low, high = float(others.limits.lower[k]), float(others.limits.upper[k])
+        return others.name(k), low, high, UNITS[others.links[k].joint].position
 
     def check_start(self, q: np.ndarray) -> None:
         """Refuse positions (arms, n) beyond a limit that is to stop the arm."""
@@ -119,12 +119,16 @@ class PositionLimits:
             wrong = np.flatnonzero((x < watched.lower) | (x > watched.upper))
             if wrong.size:
                 name, low, high, _ = self.range_of(watched.joint)
-                found = float(x[wrong[0]])
-                found += float(self.followers.shift[watched.joint - self.robot.n]) if watched.row else 0.0
+                found = float(x[wrong[0]]) + self._shift(watched)
                 raise SimulationError(
                     f"q0: expected {name} within its limits, {low:g} to {high:g}, "
                     f"where limits='stop'; found {found:g}"
                 )
+
+    def _shift(self, watched: Watched) -> float:
+        """What a joint's position has more than its row gives."""
+        linear = self.followers.linear if self.followers is not None else None
+        return float(linear.s0[watched.joint - self.robot.n]) if watched.row and linear is not None else 0.0
 
     def passed(self, joint: int, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
         name, low, high, unit = self.range_of(joint)
