@@ -22,6 +22,12 @@ KINDS: dict[str, dict[str, str]] = {
         "scara": "three vertical turns and a quill",
         "elbow": "rotors not parallel to their joints",
     },
+    "mechanisms with loops": {
+        "four_bar": "a crank and a rocker",
+        "five_bar": "two driven arms, one pen",
+        "delta": "three arms, a platform that never turns",
+        "gripper": "two jaws on parallelograms, one motor",
+    },
     "industrial and research arms": {
         "stanford": "the Stanford arm, with a sliding boom",
         "puma560": "the most measured arm, with friction",
