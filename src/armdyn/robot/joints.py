@@ -176,7 +176,7 @@ def follower_name(robot: Robot, joint: int) -> str:
 
 
 def followers(robot: Robot) -> Followers | None:
-    """The joints that follow several others, or by loops, and have limits of their motion; None: there are none."""
+    """The joints that follow several others, or by loops, and have limits; None if there are none."""
     limited = tuple(
         j for j in _following(robot.model) if replace(robot.model.moving[j].limits, torque=None) != Limits()
     )
