@@ -249,9 +249,10 @@ def joint_wrenches(
     qdd: Sequence[Scalar],
     wrench: Sequence[Scalar] | None = None,
 ) -> list[list[Scalar]]:
-    """f_i over μ_i for every moving joint, six each, in body axes (7.112)–(7.113)."""
+    """f_i over μ_i for every moving joint of a link, six each, in body axes (7.112)–(7.113)."""
     result = newton_euler(mechanism, q, qd, qdd, wrench)
-    return [[*f, *mu] for f, mu in zip(result.f, result.mu, strict=True)]
+    pairs = zip(result.f, result.mu, strict=True)
+    return [[*f, *mu] for f, mu in pairs][: mechanism.joints]
 
 
 def gravity_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
