@@ -108,7 +108,9 @@ def another_C(patch, module):
 def no_rotors(patch, module):
     real = module.columns_of
     patch.setattr(
-        module, "columns_of", lambda M, layout, body, _: real(M, layout, body, lambda rotor: iter(()))
+        module,
+        "columns_of",
+        lambda M, layout, body, _, springs: real(M, layout, body, lambda rotor: iter(()), springs),
     )
 
 

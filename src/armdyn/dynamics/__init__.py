@@ -21,11 +21,13 @@ from armdyn.dynamics.newton_euler import (
     BaseMotion,
     NewtonEuler,
     gravity_torques,
+    holding_torques,
     inverse_dynamics,
     joint_wrenches,
     newton_euler,
 )
 from armdyn.dynamics.regressor import regressor
+from armdyn.dynamics.springs import spring_torques
 
 __all__ = [
     "BaseMotion",
@@ -37,6 +39,7 @@ __all__ = [
     "forward_dynamics_articulated",
     "friction_torques",
     "gravity_torques",
+    "holding_torques",
     "inertia_by_jacobians",
     "inertia_by_unit_accelerations",
     "inertia_matrix",
@@ -51,4 +54,5 @@ __all__ = [
     "potential_energy",
     "potential_regressor",
     "regressor",
+    "spring_torques",
 ]

@@ -1,4 +1,4 @@
-"""The regressor of adaptive control (Slotine and Li, 1987): Y π = B q̈_r + C q̇_r + g + friction.
+"""The regressor of adaptive control (Slotine and Li, 1987): Y π = B q̈_r + C q̇_r + g + springs + friction.
 
 C(q, q̇) is the matrix of Christoffel symbols (7.44)–(7.45). These are symmetric in their last two indices, so
 C(q, q̇) q̇_r is the symmetric bilinear form of the quadratic form C(q, q̇) q̇ that Newton–Euler computes. The
@@ -20,6 +20,7 @@ from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.kinematics import JointFrame, joint_frames
 from armdyn.dynamics.newton_euler import backward
 from armdyn.dynamics.regressor import UNIT_TENSORS, Column, columns_of, felt, with_friction
+from armdyn.dynamics.springs import spring_columns, with_springs
 from armdyn.expression.functions import half
 from armdyn.model.friction import along
 from armdyn.model.inertia import ENTRIES, Inertia
@@ -85,7 +86,7 @@ def _of_inertias(
         for j, k in rotor.row:
             yield j, k * torque
 
-    return columns_of(mechanism, layout, of_body, of_rotor)
+    return columns_of(mechanism, layout, of_body, of_rotor, spring_columns(mechanism, q))
 
 
 @of_joints(4, "torques")
@@ -96,7 +97,7 @@ def rigid_reference_torques(
     qd_r: Sequence[Scalar],
     qdd_r: Sequence[Scalar],
 ) -> list[Scalar]:
-    """B q̈_r + C(q, q̇) q̇_r + g with the mechanism's parameters, by Newton–Euler's backward pass: O(n)."""
+    """B q̈_r + C(q, q̇) q̇_r + g + springs with the mechanism's parameters, by a backward pass: O(n)."""
     joints = joint_frames(mechanism, q)
     motions = _forward(mechanism, joints, qd, qd_r, qdd_r)
     pairs = [motion.wrench(body.inertia) for motion, body in zip(motions, mechanism.bodies, strict=True)]
@@ -109,7 +110,7 @@ def rigid_reference_torques(
     for rotor, _, torque in rotors:
         for j, k in rotor.row:
             tau[j] = tau[j] + k * (rotor.inertia * torque)
-    return tau
+    return with_springs(mechanism, q, tau)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from armdyn.dynamics.forward import over_inertia
 from armdyn.dynamics.friction import rigid_of
 from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrenches_on_bodies
+from armdyn.dynamics.springs import spring_torques
 from armdyn.model.inertia import Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.vector import (
@@ -131,6 +132,8 @@ def forward_dynamics_articulated(
             f, n = bias[place.body]
             bias[place.body] = (add(f, force), add(n, moment, cross(arm, force)))
     applied = rigid_of(mechanism, qd, tau)
+    if mechanism.springs or mechanism.struts:
+        applied = [t - s for t, s in zip(applied, spring_torques(mechanism, q), strict=True)]
     solved = _backward(mechanism, joints, places, w, c, qd, applied, inertia, bias)
     return _forward(mechanism, joints, places, c, solved)
 

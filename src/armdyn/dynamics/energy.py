@@ -1,6 +1,7 @@
 """Kinetic and potential energy, and the energy regressors β_T, β_U of (7.76).
 
-Both are linear in the parameters of (7.77): those of the augmented links, and Im of the motors.
+Both are linear in the parameters of (7.77): those of the augmented links, and Im of the motors. Springs store
+energy too, linear in their parameters.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 
 from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.kinematics import joint_frames, velocities
+from armdyn.dynamics.springs import spring_energies
 from armdyn.expression.functions import half
 from armdyn.model.friction import along
 from armdyn.model.inertia import ENTRIES
@@ -55,7 +57,10 @@ def _body_terms(w: Vector, v: Vector) -> list[Scalar]:
 
 @of_joints(1, "anything")
 def potential_regressor(mechanism: Mechanism, q: Sequence[Scalar]) -> dict[Parameter, Scalar]:
-    """β_U: the coefficient of each mass and first moment in U (7.75); zero at the world's origin."""
+    """β_U: the coefficient of each mass, first moment and spring in U (7.75).
+
+    A mass at the world's origin has no energy, nor has a spring at q = 0, one between points at length 0.
+    """
     g: list[Vector] = []  # gravity in body axes
     lift: list[Scalar] = []  # −g_0ᵀ p_i
     beta: dict[Parameter, Scalar] = {}
@@ -70,7 +75,7 @@ def potential_regressor(mechanism: Mechanism, q: Sequence[Scalar]) -> dict[Param
         lift.append(lift_p - dot(g_p, body.p_before) - dot(g_i, joint.r))
         terms = (lift[-1], -g_i[0], -g_i[1], -g_i[2])
         beta |= {Parameter(name, j): b for name, b in zip(_BODY, terms, strict=False)}
-    return beta
+    return beta | spring_energies(mechanism, q)
 
 
 def _total(beta: dict[Parameter, Scalar], mechanism: Mechanism) -> Scalar:
@@ -87,5 +92,5 @@ def kinetic_energy(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scala
 
 
 def potential_energy(mechanism: Mechanism, q: Sequence[Scalar]) -> Scalar:
-    """U (7.36)."""
+    """U (7.36), with the energy of springs."""
     return _total(potential_regressor(mechanism, q), mechanism)

@@ -85,9 +85,12 @@ def felt_moment(
 
 
 def inertia_by_unit_accelerations(mechanism: Mechanism, q: Sequence[Scalar]) -> SquareMatrix:
-    """B column by column as section 7.6 describes: Newton–Euler without gravity, at rest, with q̈_i = 1."""
+    """B column by column as section 7.6 describes: Newton–Euler at rest with q̈_i = 1.
+
+    Without gravity and springs.
+    """
     still = [0] * mechanism.n
-    weightless = Mechanism(**{**vars(mechanism), "gravity": ZERO3})
+    weightless = Mechanism(**{**vars(mechanism), "gravity": ZERO3, "springs": (), "struts": ()})
     columns = []
     for i in range(mechanism.n):
         unit = [1 if j == i else 0 for j in range(mechanism.n)]

@@ -8,12 +8,13 @@ base may move; rotors may sit on any body with any transmission row; links may b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.friction import friction_torques
 from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrenches_on_bodies
+from armdyn.dynamics.springs import strut_wrenches, with_springs
 from armdyn.model.friction import along
 from armdyn.model.inertia import Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
@@ -69,6 +70,8 @@ def newton_euler(
     base: BaseMotion | None = None,
 ) -> NewtonEuler:
     """Torques for a motion of the joints, without friction, and every quantity computed on the way.
+
+    Springs are left out: `with_springs` adds their torques, `joint_wrenches` what they do to the joints.
 
     `wrench` is h_e: force over moment that the tip exerts on its surroundings, world axes; or what each of
     `mechanism.places` exerts, one after the other.
@@ -237,8 +240,8 @@ def rigid_torques(
     wrench: Sequence[Scalar] | None = None,
     base: BaseMotion | None = None,
 ) -> list[Scalar]:
-    """τ of (7.42) without friction."""
-    return newton_euler(mechanism, q, qd, qdd, wrench, base).tau
+    """τ of (7.42) without friction, springs included."""
+    return with_springs(mechanism, q, newton_euler(mechanism, q, qd, qdd, wrench, base).tau)
 
 
 @of_joints(3, "anything")
@@ -251,11 +254,33 @@ def joint_wrenches(
 ) -> list[list[Scalar]]:
     """f_i over μ_i for every moving joint of a link, six each, in body axes (7.112)–(7.113)."""
     result = newton_euler(mechanism, q, qd, qdd, wrench)
-    pairs = zip(result.f, result.mu, strict=True)
-    return [[*f, *mu] for f, mu in pairs][: mechanism.joints]
+    f, mu = result.f, result.mu
+    if mechanism.struts:
+        f, mu = _with_struts(mechanism, result)
+    return [[*f_i, *mu_i] for f_i, mu_i in zip(f, mu, strict=True)][: mechanism.joints]
+
+
+def _with_struts(mechanism: Mechanism, motion: NewtonEuler) -> tuple[list[Vector], list[Vector]]:
+    """f_i, μ_i with what springs between points make the joints bear; those at a joint are part of it."""
+    f: list[Vector] = [ZERO3] * len(mechanism.bodies)
+    n: list[Vector] = [ZERO3] * len(mechanism.bodies)
+    for body, force, moment in strut_wrenches(mechanism, motion.joints):
+        if body != FIXED_BASE:
+            f[body], n[body] = add(f[body], force), add(n[body], moment)
+    mu, _ = backward(mechanism, motion.joints, f, n)
+    return (
+        [add(a, b) for a, b in zip(motion.f, f, strict=True)],
+        [add(a, b) for a, b in zip(motion.mu, mu, strict=True)],
+    )
 
 
 def gravity_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
-    """g(q): the torques that hold the arm still (7.39)."""
+    """g(q): the torques that hold the arm still (7.39), without springs."""
+    still = [0] * mechanism.n
+    return rigid_torques(replace(mechanism, springs=(), struts=()), q, still, still)
+
+
+def holding_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
+    """The torques that hold the arm still against gravity and springs."""
     still = [0] * mechanism.n
     return rigid_torques(mechanism, q, still, still)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.kinematics import JointFrame, ancestors
@@ -13,6 +13,7 @@ from armdyn.dynamics.newton_euler import (
     newton_euler,
     point_acceleration,
 )
+from armdyn.dynamics.springs import Shares, spring_columns
 from armdyn.model.friction import TERMS, Surface, along
 from armdyn.model.inertia import ENTRIES, TENSOR_KEYS, tensor, tensor_matrix
 from armdyn.model.mechanism import Mechanism, Rotor
@@ -76,6 +77,7 @@ def _of_inertias(
         layout,
         lambda body, entry: felt(mechanism, motion.joints, body, *wrenches[body][entry]),
         lambda rotor: _of_rotor(mechanism, motion, rotor, qd, qdd),
+        spring_columns(mechanism, q),
     )
 
 
@@ -84,8 +86,9 @@ def columns_of(
     layout: Sequence[Parameter],
     of_body: Callable[[int, str], Column],
     of_rotor: Callable[[Rotor], Column],
+    of_springs: Mapping[tuple[str, int, str], Shares],
 ) -> list[list[Scalar]]:
-    """Y by columns: of bodies by their entries, of rotors; zeros for joints without a rotor and friction."""
+    """Y by columns: of bodies and springs by their entries, of rotors; zeros for what is not there."""
     rotors = {rotor.joint: rotor for rotor in mechanism.rotors}
     Y: list[list[Scalar]] = [[0] * len(layout) for _ in range(mechanism.n)]
     for p, parameter in enumerate(layout):
@@ -96,6 +99,8 @@ def columns_of(
                 column = of_body(joint, parameter.kind.entry)
             case "rotor" if joint in rotors:
                 column = of_rotor(rotors[joint])
+            case part if (part, joint, parameter.kind.entry) in of_springs:
+                column = iter(of_springs[part, joint, parameter.kind.entry])
         for i, y in column:
             Y[i][p] = Y[i][p] + y
     return Y

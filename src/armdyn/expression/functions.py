@@ -22,6 +22,10 @@ def sin(x: Any) -> Any:
     return x.sin() if hasattr(x, "sin") else np.sin(x)
 
 
+def sqrt(x: Any) -> Any:
+    return x.sqrt() if hasattr(x, "sqrt") else np.sqrt(x)
+
+
 def sign(x: Any) -> Any:
     """sign(0) = 0."""
     if type(x) is int and x == 0:

@@ -192,6 +192,11 @@ FUNCTIONS: dict[str, Function] = {
     "inertia": Function(("q",), _squares("inertia matrix B, row by row"), dynamics.inertia_matrix),
     "coriolis": Function(("q", "qd"), _squares("Coriolis matrix C, row by row"), dynamics.coriolis_matrix),
     "gravity": Function(("q",), _one("gravity torques [N m or N]", "n"), dynamics.gravity_torques),
+    "springs": Function(
+        ("q",),
+        _one("torques that hold the robot against its springs [N m or N]", "n"),
+        dynamics.spring_torques,
+    ),
     "friction": Function(("qd",), _one("friction torques [N m or N]", "n"), dynamics.friction_torques),
     "kinetic_energy": Function(("q", "qd"), _one("kinetic energy [J]"), dynamics.kinetic_energy),
     "potential_energy": Function(("q",), _one("potential energy [J]"), dynamics.potential_energy),

@@ -120,10 +120,20 @@ class Robot(Described):
         return self._run("coriolis", (q, qd), out, parameters=parameters)
 
     def gravity(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
-        """Gravity torques g(q), (..., n) (7.39) [N m or N]: what holds the arm at rest."""
+        """Gravity torques g(q), (..., n) (7.39) [N m or N]: what holds an arm without springs at rest."""
         if parameters is None:
             return self._kernels["gravity"].call((q,), out)
         return self._run("gravity", (q,), out, parameters=parameters)
+
+    def springs(self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None) -> Floats:
+        """Torques (..., n) [N m or N] that hold the robot against its springs, those of elastic joints too.
+
+        They are ∂U/∂q of the springs' energy. A spring between points that meet has no direction and gives
+        NaN, unless it has neither a rest length nor a force.
+        """
+        if parameters is None:
+            return self._kernels["springs"].call((q,), out)
+        return self._run("springs", (q,), out, parameters=parameters)
 
     def friction(
         self, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
@@ -148,7 +158,10 @@ class Robot(Described):
     def potential_energy(
         self, q: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
     ) -> Scalars:
-        """Potential energy U, (...) (7.36) [J]; a mass at the base origin has none."""
+        """Potential energy U, (...) (7.36) [J], springs included.
+
+        A mass at the base origin has none, nor has a spring at q = 0, one between points at length 0.
+        """
         if parameters is None:
             return self._kernels["potential_energy"].call((q,), out)
         return self._run("potential_energy", (q,), out, parameters=parameters)
