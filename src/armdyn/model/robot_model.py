@@ -224,6 +224,9 @@ def _problems(model: RobotModel) -> Iterator[str]:
             yield str(error)
         else:
             yield from _loaded_followers(model)
+    from armdyn.model.closures.problems import closure_problems  # which takes models
+
+    yield from closure_problems(model)
 
 
 def _friction_problems(model: RobotModel, link: Link) -> Iterator[str]:
