@@ -60,6 +60,7 @@ def single(
     link = {
         "name": "link",
         "joint": "revolute",
+        "origin": {"xyz": [0, 0, 0]},
         "axis": [0, 0, 1],
         "mass": 2,
         "com": [Fraction(3, 10), 0, 0],
@@ -67,6 +68,8 @@ def single(
         "motor": {
             "gear": 50,
             "inertia": Fraction(1, 25000),
+            "stiffness": stiffness,
+            "damping": damping,
             "friction": motor_friction or {},
         },
         **others,
@@ -77,8 +80,4 @@ def single(
         "gravity": [0, Fraction(-981, 100) if gravity else 0, 0],
         "link": [link],
     }
-    model = Robot.from_dict(table).model
-    (own,) = model.links
-    assert own.motor is not None
-    motor = replace(own.motor, stiffness=Expression.of(stiffness), damping=Expression.of(damping))
-    return Robot(replace(model, links=(replace(own, motor=motor),)))
+    return Robot.from_dict(table)

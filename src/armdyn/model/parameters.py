@@ -222,7 +222,9 @@ def _bare(link: Link) -> Link:
 
 
 def _with_motor(model: RobotModel, joint: int, link: Link, given: dict[Parameter, Expression]) -> Link:
-    """The link with the inertia of its motor's rotor and, where coupled, the friction of its motor."""
+    """The link with the inertia of its motor's rotor and, where it has them, friction, stiffness and damping
+    of its motor's own.
+    """
     inertia = Parameter(symbol("rotor", "inertia"), joint)
     motor = link.motor
     if motor is None or model.rotors == "none":
@@ -234,4 +236,13 @@ def _with_motor(model: RobotModel, joint: int, link: Link, given: dict[Parameter
         return link
     at_motor = {p.kind.entry: x for p, x in given.items() if p.joint == joint and p.kind.part == "motor"}
     friction = Friction.of(at_motor) if at_motor else motor.friction
-    return replace(link, motor=replace(motor, axial=given[inertia], friction=friction))
+    return replace(
+        link,
+        motor=replace(
+            motor,
+            axial=given[inertia],
+            friction=friction,
+            stiffness=given.get(Parameter(symbol("elastic", "stiffness"), joint), motor.stiffness),
+            damping=given.get(Parameter(symbol("damper", "viscous"), joint), motor.damping),
+        ),
+    )

@@ -281,15 +281,8 @@ def _motor_problems(model: RobotModel, link: Link, moving: set[str]) -> Iterator
 
 def _elastic_problems(model: RobotModel, link: Link, motor: Motor, where: str) -> Iterator[str]:
     """What an elastic joint needs: without a rotor's inertia its motor would move nothing."""
-    damping = model.value(motor.damping)
     if motor.stiffness is None:
-        if damping != 0:
-            yield f"{where}.damping: found without stiffness; only an elastic joint has it, give both"
         return
-    if (stiffness := model.value(motor.stiffness)) is not None and not stiffness > 0:
-        yield f"{where}.stiffness: found {stiffness:g}; a positive number is allowed"
-    if damping is not None and damping < 0:
-        yield f"{where}.damping: found {damping:g}; zero or positive is allowed"
     if (inertia := model.value(motor.axial)) is not None and not inertia > 0:
         yield f"{where}.inertia: found {inertia:g}; the motor of an elastic joint needs a positive one"
     if not motor.friction.coefficients["asymmetry"].is_zero:

@@ -10,6 +10,7 @@ not part of it. Its derivatives by time are those of the recorded program.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,9 @@ import numpy as np
 from armdyn.dynamics import friction_torques
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.kernels import Kernel
-from armdyn.model.mechanism import FIXED_BASE, Mechanism
+from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor
+from armdyn.model.parts import Link
+from armdyn.model.vector import ZERO3
 from armdyn.motion.errors import MotionError
 from armdyn.program import Program, record, time_derivative
 from armdyn.robot import Robot
@@ -105,46 +108,53 @@ def without_transmissions(mechanism: Mechanism) -> Mechanism:
 # ---- what is possible --------------------------------------------------------------------------------------
 
 
-def check_reduced(robot: Robot) -> None:
-    """Refuse robots whose motors' torques do not follow from the motion of the links."""
+def check_elastic(robot: Robot) -> None:
+    """Refuse robots without elastic joints, and closures that tie these to motors of other joints."""
     model = robot.model
     if not model.elastic:
         raise MotionError(f"{robot.name}: it has no elastic joint; inverse_dynamics gives its torques")
-    names = {link.name for link in model.coordinates}
-    links = [link.name for link in model.elastic]
     driven = {model.coordinates[i].name for i in driven_coordinates(model)}
-    for link in links:
-        if link not in names or link in driven:
+    names = {link.name for link in model.coordinates} - driven
+    for link in model.elastic:
+        if link.name not in names:
             raise MotionError(
-                f"link '{link}': a closure ties its elastic joint to joints with motors; then the motion of the "
-                "links does not determine its motor's"
+                f"link '{link.name}': a closure ties its elastic joint to joints with motors; then the motion "
+                "of the links does not determine its motor's"
             )
-    _check_rotors(robot, links)
+
+
+def check_reduced(robot: Robot) -> None:
+    """Refuse robots whose motors' torques do not follow from the motion of the links."""
+    check_elastic(robot)
+    motors = {coordinate: link.name for coordinate, link in _motors(robot)}
+    own = dict(zip(elastic_coordinates(robot).tolist(), motors.values(), strict=True))
+    for rotor in robot.mechanism.rotors:
+        _check_rotor(robot, rotor)
     for f in robot.mechanism.friction:
-        tied = {model.coordinates[i].name.removesuffix(" motor") for i, _ in f.row}
-        for link in links:
-            if link in tied and (f.coulomb or f.asymmetry or f.stribeck or f.load):
+        for i, _ in f.row if f.coulomb or f.asymmetry or f.stribeck or f.load else ():
+            if name := motors.get(i, own.get(i)):
                 raise MotionError(
-                    f"link '{link}': its elastic joint or the motor of it has dry friction, whose torque jumps "
-                    "where a speed changes its sign and is not determined at rest; smooth friction is allowed "
-                    "(viscous, cubic, offset)"
+                    f"link '{name}': its elastic joint or that joint's motor has dry friction, whose torque "
+                    "jumps where a speed changes its sign and is not determined at rest; smooth friction is "
+                    "allowed (viscous, cubic, offset)"
                 )
 
 
-def _check_rotors(robot: Robot, links: list[str]) -> None:
-    """Refuse motors that the links turn: their accelerations enter the equations of the links."""
-    mechanism, own = robot.mechanism, robot.n - len(links)
-    motors = {len(robot.model.moving) + e for e in range(len(links))}
-    assert own >= 0
-    for rotor in mechanism.rotors:
-        spins = {j for j, _ in rotor.row} & motors
-        if spins and any(not (type(x) is int and x == 0) for x in rotor.axis) and _turns(mechanism, rotor.carrier):
-            name = robot.model.moving[rotor.joint].name
-            raise MotionError(
-                f"link '{name}': its motor is carried by a link that turns, and with exact rotors the motor's "
-                "acceleration enters the equations of the links: its torque is not algebraic in their motion. "
-                "The reduced model is robot.with_rotors('reflected')"
-            )
+def _motors(robot: Robot) -> Iterator[tuple[int, Link]]:
+    """The coordinates of motors of elastic joints, and the links that these drive."""
+    return enumerate(robot.model.elastic, start=robot.n - len(robot.model.elastic))
+
+
+def _check_rotor(robot: Robot, rotor: Rotor) -> None:
+    """Refuse a motor that the links turn: its acceleration enters the equations of the links."""
+    mechanism, first = robot.mechanism, len(robot.model.moving)
+    spins = any(j >= first for j, _ in rotor.row)
+    if spins and rotor.axis != ZERO3 and _turns(mechanism, rotor.carrier):
+        raise MotionError(
+            f"link '{robot.model.moving[rotor.joint].name}': its motor is carried by a link that turns, and with "
+            "exact rotors the motor's acceleration enters the equations of the links: its torque is not "
+            "algebraic in their motion. The reduced model is robot.with_rotors('reflected')"
+        )
 
 
 def _turns(mechanism: Mechanism, body: int) -> bool:
