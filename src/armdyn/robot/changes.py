@@ -21,8 +21,8 @@ from armdyn.model.parts import RotorModel, Transform
 from armdyn.robot.wrenches import check_link
 
 if TYPE_CHECKING:
+    from armdyn.description.comparing.difference import Difference
     from armdyn.description.conversion.dh_form import Convention
-    from armdyn.description.difference import Difference
 
 Numbers3 = Sequence[Number] | np.ndarray
 
@@ -165,6 +165,6 @@ class Changeable:
         """What differs from this robot to another, in words and numbers; falsy when the two are equal."""
         if not isinstance(other, Changeable):
             raise TypeError(f"expected a Robot, found {shown(other)}")
-        from armdyn.description.difference import difference
+        from armdyn.description.comparing.difference import difference
 
         return difference(self._model, other._model)
