@@ -258,6 +258,8 @@ class _Naming:
             position=self.vector(motor.position, f"pm{{axis}}{i}"),
             coupling=tuple((name, self(k, f"k{i}_{self.ordinal[name]}")) for name, k in motor.coupling),
             friction=self.friction(motor.friction, f"m{i}"),
+            stiffness=None if motor.stiffness is None else self(motor.stiffness, f"Ke{i}"),
+            damping=self(motor.damping, f"De{i}"),
         )
 
 
