@@ -9,6 +9,7 @@ import numpy as np
 from arms import assert_same, difference, generators, gradient, law, related, state
 from elastic_arms import elastic_robots
 from armdyn import Robot
+from armdyn.expression import ZERO
 from armdyn.robot.motors import to_motors, transmission
 
 ARMS = elastic_robots(rotors=("exact", "reflected"))
@@ -164,3 +165,24 @@ def test_the_reduced_model_has_no_coupling_of_links_and_motors(
     assert_same(B[joints:, joints:], np.diag(reflected))
     assert not C[joints:].any()
     assert not C[:, joints:].any()
+
+
+@law(elastic_robots(rotors=("exact", "reflected")), generators(), examples=8, thorough=60)
+def test_locked_springs_are_the_rigid_robot(robot: Robot, rng: np.random.Generator) -> None:
+    """Where θ = q all along, the torques on link and motor add up to those of the rigid robot."""
+    links = [
+        replace(link, motor=link.motor and replace(link.motor, stiffness=None, damping=ZERO))
+        for link in robot.model.links
+    ]
+    rigid = Robot(replace(robot.model, links=tuple(links)))
+    joints = rigid.n
+    S = np.zeros((robot.n, joints))
+    S[:joints] = np.eye(joints)
+    for e, link in enumerate(robot.model.elastic):
+        S[joints + e, robot.model.moving.index(link)] = 1.0
+    q, qd, qdd = state(rigid, rng)
+    plain = rigid.inverse_dynamics(q, qd, qdd)
+    assert_same(S.T @ robot.inverse_dynamics(S @ q, S @ qd, S @ qdd), plain)
+    assert_same(S.T @ robot.inertia(S @ q) @ S, rigid.inertia(q))
+    assert_same(robot.pose(S @ q), rigid.pose(q))
+    assert_same(robot.transmission @ S, rigid.transmission)
