@@ -272,19 +272,17 @@ def _motor_problems(model: RobotModel, link: Link, moving: set[str]) -> Iterator
     coupled = any(not k.is_zero for _, k in motor.coupling)
     if coupled and not motor.friction.coefficients["asymmetry"].is_zero:
         yield f"{where}.friction.coulomb: a motor with a coupling takes one value, not a pair"
-    yield from _elastic_problems(model, link, motor, where)
+    yield from _elastic_problems(link, motor, where)
     axis = [model.value(x) for x in motor.axis]
     norm = sum(x * x for x in axis if x is not None)
     if None not in axis and not math.isclose(norm, 1.0, rel_tol=1e-9):
         yield f"{where}.axis: its length is {math.sqrt(norm):g}; a direction is expected"
 
 
-def _elastic_problems(model: RobotModel, link: Link, motor: Motor, where: str) -> Iterator[str]:
-    """What an elastic joint needs: without a rotor's inertia its motor would move nothing."""
+def _elastic_problems(link: Link, motor: Motor, where: str) -> Iterator[str]:
+    """Friction that an elastic joint cannot have."""
     if motor.stiffness is None:
         return
-    if (inertia := model.value(motor.axial)) is not None and not inertia > 0:
-        yield f"{where}.inertia: found {inertia:g}; the motor of an elastic joint needs a positive one"
     if not motor.friction.coefficients["asymmetry"].is_zero:
         yield f"{where}.friction.coulomb: the motor of an elastic joint takes one value, not a pair"
     if not link.friction.load.is_zero:

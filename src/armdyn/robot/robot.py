@@ -261,7 +261,8 @@ class Robot(Described):
 
         With zeros="given", parameters that are zero in the description stay zero. `friction` counts friction
         and offsets too. By default they are found exactly, for general values of the symbols, and a warning
-        says where the robot's numbers disagree; route="numeric" goes by the numbers alone, up to `tolerance`.
+        says where the robot's numbers disagree; route="numeric" goes by the numbers alone, up to `tolerance`,
+        and is taken by itself where springs tie points of links.
         """
         from armdyn.robot.base_parameters import base_parameters  # brings FLINT: only when asked for
 

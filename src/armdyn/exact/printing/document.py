@@ -65,6 +65,7 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Se
     found = [_motion(equations, printer, names), _inertia(written, spelling, names)]
     found.append(_velocity(written, spelling, names))
     found.append(_vector(written, spelling, "Gravity torques", names.g, written.g.rows))
+    found.append(_vector(equations, printer, "Spring torques", "e", equations.springs.rows))
     found.append(_vector(equations, printer, "Friction torques", "f", equations.friction.rows))
     named = printer.definitions | spelling.definitions
     lines = [*named.items(), *_speeds(equations, printer.style), *bells(equations, printer.style)]
@@ -129,14 +130,15 @@ def _fits(equations: ClosedForm) -> bool:
 
 
 def _row(equations: ClosedForm, printer: Printer, i: int) -> list[str]:
-    """The terms of row i: inertia, velocities, friction, gravity."""
+    """The terms of row i: inertia, velocities, friction, gravity, springs."""
     terms = [
         printer.times(printer.parts(equations.B[i, j]), _variable(equations, printer.style, j, 2))
         for j in range(equations.n)
         if not equations.B[i, j].is_zero
     ]
     terms += list(_velocity_terms(equations, printer, i))
-    return terms + printer.parts(equations.friction[i]) + printer.parts(equations.g[i])
+    further = (equations.friction[i], equations.g[i], equations.springs[i])
+    return terms + [part for entry in further for part in printer.parts(entry)]
 
 
 def in_matrices(equations: ClosedForm, style: Style, names: Letters) -> Section:
@@ -146,6 +148,8 @@ def in_matrices(equations: ClosedForm, style: Style, names: Letters) -> Section:
     velocity = style.applied(V, (q, qd))
     row = [f"{style.applied(M, (q,))}{style.acting}{qdd}"]
     row += [velocity if names.vector else f"{velocity}{style.acting}{qd}", style.applied(G, (q,))]
+    if any(not e.is_zero for e in equations.springs):
+        row.append(style.applied("e", (q,)))
     if any(not f.is_zero for f in equations.friction):
         row.append(style.applied("f", (qd,)))
     return Section("Equations of motion", "", [(style.entry("tau", ()), row)])
@@ -224,7 +228,7 @@ def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Sectio
 
 def _vector(equations: ClosedForm, printer: Printer, title: str, letter: str, entries: list[Form]) -> Section:
     if all(entry.is_zero for entry in entries):
-        return Section(title, "None.") if letter != "f" else Section(title)
+        return Section(title) if letter in ("e", "f") else Section(title, "None.")
     style = printer.style
     lines = [
         (style.entry(letter, (i + 1,)), printer.parts(entry) or [style.zero])

@@ -32,16 +32,17 @@ class CoordinateError(ArmdynError):
 
 @dataclass(frozen=True)
 class InCoordinates:
-    """Equations of motion in coordinates p: B p̈ + C ṗ + g = forces, friction left out.
+    """Equations of motion in coordinates p: B p̈ + C ṗ + g + springs = forces, friction left out.
 
-    The entries are numerators: B stands over `determinant`², C over `determinant`³, g over `determinant`,
-    which is 1 where J is constant. Then qd1 … are ṗ and c1 … the cosines of `angles`; else both are those of
-    the joints.
+    The entries are numerators: B stands over `determinant`², C over `determinant`³, g and springs over
+    `determinant`, which is 1 where J is constant. Then q1 … are p, qd1 … are ṗ and c1 … the cosines of
+    `angles`; else all are those of the joints.
     """
 
     B: Array[Entry]
     C: Array[Entry]
     g: Array[Entry]
+    springs: Array[Entry]
     determinant: Entry
     angles: tuple[str, ...]
 
@@ -105,6 +106,7 @@ def _constant(equations: ClosedForm, J: list[list[Expression]]) -> InCoordinates
         B=_entries(basis, ring, Ji.T @ changed(equations.B) @ Ji),
         C=_entries(basis, ring, Ji.T @ changed(equations.C) @ Ji),
         g=_entries(basis, ring, Ji.T @ changed(equations.g)),
+        springs=_entries(basis, ring, Ji.T @ changed(equations.springs)),
         determinant=Entry(basis, ring.one),
         angles=angles[:n],
     )
@@ -161,9 +163,9 @@ class _Change:
         rows = _matrix(inverse.tolist(), ring.constant)
         for i, joint in enumerate(basis.joints):
             self.images[f"qd{i + 1}"] = self._linear(rows[i], "qd")
-            if joint == "prismatic":
+            if joint == "prismatic" or i in basis.measured:
                 self.images[f"q{i + 1}"] = self._linear(rows[i], "q")
-            else:
+            if joint == "revolute":
                 old = basis.full
                 self.images[old.cosines[i]], self.images[old.sines[i]] = self._angle(inverse, old.summed[i])
 
@@ -207,8 +209,9 @@ def _varying(equations: ClosedForm, entries: list[list[Expression]]) -> InCoordi
     if not det:
         raise CoordinateError("J is singular everywhere: its determinant is zero")
     adj = _matrix(adj.tolist(), lambda x: ring.zero + x)
-    B, C, g = (
-        _matrix(x, lambda y: ring.include(y.expanded)) for x in (equations.B, equations.C, equations.g)
+    B, C, g, springs = (
+        _matrix(x, lambda y: ring.include(y.expanded))
+        for x in (equations.B, equations.C, equations.g, equations.springs)
     )
     # d/dt (adj/det) = (ȧdj·det − adj·ḋet)/det²
     adj_rate = _matrix(adj.tolist(), lambda x: _rate(x, n)) * det - adj * _rate(det, n)
@@ -216,6 +219,7 @@ def _varying(equations: ClosedForm, entries: list[list[Expression]]) -> InCoordi
         B=_entries(basis, ring, adj.T @ B @ adj),
         C=_entries(basis, ring, adj.T @ (C @ adj * det + B @ adj_rate)),
         g=_entries(basis, ring, adj.T @ g),
+        springs=_entries(basis, ring, adj.T @ springs),
         determinant=Entry(basis, det),
         angles=tuple(f"q{i + 1}" for i in range(n)),
     )
