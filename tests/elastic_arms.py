@@ -81,3 +81,32 @@ def single(
         "link": [link],
     }
     return Robot.from_dict(table)
+
+
+def two_links(damping: Any = (0, 0), stiffness: Any = (900, 500), **motor: Any) -> Robot:
+    """Two links in a vertical plane on elastic joints; the second motor rides on the first link."""
+    links = []
+    for i, (k, d) in enumerate(zip(stiffness, damping, strict=True)):
+        links.append(
+            {
+                "name": f"link {i + 1}",
+                "joint": "revolute",
+                "origin": {"xyz": [Fraction(2, 5) if i else 0, 0, 0]},
+                "axis": [0, 0, 1],
+                "mass": 3 - i,
+                "com": [Fraction(1, 5), Fraction(1, 50), 0],
+                "inertia": {"xx": Fraction(1, 50), "yy": Fraction(1, 25), "zz": Fraction(1, 20)},
+                "friction": {"viscous": Fraction(1, 10)},
+                "motor": {
+                    "gear": 60,
+                    "inertia": Fraction(1, 20000),
+                    "mass": Fraction(1, 2),
+                    "stiffness": k,
+                    "damping": d,
+                    "friction": {"viscous": Fraction(1, 5000)},
+                    **motor,
+                },
+            }
+        )
+    gravity = [0, Fraction(-981, 100), 0]
+    return Robot.from_dict({"name": "two", "convention": "frames", "gravity": gravity, "link": links})

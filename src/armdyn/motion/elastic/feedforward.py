@@ -17,7 +17,7 @@ import numpy as np
 
 from armdyn.motion.checks import check
 from armdyn.motion.elastic import deflections
-from armdyn.motion.elastic.transmissions import Transmissions
+from armdyn.motion.elastic.transmissions import Transmissions, elastic_coordinates
 from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectories.motion import Motion, Side, States
 from armdyn.motion.trajectories.piecewise import Profile, hermite
@@ -107,8 +107,12 @@ class ElasticFeedforward:
     def __call__(self, t: Any, q: Any = None, qd: Any = None) -> np.ndarray:
         """Torques (..., n) at times t (...), also as a `torque` of `simulate`: the state does not matter."""
         found = np.array(self.robot.inverse_dynamics(*self.trajectory(t)))
-        found[..., Transmissions(self.robot).links] = 0.0
+        found[..., self._elastic] = 0.0
         return found
+
+    @cached_property
+    def _elastic(self) -> np.ndarray:
+        return elastic_coordinates(self.robot)
 
 
 def elastic_feedforward(robot: Robot, trajectory: Trajectory) -> ElasticFeedforward:
@@ -191,23 +195,20 @@ def _deflection(tied: Transmissions, links: Profile, step: float) -> Profile:
     damped = tied.damping > 0
     K, D = tied.stiffness[damped], tied.damping[damped]
     t = deflections.instants(links.duration, links.knots, step, D / K)
-    ends: list[tuple[np.ndarray, np.ndarray]] = []
-    for instants, side in ((t[:-1], "after"), (t[1:], "before")):
-        motion = links.derivatives(instants, side, 3)
-        value, slope = (tied.needed(motion[:k])[:, damped] / K for k in (3, 4))
-        ends.append((value, slope))
-    (first, first_slope), (last, last_slope) = ends
-    columns = range(len(K))
-    bent = np.stack(
-        [
-            deflections.follow(t, D[e] / K[e], (first[:, e], first_slope[:, e]), (last[:, e], last_slope[:, e]))
-            for e in columns
-        ],
-        axis=1,
-    )
+    sides: tuple[tuple[np.ndarray, Side], ...] = ((t[:-1], "after"), (t[1:], "before"))
+    ends = []
+    for instants, side in sides:
+        motion = links.derivatives(instants, side, 4)
+        ends.append([tied.needed(motion[:k])[:, damped] / K for k in (3, 4, 5)])
+    first, last = ends
+    columns = [
+        deflections.follow(t, D[e] / K[e], [x[:, e] for x in first], [x[:, e] for x in last])
+        for e in range(len(K))
+    ]
+    bent = np.stack(columns, axis=1)
     rate = K / D
     states = []
-    for x, value, slope in ((bent[:-1], first, first_slope), (bent[1:], last, last_slope)):
+    for x, (value, slope, _) in ((bent[:-1], first), (bent[1:], last)):
         speed = rate * (value - x)
         states.append((x, speed, rate * (slope - speed)))
     return hermite(t, *states)

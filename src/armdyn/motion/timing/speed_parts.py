@@ -114,7 +114,7 @@ def check_timed(robot: Robot, trajectory: Trajectory) -> None:
         raise MotionError(
             f"{robot.name}: no torque acts on the links of elastic joints ('{name}'), so a path of all "
             "coordinates cannot be timed by limits of torque; elastic_feedforward gives the torques for a motion "
-            "of the links, and the same arm without elasticity can be timed"
+            "of the links, and robot.with_rigid_joints() can be timed"
         )
     check_robot(robot, trajectory)
 

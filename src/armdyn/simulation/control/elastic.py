@@ -92,7 +92,8 @@ class MotorPD(Controller):
             return {}
         q, qd, _ = plan.trajectory(t)
         motors = self._motors
-        return {"target": q[:, motors], "target_velocity": qd[:, motors], "held": plan(t)[:, motors]}
+        found = {"target": q, "target_velocity": qd, "held": plan(t)}
+        return {name: np.ascontiguousarray(x[:, motors]) for name, x in found.items()}
 
     @property
     def jumps(self) -> np.ndarray:
