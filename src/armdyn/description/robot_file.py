@@ -139,7 +139,7 @@ def build(table: Mapping[str, Any], source: str, folder: Path = HERE) -> RobotMo
 
 
 def _overflows(model: RobotModel) -> Iterator[str]:
-    """Bodies and springs with numbers that no float can hold: refused also where bodies need not be possible."""
+    """Bodies and springs with numbers that no float can hold: refused also where bodies may be impossible."""
     for link in model.links:
         try:
             for x in link.inertia.entries:
