@@ -9,10 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from arms import Plan, fraction, model_of, plans, table_of
 from armdyn import Robot
 from armdyn.expression import ZERO, Expression
 from armdyn.model import RobotModel
+from arms import Plan, fraction, model_of, plans, table_of
 
 
 def made_elastic(model: RobotModel, seed: int, damped: bool = True, dry: bool = True) -> RobotModel:
@@ -50,7 +50,9 @@ def elastic_robots(n: Any = (1, 4), seed: int = 0, **choices: Any) -> st.SearchS
 
 def elastic_models(n: Any = (1, 2), **choices: Any) -> st.SearchStrategy[RobotModel]:
     """The same with rational rotations, for exact equations."""
-    return plans(n, **{"motors": "parent", **choices}).map(lambda plan: made_elastic(model_of(plan), plan.seed))
+    return plans(n, **{"motors": "parent", **choices}).map(
+        lambda plan: made_elastic(model_of(plan), plan.seed)
+    )
 
 
 def single(

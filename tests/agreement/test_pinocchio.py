@@ -215,7 +215,7 @@ def test_bundled_robot_and_pinocchio(name):
     assert_same(robot.pose(q), peer.data.oMf[peer.tip].homogeneous, TOLERANCE)
 
 
-# ---- elastic joints: exact rotors as bodies of their own -----------------------------------------------------
+# ---- elastic joints: exact rotors as bodies of their own ---------------------------------------------------
 
 
 def all_elastic(model, seed):
@@ -256,10 +256,8 @@ def test_elastic_joints_and_rotors_as_bodies(robot, rng):
     peer, (q, qd, qdd) = rotors_as_bodies(robot), state(robot, rng)
     links, names = len(robot.model.moving), [link.name for link in robot.model.moving]
     gears = [robot.model.number(link.motor.gear) for link in robot.model.elastic]
-    order = [names.index(n) if n in names else None for n in peer.model.names[1:]]
-    # Pinocchio numbers joints depth first: by name, each is one of our coordinates.
-    spun = [f"{link.name} rotor" for link in robot.model.elastic]
-    ours = [j if j is not None else links + spun.index(n) for j, n in zip(order, peer.model.names[1:])]
+    ours = [*names, *(f"{link.name} rotor" for link in robot.model.elastic)]
+    ours = [ours.index(name) for name in peer.model.names[1:]]  # Pinocchio numbers joints in its own way
     factors = np.array([1.0 if i < links else gears[i - links] for i in ours])
     state_there = [np.asarray(x)[ours] * factors for x in (q, qd, qdd)]
     tau = np.zeros(robot.n)

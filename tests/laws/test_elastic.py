@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from arms import assert_same, difference, generators, gradient, law, related, state
-from elastic_arms import elastic_robots
 from armdyn import Robot
 from armdyn.expression import ZERO
 from armdyn.robot.motors import to_motors, transmission
+from arms import assert_same, difference, generators, gradient, law, related, state
+from elastic_arms import elastic_robots
 
 ARMS = elastic_robots(rotors=("exact", "reflected"))
 
@@ -116,7 +116,12 @@ def test_motor_torques_drive_motor_coordinates(robot: Robot) -> None:
     assert_same(K.T @ to_motors(robot.model), expected, 1e-9)
 
 
-@law(elastic_robots(n=(2, 4), rotors=("exact", "reflected"), motors="parent"), generators(), examples=5, thorough=40)
+@law(
+    elastic_robots(n=(2, 4), rotors=("exact", "reflected"), motors="parent"),
+    generators(),
+    examples=5,
+    thorough=40,
+)
 def test_relations_beside_elastic_joints(robot: Robot, rng: np.random.Generator) -> None:
     """Joints that follow others: the torques are Sᵀ times those of the arm without relations."""
     tied = Robot(related(robot.model, seed=3, whole=True))
@@ -151,7 +156,12 @@ def test_without_rotors_joints_are_rigid(robot: Robot, rng: np.random.Generator)
     assert_same(bare.inverse_dynamics(q, qd, qdd), rigid.inverse_dynamics(q, qd, qdd))
 
 
-@law(elastic_robots(rotors=("reflected",), couplings=False, motors="any"), generators(), examples=5, thorough=40)
+@law(
+    elastic_robots(rotors=("reflected",), couplings=False, motors="any"),
+    generators(),
+    examples=5,
+    thorough=40,
+)
 def test_the_reduced_model_has_no_coupling_of_links_and_motors(
     robot: Robot, rng: np.random.Generator
 ) -> None:

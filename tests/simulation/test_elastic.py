@@ -94,7 +94,9 @@ def test_feedforward_and_the_link_motion(damping: float, rotors: str) -> None:
     assert not plan.start[1].any()
 
 
-@pytest.mark.parametrize("damping", [(2, 0), *(pytest.param(x, marks=pytest.mark.slow) for x in ((0, 0), (2, 1)))])
+@pytest.mark.parametrize(
+    "damping", [(2, 0), *(pytest.param(x, marks=pytest.mark.slow) for x in ((0, 0), (2, 1)))]
+)
 def test_feedforward_of_two_links_in_closed_loop(damping: tuple[float, float]) -> None:
     """Two elastic joints, one damped, none or both: with feedback of the motors, from a wrong start."""
     robot = two_links(damping).with_rotors("reflected")
@@ -130,14 +132,14 @@ def test_laws_that_need_a_torque_on_every_coordinate_say_so() -> None:
         lambda: ComputedTorque(robot, [0.1, 0.1]),
         lambda: GravityCompensation(robot),
     ):
-        with pytest.raises(SimulationError, match="no.* act.*MotorPD is for them"):
+        with pytest.raises(SimulationError, match="where none act; MotorPD is for them"):
             make()
     with pytest.raises(SimulationError, match=r"torque: found one on joint 1 \('link'\)"):
         simulate(robot, [0, 0], [0, 0], 0.1, [1, 0])
     with pytest.raises(MotionError, match="has no elastic joint"):
         MotorPD(robot.with_rigid_joints(), [0.1], 1, 1)
+    plan = elastic_feedforward(robot, Trajectory.smooth([0], [1], 0.5))
     with pytest.raises(SimulationError, match="gravity: found 'motor'"):
-        plan = elastic_feedforward(robot, Trajectory.smooth([0], [1], 0.5))
         MotorPD(robot, plan, 1, 1, gravity="motor")
     with pytest.raises(ArmdynError, match="expected one number or"):
         MotorPD(robot, [0.1], [1, 1], 1)

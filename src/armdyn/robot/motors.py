@@ -58,7 +58,7 @@ def driven_coordinates(model: RobotModel) -> list[int]:
     loose = {link.name for link in model.elastic}
     if not loose:
         return list(range(model.n))
-    moved = transmission(model)[0].any(axis=0)
+    moved = np.asarray(transmission(model)[0].any(axis=0))
     return [i for i, link in enumerate(model.coordinates) if moved[i] or link.name not in loose]
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from armdyn.identification.logs.record import Record
 from armdyn.robot import Robot
-from armdyn.robot.motors import driven_coordinates
 from armdyn.robot.joints import joint_name, joint_units, revolute_joints
+from armdyn.robot.motors import driven_coordinates
 
 FARTHEST = {True: 15.0, False: 10.0}  # rad for joints that turn, m for those that slide
 SLOWEST, FASTEST = 5.0, 1e5  # Hz, of logs of moving arms

@@ -128,10 +128,10 @@ def _check_elastic(log: Log, robot: Robot) -> None:
     if log.positions != "q" or wrong:
         given = f"{wrong[0]} with {widths[wrong[0]]} columns" if wrong else log.positions
         raise IdentificationError(
-            f"{log.name}: '{robot.name}' has elastic joints: q (and tau, if not motor_torque or current) needs "
-            f"{robot.n} columns, the links and then the motors of elastic joints at the joint's side "
-            f"({', '.join(robot.coordinates)}); found {given}. robot.with_rigid_joints() takes one position a "
-            "joint"
+            f"{log.name}: '{robot.name}' has elastic joints: q (and tau, if not motor_torque or current) "
+            f"needs {robot.n} columns, the links and then the motors of elastic joints at the joint's side "
+            f"({', '.join(robot.coordinates)}); found {given}. robot.with_rigid_joints() takes one position "
+            "for each joint"
         )
 
 

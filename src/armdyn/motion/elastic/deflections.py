@@ -1,7 +1,8 @@
 """The deflection δ = θ − q of a damped transmission: D δ̇ + K δ = N along a motion of the links.
 
 This first-order equation is stable, and its solution follows N after a few times D/K. Over one interval N is
-taken as the quintic through values and two derivatives at both ends; of that the solution is exact, for any D/K.
+taken as the quintic through values and two derivatives at both ends; of that the solution is exact, for any
+D/K.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _PLACES, _WEIGHTS = leggauss(12)
 
 
 def instants(duration: float, knots: np.ndarray, step: float, times: np.ndarray) -> np.ndarray:
-    """Where the deflection is computed: every `step`, at knots, and closely after these for short D/K (e,)."""
+    """Where the deflection is computed: every `step`, at knots, and closely after these for short D/K."""
     count = int(np.ceil(duration / step))
     breaks = np.concatenate([[0.0], knots])
     found = [np.linspace(0.0, duration, count + 1), knots]

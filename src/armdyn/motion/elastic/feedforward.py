@@ -159,13 +159,15 @@ def _profile(robot: Robot, tied: Transmissions, trajectory: Trajectory) -> Profi
             "(motors of elastic joints are not part of it)"
         )
     if trajectory.loads:
-        raise MotionError("trajectory: it carries a load; give robot.with_payload(…) and the motion without it")
+        raise MotionError(
+            "trajectory: it carries a load; give robot.with_payload(…) and the motion without it"
+        )
     made = trajectory.motion.evaluate
     profile = made.__self__ if isinstance(made, MethodType) else None
     if not isinstance(profile, Profile):
         raise MotionError(
-            f"trajectory: a {trajectory.motion.label} motion is not known by its polynomials, so it has no fourth "
-            "derivative; Trajectory.smooth, .quintic and .through are allowed"
+            f"trajectory: a {trajectory.motion.label} motion is not known by its polynomials, so it has no "
+            "fourth derivative; Trajectory.smooth, .quintic and .through are allowed"
         )
     return profile
 
@@ -184,9 +186,9 @@ def _check_joins(robot: Robot, links: Profile, highest: int) -> None:
             i, j = wrong[0]
             why = "elastic joints without damping" if highest == 3 else "elastic joints"
             raise MotionError(
-                f"trajectory: the {NAMES[k]} of {joint_name(robot, int(j))} jumps at {knots[i]:g} s from {x[i, j]:g} to "
-                f"{y[i, j]:g}, and so would the motors' speeds; {why} need motions that are continuous up to "
-                f"the {NAMES[highest]}, as those of Trajectory.smooth or .through(…, kind='quintic') are"
+                f"trajectory: the {NAMES[k]} of {joint_name(robot, int(j))} jumps at {knots[i]:g} s from "
+                f"{x[i, j]:g} to {y[i, j]:g}, and so would the motors' speeds; {why} need motions that are "
+                f"continuous up to the {NAMES[highest]}, as those of Trajectory.smooth or .through(…, kind='quintic') are"
             )
 
 

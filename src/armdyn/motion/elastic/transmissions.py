@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class Transmissions:
     def _kernels(self) -> list[Kernel]:
         found = [self._program]
         for order in (3, 4):
-            rates = dict(zip(ORDERS[:order], ORDERS[1 : order + 1], strict=True))
+            rates = dict(pairwise(ORDERS[: order + 1]))
             found.append(time_derivative(found[-1], rates))
         return [Kernel.of(f"elastic_torques_{k}", program) for k, program in enumerate(found)]
 
@@ -82,8 +83,8 @@ class Transmissions:
         mechanism, motors = without_transmissions(self.robot.mechanism), [0] * len(self.links)
 
         def torques(q: Any, qd: Any, qdd: Any) -> Any:
-            state = [[*x, *motors] for x in (q, qd, qdd)]
-            rigid, friction = rigid_torques(mechanism, *state), friction_torques(mechanism, state[1])
+            q, qd, qdd = ([*x, *motors] for x in (q, qd, qdd))
+            rigid, friction = rigid_torques(mechanism, q, qd, qdd), friction_torques(mechanism, qd)
             return [rigid[i] + friction[i] for i in self.links]
 
         inputs = [(name, self.own) for name in ORDERS[:3]]
@@ -118,8 +119,8 @@ def check_elastic(robot: Robot) -> None:
     for link in model.elastic:
         if link.name not in names:
             raise MotionError(
-                f"link '{link.name}': a closure ties its elastic joint to joints with motors; then the motion "
-                "of the links does not determine its motor's"
+                f"link '{link.name}': a closure ties its elastic joint to joints with motors; then the "
+                "motion of the links does not determine its motor's"
             )
 
 
@@ -151,8 +152,8 @@ def _check_rotor(robot: Robot, rotor: Rotor) -> None:
     spins = any(j >= first for j, _ in rotor.row)
     if spins and rotor.axis != ZERO3 and _turns(mechanism, rotor.carrier):
         raise MotionError(
-            f"link '{robot.model.moving[rotor.joint].name}': its motor is carried by a link that turns, and with "
-            "exact rotors the motor's acceleration enters the equations of the links: its torque is not "
+            f"link '{robot.model.moving[rotor.joint].name}': its motor is carried by a link that turns, and "
+            "with exact rotors the motor's acceleration enters the equations of the links: its torque is not "
             "algebraic in their motion. The reduced model is robot.with_rotors('reflected')"
         )
 

@@ -113,8 +113,8 @@ def check_timed(robot: Robot, trajectory: Trajectory) -> None:
         name = robot.model.elastic[0].name
         raise MotionError(
             f"{robot.name}: no torque acts on the links of elastic joints ('{name}'), so a path of all "
-            "coordinates cannot be timed by limits of torque; elastic_feedforward gives the torques for a motion "
-            "of the links, and robot.with_rigid_joints() can be timed"
+            "coordinates cannot be timed by limits of torque; elastic_feedforward gives the torques for a "
+            "motion of the links, and robot.with_rigid_joints() can be timed"
         )
     check_robot(robot, trajectory)
 

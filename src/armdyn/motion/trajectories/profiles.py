@@ -120,7 +120,7 @@ def quintic(
 
 
 def smooth(start: float, end: float, duration: float, degree: float = 7) -> Profile:
-    """From rest to rest by a polynomial of degree 2k + 1 whose derivatives up to the k-th vanish at both ends.
+    """From rest to rest by a polynomial of degree 2k + 1 with k derivatives that vanish at both ends.
 
     As a part of the way that is u^(k + 1) Σ_j C(k + j, j) (1 − u)^j at the part u of the duration.
     """
@@ -130,10 +130,12 @@ def smooth(start: float, end: float, duration: float, degree: float = 7) -> Prof
     k = (int(degree) - 1) // 2
     part = sum((comb(k + j, j) * Polynomial([1, -1]) ** j for j in range(k + 1)), Polynomial([0]))
     part = Polynomial([0] * (k + 1) + [1]) * part
-    powers = (end - start) * part.coef / T ** np.arange(int(degree) + 1)
+    powers = (end - start) * np.asarray(part.coef, float) / T ** np.arange(int(degree) + 1)
     back = -powers * (-1.0) ** np.arange(int(degree) + 1)
     powers[0], back[0] = start, end
-    return Profile(np.array([0.0, T / 2, T]), np.array([0.0, T]), np.array([powers, back]), smooth=np.array([1]))
+    return Profile(
+        np.array([0.0, T / 2, T]), np.array([0.0, T]), np.array([powers, back]), smooth=np.array([1])
+    )
 
 
 def jerk_limited(

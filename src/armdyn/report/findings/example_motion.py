@@ -71,9 +71,9 @@ def _elastic_motion(robot: Robot) -> DefaultMotion:
     except MotionError:
         names = [link.name for link in robot.model.moving]
         elastic = [names.index(link.name) for link in robot.model.elastic]
-        ends = [np.append(q, rigid.joint_positions(q)[elastic]) for q in (start, end)]
+        first, last = (np.append(q, rigid.joint_positions(q)[elastic]) for q in (start, end))
         follows = "the motors turn with them, so that torques on the links are those that springs would give."
-        return DefaultMotion(Trajectory.smooth(*ends, duration), text + follows)
+        return DefaultMotion(Trajectory.smooth(first, last, duration), text + follows)
     return DefaultMotion(plan.trajectory, text + "the motors do what this needs (elastic_feedforward).")
 
 

@@ -310,8 +310,8 @@ def _check_driven(robot: Robot, torque: Source) -> None:
     for i in set(range(robot.n)) - set(driven_coordinates(robot.model)):
         if torque.rows[..., i].any():
             raise SimulationError(
-                f"torque: found one on {joint_name(robot, i)}, the link of an elastic joint, where none acts; "
-                "torques act on its motor, after the links"
+                f"torque: found one on {joint_name(robot, i)}, the link of an elastic joint, where none "
+                "acts; torques act on its motor, after the links"
             )
 
 

@@ -241,8 +241,8 @@ def check_driven(controller: Controller) -> None:
     if controller.robot.model.elastic:
         name = controller.robot.model.elastic[0].name
         raise SimulationError(
-            f"robot: {type(controller).__name__} would put torques on the links of elastic joints ('{name}'), "
-            "where none act; MotorPD is for them"
+            f"robot: {type(controller).__name__} would put torques on the links of elastic joints "
+            f"('{name}'), where none act; MotorPD is for them"
         )
 
 

@@ -45,8 +45,8 @@ class MotorPD(Controller):
     Or `target` is an `ElasticFeedforward`: τ is its torque and feedback of its motor positions and
     velocities; without gains it acts alone.
 
-    `stiffness` K_P [N m/rad or N/m] and `damping` K_D [N m s/rad or N s/m], at the joint's side, are numbers or
-    (..., n − e): one for each coordinate of the links, rigid joints included, whose own positions count.
+    `stiffness` K_P [N m/rad or N/m] and `damping` K_D [N m s/rad or N s/m], at the joint's side, are
+    numbers or (..., n − e): one for each coordinate of the links. Of rigid joints the own positions count.
     """
 
     robot: Robot
