@@ -281,6 +281,10 @@ def gravity_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
 
 
 def holding_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
-    """The torques that hold the arm still against gravity and springs."""
+    """The torques that hold the arm still against gravity and springs.
+
+    Elastic transmissions are left out: they carry the arm.
+    """
     still = [0] * mechanism.n
-    return rigid_torques(mechanism, q, still, still)
+    own = tuple(spring for spring in mechanism.springs if spring.part != "elastic")
+    return rigid_torques(replace(mechanism, springs=own), q, still, still)

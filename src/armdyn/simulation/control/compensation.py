@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.dynamics import friction_torques, gravity_torques
+from armdyn.dynamics import friction_torques, holding_torques
 from armdyn.dynamics.friction import has_load
 from armdyn.expression import shown
 from armdyn.motion.trajectories.trajectory import Trajectory
@@ -31,6 +31,9 @@ LEAST = 1e-100  # of a smoothing: its square is positive still
 class GravityCompensation(Controller):
     """The torques that hold the model against gravity: τ = fraction · g(q).
 
+    Those that hold it against springs at joints and between points are part of g here; elastic transmissions,
+    which carry the arm, are not.
+
     `fraction` is a number or (..., n).
     """
 
@@ -47,7 +50,7 @@ class GravityCompensation(Controller):
         return gains_of(self.robot.n, fraction=self.fraction)
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
-        held = gravity_torques(self._mechanism, q)
+        held = holding_torques(self._mechanism, q)
         return [k * g for k, g in zip(given["fraction"], held, strict=True)]
 
 
@@ -59,8 +62,8 @@ class FrictionCompensation(Controller):
     v/√(v² + v₀²) with v₀ = `smoothing` [rad/s or m/s], a number or (..., n). With a `target`, a trajectory,
     it goes by the sign of the target's velocity instead, as in `ComputedTorque`. Motors that turn with
     several joints have the largest smoothing of these, times what they turn. Load friction is that of the
-    gravity torques. `fraction`, a number or (..., n), is below 1 where friction must not be overcompensated.
-    At rest a smooth sign is zero: a joint that sticks still has to be pushed free.
+    torques that hold the arm. `fraction`, a number or (..., n), is below 1 where friction must not be
+    overcompensated. At rest a smooth sign is zero: a joint that sticks still has to be pushed free.
     """
 
     robot: Robot
@@ -99,7 +102,7 @@ class FrictionCompensation(Controller):
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         mechanism = self.robot.mechanism
-        rigid = gravity_torques(mechanism, q) if has_load(mechanism) else None
+        rigid = holding_torques(mechanism, q) if has_load(mechanism) else None
         if self.target is None:
             directions = [smooth_sign(f.speed(qd), f.row, given["smoothing"]) for f in mechanism.friction]
             friction = friction_torques(mechanism, qd, directions, rigid)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from armdyn.dynamics import gravity_torques
+from armdyn.dynamics import holding_torques
 from armdyn.expression import shown
 from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
@@ -75,6 +75,8 @@ class JointControl(Controller):
 class PDGravity(JointControl):
     """PD with gravity compensation: τ = g(q) + K_P (q_d − q) + K_D (q̇_d − q̇).
 
+    What holds the arm against springs is part of g, as in `GravityCompensation`.
+
     `stiffness` K_P [N m/rad or N/m] and `damping` K_D [N m s/rad or N s/m] are numbers or (..., n).
     """
 
@@ -88,7 +90,7 @@ class PDGravity(JointControl):
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         feedback = laws.feedback(q, qd, given)
-        return [g + f for g, f in zip(gravity_torques(self._mechanism, q), feedback, strict=True)]
+        return [g + f for g, f in zip(holding_torques(self._mechanism, q), feedback, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
