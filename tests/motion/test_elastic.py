@@ -81,7 +81,7 @@ def check_links(robot: Robot) -> None:
     assert_same(at.q[:, :joints], motion.q)
     for k in (1, 2):  # velocities and accelerations are those of the positions
         states = (at(0.31), at(0.52))
-        rates = [difference(lambda t, t0=t0: at(t0 + t)[k - 1], 1e-3) for t0 in (0.31, 0.52)]
+        rates = [difference(lambda t, t0=t0, k=k: at(t0 + t)[k - 1], 1e-3) for t0 in (0.31, 0.52)]
         assert_same([x[k] for x in states], rates, 1e-6)
     rigid = [j for j in range(joints) if j not in elastic]
     assert_same(plan.torques[:, rigid], tau[:, rigid])
@@ -176,9 +176,7 @@ def test_timing_and_tips_of_elastic_arms_are_refused() -> None:
     robot = two_links()
     motion = Trajectory.smooth(np.zeros(4), np.ones(4), 1.0)
     for work in (scale_to_limits, time_optimal):
-        with pytest.raises(
-            MotionError, match="no torque acts on the links of elastic joints.*elastic_feedforward"
-        ):
+        with pytest.raises(MotionError, match="no torque acts on the links of elastic joints"):
             work(robot, motion)
     with pytest.raises(MotionError, match="motors of its elastic joints"):
         inverse_kinematics(robot, [0.3, 0.2, 0], np.zeros(4))
