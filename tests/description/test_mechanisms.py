@@ -23,7 +23,6 @@ from arms import Plan, assert_same, law, plans, quietly
 from kinds import ANGLES, LENGTHS, varied_table
 from opened import rod
 
-
 FOUR_BAR = {
     "name": "four-bar",
     "convention": "frames",
