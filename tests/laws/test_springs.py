@@ -19,7 +19,7 @@ def with_springs(robot, rng, related_too=True):
     return Robot(model)
 
 
-@law(robots(rotors=ROTORS), generators(), examples=6)
+@law(robots(rotors=ROTORS), generators(), examples=4)
 def test_spring_torques_and_the_gradient_of_their_energy(robot, rng):
     """∂U/∂q = gravity + springs, and gravity is that of the robot without springs."""
     sprung_robot = with_springs(robot, rng)
@@ -35,7 +35,7 @@ def without_springs(model):
     return tuple(replace(link, spring=NO_SPRING) for link in model.links)
 
 
-@law(robots(rotors=ROTORS, friction=False), generators(), examples=6)
+@law(robots(rotors=ROTORS, friction=False), generators(), examples=4)
 def test_power_of_the_torques_and_the_rate_of_energy(robot, rng):
     """d/dt (T + U) = τᵀq̇ with the springs' energy in U (7.50)."""
     robot = with_springs(robot, rng)
@@ -48,7 +48,7 @@ def test_power_of_the_torques_and_the_rate_of_energy(robot, rng):
     assert_same(difference(energy, 0.001), robot.inverse_dynamics(q, qd, qdd) @ qd, 1e-8)
 
 
-@law(robots(rotors=ROTORS), generators(), examples=6)
+@law(robots(rotors=ROTORS), generators(), examples=4)
 def test_regressors_and_torques(robot, rng):
     """Y π = τ, and Slotine and Li's Y with q̇_r = q̇ is the same."""
     robot = with_springs(robot, rng)
@@ -63,7 +63,7 @@ def test_regressors_and_torques(robot, rng):
     assert_same(robot.springs(q, parameters=robot.parameters), robot.springs(q), 1e-12)
 
 
-@law(robots(rotors=ROTORS), generators(), examples=6)
+@law(robots(rotors=ROTORS), generators(), examples=4)
 def test_forward_dynamics_and_inverse_dynamics(robot, rng):
     """By factorised inertia, by articulated bodies where they are possible, and back; B has no springs."""
     robot = with_springs(robot, rng)
@@ -77,7 +77,7 @@ def test_forward_dynamics_and_inverse_dynamics(robot, rng):
     assert_same(dynamics.inertia_by_unit_accelerations(mechanism, q), robot.inertia(q), 1e-10)
 
 
-@law(robots(motors="parent", couplings=False), generators(), examples=6)
+@law(robots(motors="parent", couplings=False), generators(), examples=4)
 def test_articulated_bodies_with_springs(robot, rng):
     robot = with_springs(robot, rng, related_too=False)
     q, qd, qdd = state(robot, rng)
@@ -87,7 +87,7 @@ def test_articulated_bodies_with_springs(robot, rng):
     assert_same(dynamics.forward_dynamics_articulated(mechanism, q, qd, tau), qdd, 1e-8)
 
 
-@law(robots(motors="none", friction=False), generators(), examples=6)
+@law(robots(motors="none", friction=False), generators(), examples=4)
 def test_forces_at_joints_and_torques(robot, rng):
     """zᵀμ (or zᵀf) is the drive's torque less what the spring at the joint gives: springs between points
     load the joints, a spring at a joint is part of it."""
