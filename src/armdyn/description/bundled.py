@@ -22,6 +22,14 @@ KINDS: dict[str, dict[str, str]] = {
         "scara": "three vertical turns and a quill",
         "elbow": "rotors not parallel to their joints",
     },
+    "closed chains": {
+        "parallelogram": "two links driven from the base",
+        "palletizer": "parallelograms keep its hand level",
+        "four_bar": "a crank and a rocker",
+        "five_bar": "two driven arms, one pen",
+        "delta": "three arms, a platform that never turns",
+        "gripper": "two jaws on parallelograms, one motor",
+    },
     "industrial and research arms": {
         "stanford": "the Stanford arm, with a sliding boom",
         "puma560": "the most measured arm, with friction",

@@ -8,7 +8,7 @@ that is zero at all of them is zero everywhere.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,14 +55,21 @@ class Freedom:
 
 
 def in_numbers(model: RobotModel) -> tuple[Mechanism, Converter]:
-    """The robot over floats and the conversion to them; free symbols get random values."""
+    """The robot over floats and the conversion to them; free symbols get random values.
+
+    Loops are left open: their links then move in more ways, and never in fewer.
+    """
     rng = random.Random(1)
     free = {name: rng.uniform(0.5, 1.5) for name, value in model.symbols if value is None}
     if not free:
-        return model.mechanism, Converter(model.number)
+        return _opened(model.mechanism), Converter(model.number)
     values = model.values | free
     convert = Converter(lambda x: x.value(values))
-    return lower(model, convert.scalar), convert
+    return _opened(lower(model, convert.scalar)), convert
+
+
+def _opened(mechanism: Mechanism) -> Mechanism:
+    return replace(mechanism, loops=(), free=()) if mechanism.loops else mechanism
 
 
 def freedoms(model: RobotModel, mechanism: Mechanism, convert: Converter) -> dict[str, Freedom]:
@@ -88,8 +95,11 @@ def freedoms(model: RobotModel, mechanism: Mechanism, convert: Converter) -> dic
 
 
 def joints_without_inertia(model: RobotModel, mechanism: Mechanism) -> list[str]:
-    """The links whose joints, alone or together, move no inertia, so that B is singular everywhere."""
-    if model.n > MOST_JOINTS:
+    """The links whose joints, alone or together, move no inertia, so that B is singular everywhere.
+
+    In a closed chain a joint without inertia is moved by the others.
+    """
+    if model.loops or model.n > MOST_JOINTS:
         return []
     names: set[str] = set()
     for seed in range(_STATES):

@@ -90,7 +90,10 @@ def _defaults(motor: Motor | None, reader: Reader) -> dict[str, Any]:
         "friction": friction,
         "torque_constant": motor.torque_constant,
         "limits": {key: x for key, x in vars(motor.limits).items() if x is not None},
+        "damping": motor.damping,
     }
+    if motor.stiffness is not None:
+        table["stiffness"] = motor.stiffness
     if "carrier" in reader and reader.text("carrier") != motor.carrier:
         return table
     return table | {"carrier": motor.carrier, "position": list(motor.position), "axis": list(motor.axis)}

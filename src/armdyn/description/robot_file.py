@@ -14,12 +14,14 @@ from armdyn.description.bodies.pose import read_pose
 from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.errors import MAX_LINKS, MAX_PRODUCTS, DescriptionError
 from armdyn.description.importing.options import Options
+from armdyn.description.mechanisms.closures import read_closures
+from armdyn.description.mechanisms.springs import read_joint_spring, read_springs
 from armdyn.description.plausibility import suspicions
 from armdyn.description.reader import Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
 from armdyn.model import PhysicsWarning, impossible_bodies
 from armdyn.model.arguments import plain
-from armdyn.model.closures.relations import Relation
+from armdyn.model.closures.problems import spring_overflows
 from armdyn.model.friction import SINGLE, TERMS, Coulomb, Friction
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
 from armdyn.model.robot_model import BASE, RobotModel, naming_problems, quoted, symbol_name_problem
@@ -107,6 +109,7 @@ def build(table: Mapping[str, Any], source: str, folder: Path = HERE) -> RobotMo
     readers = _link_readers(entries, top, root)
     meshes = Meshes(folder)
     links = [_link(reader, name, parent, convention, meshes) for reader, name, parent in readers]
+    relations, loops = read_closures(top)
     arguments: dict[str, Any] = {
         "name": top.text("name"),
         "gravity": top.vector("gravity"),
@@ -115,7 +118,9 @@ def build(table: Mapping[str, Any], source: str, folder: Path = HERE) -> RobotMo
         "tool": read_pose(top.sub("tool")),
         "root": root,
         "base": base,
-        "relations": _relations(top),
+        "relations": relations,
+        "loops": loops,
+        "springs": read_springs(top),
         "source": source,
         "notes": tuple(meshes.notes),
         "derived": top.flag("derived", False),
@@ -134,13 +139,14 @@ def build(table: Mapping[str, Any], source: str, folder: Path = HERE) -> RobotMo
 
 
 def _overflows(model: RobotModel) -> Iterator[str]:
-    """Bodies with numbers that no float can hold: refused also where bodies need not be possible."""
+    """Bodies and springs with numbers that no float can hold: refused also where bodies may be impossible."""
     for link in model.links:
         try:
             for x in link.inertia.entries:
                 model.value(x)
         except ExpressionError as error:
             yield f"link {quoted(link.name)}: mass, com and inertia: {error}"
+    yield from spring_overflows(model)
 
 
 def _symbols(table: Mapping[str, Any], source: str) -> Symbols:
@@ -157,23 +163,6 @@ def _symbols(table: Mapping[str, Any], source: str) -> Symbols:
 def _base(reader: Reader) -> tuple[str, Transform]:
     """What the fixed base is called, and where it stands in the world."""
     return reader.text("name", BASE), read_pose(reader)
-
-
-def _relations(top: Reader) -> tuple[Relation, ...]:
-    """Of every [[closure]] the relation Σ c_j q_j = offset."""
-    entries = top.raw("closure", [])
-    if not isinstance(entries, (list, tuple)):
-        top.fail("closure", "expected one [[closure]] table per relation")
-    found = []
-    for i, entry in enumerate(entries):
-        reader = Reader(entry, top.source, f"closure[{i + 1}]", top.symbols)
-        if "relation" not in reader:
-            reader.fail("relation", 'missing; a table such as { "link 3" = 1, "link 1" = -1 }')
-        table = reader.sub("relation")
-        coefficients = tuple((name, table.number(name)) for name in table.names())
-        found.append(Relation(coefficients, reader.number("offset", 0)))
-        reader.finish()
-    return tuple(found)
 
 
 def _link_readers(entries: Sequence[object], top: Reader, root: str) -> list[tuple[Reader, str, str]]:
@@ -216,6 +205,9 @@ def _link(reader: Reader, name: str, parent: str, convention: str, meshes: Meshe
             if "motor" in reader
             else None,
             joint_name=reader.text("joint_name") if "joint_name" in reader else "",
+            spring=read_joint_spring(reader),
+            actuated=reader.flag("actuated", True),
+            guess=reader.number("guess", 0),
         )
     except ExpressionError as error:  # each number is all right, but a product of them is too large
         reader.fail("", str(error))
@@ -304,8 +296,10 @@ def read_motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:
         friction=_friction(reader.sub("friction"), at_motor=True),
         torque_constant=reader.number("torque_constant", 1),
         limits=_motor_limits(reader.sub("limits")),
+        stiffness=reader.number("stiffness") if "stiffness" in reader else None,
+        damping=reader.number("damping", 0),
     )
-    reader.asked.add("axis")
+    reader.asked.update(("axis", "stiffness"))
     reader.finish()
     return motor
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 import numpy as np
 
 from armdyn.expression import Expression, ExpressionError
+from armdyn.model.closures.problems import impossible_springs
 from armdyn.model.friction import SINGLE, TERMS
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.lowering import joint_friction
@@ -123,7 +124,7 @@ def _common(samples: Sequence[float]) -> float | None:
 
 
 def impossible_bodies(model: RobotModel) -> Iterator[str]:
-    """Negative masses, moments and friction: refused in descriptions, allowed in identified parameters."""
+    """Negative masses, moments, friction, stiffness: refused in files, allowed in identified parameters."""
     for link in model.links:
         where = f"link {quoted(link.name)}"
         try:
@@ -134,6 +135,7 @@ def impossible_bodies(model: RobotModel) -> Iterator[str]:
             yield f"{where}: {problem}"
         for problem in _negative_entries(model, link):
             yield f"{where}: {problem}"
+    yield from impossible_springs(model)
 
 
 def impossible_inertia(model: RobotModel, inertia: Inertia) -> Iterator[str]:

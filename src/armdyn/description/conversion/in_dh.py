@@ -16,9 +16,11 @@ from armdyn.description.conversion.dh_form import Convention, Form, Row, dh_form
 from armdyn.description.conversion.normals import TOLERANCE
 from armdyn.description.direction import unit_vector
 from armdyn.expression import Expression
+from armdyn.model.closures.loops import Loop
 from armdyn.model.inertia import Inertia
 from armdyn.model.parts import Link, Motor, Transform, X, Z
 from armdyn.model.robot_model import RobotModel
+from armdyn.model.springs import PointSpring
 from armdyn.model.vector import Vector, add, apply, apply_transposed, vector
 
 Placed = dict[str, Pose]  # by link: its old frame in the new one
@@ -48,7 +50,18 @@ def in_dh(model: RobotModel, convention: Convention) -> RobotModel:
         tool = tidy(old.T @ tool, old.exact, model)
     gravity = _vector(apply_transposed(form.base.T.R, model.gravity), form.base.exact)
     notes = (*model.notes, *form.notes)
-    return replace(model, links=links, base=base, tool=tool, gravity=gravity, notes=notes)
+    loops = tuple(_loop(loop, placed, model) for loop in model.loops)
+    springs = tuple(_spring(spring, placed) for spring in model.springs)
+    return replace(
+        model,
+        links=links,
+        base=base,
+        tool=tool,
+        gravity=gravity,
+        loops=loops,
+        springs=springs,
+        notes=notes,
+    )
 
 
 def tool_of(model: RobotModel, form: Form, place: Transform) -> Transform:
@@ -124,5 +137,22 @@ def _motor(motor: Motor | None, placed: Placed) -> Motor | None:
     axis = apply(old.T.R, motor.axis)
     if not old.exact:
         axis = unit_vector([Expression.of(rounded(x)) for x in axis])
-    position = _vector(add(apply(old.T.R, motor.position), old.T.p), old.exact)
-    return replace(motor, axis=axis, position=position)
+    return replace(motor, axis=axis, position=_point(motor.position, old))
+
+
+def _point(p: Vector, old: Pose | None) -> Vector:
+    """A point of a link in the link's new frame; None: it has kept its frame."""
+    return p if old is None else _vector(add(apply(old.T.R, p), old.T.p), old.exact)
+
+
+def _spring(spring: PointSpring, placed: Placed) -> PointSpring:
+    a, b = (_point(p, placed.get(name)) for name, p in zip(spring.between, spring.at, strict=True))
+    return replace(spring, at=(a, b))
+
+
+def _loop(loop: Loop, placed: Placed, model: RobotModel) -> Loop:
+    frames = []
+    for name, T in zip(loop.between, loop.at, strict=True):
+        old = placed.get(name)
+        frames.append(T if old is None else tidy(old.T @ T, old.exact, model))
+    return replace(loop, at=(frames[0], frames[1]))

@@ -13,10 +13,13 @@ from armdyn.description.exporting.numbers import Written, written, written_all
 from armdyn.description.robot_file import build
 from armdyn.expression import ArmdynError, Expression, ExpressionError, limited
 from armdyn.model import impossible_bodies
+from armdyn.model.closures.loops import Loop
+from armdyn.model.closures.relations import Relation
 from armdyn.model.friction import NO_FRICTION, SINGLE, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform, Z
 from armdyn.model.robot_model import BASE, RobotModel, quoted
+from armdyn.model.springs import NO_SPRING, PointSpring
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
 
 Convention = Literal["dh", "mdh", "frames"]
@@ -72,12 +75,10 @@ def plain_table(
         _link(model, link, before, convention, about_origin)
         for link, before in zip(model.links, parents, strict=False)
     ]
-    if model.relations:
-        table["closure"] = [
-            {"relation": {name: written(c) for name, c in relation.coefficients}}
-            | ({} if relation.offset.is_zero else {"offset": written(relation.offset)})
-            for relation in model.relations
-        ]
+    if model.relations or model.loops:
+        table["closure"] = [*map(_relation, model.relations), *map(_loop, model.loops)]
+    if model.springs:
+        table["spring"] = [_point_spring(spring) for spring in model.springs]
     return table
 
 
@@ -98,11 +99,23 @@ def _is_impossible(model: RobotModel) -> bool:
 def _lost(model: RobotModel, other: RobotModel) -> str:
     """What of a robot is not the same after reading it back."""
     for link, read in zip(model.links, other.links, strict=False):
-        for key in ("before", "axis", "after", "inertia", "friction", "limits", "motor"):
+        for key in ("before", "axis", "after", "inertia", "friction", "limits", "motor", "spring", "guess"):
             if getattr(link, key) != getattr(read, key):
                 return f"link {quoted(link.name)}: {key}"
-    keys = ("name", "gravity", "rotors", "tip", "tool", "symbols", "root", "base", "relations", "links")
-    return next(key for key in keys if getattr(model, key) != getattr(other, key))
+    keys = (
+        "name",
+        "gravity",
+        "rotors",
+        "tip",
+        "tool",
+        "symbols",
+        "root",
+        "base",
+        "relations",
+        "loops",
+        "springs",
+    )
+    return next(key for key in (*keys, "links") if getattr(model, key) != getattr(other, key))
 
 
 # ---- links -------------------------------------------------------------------------------------------------
@@ -122,6 +135,14 @@ def _link(
         table["friction"] = _friction(link.friction)
     if link.limits != Limits():
         table["limits"] = _limits(link.limits)
+    if link.spring != NO_SPRING:
+        table["spring"] = {"stiffness": written(link.spring.stiffness)}
+        if not link.spring.rest.is_zero:
+            table["spring"]["rest"] = written(link.spring.rest)
+    if not link.actuated:
+        table["actuated"] = False
+    if not link.guess.is_zero:
+        table["guess"] = written(link.guess)
     if link.motor is not None:
         table["motor"] = _motor(link, link.motor)
     return table
@@ -193,6 +214,10 @@ def _motor(link: Link, motor: Motor) -> Table:
         table["friction"] = _friction(motor.friction)
     if motor.torque_constant != 1:
         table["torque_constant"] = written(motor.torque_constant)
+    if motor.stiffness is not None:
+        table["stiffness"] = written(motor.stiffness)
+    if not motor.damping.is_zero:
+        table["damping"] = written(motor.damping)
     given = {key: getattr(motor.limits, key) for key in ("torque", "velocity", "current")}
     if motor.limits != MotorLimits():
         table["limits"] = {key: written(x) for key, x in given.items() if x is not None}
@@ -221,6 +246,32 @@ def _limits(limits: Limits) -> Table:
         if (x := getattr(limits, key)) is not None:
             table[key] = written(x)
     return table
+
+
+# ---- closures and springs ----------------------------------------------------------------------------------
+
+
+def _relation(relation: Relation) -> Table:
+    table: Table = {"relation": {name: written(c) for name, c in relation.coefficients}}
+    return table if relation.offset.is_zero else table | {"offset": written(relation.offset)}
+
+
+def _loop(loop: Loop) -> Table:
+    table: Table = {"between": list(loop.between)}
+    if loop.at != (Transform(), Transform()):
+        table["at"] = [_pose(T) for T in loop.at]
+    return table | {"joint": loop.joint}
+
+
+def _point_spring(spring: PointSpring) -> Table:
+    """Without numbers that are zero; but a spring says its stiffness where it has no force."""
+    table: Table = {"name": spring.name} if spring.name else {}
+    table |= {"between": list(spring.between), "at": [written_all(p) for p in spring.at]}
+    numbers = {"stiffness": spring.stiffness, "rest": spring.rest, "force": spring.force}
+    given = {key: written(x) for key, x in numbers.items() if not x.is_zero}
+    if "stiffness" not in given and ("rest" in given or "force" not in given):
+        given = {"stiffness": 0} | given
+    return table | given
 
 
 # ---- bodies ------------------------------------------------------------------------------------------------

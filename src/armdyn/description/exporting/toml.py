@@ -50,20 +50,22 @@ def _section(table: Table, path: str) -> Iterator[str]:
     """The lines of a table: first what stands on a line, then tables of their own."""
     later = []
     for key, value in table.items():
-        if _is_tables(value) or (isinstance(value, Mapping) and not _fits(key, value)):
+        if _is_tables(key, value) or (isinstance(value, Mapping) and not _fits(key, value)):
             later.append((key, value))
         else:
             yield from _line(key, value)
     for key, value in later:
         name = f"{path}.{_key(key)}" if path else _key(key)
-        for entry in value if _is_tables(value) else [value]:
+        several = _is_tables(key, value)
+        for entry in value if several else [value]:
             yield ""
-            yield f"[[{name}]]" if _is_tables(value) else f"[{name}]"
+            yield f"[[{name}]]" if several else f"[{name}]"
             yield from _section(entry, name)
 
 
-def _is_tables(value: object) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
+def _is_tables(key: str, value: object) -> bool:
+    """Whether each entry gets a section of its own; the two places of a closure stand on its line."""
+    return key != "at" and isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
 
 
 def _fits(key: str, value: Mapping[str, Any]) -> bool:

@@ -38,12 +38,15 @@ class Ring:
         speeds: int = 0,
         names: Iterable[str] = (),
         runs: Sequence[Run] = (),
+        related: Sequence[Run] = (),
     ) -> None:
         """`joints`: "revolute" or "prismatic" each; `speeds`: how many further opaque signs are wanted;
-        `names`: further plain symbols; `runs`: joints with parallel axes."""
+        `names`: further plain symbols; `runs`: joints with parallel axes; `related`: coordinates of
+        which angles are sums of multiples, which matters to printing alone."""
         self.joints = tuple(joints)
         n = len(self.joints)
         self.turning = Turning(n, runs)
+        self.related = tuple(related)
         self.summed, self.cosines, self.sines = self.turning.summed, self.turning.cosines, self.turning.sines
         self.atoms = _closed(atoms)
         self.inverted = sorted(set(inverted), key=lambda a: a.sort_key)
