@@ -366,10 +366,10 @@ def generator_values(
         values |= {f"q{i + 1}": q[i]} if joint == "prismatic" else {}
         values |= {f"qd{i + 1}": qd[i], f"qdd{i + 1}": qdd[i], f"sgn{i + 1}": np.sign(qd[i])}
     for i, friction in enumerate(basis.exact.coupled_friction):
-        speed = sum(float(Expression.of(k).value()) * qd[j] for j, k in friction.row)
+        speed = sum(float(equations.model.number(Expression.of(k))) * qd[j] for j, k in friction.row)
         values[f"sgnm{i + 1}"] = np.sign(speed)
     for name, friction in basis.bells.items():
-        speed = sum(float(Expression.of(k).value()) * qd[j] for j, k in friction.row)
+        speed = sum(float(equations.model.number(Expression.of(k))) * qd[j] for j, k in friction.row)
         values[name] = np.exp(-((speed / float(Expression.of(friction.stribeck_velocity).value())) ** 2))
     if basis.loads:
         rigid = rigid_torques(lower(equations.model, lambda x: x.value()), q, qd, qdd)

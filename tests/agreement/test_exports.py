@@ -12,6 +12,7 @@ from armdyn import Robot, bundled_robots
 from armdyn.description.exporting.mjcf import mjcf_text
 from armdyn.description.exporting.urdf import urdf_text
 from armdyn.expression import ZERO
+from armdyn.model.friction import NO_FRICTION
 from arms import assert_same, generators, law, models, robots, state
 from mujoco_tools import MuJoCo
 
@@ -167,10 +168,20 @@ def with_masses_only(robot):
     return Robot(replace(robot.model, links=links))
 
 
+def as_written(robot):
+    """Elastic joints are written as rigid ones, without the friction of their motors."""
+    links = tuple(
+        replace(link, motor=replace(link.motor, friction=NO_FRICTION)) if link.elastic else link
+        for link in robot.model.links
+    )
+    return Robot(replace(robot.model, links=links)).with_rigid_joints()
+
+
 @pytest.mark.parametrize("name", bundled_robots())
 def test_urdf_of_bundled_robots_and_pinocchio(name):
     robot = Robot.load(name)
     text, _ = urdf_text(robot.model)
+    robot = as_written(robot)
     if reflected(robot).model.rotors == "none":
         text, _ = urdf_text(robot.with_rotors("none").model)
     robot = reflected(robot)
@@ -180,8 +191,9 @@ def test_urdf_of_bundled_robots_and_pinocchio(name):
 @pytest.mark.parametrize("name", bundled_robots())
 def test_mjcf_of_bundled_robots_and_mujoco(name):
     pytest.importorskip("mujoco")
-    robot = reflected(Robot.load(name))
-    text, notes = mjcf_text(robot.model)
+    robot = Robot.load(name)
+    text, notes = mjcf_text(reflected(robot).model)
+    robot = reflected(as_written(robot))
     if any("cannot exist" in note for note in notes):
         with pytest.raises(ValueError, match="inertia"):
             MuJoCo(text)

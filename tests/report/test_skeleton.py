@@ -15,7 +15,7 @@ from armdyn.report.findings.example_motion import default_motion
 from arms import assert_same, generators, law, robots, state
 from trees import dual_arm
 
-PLANAR = {"pendulum", "planar", "planar3", "pr", "rp", "rmit2r", "cartesian", "cartesian45"}
+PLANAR = {"pendulum", "planar", "planar3", "pr", "rp", "rmit2r", "cartesian", "cartesian45", "elastic_link"}
 
 
 @pytest.mark.parametrize("name", bundled_robots())
@@ -26,7 +26,7 @@ def test_tip_joints_and_links_hang_together(name):
     pose = robot.pose(q)
     assert np.allclose(drawn.tip, pose[:3, 3])
     assert np.allclose(drawn.tip_axes, pose[:3, :3])
-    assert len(drawn.joints) == robot.n
+    assert len(drawn.joints) == len(robot.joints)
     ends = [line[k] for body in drawn.lines for line in body for k in (0, -1)]
     known = [np.zeros(3), drawn.tip, *(joint.point for joint in drawn.joints)]
     for end in ends:

@@ -61,6 +61,11 @@ def dynamic_manipulability(
     """
     check.one_of("kind", kind, *KINDS)
     robot = at_link(check.robot(robot), link)
+    if robot.model.elastic:
+        raise AnalysisError(
+            f"{robot.name}: torques of motors do not accelerate links behind elastic joints at once; "
+            "robot.with_rigid_joints() is the arm without elasticity"
+        )
     (q,) = check.joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "torque", "torques")

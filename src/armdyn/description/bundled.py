@@ -21,6 +21,7 @@ KINDS: dict[str, dict[str, str]] = {
         "rmit2r": "two links with point masses, modified DH",
         "scara": "three vertical turns and a quill",
         "elbow": "rotors not parallel to their joints",
+        "elastic_link": "a link driven through a spring",
     },
     "closed chains": {
         "parallelogram": "two links driven from the base",

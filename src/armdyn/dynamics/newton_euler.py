@@ -252,12 +252,12 @@ def joint_wrenches(
     qdd: Sequence[Scalar],
     wrench: Sequence[Scalar] | None = None,
 ) -> list[list[Scalar]]:
-    """f_i over μ_i for every moving joint, six each, in body axes (7.112)–(7.113)."""
+    """f_i over μ_i for every moving joint of a link, six each, in body axes (7.112)–(7.113)."""
     result = newton_euler(mechanism, q, qd, qdd, wrench)
     f, mu = result.f, result.mu
     if mechanism.struts:
         f, mu = _with_struts(mechanism, result)
-    return [[*f_i, *mu_i] for f_i, mu_i in zip(f, mu, strict=True)]
+    return [[*f_i, *mu_i] for f_i, mu_i in zip(f, mu, strict=True)][: mechanism.joints]
 
 
 def _with_struts(mechanism: Mechanism, motion: NewtonEuler) -> tuple[list[Vector], list[Vector]]:

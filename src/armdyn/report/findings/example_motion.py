@@ -7,6 +7,8 @@ from math import acos, pi
 
 import numpy as np
 
+from armdyn.motion.elastic.feedforward import elastic_feedforward
+from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.report.findings.drawn.skeleton import Skeleton, gravity_in_world, skeleton
 from armdyn.report.findings.drawn.views import plane_normal, view_of
@@ -34,6 +36,8 @@ def default_motion(robot: Robot) -> DefaultMotion:
     For any other robot a quintic between two postures on both sides of a dexterous one, lasting one second,
     or as long as 80 % of the limits of velocity and acceleration allow.
     """
+    if robot.model.elastic:
+        return _elastic_motion(robot)
     folded = _folded(robot)
     if folded is not None:
         trajectory = Trajectory.triangular(folded, folded + _TURN, 0.5)
@@ -52,6 +56,25 @@ def default_motion(robot: Robot) -> DefaultMotion:
         f"most dexterous of {_POSTURES} postures; {reason}."
     )
     return DefaultMotion(trajectory, text)
+
+
+def _elastic_motion(robot: Robot) -> DefaultMotion:
+    """The links as those of the arm with rigid joints move, but more smoothly; the motors as that needs."""
+    rigid = robot.with_rigid_joints()
+    chosen = default_motion(rigid).trajectory
+    duration = 1.2 * chosen.duration  # velocities and accelerations as those of the quintic
+    start, end = (chosen(t)[0] for t in (0.0, chosen.duration))
+    links = Trajectory.smooth(start, end, duration)
+    text = f"The links go from one posture to another by polynomials of seventh degree in {duration:g} s; "
+    try:
+        plan = elastic_feedforward(robot, links)
+    except MotionError:
+        names = [link.name for link in robot.model.moving]
+        elastic = [names.index(link.name) for link in robot.model.elastic]
+        first, last = (np.append(q, rigid.joint_positions(q)[elastic]) for q in (start, end))
+        follows = "the motors turn with them, so that torques on the links are those that springs would give."
+        return DefaultMotion(Trajectory.smooth(first, last, duration), text + follows)
+    return DefaultMotion(plan.trajectory, text + "the motors do what this needs (elastic_feedforward).")
 
 
 def _folded(robot: Robot) -> np.ndarray | None:

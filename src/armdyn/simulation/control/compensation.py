@@ -17,7 +17,7 @@ from armdyn.simulation.control.controller import (
     Arrays,
     Controller,
     Rate,
-    check_controller,
+    check_driven,
     follows,
     gains_of,
 )
@@ -43,7 +43,7 @@ class GravityCompensation(Controller):
     rate: Rate = "auto"
 
     def __post_init__(self) -> None:
-        check_controller(self)
+        check_driven(self)
         self.constants()
 
     def constants(self) -> Arrays:
@@ -74,7 +74,7 @@ class FrictionCompensation(Controller):
     rate: Rate = "auto"
 
     def __post_init__(self) -> None:
-        check_controller(self)
+        check_driven(self)
         target: Any = self.target
         if target is not None and not isinstance(target, Trajectory):
             found = type(target).__name__

@@ -21,7 +21,7 @@ from armdyn.simulation.control.controller import (
     Controller,
     Rate,
     Target,
-    check_controller,
+    check_driven,
     critical,
     follows,
     gains_of,
@@ -42,7 +42,7 @@ class JointControl(Controller):
     followed: ClassVar[tuple[str, ...]]  # what of a trajectory the law is given
 
     def __post_init__(self) -> None:
-        check_controller(self)
+        check_driven(self)
         if isinstance(self.target, Trajectory):
             follows(self.robot, self.target)
         self.constants()
@@ -155,7 +155,7 @@ class OperationalControl(Controller):
             raise SimulationError(
                 f"target: found {type(self.target).__name__}; operational control takes a TipPoint or TipLine"
             )
-        check_controller(self)
+        check_driven(self)
         m, n = len(self._rows), self.robot.n
         if m > n:
             cure = "" if self.target.rotation is None else "; leave out the rotation"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -83,7 +83,8 @@ def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
     mechanism = robot.mechanism
     positions = joint_values(mechanism, [float(x) for x in q])
     frames = base_frames(mechanism, joint_frames(mechanism, positions))
-    joints = tuple(_joint(f, body.joint) for body, f in zip(mechanism.bodies, frames, strict=True))
+    mechanism = replace(mechanism, bodies=mechanism.bodies[: mechanism.joints])  # motors' have no place
+    joints = tuple(_joint(f, body.joint) for body, f in zip(mechanism.bodies, frames, strict=False))
     R, p = _body_pose(mechanism, frames, mechanism.tip)
     tip = p + R @ np.array(mechanism.p_tip, float)
     ends = _ends(robot, frames, joints)
