@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from armdyn import Robot, dynamics
 from armdyn.model.lowering import lower
@@ -107,3 +108,16 @@ def test_forces_at_joints_and_torques(robot, rng):
 def test_a_robot_without_springs_has_no_spring_torques():
     robot = Robot.load("puma560")
     assert np.array_equal(robot.springs(np.ones((3, 6))), np.zeros((3, 6)))
+
+
+@pytest.mark.parametrize("name", ["four_bar", "five_bar"])
+def test_springs_of_closed_chains_and_the_gradient_of_their_energy(name):
+    """Springs at joints that follow, and between links of the loop."""
+    robot = Robot(sprung(Robot.load(name).model, 2, struts=2))
+    q = np.full(robot.n, 0.5)
+    total = robot.gravity(q) + robot.springs(q)
+    assert np.abs(robot.springs(q)).max() > 1
+    assert_same(total, gradient(robot.potential_energy, q, 0.002), 1e-8)
+    tau = robot.inverse_dynamics(q, 0 * q, 0 * q)
+    assert_same(tau, total, 1e-10)
+    assert_same(robot.regressor(q, 0 * q, 0 * q) @ robot.parameters, tau, 1e-10)
