@@ -365,7 +365,7 @@ def generator_values(
         values |= {f"c{i + 1}": np.cos(q[i]), f"s{i + 1}": np.sin(q[i])}
         values |= {f"q{i + 1}": q[i]} if joint == "prismatic" else {}
         values |= {f"qd{i + 1}": qd[i], f"qdd{i + 1}": qdd[i], f"sgn{i + 1}": np.sign(qd[i])}
-    for i, friction in enumerate(basis.exact.coupled_friction):
+    for i, friction in enumerate(basis.speeds):
         speed = sum(float(equations.model.number(Expression.of(k))) * qd[j] for j, k in friction.row)
         values[f"sgnm{i + 1}"] = np.sign(speed)
     for name, friction in basis.bells.items():
