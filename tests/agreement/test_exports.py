@@ -12,7 +12,7 @@ from armdyn import Robot, bundled_robots
 from armdyn.description.exporting.mjcf import mjcf_text
 from armdyn.description.exporting.urdf import urdf_text
 from armdyn.expression import ZERO
-from arms import assert_same, generators, law, models, robots, state
+from arms import assert_same, freed, generators, law, models, robots, state
 from mujoco_tools import MuJoCo
 
 TOLERANCE = 1e-9
@@ -169,7 +169,7 @@ def with_masses_only(robot):
 
 @pytest.mark.parametrize("name", bundled_robots())
 def test_urdf_of_bundled_robots_and_pinocchio(name):
-    robot = Robot.load(name)
+    robot = freed(Robot.load(name))
     text, _ = urdf_text(robot.model)
     if reflected(robot).model.rotors == "none":
         text, _ = urdf_text(robot.with_rotors("none").model)
@@ -180,7 +180,7 @@ def test_urdf_of_bundled_robots_and_pinocchio(name):
 @pytest.mark.parametrize("name", bundled_robots())
 def test_mjcf_of_bundled_robots_and_mujoco(name):
     pytest.importorskip("mujoco")
-    robot = reflected(Robot.load(name))
+    robot = reflected(freed(Robot.load(name)))
     text, notes = mjcf_text(robot.model)
     if any("cannot exist" in note for note in notes):
         with pytest.raises(ValueError, match="inertia"):
