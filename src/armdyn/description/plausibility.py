@@ -11,7 +11,7 @@ from armdyn.description.freedom import Freedom, freedoms, in_numbers, joints_wit
 from armdyn.expression import Expression, ExpressionError, decimal_text
 from armdyn.model.bodies import Central, broken_triangle, central, driving_friction, impossible_bodies
 from armdyn.model.closures.problems import bodies_of, links_around, loop_place, spring_place
-from armdyn.model.parts import Link, Transform
+from armdyn.model.parts import Link, MotorLimits, Transform
 from armdyn.model.robot_model import RobotModel, listed, quoted
 from armdyn.model.springs import NO_SPRING
 from armdyn.model.vector import Vector
@@ -126,12 +126,19 @@ def _unchecked_limits(model: RobotModel) -> Iterator[str]:
 
 
 def _undriven(model: RobotModel) -> Iterator[str]:
-    """Passive joints that nothing holds: neither a closure nor a spring."""
+    """Passive joints that nothing holds, neither a closure nor a spring; and those with a motor all the same.
+
+    A motor that is no more than inertia reflected to the joint stands for what turns with it.
+    """
     held = {name for relation in model.relations for name, _ in relation.coefficients}
-    held |= {name for loop in model.loops for name in links_around(model, loop.between)}
+    pairs = [*(loop.between for loop in model.loops), *(spring.between for spring in model.springs)]
+    held |= {name for between in pairs for name in links_around(model, between)}
     for link in model.moving:
         if not link.actuated and link.name not in held and link.spring.is_zero:
             text = "actuated is false, but no closure or spring holds its joint: nothing drives it"
+            yield f"link {quoted(link.name)}: {text}"
+        if not link.actuated and link.motor and (link.motor.gear != 1 or link.motor.limits != MotorLimits()):
+            text = "actuated is false, but it has a motor: the rotor counts, and gives no torque"
             yield f"link {quoted(link.name)}: {text}"
 
 

@@ -12,7 +12,7 @@ from armdyn.model.springs import NO_SPRING, PointSpring
 
 
 def closure_problems(model: RobotModel) -> Iterator[str]:
-    """What no robot may be: a loop or spring between links it does not have, a passive joint with a motor."""
+    """What no robot may be: a loop or spring between links it does not have, a spring at a fixed joint."""
     for link in model.links:
         yield from _joint_problems(link, f"link {quoted(link.name)}")
     welded = bodies_of(model)
@@ -86,8 +86,8 @@ def _joint_problems(link: Link, where: str) -> Iterator[str]:
     motor = link.motor
     if motor is None:
         return
-    if not link.actuated:
-        yield f"{where}: actuated: found false beside a motor; a joint with a motor is driven"
+    if not link.actuated and motor.stiffness is not None:
+        yield f"{where}: motor.stiffness: a joint that nothing drives (actuated = false) is not elastic"
     if motor.stiffness is None and not motor.damping.is_zero:
         yield f"{where}: motor.damping: given without motor.stiffness, beside which it acts"
 
