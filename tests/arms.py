@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from armdyn import Equations, PhysicsWarning, Robot
+from armdyn import Equations, PhysicsWarning, Robot, bundled_robots
 from armdyn.description import from_table
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression import Expression
@@ -342,6 +342,22 @@ def related(model: RobotModel, seed: int, whole: bool = False) -> RobotModel:
         relations.append(Relation(tuple((x, Expression.of(k)) for x, k in terms), offset))
         free.append(name) if rng.random() < 0.3 else None  # it may be followed in turn
     return replace(model, relations=tuple(relations))
+
+
+def open_chains() -> list[str]:
+    """The bundled robots that are one chain in which every joint is a coordinate."""
+    found = []
+    for name in bundled_robots():
+        model = Robot.load(name).model
+        if not (model.relations or model.loops or model.elastic):
+            found.append(name)
+    return found
+
+
+def freed(robot: Robot) -> Robot:
+    """The robot with all joints free: the tree that relations and loops close."""
+    links = tuple(replace(link, actuated=True) for link in robot.model.links)
+    return Robot(replace(robot.model, links=links, relations=(), loops=(), choice=None))
 
 
 def quietly(make: Callable[[], Any]) -> Any:

@@ -13,7 +13,7 @@ from armdyn.description.exporting.mjcf import mjcf_text
 from armdyn.description.exporting.urdf import urdf_text
 from armdyn.expression import ZERO
 from armdyn.model.friction import NO_FRICTION
-from arms import assert_same, generators, law, models, robots, state
+from arms import assert_same, freed, generators, law, models, robots, state
 from mujoco_tools import MuJoCo
 
 TOLERANCE = 1e-9
@@ -179,7 +179,7 @@ def as_written(robot):
 
 @pytest.mark.parametrize("name", bundled_robots())
 def test_urdf_of_bundled_robots_and_pinocchio(name):
-    robot = Robot.load(name)
+    robot = freed(Robot.load(name))
     text, _ = urdf_text(robot.model)
     robot = as_written(robot)
     if reflected(robot).model.rotors == "none":
@@ -191,7 +191,7 @@ def test_urdf_of_bundled_robots_and_pinocchio(name):
 @pytest.mark.parametrize("name", bundled_robots())
 def test_mjcf_of_bundled_robots_and_mujoco(name):
     pytest.importorskip("mujoco")
-    robot = Robot.load(name)
+    robot = freed(Robot.load(name))
     text, notes = mjcf_text(reflected(robot).model)
     robot = reflected(as_written(robot))
     if any("cannot exist" in note for note in notes):

@@ -7,7 +7,7 @@ import pytest
 
 from armdyn import Robot, bundled_robots
 from armdyn.expression import Expression
-from arms import assert_same, generators, law, robots, state
+from arms import assert_same, freed, generators, law, robots, state
 
 pin = pytest.importorskip("pinocchio")
 
@@ -204,7 +204,7 @@ def test_derivatives_and_rnea_derivatives(robot, rng):
 
 @pytest.mark.parametrize("name", bundled_robots())
 def test_bundled_robot_and_pinocchio(name):
-    robot = Robot.load(name).with_rotors("reflected")
+    robot = freed(Robot.load(name)).with_rotors("reflected")
     if robot.model.elastic or any(link.motor and link.motor.coupling for link in robot.model.links):
         robot = robot.with_rotors("none")
     peer, (q, qd, qdd) = Peer(robot), state(robot, np.random.default_rng(2))

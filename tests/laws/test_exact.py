@@ -177,6 +177,8 @@ def _atom_value(robot, equations, name):
     inverse = name.startswith("1/")
     for atom in (*equations.basis.full.atoms, *equations.basis.full.inverted):
         if str(atom) == name.removeprefix("1/"):
+            if atom.name in {f"q{i + 1}" for i in range(robot.n)}:
+                break
             x = Expression({((atom, 1),): Fraction(1)}).value(robot.model.values)
             return 1 / x if inverse else x
     return np.nan  # a joint variable

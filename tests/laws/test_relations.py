@@ -302,3 +302,50 @@ def test_the_choice_of_coordinates_does_not_change_the_robot(free, rng):
     assert_same(one.inverse_dynamics(x, xd, xdd), T.T @ other.inverse_dynamics(T @ x, T @ xd, T @ xdd), 1e-10)
     assert_same(one.inertia(x), T.T @ other.inertia(T @ x) @ T, 1e-10)
     assert_same(one.pose(x), other.pose(T @ x))
+
+
+# ---- printing ----------------------------------------------------------------------------------------------
+
+
+@law(models((2, 3), motors="any"), generators(), examples=3, thorough=40)
+def test_printed_entries_are_read_as_what_they_are(model, rng):
+    """cos(q2 - q1), sin(2*q1) and the like stand for the products they came from."""
+    equations = Equations(related(model, int(rng.integers(2**31)), whole=True))
+    entries = [x for M in (equations.B, equations.C) for row in M for x in row]
+    for entry in (*entries, *equations.g):
+        if entry.size < 2000 and "where" not in (text := str(entry)):
+            rest = (entry - text).poly.terms().values()  # numbers are printed to 12 digits
+            size = max(map(abs, entry.expanded.terms().values()), default=0)
+            assert max(map(abs, rest), default=0) <= 1e-9 * size
+
+
+def coupled(factor: int) -> Robot:
+    """Two links with parallel axes in a vertical plane, the second by a multiple of the first."""
+
+    def link(i: int) -> dict:
+        place = {"name": f"link {i}", "joint": "revolute", "a": f"a{i}", "alpha": 0, "d": 0}
+        return place | {"mass": f"m{i}", "com": [0, 0, 0]}
+
+    table = {"name": "finger", "convention": "dh", "gravity": [0, "-g", 0], "link": [link(1), link(2)]}
+    table["symbols"] = dict.fromkeys(["g", "a1", "a2", "m1", "m2"], "free")
+    return Robot.from_dict(table | {"closure": [{"relation": {"link 2": 1, "link 1": -factor}}]})
+
+
+def test_multiples_of_an_angle_are_printed_as_one():
+    assert str(coupled(1).equations().g[0]) == "a1*(m1 + m2)*g*c1 + 2*m2*a2*g*cos(2*q1)"
+    assert str(coupled(2).equations().B[0, 0]) == "m1*a1**2 + m2*(a1**2 + 9*a2**2 + 6*a1*a2*cos(2*q1))"
+    assert r"\cos(2 \vartheta_{1})" in coupled(1).equations().latex()
+    assert str(coupled(-1).equations().g[0]) == "a1*(m1 + m2)*g*c1"  # the second link stays level
+
+
+def test_the_rods_of_the_palletiser_end_where_they_are_held():
+    """Relations close the chain: frames on both sides of each cut coincide in every posture."""
+    robot = Robot.load("palletizer")
+    q = np.random.default_rng(6).normal(size=(200, robot.n))
+    for rod, held in (
+        ("rod end", "forearm tail"),
+        ("lower rod end", "bracket arm"),
+        ("upper rod end", "wrist arm"),
+    ):
+        assert_same(robot.pose(q, rod)[:, :3, 3], robot.pose(q, held)[:, :3, 3], 1e-13)
+    assert_same(robot.pose(q)[:, 2, 2], np.ones(200))

@@ -238,7 +238,8 @@ def label_arm(paper: Canvas, view: View, drawn: Skeleton) -> None:
     others = paper.points(np.array(places))
     for k, (text, place) in enumerate(zip(drawn.labels, places, strict=True)):
         apart = np.linalg.norm(others - others[k], axis=1) > 1
-        paper.label(text, place, near, near + 4, near + 9, near + 15, rivals=others[apart])
+        farther = () if text.isdigit() else (near + 24, near + 36, near + 50)  # names need more room
+        paper.label(text, place, near, near + 4, near + 9, near + 15, *farther, rivals=others[apart])
     if drawn.ends:  # of a tree: which branch is which
         for name, point in [(drawn.tip_link, drawn.tip), *((end.link, end.point) for end in drawn.ends)]:
             paper.label(one_line(name), view.flat(point), 14, 20, 28, 38, color=GREY, fontsize=8.0)
