@@ -22,6 +22,10 @@ KINDS: dict[str, dict[str, str]] = {
         "scara": "three vertical turns and a quill",
         "elbow": "rotors not parallel to their joints",
     },
+    "textbook mechanisms": {
+        "parallelogram": "two links driven from the base",
+        "palletizer": "parallelograms keep its hand level",
+    },
     "industrial and research arms": {
         "stanford": "the Stanford arm, with a sliding boom",
         "puma560": "the most measured arm, with friction",

@@ -90,7 +90,7 @@ class BaseParameters(Shown):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters not asked about: friction, and with zeros="given" those that are zero.
+        """Parameters not asked about: friction, and with zeros="given" those that are zero; never springs.
 
         Load friction is always left out: the torque is not linear in its coefficients.
         """
@@ -197,7 +197,10 @@ class BaseParameters(Shown):
 def base_parameters(
     robot: Robot, zeros: Zeros, friction: bool, route: Route | None, tolerance: float
 ) -> BaseParameters:
-    """By the route asked for; without one, exactly unless the equations are too large or loops forbid it."""
+    """By the route asked for; without one, exactly unless the equations are too large for that.
+
+    Loops, and springs between points, whose lengths are not polynomials, take numbers.
+    """
     word("zeros", zeros, ("free", "given"))
     if route is not None:
         word("route", route, ("exact", "numeric"))
@@ -208,12 +211,16 @@ def base_parameters(
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1:
         raise ArmdynError(f"tolerance: found {shown(tolerance)}; a number between 0 and 1 is expected")
     columns = considered(robot.model, zeros, friction)
-    if robot.model.loops and route == "exact":
-        raise ArmdynError(
-            f"route: found 'exact', but {robot.name} has loops: how its joints follow has no closed form; "
-            "allowed: 'numeric'"
-        )
-    if route != "numeric" and not robot.model.loops:
+    if robot.model.springs or robot.model.loops:
+        if route == "exact":
+            why = "loops, whose joints follow by equations that have no closed form"
+            if not robot.model.loops:
+                why = "springs between points, whose lengths are not polynomials"
+            raise ArmdynError(
+                f"route: found 'exact', but '{robot.name}' has {why}; allowed: 'numeric' or none"
+            )
+        route = "numeric"
+    if route != "numeric":
         try:
             return _exact(robot, columns, zeros, friction, tolerance)
         except SizeError:
