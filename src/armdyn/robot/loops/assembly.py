@@ -190,8 +190,11 @@ def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:
     return np.ascontiguousarray(found).reshape(-1, positions)
 
 
-def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...]) -> Loop:
-    """Coordinates x to positions y; `state` is 1 where loops stay open, and the least margin."""
+def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Loop:
+    """Coordinates x to positions y; `state` is 1 where loops stay open, and the least margin.
+
+    A last correction of at most `fine` ends it.
+    """
     n, positions = mechanism.n, mechanism.positions
     x, y, state, going = Local("x", n), Local("y", positions), Local("state", 2), Local("going", 1)
     X, START = Argument("x", n), Argument("start", positions)
@@ -204,10 +207,10 @@ def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...]) -> Loop:
         Save(Y, 0, y.all),
         Save(STATE, 0, state.all),
     )
-    return Loop("assembly", (), (X, START, Y, STATE), body, {"step": step_program(mechanism, weights)})
+    return Loop("assembly", (), (X, START, Y, STATE), body, {"step": step_program(mechanism, weights, fine)})
 
 
-def step_program(mechanism: Mechanism, weights: tuple[float, ...]) -> Program:
+def step_program(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Program:
     """One step from positions y towards coordinates x: the new positions; whether to go on, the margin."""
 
     def function(y: list[Any], x: list[Any]) -> Any:
@@ -226,7 +229,7 @@ def step_program(mechanism: Mechanism, weights: tuple[float, ...]) -> Program:
         for i, goal in zip(mechanism.free, x, strict=True):
             new[i] = select(far - STEP, new[i], goal)
         margin = -_largest([-x for x in following.factor.margins])
-        return new, [select(far, 1, select(off - FINE, 1, 0)), margin]
+        return new, [select(far, 1, select(off - fine, 1, 0)), margin]
 
     inputs = [("y", mechanism.positions), ("x", mechanism.n)]
     return record(function, inputs, [("y", (mechanism.positions,)), ("state", (2,))])
