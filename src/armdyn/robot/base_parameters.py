@@ -197,7 +197,7 @@ class BaseParameters(Shown):
 def _no_closed_form(robot: Robot) -> str:
     """What of a robot has no closed form, and why; empty if nothing."""
     if robot.model.loops:
-        return "loops: how its joints follow has no closed form"
+        return "loops, whose joints follow by equations that have no closed form"
     return "springs between points, whose lengths are not polynomials" if robot.model.springs else ""
 
 

@@ -191,8 +191,11 @@ def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:
     return np.ascontiguousarray(found).reshape(-1, positions)
 
 
-def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...]) -> Loop:
-    """Coordinates x to positions y; `state` is 1 where loops stay open, the least margin, steps that gape."""
+def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Loop:
+    """Coordinates x to positions y; `state` is 1 where loops stay open, the least margin, steps that gape.
+
+    A last correction of at most `fine` ends it.
+    """
     n, positions = mechanism.n, mechanism.positions
     x, y, state, going = Local("x", n), Local("y", positions), Local("state", 3), Local("going", 1)
     X, START = Argument("x", n), Argument("start", positions)
@@ -206,10 +209,10 @@ def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...]) -> Loop:
         Save(Y, 0, y.all),
         Save(STATE, 0, state.all),
     )
-    return Loop("assembly", (), (X, START, Y, STATE), body, {"step": step_program(mechanism, weights)})
+    return Loop("assembly", (), (X, START, Y, STATE), body, {"step": step_program(mechanism, weights, fine)})
 
 
-def step_program(mechanism: Mechanism, weights: tuple[float, ...]) -> Program:
+def step_program(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Program:
     """One step from positions y towards coordinates x: the new positions, the state, whether to go on."""
 
     def function(y: list[Any], x: list[Any], gaping: list[Any]) -> Any:
@@ -229,7 +232,7 @@ def step_program(mechanism: Mechanism, weights: tuple[float, ...]) -> Program:
             new[i] = select(far - STEP, new[i], goal)
         margin = -_largest([-x for x in following.factor.margins])
         count = gaping[0] + select(off - STEP, 1, 0)
-        still_open = select(far, 1, select(off - FINE, 1, 0))
+        still_open = select(far, 1, select(off - fine, 1, 0))
         return new, [still_open, margin, count], [select(count - TOO_MANY, 0, still_open)]
 
     inputs = [("y", mechanism.positions), ("x", mechanism.n), ("gaping", 1)]

@@ -20,7 +20,6 @@ SHRINK = 0.8  # of how far coordinates go, after a round in which few postures w
 def random_postures(assembly: Assembly, rng: np.random.Generator, count: int) -> np.ndarray:
     """Coordinates (count, n) about those of the first posture, drawn alike where the loops can be closed."""
     model = assembly.model
-    units = assembly.units
     kinds = np.array([link.joint == "revolute" for link in model.coordinates])
     reach = np.where(kinds, np.pi, assembly.size)
     low, high = (np.array([_limits(model, link)[k] for link in model.coordinates]) for k in (0, 1))
@@ -28,11 +27,7 @@ def random_postures(assembly: Assembly, rng: np.random.Generator, count: int) ->
     for _ in range(ROUNDS):
         x = assembly.reference + rng.uniform(-reach, reach, (2 * count, model.n))
         x = x[((x >= low) & (x <= high)).all(1)]
-        x = x[assembly.closes(x)]
-        if len(x):
-            own = units[list(model.mechanism.free)]
-            steep = np.abs(assembly.rates(x) / units[:, None] * own).max((1, 2))
-            x = x[(steep < STEEP) & within_limits(assembly, x)]
+        x = x[can_be(assembly, x)]
         found = np.concatenate([found, x])
         if len(found) >= count:
             return found[:count]
@@ -44,12 +39,20 @@ def random_postures(assembly: Assembly, rng: np.random.Generator, count: int) ->
     )
 
 
-def within_limits(assembly: Assembly, q: np.ndarray) -> np.ndarray:
-    """(N,): whether all joints are within their limits at q (N, n)."""
-    model = assembly.model
-    joints = Related.of(model).positions(assembly(q))
-    low, high = (np.array([_limits(model, link)[k] for link in model.moving]) for k in (0, 1))
-    return np.asarray(((joints >= low) & (joints <= high)).all(1))
+def can_be(assembly: Assembly, q: np.ndarray) -> np.ndarray:
+    """(N,): whether loops close at q (N, n), not nearly singular, with all joints that follow in range."""
+    model, units = assembly.model, assembly.units
+    found = assembly.closes(q)
+    if not found.any():
+        return found
+    own = [link.name for link in model.coordinates]
+    limits = [(-np.inf, np.inf) if link.name in own else _limits(model, link) for link in model.moving]
+    low, high = np.array(limits).T
+    x = q[found]
+    joints = Related.of(model).positions(assembly(x))
+    steep = np.abs(assembly.rates(x) / units[:, None] * units[list(model.mechanism.free)]).max((1, 2))
+    found[found] = (steep < STEEP) & ((joints >= low) & (joints <= high)).all(1)
+    return found
 
 
 def _limits(model: RobotModel, link: Link) -> tuple[float, float]:
