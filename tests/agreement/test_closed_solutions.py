@@ -1,7 +1,8 @@
 """Mechanisms with loops against solutions by hand that share nothing with them.
 
-Four-bar: circles that meet, Newton and Euler for three bars. Delta: spheres that meet, virtual work, slender rods
-by what their two ends do. Parallelogram: the same arm with relations between its joints in the place of the loop.
+Four-bar: circles that meet, Newton and Euler for three bars. Delta: spheres that meet, virtual work, slender
+rods by what their two ends do. Parallelogram: the same arm with relations between its joints in the place of
+the loop.
 """
 
 from dataclasses import dataclass
@@ -80,7 +81,7 @@ class FourBar:
         return speeds, np.array([dw, *np.linalg.solve(A, -dw * left_of(r[0]) - bent)])
 
     def solve(self, crank, w, dw):
-        """The crank's torque, and the forces at A, B, C, D: on the crank, coupler, rocker and on the rocker."""
+        """The crank's torque, and forces: on the crank at A and coupler at B, on the rocker at C and D."""
         angles = self.angles(crank)
         speeds, accelerations = self.rates(angles, w, dw)
         r = [length * turned(angle) for length, angle in zip(self.lengths, angles, strict=True)]
