@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import armdyn
-from armdyn import Robot, bundled_robots
+from armdyn import Robot
 from armdyn.description.exporting.mjcf import mjcf_text
 from armdyn.description.exporting.urdf import urdf_text
 from armdyn.expression import ZERO
-from arms import assert_same, generators, law, models, robots, state
+from arms import WITHOUT_LOOPS, assert_same, generators, law, models, robots, state
 from mujoco_tools import MuJoCo
 
 TOLERANCE = 1e-9
@@ -167,7 +167,7 @@ def with_masses_only(robot):
     return Robot(replace(robot.model, links=links))
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+@pytest.mark.parametrize("name", WITHOUT_LOOPS)
 def test_urdf_of_bundled_robots_and_pinocchio(name):
     robot = Robot.load(name)
     text, _ = urdf_text(robot.model)
@@ -177,7 +177,7 @@ def test_urdf_of_bundled_robots_and_pinocchio(name):
     Pinocchio(text, robot).check(robot, *state(robot, np.random.default_rng(3)))
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+@pytest.mark.parametrize("name", WITHOUT_LOOPS)
 def test_mjcf_of_bundled_robots_and_mujoco(name):
     pytest.importorskip("mujoco")
     robot = reflected(Robot.load(name))
