@@ -388,9 +388,10 @@ def generator_values(
     return values
 
 
-def exact_array(equations: Equations, entries: Any, *state: Any) -> np.ndarray:
-    """An exact vector or matrix, each entry evaluated at q, q̇, q̈."""
+def exact_array(equations: Equations, entries: Any, *state: Any, angles: bool = False) -> np.ndarray:
+    """An exact vector or matrix, each entry evaluated at q, q̇, q̈; with `angles` these have values, too."""
     values = generator_values(equations, *state)
+    values |= {f"q{i + 1}": x for i, x in enumerate(state[0])} if angles else {}
 
     def number(x: Any) -> Any:
         return [number(y) for y in x] if isinstance(x, list) else x.value(values)

@@ -207,7 +207,7 @@ def test_limits_of_a_joint_that_follows_several_are_warned_of():
         ),
         ([{"relation": {x: 1}} for x in ("wrist", "left", "right")], "leave no joint free to move"),
         ([{"relation": {"right": "z", "left": 1}}], "the coefficient of 'right' is z, which is 0"),
-        ([{}], r"closure\[1\].relation: missing"),
+        ([{}], r"closure\[1\]: neither relation nor between is given"),
         ([{"relation": 3}], r"closure\[1\].relation: expected a table, found 3"),
         ([{"relation": {"right": 1}, "ofset": 0}], r"ofset"),
         (3, r"closure: expected one \[\[closure\]\] table per relation"),

@@ -22,7 +22,9 @@ KINDS: dict[str, dict[str, str]] = {
         "scara": "three vertical turns and a quill",
         "elbow": "rotors not parallel to their joints",
     },
-    "mechanisms with loops": {
+    "textbook mechanisms": {
+        "parallelogram": "two links driven from the base",
+        "palletizer": "parallelograms keep its hand level",
         "four_bar": "a crank and a rocker",
         "five_bar": "two driven arms, one pen",
         "delta": "three arms, a platform that never turns",

@@ -10,8 +10,10 @@ import numpy as np
 from armdyn.description.freedom import Freedom, freedoms, in_numbers, joints_without_inertia
 from armdyn.expression import Expression, ExpressionError, decimal_text
 from armdyn.model.bodies import Central, broken_triangle, central, driving_friction, impossible_bodies
-from armdyn.model.parts import Link, Transform
+from armdyn.model.closures.problems import bodies_of, links_around, loop_place, spring_place
+from armdyn.model.parts import Link, MotorLimits, Transform
 from armdyn.model.robot_model import RobotModel, listed, quoted
+from armdyn.model.springs import NO_SPRING
 from armdyn.model.vector import Vector
 
 LONGEST = 20.0  # m, of a link; cranes are built of shorter ones
@@ -43,13 +45,16 @@ def suspicions(model: RobotModel, angles: bool = True) -> list[str]:
     found: list[str] = []
     for link in model.links:
         problems = [*_body_problems(model, link, bodies[link.name], freedom.get(link.name))]
-        problems += _near_quarter_turns(link) if angles else ()
+        problems += _near_quarter_turns((link.before, link.after)) if angles else ()
         problems += [text] if link.joint != "fixed" and (text := driving_friction(model, link)) else ()
         found += [f"link {quoted(link.name)}: {text}" for text in problems]
     found += _degrees(model)
     found += _millimetres(model, bodies)
     found += _forgotten_tensors(model, bodies, freedom, unmoved)
     found += _unchecked_limits(model)
+    found += _undriven(model)
+    found += _idle_springs(model)
+    found += _misplaced(model, angles)
     if unmoved:
         whose = "its joint moves" if len(unmoved) == 1 else "their joints move"
         reason = "no mass, inertia or rotor resists a torque there"
@@ -115,6 +120,62 @@ def _unchecked_limits(model: RobotModel) -> Iterator[str]:
         limits = link.limits
         if len(row) > 1 and any((limits.position, limits.velocity, limits.acceleration, limits.jerk)):
             yield f"link {quoted(link.name)}: its joint follows several others, so its limits are not checked"
+
+
+# ---- closures and springs ----------------------------------------------------------------------------------
+
+
+def _undriven(model: RobotModel) -> Iterator[str]:
+    """Passive joints that nothing holds, neither a closure nor a spring; and those with a motor all the same.
+
+    A motor that is no more than inertia reflected to the joint stands for what turns with it.
+    """
+    held = {name for relation in model.relations for name, _ in relation.coefficients}
+    held |= {name for loop in model.loops for name in links_around(model, loop.between)}
+    for link in model.moving:
+        if not link.actuated and link.name not in held and link.spring.is_zero:
+            text = "actuated is false, but no closure or spring holds its joint: nothing drives it"
+            yield f"link {quoted(link.name)}: {text}"
+        if not link.actuated and link.motor and (link.motor.gear != 1 or link.motor.limits != MotorLimits()):
+            text = "actuated is false, but it has a motor: the rotor counts, and gives no torque"
+            yield f"link {quoted(link.name)}: {text}"
+
+
+def _idle_springs(model: RobotModel) -> Iterator[str]:
+    for link in model.moving:
+        if link.spring != NO_SPRING and link.spring.is_zero:
+            yield f"link {quoted(link.name)}: its spring has no stiffness, so it never acts"
+    bodies = bodies_of(model)
+    for i, spring in enumerate(model.springs):
+        a, b = spring.between
+        if spring.stiffness.is_zero and spring.force.is_zero:
+            yield f"{spring_place(i, spring)}: it has neither stiffness nor force, so it never acts"
+        elif bodies[a] == bodies[b]:
+            reason = f"{quoted(a)} and {quoted(b)} are one body"
+            yield f"{spring_place(i, spring)}: {reason}, so it never acts"
+
+
+def _misplaced(model: RobotModel, angles: bool) -> Iterator[str]:
+    """Frames of loops and points of springs that are in other units, guesses outside of limits."""
+    for i, loop in enumerate(model.loops):
+        where = loop_place(model, i)
+        wide = max(_angles(model, loop.at), default=0.0)
+        if wide > 2 * math.pi:
+            yield f"{where}: an angle of {wide:.6g} rad looks like degrees; angles are in radians"
+        for text in _near_quarter_turns(loop.at) if angles else ():
+            yield f"{where}: {text}"
+    places = [(loop_place(model, i), [T.p for T in loop.at]) for i, loop in enumerate(model.loops)]
+    places += [(spring_place(i, spring), [*spring.at]) for i, spring in enumerate(model.springs)]
+    for where, points in places:
+        far = max(_length(model, p) for p in points)
+        if far > LONGEST:
+            yield f"{where}: a point at {far:.6g} m looks like millimetres; lengths are in metres"
+    for link in model.moving:
+        numbers = [model.value(x) for x in (link.guess, *(link.limits.position or ()))]
+        guess, low, high = numbers if len(numbers) == 3 and not link.guess.is_zero else (None, None, None)
+        if guess is not None and low is not None and high is not None and not low <= guess <= high:
+            text = f"its guess {guess:g} lies outside of its limits of position [{low:g}, {high:g}]"
+            yield f"link {quoted(link.name)}: {text}"
 
 
 # ---- units -------------------------------------------------------------------------------------------------
@@ -210,9 +271,9 @@ def _where(found: list[tuple[str, float]]) -> str:
     return " and ".join(part for part in (text, "tool" if "tool" in names else "") if part)
 
 
-def _near_quarter_turns(link: Link) -> Iterator[str]:
+def _near_quarter_turns(transforms: Iterable[Transform]) -> Iterator[str]:
     """cos(1.5708) in a transform: somebody meant pi/2."""
-    entries = [x for T in (link.before, link.after) for row in T.R for x in row]
+    entries = [x for T in transforms for row in T.R for x in row]
     angles = {
         atom.argument.number
         for x in entries

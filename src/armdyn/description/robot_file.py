@@ -21,6 +21,7 @@ from armdyn.description.reader import Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
 from armdyn.model import PhysicsWarning, impossible_bodies
 from armdyn.model.arguments import plain
+from armdyn.model.closures.problems import spring_overflows
 from armdyn.model.friction import SINGLE, TERMS, Coulomb, Friction
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
 from armdyn.model.robot_model import BASE, RobotModel, naming_problems, quoted, symbol_name_problem
@@ -138,13 +139,14 @@ def build(table: Mapping[str, Any], source: str, folder: Path = HERE) -> RobotMo
 
 
 def _overflows(model: RobotModel) -> Iterator[str]:
-    """Bodies with numbers that no float can hold: refused also where bodies need not be possible."""
+    """Bodies and springs with numbers that no float can hold: refused also where bodies may be impossible."""
     for link in model.links:
         try:
             for x in link.inertia.entries:
                 model.value(x)
         except ExpressionError as error:
             yield f"link {quoted(link.name)}: mass, com and inertia: {error}"
+    yield from spring_overflows(model)
 
 
 def _symbols(table: Mapping[str, Any], source: str) -> Symbols:

@@ -163,11 +163,13 @@ _OPTIONAL = (
     "# friction = { viscous = 0.1, coulomb = 0.5 }",
     "#                            # also offset, stribeck = { level, velocity }, cubic, load",
     "# limits = { position = [-3.1, 3.1], velocity = 3, acceleration = 10, torque = 100 }",
+    "# spring = { stiffness = 20, rest = 0 }   # it pulls the joint to rest",
     "",
     "# [link.motor]               # the motor that drives this joint",
     "# gear = 100                 # its sign counts",
     "# inertia = 0.0001           # of the rotor, about its axis",
     "# mass = 0.5",
+    "# stiffness = 10000          # of the transmission, at the joint: the joint becomes elastic",
 )
 
 

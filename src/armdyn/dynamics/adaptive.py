@@ -86,7 +86,7 @@ def _of_inertias(
         for j, k in rotor.row:
             yield j, k * torque
 
-    return columns_of(mechanism, layout, of_body, of_rotor, spring_columns(mechanism, q))
+    return columns_of(mechanism, layout, of_body, of_rotor, spring_columns(mechanism, q, layout))
 
 
 @of_joints(4, "torques")

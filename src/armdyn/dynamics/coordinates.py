@@ -71,7 +71,7 @@ def freed(mechanism: Mechanism) -> Mechanism:
     """The mechanism with every joint a coordinate, and without friction, which acts on coordinates."""
     if not mechanism.rows and not mechanism.loops:
         return mechanism
-    return replace(mechanism, rows=(), friction=(), loops=(), free=())
+    return replace(mechanism, rows=(), friction=(), loops=(), free=(), driven=())
 
 
 def _gathered(mechanism: Mechanism, following: Following | None, by_joint: Sequence[Any]) -> list[Any]:

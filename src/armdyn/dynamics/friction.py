@@ -29,8 +29,8 @@ def friction_torques(
         following = at_posture(mechanism, q)
         opened = replace(mechanism, loops=(), free=())
         loads = None if rigid is None else dict(zip(mechanism.free, rigid, strict=True))
-        return following.gathered(_on_positions(opened, following.velocities(qd), directions, loads))
-    return _on_positions(mechanism, qd, directions, None if rigid is None else dict(enumerate(rigid)))
+        return following.gathered(friction_on_positions(opened, following.velocities(qd), directions, loads))
+    return friction_on_positions(mechanism, qd, directions, None if rigid is None else dict(enumerate(rigid)))
 
 
 def at_posture(mechanism: Mechanism, q: Sequence[Scalar] | None) -> Following:
@@ -40,7 +40,7 @@ def at_posture(mechanism: Mechanism, q: Sequence[Scalar] | None) -> Following:
     return Following(mechanism, q)
 
 
-def _on_positions(
+def friction_on_positions(
     mechanism: Mechanism,
     qd: Sequence[Scalar],
     directions: Sequence[Scalar] | None,

@@ -86,7 +86,7 @@ def _of_inertias(
         layout,
         lambda body, entry: felt(mechanism, motion.joints, body, *wrenches[body][entry]),
         lambda rotor: _of_rotor(mechanism, motion, rotor, qd, qdd),
-        spring_columns(mechanism, q),
+        spring_columns(mechanism, q, layout),
     )
 
 

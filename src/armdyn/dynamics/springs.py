@@ -79,6 +79,7 @@ def strut_wrenches(
             yield body, own, cross(point, own)
 
 
+@of_joints(1, "anything")
 def spring_energies(mechanism: Mechanism, q: Sequence[Scalar]) -> dict[Parameter, Scalar]:
     """The coefficient of each spring's parameters in the potential energy."""
     beta: dict[Parameter, Scalar] = {}
@@ -94,14 +95,20 @@ def spring_energies(mechanism: Mechanism, q: Sequence[Scalar]) -> dict[Parameter
     return beta
 
 
-def spring_columns(mechanism: Mechanism, q: Sequence[Scalar]) -> dict[tuple[str, int, str], Shares]:
-    """By part, number and entry of a parameter: what the joints bear where it is 1 and the others 0."""
+def spring_columns(
+    mechanism: Mechanism, q: Sequence[Scalar], layout: Sequence[Parameter]
+) -> dict[tuple[str, int, str], Shares]:
+    """By part, number and entry of a parameter: what the joints bear where it is 1 and the others 0.
+
+    Preloads that the layout does not have are left out: exact scalars have no length.
+    """
     found: dict[tuple[str, int, str], Shares] = {}
     for spring in mechanism.springs:
         found |= _of_spring(spring, along(spring.row, q))
     for strut, stretch in _stretches(mechanism, q):
         found["strut", strut.number, "stiffness"] = stretch.slopes
-        found["strut", strut.number, "preload"] = stretch.by_preload
+        if Parameter(symbol("strut", "preload"), strut.number) in layout:
+            found["strut", strut.number, "preload"] = stretch.by_preload
     return found
 
 

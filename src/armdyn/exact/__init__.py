@@ -2,6 +2,7 @@
 
 from armdyn.exact.engine.proof import Proof, ProofError
 from armdyn.exact.engine.size import SizeError
+from armdyn.exact.engine.springs import SpringError
 from armdyn.exact.equations import Equations
 
-__all__ = ["Equations", "Proof", "ProofError", "SizeError"]
+__all__ = ["Equations", "Proof", "ProofError", "SizeError", "SpringError"]

@@ -15,6 +15,7 @@ from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, matrix_tensor, te
 from armdyn.model.parameters import symbol
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import RobotModel, listed
+from armdyn.model.springs import JointSpring, PointSpring
 from armdyn.model.vector import ZERO3, Scalar, Vector, vector
 
 _LONGEST_NAME = 120
@@ -165,9 +166,9 @@ def symbolic(model: RobotModel, zeros: Literal["given", "free"] = "given") -> Ro
         for i, x in enumerate(model.gravity)
     )
     tool = Transform(model.tool.R, naming.vector(model.tool.p, "t{axis}"))
-    return replace(
-        model, links=links, gravity=gravity, tool=tool, symbols=(*model.symbols, *naming.new.items())
-    )
+    springs = tuple(naming.point_spring(spring, i + 1) for i, spring in enumerate(model.springs))
+    symbols = (*model.symbols, *naming.new.items())
+    return replace(model, links=links, gravity=gravity, tool=tool, springs=springs, symbols=symbols)
 
 
 def substitute(model: RobotModel, values: Mapping[str, Expression]) -> RobotModel:
@@ -258,6 +259,23 @@ class _Naming:
             position=self.vector(motor.position, f"pm{{axis}}{i}"),
             coupling=tuple((name, self(k, f"k{i}_{self.ordinal[name]}")) for name, k in motor.coupling),
             friction=self.friction(motor.friction, f"m{i}"),
+            stiffness=None if motor.stiffness is None else self(motor.stiffness, f"Ke{i}"),
+            damping=self(motor.damping, f"De{i}"),
+        )
+
+    def joint_spring(self, spring: JointSpring, i: int) -> JointSpring:
+        if spring.is_zero:
+            return spring
+        return JointSpring(self(spring.stiffness, f"Ks{i}"), self(spring.rest, f"qr{i}"))
+
+    def point_spring(self, spring: PointSpring, i: int) -> PointSpring:
+        a, b = spring.at
+        return replace(
+            spring,
+            at=(self.vector(a, f"u{{axis}}{i}"), self.vector(b, f"v{{axis}}{i}")),
+            stiffness=self(spring.stiffness, f"Kp{i}"),
+            rest=self(spring.rest, f"lr{i}"),
+            force=self(spring.force, f"fp{i}"),
         )
 
 
@@ -269,6 +287,7 @@ def _symbolic_link(naming: _Naming, i: int, link: Link) -> Link:
         inertia=naming.inertia(link.inertia, i),
         friction=naming.friction(link.friction, f"{i}"),
         motor=None if link.motor is None else naming.motor(link.motor, i),
+        spring=naming.joint_spring(link.spring, i),
     )
 
 

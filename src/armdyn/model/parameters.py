@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeAlias
 
-from armdyn.expression import Expression
+from armdyn.expression import ZERO, Expression
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Surface
 from armdyn.model.inertia import ENTRIES, Inertia
@@ -29,7 +29,7 @@ from armdyn.model.lowering import damping, has_motor_friction, joint_friction, l
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.parts import Link
 from armdyn.model.robot_model import RobotModel
-from armdyn.model.springs import Spring, Strut
+from armdyn.model.springs import JointSpring, PointSpring, Spring, Strut
 from armdyn.model.vector import Scalar
 
 Part: TypeAlias = Literal["body", "rotor", "joint", "motor", "spring", "elastic", "damper", "strut"]
@@ -64,6 +64,7 @@ TABLE: tuple[tuple[Kind, ...], ...] = (
     (Kind("De", "damper", "viscous"),),
     (Kind("Kp", "strut", "stiffness"), Kind("Pp", "strut", "preload")),
 )
+SPRINGS = ("spring", "elastic", "strut")  # parts that store energy in a posture, whatever gravity is
 KINDS = {kind.symbol: kind for block in TABLE for kind in block}
 _SYMBOLS = {(kind.part, kind.entry): kind.symbol for kind in KINDS.values()}
 
@@ -212,8 +213,41 @@ def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotMod
             friction=Friction.of(
                 {name: own[name] - already[name] for name in TERMS}, link.friction.stribeck_velocity
             ),
+            spring=_joint_spring(model, joint, given),
         )
-    return replace(model, links=tuple(links[link.name] for link in model.links), derived=True)
+    return replace(
+        model,
+        links=tuple(links[link.name] for link in model.links),
+        springs=tuple(_point_spring(i, spring, given) for i, spring in enumerate(model.springs)),
+        derived=True,
+    )
+
+
+def _joint_spring(model: RobotModel, joint: int, given: dict[Parameter, Expression]) -> JointSpring:
+    """The spring at a joint: its rest is moment/stiffness, where related joints count from another place."""
+    own = model.moving[joint].spring
+    stiffness, moment = (Parameter(symbol("spring", entry), joint) for entry in ("stiffness", "moment"))
+    if stiffness not in given:
+        return own
+    if given[stiffness].is_zero:
+        if not given[moment].is_zero:
+            raise ModelError(
+                f"{moment.name} is {given[moment]}, but {stiffness.name} is 0: a spring without stiffness "
+                "has no torque; 0 is allowed"
+            )
+        return replace(own, stiffness=ZERO)
+    shift = model.dependence.offsets[joint] if model.relations else ZERO
+    return JointSpring(given[stiffness], given[moment] / given[stiffness] + shift)
+
+
+def _point_spring(number: int, own: PointSpring, given: dict[Parameter, Expression]) -> PointSpring:
+    """A spring that had no force of its own gets another rest length, if it can have one; others a force."""
+    k, preload = (given[Parameter(symbol("strut", entry), number)] for entry in ("stiffness", "preload"))
+    if own.force.is_zero and not k.is_zero:
+        rest = preload / k
+        if rest.number is None or rest.number >= 0:
+            return replace(own, stiffness=k, rest=rest)
+    return replace(own, stiffness=k, force=k * own.rest - preload)
 
 
 def _bare(link: Link) -> Link:
@@ -222,7 +256,7 @@ def _bare(link: Link) -> Link:
 
 
 def _with_motor(model: RobotModel, joint: int, link: Link, given: dict[Parameter, Expression]) -> Link:
-    """The link with the inertia of its motor's rotor and, where coupled, the friction of its motor."""
+    """The link with the inertia of its motor's rotor, friction that its motor has for itself, elasticity."""
     inertia = Parameter(symbol("rotor", "inertia"), joint)
     motor = link.motor
     if motor is None or model.rotors == "none":
@@ -234,4 +268,7 @@ def _with_motor(model: RobotModel, joint: int, link: Link, given: dict[Parameter
         return link
     at_motor = {p.kind.entry: x for p, x in given.items() if p.joint == joint and p.kind.part == "motor"}
     friction = Friction.of(at_motor) if at_motor else motor.friction
-    return replace(link, motor=replace(motor, axial=given[inertia], friction=friction))
+    stiffness = given.get(Parameter(symbol("elastic", "stiffness"), joint), motor.stiffness)
+    damper = given.get(Parameter(symbol("damper", "viscous"), joint), motor.damping)
+    motor = replace(motor, axial=given[inertia], friction=friction, stiffness=stiffness, damping=damper)
+    return replace(link, motor=motor)

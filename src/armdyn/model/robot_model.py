@@ -74,7 +74,8 @@ class RobotModel:
     @cached_property
     def dependence(self) -> Dependence:
         """How the moving joints follow from the coordinates: q = S x + s₀."""
-        return solve_relations([link.name for link in self.moving], self.relations, self.value)
+        passive = {link.name for link in self.moving if not link.actuated}
+        return solve_relations([link.name for link in self.moving], self.relations, self.value, passive)
 
     @cached_property
     def elastic(self) -> tuple[Link, ...]:

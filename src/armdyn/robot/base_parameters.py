@@ -88,7 +88,7 @@ class BaseParameters(Shown):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Parameters not asked about: friction, and with zeros="given" those that are zero.
+        """Parameters not asked about: friction, and with zeros="given" those that are zero; never springs.
 
         Load friction is always left out: the torque is not linear in its coefficients.
         """
@@ -191,7 +191,10 @@ class BaseParameters(Shown):
 def base_parameters(
     robot: Robot, zeros: Zeros, friction: bool, route: Route | None, tolerance: float
 ) -> BaseParameters:
-    """By the route asked for; without one, exactly unless the equations are too large for that."""
+    """By the route asked for; without one, exactly unless the equations are too large for that.
+
+    Springs between points, whose lengths are not polynomials, take numbers.
+    """
     word("zeros", zeros, ("free", "given"))
     if route is not None:
         word("route", route, ("exact", "numeric"))
@@ -202,6 +205,13 @@ def base_parameters(
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1:
         raise ArmdynError(f"tolerance: found {shown(tolerance)}; a number between 0 and 1 is expected")
     columns = considered(robot.model, zeros, friction)
+    if robot.model.springs:
+        if route == "exact":
+            raise ArmdynError(
+                f"route: found 'exact', but '{robot.name}' has springs between points, whose lengths are not "
+                "polynomials; allowed: 'numeric' or none"
+            )
+        route = "numeric"
     if route != "numeric":
         try:
             return _exact(robot, columns, zeros, friction, tolerance)

@@ -19,6 +19,7 @@ from armdyn.model.inertia import Number
 from armdyn.model.parameters import with_parameters
 from armdyn.model.parts import RotorModel, Transform
 from armdyn.robot.loops.choosing import with_choice
+from armdyn.robot.loops.modes import with_posture
 from armdyn.robot.wrenches import check_link
 
 if TYPE_CHECKING:
@@ -116,6 +117,15 @@ class Changeable:
 
         word("convention", convention, ("dh", "mdh"))
         return type(self)(in_dh(self._model, convention))
+
+    def with_posture(self, joints: Sequence[float] | np.ndarray) -> Self:
+        """The robot with its loops assembled near these positions of all moving joints: another mode.
+
+        `assembly_modes(q)` lists them. The description keeps the choice, as `guess` of its links.
+        """
+        if not self._model.loops:
+            raise ModelError(f"{self._model.name} has no loops: there is nothing to assemble")
+        return type(self)(with_posture(self._model, np.asarray(joints, float).tolist()))
 
     def with_gravity(self, gravity: Sequence[Number]) -> Self:
         """The robot under another acceleration of gravity, base frame [m/s²]."""

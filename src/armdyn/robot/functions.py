@@ -23,6 +23,7 @@ from armdyn.kernels.c import Words
 from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
+from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, jacobian, record
 from armdyn.program.program import Shape, inline
 
@@ -51,7 +52,8 @@ MEANINGS = {
 class Result:
     """An output: its shape and meaning.
 
-    In the shape, "n" is the number of coordinates, "joints" that of moving joints, "p" that of parameters.
+    In the shape, "n" is the number of coordinates, "joints" that of moving joints, "p" that of parameters;
+    "loops" and "driven" count loops and the joints that something drives.
     """
 
     shape: tuple[int | str, ...]
@@ -90,7 +92,9 @@ class Context:
         return len(self.layout)
 
     def shapes(self, row: Function) -> tuple[Shape, ...]:
-        sizes: dict[int | str, Any] = {"n": self.n, "joints": self.mechanism.joints, "p": self.p}
+        M = self.mechanism
+        sizes: dict[int | str, Any] = {"n": self.n, "joints": M.joints, "p": self.p}
+        sizes |= {"loops": len(M.loops), "driven": len(M.driven)}
         return tuple(tuple(sizes.get(k, k) for k in result.shape) for result in row.results)
 
 
@@ -237,7 +241,7 @@ FUNCTIONS: dict[str, Function] = {
     "joint_wrenches": Function(
         STATE,
         _one("force over moment at each joint, link axes, row by row", "joints", 6),
-        dynamics.joint_wrenches,
+        dynamics.wrenches_in_joints,
         _WITH_WRENCH,
     ),
     "regressor": Function(
@@ -265,15 +269,36 @@ FUNCTIONS: dict[str, Function] = {
         _forward_derivatives,
     ),
 }
+CLOSED_FUNCTIONS: dict[str, Function] = {  # of robots with loops only
+    "loop_wrenches": Function(
+        STATE,
+        _one("force over moment that closes each loop, axes of its first frame, row by row", "loops", 6),
+        dynamics.loop_wrenches,
+        _WITH_WRENCH,
+    ),
+    "actuator_torques": Function(
+        ("q", "tau"),
+        _one("torques of the joints that something drives [N m or N]", "driven"),
+        dynamics.actuator_torques,
+        optional=(),
+    ),
+}
 OF_TIP = ("pose", "jacobian", "jacobian_dot")  # others depend on the tip only where a wrench acts there
-WORDS = Words(MEANINGS, {name: [result.meaning for result in row.results] for name, row in FUNCTIONS.items()})
+_ROWS = FUNCTIONS | CLOSED_FUNCTIONS
+WORDS = Words(MEANINGS, {name: [result.meaning for result in row.results] for name, row in _ROWS.items()})
 
 
-def check_function(name: str, optional: Sequence[str] = ()) -> None:
-    """Refuse a function that does not exist, or optional inputs that it does not take."""
-    if name not in list(FUNCTIONS):
-        raise ModelError(f"function: found {shown(name)}; allowed: {', '.join(FUNCTIONS)}")
-    allowed = FUNCTIONS[name].optional
+def functions_of(model: RobotModel) -> dict[str, Function]:
+    """The functions that a robot has."""
+    return _ROWS if model.loops else FUNCTIONS
+
+
+def check_function(model: RobotModel, name: str, optional: Sequence[str] = ()) -> None:
+    """Refuse a function that the robot does not have, or optional inputs that it does not take."""
+    functions = functions_of(model)
+    if name not in list(functions):
+        raise ModelError(f"function: found {shown(name)}; allowed: {', '.join(functions)}")
+    allowed = functions[name].optional
     if isinstance(optional, str) or len(set(optional)) != len(optional):
         raise ModelError(f"optional: found {shown(optional)}; a list of different names is expected")
     if unknown := [key for key in optional if key not in allowed]:
@@ -302,7 +327,7 @@ def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Seque
 
 def row_of(name: str, mechanism: Mechanism) -> Function:
     """The row of a function; with loops, friction depends on the posture too."""
-    row = FUNCTIONS[name]
+    row = _ROWS[name]
     if name == "friction" and mechanism.loops:
         return replace(row, inputs=("q", "qd"), algorithm=_friction_at)
     return row

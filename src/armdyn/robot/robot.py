@@ -14,7 +14,14 @@ from armdyn.kernels.arrays import Floats, Numbers, Scalars
 from armdyn.model import RobotModel
 from armdyn.program import Program
 from armdyn.robot.described import Described
-from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, Key, check_function, make_kernel
+from armdyn.robot.functions import (
+    BASE_INPUTS,
+    Kernels,
+    Key,
+    check_function,
+    functions_of,
+    make_kernel,
+)
 from armdyn.robot.loops.kernel import ClosedKernel
 from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
 
@@ -207,6 +214,34 @@ class Robot(Described):
             return self._kernels["joint_wrenches"].call((q, qd, qdd), out)
         return self._run("joint_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
 
+    def loop_wrenches(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        wrench: Wrench | None = None,
+        *,
+        parameters: Numbers | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
+        """Force [N] over moment [N m] that the first link of each loop exerts on the second, (..., loops, 6).
+
+        In the axes of the loop's frame on the first link. Where a loop has rows that follow from others, they
+        count as unloaded: rigid bodies do not tell how such forces are shared.
+        """
+        check_function(self._model, "loop_wrenches")
+        return self._run("loop_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
+
+    def actuator_torques(self, q: Numbers, tau: Numbers, *, out: Floats | None = None) -> Floats:
+        """Torques (..., driven) [N m or N] of all driven joints of a robot with loops that amount to `tau`.
+
+        With as many drives as coordinates these are `tau` (..., n) itself. More drives (redundant actuation)
+        share it: of all torques that do the same, the ones with the least sum of squares.
+        `robot.actuated` names the joints.
+        """
+        check_function(self._model, "actuator_torques")
+        return self._kernels["actuator_torques"].call((q, tau), out)
+
     def regressor(self, q: Numbers, qd: Numbers, qdd: Numbers, *, out: Floats | None = None) -> Floats:
         """Y, (..., n, p) with tau = Y @ parameters (7.81).
 
@@ -270,7 +305,8 @@ class Robot(Described):
 
         With zeros="given", parameters that are zero in the description stay zero. `friction` counts friction
         and offsets too. By default they are found exactly, for general values of the symbols, and a warning
-        says where the robot's numbers disagree; route="numeric" goes by the numbers alone, up to `tolerance`.
+        says where the robot's numbers disagree; route="numeric" goes by the numbers alone, up to `tolerance`,
+        and is taken by itself where springs tie points of links.
         """
         from armdyn.robot.base_parameters import base_parameters  # brings FLINT: only when asked for
 
@@ -281,7 +317,7 @@ class Robot(Described):
 
         With `links` the input "wrench" (6 k) is what these k links exert, one after the other.
         """
-        check_function(function, optional)
+        check_function(self._model, function, optional)
         where = tuple(check_link(self._model, "links", link) for link in links)
         return self._kernel((function, where, *optional)).program
 
@@ -290,11 +326,12 @@ class Robot(Described):
 
         A tuple names a function and optional inputs: `compile("gravity", ("inverse_dynamics", "wrench"))`.
         """
-        keys = [(x or ("",)) if isinstance(x, tuple) else (x,) for x in functions or FUNCTIONS]
+        known = functions_of(self._model)
+        keys = [(x or ("",)) if isinstance(x, tuple) else (x,) for x in functions or known]
         for name, *optional in keys:
-            check_function(name, optional)
+            check_function(self._model, name, optional)
         for name, *optional in keys:
-            given = [key for key in FUNCTIONS[name].optional if key in optional]  # in the order of calls
+            given = [key for key in known[name].optional if key in optional]  # in the order of calls
             self._kernels[(name, "", *given) if given else name].on("compiled")
 
     # ---- inside ----------------------------------------------------------------------------------------

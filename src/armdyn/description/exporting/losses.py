@@ -69,6 +69,11 @@ def _motor_losses(model: RobotModel) -> Iterator[str]:
     )
     if rubbing:
         yield f"friction in motors that turn with several joints ({rubbing}) is left out"
+    if elastic := names(link.name for link in model.elastic):
+        yield (
+            f"elastic joints ({elastic}) become rigid ones: their transmissions' stiffness and damping "
+            "and the friction of their motors are left out"
+        )
     if found := _having(model, lambda link: link.motor is not None and link.motor.torque_constant != 1):
         yield f"torque constants of motors ({found}) are left out"
     if found := _having(model, lambda link: link.motor is not None and link.motor.limits != MotorLimits()):

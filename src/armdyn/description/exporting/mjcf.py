@@ -1,4 +1,4 @@
-"""RobotModel -> MJCF, MuJoCo's format: bodies, joints with armature, joint equalities, motors with gears.
+"""RobotModel -> MJCF, MuJoCo's format: bodies, joints with armature, equalities, springs, motors with gears.
 
 Every link is a body with the link's name and frame; a joint may sit beside it. The tool is a body "tool"
 without mass. Rotors are armatures, gear²·inertia: reflected ones.
@@ -14,6 +14,7 @@ from armdyn.description.exporting.losses import losses, names
 from armdyn.description.exporting.pieces import Piece, motors, pieces, unused, with_values
 from armdyn.description.exporting.possible import SMALLEST, Body, possible
 from armdyn.description.exporting.quaternions import quaternion_text
+from armdyn.description.exporting.ties import guess_losses, spring_losses, write_loop, write_spring
 from armdyn.description.exporting.xml_text import add, document, name
 from armdyn.description.freedom import freedoms, in_numbers
 from armdyn.expression import ZERO, Expression
@@ -37,6 +38,8 @@ def mjcf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
         *_velocity_loss(parts),
         *_body_losses(bodies),
         *_name_losses(model),
+        *spring_losses(model),
+        *guess_losses(model),
     )
     root = ET.Element("mujoco")
     name(root, "model", model.name)
@@ -108,7 +111,16 @@ class _Writer:
         if has_tool:
             self.body(elements[model.tip], unused("tool", [WORLD, *self.names.values()]), model.tool)
         self.equalities()
+        for i, loop in enumerate(model.loops):
+            write_loop(i, loop, elements, self.section)
+        for i, spring in enumerate(model.springs):
+            write_spring(i, spring, elements, self.section)
         self.actuators()
+
+    def section(self, tag: str) -> ET.Element:
+        """A part of the file, made where it is needed first."""
+        found = self.root.find(tag)
+        return add(self.root, tag) if found is None else found
 
     def body(self, parent: ET.Element, name: str, T: Transform) -> ET.Element:
         turned = [[Expression.of(x) for x in row] for row in T.R] != [list(row) for row in IDENTITY]
@@ -141,6 +153,7 @@ class _Writer:
         limits = part.link.limits
         torque = None if limits.torque is None else numbers_text((-limits.torque, limits.torque))
         armature = self.armature.get(part.link.name, ZERO)
+        spring = part.link.spring
         add(
             element,
             "joint",
@@ -153,17 +166,17 @@ class _Writer:
             armature=_nonzero(armature),
             damping=_nonzero(part.viscous),
             frictionloss=_nonzero(part.coulomb),
+            stiffness=_nonzero(spring.stiffness),
+            springref=None if spring.is_zero else _nonzero(spring.rest),
         )
 
     def equalities(self) -> None:
-        followers = [part for part in self.parts if part.mimic]
-        equality = add(self.root, "equality") if followers else None
-        for part in followers:
-            assert equality is not None
-            assert part.mimic is not None
+        for part in self.parts:
+            if part.mimic is None:
+                continue
             coefficients = (part.mimic.offset, part.mimic.factor, 0, 0, 0)
             add(
-                equality,
+                self.section("equality"),
                 "joint",
                 joint1=part.joint,
                 joint2=self.joint_of[part.mimic.leader],
@@ -174,7 +187,8 @@ class _Writer:
         """A motor for every joint that is free to be driven; without a motor of its own, by a gear of one."""
         actuator = add(self.root, "actuator")
         for part in self.parts:
-            if part.link.joint == "fixed" or (part.mimic and not part.motor):
+            driven = part.link.joint != "fixed" and part.link.actuated
+            if not driven or (part.mimic and not part.motor):
                 continue
             gear = number_text(part.motor.gear) if part.motor else "1"
             add(actuator, "motor", name=f"{part.joint}_motor", joint=part.joint, gear=gear)

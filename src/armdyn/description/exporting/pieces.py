@@ -84,7 +84,7 @@ def with_values(model: RobotModel, format: str) -> RobotModel:
 
 def _numbers(model: RobotModel) -> tuple[object, ...]:
     """All of a robot that may contain symbols."""
-    return model.links, model.gravity, model.base, model.tool, model.relations
+    return model.links, model.gravity, model.base, model.tool, model.relations, model.loops, model.springs
 
 
 def pieces(model: RobotModel) -> list[Piece]:
@@ -115,7 +115,7 @@ def mimics(model: RobotModel) -> dict[str, Mimic]:
     ):
         if i not in dependence.independent and len(row) == 1:
             ((leader, factor),) = row
-            found[link.name] = Mimic(model.coordinates[leader].name, Expression.of(factor), offset)
+            found[link.name] = Mimic(model.positions[leader].name, Expression.of(factor), offset)
     return found
 
 

@@ -18,9 +18,10 @@ from armdyn.description.exporting.pieces import Piece, pieces, unused, with_valu
 from armdyn.description.exporting.xml_text import add, document, name
 from armdyn.description.importing.values import UNLIMITED
 from armdyn.expression import Expression
+from armdyn.model.closures.problems import spring_place
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.parts import Transform
-from armdyn.model.robot_model import RobotModel
+from armdyn.model.robot_model import RobotModel, quoted
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, apply
 from armdyn.model.vector import add as plus
 
@@ -36,6 +37,7 @@ def urdf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
         *losses(model, parts),
         *_gravity_loss(model),
         *_limit_losses(parts),
+        *_closure_losses(model),
     )
     root = ET.Element("robot")
     if any(part.motor for part in parts):
@@ -62,6 +64,20 @@ def _limit_losses(parts: list[Piece]) -> Iterator[str]:
             found.append(part.link.name)
     if found:
         yield f"URDF asks for limits that the robot does not have ({names(found)}): 1e9 stands for none"
+
+
+def _closure_losses(model: RobotModel) -> Iterator[str]:
+    """URDF has trees of links, and neither springs nor joints that nothing drives."""
+    if model.loops:
+        labels = ", ".join(quoted(loop.label) for loop in model.loops)
+        yield f"loops ({labels}) are left open: the links on both sides move freely in the file"
+    if found := [link.name for link in model.links if not link.spring.is_zero]:
+        yield f"springs at joints ({names(found)}) are left out"
+    if model.springs:
+        labels = ", ".join(spring_place(i, spring) for i, spring in enumerate(model.springs))
+        yield f"springs between points ({labels}) are left out"
+    if found := [link.name for link in model.links if not link.actuated]:
+        yield f"that nothing drives some joints ({names(found)}) is not said"
 
 
 class _Writer:

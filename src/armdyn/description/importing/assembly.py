@@ -86,6 +86,8 @@ class _Assembly:
                 tip=tip,
                 root=self.root,
                 relations=self._relations(),
+                loops=tuple(tree.loops),
+                springs=tuple(tree.springs),
                 source=tree.source if tree.is_file else "",
             )
             self._refuse_impossible(model)
@@ -287,6 +289,9 @@ class _Assembly:
             limits=joint.limits,
             motor=self._motor(joint),
             joint_name=joint.name,
+            spring=joint.spring,
+            actuated=joint.actuated,
+            guess=joint.guess,
         )
 
     def _at(self, joint: RawJoint) -> Transform:

@@ -13,10 +13,12 @@ from typing import Literal, TypeAlias, TypeVar
 
 from armdyn.description.errors import MAX_LINKS, DescriptionError
 from armdyn.expression import ONE, ZERO, Expression
+from armdyn.model.closures.loops import Loop
 from armdyn.model.friction import NO_FRICTION, Friction
 from armdyn.model.inertia import ZERO6, Tensor
 from armdyn.model.parts import Limits, Transform, X
 from armdyn.model.robot_model import listed, quoted
+from armdyn.model.springs import NO_SPRING, JointSpring, PointSpring
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector
 from armdyn.output import one_line
 
@@ -97,6 +99,9 @@ class RawJoint:
     limits: Limits = field(default_factory=Limits)
     motor: RawMotor | None = None
     mimic: Mimic | None = None
+    spring: JointSpring = NO_SPRING
+    actuated: bool = True
+    guess: Expression = ZERO  # where loops are closed
     place: Place = field(default=NOWHERE, compare=False)
 
 
@@ -134,6 +139,8 @@ class RawTree:
     gravity: Vector = ZERO3
     remarks: Remarks = field(default_factory=Remarks)
     is_file: bool = True
+    loops: list[Loop] = field(default_factory=list)
+    springs: list[PointSpring] = field(default_factory=list)
 
     def error(self, place: Place, reason: str) -> DescriptionError:
         """An error that names file, line, element and reason."""

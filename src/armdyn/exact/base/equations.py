@@ -10,6 +10,7 @@ from armdyn.exact.engine.closed_form import ClosedForm, lagrange
 from armdyn.exact.engine.form import Array, Entry
 from armdyn.exact.engine.ring import Poly
 from armdyn.exact.engine.size import check_written
+from armdyn.exact.engine.springs import SpringError
 from armdyn.exact.printing import document
 from armdyn.exact.printing.document import Section
 from armdyn.exact.printing.printer import Printer
@@ -21,6 +22,11 @@ class BaseEquations:
     """τ = Y_b π_b with Y_b (n, b): the columns of the leading parameters in the regressor (7.81)."""
 
     def __init__(self, model: RobotModel, grouping: Grouping) -> None:
+        if model.springs:
+            raise SpringError(
+                "base parameters of a robot with springs between points are found in numbers: they have no "
+                "exact equations; base.regressor(q, qd, qdd) has their columns"
+            )
         self.model, self.grouping = model, grouping
         self._closed = ClosedForm(model)
 

@@ -13,14 +13,15 @@ from armdyn.exact.printing.names import in_decimals
 from armdyn.expression import ONE, ZERO, Expression
 from armdyn.model.lowering import lower
 from armdyn.model.mechanism import Body
-from armdyn.model.parameters import Layout, Parameter, layout, parameter_vector
+from armdyn.model.parameters import SPRINGS, Layout, Parameter, layout, parameter_vector
 from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import apply_transposed
 
 Zeros: TypeAlias = Literal["free", "given"]
 _TENSOR_FIRST = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz", "mx", "my", "mz", "m")
 _OFFSET_FIRST = ("offset", "asymmetry")  # of two that differ at rest alone, the one that does not jump
-_PARTS = {"body": 0, "rotor": 1, "joint": 2, "motor": 3}
+_COUNTED = ("body", "rotor", *SPRINGS)  # always
+_PARTS = {part: k for k, part in enumerate((*_COUNTED, "joint", "motor", "damper"))}
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,10 @@ def considered(model: RobotModel, zeros: Zeros, friction: bool) -> tuple[int, ..
     """The parameters to group, in the order in which they may lead.
 
     Coefficients of load friction are never among them: the torque is not linear in them.
-    Links come before rotors, rotors before friction, each from the base to the tip. Of a link, tensors come
-    before first moments and these before the mass: so what a joint does not tell apart goes to the link
-    before, as in the literature (M. Gautier, W. Khalil, "Direct calculation of minimum set of inertial
-    parameters of serial robots", IEEE Trans. Robotics and Automation 6 (1990) 368–373).
+    Links come before rotors, rotors before springs, springs before friction, each from the base to the tip.
+    Of a link, tensors come before first moments and these before the mass: so what a joint does not tell
+    apart goes to the link before, as in the literature (M. Gautier, W. Khalil, "Direct calculation of minimum
+    set of inertial parameters of serial robots", IEEE Trans. Robotics and Automation 6 (1990) 368–373).
     """
     wanted = layout(model)
     exact = lower(model, lambda x: x)
@@ -88,7 +89,7 @@ def considered(model: RobotModel, zeros: Zeros, friction: bool) -> tuple[int, ..
     kept = [
         p
         for p, parameter in enumerate(wanted)
-        if (parameter.kind.part in ("body", "rotor") or (friction and parameter.kind.entry != "load"))
+        if (parameter.kind.part in _COUNTED or (friction and parameter.kind.entry != "load"))
         and (zeros == "free" or not Expression.of(values[p]).is_zero)
     ]
     return tuple(sorted(kept, key=lambda p: (*_place(wanted[p], last), p)))

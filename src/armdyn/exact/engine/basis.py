@@ -13,12 +13,13 @@ from functools import cached_property
 
 from armdyn.exact.engine.mechanism import atoms_of, over_ring
 from armdyn.exact.engine.ring import Poly, Ring
-from armdyn.exact.engine.runs import Run, parallel_runs
+from armdyn.exact.engine.runs import Run, parallel_runs, related_runs
 from armdyn.exact.engine.size import check_joints
+from armdyn.exact.engine.springs import is_polynomial
 from armdyn.exact.printing.names import in_decimals
 from armdyn.expression import ZERO, ArmdynError, Atom, Expression, limited, parse
 from armdyn.model.friction import Row
-from armdyn.model.lowering import lower
+from armdyn.model.lowering import lower, product
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.parameters import layout, parameter_vector
 from armdyn.model.robot_model import RobotModel
@@ -48,7 +49,7 @@ class Basis:
         self.bells = {f"bell{e + 1}": f for e, f in numbered if f.row and f.stribeck != 0}
         self.loads = {f"absr{f.row[0][0] + 1}": f.row[0][0] for f in self.exact.friction if f.has_load}
         related = [x for angle in self._angles for x in angle.atoms]
-        related += [Expression.symbol(f"q{i + 1}") for i in self._measured]
+        related += [Expression.symbol(f"q{i + 1}") for i in self.measured]
         self._geometry = atoms_of([*self.exact.scalars(parameters=False), *related])
 
     @property
@@ -73,16 +74,28 @@ class Basis:
         return [RelatedAngle(row, self.joints) for body, row in pairs if body.joint == "revolute"]
 
     @property
-    def _measured(self) -> list[int]:
-        """The angles that move sliding joints, so that they enter by themselves."""
+    def measured(self) -> list[int]:
+        """The angles that move sliding joints or stretch springs, so that they enter by themselves."""
+        rows = [spring.row for spring in self.exact.springs]
+        if self.exact.rows:
+            rows = [product(row, self.exact.rows) for row in rows]
+        sprung = {j for row in rows for j, _ in row if self.joints[j] == "revolute"}
+        return sorted(sprung.union(self._sliding))
+
+    @property
+    def _sliding(self) -> list[int]:
+        """The angles that move sliding joints."""
         pairs = zip(self.exact.bodies, self.exact.rows, strict=False)
         moved = {j for body, row in pairs if body.joint == "prismatic" for j, _ in row}
         return [j for j in sorted(moved) if self.joints[j] == "revolute"]
 
     @property
     def is_trigonometric(self) -> bool:
-        """Whether angles enter by cosines and sines of their whole sums alone, related joints included."""
-        return not self._measured and all(angle.whole is not None for angle in self._angles)
+        """Whether angles enter by cosines and sines of their whole sums, related joints included.
+
+        Springs aside: in their torques angles stand by themselves.
+        """
+        return not self._sliding and all(angle.whole is not None for angle in self._angles)
 
     @cached_property
     def kinematic(self) -> Ring:
@@ -92,12 +105,28 @@ class Basis:
     def full(self) -> Ring:
         return self.extended([])
 
-    def extended(self, further: Sequence[Expression], joints: Sequence[str] | None = None) -> Ring:
-        """The full ring with what further numbers need, and perhaps other kinds of joints."""
+    @cached_property
+    def related(self) -> list[Run]:
+        """Coordinates of which angles are sums of multiples."""
+        return related_runs(self.exact, self.joints)
+
+    def extended(
+        self,
+        further: Sequence[Expression],
+        joints: Sequence[str] | None = None,
+        related: Sequence[Run] = (),
+    ) -> Ring:
+        """The full ring with what further numbers need, and perhaps other kinds of joints.
+
+        `related` has coordinates of these that come in sums and differences.
+        """
         atoms, inverted = atoms_of([*self.parameters, *further])
         declared = {Atom("symbol", name) for name, _ in self.model.symbols}
         everything = self._geometry[0] | atoms | declared
-        return self._ring(everything, self._geometry[1] | inverted, joints=joints)
+        if joints and self.measured:  # the angles of the new coordinates instead of the old ones
+            everything -= {Atom("symbol", f"q{i + 1}") for i in range(self.n)}
+            everything |= {Atom("symbol", f"q{i + 1}") for i in range(self.n) if joints[i] == "revolute"}
+        return self._ring(everything, self._geometry[1] | inverted, joints=joints, related=related)
 
     @cached_property
     def with_parameter_names(self) -> Ring:
@@ -114,11 +143,13 @@ class Basis:
         inverted: set[Atom],
         names: tuple[str, ...] = (),
         joints: Sequence[str] | None = None,
+        related: Sequence[Run] = (),
     ) -> Ring:
         check_joints(self.n)
         opaque = (*self.bells, *self.loads)
         given, runs = (joints, ()) if joints else (self.joints, self.runs)
-        ring = Ring(given, atoms | inverted, inverted, len(self.speeds), (*opaque, *names), runs)
+        shared = related if joints else self.related
+        ring = Ring(given, atoms | inverted, inverted, len(self.speeds), (*opaque, *names), runs, shared)
         for i, friction in enumerate(self.speeds):
             ring.register_sign(_along(ring, friction.row, "qd"), f"sgnm{i + 1}")
         for name, friction in self.bells.items():
@@ -127,6 +158,8 @@ class Basis:
         if joints is None:
             for angle in self._angles:
                 ring.register_angle(_along(ring, angle.row, "q"), *angle.cos_sin(ring))
+            for i in [] if self.exact.rows else self.measured:
+                ring.register_angle(ring.gen(f"q{i + 1}"), *ring.angle(i))
         return ring
 
     @cached_property
@@ -145,7 +178,9 @@ class Basis:
     def named_mechanism(self) -> Mechanism:
         """The robot over the ring with parameter names, each parameter a generator."""
         ring = self.with_parameter_names
-        generators = [ring.gen(f"[{name}]") for name in self.parameter_names]
+        generators = [
+            ring.gen(f"[{parameter.name}]") if is_polynomial(parameter) else 0 for parameter in self.layout
+        ]
         return over_ring(self.exact, ring, generators, self.layout)
 
     # ---- reading ---------------------------------------------------------------------------------------

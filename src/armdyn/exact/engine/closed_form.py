@@ -1,14 +1,17 @@
-"""The terms of the equations of motion in closed form: B q̈ + C q̇ + friction + g = τ."""
+"""The terms of the equations of motion in closed form: B q̈ + C q̇ + friction + g + springs = τ."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
 from armdyn import dynamics
+from armdyn.dynamics.springs import spring_energies
 from armdyn.exact.engine.basis import Basis
 from armdyn.exact.engine.form import Array, Entry, Form
 from armdyn.exact.engine.ring import Poly
+from armdyn.exact.engine.springs import check_struts
 from armdyn.expression import shown
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.parameters import Parameter
@@ -34,8 +37,22 @@ class ClosedForm:
     @cached_property
     def beta_U(self) -> dict[int, Poly]:
         """Coefficient of each parameter in the potential energy (7.76); zero ones left out."""
+        return self._beta_g | self._beta_springs
+
+    @cached_property
+    def _beta_g(self) -> dict[int, Poly]:
         q, _, _ = self.basis.kinematic.joint_variables()
-        return self._by_parameter(dynamics.potential_regressor(self._mechanism, q))
+        heavy = replace(self._mechanism, springs=(), struts=())
+        return self._by_parameter(dynamics.potential_regressor(heavy, q))
+
+    @cached_property
+    def _beta_springs(self) -> dict[int, Poly]:
+        check_struts(self.model, self.basis.exact)
+        mechanism = self._mechanism
+        if not (mechanism.springs or mechanism.struts):
+            return {}
+        q, _, _ = self.basis.kinematic.joint_variables()
+        return self._by_parameter(spring_energies(mechanism, q))
 
     @cached_property
     def _mechanism(self) -> Mechanism:
@@ -52,8 +69,13 @@ class ClosedForm:
 
     @property
     def potential_energy(self) -> Form:
-        """U, zero at the base origin."""
+        """U, zero at the base origin; springs included, zero at q = 0 or at length 0."""
         return self._form(self.beta_U)
+
+    @cached_property
+    def gravity_energy(self) -> Form:
+        """The part of U that is due to gravity."""
+        return self._form(self._beta_g)
 
     def _form(self, coefficients: dict[int, Poly]) -> Form:
         """A form in the parameters that are not zero in the description."""
@@ -144,8 +166,13 @@ class ClosedForm:
 
     @cached_property
     def g(self) -> Array[Form]:
-        """Gravity torques g_i = ∂U/∂q_i (7.39)."""
-        return Array(self.potential_energy.gradient())
+        """Gravity torques g_i = ∂U/∂q_i (7.39), U without springs."""
+        return Array(self.gravity_energy.gradient())
+
+    @cached_property
+    def springs(self) -> Array[Form]:
+        """The torques that hold the robot against its springs, ∂U/∂q_i of their energy."""
+        return Array(self._form(self._beta_springs).gradient())
 
     @cached_property
     def friction(self) -> Array[Form]:
@@ -160,7 +187,8 @@ class ClosedForm:
     def regressor(self) -> Array[Entry]:
         """Y with τ = Y π (7.79)–(7.81), n×p, from the energies: every column, also of zero parameters.
 
-        The columns of load friction are zero: |τ_r| depends on the other parameters.
+        The columns of load friction are zero: |τ_r| depends on the other parameters. So are those of preloads
+        Pp of springs between points, which are zero here themselves.
         """
         return Array([[Entry(self.basis, y) for y in row] for row in self.Y])
 
@@ -195,7 +223,7 @@ class ClosedForm:
 
     @cached_property
     def tau(self) -> Array[Form]:
-        """The whole left-hand side of (7.42), Σ b_ij q̈_j + Σ c_ijk q̇_j q̇_k + friction + g_i."""
+        """The whole left-hand side of (7.42), Σ b_ij q̈_j + Σ c_ijk q̇_j q̇_k + friction + g_i + springs."""
         return Array([self._form(row) for row in self.columns])
 
     @cached_property

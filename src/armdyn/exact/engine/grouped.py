@@ -24,11 +24,11 @@ Constant = tuple[tuple[Exponents, Any], ...]  # exponents of the constants, numb
 
 
 def grouped(equations: ClosedForm) -> ClosedForm:
-    """The same B, C and g in parameters that are sums of constants; friction is left to the equations."""
+    """The same B, C and g in parameters that are sums of constants; without friction and springs."""
     groups = _Groups(equations.basis)
-    T, U = groups.form(equations.kinetic_energy), groups.form(equations.potential_energy)
+    T, U = groups.form(equations.kinetic_energy), groups.form(equations.gravity_energy)
     found = ClosedForm(equations.model, groups.basis)
-    found.__dict__.update(beta_T=T.coefficients, beta_U=U.coefficients)  # known, not to be derived
+    found.__dict__.update(beta_T=T.coefficients, gravity_energy=U)  # known, not to be derived
     return found
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from armdyn import dynamics
+from armdyn.exact.engine.basis import Basis
 from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.size import check_proved
+from armdyn.exact.engine.springs import check_struts, is_polynomial
 from armdyn.expression import ArmdynError
 from armdyn.output import Shown, one_line
 
@@ -52,11 +54,14 @@ def prove(equations: ClosedForm) -> Proof:
         ("Y pi gives these torques, column by column, with Y from Newton-Euler's backward pass", _regressor),
         ("Slotine and Li's Y(q, q', v, a) pi is B a + C v + friction + g, column by column", _adaptive),
     ]
+    check_struts(equations.model, equations.basis.exact)
     check_proved(equations.terms)  # a fast check: if these are small, the rest is too
     statements = []
     for text, check in checks:
         start = perf_counter()
         terms = check(equations)
+        if any(not spring.is_zero for spring in equations.springs):
+            text = text.replace("friction + g", "friction + g + springs")
         statements.append(Statement(text, terms, perf_counter() - start))
     return Proof(equations.model.name, tuple(statements))
 
@@ -87,11 +92,11 @@ def _newton_euler(equations: ClosedForm) -> int:
 
 
 def _terms_add_up(equations: ClosedForm) -> int:
-    """B q̈ + C q̇ + friction + g, coefficient by coefficient, against the Lagrange rows."""
+    """B q̈ + C q̇ + friction + g + springs, coefficient by coefficient, against the Lagrange rows."""
     basis, n = equations.basis, equations.n
     terms = 0
     for i in range(n):
-        total = equations.g[i] + equations.friction[i]
+        total = equations.g[i] + equations.springs[i] + equations.friction[i]
         for j in range(n):
             total = total + equations.B[i, j].times_generator(f"qdd{j + 1}")
             total = total + equations.C[i, j].times_generator(f"qd{j + 1}")
@@ -123,12 +128,19 @@ def _regressor(equations: ClosedForm) -> int:
     """Y from unit parameters (another algorithm than the energies) against (7.79), and its zeros."""
     basis = equations.basis
     ring = basis.kinematic
-    Y = dynamics.regressor(basis.mechanism(), *ring.joint_variables(), basis.layout)
+    kept = _polynomial(basis)
+    Y = dynamics.regressor(basis.mechanism(), *ring.joint_variables(), [basis.layout[p] for p in kept])
     terms = 0
     for i in range(equations.n):
-        for p, name in enumerate(basis.parameter_names):
-            terms += _same(f"Y[{i + 1}, {name}]", ring.zero + Y[i][p], equations.Y[i, p])
+        for k, p in enumerate(kept):
+            what = f"Y[{i + 1}, {basis.parameter_names[p]}]"
+            terms += _same(what, ring.zero + Y[i][k], equations.Y[i, p])
     return terms
+
+
+def _polynomial(basis: Basis) -> list[int]:
+    """The parameters whose columns are compared: all but preloads, which are zero where there is a proof."""
+    return [p for p, parameter in enumerate(basis.layout) if is_polynomial(parameter)]
 
 
 def _adaptive(equations: ClosedForm) -> int:
@@ -141,10 +153,12 @@ def _adaptive(equations: ClosedForm) -> int:
     ring = basis.with_names([f"[v{j + 1}]" for j in range(n)])
     q, qd, qdd = ring.joint_variables()
     v = [ring.gen(f"[v{j + 1}]") for j in range(n)]
-    Y = dynamics.adaptive_regressor(basis.mechanism(ring), q, qd, v, qdd, basis.layout)
+    kept = _polynomial(basis)
+    wanted = [basis.layout[p] for p in kept]
+    Y = dynamics.adaptive_regressor(basis.mechanism(ring), q, qd, v, qdd, wanted)
     terms = 0
     for i in range(n):
-        for p, name in enumerate(basis.parameter_names):
+        for k, p in enumerate(kept):
             if basis.layout[p].kind.entry == "load":
                 expected = ring.zero  # not linear
             elif p in equations.friction_columns[i]:
@@ -153,14 +167,15 @@ def _adaptive(equations: ClosedForm) -> int:
                 expected = _polarised(ring.include(equations.Y[i, p]), v)
             else:
                 expected = _of_reference(equations, i, p, ring, v)
-            terms += _same(f"Y of adaptive control[{i + 1}, {name}]", ring.zero + Y[i][p], expected)
+            what = f"Y of adaptive control[{i + 1}, {basis.parameter_names[p]}]"
+            terms += _same(what, ring.zero + Y[i][k], expected)
     return terms
 
 
 def _of_reference(equations: ClosedForm, i: int, p: int, ring: Ring, v: Sequence[Poly]) -> Poly:
-    """What multiplies parameter p in row i of B q̈ + C v + g."""
+    """What multiplies parameter p in row i of B q̈ + C v + g + springs."""
     total = ring.zero
-    factors = [(equations.g[i], ring.one)]
+    factors = [(equations.g[i], ring.one), (equations.springs[i], ring.one)]
     for j in range(equations.n):
         factors += [(equations.B[i, j], ring.gen(f"qdd{j + 1}")), (equations.C[i, j], v[j])]
     for form, factor in factors:

@@ -14,13 +14,14 @@ from armdyn.exact.engine.size import check_written
 from armdyn.exact.printing.printer import LIMIT, Printer
 from armdyn.exact.printing.styles import LATEX, TEXT, Style
 from armdyn.exact.printing.titles import latex_text, markdown_text
-from armdyn.expression import ArmdynError, shown
+from armdyn.expression import ArmdynError, Expression, shown
 from armdyn.output import one_line
 
 Notation = Literal["book", "craig"]
 _TERMS_ALIGNED = 100
 _NARROWEST = 60  # characters of text that a line has at least, however long its left side is
 _SIGN = re.compile(r" [+-] ")
+COORDINATES = "Joints, and the coordinates they follow from"
 _RATES = "A velocity with several indices is the sum of these joints' velocities."
 
 
@@ -62,14 +63,34 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Se
         written = grouped(equations)
         spelling = Printer(written.basis, style)
     check_written(written.terms)
-    found = [_motion(equations, printer, names), _inertia(written, spelling, names)]
+    found = [coordinates(equations, printer.style)]
+    found += [_motion(equations, printer, names), _inertia(written, spelling, names)]
     found.append(_velocity(written, spelling, names))
     found.append(_vector(written, spelling, "Gravity torques", names.g, written.g.rows))
+    found.append(_vector(equations, printer, "Spring torques", "e", equations.springs.rows))
     found.append(_vector(equations, printer, "Friction torques", "f", equations.friction.rows))
     named = printer.definitions | spelling.definitions
     lines = [*named.items(), *_speeds(equations, printer.style), *bells(equations, printer.style)]
     found.append(Section("Where", loads(equations, style), lines))
     return [s for s in found if s.lines or s.text]
+
+
+def coordinates(equations: ClosedForm, style: Style) -> Section:
+    """Of a robot whose joints are related, what every joint is in the coordinates: q = S x + s₀."""
+    model = equations.model
+    if not model.relations:
+        return Section(COORDINATES)
+    found = model.dependence
+    lines = []
+    for link, row, offset in zip(model.moving, found.rows, found.offsets, strict=True):
+        pairs = sorted(row, key=lambda pair: Expression.of(pair[1]).terms[0][1] < 0)  # what is added first
+        terms = style.combination([(k, _variable(equations, style, j, 0)) for j, k in pairs])
+        if not offset.is_zero or not terms:
+            terms += [("-" if c < 0 else "") + style.monomial(m, abs(c)) for m, c in offset.terms] or [
+                style.zero
+            ]
+        lines.append((style.words(link.joint_label), terms))
+    return Section(COORDINATES, "", lines)
 
 
 def _has_long_sums(equations: ClosedForm) -> bool:
@@ -129,14 +150,15 @@ def _fits(equations: ClosedForm) -> bool:
 
 
 def _row(equations: ClosedForm, printer: Printer, i: int) -> list[str]:
-    """The terms of row i: inertia, velocities, friction, gravity."""
+    """The terms of row i: inertia, velocities, friction, gravity, springs."""
     terms = [
         printer.times(printer.parts(equations.B[i, j]), _variable(equations, printer.style, j, 2))
         for j in range(equations.n)
         if not equations.B[i, j].is_zero
     ]
     terms += list(_velocity_terms(equations, printer, i))
-    return terms + printer.parts(equations.friction[i]) + printer.parts(equations.g[i])
+    further = (equations.friction[i], equations.g[i], equations.springs[i])
+    return terms + [part for entry in further for part in printer.parts(entry)]
 
 
 def in_matrices(equations: ClosedForm, style: Style, names: Letters) -> Section:
@@ -146,6 +168,8 @@ def in_matrices(equations: ClosedForm, style: Style, names: Letters) -> Section:
     velocity = style.applied(V, (q, qd))
     row = [f"{style.applied(M, (q,))}{style.acting}{qdd}"]
     row += [velocity if names.vector else f"{velocity}{style.acting}{qd}", style.applied(G, (q,))]
+    if any(not e.is_zero for e in equations.springs):
+        row.append(style.applied("e", (q,)))
     if any(not f.is_zero for f in equations.friction):
         row.append(style.applied("f", (qd,)))
     return Section("Equations of motion", "", [(style.entry("tau", ()), row)])
@@ -224,7 +248,7 @@ def _velocity(equations: ClosedForm, printer: Printer, names: Letters) -> Sectio
 
 def _vector(equations: ClosedForm, printer: Printer, title: str, letter: str, entries: list[Form]) -> Section:
     if all(entry.is_zero for entry in entries):
-        return Section(title, "None.") if letter != "f" else Section(title)
+        return Section(title) if letter in ("e", "f") else Section(title, "None.")
     style = printer.style
     lines = [
         (style.entry(letter, (i + 1,)), printer.parts(entry) or [style.zero])

@@ -20,7 +20,9 @@ _GREEK = frozenset(
         """,
     )
 )
-_PARAMETER = re.compile(r"\[(m|m[xyz]|I[xyz]{2}|Im|Fv|Fs|Fa|Fvm|Fsm|F0|Fst|Fcu|Fl|lC[xyz]|Ib[xyz]{2})(\d+)\]")
+_PARAMETER = re.compile(
+    r"\[(m|m[xyz]|I[xyz]{2}|Im|Fv|Fs|Fa|Fvm|Fsm|F0|Fst|Fcu|Fl|Ks|Kr|Ke|De|Kp|Pp|lC[xyz]|Ib[xyz]{2})(\d+)\]"
+)
 _NUMBER = re.compile(r"\d+")
 _JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm|bell|absr)(\d+)(?:_to_\d+|(?:_\d+)*)")
 _SYMBOL = re.compile(r"(" + "|".join(sorted(_GREEK, key=len, reverse=True)) + r"|[A-Za-z])_?(\w*)")
@@ -40,13 +42,18 @@ def is_greek(head: str) -> bool:
 
 
 def symbol_glyph(name: str) -> Glyph:
-    """ml1 -> m with subscript ℓ_1, kr1 -> k with r1, I2xx -> I with 2xx, alpha1 -> α with 1."""
+    """ml1 -> m with subscript ℓ_1, kr1 -> k with r1, I2xx -> I with 2xx, alpha1 -> α with 1, a1p -> a, 1'.
+
+    A p behind the last digit is a prime, pp are two.
+    """
     match = _SYMBOL.fullmatch(name)
     if not match:
         return Glyph(name)
     base, rest = match.groups()
     head = "ell" if base == "l" else base
-    inner = re.fullmatch(r"([lm])_?(\d+)", rest)
+    if primed := re.fullmatch(r"(.*\d)(p+)", rest):
+        rest = primed[1] + "'" * len(primed[2])
+    inner = re.fullmatch(r"([lm])_?(\d+'*)", rest)
     if inner:
         return Glyph(head, (Glyph(inner[1].replace("l", "ell"), (inner[2],)),))
     return Glyph(head, (rest.replace("_", ","),) if rest else ())
@@ -77,7 +84,7 @@ def parameter_glyph(name: str) -> Glyph | None:
         return Glyph("I", (Glyph("m", (joint,)),))
     if kind.startswith("I"):
         return Glyph("I", (joint + kind[1:],), "hat")
-    return Glyph("F", (kind[1:] + joint,))
+    return Glyph(kind[0], (kind[1:] + joint,))
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,8 @@ class Roles:
             return frozenset().union(*(x.symbols() for x in entries if isinstance(x, Expression)))
 
         motors = [link.motor for link in model.links if link.motor]
+        stiffness = [link.spring.stiffness for link in model.links]
+        stiffness += [spring.stiffness for spring in model.springs]
         masses = names(*(link.inertia.mass for link in model.links), *(m.mass for m in motors))
         tensors = names(*(x for link in model.links for x in link.inertia.tensor))
         lengths = names(*(x for link in model.links for T in (link.before, link.after) for x in T.p))
@@ -104,7 +113,7 @@ class Roles:
         return Roles(
             gears=names(*(m.gear for m in motors), *(k for m in motors for _, k in m.coupling)),
             inertias=(tensors - moments - masses - lengths) | rotor,
-            masses=masses,
+            masses=masses | names(*stiffness),
             gravity=names(*model.gravity),
             order=_order(model, names),
         )

@@ -18,6 +18,7 @@ from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.mechanism import over_ring
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.size import check_written
+from armdyn.exact.engine.springs import check_struts
 from armdyn.exact.printing.document import Section, bells, loads
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import Style
@@ -56,12 +57,12 @@ class Recursion:
         return self.basis.extended([Expression.of(x) for x in entries])
 
     def _further(self) -> list[str]:
-        """Rotor inertias and friction parameters the robot has."""
+        """Rotor inertias and parameters of friction and springs that the robot has."""
         basis = self.basis
         return [
             f"[{name}]"
             for name, value in zip(basis.parameter_names, basis.parameters, strict=True)
-            if (name[0] == "F" or name.startswith("Im")) and not value.is_zero
+            if (name[0] in "FKDP" or name.startswith("Im")) and not value.is_zero
         ]
 
     def _body(self, i: int) -> tuple[Inertia, Vector | None]:
@@ -88,7 +89,7 @@ class Recursion:
     def _mechanism(self) -> Mechanism:
         basis, ring = self.basis, self.ring
         if self.plain:
-            values: list[Any] = [ring.constant(x) for x in basis.parameters]
+            values: list[Any] = [0 if x.is_zero else ring.constant(x) for x in basis.parameters]
         else:
             generators = [f"[{name}]" for name in basis.parameter_names]
             values = [ring.gen(name) if name in ring.index else 0 for name in generators]
@@ -170,6 +171,7 @@ def _body_symbols(inertia: Inertia) -> list[str]:
 
 def sections(equations: ClosedForm, style: Style) -> list[Section]:
     """Forward recursion link by link, backward recursion link by link, and what the symbols are."""
+    check_struts(equations.model, equations.basis.exact)
     recursion = Recursion(equations.basis)
     check_written(recursion.terms)
     printer = Printer(equations.basis, style)

@@ -23,6 +23,7 @@ class SympyEquations:
     B: Any
     C: Any
     g: Any
+    springs: Any
     friction: Any
     q: tuple[Any, ...]
     qd: tuple[Any, ...]
@@ -30,7 +31,7 @@ class SympyEquations:
 
 
 def to_sympy(equations: ClosedForm) -> SympyEquations:
-    """B, C, g and friction as SymPy matrices; load friction depends on qdd1 … qddn, too."""
+    """B, C, g, springs and friction as SymPy matrices; load friction depends on qdd1 … qddn, too."""
     entries = (x for M in (equations.B, equations.C) for row in M for x in row)
     check_written(sum(x.size for x in (*entries, *equations.g)))
     ring = equations.basis.full
@@ -41,16 +42,17 @@ def to_sympy(equations: ClosedForm) -> SympyEquations:
 
     n = range(1, equations.n + 1)
     B, C, g = matrix(equations.B.rows), matrix(equations.C.rows), matrix([[x] for x in equations.g])
-    friction = matrix([[x] for x in equations.friction])
+    springs, friction = (matrix([[x] for x in terms]) for terms in (equations.springs, equations.friction))
     qd, qdd = (sympy.Matrix([sympy.Symbol(f"{x}{i}", real=True) for i in n]) for x in ("qd", "qdd"))
     loads = equations.basis.loads.items()
     if loads:
-        rigid = B * qdd + C * qd + g
+        rigid = B * qdd + C * qd + g + springs
         friction = friction.xreplace({sympy.Symbol(x, real=True): sympy.Abs(rigid[i]) for x, i in loads})
     return SympyEquations(
         B=B,
         C=C,
         g=g,
+        springs=springs,
         friction=friction,
         q=tuple(sympy.Symbol(f"q{i}", real=True) for i in n),
         qd=tuple(sympy.Symbol(f"qd{i}", real=True) for i in n),
@@ -62,7 +64,7 @@ _TAKEN = ("Abs", "Matrix", "Rational", "Symbol", "cos", "exp", "pi", "sign", "si
 
 
 def sympy_source(equations: ClosedForm) -> str:
-    """A Python script that builds the SymPy matrices inertia, coriolis, gravity and friction."""
+    """A Python script that builds SymPy matrices inertia, coriolis, gravity, friction and springs, if any."""
     handed = to_sympy(equations)
     matrices = {
         "inertia": handed.B,
@@ -70,10 +72,13 @@ def sympy_source(equations: ClosedForm) -> str:
         "gravity": handed.g,
         "friction": handed.friction,
     }
+    sprung = any(handed.springs)
+    if sprung:
+        matrices["springs"] = handed.springs
     symbols = sorted({x.name for M in matrices.values() for x in M.free_symbols})
     printer = _Exact(_variables(symbols, {*_TAKEN, *matrices}))
     lines = [
-        "# Equations of motion: inertia*qdd + coriolis*qd + friction + gravity = tau",
+        f"# Equations of motion: inertia*qdd + coriolis*qd + friction + gravity{' + springs' * sprung} = tau",
         f"from sympy import {', '.join(_TAKEN)}",
         "",
         f"# {one_line(equations.model.name)}",  # below two lines in which Python looks for "coding: …"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from armdyn.expression import ZERO, Expression
+from armdyn.expression import ZERO, Expression, ExpressionError
 from armdyn.model.closures.loops import LOOP_JOINTS
 from armdyn.model.parts import Link
 from armdyn.model.robot_model import RobotModel, listed, quoted
@@ -12,7 +12,7 @@ from armdyn.model.springs import NO_SPRING, PointSpring
 
 
 def closure_problems(model: RobotModel) -> Iterator[str]:
-    """What no robot may be: a loop or spring between links it does not have, a passive joint with a motor."""
+    """What no robot may be: a loop or spring between links it does not have, a spring at a fixed joint."""
     for link in model.links:
         yield from _joint_problems(link, f"link {quoted(link.name)}")
     welded = bodies_of(model)
@@ -38,6 +38,21 @@ def bodies_of(model: RobotModel) -> dict[str, str]:
     for link in model.links:
         found[link.name] = found[link.parent] if link.joint == "fixed" else link.name
     return found
+
+
+def links_around(model: RobotModel, between: tuple[str, str]) -> list[str]:
+    """The moving links on the way from one link to the other, whose joints a loop between them holds."""
+    above = {link.name: link.parent for link in model.links}
+    ways = []
+    for name in between:
+        way = []
+        while name in above:
+            way.append(name)
+            name = above[name]
+        ways.append(way)
+    moving = {link.name for link in model.moving}
+    once = {*ways[0]} ^ {*ways[1]}  # what is common to both ways moves both ends
+    return [name for way in ways for name in way if name in once and name in moving]
 
 
 def loop_place(model: RobotModel, i: int) -> str:
@@ -71,14 +86,28 @@ def _joint_problems(link: Link, where: str) -> Iterator[str]:
     motor = link.motor
     if motor is None:
         return
-    if not link.actuated:
-        yield f"{where}: actuated: found false beside a motor; a joint with a motor is driven"
+    if not link.actuated and motor.stiffness is not None:
+        yield f"{where}: motor.stiffness: a joint that nothing drives (actuated = false) is not elastic"
     if motor.stiffness is None and not motor.damping.is_zero:
         yield f"{where}: motor.damping: given without motor.stiffness, beside which it acts"
 
 
+def spring_overflows(model: RobotModel) -> Iterator[str]:
+    """Springs whose parameters no float can hold."""
+    at_joints = [(f"link {quoted(x.name)}: spring", x.spring) for x in model.links if not x.spring.is_zero]
+    between = [(spring_place(i, spring), spring) for i, spring in enumerate(model.springs)]
+    products = [(where, spring.stiffness * spring.rest) for where, spring in at_joints]
+    products += [(where, spring.stiffness * spring.rest - spring.force) for where, spring in between]
+    for where, x in products:
+        try:
+            model.value(x)
+        except ExpressionError as error:
+            yield f"{where}: stiffness times rest: {error}"
+
+
 def impossible_springs(model: RobotModel) -> Iterator[str]:
     """Springs that push away from rest: refused in descriptions, allowed in identified parameters."""
+    yield from spring_overflows(model)
     for link in model.links:
         where = f"link {quoted(link.name)}"
         yield from _negative(model, f"{where}: spring.stiffness", link.spring.stiffness)

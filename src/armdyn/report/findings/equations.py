@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from armdyn.exact import Equations, Proof, SizeError
+from armdyn.exact import Equations, Proof, SizeError, SpringError
 from armdyn.exact.engine.form import Form
 from armdyn.exact.engine.rotors import RotorCoupling
 from armdyn.report.findings.subject import Subject
@@ -51,7 +51,7 @@ def find_equations(subject: Subject) -> EquationsFinding:
     written, problem = None, ""
     try:
         written = _written(equations)
-    except SizeError as error:
+    except (SizeError, SpringError) as error:
         problem = str(error)
     couplings = equations.rotor_couplings() if robot.model.rotors == "exact" else ()
     return EquationsFinding(robot, equations, written, problem, tuple(couplings))

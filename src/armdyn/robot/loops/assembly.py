@@ -50,33 +50,42 @@ class Assembly:
         if given.shape[-1:] != (mechanism.n,):
             raise ModelError(f"q: expected (..., {mechanism.n}), found {given.shape}")
         x = np.ascontiguousarray(given, float).reshape(-1, mechanism.n)
-        target = x if near is not None else self._without_turns(x)
-        start = self._start if near is None else _rows_of(near, mechanism.positions, given.shape[:-1])
-        y, state = np.empty((1, len(x), mechanism.positions)), np.zeros((1, len(x), 2))
-        if len(x):
-            arguments = {"x": target[None], "start": start, "y": y, "state": state}
-            self._kernel(len(x), {}, arguments)
-        self._check(x, y[0], state[0])
-        y[0][:, list(mechanism.free)] = x
+        if near is None:
+            y, state = self.sought(self._without_turns(x), self._start)
+        else:
+            y, state = self.sought(x, _rows_of(near, mechanism.positions, given.shape[:-1]))
+        self._check(x, y, state)
+        y[:, list(mechanism.free)] = x
         found = y.reshape(*given.shape[:-1], mechanism.positions)
         return found.astype(np.float32) if given.dtype == np.float32 else found
+
+    def sought(self, x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (samples, positions) at x (samples, n), from postures `start` (samples or 1, positions).
+
+        And the state of each (samples, 2): 1 where loops stay open, and the least margin.
+        """
+        y, state = np.empty((1, len(x), start.shape[1])), np.zeros((1, len(x), 2))
+        if len(x):
+            arguments = {"x": np.ascontiguousarray(x)[None], "start": start[None], "y": y, "state": state}
+            self._kernel(len(x), {}, arguments)
+        return y[0], state[0]
 
     @cached_property
     def _start(self) -> np.ndarray:
         assert self.model.choice is not None
-        return np.array(self.model.choice.posture).reshape(1, 1, -1)
+        return np.array(self.model.choice.posture).reshape(1, -1)
 
     @cached_property
     def _reference(self) -> np.ndarray:
-        return np.asarray(self._start[0, 0, list(self.model.mechanism.free)])
+        return np.asarray(self._start[0, list(self.model.mechanism.free)])
 
     def _without_turns(self, x: np.ndarray) -> np.ndarray:
         """Coordinates less than a turn from the first posture's, where turns do not matter."""
-        with np.errstate(invalid="ignore"):
-            turns = np.trunc((x - self._reference) / TURN)
-        turns[:, ~self._turning] = 0
-        turns[~np.isfinite(turns)] = 0
-        return x - TURN * turns if turns.any() else x
+        away = x - self._reference
+        if not (np.abs(away) > TURN).any():
+            return x
+        turns = np.trunc(np.where(self._turning & np.isfinite(away), away, 0) / TURN)
+        return np.asarray(x - TURN * turns)
 
     @cached_property
     def _turning(self) -> np.ndarray:
@@ -138,7 +147,7 @@ class Assembly:
 
 def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:
     found = np.broadcast_to(np.asarray(near, float), (*batch, positions))
-    return np.ascontiguousarray(found).reshape(1, -1, positions)
+    return np.ascontiguousarray(found).reshape(-1, positions)
 
 
 def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...]) -> Loop:

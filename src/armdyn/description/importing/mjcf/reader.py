@@ -8,8 +8,10 @@ What is read, and how:
 - `damping` is viscous friction, `frictionloss` Coulomb friction; `actuatorfrcrange` and `forcerange` limit
   the torque. A joint equality is a relation between two joints.
 - Gains and dynamics of actuators, contacts, sensors and key frames are left out.
-- Springs, gravity compensation, fluids, tendons that pull and loops closed by equalities are refused: the
-  dynamics would be wrong without them.
+- `stiffness` and `springref` of joints are springs; equalities between bodies and tendons that are springs
+  between two points are read in `ties`.
+- Gravity compensation, fluids and other tendons that pull are refused: the dynamics would be wrong without
+  them.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ from armdyn.description.importing.mjcf.frames import (
     snapped_rotation,
 )
 from armdyn.description.importing.mjcf.refusals import refuse_forces, relate
-from armdyn.description.importing.mjcf.spec import Spec, compiled
+from armdyn.description.importing.mjcf.spec import Spec, compiled, numbers_of
 from armdyn.description.importing.mjcf.text import Source
+from armdyn.description.importing.mjcf.ties import read_ties
 from armdyn.description.importing.options import Options
 from armdyn.description.importing.tree import (
     LOOSE,
@@ -48,6 +51,7 @@ from armdyn.model.friction import Friction
 from armdyn.model.inertia import tensor
 from armdyn.model.parts import Limits, Transform
 from armdyn.model.robot_model import quoted
+from armdyn.model.springs import NO_SPRING, JointSpring
 from armdyn.model.vector import IDENTITY, ZERO3, Vector, neg, rotation_about, scale, vector
 
 WORLD = "world"
@@ -92,7 +96,8 @@ class _Reader:
             for joint in joints
         ]
         relate(tree, spec, self.joints)
-        refuse_forces(tree, spec, self.names, self.joints, self.document.tendon_joints(), self.options)
+        read_ties(tree, spec, self.names, self.joints, self.options)
+        refuse_forces(tree, spec, self.names, self.joints, self.options)
         return tree
 
     def _gravity(self) -> Vector:
@@ -191,8 +196,18 @@ class _Reader:
             axis=axis,
             after=after,
             friction=Friction(viscous=viscous, coulomb=(coulomb, -coulomb)),
+            spring=self._spring(j),
             place=place,
         )
+
+    def _spring(self, j: int) -> JointSpring:
+        """MuJoCo's −stiffness·(q − springref), with springref in rad or m."""
+        model = self.spec.model
+        stiffness = next(numbers_of(model.jnt_stiffness[j]))
+        if self.spec.is_off("spring") or not stiffness:
+            return NO_SPRING
+        k, rest = exact_numbers([stiffness, model.qpos_spring[int(model.jnt_qposadr[j])]])
+        return JointSpring(k, rest)
 
     def _around(self, j: int, kind: RawKind, axis: Vector) -> tuple[Transform, Transform]:
         """The joint's place in the body, there and back; MuJoCo's zero is where the file draws the joint."""

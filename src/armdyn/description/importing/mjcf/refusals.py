@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from armdyn.description.importing.mjcf.frames import exact_numbers
-from armdyn.description.importing.mjcf.spec import Equality, Spec
+from armdyn.description.importing.mjcf.spec import Spec
 from armdyn.description.importing.options import Options
 from armdyn.description.importing.tree import LOOSE, NOWHERE, Mimic, Place, RawJoint, RawTree
 from armdyn.expression import Expression
@@ -34,7 +34,7 @@ def relate(tree: RawTree, spec: Spec, joints: list[str]) -> None:
             raise tree.error(
                 follower.place, f"the {label} is not linear (polycoef); only linear relations are read"
             )
-        at = _reference(spec, joints, follower.name) + constant
+        at = reference(spec, joints, follower.name) + constant
         if follower.mimic is not None or follower.name in held:
             raise tree.error(follower.place, f"the {label}: it has two equalities")
         if not equality.second or linear.is_zero:
@@ -45,7 +45,7 @@ def relate(tree: RawTree, spec: Spec, joints: list[str]) -> None:
         if leader is None:
             raise tree.error(follower.place, f"the {label}: no joint {quoted(equality.second)}")
         _refuse_loose(tree, leader, label)
-        offset = at - linear * _reference(spec, joints, leader.name)
+        offset = at - linear * reference(spec, joints, leader.name)
         _replace(tree, follower, replace(follower, mimic=Mimic(leader.name, linear, offset)))
     _hold_followers(tree, held)
     tree.joints = [_standing(x, held[x.name]) if x.name in held else x for x in tree.joints]
@@ -92,7 +92,7 @@ def _standing(joint: RawJoint, at: Expression) -> RawJoint:
     )
 
 
-def _reference(spec: Spec, joints: list[str], name: str) -> Expression:
+def reference(spec: Spec, joints: list[str], name: str) -> Expression:
     j = joints.index(name)
     return exact_numbers([spec.model.qpos0[int(spec.model.jnt_qposadr[j])]])[0]
 
@@ -105,14 +105,13 @@ def refuse_forces(
     spec: Spec,
     bodies: list[str],
     joints: list[str],
-    tendon_joints: list[list[str]],
     options: Options,
 ) -> None:
     """Refuse what moves the robot beside its bodies, gravity, friction and motors."""
-    moving = _moving(tree, options)
+    moving = moving_joints(tree, options)
     names = {joint.name for joint in moving}
     model = spec.model
-    _refuse_springs(tree, spec, joints, names)
+    _refuse_curves(tree, spec, joints, names)
     carried = _carried(tree, moving)
     for body, name in enumerate(bodies):
         if model.body_gravcomp[body] and name in carried and not spec.is_off("gravity"):
@@ -123,29 +122,21 @@ def refuse_forces(
             )
     if model.opt.density or model.opt.viscosity:
         raise tree.error(NOWHERE, "option density or viscosity: fluids are not read; set both to 0")
-    for equality in spec.equalities:
-        if equality.kind != "joint":
-            _check_equality(tree, equality, equality.active and not spec.is_off("equality"), names)
-    _refuse_tendons(tree, spec, tendon_joints, names)
+    _refuse_tendons(tree, spec, spec.tendon_joints, names)
 
 
-def _refuse_springs(tree: RawTree, spec: Spec, joints: list[str], moving: set[str]) -> None:
-    model = spec.model
-    polynomial = {"stiffness": "jnt_stiffnesspoly", "damping": "dof_dampingpoly"}  # since MuJoCo 4
+def _refuse_curves(tree: RawTree, spec: Spec, joints: list[str], moving: set[str]) -> None:
+    """Springs and dampers of joints that are not linear, which MuJoCo has since its version 4."""
     for j, name in enumerate(joints):
-        if name not in moving:
-            continue
         joint = _joint(tree, name)
-        place = joint.place if joint is not None else NOWHERE
-        stiffness = [model.jnt_stiffness[j], *_row(model, polynomial["stiffness"], j)]
-        if any(stiffness) and not spec.is_off("spring"):
-            raise tree.error(
-                place,
-                f"joint {quoted(name)} has stiffness; springs are not read: remove it, or weld the "
-                f"joint with lock={{{name!r}: 0}}",
-            )
-        if any(_row(model, polynomial["damping"], int(model.jnt_dofadr[j]))) and not spec.is_off("damper"):
-            raise tree.error(place, f"joint {quoted(name)}: damping is not linear; one number is read")
+        if name not in moving or joint is None:
+            continue
+        stiffness = _row(spec.model, "jnt_stiffnesspoly", j)
+        damping = _row(spec.model, "dof_dampingpoly", int(spec.model.jnt_dofadr[j]))
+        for key, higher, off in (("stiffness", stiffness, "spring"), ("damping", damping, "damper")):
+            if any(higher) and not spec.is_off(off):
+                reason = f"{key} is not linear; one number is read"
+                raise tree.error(joint.place, f"joint {quoted(name)}: {reason}")
 
 
 def _row(model: object, field: str, i: int) -> list[float]:
@@ -153,24 +144,7 @@ def _row(model: object, field: str, i: int) -> list[float]:
     return [] if values is None else [float(x) for x in values[i]]
 
 
-def _check_equality(tree: RawTree, equality: Equality, active: bool, moving: set[str]) -> None:
-    """Refuse what holds bodies that move against each other."""
-    first, second = equality.first, equality.second
-    label = f"equality {equality.kind} of {quoted(first)}" + (f" and {quoted(second)}" if second else "")
-    ends = [_rigid(tree, name, moving) for name in (first, second or tree.roots[0].name)]
-    together = equality.kind in ("connect", "weld") and ends[0] is not None and ends[0] == ends[1]
-    if not active or together:
-        why = "switched off" if not active else "between bodies that do not move against each other"
-        tree.remarks.note(f"the {label} is {why} and left out")
-        return
-    raise tree.error(
-        NOWHERE,
-        f"the {label} closes a loop or couples joints, which is not read; weld the joints of one side with "
-        "lock=, or remove it",
-    )
-
-
-def _rigid(tree: RawTree, link: str, moving: set[str]) -> str | None:
+def rigid(tree: RawTree, link: str, moving: set[str]) -> str | None:
     """The first of the links that are as one with this one; None where there is no such link."""
     if all(x.name != link for x in tree.links):
         return None
@@ -186,6 +160,8 @@ def _refuse_tendons(tree: RawTree, spec: Spec, joints: list[list[str]], moving: 
         label = f"tendon {quoted(tendon.name)}" if tendon.name else f"tendon {i + 1}"
         ours = joints[i] if i < len(joints) else []
         acts = bool(set(ours) & moving) or not ours
+        if tendon.spring is not None:
+            continue
         if tendon.pulls and acts:
             raise tree.error(
                 NOWHERE,
@@ -197,7 +173,7 @@ def _refuse_tendons(tree: RawTree, spec: Spec, joints: list[list[str]], moving: 
         tree.remarks.note(f"left out, as no force comes from them by themselves: {listed(left_out)}")
 
 
-def _moving(tree: RawTree, options: Options) -> list[RawJoint]:
+def moving_joints(tree: RawTree, options: Options) -> list[RawJoint]:
     """The joints that will move under these options."""
     lock = options.lock or {}
     below = tree.joints

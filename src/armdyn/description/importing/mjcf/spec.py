@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from armdyn.description.errors import DescriptionError
 from armdyn.description.importing.mjcf.text import Source
@@ -34,6 +37,7 @@ class Actuator:
     damping: float
     force: tuple[float, float] | None
     is_plain: bool  # neither gains by the state nor dynamics: a motor
+    tendon: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,47 @@ class Equality:
     second: str
     coefficients: tuple[float, ...]
     active: bool
+    sites: tuple[str, ...] = ()  # two, where it is between sites
+
+
+@dataclass(frozen=True)
+class TendonSpring:
+    """Of a tendon between two sites that is nothing but a spring."""
+
+    sites: tuple[str, str]
+    stiffness: float
+    lengths: tuple[float, float]  # between which it does not pull; −1: its length at the references
 
 
 @dataclass(frozen=True)
 class Tendon:
     name: str
     pulls: str  # what makes it act on joints: "stiffness", …; "" if it does not
+    spring: TendonSpring | None = None
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where a site is in its body, or a body in the world at the references of all joints."""
+
+    body: int
+    p: np.ndarray
+    quaternion: np.ndarray  # w x y z
+    R: np.ndarray
+
+    def out(self, p: Sequence[float] | np.ndarray) -> np.ndarray:
+        """A point of the frame in the outer one."""
+        return np.asarray(self.p + self.R @ np.asarray(p, dtype=float))
+
+    def into(self, p: np.ndarray) -> np.ndarray:
+        """A point of the outer frame in this one."""
+        return np.asarray(self.R.T @ (p - self.p))
+
+    def turned_in(self, other: Frame) -> list[float]:
+        """The quaternion of this frame in the other one."""
+        w, x, y, z = other.quaternion * (1, -1, -1, -1)
+        left = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
+        return [float(v) for v in left @ self.quaternion]
 
 
 @dataclass
@@ -62,6 +101,38 @@ class Spec:
     actuators: list[Actuator]
     equalities: list[Equality]
     tendons: list[Tendon]
+    tendon_joints: list[list[str]] = field(default_factory=list)  # by tendon
+
+    @property
+    def driven_joints(self) -> set[str]:
+        """The joints that an actuator acts on, also by a tendon."""
+        tendons = {x.tendon for x in self.actuators if x.tendon}
+        pulled = zip(self.tendons, self.tendon_joints, strict=False)
+        by_tendon = {joint for tendon, joints in pulled if tendon.name in tendons for joint in joints}
+        return by_tendon | {x.joint for x in self.actuators if x.joint}
+
+    @cached_property
+    def _at_references(self) -> Any:
+        data = self.mujoco.MjData(self.model)
+        self.mujoco.mj_kinematics(self.model, data)
+        return data
+
+    def body_frame(self, body: int) -> Frame:
+        """In the world, when all joints stand at their references."""
+        data = self._at_references
+        R = np.array(data.xmat[body]).reshape(3, 3)
+        return Frame(body, np.array(data.xpos[body]), np.array(data.xquat[body]), R)
+
+    def site(self, name: str) -> Frame | None:
+        """In its body; None where there is none of this name."""
+        model = self.model
+        i = self.mujoco.mj_name2id(model, self.mujoco.mjtObj.mjOBJ_SITE, name)
+        if i < 0:
+            return None
+        R = np.zeros(9)
+        self.mujoco.mju_quat2Mat(R, model.site_quat[i])
+        p, quaternion = np.array(model.site_pos[i]), np.array(model.site_quat[i])
+        return Frame(int(model.site_bodyid[i]), p, quaternion, R.reshape(3, 3))
 
     @property
     def body_names(self) -> list[str]:
@@ -107,7 +178,8 @@ def compiled(document: Source, source: str) -> Spec:
         whole = mujoco.MjSpec.from_string(document.text())
         actuators = [_actuator(mujoco, whole, x) for x in whole.actuators]
         equalities = [_equality(mujoco, document, x) for x in whole.equalities]
-        tendons = [_tendon(x) for x in whole.tendons]
+        pairs = document.tendon_sites()
+        tendons = [_tendon(x, pairs[i] if i < len(pairs) else None) for i, x in enumerate(whole.tendons)]
         spec = mujoco.MjSpec.from_string(document.text(whole=False))
         bodies = _depth_first(spec)
         _strip(mujoco, spec, bodies, document, source)
@@ -120,7 +192,8 @@ def compiled(document: Source, source: str) -> Spec:
         raise DescriptionError(f"{source}: {_reason(error, bool(document.included))}") from None
     if len(written) != model.nbody or len(axes) != model.njnt:
         raise DescriptionError(f"{source}: bodies that the compiler makes or removes cannot be read")
-    return Spec(mujoco, model, written, axes, actuators, equalities, tendons)
+    joints = document.tendon_joints()
+    return Spec(mujoco, model, written, axes, actuators, equalities, tendons, joints)
 
 
 def _reason(error: Exception, unsure_of_lines: bool) -> str:
@@ -210,27 +283,35 @@ def _actuator(mujoco: Any, spec: Any, x: Any) -> Actuator:
         name=x.name,
         gear=float(x.gear[0]),
         armature=float(getattr(x, "armature", 0.0)),  # since MuJoCo 4
-        damping=next(_numbers(getattr(x, "damping", 0.0))),
+        damping=next(numbers_of(getattr(x, "damping", 0.0))),
         force=(low, high) if limited else None,
         is_plain=plain,
+        tendon=x.target if x.trntype == kinds.mjTRN_TENDON else "",
     )
 
 
 def _equality(mujoco: Any, document: Source, x: Any) -> Equality:
     kind = mujoco.mjtEq(x.type).name.removeprefix("mjEQ_").lower()
     first, second = x.name1, x.name2
+    sites: tuple[str, ...] = ()
     if kind in ("connect", "weld") and x.objtype == mujoco.mjtObj.mjOBJ_SITE:
+        sites = (first, second)
         first, second = document.body_of_site(first), document.body_of_site(second)
-    return Equality(kind, first, second, tuple(float(v) for v in x.data), bool(x.active))
+    return Equality(kind, first, second, tuple(float(v) for v in x.data), bool(x.active), sites)
 
 
-def _tendon(x: Any) -> Tendon:
+def _tendon(x: Any, sites: tuple[str, str] | None) -> Tendon:
     keys = ("stiffness", "damping", "frictionloss", "armature")
-    pulls = [key for key in keys if any(_numbers(getattr(x, key, 0.0)))]
-    return Tendon(x.name, ", ".join(pulls))
+    pulls = [key for key in keys if any(numbers_of(getattr(x, key, 0.0)))]
+    spring = None
+    stiffness, *higher = numbers_of(x.stiffness)
+    if sites is not None and pulls == ["stiffness"] and not any(higher):
+        low, high = (float(v) for v in x.springlength)
+        spring = TendonSpring(sites, stiffness, (low, high))
+    return Tendon(x.name, ", ".join(pulls), spring)
 
 
-def _numbers(value: Any) -> Iterator[float]:
+def numbers_of(value: Any) -> Iterator[float]:
     """One number, or several in versions where it may be a polynomial."""
     if hasattr(value, "__len__"):
         yield from (float(x) for x in value)

@@ -68,6 +68,25 @@ class Source:
         sections = [tendon for section in self.root.all("tendon") for tendon in section.children]
         return [[x.attributes.get("joint", "") for x in tendon.all("joint")] for tendon in sections]
 
+    def tendon_sites(self) -> list[tuple[str, str] | None]:
+        """Of each tendon the two sites between which it is straight; None for any other."""
+        found: list[tuple[str, str] | None] = []
+        for tendon in (tendon for section in self.root.all("tendon") for tendon in section.children):
+            names = [x.attributes.get("site", "") for x in tendon.children if x.tag == "site"]
+            straight = tendon.tag == "spatial" and len(names) == len(tendon.children) == 2
+            found.append((names[0], names[1]) if straight else None)
+        return found
+
+    def tied_sites(self) -> set[str]:
+        """The sites that say where equalities and tendons hold; no others are needed."""
+        found = {name for pair in self.tendon_sites() if pair for name in pair}
+        for section in self.root.all("equality"):
+            for equality in section.children:
+                found |= {
+                    equality.attributes[key] for key in ("site1", "site2") if key in equality.attributes
+                }
+        return found
+
     def body_of_site(self, name: str) -> str:
         """The body that a site belongs to; what messages call the site where that is not known."""
         left = [(section, "world") for section in self.root.all("worldbody")]
@@ -86,9 +105,10 @@ class Source:
         lines.open(self.root)
         compilers = self.root.all("compiler")
         always = any(x.attributes.get("inertiafromgeom") == "true" for x in compilers)
+        tied = self.tied_sites()
         for section in self.root.children:
             if section.tag in _SECTIONS and (whole or section.tag not in _ACTING):
-                _write(section, lines, always)
+                _write(section, lines, always, tied)
         lines.close(self.root)
         return "".join(lines.parts)
 
@@ -195,7 +215,7 @@ class _Lines:
         self.parts.append(f"</{element.tag}>")
 
 
-def _write(section: Element, lines: _Lines, from_geoms: bool) -> None:
+def _write(section: Element, lines: _Lines, from_geoms: bool, tied: set[str]) -> None:
     """A section without what is only seen, and without geometry that gives no body that moves its inertia."""
     left = [(section, False, False, section.tag == "worldbody")]
     while left:
@@ -212,8 +232,16 @@ def _write(section: Element, lines: _Lines, from_geoms: bool) -> None:
             left += [
                 (child, False, moves, drop)
                 for child in reversed(element.children)
-                if child.tag not in _SEEN and not (drop and child.tag == "geom")
+                if (child.tag not in _SEEN or _is_tied(child, section, tied))
+                and not (drop and child.tag == "geom")
             ]
+
+
+def _is_tied(child: Element, section: Element, tied: set[str]) -> bool:
+    """Whether it is a site that something is tied to, its default, or what a tendon goes through."""
+    if child.tag != "site" or not tied:
+        return False
+    return section.tag in ("default", "tendon") or child.attributes.get("name") in tied
 
 
 def _has(body: Element, *tags: str) -> bool:
