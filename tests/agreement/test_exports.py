@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import armdyn
-from armdyn import Robot, bundled_robots
+from armdyn import Robot
 from armdyn.description.exporting.mjcf import mjcf_text
 from armdyn.description.exporting.urdf import urdf_text
 from armdyn.expression import ZERO
 from armdyn.model.friction import NO_FRICTION
-from arms import assert_same, freed, generators, law, models, robots, state
+from arms import WITHOUT_LOOPS, assert_same, freed, generators, law, models, robots, state
 from mujoco_tools import MuJoCo
 
 TOLERANCE = 1e-9
@@ -177,7 +177,7 @@ def as_written(robot):
     return Robot(replace(robot.model, links=links)).with_rigid_joints()
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+@pytest.mark.parametrize("name", WITHOUT_LOOPS)
 def test_urdf_of_bundled_robots_and_pinocchio(name):
     robot = freed(Robot.load(name))
     text, _ = urdf_text(robot.model)
@@ -188,7 +188,7 @@ def test_urdf_of_bundled_robots_and_pinocchio(name):
     Pinocchio(text, robot).check(robot, *state(robot, np.random.default_rng(3)))
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+@pytest.mark.parametrize("name", WITHOUT_LOOPS)
 def test_mjcf_of_bundled_robots_and_mujoco(name):
     pytest.importorskip("mujoco")
     robot = freed(Robot.load(name))

@@ -14,9 +14,9 @@ from armdyn.motion.tip.closed_forms import closed_form_solutions
 from armdyn.motion.tip.inverse_kinematics import damped
 from armdyn.motion.tip.task import can_keep_orientation, tip_task
 from armdyn.robot.tip import tip_freedom
-from arms import assert_same, quietly
+from arms import WITHOUT_LOOPS, assert_same, quietly
 
-ROBOTS = [name for name in armdyn.bundled_robots() if not Robot.load(name).model.elastic]  # refused
+ROBOTS = [name for name in WITHOUT_LOOPS if not Robot.load(name).model.elastic]  # elastic ones are refused
 
 # How many postures meet a pose, and how many a position, in general; None: no closed form, or too many.
 SOLUTIONS: dict[str, tuple[set[int] | None, set[int] | None]] = {

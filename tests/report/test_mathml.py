@@ -6,13 +6,14 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from armdyn import Robot, bundled_robots
+from armdyn import Robot
 from armdyn.exact.printing.mathml import MATHML, inline
 from armdyn.exact.printing.names import Glyph
 from armdyn.exact.printing.printer import Printer
 from armdyn.expression import parse
+from arms import WITHOUT_LOOPS
 
-SMALL = [name for name in bundled_robots() if Robot.load(name).n <= 4]
+SMALL = [name for name in WITHOUT_LOOPS if Robot.load(name).n <= 4]
 
 
 def element(text):
