@@ -39,6 +39,22 @@ def driven_links(model: RobotModel) -> tuple[Link, ...]:
 
 def transmission(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """K (m, n) and a shift (m,) with θ_m = K q + shift; the shift is zero unless joints follow others."""
+    K, shift = by_position(model)
+    if model.choice is None:
+        return K, shift
+    free = list(model.choice.free)
+    for row, link in zip(np.delete(K, free, 1), driven_links(model), strict=True):
+        if row.any():
+            raise ModelError(
+                f"{model.name}: the motor of '{link.name}' turns with a joint that follows others by a loop, "
+                "so its angle and torque depend on the posture; motors are supported whose joints, and those "
+                f"they are coupled with, are coordinates: {', '.join(x.name for x in model.coordinates)}"
+            )
+    return K[:, free], shift
+
+
+def by_position(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+    """The same with all positions in the place of q: with loops, those that follow are among them."""
     related, links = Related.of(model), driven_links(model)
     place = {link.name: j for j, link in enumerate(model.moving)}
     K = np.zeros((len(links), len(place)))

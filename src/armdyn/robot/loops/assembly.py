@@ -29,6 +29,7 @@ from armdyn.robot.loops.closing import Closed
 STEP = 0.2  # the most that a position moves in a step [rad, or of the robot's size]
 MOST = 400  # steps
 TOO_MANY = 40  # steps in which the loops gape too far to be closed at once: there is no way
+CLOSED = 1e-6  # a posture that closing the loops moves by less is closed [rad, or of the robot's size]
 FINE = 1e-8  # a last correction of this size leaves an error of its square
 SINGULAR = 1e-12  # squared sine of a joint's column against the others: less than this is no column
 TURN = 2 * np.pi
@@ -45,10 +46,17 @@ class Assembly:
     model: RobotModel
 
     def __call__(self, q: Any, near: Any = None) -> Floats:
-        """All positions (..., positions) at q (..., n); `near` (..., positions) is where to begin."""
+        """All positions (..., positions) at q (..., n); `near` (..., positions) is where to begin.
+
+        Where q is (..., positions), it is a posture already: another assembly mode, or turns that count. Its
+        loops must be closed; rounding is taken off.
+        """
+        given = np.shape(q)
+        if near is None and given[-1:] == (self.model.mechanism.positions,):
+            return self._posture(q)
         x, y, state, dtype = self._followed(q, near)
         self._check(x, y, state)
-        found = y.reshape(*np.shape(q)[:-1], y.shape[-1])
+        found = y.reshape(*given[:-1], y.shape[-1])
         return found.astype(np.float32) if dtype == np.float32 else found
 
     def closes(self, q: Any) -> np.ndarray:
@@ -57,11 +65,12 @@ class Assembly:
         return np.asarray((state[:, 0] <= 0) & (state[:, 1] >= SINGULAR)).reshape(np.shape(q)[:-1])
 
     def _followed(self, q: Any, near: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
-        """Coordinates (N, n), positions (N, positions), how the loop ended (N, 2); and the type of q."""
+        """Coordinates (N, n), positions (N, positions), how the loop ended (N, 3); and the type of q."""
         mechanism = self.model.mechanism
         given = real_array("q", q, f"numbers (..., {mechanism.n})", ModelError)
         if given.shape[-1:] != (mechanism.n,):
-            raise ModelError(f"q: expected (..., {mechanism.n}), found {given.shape}")
+            allowed = f"(..., {mechanism.n}), or all positions (..., {mechanism.positions})"
+            raise ModelError(f"q: expected {allowed}, found {given.shape}")
         x = np.ascontiguousarray(given, float).reshape(-1, mechanism.n)
         if near is None:
             y, state = self.sought(self._without_turns(x), self._start)
@@ -69,6 +78,18 @@ class Assembly:
             y, state = self.sought(x, _rows_of(near, mechanism.positions, given.shape[:-1]))
         y[:, list(mechanism.free)] = x
         return x, y, state, given.dtype
+
+    def _posture(self, posture: Any) -> Floats:
+        """A posture whose loops are closed but for rounding."""
+        given = real_array("q", posture, f"numbers (..., {self.model.mechanism.positions})", ModelError)
+        found = self(given[..., list(self.model.mechanism.free)], near=given)
+        off = np.abs(found - given) / Closed.of(self.model).units
+        if (off > CLOSED).any():
+            rows = given.reshape(-1, given.shape[-1])
+            i = int((off > CLOSED).any(-1).argmax())
+            text = Closed.of(self.model).gap_text(rows[i])
+            raise LoopError(f"q: all positions are given, [{_text(rows[i])}], but {text}")
+        return found
 
     def sought(self, x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions (samples, positions) at x (samples, n), from postures `start` (samples or 1, positions).
@@ -159,18 +180,18 @@ class Assembly:
         if not (open_loops | singular).any():
             return
         i = int((open_loops | singular).argmax())
-        where = f"q = [{', '.join(f'{v:.6g}' for v in x[i])}]"
+        where = f"q = [{_text(x[i])}]"
         if len(x) > 1:
             where += f" (row {i})"
         if singular[i] and not open_loops[i]:
-            raise LoopError(f"{where}: a singular posture: {self._stuck(y[i])}")
+            raise LoopError(f"{where}: a singular posture: {self.stuck(y[i])}")
         text = Closed.of(self.model).gap_text(y[i])
         raise LoopError(
             f"{where}: {text}; no way was found there from the posture "
             f"[{', '.join(f'{v:.4g}' for v in self.reference)}] in which the loops are closed"
         )
 
-    def _stuck(self, y: np.ndarray) -> str:
+    def stuck(self, y: np.ndarray) -> str:
         """Which joints do not follow the coordinates there."""
         names = [link.name for link in self.model.positions]
         mechanism = self.model.mechanism
@@ -184,6 +205,10 @@ class Assembly:
     def _kernel(self) -> LoopKernel:
         mechanism = self.model.mechanism
         return LoopKernel(assembly_loop(mechanism, tuple(1 / self.units)))
+
+
+def _text(x: np.ndarray) -> str:
+    return ", ".join(f"{v:.6g}" for v in x)
 
 
 def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from armdyn.dynamics import friction_torques, holding_torques
-from armdyn.dynamics.friction import has_load
+from armdyn.dynamics.friction import has_load, rows_of_friction
 from armdyn.expression import shown
+from armdyn.model.friction import along
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.control.controller import (
@@ -21,10 +22,8 @@ from armdyn.simulation.control.controller import (
     follows,
     gains_of,
 )
-from armdyn.simulation.control.laws import Given, Scalars, friction_apart, smooth_sign
+from armdyn.simulation.control.laws import LEAST, Given, Scalars, friction_apart, posture, smooth_sign
 from armdyn.simulation.errors import SimulationError
-
-LEAST = 1e-100  # of a smoothing: its square is positive still
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,7 @@ class GravityCompensation(Controller):
         return gains_of(self.robot.n, fraction=self.fraction)
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
-        held = holding_torques(self._mechanism, q)
+        held = holding_torques(self._mechanism, posture(self._mechanism, q, given))
         return [k * g for k, g in zip(given["fraction"], held, strict=True)]
 
 
@@ -102,10 +101,12 @@ class FrictionCompensation(Controller):
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         mechanism = self.robot.mechanism
-        rigid = holding_torques(mechanism, q) if has_load(mechanism) else None
+        y = posture(mechanism, q, given)
+        rigid = holding_torques(mechanism, y) if has_load(mechanism) else None
         if self.target is None:
-            directions = [smooth_sign(f.speed(qd), f.row, given["smoothing"]) for f in mechanism.friction]
-            friction = friction_torques(mechanism, qd, directions, rigid)
+            rows = rows_of_friction(mechanism, y)
+            directions = [smooth_sign(along(row, qd), row, given["smoothing"]) for row in rows]
+            friction = friction_torques(mechanism, qd, directions, rigid, y)
         else:
-            friction = friction_apart(mechanism, qd, given["target_velocity"], rigid)
+            friction = friction_apart(mechanism, y, qd, given["target_velocity"], rigid)
         return [k * f for k, f in zip(given["fraction"], friction, strict=True)]

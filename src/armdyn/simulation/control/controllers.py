@@ -90,7 +90,8 @@ class PDGravity(JointControl):
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         feedback = laws.feedback(q, qd, given)
-        return [g + f for g, f in zip(holding_torques(self._mechanism, q), feedback, strict=True)]
+        held = holding_torques(self._mechanism, laws.posture(self._mechanism, q, given))
+        return [g + f for g, f in zip(held, feedback, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

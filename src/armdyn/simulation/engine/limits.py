@@ -11,15 +11,9 @@ import numpy as np
 
 from armdyn.model.friction import along
 from armdyn.robot import Robot
-from armdyn.robot.joints import (
-    UNITS,
-    Followers,
-    JointLimits,
-    followers,
-    joint_limits,
-    joint_name,
-    joint_units,
-)
+from armdyn.robot.joints import UNITS, followers, joint_limits, joint_name, joint_units
+from armdyn.robot.related import Related
+from armdyn.simulation.engine.following import split
 from armdyn.simulation.errors import SimulationError, check
 from armdyn.simulation.run import LimitPassed
 
@@ -29,29 +23,39 @@ WITHIN = 1e-9  # rad or m: a joint beyond its limit by less than this is at its 
 
 
 class Watched(NamedTuple):
-    """A joint whose position is watched, and its limits.
+    """A joint whose position is watched: a row over the columns of a state, and the range of what it gives.
 
-    A joint that follows several others has a row over these, limits of what the row gives, and a number from
-    n on.
+    The joint's position is that and `shift`. Joints that follow others are counted from n on.
     """
 
     joint: int
+    row: tuple[tuple[int, float], ...]
     lower: float
     upper: float
-    row: tuple[tuple[int, float], ...] = ()
+    name: str
+    unit: str
+    shift: float = 0.0
 
-    def position(self, q: Any) -> Any:
-        """Of scalars q: the joint's own, or what its row gives."""
-        return along(self.row, q) if self.row else q[self.joint]
+    def position(self, x: Any) -> Any:
+        """What the row gives, of the scalars of a state."""
+        return along(self.row, x)
 
     def of(self, x: np.ndarray) -> np.ndarray:
-        """The same of states (..., width), or their rates, which begin with q."""
-        return np.asarray(self.position(np.moveaxis(x, -1, 0))) if self.row else x[..., self.joint]
+        """The same of states (..., width), or of their rates."""
+        return np.asarray(self.position(np.moveaxis(x, -1, 0)))
 
     def within(self, x: np.ndarray) -> np.ndarray:
         """How far the joint is within its range in states (..., width)."""
         q = self.of(x)
         return np.asarray(np.minimum(q - self.lower, self.upper - q))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The limits of the joint."""
+        return self.lower + WITHIN + self.shift, self.upper - WITHIN + self.shift
+
+    def passed(self, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
+        return LimitPassed(time, self.joint, self.name, self.range[above], self.unit, arm)
 
 
 @dataclass(frozen=True)
@@ -70,69 +74,57 @@ class PositionLimits:
     word: Limits
 
     @cached_property
-    def bounds(self) -> JointLimits:
-        return joint_limits(self.robot)
-
-    @cached_property
     def watch(self) -> Watch:
         """The joints that the integrators watch; none if limits are ignored."""
         if self.word == "ignore":
             return Watch()
-        pairs = zip(self.bounds.lower.tolist(), self.bounds.upper.tolist(), strict=True)
-        joints = (Watched(j, low - WITHIN, high + WITHIN) for j, (low, high) in enumerate(pairs))
-        watched = (*joints, *self._followers())
+        watched = (*self._coordinates(), *self._followers())
         limited = tuple(w for w in watched if np.isfinite((w.lower, w.upper)).any())
         return Watch(limited, self.word == "stop")
 
-    @cached_property
-    def followers(self) -> Followers | None:
-        return followers(self.robot)
+    def _coordinates(self) -> Iterator[Watched]:
+        bounds = joint_limits(self.robot)
+        for j, (low, high) in enumerate(zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True)):
+            unit = joint_units(self.robot, j).position
+            yield Watched(j, ((j, 1.0),), low - WITHIN, high + WITHIN, joint_name(self.robot, j), unit)
 
     def _followers(self) -> Iterator[Watched]:
-        """Joints that follow several others, by their rows."""
-        linear = self.followers.linear if self.followers is not None else None
-        if self.followers is None or linear is None:
+        """Joints that follow several others, or follow by loops."""
+        others = followers(self.robot)
+        if others is None:
             return
-        found = self.followers.limits
-        for k, row in enumerate(linear.S):
-            low, high = (float(x[k] - linear.s0[k]) for x in (found.lower, found.upper))
-            terms = tuple((int(j), float(row[j])) for j in np.flatnonzero(row))
-            yield Watched(self.robot.n + k, low - WITHIN, high + WITHIN, terms)
+        S, s0 = Related.of(self.robot.model)
+        columns = self._columns()
+        for k, (j, link) in enumerate(zip(others.joints, others.links, strict=True)):
+            row = tuple((columns[p], float(S[j, p])) for p in np.flatnonzero(S[j]).tolist())
+            low, high = (float(x[k] - s0[j]) for x in (others.limits.lower, others.limits.upper))
+            place = self.robot.n + k, row, low - WITHIN, high + WITHIN
+            yield Watched(*place, others.name(k), UNITS[link.joint].position, float(s0[j]))
 
-    def range_of(self, joint: int) -> tuple[str, float, float, str]:
-        """Of a watched joint its name, the ends of its range and their unit."""
-        k = joint - self.robot.n
-        if k < 0:
-            name, unit = joint_name(self.robot, joint), joint_units(self.robot, joint).position
-            return name, float(self.bounds.lower[joint]), float(self.bounds.upper[joint]), unit
-        others = self.followers
-        assert others is not None
-        low, high = float(others.limits.lower[k]), float(others.limits.upper[k])
-        return others.name(k), low, high, UNITS[others.links[k].joint].position
+    def _columns(self) -> list[int]:
+        """Where a state has each position: coordinates first, those that follow by loops after q̇."""
+        n, free = self.robot.n, self.robot.mechanism.free
+        if not free:
+            return list(range(n))
+        others = [i for i in range(self.robot.mechanism.positions) if i not in free]
+        place = {p: k for k, p in enumerate(free)} | {p: 2 * n + k for k, p in enumerate(others)}
+        return [place[p] for p in range(len(place))]
 
     def check_start(self, q: np.ndarray) -> None:
-        """Refuse positions (arms, n) beyond a limit that is to stop the arm."""
+        """Refuse positions (arms, positions) beyond a limit that is to stop the arm."""
         if self.word != "stop":
             return
+        own, others = split(self.robot, q)
+        states = np.concatenate([own, np.zeros_like(own), others], axis=-1)
         for watched in self.watch.joints:
-            x = watched.of(q)
+            x = watched.of(states)
             wrong = np.flatnonzero((x < watched.lower) | (x > watched.upper))
             if wrong.size:
-                name, low, high, _ = self.range_of(watched.joint)
-                found = float(x[wrong[0]]) + self._shift(watched)
+                low, high = watched.range
                 raise SimulationError(
-                    f"q0: expected {name} within its limits, {low:g} to {high:g}, "
-                    f"where limits='stop'; found {found:g}"
+                    f"q0: expected {watched.name} within its limits, {low:g} to {high:g}, "
+                    f"where limits='stop'; found {float(x[wrong[0]]) + watched.shift:g}"
                 )
-
-    def _shift(self, watched: Watched) -> float:
-        """What a joint's position has more than its row gives."""
-        linear = self.followers.linear if self.followers is not None else None
-        return float(linear.s0[watched.joint - self.robot.n]) if watched.row and linear is not None else 0.0
-
-    def passed(self, joint: int, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
-        name, low, high, unit = self.range_of(joint)
-        return LimitPassed(time, joint, name, high if above else low, unit, arm)
 
     def warning(self, passed: Sequence[LimitPassed], batch: tuple[int, ...]) -> str:
         """Which joints pass which limits and when; for a batch, how many arms do and the first of them."""

@@ -48,13 +48,14 @@ def observer_kernel(robot: Robot, held: bool) -> LoopKernel:
 
 def observer_loop(robot: Robot, held: bool) -> Loop:
     """The loop. Arguments: `settings`; `q`, `qd`, `tau` of each row; the `state`, which is changed; of each
-    row the `residual` and the `joint` over its threshold, counted from 1, or 0.
+    row the `residual` and the `joint` over its threshold, counted from 1, or 0. With loops q is all
+    positions.
     """
-    n = robot.n
+    n, size = robot.n, robot.mechanism.positions
     settings, state = Argument("settings", settings_size(n)), Argument("state", state_size(n), written=True)
-    samples = [Argument(name, n) for name in ("q", "qd", "tau")]
+    samples = [Argument("q", size), *(Argument(name, n) for name in ("qd", "tau"))]
     residual, joint = Argument("residual", n, written=True), Argument("joint", 1, written=True)
-    given = [Local(argument.name, n) for argument in samples]
+    given = [Local(argument.name, argument.columns) for argument in samples]
     told, before, found = (
         Local("settings", settings.columns),
         Local("state", state.columns),
@@ -85,7 +86,7 @@ def _program(robot: Robot, held: bool) -> Program:
         rate, weights, levels = settings[0], settings[1 : 1 + n], settings[1 + n :]
         still = [0] * n
         C, g = coriolis_matrix(mechanism, q, qd), rigid_torques(mechanism, q, still, still)  # with springs
-        free = rigid_of(mechanism, qd, tau)  # τ − friction
+        free = rigid_of(mechanism, qd, tau, q)  # τ − friction
         p = [dot(row, qd) for row in inertia_matrix(mechanism, q)]
         beta = [dot([row[i] for row in C], qd) - g[i] + (free[i] - tau[i]) for i in range(n)]
         r: Scalars = []
@@ -102,5 +103,11 @@ def _program(robot: Robot, held: bool) -> Program:
             most = ratio.maximum(most)
         return [1, *p, *beta, *tau, *r], [joint]
 
-    inputs = [("q", n), ("qd", n), ("tau", n), ("settings", settings_size(n)), ("state", state_size(n))]
+    inputs = [
+        ("q", mechanism.positions),
+        ("qd", n),
+        ("tau", n),
+        ("settings", settings_size(n)),
+        ("state", state_size(n)),
+    ]
     return record(advance, inputs, [("state", (state_size(n),)), ("joint", (1,))])
