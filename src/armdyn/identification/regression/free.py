@@ -45,9 +45,9 @@ class Free:
         there = np.array([_exists(template.robot.model, parameter) for parameter in template.layout])
         if self.patterns:
             named = [any(fnmatchcase(x, pattern) for pattern in self.patterns) for x in template.names]
-            return np.array(named) & there
+            return np.asarray(there & named)
         tip = _tip_joint(template.robot.model) if self.group == "payload" else -1
-        return np.array([self._has(parameter, tip) for parameter in template.layout]) & there
+        return np.asarray(there & [self._has(parameter, tip) for parameter in template.layout])
 
     def _has(self, parameter: Parameter, tip: int) -> bool:
         part = parameter.kind.part
