@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armdyn import BaseMotion, PhysicsWarning, Robot, simulate
+from armdyn import BaseMotion, Robot, simulate
 from armdyn.description import DescriptionError
 from armdyn.dynamics import inertia_by_jacobians
 from armdyn.exact import Equations
 from armdyn.expression import Expression
 from armdyn.model.closures.relations import Relation
+from armdyn.robot.joints import follower_limits
 from arms import assert_same, generators, law, models, related, robots, state
 
 
@@ -190,12 +191,14 @@ def test_limits_of_a_follower_limit_what_it_follows():
     assert np.isinf(limits.torque).all()
 
 
-def test_limits_of_a_joint_that_follows_several_are_warned_of():
+def test_limits_of_a_joint_that_follows_several_are_rows():
     table = gripper()
-    table["link"][2]["limits"] = {"velocity": 4.0}
-    table["closure"] = [{"relation": {"right": 1, "left": -8, "wrist": 1}}]
-    with pytest.warns(PhysicsWarning, match="its joint follows several others, so its limits"):
-        Robot.from_dict(table)
+    table["link"][2]["limits"] = {"velocity": 4.0, "position": [-1, 2]}
+    table["closure"] = [{"relation": {"right": 1, "left": -8, "wrist": 1}, "offset": 0.5}]
+    limits = follower_limits(Robot.from_dict(table))
+    assert limits.rows.tolist() == [[-1, 8]]
+    assert (limits.velocity, limits.lower, limits.upper, limits.shift) == (4, -1, 2, 0.5)
+    assert_same(limits.excess(np.array([[0.0, 0.0], [0.5, 0.5]])), [[-1.5], [2.0]])
 
 
 @pytest.mark.parametrize(

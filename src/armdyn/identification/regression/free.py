@@ -13,10 +13,10 @@ from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.regression.template import Template
 from armdyn.model import RobotModel
-from armdyn.model.parameters import SPRINGS, Parameter
+from armdyn.model.parameters import Parameter
 from armdyn.robot import Robot
 
-GROUPS = ("all", "inertia", "friction", "springs", "payload")
+GROUPS = ("all", "inertia", "friction", "payload")
 
 
 @dataclass(frozen=True)
@@ -45,20 +45,16 @@ class Free:
         there = np.array([_exists(template.robot.model, parameter) for parameter in template.layout])
         if self.patterns:
             named = [any(fnmatchcase(x, pattern) for pattern in self.patterns) for x in template.names]
-            return np.asarray(np.array(named) & there)
+            return np.asarray(there & named)
         tip = _tip_joint(template.robot.model) if self.group == "payload" else -1
-        return np.asarray(np.array([self._has(parameter, tip) for parameter in template.layout]) & there)
+        return np.asarray(there & [self._has(parameter, tip) for parameter in template.layout])
 
     def _has(self, parameter: Parameter, tip: int) -> bool:
         part = parameter.kind.part
         if self.group == "payload":
             return part == "body" and parameter.joint == tip
-        parts: dict[str, tuple[str, ...]] = {
-            "inertia": ("body", "rotor"),
-            "friction": ("joint", "motor", "damper"),
-            "springs": SPRINGS,
-        }
-        return self.group == "all" or part in parts[self.group]
+        friction = part in ("joint", "motor")
+        return {"all": True, "friction": friction, "inertia": not friction}[self.group]
 
 
 def _exists(model: RobotModel, parameter: Parameter) -> bool:
