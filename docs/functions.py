@@ -4,12 +4,13 @@ from inspect import signature
 from pathlib import Path
 
 from armdyn import Robot
-from armdyn.robot.functions import FUNCTIONS, MEANINGS
+from armdyn.robot.functions import CLOSED_FUNCTIONS, FUNCTIONS, MEANINGS
 
 HEAD = """# Numeric functions
 
 Every function is a method of `Robot`. Arrays have any leading axes, which broadcast as in NumPy: "..." below.
-n is the number of moving joints, p that of parameters. `out=` takes the result. This page is written by
+n is the number of coordinates, p that of parameters. The last two are for
+robots with loops. `out=` takes the result. This page is written by
 `python docs/functions.py` from the table in `src/armdyn/robot/functions.py`.
 """
 ARGUMENTS = {
@@ -20,13 +21,13 @@ ARGUMENTS = {
 
 def text() -> str:
     lines = [HEAD, "| function | inputs | optional inputs | result | what it is |", "|---|---|---|---|---|"]
-    for name, row in FUNCTIONS.items():
+    for name, row in (FUNCTIONS | CLOSED_FUNCTIONS).items():
         shapes = ", ".join(_shape(result.shape) for result in row.results)
         meanings = "; ".join(result.meaning for result in row.results).replace(", row by row", "")
         inputs, optional = (", ".join(f"`{x}`" for x in names) for names in (row.inputs, _optional(name)))
         lines.append(f"| `{name}` | {inputs} | {optional} | {shapes} | {meanings} |")
     lines += ["", "What each does, with the equations of the book:", ""]
-    for name in FUNCTIONS:
+    for name in FUNCTIONS | CLOSED_FUNCTIONS:
         first = (getattr(Robot, name).__doc__ or "").split("\n")[0]
         lines.append(f"- `{name}`: {first}")
     lines += ["", "| input | meaning |", "|---|---|"]

@@ -29,7 +29,8 @@ def sprung(model: RobotModel, seed: int, joints: bool = True, struts: int = 2) -
     names = [model.root, *(link.name for link in model.links)]
     springs = []
     for i in range(struts):
-        between = rng.choice(names), rng.choice([link.name for link in model.moving])
+        second = rng.choice([link.name for link in model.moving])
+        between = rng.choice([name for name in names if name != second]), second
         at = tuple(tuple(Expression.of(x) for x in point(rng, 2)) for _ in between)
         stiffness = ZERO if i == 2 else exact(5, 50)
         rest, force = (exact(0.1, 1) if i == 0 else ZERO), (ZERO if i == 1 else exact(-20, 20))

@@ -1,7 +1,5 @@
 """Loops and springs in MJCF: what is read is what MuJoCo has, and what is written is read again."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -14,6 +12,7 @@ from armdyn.description.robot_file import build
 from armdyn.expression import Expression
 from armdyn.model.springs import JointSpring
 from arms import assert_same, quietly
+from opened import frames, tension
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -60,19 +59,6 @@ def text(inside="", top=""):
 
 def model_of(found, **options):
     return quietly(lambda: from_xml(found, "XML text", Options(**options)))
-
-
-def frames(model, q):
-    """The two frames of each loop in the base, loops left open."""
-    robot = Robot(replace(model, loops=(), springs=()))
-    for loop in model.loops:
-        pair = []
-        for name, at in zip(loop.between, loop.at, strict=True):
-            T = np.eye(4) if name == model.root else robot.pose(q, link=name)
-            R = np.array([[model.number(x) for x in row] for row in at.R])
-            p = np.array([model.number(x) for x in at.p])
-            pair.append((T[:3, :3] @ R, T[:3, :3] @ p + T[:3, 3]))
-        yield loop, pair
 
 
 def mujoco_at(found, model, q):
@@ -127,16 +113,6 @@ def test_springs_of_joints_are_those_of_mujoco():
     assert model_of(found, lock={"j": 0}).links[0].spring == JointSpring()
     off = text(top='<option><flag spring="disable"/></option>')
     assert all(link.spring == JointSpring() for link in model_of(off).links)
-
-
-def tension(model, spring, q):
-    robot = Robot(replace(model, loops=(), springs=()))
-    ends = []
-    for name, p in zip(spring.between, spring.at, strict=True):
-        T = np.eye(4) if name == model.root else robot.pose(q, link=name)
-        ends.append(T[:3, :3] @ [model.number(x) for x in p] + T[:3, 3])
-    length = float(np.linalg.norm(ends[1] - ends[0]))
-    return model.number(spring.stiffness) * (length - model.number(spring.rest)) + model.number(spring.force)
 
 
 @pytest.mark.parametrize("length", ['springlength="0.3"', ""])

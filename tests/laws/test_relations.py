@@ -9,6 +9,8 @@ from armdyn import BaseMotion, PhysicsWarning, Robot, simulate
 from armdyn.description import DescriptionError
 from armdyn.dynamics import inertia_by_jacobians
 from armdyn.exact import Equations
+from armdyn.expression import Expression
+from armdyn.model.closures.relations import Relation
 from arms import assert_same, generators, law, models, related, robots, state
 
 
@@ -207,7 +209,7 @@ def test_limits_of_a_joint_that_follows_several_are_warned_of():
         ),
         ([{"relation": {x: 1}} for x in ("wrist", "left", "right")], "leave no joint free to move"),
         ([{"relation": {"right": "z", "left": 1}}], "the coefficient of 'right' is z, which is 0"),
-        ([{}], r"closure\[1\].relation: missing"),
+        ([{}], r"closure\[1\]: neither relation nor between is given"),
         ([{"relation": 3}], r"closure\[1\].relation: expected a table, found 3"),
         ([{"relation": {"right": 1}, "ofset": 0}], r"ofset"),
         (3, r"closure: expected one \[\[closure\]\] table per relation"),
@@ -243,3 +245,60 @@ def test_a_placed_base_moves_poses_and_turns_wrenches(robot, rng):
     assert_same(placed.forward_dynamics(q, qd, qdd, both @ h), forward, 1e-9)
     rise = placed.potential_energy(q) - robot.potential_energy(q)
     assert_same(rise, placed.potential_energy(0 * q) - robot.potential_energy(0 * q), 1e-10)
+
+
+# ---- which joints are coordinates --------------------------------------------------------------------------
+
+
+def passive(*names: str, closures: list[dict]) -> Robot:
+    """The gripper's three joints under some relations, of which some are passive."""
+    table = gripper()
+    table["closure"] = closures
+    for link in table["link"]:
+        link["actuated"] = link["name"] not in names
+    return Robot.from_dict(table)
+
+
+def test_a_relation_is_solved_for_the_joint_named_first():
+    for first, others in (("left", ("wrist", "right")), ("right", ("wrist", "left"))):
+        (second,) = {"left", "right"} - {first}
+        assert passive(closures=[{"relation": {first: 1, second: 2}}]).coordinates == others
+
+
+def test_a_relation_is_solved_for_a_passive_joint_wherever_it_stands():
+    closures = [{"relation": {"left": 1, "wrist": -3, "right": 2}, "offset": 0.1}]
+    for name in ("wrist", "left", "right"):
+        robot = passive(name, closures=closures)
+        assert robot.coordinates == tuple(x for x in robot.joints if x != name)
+        x = np.array([0.3, 0.2])
+        q = dict(zip(robot.joints, robot.joint_positions(x), strict=True))
+        assert q["left"] - 3 * q["wrist"] + 2 * q["right"] == pytest.approx(0.1)
+
+
+def test_passive_joints_are_found_behind_those_solved_before():
+    """left = wrist by the first relation; the second names left and right, and is solved for right."""
+    closures = [{"relation": {"left": 1, "wrist": -1}}, {"relation": {"left": 1, "right": -2}}]
+    assert passive("right", closures=closures).coordinates == ("wrist",)
+    robot = passive("wrist", "right", closures=closures)
+    assert robot.coordinates == ("left",)
+    assert_same(robot.joint_positions([0.4]), [0.4, 0.4, 0.2])
+
+
+@law(robots((3, 5), rotors=("exact", "reflected")), generators(), examples=2, thorough=30)
+def test_the_choice_of_coordinates_does_not_change_the_robot(free, rng):
+    """The same relations solved for other joints: x' = T x, and torques go with it."""
+    names = [link.name for link in free.model.moving]
+    factors = rng.integers(1, 4, size=(1, len(names))) * rng.choice([-1, 1], size=len(names))
+    relation = Relation(tuple((n, Expression.of(int(k))) for n, k in zip(names, factors[0], strict=True)))
+    made = []
+    for chosen in (names[0], names[-1]):
+        links = [replace(x, actuated=x.name != chosen, motor=None) for x in free.model.links]
+        made.append(Robot(replace(free.model, links=tuple(links), relations=(relation,))))
+    one, other = made
+    x, xd, xdd = state(one, rng)
+    (S, _), (R, _) = matrices(one), matrices(other)
+    T = np.linalg.pinv(R) @ S
+    assert_same(R @ T, S)
+    assert_same(one.inverse_dynamics(x, xd, xdd), T.T @ other.inverse_dynamics(T @ x, T @ xd, T @ xdd), 1e-10)
+    assert_same(one.inertia(x), T.T @ other.inertia(T @ x) @ T, 1e-10)
+    assert_same(one.pose(x), other.pose(T @ x))

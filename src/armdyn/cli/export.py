@@ -12,7 +12,7 @@ from armdyn.cli.common import RobotArgument, RotorsOption, is_read, load_robot, 
 from armdyn.cli.running import Verb
 from armdyn.expression import ArmdynError
 from armdyn.kernels.c import c_source, identifier
-from armdyn.robot.functions import FUNCTIONS, WORDS
+from armdyn.robot.functions import WORDS, functions_of
 from armdyn.robot.joints import joint_descriptions
 
 
@@ -29,9 +29,10 @@ def export_c(
     """Write C99 that needs libm only: a header, a source and a small test program."""
     _check_folder(output, robot)
     loaded = load_robot(robot, rotors)
-    names = list(FUNCTIONS) if functions == "all" else [x.strip() for x in functions.split(",") if x.strip()]
-    if not names or not set(names) <= set(FUNCTIONS):
-        raise ArmdynError(f"--functions: found '{functions}'; allowed: {', '.join(FUNCTIONS)}, or all")
+    known = functions_of(loaded.model)
+    names = list(known) if functions == "all" else [x.strip() for x in functions.split(",") if x.strip()]
+    if not names or not set(names) <= set(known):
+        raise ArmdynError(f"--functions: found '{functions}'; allowed: {', '.join(known)}, or all")
     programs = {name: loaded.program(name) for name in names}
     scalar = "float" if single else "double"
     prefix = identifier(prefix or loaded.name)

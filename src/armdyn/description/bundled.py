@@ -23,6 +23,14 @@ KINDS: dict[str, dict[str, str]] = {
         "elbow": "rotors not parallel to their joints",
         "elastic_link": "a link driven through a spring",
     },
+    "closed chains": {
+        "parallelogram": "two links driven from the base",
+        "palletizer": "parallelograms keep its hand level",
+        "four_bar": "a crank and a rocker",
+        "five_bar": "two driven arms, one pen",
+        "delta": "three arms, a platform that never turns",
+        "gripper": "two jaws on parallelograms, one motor",
+    },
     "industrial and research arms": {
         "stanford": "the Stanford arm, with a sliding boom",
         "puma560": "the most measured arm, with friction",

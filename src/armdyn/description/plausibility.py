@@ -113,8 +113,8 @@ def _forgotten_tensors(
 
 
 def _unchecked_limits(model: RobotModel) -> Iterator[str]:
-    """Limits of joints that follow several others: no limit of one coordinate stands for them."""
-    if not model.relations:
+    """Limits of joints that follow several others in a robot with loops: what these do is not linear."""
+    if not model.relations or not model.loops:
         return
     for link, row in zip(model.moving, model.dependence.rows, strict=True):
         limits = link.limits

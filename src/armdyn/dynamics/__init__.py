@@ -2,6 +2,7 @@
 
 from armdyn.dynamics.adaptive import adaptive_regressor
 from armdyn.dynamics.articulated import articulated_is_possible, forward_dynamics_articulated
+from armdyn.dynamics.constraints.forces import actuator_torques, loop_wrenches, wrenches_in_joints
 from armdyn.dynamics.coriolis import coriolis_matrix
 from armdyn.dynamics.energy import (
     kinetic_energy,
@@ -16,7 +17,6 @@ from armdyn.dynamics.inertia_matrix import (
     inertia_by_unit_accelerations,
     inertia_matrix,
 )
-from armdyn.dynamics.kinematics import jacobian, jacobian_dot, pose
 from armdyn.dynamics.newton_euler import (
     BaseMotion,
     NewtonEuler,
@@ -28,10 +28,12 @@ from armdyn.dynamics.newton_euler import (
 )
 from armdyn.dynamics.regressor import regressor
 from armdyn.dynamics.springs import spring_torques
+from armdyn.dynamics.tip import jacobian, jacobian_dot, pose
 
 __all__ = [
     "BaseMotion",
     "NewtonEuler",
+    "actuator_torques",
     "adaptive_regressor",
     "articulated_is_possible",
     "coriolis_matrix",
@@ -49,10 +51,12 @@ __all__ = [
     "joint_wrenches",
     "kinetic_energy",
     "kinetic_regressor",
+    "loop_wrenches",
     "newton_euler",
     "pose",
     "potential_energy",
     "potential_regressor",
     "regressor",
     "spring_torques",
+    "wrenches_in_joints",
 ]

@@ -60,7 +60,7 @@ def adaptive_regressor(
     they are given. The columns of load friction are zero.
     """
     Y = _of_inertias(mechanism, q, qd, qd_r, qdd_r, layout)
-    return with_friction(Y, mechanism, layout, qd, sliding)
+    return with_friction(Y, mechanism, layout, q, qd, sliding)
 
 
 @of_joints(4, "torques")

@@ -101,7 +101,7 @@ def _symmetric(entry: Callable[[int, int], Scalar]) -> Matrix:
 
 def articulated_is_possible(mechanism: Mechanism) -> bool:
     """Whether joints are independent and every motor sits on its joint's parent and turns with it alone."""
-    return not mechanism.rows and all(
+    return not (mechanism.rows or mechanism.loops) and all(
         rotor.carrier == mechanism.bodies[rotor.joint].parent and [j for j, _ in rotor.row] == [rotor.joint]
         for rotor in mechanism.rotors
     )
@@ -131,7 +131,7 @@ def forward_dynamics_articulated(
             arm = add(joints[place.body].r, place.p)
             f, n = bias[place.body]
             bias[place.body] = (add(f, force), add(n, moment, cross(arm, force)))
-    applied = rigid_of(mechanism, qd, tau)
+    applied = rigid_of(mechanism, qd, tau, q)
     if mechanism.springs or mechanism.struts:
         applied = [t - s for t, s in zip(applied, spring_torques(mechanism, q), strict=True)]
     solved = _backward(mechanism, joints, places, w, c, qd, applied, inertia, bias)

@@ -1,10 +1,14 @@
-"""Relations between joints, in one place: the algorithms know joints only, their callers coordinates.
+"""Closures, in one place: the algorithms know joints only, their callers coordinates.
 
-With q = S x + s₀ the joints follow from the coordinates x (s₀ is part of the mechanism's frames). Then
+With relations q = S x + s₀ the joints follow from the coordinates x (s₀ is part of the mechanism's frames).
+Then
 
     q̇ = S ẋ    q̈ = S ẍ    τ_x = Sᵀτ    B_x = SᵀB S    C_x = SᵀC S    J_x = J S    Y_x = SᵀY.
 
-`of_joints` puts this around an algorithm. Without relations it does nothing; in recorded and exact form it
+With loops S depends on the posture (`constraints/loops.py`): q̈ = S ẍ + Ṡ ẋ, the rest stays, and q is that of
+all positions, with the loops closed. C and J̇ have a term with Ṡ of their own.
+
+`of_joints` puts this around an algorithm. Without closures it does nothing; in recorded and exact form it
 adds the sums and products of S and no more.
 """
 
@@ -15,6 +19,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, Literal, ParamSpec, TypeVar
 
+from armdyn.dynamics.constraints.loops import Following
 from armdyn.model.friction import Row, along
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.vector import Scalar
@@ -27,7 +32,8 @@ Gives = Literal["torques", "square", "columns", "anything"]
 def of_joints(variables: int, gives: Gives) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Let an algorithm over joints be called with coordinates.
 
-    Of its arguments the first is the mechanism; the next `variables` are q, q̇, q̈ of the joints. `gives` says
+    Of its arguments the first is the mechanism; the next `variables` are q, q̇, q̈ of the joints, or q, q̇, q̇_r,
+    q̈_r if there are four. `gives` says
     what it returns: torques (or rows of a matrix by joint), a square matrix, columns by joint, or anything
     that has no index of a joint.
     """
@@ -36,16 +42,19 @@ def of_joints(variables: int, gives: Gives) -> Callable[[Callable[P, T]], Callab
         @wraps(algorithm)
         def called(*args: Any, **others: Any) -> Any:
             mechanism = args[0]
-            if not mechanism.rows:
+            if not mechanism.rows and not mechanism.loops:
                 return algorithm(*args, **others)
-            n, rows = mechanism.n, mechanism.rows
-            joints = [joint_values(mechanism, x) for x in args[1 : 1 + variables]]
+            values: Sequence[Any] = args[1 : 1 + variables]
+            following = Following(mechanism, args[1]) if mechanism.loops else None
+            if following is not None:
+                values = following.moved(values)
+            joints = [joint_values(mechanism, x) for x in values]
             arguments: Any = (freed(mechanism), *joints, *args[1 + variables :])
             found: Any = algorithm(*arguments, **others)
             if gives in ("torques", "square"):
-                found = _gathered(rows, n, found)
+                found = _gathered(mechanism, following, found)
             if gives in ("columns", "square"):
-                found = [_gathered(rows, n, row) for row in found]
+                found = [_gathered(mechanism, following, row) for row in found]
             return found
 
         return called
@@ -60,11 +69,23 @@ def joint_values(mechanism: Mechanism, x: Sequence[Scalar]) -> list[Scalar]:
 
 def freed(mechanism: Mechanism) -> Mechanism:
     """The mechanism with every joint a coordinate, and without friction, which acts on coordinates."""
-    return replace(mechanism, rows=(), friction=()) if mechanism.rows else mechanism
+    if not mechanism.rows and not mechanism.loops:
+        return mechanism
+    return replace(mechanism, rows=(), friction=(), loops=(), free=(), driven=())
 
 
-def _gathered(rows: Sequence[Row], n: int, by_joint: Sequence[Any]) -> list[Any]:
+def _gathered(mechanism: Mechanism, following: Following | None, by_joint: Sequence[Any]) -> list[Any]:
     """Sᵀ times torques, or times the rows of a matrix."""
+    found = _by_position(mechanism.rows, mechanism.positions, by_joint) if mechanism.rows else list(by_joint)
+    if following is None:
+        return found
+    if not isinstance(found[0], list):
+        return following.gathered(found)
+    return [list(row) for row in zip(*map(following.gathered, zip(*found, strict=True)), strict=True)]
+
+
+def _by_position(rows: Sequence[Row], n: int, by_joint: Sequence[Any]) -> list[Any]:
+    """The same for relations alone."""
     total: list[Any] = [0] * n
     for row, x in zip(rows, by_joint, strict=True):
         for k, factor in row:

@@ -18,8 +18,9 @@ A rotor is particles too. With its locked part in the carrier, its spin leaves
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from armdyn.dynamics.adaptive import rigid_reference_torques
 from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.inertia_matrix import felt_moment
 from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
@@ -81,9 +82,24 @@ def _carried_by_body(inertia: Inertia, w: Vector, spin: Vector) -> Carried:
     return Carried(inertia, cross(w, inertia.moment), E, spin)
 
 
-@of_joints(2, "square")
 def coriolis_matrix(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
-    """C with Ḃ − 2C skew-symmetric, rotors included."""
+    """C with Ḃ − 2C skew-symmetric, rotors included.
+
+    With loops it is SᵀC S + SᵀB Ṡ, Christoffel's choice for the coordinates: column i is the torque of the
+    reference velocity e_i without gravity and springs.
+    """
+    if not mechanism.loops:
+        return _of_joints(mechanism, q, qd)
+    n, still = mechanism.n, [0] * mechanism.n
+    bare = replace(mechanism, gravity=ZERO3, springs=(), struts=())
+    units = [[int(k == i) for k in range(n)] for i in range(n)]
+    columns = [rigid_reference_torques(bare, q, qd, unit, still) for unit in units]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+@of_joints(2, "square")
+def _of_joints(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
+    """C of the joints."""
     joints = joint_frames(mechanism, q)
     w = _angular_velocities(mechanism, joints, qd)
     carried = _carried_about_joints(mechanism, joints, w, qd)

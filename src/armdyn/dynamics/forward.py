@@ -26,7 +26,7 @@ def forward_dynamics(
     """
     still = [0] * mechanism.n
     if has_load(mechanism):
-        tau, bias = rigid_of(mechanism, qd, tau), rigid_torques(mechanism, q, qd, still, wrench)
+        tau, bias = rigid_of(mechanism, qd, tau, q), rigid_torques(mechanism, q, qd, still, wrench)
     else:
         bias = inverse_dynamics(mechanism, q, qd, still, wrench)
     (qdd,) = solve(inertia_matrix(mechanism, q), [[t - b for t, b in zip(tau, bias, strict=True)]])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from armdyn.dynamics.constraints.loops import Following
 from armdyn.expression.functions import load, sign
+from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.vector import Scalar
 
@@ -15,12 +17,36 @@ def friction_torques(
     qd: Sequence[Scalar],
     directions: Sequence[Scalar] | None = None,
     rigid: Sequence[Scalar] | None = None,
+    q: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
     """F_v q̇ + F_s sgn(q̇) of (7.42) with the further terms of `model/friction.py`, and coupled motors' Kᵀ(…).
 
     `directions` are those in which the surfaces slide, one each; by default the signs of their speeds.
-    `rigid` are the torques τ_r without friction; without them load friction is left out.
+    `rigid` are the torques τ_r without friction; without them load friction is left out. In a robot with
+    loops the joints that follow rub too, depending on the posture q.
     """
+    if mechanism.loops:
+        following = at_posture(mechanism, q)
+        opened = replace(mechanism, loops=(), free=())
+        loads = None if rigid is None else dict(zip(mechanism.free, rigid, strict=True))
+        return following.gathered(friction_on_positions(opened, following.velocities(qd), directions, loads))
+    return friction_on_positions(mechanism, qd, directions, None if rigid is None else dict(enumerate(rigid)))
+
+
+def at_posture(mechanism: Mechanism, q: Sequence[Scalar] | None) -> Following:
+    """How the joints of loops follow; their friction depends on it."""
+    if q is None:
+        raise ModelError("q: the friction of a robot with loops depends on its posture; give q")
+    return Following(mechanism, q)
+
+
+def friction_on_positions(
+    mechanism: Mechanism,
+    qd: Sequence[Scalar],
+    directions: Sequence[Scalar] | None,
+    rigid: Mapping[int, Scalar] | None,
+) -> list[Scalar]:
+    """Friction over the positions of joints, which move with q̇."""
     tau: list[Scalar] = [0] * mechanism.n
     for e, surface in enumerate(mechanism.friction):
         size: Scalar = 0
@@ -47,7 +73,10 @@ def load_factors(
     factors: list[Scalar] = [1] * mechanism.n
     for e, surface in enumerate(mechanism.friction):
         if surface.has_load:
-            ((i, _),) = surface.row
+            ((i, k),) = surface.row
+            if mechanism.loops:  # load friction is that of coordinates only
+                i = mechanism.free.index(i)
+                surface = replace(surface, row=((i, k),))
             s = sign(surface.speed(qd)) if directions is None else directions[e]
             factors[i] = 1 + surface.load * (s * sign(torques[i]))
     return factors
@@ -63,9 +92,14 @@ def has_load(mechanism: Mechanism) -> bool:
     return any(surface.has_load for surface in mechanism.friction)
 
 
-def rigid_of(mechanism: Mechanism, qd: Sequence[Scalar], tau: Sequence[Scalar]) -> list[Scalar]:
-    """The torques τ_r that are left of torques τ when all friction is taken off."""
-    rest = [t - f for t, f in zip(tau, friction_torques(mechanism, qd), strict=True)]
+def rigid_of(
+    mechanism: Mechanism,
+    qd: Sequence[Scalar],
+    tau: Sequence[Scalar],
+    q: Sequence[Scalar] | None = None,
+) -> list[Scalar]:
+    """The torques τ_r that are left of torques τ when all friction is taken off; loops need the posture q."""
+    rest = [t - f for t, f in zip(tau, friction_torques(mechanism, qd, q=q), strict=True)]
     if not has_load(mechanism):
         return rest
     return [

@@ -1,4 +1,4 @@
-"""Frames, velocities, poses and Jacobians (7.14)–(7.29), (7.93)–(7.101).
+"""Frames, velocities and Jacobians of the tree of bodies (7.14)–(7.29), (7.93)–(7.101).
 
 Vectors of a body are in the axes of its own frame, as in (7.107)–(7.109), unless a name says `_0`: then
 they are in world axes, which are those of the base unless it is placed elsewhere. Deviation from the book: a
@@ -9,9 +9,8 @@ for a revolute joint, the vector r from the joint to the origin of the body's fr
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from armdyn.dynamics.coordinates import of_joints
 from armdyn.expression.functions import cos, sin
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Place
 from armdyn.model.vector import (
@@ -138,13 +137,6 @@ def tip_pose(mechanism: Mechanism, frames: Sequence[BaseFrame]) -> tuple[Matrix,
     return multiply(R, mechanism.R_tip), add(p, apply(R, mechanism.p_tip))
 
 
-@of_joints(1, "anything")
-def pose(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
-    """The homogeneous transform of the tip frame, 4×4."""
-    R, p = tip_pose(mechanism, base_frames(mechanism, joint_frames(mechanism, q)))
-    return [[*R[0], p[0]], [*R[1], p[1]], [*R[2], p[2]], [0, 0, 0, 1]]
-
-
 def point_jacobian(
     mechanism: Mechanism, frames: Sequence[BaseFrame], body: int, p_0: Vector
 ) -> tuple[list[Vector], list[Vector]]:
@@ -171,46 +163,7 @@ def rotor_jacobian(mechanism: Mechanism, frames: Sequence[BaseFrame], rotor: int
     return J_O
 
 
-@of_joints(1, "columns")
-def jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
-    """The geometric Jacobian of the tip frame, 6×n: linear rows over angular rows, world axes."""
-    frames = base_frames(mechanism, joint_frames(mechanism, q))
-    _, p = tip_pose(mechanism, frames)
-    return _rows(*point_jacobian(mechanism, frames, mechanism.tip, p))
-
-
-def loaded_jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
-    """The Jacobians of the places where wrenches act, one below the other: power is −hᵀ J q̇."""
-    rows: list[list[Scalar]] = []
-    for place in mechanism.loaded:
-        rows += jacobian(replace(mechanism, tip=place.body, p_tip=place.p), q)
-    return rows
-
-
-@of_joints(2, "columns")
-def jacobian_dot(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
-    """Its time derivative, 6×n: each column differentiated, ż_j = ω × z_j."""
-    joints = joint_frames(mechanism, q)
-    frames = base_frames(mechanism, joints)
-    _, p = tip_pose(mechanism, frames)
-    w, v = velocities(mechanism, joints, qd)
-    pd = _point_velocity(mechanism, frames, w, v, mechanism.tip, p)
-    Jd_P: list[Vector] = [ZERO3] * mechanism.n
-    Jd_O: list[Vector] = [ZERO3] * mechanism.n
-    for j in ancestors(mechanism, mechanism.tip):
-        z, c = frames[j].z, frames[j].c
-        parent = mechanism.bodies[j].parent
-        zd = cross(apply(frames[j].R, w[j]), z)
-        if mechanism.bodies[j].joint == "revolute":
-            cd = _point_velocity(mechanism, frames, w, v, parent, c)
-            Jd_P[j] = add(cross(zd, sub(p, c)), cross(z, sub(pd, cd)))
-            Jd_O[j] = zd
-        else:
-            Jd_P[j] = zd
-    return _rows(Jd_P, Jd_O)
-
-
-def _point_velocity(
+def point_velocity(
     mechanism: Mechanism,
     frames: Sequence[BaseFrame],
     w: Sequence[Vector],
@@ -223,7 +176,3 @@ def _point_velocity(
         return ZERO3
     frame = frames[body]
     return add(apply(frame.R, v[body]), cross(apply(frame.R, w[body]), sub(p_0, frame.p)))
-
-
-def _rows(columns_P: Sequence[Vector], columns_O: Sequence[Vector]) -> list[list[Scalar]]:
-    return [[column[i] for column in columns] for columns in (columns_P, columns_O) for i in range(3)]

@@ -228,7 +228,7 @@ def inverse_dynamics(
 ) -> list[Scalar]:
     """τ of (7.42)."""
     tau = rigid_torques(mechanism, q, qd, qdd, wrench, base)
-    return [t + t_f for t, t_f in zip(tau, friction_torques(mechanism, qd, rigid=tau), strict=True)]
+    return [t + t_f for t, t_f in zip(tau, friction_torques(mechanism, qd, None, tau, q), strict=True)]
 
 
 @of_joints(3, "torques")

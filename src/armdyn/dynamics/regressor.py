@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from armdyn.dynamics.constraints.loops import Following
 from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.kinematics import JointFrame, ancestors
 from armdyn.dynamics.newton_euler import (
@@ -36,24 +37,32 @@ def regressor(
     So the columns of load friction, whose torque is a product of parameters, are zero: Y π is the torque
     without it.
     """
-    return with_friction(_of_inertias(mechanism, q, qd, qdd, layout), mechanism, layout, qd)
+    return with_friction(_of_inertias(mechanism, q, qd, qdd, layout), mechanism, layout, q, qd)
 
 
 def with_friction(
     Y: list[list[Scalar]],
     mechanism: Mechanism,
     layout: Sequence[Parameter],
+    q: Sequence[Scalar],
     qd: Sequence[Scalar],
     sliding: Sequence[Scalar] | None = None,
 ) -> list[list[Scalar]]:
     """Y with the columns of friction at velocities q̇; of dry friction at velocities `sliding`, if given."""
+    following = Following(mechanism, q) if mechanism.loops else None
+    if following is not None:
+        qd = following.velocities(qd)
+        sliding = None if sliding is None else following.velocities(sliding)
     surfaces = {(surface.part, surface.joint): surface for surface in mechanism.friction}
     for p, parameter in enumerate(layout):
         joint, part, term = parameter.joint, parameter.kind.part, parameter.kind.entry
         if part in ("joint", "motor", "damper"):
             surface = surfaces[part, joint]
             velocities = sliding if sliding is not None and TERMS[term].dry else qd
+            felt_there: list[Scalar] = [0] * mechanism.positions
             for i, y in _of_friction(surface, term, velocities):
+                felt_there[i] = felt_there[i] + y
+            for i, y in enumerate(felt_there if following is None else following.gathered(felt_there)):
                 Y[i][p] = Y[i][p] + y
     return Y
 

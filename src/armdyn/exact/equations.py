@@ -15,7 +15,12 @@ from armdyn.exact.printing.in_notebooks import equations_latex
 from armdyn.exact.printing.mathml import MATHML, mathml
 from armdyn.exact.printing.styles import LATEX, TEXT
 from armdyn.exact.transformations.combinations import in_terms_of
-from armdyn.exact.transformations.coordinates import InCoordinates, in_coordinates, motor_rows, motor_torques
+from armdyn.exact.transformations.coordinates import (
+    InCoordinates,
+    in_coordinates,
+    in_motor_coordinates,
+    motor_torques,
+)
 from armdyn.expression import ArmdynError, shown
 from armdyn.model import edit
 from armdyn.model.inertia import Number
@@ -88,7 +93,7 @@ class Equations(ClosedForm):
 
     def in_motor_coordinates(self) -> InCoordinates:
         """The equations in the motors' angles θ_m = K q, forces being the motors' torques."""
-        return in_coordinates(self, motor_rows(self.basis))
+        return in_motor_coordinates(self)
 
     def motor_torques(self) -> Array[Entry]:
         """What the motors have to give: τ_m = K⁻ᵀ τ, as functions of q, q̇, q̈."""

@@ -57,3 +57,10 @@ def select(x: Any, a: Any, b: Any) -> Any:
 def half(x: Any) -> Any:
     """x/2; an even integer stays an integer, so that exact scalars never meet a float."""
     return x // 2 if isinstance(x, int) and x % 2 == 0 else x / 2
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two numbers."""
+    if hasattr(a, "maximum"):
+        return a.maximum(b)
+    return b.maximum(a) if hasattr(b, "maximum") else max(a, b)

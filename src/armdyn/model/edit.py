@@ -104,7 +104,7 @@ def with_symbols(model: RobotModel, values: Mapping[str, object]) -> RobotModel:
     known = dict(model.symbols)
     exact = _exact_values(values, known, known)
     constants = {name: x for name, x in exact.items() if x is None or not x.symbols()}
-    changed = replace(model, symbols=tuple((known | constants).items()))
+    changed = replace(model, symbols=tuple((known | constants).items()), choice=None)
     changed = with_expressions(
         changed, {name: x for name, x in exact.items() if x is not None and x.symbols()}
     )

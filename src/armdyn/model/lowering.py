@@ -68,6 +68,7 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
         struts=_struts(model, convert, places),
         loops=_loops(model, convert, places),
         free=model.choice.free if model.choice else (),
+        driven=driven_positions(model) if model.loops else (),
     )
 
 
@@ -111,6 +112,12 @@ def _positions(model: RobotModel) -> tuple[Row, ...]:
         return ()
     first = len(model.dependence.independent)
     return (*model.dependence.rows, *(((first + e, 1),) for e in range(len(model.elastic))))
+
+
+def driven_positions(model: RobotModel) -> tuple[int, ...]:
+    """Those that something drives: joints that are not passive; of elastic ones, the motors."""
+    elastic = {link.name for link in model.elastic}
+    return tuple(i for i, link in enumerate(model.positions) if link.actuated and link.name not in elastic)
 
 
 def _massless(link: Link) -> Body:

@@ -85,6 +85,7 @@ class Mechanism:
     struts: tuple[Strut, ...] = ()
     loops: tuple[Closing, ...] = ()
     free: tuple[int, ...] = ()  # with loops: which positions are coordinates; the others follow from these
+    driven: tuple[int, ...] = ()  # with loops: which positions something drives
 
     @property
     def positions(self) -> int:
@@ -159,6 +160,7 @@ class Mechanism:
             struts=tuple(strut.map(geometry, parameter) for strut in self.struts),
             loops=tuple(loop.map(geometry) for loop in self.loops),
             free=self.free,
+            driven=self.driven,
         )
 
     def loaded_alone(self, wrench: bool) -> Mechanism:

@@ -74,7 +74,8 @@ class RobotModel:
     @cached_property
     def dependence(self) -> Dependence:
         """How the moving joints follow from the coordinates: q = S x + s₀."""
-        return solve_relations([link.name for link in self.moving], self.relations, self.value)
+        passive = {link.name for link in self.moving if not link.actuated}
+        return solve_relations([link.name for link in self.moving], self.relations, self.value, passive)
 
     @cached_property
     def elastic(self) -> tuple[Link, ...]:
@@ -105,7 +106,9 @@ class RobotModel:
         for j, link in enumerate(self.moving):
             if self.relations and j not in self.dependence.independent:
                 row, offset = self.dependence.rows[j], self.dependence.offsets[j]
-                found.append(f"{link.joint_label} = {sum_text([(names[k], c) for k, c in row], offset)}")
+                added_first = sorted(row, key=lambda term: Expression.of(term[1]).terms[0][1] < 0)
+                terms = [(names[k], c) for k, c in added_first]
+                found.append(f"{link.joint_label} = {sum_text(terms, offset)}")
         return found
 
     @property

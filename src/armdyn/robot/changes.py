@@ -18,6 +18,8 @@ from armdyn.model.arguments import numbers, three, word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import with_parameters
 from armdyn.model.parts import RotorModel, Transform
+from armdyn.robot.loops.choosing import with_choice
+from armdyn.robot.loops.modes import with_posture
 from armdyn.robot.wrenches import check_link
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ class Changeable:
             raise TypeError(
                 f"expected a RobotModel, found {shown(model)}; see Robot.load and Robot.from_dict"
             )
-        self._model = model
+        self._model = with_choice(model)
         self._tips: dict[str, Self] = {}  # by `with_tip`: what is asked for at every state is made once
 
     # ---- changing --------------------------------------------------------------------------------------
@@ -124,6 +126,15 @@ class Changeable:
         word("convention", convention, ("dh", "mdh"))
         return type(self)(in_dh(self._model, convention))
 
+    def with_posture(self, joints: Sequence[float] | np.ndarray) -> Self:
+        """The robot with its loops assembled near these positions of all moving joints: another mode.
+
+        `assembly_modes(q)` lists them. The description keeps the choice, as `guess` of its links.
+        """
+        if not self._model.loops:
+            raise ModelError(f"{self._model.name} has no loops: there is nothing to assemble")
+        return type(self)(with_posture(self._model, np.asarray(joints, float).tolist()))
+
     def with_gravity(self, gravity: Sequence[Number]) -> Self:
         """The robot under another acceleration of gravity, base frame [m/s²]."""
         g = three("gravity", gravity)
@@ -145,6 +156,10 @@ class Changeable:
         """
         word("zeros", zeros, ("given", "free"))
         return type(self)(edit.symbolic(self._model, zeros))
+
+    def opened(self) -> Self:
+        """The robot with its loops cut open: a tree, all of whose joints move by themselves."""
+        return type(self)(replace(self._model, loops=(), choice=None))
 
     # ---- writing ---------------------------------------------------------------------------------------
 

@@ -12,13 +12,16 @@ import numpy as np
 from armdyn.description import from_table, load, physics_warnings
 from armdyn.description.importing.options import Options
 from armdyn.description.toml_text import parse_text
-from armdyn.kernels.arrays import Floats, Numbers
-from armdyn.model import Mechanism, RobotModel
+from armdyn.kernels.arrays import Floats, Numbers, real_array
+from armdyn.model import Mechanism, ModelError, RobotModel
 from armdyn.model.arguments import word
 from armdyn.model.inertia import Number
+from armdyn.model.lowering import driven_positions
 from armdyn.model.parameters import Layout, layout, parameter_vector
 from armdyn.output import Shown
 from armdyn.robot.changes import Changeable
+from armdyn.robot.loops.assembly import Assembly
+from armdyn.robot.loops.modes import assembly_modes
 from armdyn.robot.motors import transmission
 from armdyn.robot.related import Related
 
@@ -96,13 +99,47 @@ class Described(Shown, Changeable):
         """The names of the joints that q stands for, in its order; motors of elastic joints come last."""
         return tuple(link.joint_label for link in self._model.coordinates)
 
-    def joint_positions(self, q: Numbers) -> Floats:
-        """Positions (..., joints) of all moving joints at q (..., n): S q + s₀ where joints are related."""
-        return self._related.positions(q)
+    @property
+    def actuated(self) -> tuple[str, ...]:
+        """The names of the coordinates and following joints that something drives."""
+        positions = self._model.positions
+        return tuple(positions[i].joint_label for i in driven_positions(self._model))
 
-    def joint_velocities(self, qd: Numbers) -> Floats:
-        """Velocities (..., joints) of all moving joints at q̇ (..., n)."""
-        return self._related.velocities(qd)
+    def joint_positions(self, q: Numbers) -> Floats:
+        """Positions (..., joints) of all moving joints at q (..., n): S q + s₀ where joints are related.
+
+        With loops, those of the assembly mode that can be reached from the robot's first posture.
+        """
+        return self._related.positions(self.assembly(q) if self._model.loops else q)
+
+    def joint_velocities(self, qd: Numbers, q: Numbers | None = None) -> Floats:
+        """Velocities (..., joints) of all moving joints at q̇ (..., n); with loops q (..., n) is needed."""
+        if not self._model.loops:
+            return self._related.velocities(qd)
+        return self._related.velocities(self.assembly.velocities(self._posture(q), qd))
+
+    def _posture(self, q: Numbers | None) -> Numbers:
+        if q is None:
+            raise ModelError("q: this robot has loops, and how its joints follow depends on q; give it")
+        return q
+
+    def assembly_modes(self, q: Numbers) -> Floats:
+        """All postures found that close the loops at q (n,): positions (modes, joints) of the moving joints.
+
+        Planar loops have few and all are found; they are sought from random postures. `with_posture` makes
+        one of them the robot's own.
+        """
+        given = np.array(real_array("q", q, f"{self.n} numbers", ModelError), float)
+        if given.shape != (self.n,):
+            raise ModelError(f"q: expected ({self.n},), found {given.shape}")
+        return self._related.positions(assembly_modes(self.assembly, given))
+
+    @cached_property
+    def assembly(self) -> Assembly:
+        """All positions of a robot with loops from its coordinates: `robot.assembly(q)`."""
+        if not self._model.loops:
+            raise ModelError(f"{self.name} has no loops; joint_positions(q) gives all joints")
+        return Assembly(self._model)
 
     @cached_property
     def _related(self) -> Related:

@@ -14,6 +14,7 @@ import numpy as np
 
 from armdyn import dynamics
 from armdyn.dynamics import BaseMotion
+from armdyn.dynamics.constraints.loops import Following
 from armdyn.dynamics.forward import solve
 from armdyn.dynamics.friction import has_load, load_factors, without_friction
 from armdyn.expression import shown
@@ -22,6 +23,7 @@ from armdyn.kernels.c import Words
 from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
+from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, jacobian, record
 from armdyn.program.program import Shape, inline
 
@@ -50,7 +52,8 @@ MEANINGS = {
 class Result:
     """An output: its shape and meaning.
 
-    In the shape, "n" is the number of coordinates, "joints" that of moving joints, "p" that of parameters.
+    In the shape, "n" is the number of coordinates, "joints" that of moving joints, "p" that of parameters;
+    "loops" and "driven" count loops and the joints that something drives.
     """
 
     shape: tuple[int | str, ...]
@@ -89,7 +92,9 @@ class Context:
         return len(self.layout)
 
     def shapes(self, row: Function) -> tuple[Shape, ...]:
-        sizes: dict[int | str, Any] = {"n": self.n, "joints": self.mechanism.joints, "p": self.p}
+        M = self.mechanism
+        sizes: dict[int | str, Any] = {"n": self.n, "joints": M.joints, "p": self.p}
+        sizes |= {"loops": len(M.loops), "driven": len(M.driven)}
         return tuple(tuple(sizes.get(k, k) for k in result.shape) for result in row.results)
 
 
@@ -142,8 +147,26 @@ def _regressor(row: Function, inputs: Inputs, context: Context) -> Program:
 
 def _inverse_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
     """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈ of the recorded inverse dynamics."""
-    program = _recorded(FUNCTIONS["inverse_dynamics"], inputs, context)
-    return jacobian(program, STATE)
+    program = jacobian(_recorded(FUNCTIONS["inverse_dynamics"], inputs, context), STATE)
+    return _along_coordinates(program, inputs, context) if context.mechanism.loops else program
+
+
+def _along_coordinates(program: Program, inputs: Inputs, context: Context) -> Program:
+    """Derivatives by all positions, as derivatives by the coordinates that these follow: times S."""
+    n = context.n
+
+    def function(*columns: Any) -> Any:
+        given = dict(zip([name for name, _ in inputs], columns, strict=True))
+        mechanism = context.mechanism
+        if NUMBERS in given:
+            mechanism = mechanism.filled(given[NUMBERS])
+        following = Following(mechanism, given["q"])
+        by_q, *others = inline(program, columns)
+        size = mechanism.positions
+        rows = [following.gathered(by_q[size * i : size * i + size]) for i in range(n)]
+        return (rows, *([flat[n * i : n * i + n] for i in range(n)] for flat in others))
+
+    return record(function, inputs, [(name, (n, n)) for name, _ in program.outputs])
 
 
 def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
@@ -153,7 +176,7 @@ def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Pro
     which leaves a symmetric matrix.
     """
     inner = [("qdd", size) if name == "tau" else (name, size) for name, size in inputs]
-    slopes = jacobian(_recorded(FUNCTIONS["inverse_dynamics"], inner, context), STATE)
+    slopes = _inverse_derivatives(row, inner, context)
     forward = _forward(FUNCTIONS["forward_dynamics"], inputs, context)
     factors = _recorded(replace(FUNCTIONS["inverse_dynamics"], algorithm=_load_factors), inner, context)
     n = context.n
@@ -218,7 +241,7 @@ FUNCTIONS: dict[str, Function] = {
     "joint_wrenches": Function(
         STATE,
         _one("force over moment at each joint, link axes, row by row", "joints", 6),
-        dynamics.joint_wrenches,
+        dynamics.wrenches_in_joints,
         _WITH_WRENCH,
     ),
     "regressor": Function(
@@ -246,15 +269,36 @@ FUNCTIONS: dict[str, Function] = {
         _forward_derivatives,
     ),
 }
+CLOSED_FUNCTIONS: dict[str, Function] = {  # of robots with loops only
+    "loop_wrenches": Function(
+        STATE,
+        _one("force over moment that closes each loop, axes of its first frame, row by row", "loops", 6),
+        dynamics.loop_wrenches,
+        _WITH_WRENCH,
+    ),
+    "actuator_torques": Function(
+        ("q", "tau"),
+        _one("torques of the joints that something drives [N m or N]", "driven"),
+        dynamics.actuator_torques,
+        optional=(),
+    ),
+}
 OF_TIP = ("pose", "jacobian", "jacobian_dot")  # others depend on the tip only where a wrench acts there
-WORDS = Words(MEANINGS, {name: [result.meaning for result in row.results] for name, row in FUNCTIONS.items()})
+_ROWS = FUNCTIONS | CLOSED_FUNCTIONS
+WORDS = Words(MEANINGS, {name: [result.meaning for result in row.results] for name, row in _ROWS.items()})
 
 
-def check_function(name: str, optional: Sequence[str] = ()) -> None:
-    """Refuse a function that does not exist, or optional inputs that it does not take."""
-    if name not in list(FUNCTIONS):
-        raise ModelError(f"function: found {shown(name)}; allowed: {', '.join(FUNCTIONS)}")
-    allowed = FUNCTIONS[name].optional
+def functions_of(model: RobotModel) -> dict[str, Function]:
+    """The functions that a robot has."""
+    return _ROWS if model.loops else FUNCTIONS
+
+
+def check_function(model: RobotModel, name: str, optional: Sequence[str] = ()) -> None:
+    """Refuse a function that the robot does not have, or optional inputs that it does not take."""
+    functions = functions_of(model)
+    if name not in list(functions):
+        raise ModelError(f"function: found {shown(name)}; allowed: {', '.join(functions)}")
+    allowed = functions[name].optional
     if isinstance(optional, str) or len(set(optional)) != len(optional):
         raise ModelError(f"optional: found {shown(optional)}; a list of different names is expected")
     if unknown := [key for key in optional if key not in allowed]:
@@ -265,19 +309,32 @@ def check_function(name: str, optional: Sequence[str] = ()) -> None:
 
 def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Sequence[str] = ()) -> Kernel:
     """The kernel of a function for a mechanism; `optional` names inputs given beyond the usual ones."""
-    row = FUNCTIONS[name]
+    row = row_of(name, mechanism)
     if name not in OF_TIP:
         mechanism = mechanism.loaded_alone("wrench" in optional)
     if "parameters" not in row.optional or "parameters" in optional:
         mechanism = mechanism.map(unchanged, lambda _: 0)  # its own parameters do not matter
     context = Context(name, mechanism, layout)
     sizes = {"wrench": 6 * len(mechanism.loaded), "parameters": context.p, **dict.fromkeys(BASE_INPUTS, 3)}
+    sizes["q"] = mechanism.positions
     inputs = tuple((key, sizes.get(key, mechanism.n)) for key in (*row.inputs, *optional))
     pattern, numbers = mechanism.opened()
     shared = _specification(row, ((NUMBERS, len(numbers)), *inputs), replace(context, mechanism=pattern))
     return Kernel(
         _specification(row, inputs, context, Shared(shared, np.array(numbers)) if numbers else None)
     )
+
+
+def row_of(name: str, mechanism: Mechanism) -> Function:
+    """The row of a function; with loops, friction depends on the posture too."""
+    row = _ROWS[name]
+    if name == "friction" and mechanism.loops:
+        return replace(row, inputs=("q", "qd"), algorithm=_friction_at)
+    return row
+
+
+def _friction_at(M: Mechanism, q: Any, qd: Any) -> Any:
+    return dynamics.friction_torques(M, qd, q=q)
 
 
 def _specification(

@@ -1,4 +1,4 @@
-"""All joints of a robot from its coordinates, as arrays: q = S x + s₀."""
+"""All joints of a robot from its positions, as arrays: q = S y + s₀. Without loops these are coordinates."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from armdyn.model.robot_model import RobotModel
 
 
 class Related(NamedTuple):
-    """How all moving joints follow from the n coordinates."""
+    """How all moving joints follow from the positions."""
 
-    S: np.ndarray  # (joints, n)
+    S: np.ndarray  # (joints, positions)
     s0: np.ndarray  # (joints,)
 
     @staticmethod
     def of(model: RobotModel) -> Related:
         found = model.dependence
-        S = np.zeros((len(found.rows), model.n))
+        S = np.zeros((len(found.rows), len(model.positions)))
         for j, row in enumerate(found.rows):
             S[j, [k for k, _ in row]] = [model.number(factor) for _, factor in row]
         return Related(S, np.array([model.number(x) for x in found.offsets]))

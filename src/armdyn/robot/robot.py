@@ -14,7 +14,15 @@ from armdyn.kernels.arrays import Floats, Numbers, Scalars
 from armdyn.model import RobotModel
 from armdyn.program import Program
 from armdyn.robot.described import Described
-from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS, Kernels, Key, check_function, make_kernel
+from armdyn.robot.functions import (
+    BASE_INPUTS,
+    Kernels,
+    Key,
+    check_function,
+    functions_of,
+    make_kernel,
+)
+from armdyn.robot.loops.kernel import ClosedKernel
 from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
 
 if TYPE_CHECKING:
@@ -136,16 +144,24 @@ class Robot(Described):
         return self._run("springs", (q,), out, parameters=parameters)
 
     def friction(
-        self, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
+        self,
+        qd: Numbers,
+        *,
+        q: Numbers | None = None,
+        parameters: Numbers | None = None,
+        out: Floats | None = None,
     ) -> Floats:
         """Friction torques (..., n) at joint velocities; sign(0) = 0.
+
+        A robot with loops needs `q` (..., n) too: how its joints follow depends on the posture.
 
         Load friction Fl |τ_r| sign(q̇), which depends on the torque, is not among them: it is what
         `inverse_dynamics` has more than this and the robot without friction.
         """
+        given = (qd,) if not self._model.loops else (self._posture(q), qd)
         if parameters is None:
-            return self._kernels["friction"].call((qd,), out)
-        return self._run("friction", (qd,), out, parameters=parameters)
+            return self._kernels["friction"].call(given, out)
+        return self._run("friction", given, out, parameters=parameters)
 
     def kinetic_energy(
         self, q: Numbers, qd: Numbers, *, parameters: Numbers | None = None, out: Floats | None = None
@@ -197,6 +213,34 @@ class Robot(Described):
         if wrench is None and parameters is None:
             return self._kernels["joint_wrenches"].call((q, qd, qdd), out)
         return self._run("joint_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
+
+    def loop_wrenches(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        wrench: Wrench | None = None,
+        *,
+        parameters: Numbers | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
+        """Force [N] over moment [N m] that the first link of each loop exerts on the second, (..., loops, 6).
+
+        In the axes of the loop's frame on the first link. Where a loop has rows that follow from others, they
+        count as unloaded: rigid bodies do not tell how such forces are shared.
+        """
+        check_function(self._model, "loop_wrenches")
+        return self._run("loop_wrenches", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
+
+    def actuator_torques(self, q: Numbers, tau: Numbers, *, out: Floats | None = None) -> Floats:
+        """Torques (..., driven) [N m or N] of all driven joints of a robot with loops that amount to `tau`.
+
+        With as many drives as coordinates these are `tau` (..., n) itself. More drives (redundant actuation)
+        share it: of all torques that do the same, the ones with the least sum of squares.
+        `robot.actuated` names the joints.
+        """
+        check_function(self._model, "actuator_torques")
+        return self._kernels["actuator_torques"].call((q, tau), out)
 
     def regressor(self, q: Numbers, qd: Numbers, qdd: Numbers, *, out: Floats | None = None) -> Floats:
         """Y, (..., n, p) with tau = Y @ parameters (7.81).
@@ -273,7 +317,7 @@ class Robot(Described):
 
         With `links` the input "wrench" (6 k) is what these k links exert, one after the other.
         """
-        check_function(function, optional)
+        check_function(self._model, function, optional)
         where = tuple(check_link(self._model, "links", link) for link in links)
         return self._kernel((function, where, *optional)).program
 
@@ -282,11 +326,12 @@ class Robot(Described):
 
         A tuple names a function and optional inputs: `compile("gravity", ("inverse_dynamics", "wrench"))`.
         """
-        keys = [(x or ("",)) if isinstance(x, tuple) else (x,) for x in functions or FUNCTIONS]
+        known = functions_of(self._model)
+        keys = [(x or ("",)) if isinstance(x, tuple) else (x,) for x in functions or known]
         for name, *optional in keys:
-            check_function(name, optional)
+            check_function(self._model, name, optional)
         for name, *optional in keys:
-            given = [key for key in FUNCTIONS[name].optional if key in optional]  # in the order of calls
+            given = [key for key in known[name].optional if key in optional]  # in the order of calls
             self._kernels[(name, "", *given) if given else name].on("compiled")
 
     # ---- inside ----------------------------------------------------------------------------------------
@@ -308,4 +353,5 @@ class Robot(Described):
         mechanism = self.mechanism
         if links:
             mechanism = replace(mechanism, places=self._model.places(links))
-        return make_kernel(name, mechanism, self._layout, optional)
+        kernel = make_kernel(name, mechanism, self._layout, optional)
+        return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from armdyn.exact.engine.mechanism import atoms_of, over_ring
 from armdyn.exact.engine.ring import Poly, Ring
-from armdyn.exact.engine.runs import Run, parallel_runs
+from armdyn.exact.engine.runs import Run, parallel_runs, related_runs
 from armdyn.exact.engine.size import check_joints
 from armdyn.exact.engine.springs import is_polynomial
 from armdyn.exact.printing.names import in_decimals
@@ -105,15 +105,28 @@ class Basis:
     def full(self) -> Ring:
         return self.extended([])
 
-    def extended(self, further: Sequence[Expression], joints: Sequence[str] | None = None) -> Ring:
-        """The full ring with what further numbers need, and perhaps other kinds of joints."""
+    @cached_property
+    def related(self) -> list[Run]:
+        """Coordinates of which angles are sums of multiples."""
+        return related_runs(self.exact, self.joints)
+
+    def extended(
+        self,
+        further: Sequence[Expression],
+        joints: Sequence[str] | None = None,
+        related: Sequence[Run] = (),
+    ) -> Ring:
+        """The full ring with what further numbers need, and perhaps other kinds of joints.
+
+        `related` has coordinates of these that come in sums and differences.
+        """
         atoms, inverted = atoms_of([*self.parameters, *further])
         declared = {Atom("symbol", name) for name, _ in self.model.symbols}
         everything = self._geometry[0] | atoms | declared
         if joints and self.measured:  # the angles of the new coordinates instead of the old ones
             everything -= {Atom("symbol", f"q{i + 1}") for i in range(self.n)}
             everything |= {Atom("symbol", f"q{i + 1}") for i in range(self.n) if joints[i] == "revolute"}
-        return self._ring(everything, self._geometry[1] | inverted, joints=joints)
+        return self._ring(everything, self._geometry[1] | inverted, joints=joints, related=related)
 
     @cached_property
     def with_parameter_names(self) -> Ring:
@@ -130,11 +143,13 @@ class Basis:
         inverted: set[Atom],
         names: tuple[str, ...] = (),
         joints: Sequence[str] | None = None,
+        related: Sequence[Run] = (),
     ) -> Ring:
         check_joints(self.n)
         opaque = (*self.bells, *self.loads)
         given, runs = (joints, ()) if joints else (self.joints, self.runs)
-        ring = Ring(given, atoms | inverted, inverted, len(self.speeds), (*opaque, *names), runs)
+        shared = related if joints else self.related
+        ring = Ring(given, atoms | inverted, inverted, len(self.speeds), (*opaque, *names), runs, shared)
         for i, friction in enumerate(self.speeds):
             ring.register_sign(_along(ring, friction.row, "qd"), f"sgnm{i + 1}")
         for name, friction in self.bells.items():

@@ -38,12 +38,15 @@ class Ring:
         speeds: int = 0,
         names: Iterable[str] = (),
         runs: Sequence[Run] = (),
+        related: Sequence[Run] = (),
     ) -> None:
         """`joints`: "revolute" or "prismatic" each; `speeds`: how many further opaque signs are wanted;
-        `names`: further plain symbols; `runs`: joints with parallel axes."""
+        `names`: further plain symbols; `runs`: joints with parallel axes; `related`: coordinates of
+        which angles are sums of multiples, which matters to printing alone."""
         self.joints = tuple(joints)
         n = len(self.joints)
         self.turning = Turning(n, runs)
+        self.related = tuple(related)
         self.summed, self.cosines, self.sines = self.turning.summed, self.turning.cosines, self.turning.sines
         self.atoms = _closed(atoms)
         self.inverted = sorted(set(inverted), key=lambda a: a.sort_key)
@@ -193,8 +196,7 @@ class Ring:
     def joint_variables(self) -> tuple[list[Any], list[Poly], list[Poly]]:
         """q (angles, or coordinates of prismatic joints), q̇ and q̈ as scalars for the algorithms.
 
-        An angle is an element of the ring only where joints are related, because then it enters sums, and
-        where a spring has it in its torque.
+        An angle is an element of the ring only where it enters sums (of related joints) or a spring's torque.
         """
         numbers = range(1, len(self.joints) + 1)
         q = [self.gen(f"q{i}") if f"q{i}" in self.index else JointAngle(*self.angle(i - 1)) for i in numbers]

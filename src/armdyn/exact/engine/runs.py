@@ -41,14 +41,39 @@ def parallel_runs(exact: Mechanism, joints: Sequence[str]) -> list[Run]:
     return [tuple(run) for run in runs]
 
 
-def _parallel(exact: Mechanism, i: int) -> bool:
+def _parallel(exact: Mechanism, i: int, sign: int = 1) -> bool:
     body = exact.bodies[i]
     if body.parent == FIXED_BASE:
         return False
     parent = exact.bodies[body.parent]
     here = apply(body.R_before, body.axis)
     there = apply_transposed(parent.R_after, parent.axis)
-    return all(Expression.of(a) == Expression.of(b) for a, b in zip(here, there, strict=True))
+    return all(Expression.of(a) == sign * Expression.of(b) for a, b in zip(here, there, strict=True))
+
+
+def related_runs(exact: Mechanism, joints: Sequence[str]) -> list[Run]:
+    """Of a robot whose joints are related, the coordinates whose angles occur in sums of multiples.
+
+    These are coordinates that turn one joint together, or joints whose axes are parallel; a coordinate alone
+    if it turns a joint by a multiple, or two with parallel axes.
+    """
+    runs: list[set[int]] = []
+    for i, row in enumerate(exact.rows):
+        body = exact.bodies[i]
+        if body.joint != "revolute":
+            continue
+        together = {k for k, _ in row}
+        several = len(row) > 1 or any(Expression.of(c) not in (1, -1) for _, c in row)
+        on_turning = body.parent != FIXED_BASE and exact.bodies[body.parent].joint == "revolute"
+        if on_turning and (_parallel(exact, i) or _parallel(exact, i, -1)):
+            together |= {k for k, _ in exact.rows[body.parent]}
+            several = True
+        if several:
+            touched = [run for run in runs if run & together]
+            runs = [run for run in runs if run not in touched]
+            runs.append(together.union(*touched))
+    turning = [tuple(k for k in sorted(run) if joints[k] == "revolute") for run in runs]
+    return sorted(run for run in turning if run)
 
 
 class Turning:

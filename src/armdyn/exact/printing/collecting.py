@@ -10,7 +10,8 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
-from armdyn.exact.printing.angles import Factors, Trig
+from armdyn.exact.printing.angles.squares import Trig
+from armdyn.exact.printing.angles.sums import Factors
 from armdyn.exact.printing.names import Roles
 
 _MOTION = re.compile(r"(qdd?|sgnm?|bell|absr)\d+(_to_\d+|(_\d+)*)")

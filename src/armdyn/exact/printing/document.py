@@ -14,13 +14,14 @@ from armdyn.exact.engine.size import check_written
 from armdyn.exact.printing.printer import LIMIT, Printer
 from armdyn.exact.printing.styles import LATEX, TEXT, Style
 from armdyn.exact.printing.titles import latex_text, markdown_text
-from armdyn.expression import ArmdynError, shown
+from armdyn.expression import ArmdynError, Expression, shown
 from armdyn.output import one_line
 
 Notation = Literal["book", "craig"]
 _TERMS_ALIGNED = 100
 _NARROWEST = 60  # characters of text that a line has at least, however long its left side is
 _SIGN = re.compile(r" [+-] ")
+COORDINATES = "Joints, and the coordinates they follow from"
 _RATES = "A velocity with several indices is the sum of these joints' velocities."
 
 
@@ -62,7 +63,8 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Se
         written = grouped(equations)
         spelling = Printer(written.basis, style)
     check_written(written.terms)
-    found = [_motion(equations, printer, names), _inertia(written, spelling, names)]
+    found = [coordinates(equations, printer.style)]
+    found += [_motion(equations, printer, names), _inertia(written, spelling, names)]
     found.append(_velocity(written, spelling, names))
     found.append(_vector(written, spelling, "Gravity torques", names.g, written.g.rows))
     found.append(_vector(equations, printer, "Spring torques", "e", equations.springs.rows))
@@ -71,6 +73,24 @@ def sections(equations: ClosedForm, style: Style, notation: Notation) -> list[Se
     lines = [*named.items(), *_speeds(equations, printer.style), *bells(equations, printer.style)]
     found.append(Section("Where", loads(equations, style), lines))
     return [s for s in found if s.lines or s.text]
+
+
+def coordinates(equations: ClosedForm, style: Style) -> Section:
+    """Of a robot whose joints are related, what every joint is in the coordinates: q = S x + s₀."""
+    model = equations.model
+    if not model.relations:
+        return Section(COORDINATES)
+    found = model.dependence
+    lines = []
+    for link, row, offset in zip(model.moving, found.rows, found.offsets, strict=True):
+        pairs = sorted(row, key=lambda pair: Expression.of(pair[1]).terms[0][1] < 0)  # what is added first
+        terms = style.combination([(k, _variable(equations, style, j, 0)) for j, k in pairs])
+        if not offset.is_zero or not terms:
+            terms += [("-" if c < 0 else "") + style.monomial(m, abs(c)) for m, c in offset.terms] or [
+                style.zero
+            ]
+        lines.append((style.words(link.joint_label), terms))
+    return Section(COORDINATES, "", lines)
 
 
 def _has_long_sums(equations: ClosedForm) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from armdyn.exact.engine.closed_form import ClosedForm
-from armdyn.exact.printing.document import Section, broken, in_matrices, letters, sections
+from armdyn.exact.printing.document import COORDINATES, Section, broken, in_matrices, letters, sections
 from armdyn.exact.printing.formulas import SHOWN, displayed
 from armdyn.exact.printing.styles import LATEX
 from armdyn.output import shown_or_none
 
-_NAMED = ("Equations of motion", "Where")  # the sections of a document that make sense by themselves
+_NAMED = (COORDINATES, "Equations of motion", "Where")  # sections that make sense by themselves
 
 
 def equations_latex(equations: ClosedForm) -> str | None:

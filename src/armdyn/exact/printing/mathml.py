@@ -15,6 +15,7 @@ from armdyn.output import one_line
 
 _TAG = re.compile(r"<[^>]*>|[⁢⁡]")
 _TOKEN = re.compile(r"\d+|.")
+_PRIME = "'"
 _TIMES = "<mo>⁢</mo>"  # invisible times, U+2062
 _APPLY = "<mo>⁡</mo>"  # invisible function application, U+2061
 _ACCENTS = {"dot": "˙", "ddot": "¨", "hat": "^", "bar": "¯"}
@@ -62,7 +63,7 @@ def _index(text: str) -> list[str]:
     elements = []
     for token in _TOKEN.findall(text):
         tag = "mn" if token.isdigit() else "mi" if token.isalpha() else "mo"
-        elements.append(f"<{tag}>{escape(token)}</{tag}>")
+        elements.append(f"<{tag}>{escape(token.replace(_PRIME, '′'))}</{tag}>")
     return elements
 
 
@@ -144,6 +145,7 @@ MATHML = Style(
     acting=_TIMES,
     glyph=_glyph,
     function=_function,
+    words=lambda name: f"<mtext>{escape(one_line(name))}</mtext>",
 )
 
 

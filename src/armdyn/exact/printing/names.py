@@ -42,13 +42,18 @@ def is_greek(head: str) -> bool:
 
 
 def symbol_glyph(name: str) -> Glyph:
-    """ml1 -> m with subscript ℓ_1, kr1 -> k with r1, I2xx -> I with 2xx, alpha1 -> α with 1."""
+    """ml1 -> m with subscript ℓ_1, kr1 -> k with r1, I2xx -> I with 2xx, alpha1 -> α with 1, a1p with 1'.
+
+    A p behind the last digit is a prime, pp are two.
+    """
     match = _SYMBOL.fullmatch(name)
     if not match:
         return Glyph(name)
     base, rest = match.groups()
     head = "ell" if base == "l" else base
-    inner = re.fullmatch(r"([lm])_?(\d+)", rest)
+    if primed := re.fullmatch(r"(.*\d)(p+)", rest):
+        rest = primed[1] + "'" * len(primed[2])
+    inner = re.fullmatch(r"([lm])_?(\d+'*)", rest)
     if inner:
         return Glyph(head, (Glyph(inner[1].replace("l", "ell"), (inner[2],)),))
     return Glyph(head, (rest.replace("_", ","),) if rest else ())

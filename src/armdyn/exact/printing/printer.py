@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from armdyn.exact.engine.ring import Poly, Ring
-from armdyn.exact.printing.angles import AngleSums, Factors
+from armdyn.exact.printing.angles.sums import AngleSums, Factors
 from armdyn.exact.printing.collecting import Collector, Product, Term, is_motion
 from armdyn.exact.printing.names import Roles, free_letter
 from armdyn.exact.printing.rates import in_rates
@@ -198,7 +198,7 @@ class Printer:
         plain = [(name, e) for name, e in ranked if not is_motion(name) and name not in roles.gravity]
         above = [self._power(name, e) for name, e in plain if not name.startswith("1/")]
         below = [self._power(name[2:], e) for name, e in plain if name.startswith("1/")]
-        angles = [style.power(style.trig(kind, self._joint_list(joints)), e) for kind, joints, e in term.trig]
+        angles = [style.power(self._trig(kind, joints), e) for kind, joints, e in term.trig]
         inner = [self._bracket(product.inner)] if product.inner else []
         behind = [*inner, *gravity, *angles, *motion]
         if product.motion:
@@ -224,8 +224,20 @@ class Printer:
         if name.startswith("#"):
             return self.style.sub_expression(self._letter, int(name[1:]))
         if _ANGLE.fullmatch(name):  # a bare cosine or sine left by splitting
-            return self.style.trig(name[0], self._joint_list([int(i) - 1 for i in name[1:].split("_")]))
+            return self._trig(name[0], [int(i) - 1 for i in name[1:].split("_")])
         return self.style.generator(name, self.basis)
+
+    def _trig(self, kind: str, joints: Sequence[int]) -> str:
+        """c12, the cosine of a sum; cos(q2 - q1), where one is subtracted (~j) or counts several times."""
+        if min(joints) >= 0 and len(set(joints)) == len(joints):
+            return self.style.trig(kind, self._joint_list(joints))
+        times = {j: joints.count(j) for j in sorted(joints, key=lambda j: (j < 0, max(j, ~j)))}
+        terms = []
+        for j, k in times.items():
+            angle = self.style.generator(f"q{max(j, ~j) + 1}", self.basis)
+            number = [] if k == 1 else [self.style.number(Fraction(k))]
+            terms.append(("-" if j < 0 else "") + self.style.times.join([*number, angle]))
+        return self.style.function({"c": "cos", "s": "sin"}[kind], self.style.sum(terms))
 
     def _joint_list(self, joints: Sequence[int]) -> str:
         """123; with ten joints or more 1,2 and 1…12."""

@@ -9,8 +9,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from armdyn.exact.printing.names import Glyph, is_greek, number_text, parameter_glyph, symbol_glyph
+from armdyn.exact.printing.titles import latex_text
 from armdyn.expression import Atom, Expression, parse
 from armdyn.expression.terms import Monomial
+from armdyn.output import one_line
 
 if TYPE_CHECKING:
     from armdyn.exact.engine.basis import Basis
@@ -51,6 +53,8 @@ class Style:
     acting: str  # between a matrix and a vector
     glyph: Callable[[Glyph], str] | None = None
     function: Callable[[str, str], str] = lambda kind, inner: f"{kind}({inner})"
+    letters: tuple[str, str] = ("", "")  # of positions and of their rates, where they are not those of joints
+    words: Callable[[str], str] = one_line  # a name, which may be any text
     decimals: bool | None = None  # whether all numbers that are not whole are decimals, or fractions
 
     @property
@@ -85,9 +89,13 @@ class Style:
 
     def generator(self, name: str, basis: Basis) -> str:
         """A generator of a ring: q1, qd1, sgn1, a parameter in brackets, a function, a symbol."""
+        match = _VARIABLE.fullmatch(name)
+        if match and (letter := self.letters[bool(match[1])]):
+            dots = Glyph(letter, (match[2],), _DOTS[len(match[1])])
+            return f"{letter}{match[1]}{match[2]}" if self.glyph is None else self.glyph(dots)
         if self.glyph is None:
             return name
-        if match := _VARIABLE.fullmatch(name):
+        if match:
             variable = variable_glyph(basis, int(match[2]) - 1, len(match[1]))
             further = match[3].replace("_to_", "…").replace("_", ",")
             return self.glyph(replace(variable, sub=(match[2] + further,)) if further else variable)
@@ -126,13 +134,19 @@ class Style:
         """The speed of a surface."""
         if self.glyph is not None and surface in basis.exact.coupled_friction:
             return self.glyph(motor_speed(surface.joint))
+        return self.sum(self.combination([(factor, self._rate(basis, j)) for j, factor in surface.row]))
+
+    def combination(self, pairs: Iterable[tuple[object, str]]) -> list[str]:
+        """The terms of Σ k·x, of exact numbers k and formulas x."""
         terms = []
-        for j, factor in surface.row:
-            k, rate = Expression.of(factor), self._rate(basis, j)
+        for factor, x in pairs:
+            k = Expression.of(factor)
             sign, size = ("-", -k) if k.terms[0][1] < 0 else ("", k)
-            text = self.expression(size) if len(k.terms) == 1 else self.parentheses(self.expression(size))
-            terms.append(sign + (rate if size == 1 else text + self.times + rate))
-        return self.sum(terms)
+            if len(k.terms) == 1:
+                terms.append(sign + self.monomial(*size.terms[0], x))
+            else:
+                terms.append(sign + self.parentheses(self.expression(size)) + self.times + x)
+        return terms
 
     def expression(self, x: Expression) -> str:
         """An exact number of a description."""
@@ -263,4 +277,5 @@ LATEX = Style(
     acting=r"\,",
     glyph=_latex_glyph,
     function=_latex_function,
+    words=lambda name: rf"\text{{{latex_text(name)}}}",
 )

@@ -4,14 +4,16 @@ With q̇ = J⁻¹ṗ the forces are J⁻ᵀτ, so
 
     B_p = J⁻ᵀ B J⁻¹    C_p = J⁻ᵀ (C J⁻¹ + B d/dt J⁻¹)    g_p = J⁻ᵀ g.
 
-A constant J (absolute angles, motor angles) also changes the angles themselves, q = J⁻¹p. With a J that
-depends on q the entries stay functions of q and q̇, and come over powers of det J.
+A constant J (absolute angles, motor angles) also changes the angles themselves, q = J⁻¹p, where they are
+whole sums of the new coordinates; where they are not (a differential wrist turns by half the sum of its
+motors' angles), cosines and sines stay those of the joints. With a J that depends on q the entries stay
+functions of q and q̇, and come over powers of det J.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,10 @@ from armdyn.exact.engine.basis import Basis, cos_sin_of_sum
 from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.form import Array, Entry
 from armdyn.exact.engine.ring import Poly, Ring
+from armdyn.exact.printing import document
+from armdyn.exact.printing.mathml import MATHML, mathml
+from armdyn.exact.printing.styles import LATEX, TEXT
+from armdyn.exact.transformations import written
 from armdyn.expression import ArmdynError, Expression, TooLargeError, expression, limited
 from armdyn.model.lowering import product
 
@@ -36,7 +42,8 @@ class InCoordinates:
 
     The entries are numerators: B stands over `determinant`², C over `determinant`³, g and springs over
     `determinant`, which is 1 where J is constant. Then q1 … are p, qd1 … are ṗ and c1 … the cosines of
-    `angles`; else all are those of the joints.
+    `angles`; else all are those of the joints. `text`, `latex`, `markdown` and `mathml` write all of it, with
+    p and ṗ by their names.
     """
 
     B: Array[Entry]
@@ -45,6 +52,35 @@ class InCoordinates:
     springs: Array[Entry]
     determinant: Entry
     angles: tuple[str, ...]
+    J: tuple[tuple[Expression, ...], ...] = ()
+    inverse: tuple[tuple[Expression, ...], ...] | None = None  # J⁻¹ where it is constant
+    kept: bool = False  # whether cosines and positions are those of the joints
+    called: str = "other coordinates"
+
+    def text(self) -> str:
+        """All terms as plain text; also `str(…)`."""
+        return document.text(self._title, written.sections(self, TEXT))
+
+    __str__ = text
+
+    def latex(self) -> str:
+        """All terms as LaTeX (amsmath)."""
+        return document.latex(self._title, written.sections(self, LATEX))
+
+    def markdown(self) -> str:
+        """All terms as a Markdown document with formulas between $$."""
+        return document.markdown(self._title, written.sections(self, LATEX))
+
+    def mathml(self) -> str:
+        """All terms as a fragment of HTML, formulas in MathML."""
+        return mathml(self._title, written.sections(self, MATHML))
+
+    def __repr__(self) -> str:
+        return f"<{self._title}>"
+
+    @property
+    def _title(self) -> str:
+        return f"{self.determinant.basis.model.name} in {self.called}"
 
 
 def in_coordinates(equations: ClosedForm, J: Sequence[Sequence[Any]]) -> InCoordinates:
@@ -59,20 +95,29 @@ def in_coordinates(equations: ClosedForm, J: Sequence[Sequence[Any]]) -> InCoord
     return _varying(equations, entries)
 
 
+def in_motor_coordinates(equations: ClosedForm) -> InCoordinates:
+    """The equations in the motors' angles."""
+    return replace(in_coordinates(equations, motor_rows(equations.basis)), called="motor coordinates")
+
+
 def motor_rows(basis: Basis) -> list[list[Expression]]:
-    """K with θ_m = K q; every independent joint needs a motor, and no other has one."""
+    """K with θ_m = K q, motors in the order of their joints; there must be as many of them as coordinates.
+
+    They may be those of joints that follow others, as the gears of a differential do.
+    """
     model, S = basis.model, basis.exact.rows
     rows = {rotor.joint: dict(product(rotor.row, S) if S else rotor.row) for rotor in basis.exact.rotors}
-    independent = model.dependence.independent
-    missing = [model.moving[j].name for j in independent if j not in rows]
-    if missing:
-        raise CoordinateError(f"motor coordinates need a motor on every joint; none on: {', '.join(missing)}")
-    if further := [model.moving[j].name for j in rows if j not in independent]:
+    own = model.dependence.independent
+    if len(rows) < basis.n:
+        missing = ", ".join(model.moving[j].name for j in own if j not in rows)
+        raise CoordinateError(f"motor coordinates need a motor on every joint; none on: {missing}")
+    if len(rows) > basis.n:
+        further = ", ".join(model.moving[j].name for j in rows if j not in own)
         raise CoordinateError(
-            f"motor coordinates need as many motors as coordinates; joints that follow others have motors: "
-            f"{', '.join(further)}"
+            f"motor coordinates need as many motors as coordinates; {len(rows)} motors for {basis.n} here: "
+            f"joints that follow others have motors, too: {further}"
         )
-    return [[Expression.of(rows[i].get(j, 0)) for j in range(basis.n)] for i in independent]
+    return [[Expression.of(rows[i].get(j, 0)) for j in range(basis.n)] for i in sorted(rows)]
 
 
 def motor_torques(equations: ClosedForm) -> Array[Entry]:
@@ -88,12 +133,7 @@ def motor_torques(equations: ClosedForm) -> Array[Entry]:
 
 
 def _constant(equations: ClosedForm, J: list[list[Expression]]) -> InCoordinates:
-    basis, n = equations.basis, equations.n
-    if not basis.is_trigonometric:
-        raise CoordinateError(
-            "other coordinates need joint angles that are whole sums of the robot's coordinates; "
-            "here a relation between joints makes others"
-        )
+    basis = equations.basis
     inverse = _inverse(J)
     ring, kinds, angles = _new_ring(basis, inverse)
     change = _Change(basis, ring, kinds, inverse)
@@ -108,15 +148,23 @@ def _constant(equations: ClosedForm, J: list[list[Expression]]) -> InCoordinates
         g=_entries(basis, ring, Ji.T @ changed(equations.g)),
         springs=_entries(basis, ring, Ji.T @ changed(equations.springs)),
         determinant=Entry(basis, ring.one),
-        angles=angles[:n],
+        angles=angles,
+        J=tuple(map(tuple, J)),
+        inverse=tuple(map(tuple, inverse.tolist())),
+        kept=kinds is None,
     )
 
 
-def _new_ring(basis: Basis, inverse: np.ndarray) -> tuple[Ring, list[str], tuple[str, ...]]:
-    """The ring in which new coordinate k has the generators of joint k, and what its angles are."""
+def _new_ring(basis: Basis, inverse: np.ndarray) -> tuple[Ring, list[str] | None, tuple[str, ...]]:
+    """The ring of the new coordinates, their kinds, and what the angles of its cosines are.
+
+    New coordinate k has the generators of joint k. Where that does not do, cosines and positions stay those
+    of the joints, and there are no kinds.
+    """
     n = basis.n
     kinds = ["prismatic"] * n
     angles = [f"p{k + 1}" for k in range(n)]
+    whole, possible = True, basis.is_trigonometric
     for i, joint in enumerate(basis.joints):
         used = [k for k in range(n) if not inverse[i][k].is_zero]
         if joint != "revolute":
@@ -124,25 +172,17 @@ def _new_ring(basis: Basis, inverse: np.ndarray) -> tuple[Ring, list[str], tuple
         for k in used:
             kinds[k] = "revolute"
         if not _whole(inverse[i]):
-            if used != [i]:
-                raise CoordinateError(
-                    f"joint {i + 1} is {_combination(inverse[i])}: angles can be whole sums of the new "
-                    "coordinates, or one new coordinate times a factor"
-                )
             angles[i] = _combination(inverse[i])
-    for i, angle in enumerate(angles):
-        others = [j for j in range(n) if j != i and not inverse[j][i].is_zero]
-        if angle != f"p{i + 1}" and others:
-            other = others[0]
-            raise CoordinateError(
-                f"joint {i + 1} is {angle}, so joint {other + 1} cannot be {_combination(inverse[other])}"
-            )
+            others = any(not inverse[j][i].is_zero for j in range(n) if j != i)
+            whole, possible = False, possible and used == [i] and not others
     for i, joint in enumerate(basis.joints):
-        if joint == "prismatic" and any(
-            kinds[k] == "revolute" for k in range(n) if not inverse[i][k].is_zero
-        ):
-            raise CoordinateError(f"joint {i + 1} slides, so its coordinate must not be an angle")
-    return _ring_for(basis, inverse, kinds), kinds, tuple(angles)
+        if joint == "prismatic":
+            possible &= all(kinds[k] == joint for k in range(n) if not inverse[i][k].is_zero)
+    if not possible:
+        return _ring_for(basis, inverse), None, tuple(_combination(row) for row in inverse)
+    turning = tuple(k for k in range(n) if kinds[k] == "revolute")
+    related = [turning] if turning and whole else []
+    return basis.extended(list(inverse.flat), kinds, related), kinds, tuple(angles)
 
 
 def _whole(row: np.ndarray) -> bool:
@@ -150,19 +190,21 @@ def _whole(row: np.ndarray) -> bool:
 
 
 def _combination(row: np.ndarray) -> str:
-    terms = [f"({x})*p{k + 1}" for k, x in enumerate(row) if not x.is_zero]
+    terms = [f"p{k + 1}" if x == 1 else f"({x})*p{k + 1}" for k, x in enumerate(row) if not x.is_zero]
     return " + ".join(terms)
 
 
 class _Change:
-    """Rewrites an element in q, q̇ as one in p, ṗ."""
+    """Rewrites an element in q, q̇ as one in p, ṗ; without kinds, velocities alone."""
 
-    def __init__(self, basis: Basis, ring: Ring, kinds: list[str], inverse: np.ndarray) -> None:
+    def __init__(self, basis: Basis, ring: Ring, kinds: list[str] | None, inverse: np.ndarray) -> None:
         self.ring = ring
         self.images: dict[str, Poly] = {}
         rows = _matrix(inverse.tolist(), ring.constant)
         for i, joint in enumerate(basis.joints):
             self.images[f"qd{i + 1}"] = self._linear(rows[i], "qd")
+            if kinds is None:
+                continue
             if joint == "prismatic" or i in basis.measured:
                 self.images[f"q{i + 1}"] = self._linear(rows[i], "q")
             if joint == "revolute":
@@ -222,6 +264,8 @@ def _varying(equations: ClosedForm, entries: list[list[Expression]]) -> InCoordi
         springs=_entries(basis, ring, adj.T @ springs),
         determinant=Entry(basis, det),
         angles=tuple(f"q{i + 1}" for i in range(n)),
+        J=tuple(map(tuple, entries)),
+        kept=True,
     )
 
 
@@ -236,9 +280,9 @@ def _rate(x: Poly, n: int) -> Poly:
 # ---- matrices --------------------------------------------------------------------------------------------
 
 
-def _ring_for(basis: Basis, entries: np.ndarray, kinds: Sequence[str] | None = None) -> Ring:
-    """The full ring, with the inverses these entries need and perhaps other kinds of joints."""
-    return basis.extended(list(entries.flat), kinds)
+def _ring_for(basis: Basis, entries: np.ndarray) -> Ring:
+    """The full ring, with the inverses these entries need."""
+    return basis.extended(list(entries.flat))
 
 
 def _matrix(rows: Any, function: Callable[[Any], Any]) -> np.ndarray:

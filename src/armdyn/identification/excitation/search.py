@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.excitation.smooth import Smooth, coefficients_scale
 from armdyn.identification.excitation.task import Task
-from armdyn.robot.friction import friction_parts
+from armdyn.robot.friction import friction_parts, gathered
 from armdyn.robot.joints import joint_name, torque_unit
 
 POSTURES = 2048  # random ones, among which one is sought that the motors can hold
@@ -142,6 +142,13 @@ def held_posture(task: Task, rng: np.random.Generator) -> np.ndarray:
         inside = np.asarray((task.fence.excess(q) < 0).all(1))
         if not inside.any():
             raise IdentificationError(_outside(task, q))
+    if task.followed is not None:
+        still = [q, *([np.zeros_like(q)] * 3)]
+        inside &= np.asarray((np.maximum(*task.followed.sides(still)) < 1).all(1))
+        if not inside.any():
+            raise IdentificationError(
+                f"position: of {POSTURES} random postures none keeps the ranges of joints that follow others"
+            )
     easily, held = (inside & np.asarray((need < most).all(1)) for most in (0.9, 1.0))
     held = easily if easily.any() else held
     if not held.any():
@@ -152,10 +159,11 @@ def held_posture(task: Task, rng: np.random.Generator) -> np.ndarray:
 def rest_torque(task: Task, q: np.ndarray) -> np.ndarray:
     """What gravity, offsets and dry friction need at most (N, n) to begin a motion at postures (N, n)."""
     zero = np.zeros_like(q)
-    friction = friction_parts(task.robot)
-    dry = np.maximum(np.abs(friction.forward), np.abs(friction.backward)) @ np.abs(friction.rows)
+    friction = friction_parts(task.robot, q)
+    dry = gathered(np.abs(friction.rows), np.maximum(np.abs(friction.forward), np.abs(friction.backward)))
     for way in (SLOW, -SLOW):
-        dry = np.maximum(dry, np.abs(task.robot.friction(np.full(task.robot.n, way)) - friction.offset))
+        slow = task.robot.friction(np.full(task.robot.n, way), q=q)
+        dry = np.maximum(dry, np.abs(slow - friction.offset))
     return np.asarray(np.abs(task.robot.inverse_dynamics(q, zero, zero)) + dry)
 
 

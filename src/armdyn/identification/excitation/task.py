@@ -10,10 +10,11 @@ from armdyn.identification.excitation.basis import Basis
 from armdyn.identification.excitation.bounds import Bounds
 from armdyn.identification.excitation.columns import Columns, Softening
 from armdyn.identification.excitation.criterion import Criterion, of_regressor
+from armdyn.identification.excitation.followers import Followed
 from armdyn.identification.excitation.workspace import Fence
 from armdyn.motion.trajectories.motion import sample_times
 from armdyn.robot import Robot
-from armdyn.robot.friction import friction_parts
+from armdyn.robot.friction import surface_speeds
 from armdyn.robot.joints import JointLimits
 
 FINE = 5e-4  # s between the samples at which limits are checked
@@ -32,6 +33,7 @@ class Task:
     basis: Basis
     bounds: Bounds
     fence: Fence | None
+    followed: Followed | None = None  # limits of joints that follow several others
 
     @property
     def samples(self) -> int:
@@ -81,7 +83,7 @@ class Task:
         found: dict[str, np.ndarray] = {}
         for k in range(0, len(t) - 1, BLOCK):
             states = [rows @ x for rows in self.basis.rows(t[k : k + BLOCK + 2])]
-            turns = self._turns(states[1])
+            turns = self._turns(*states[:2])
             for kind, u in self._parts(states).items():
                 peak = _peak(u, turns if kind == "torque" else None)
                 found[kind] = np.maximum(found.get(kind, 0.0), peak)
@@ -98,11 +100,13 @@ class Task:
             parts["torque"] = np.abs(self.robot.inverse_dynamics(q, qd, qdd)) / allowed.torque
         if self.fence is not None:
             parts["workspace"] = 1 + self.fence.excess(q)
+        if self.followed is not None:
+            parts["followers"] = np.maximum(*self.followed.sides(states))
         return parts
 
-    def _turns(self, qd: np.ndarray) -> np.ndarray:
+    def _turns(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """(N − 2,) Whether dry friction jumps beside an inner sample: the torque there is no peak."""
-        way = np.sign(qd @ friction_parts(self.robot).rows.T)
+        way = np.sign(surface_speeds(self.robot)(q, qd))
         jumps = (way[1:] != way[:-1]).any(1)
         return np.asarray(jumps[1:] | jumps[:-1])
 

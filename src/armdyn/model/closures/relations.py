@@ -5,7 +5,7 @@ What is left are the independent coordinates x: q = S x + s₀. They are joints 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from armdyn.expression import ZERO, Expression
@@ -17,7 +17,10 @@ from armdyn.output import one_line
 
 @dataclass(frozen=True)
 class Relation:
-    """Σ c_j q_j = offset, joints by the names of their links; it is solved for the one named first."""
+    """Σ c_j q_j = offset, joints by the names of their links.
+
+    It is solved for the first passive joint named in it; where none is passive, for the first one named.
+    """
 
     coefficients: tuple[tuple[str, Expression], ...]
     offset: Expression = ZERO
@@ -36,13 +39,21 @@ _Sum = tuple[dict[str, Expression], Expression]  # Σ c_j q_j + constant
 
 
 def solve_relations(
-    joints: Sequence[str], relations: Sequence[Relation], value: Callable[[object], float | None]
+    joints: Sequence[str],
+    relations: Sequence[Relation],
+    value: Callable[[object], float | None],
+    passive: Collection[str] = (),
 ) -> Dependence:
-    """Eliminate one joint a relation; `value` gives numbers where symbols have them."""
+    """Eliminate one joint a relation, passive ones first; `value` gives numbers where symbols have them.
+
+    A passive joint is a coordinate only if the relations leave no choice.
+    """
     solved: dict[str, _Sum] = {}
     for k, relation in enumerate(relations):
         where = f"closure {k + 1}: relation"
-        pivot, found = _solved_for_one(where, relation, solved, joints, value)
+        terms, constant = _reduced(where, relation, solved, joints)
+        pivot = _pivot(relation, terms, passive)
+        found = _solved(where, pivot, terms, constant, value)
         solved = {name: _substituted(old, {pivot: found}) for name, old in solved.items()}
         solved[pivot] = found
     independent = [name for name in joints if name not in solved]
@@ -58,14 +69,8 @@ def solve_relations(
     )
 
 
-def _solved_for_one(
-    where: str,
-    relation: Relation,
-    solved: dict[str, _Sum],
-    joints: Sequence[str],
-    value: Callable[[object], float | None],
-) -> tuple[str, _Sum]:
-    """The joint a relation is solved for, and what it is."""
+def _reduced(where: str, relation: Relation, solved: dict[str, _Sum], joints: Sequence[str]) -> _Sum:
+    """A relation as a sum that is zero, in joints that those before it leave free."""
     for name, _ in relation.coefficients:
         if name not in joints:
             names = listed([one_line(joint) for joint in joints])
@@ -74,11 +79,31 @@ def _solved_for_one(
     if not terms:
         reason = "follows from those before it" if constant.is_zero else "contradicts those before it"
         raise ModelError(f"{where}: it {reason}")
-    pivot = next((name for name, _ in relation.coefficients if name in terms), next(iter(terms)))
-    c = terms.pop(pivot)
+    return terms, constant
+
+
+def _pivot(relation: Relation, terms: dict[str, Expression], passive: Collection[str]) -> str:
+    """The joint that a relation is solved for: a passive one if there is one, else the first one named.
+
+    What the relation does not name itself comes last: it stands there for joints solved before.
+    """
+    named = [name for name, _ in relation.coefficients if name in terms]
+    candidates = [*named, *(name for name in terms if name not in named)]
+    return next((name for name in candidates if name in passive), candidates[0])
+
+
+def _solved(
+    where: str,
+    pivot: str,
+    terms: dict[str, Expression],
+    constant: Expression,
+    value: Callable[[object], float | None],
+) -> _Sum:
+    """What the joint is that a relation is solved for."""
+    c = terms[pivot]
     if value(c) == 0:
         raise ModelError(f"{where}: the coefficient of '{one_line(pivot)[:60]}' is {str(c)[:60]}, which is 0")
-    return pivot, ({name: -x / c for name, x in terms.items()}, -constant / c)
+    return {name: -x / c for name, x in terms.items() if name != pivot}, -constant / c
 
 
 def _substituted(total: _Sum, solved: dict[str, _Sum]) -> _Sum:

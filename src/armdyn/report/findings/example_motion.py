@@ -13,7 +13,7 @@ from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.report.findings.drawn.skeleton import Skeleton, gravity_in_world, skeleton
 from armdyn.report.findings.drawn.views import plane_normal, view_of
 from armdyn.robot import Robot
-from armdyn.robot.joints import JointLimits, joint_limits, revolute_joints
+from armdyn.robot.joints import JointLimits, followers, joint_limits, revolute_joints
 
 _TURN, _SLIDE = pi / 2, 0.3  # what a joint covers at most [rad], [m]
 _SHARE = 0.4  # of a joint's range
@@ -150,6 +150,8 @@ def _dexterous(robot: Robot, limits: JointLimits) -> np.ndarray:
     passed = np.array([q - margin, q, q + margin])
     height = -(np.asarray(robot.pose(passed))[..., :3, 3] - foot) @ gravity_in_world(robot)
     measure = measure * np.where(height < 0, 0.3, 1.0).prod(0)
+    if (others := followers(robot)) is not None:
+        measure = measure * (others.excess(passed) <= 0).all((0, 2))
     return np.asarray(q[int(np.argmax(np.round(measure, 12)))])
 
 

@@ -47,7 +47,7 @@ def write_equations(found: EquationsFinding) -> list[Part]:
         parts.append(paragraph(f"They are not written here: {found.problem}."))
     else:
         outline, size = found.written.outline, found.written.size
-        parts.append(_notation(found.robot))
+        parts.append(_notation(found.robot, relations=outline is not None))
         parts += _whole(found.equations) if outline is None else _outline(found.equations, size, outline)
         parts += [tag("h3", "What was proved"), *_proof(found.written.proof, size)]
     if found.couplings:
@@ -55,7 +55,8 @@ def write_equations(found: EquationsFinding) -> list[Part]:
     return parts
 
 
-def _notation(robot: Robot) -> Markup:
+def _notation(robot: Robot, relations: bool) -> Markup:
+    """What the letters mean; with `relations` also how joints follow from coordinates."""
     kinds = {link.joint for link in robot.model.coordinates}
     variables = []
     if "revolute" in kinds:
@@ -63,7 +64,7 @@ def _notation(robot: Robot) -> Markup:
     if "prismatic" in kinds:
         variables.append("dᵢ (qᵢ where a length is called dᵢ) is the displacement of prismatic joint i")
     related = ""
-    if followers := robot.model.followers:
+    if relations and (followers := robot.model.followers):
         own = ", ".join(f"{i + 1} is {link.joint_label}" for i, link in enumerate(robot.model.coordinates))
         related = f" Of the joints {own}; the others follow: {'; '.join(followers)}."
     return paragraph(

@@ -117,8 +117,9 @@ class _Motion:
         if self.remembered is not None:
             self.memory = self.remembered[0] = self.actuation.memory[0]
         for watched in tuple(self.watched):
-            if not watched.lower <= q[watched.joint] <= watched.upper:
-                self._left(watched, bool(q[watched.joint] > watched.upper), 0.0)
+            at = watched.position(q)
+            if not watched.lower <= at <= watched.upper:
+                self._left(watched, bool(at > watched.upper), 0.0)
         for end, tau in self._pieces():
             trial.limit, fresh = end, True  # torques may have jumped: modes are decided again
             if tau is not None:
@@ -249,7 +250,7 @@ class _Motion:
             if (margins < 0).any():
                 k = max(1, int(np.argmax(margins < 0)))
                 t = first_zero(partial(self._inside, watched), *times[k - 1 : k + 1])
-                found.append((t, bool(states[k, watched.joint] > watched.upper), watched))
+                found.append((t, bool(watched.position(states[k]) > watched.upper), watched))
         for t, above, watched in sorted(found):
             passed = self._left(watched, above, t)
             if self.limits.watch.stops:
@@ -266,10 +267,14 @@ class _Motion:
         """Whether a watched joint comes near a limit in this step, by its speeds at both ends."""
         if not self.watched:
             return False
-        joints, lower, upper = (list(column) for column in zip(*self.watched, strict=True))
+        joints, lower, upper, rows = (list(column) for column in zip(*self.watched, strict=True))
         n, trial = self.n, self.trial
         ends = np.stack([trial.x[: 2 * n], trial.new[: 2 * n]])
-        q, way = ends[:, joints], trial.h * np.abs(ends[:, n:][:, joints]).max(axis=0)
+        if any(rows):
+            q, speed = (np.stack([w.of(x) for w in self.watched], -1) for x in (ends, ends[:, n:]))
+        else:
+            q, speed = ends[:, joints], ends[:, n:][:, joints]
+        way = trial.h * np.abs(speed).max(axis=0)
         return bool(((q.min(axis=0) - way <= lower) | (q.max(axis=0) + way >= upper)).any())
 
     def _left(self, watched: Watched, above: bool, t: float) -> LimitPassed:

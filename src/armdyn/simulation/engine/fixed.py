@@ -84,8 +84,9 @@ class _Steps:
         x[:, :n], x[:, n : 2 * n] = q, qd
         x[:, 2 * n : 2 * n + len(self.integrand.surfaces)] = self.integrand.directions(qd)
         x[:, w], x[:, w + 1] = there, np.where(there, 0.0, NEVER)
-        for k, (joint, lower, upper) in enumerate(self.watch.joints, w + 2):
-            x[:, k] = 1.0 * (q[:, joint] > upper) - (q[:, joint] < lower)
+        for k, watched in enumerate(self.watch.joints, w + 2):
+            at = watched.of(q)
+            x[:, k] = 1.0 * (at > watched.upper) - (at < watched.lower)
         self.state, self.saved = x[None], np.empty((self.grid.samples + 1, len(q), w))
         self.saved[0] = x[:, :w]
         if "held" in self.columns:

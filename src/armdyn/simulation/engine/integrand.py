@@ -29,9 +29,9 @@ from armdyn.dynamics import (
     friction_torques,
     inertia_matrix,
 )
-from armdyn.dynamics.constrained import constrained
-from armdyn.dynamics.kinematics import loaded_jacobian
+from armdyn.dynamics.constraints.sticking import constrained
 from armdyn.dynamics.newton_euler import rigid_torques
+from armdyn.dynamics.tip import loaded_jacobian
 from armdyn.expression.functions import select, sign
 from armdyn.model.friction import Surface
 from armdyn.model.mechanism import Mechanism

@@ -59,7 +59,7 @@ class Skeleton:
     tip: np.ndarray  # (3,)
     tip_axes: np.ndarray  # (3, 3), columns
     tip_link: str
-    ends: tuple[End, ...]  # of the other branches of a tree
+    ends: tuple[End, ...]  # of the other branches of a tree, but for those that another link holds
     labels: tuple[str, ...]  # of the joints: numbers, or names where they follow others
     base: np.ndarray  # (3,)
     base_axes: np.ndarray  # (3, 3), columns
@@ -88,14 +88,16 @@ def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
     R, p = _body_pose(mechanism, frames, mechanism.tip)
     tip = p + R @ np.array(mechanism.p_tip, float)
     ends = _ends(robot, frames, joints)
+    held = _held(robot, frames, ends)
+    met = [end.point for end in held]
     return Skeleton(
         joints,
-        _links(mechanism, joints, tip, {end.body: end.point for end in ends}),
+        _links(mechanism, joints, tip, [*ends, *held]),
         _motors(robot, frames),
         tip,
         R @ np.array(mechanism.R_tip, float),
         robot.model.tip,
-        ends,
+        tuple(end for end in ends if not any(_same(end.point, point) for point in met)),
         _labels(robot.model),
         np.array(mechanism.p_base, float),
         np.array(mechanism.R_base, float),
@@ -142,10 +144,27 @@ def _ends(robot: Robot, frames: Sequence[BaseFrame], joints: Sequence[JointPlace
     return tuple(found.values())
 
 
+def _held(robot: Robot, frames: Sequence[BaseFrame], ends: Sequence[End]) -> tuple[End, ...]:
+    """Fixed frames of other bodies that lie on the end of a branch: there a closed chain is joined."""
+    model, mechanism = robot.model, robot.mechanism
+    names = [link.name for link in model.links if link.joint == "fixed"] if model.relations and ends else []
+    found = []
+    for name, place in zip(names, model.places(names), strict=True):
+        R, p = _body_pose(mechanism, frames, place.body)
+        point = p + R @ np.array(place.p, float)
+        if any(place.body != end.body and _same(point, end.point) for end in ends):
+            found.append(End(place.body, name, point))
+    return tuple(found)
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.abs(a - b).max() < 1e-6 * max(1.0, float(np.abs(a).max())))
+
+
 def _links(
-    mechanism: Mechanism, joints: Sequence[JointPlace], tip: np.ndarray, ends: dict[int, np.ndarray]
+    mechanism: Mechanism, joints: Sequence[JointPlace], tip: np.ndarray, ends: Sequence[End]
 ) -> tuple[tuple[np.ndarray, ...], ...]:
-    """From each body's joint to the joints of its children, and to the tip or its end; the base's last."""
+    """From each body's joint to the joints of its children, and to the tip and its ends; the base's last."""
     bodies = [*range(len(mechanism.bodies)), FIXED_BASE]
     found = []
     for body in bodies:
@@ -159,8 +178,7 @@ def _links(
         lines = [_dog_leg(start, axis, end, z) for end, z in following]
         if mechanism.tip == body:
             lines.append(_dog_leg(start, axis, tip, None))
-        elif body in ends:
-            lines.append(_dog_leg(start, axis, ends[body], None))
+        lines += [_dog_leg(start, axis, end.point, None) for end in ends if end.body == body]
         found.append(tuple(line for line in lines if len(line) > 1))
     return tuple(found)
 

@@ -22,10 +22,10 @@ import flint
 
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.runs import Run, picking
+from armdyn.exact.printing.angles.multiples import in_multiples
+from armdyn.exact.printing.angles.squares import Small, Trig, with_either_square
 
 Interval = tuple[int, int]  # blocks of a run from the first to the last index, both included
-Trig = tuple[str, tuple[int, ...], int]  # ("c" or "s", joints summed, exponent)
-Small = dict[tuple[int, ...], Any]  # exponents of s_1 … s_g, c_1 … c_g -> coefficient, a number of FLINT
 Factors = tuple[tuple[str, int], ...]  # generators by name, exponents
 Factor = tuple[str, Interval, int]  # ("c" or "s", blocks summed, exponent)
 Written = tuple[tuple[tuple[Factor, ...], Any], ...]
@@ -36,7 +36,10 @@ class AngleSums:
     """Writes the trigonometric part of polynomials of a ring in the shortest sums of angles."""
 
     def __init__(self, ring: Ring, runs: list[Run]) -> None:
+        within = {j for run in ring.related for j in run}
+        runs = [*ring.related, *(run for run in runs if not within & set(run))]
         self.runs = runs
+        self._written = [in_multiples if run in ring.related else _shortest for run in runs]
         self._summed = [len(ring.summed[run[-1]]) > 1 for run in runs]
         inside = [[ring.index[names[j]] for names in (ring.sines, ring.cosines) for j in run] for run in runs]
         self._inside = [picking(indices) for indices in inside]
@@ -51,13 +54,13 @@ class AngleSums:
             (self._rest(m), (), *[inside(m) for inside in self._inside]): c
             for m, c in poly.p.to_dict().items()
         }
-        for run, summed in zip(self.runs, self._summed, strict=True):
+        for run, summed, written in zip(self.runs, self._summed, self._written, strict=True):
             split: dict[tuple[Any, ...], Small] = {}
             for (rest, trig, inside, *others), coefficient in found.items():
                 split.setdefault((rest, trig, *others), {})[inside] = coefficient
             found = {}
             for (rest, trig, *others), small in split.items():
-                for factors, coefficient in _shortest(run, small, summed):
+                for factors, coefficient in written(run, small, summed):
                     key = (rest, trig + factors, *others)
                     found[key] = found[key] + coefficient if key in found else coefficient
         for (rest, trig), c in found.items():
@@ -118,7 +121,7 @@ def _shortest_written(g: int, summed: bool, small: tuple[tuple[tuple[int, ...], 
     poly = dict(small)
     candidates: list[Written] = []
     for basis in _bases(g, summed):
-        forms = _with_either_square(_rewritten(poly, basis, summed), g)
+        forms = with_either_square(_rewritten(poly, basis, summed), g)
         candidates += [tuple((_factors(basis, m), c) for m, c in form.items()) for form in forms]
     if g > 1:
         candidates.append(_differences(_rewritten(poly, _from_start(g), summed), g))
@@ -235,33 +238,5 @@ def _differences(form: Small, g: int) -> Written:
             del left[m], left[tuple(partner)]
             value = c if kind == "c" or y == 0 else -c  # y is a sine: c_a s_b − s_a c_b = sin(φ_b − φ_a)
             found.append((((kind, (a + 1, b), 1),), value))
-    rest = list(_with_either_square(left, g))[-1]
+    rest = list(with_either_square(left, g))[-1]
     return (*((_factors(_from_start(g), m), c) for m, c in rest.items()), *found)
-
-
-def _with_either_square(form: Small, g: int) -> Iterator[Small]:
-    """The form as it is, and with c² replaced by 1 − s² for the angles where that shortens it."""
-    yield form
-    for i in range(g):
-        other = _cosines_squared_out(form, i, g)
-        if len(other) < len(form):
-            form = other
-    yield form
-
-
-def _cosines_squared_out(form: Small, i: int, g: int) -> Small:
-    if all(m[g + i] < 2 for m in form):
-        return form
-    result: Small = {}
-    todo = list(form.items())
-    while todo:
-        m, c = todo.pop()
-        if m[g + i] < 2:
-            result[m] = result.get(m, 0) + c
-            continue
-        lower = list(m)
-        lower[g + i] -= 2
-        todo.append((tuple(lower), c))
-        lower[i] += 2
-        todo.append((tuple(lower), -c))
-    return {m: c for m, c in result.items() if c}

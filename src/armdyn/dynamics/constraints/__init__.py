@@ -1,0 +1,1 @@
+"""What ties the motion of joints: loops, and surfaces that stick."""

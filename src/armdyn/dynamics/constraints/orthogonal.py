@@ -1,0 +1,77 @@
+"""Small linear systems over any scalar, solved by orthogonal columns.
+
+A = V R with orthogonal columns v_k of V and a unit upper triangular R: Gram and Schmidt, modified, without
+square roots. It needs no exchange of rows, so it can be recorded, and is as accurate as elimination that
+exchanges them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from armdyn.model.vector import Scalar
+
+Column = list[Scalar]
+
+
+@dataclass(frozen=True)
+class Orthogonal:
+    """A square matrix, ready to be solved with."""
+
+    V: list[Column]  # by columns
+    R: list[list[Scalar]]  # R[k][j] for j > k
+    inverse: list[Scalar]  # 1/(v_k · v_k)
+    margins: list[Scalar]  # (v_k · v_k)/(a_k · a_k): the squared sine of a column against those before it
+
+    @staticmethod
+    def of(columns: Sequence[Sequence[Scalar]]) -> Orthogonal:
+        left = [list(column) for column in columns]
+        size = len(left)
+        V: list[Column] = []
+        R: list[list[Scalar]] = [[0] * size for _ in range(size)]
+        inverse: list[Scalar] = []
+        margins: list[Scalar] = []
+        for k, column in enumerate(columns):
+            v = left[k]
+            square = inner(v, v)
+            inverse.append(1 / square)
+            margins.append(square / inner(column, column))
+            V.append(v)
+            for j in range(k + 1, size):
+                R[k][j] = inner(v, left[j]) * inverse[k]
+                left[j] = _less(left[j], R[k][j], v)
+        return Orthogonal(V, R, inverse, margins)
+
+    def solve(self, b: Sequence[Scalar]) -> Column:
+        """x with A x = b."""
+        rest, x = list(b), []
+        for v, inverse in zip(self.V, self.inverse, strict=True):
+            x.append(inner(v, rest) * inverse)
+            rest = _less(rest, x[-1], v)
+        for k in reversed(range(len(x))):
+            for j in range(k + 1, len(x)):
+                x[k] = x[k] - self.R[k][j] * x[j]
+        return x
+
+    def solve_transposed(self, b: Sequence[Scalar]) -> Column:
+        """x with Aᵀ x = b."""
+        w = list(b)
+        for k in range(len(w)):
+            for i in range(k):
+                w[k] = w[k] - self.R[i][k] * w[i]
+        x: Column = [0] * len(w)
+        for v, w_k, inverse in zip(self.V, w, self.inverse, strict=True):
+            x = _less(x, -(w_k * inverse), v)
+        return x
+
+
+def inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    total: Scalar = 0
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total
+
+
+def _less(a: Sequence[Scalar], factor: Scalar, b: Sequence[Scalar]) -> Column:
+    return [x - factor * y for x, y in zip(a, b, strict=True)]

@@ -1,0 +1,1 @@
+"""Robots with loops: which joints are coordinates, and what the others do."""

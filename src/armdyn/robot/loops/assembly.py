@@ -1,0 +1,244 @@
+"""Assembly: all positions of a robot with loops from its coordinates, compiled, for any number of states.
+
+A posture is followed from one in which the loops are closed: the coordinates go straight to where they should
+be, in steps that no joint answers with more than `STEP`, and every step closes the loops by one step of
+Newton's method. So a result depends on the coordinates and that first posture alone: it is the assembly mode
+that can be reached from there. Where the coordinates are at their end, the loops are closed to rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from armdyn.dynamics.constraints.loops import Following, gaps
+from armdyn.expression.functions import larger, select
+from armdyn.kernels import Kernel
+from armdyn.kernels.arrays import Floats, real_array
+from armdyn.kernels.loop_kernel import LoopKernel
+from armdyn.model.errors import ModelError
+from armdyn.model.mechanism import Mechanism
+from armdyn.model.robot_model import RobotModel
+from armdyn.program import Program, record
+from armdyn.program.loops import Argument, Call, Load, Local, Loop, Save, Set, While
+from armdyn.robot.loops.closing import Closed
+
+STEP = 0.2  # the most that a position moves in a step [rad, or of the robot's size]
+MOST = 400  # steps
+TOO_MANY = 40  # steps in which the loops gape too far to be closed at once: there is no way
+FINE = 1e-8  # a last correction of this size leaves an error of its square
+SINGULAR = 1e-12  # squared sine of a joint's column against the others: less than this is no column
+TURN = 2 * np.pi
+
+
+class LoopError(ModelError):
+    """Loops that cannot be closed, or a posture in which joints do not follow."""
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The assembly of a model, whose choice of coordinates is made."""
+
+    model: RobotModel
+
+    def __call__(self, q: Any, near: Any = None) -> Floats:
+        """All positions (..., positions) at q (..., n); `near` (..., positions) is where to begin."""
+        x, y, state, dtype = self._followed(q, near)
+        self._check(x, y, state)
+        found = y.reshape(*np.shape(q)[:-1], y.shape[-1])
+        return found.astype(np.float32) if dtype == np.float32 else found
+
+    def closes(self, q: Any) -> np.ndarray:
+        """(...): whether the loops can be closed at q (..., n), and the posture is not a singular one."""
+        _, _, state, _ = self._followed(q, None)
+        return np.asarray((state[:, 0] <= 0) & (state[:, 1] >= SINGULAR)).reshape(np.shape(q)[:-1])
+
+    def _followed(self, q: Any, near: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+        """Coordinates (N, n), positions (N, positions), how the loop ended (N, 2); and the type of q."""
+        mechanism = self.model.mechanism
+        given = real_array("q", q, f"numbers (..., {mechanism.n})", ModelError)
+        if given.shape[-1:] != (mechanism.n,):
+            raise ModelError(f"q: expected (..., {mechanism.n}), found {given.shape}")
+        x = np.ascontiguousarray(given, float).reshape(-1, mechanism.n)
+        if near is None:
+            y, state = self.sought(self._without_turns(x), self._start)
+        else:
+            y, state = self.sought(x, _rows_of(near, mechanism.positions, given.shape[:-1]))
+        y[:, list(mechanism.free)] = x
+        return x, y, state, given.dtype
+
+    def sought(self, x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions (samples, positions) at x (samples, n), from postures `start` (samples or 1, positions).
+
+        And the state of each (samples, 3): 1 where loops stay open, the least margin, steps that gape.
+        """
+        y, state = np.empty((1, len(x), start.shape[1])), np.zeros((1, len(x), 3))
+        if len(x):
+            arguments = {"x": np.ascontiguousarray(x)[None], "start": start[None], "y": y, "state": state}
+            self._kernel(len(x), {}, arguments)
+        return y[0], state[0]
+
+    @cached_property
+    def _start(self) -> np.ndarray:
+        assert self.model.choice is not None
+        return np.array(self.model.choice.posture).reshape(1, -1)
+
+    @cached_property
+    def units(self) -> np.ndarray:
+        """(positions,): what positions are compared in: 1 rad, or the robot's size [m]."""
+        return Closed.of(self.model).units
+
+    @cached_property
+    def size(self) -> float:
+        """A length of the robot's [m]."""
+        return Closed.of(self.model).size
+
+    @cached_property
+    def reference(self) -> np.ndarray:
+        """(n,): the coordinates of the first posture."""
+        return np.asarray(self._start[0, list(self.model.mechanism.free)])
+
+    def _without_turns(self, x: np.ndarray) -> np.ndarray:
+        """Coordinates less than a turn from the first posture's, where turns do not matter."""
+        away = x - self.reference
+        if not (np.abs(away) > TURN).any():
+            return x
+        turns = np.trunc(np.where(self.turning & np.isfinite(away), away, 0) / TURN)
+        return np.asarray(x - TURN * turns)
+
+    @cached_property
+    def turning(self) -> np.ndarray:
+        """(n,): whether a full turn of a coordinate brings back the frames."""
+        model = self.model
+        found = np.array([link.joint == "revolute" for link in model.positions])
+        for link, row in zip(model.moving, model.dependence.rows, strict=True) if model.relations else ():
+            for k, factor in row:
+                found[k] &= link.joint == "revolute" and model.number(factor).is_integer()
+        return np.asarray(found[list(model.mechanism.free)])
+
+    def velocities(self, q: Any, qd: Any) -> Floats:
+        """Of all positions, (..., positions), at q and q̇ (..., n)."""
+        return np.asarray(self._velocities(self(q), qd))
+
+    def rates(self, q: Any) -> Floats:
+        """S (..., positions, n) with ẏ = S q̇, at q (..., n)."""
+        y = self(q)
+        columns = self._velocities(y[..., None, :], np.eye(self.model.mechanism.n))
+        return np.asarray(np.swapaxes(columns, -1, -2))
+
+    def accelerations(self, q: Any, qd: Any, qdd: Any) -> Floats:
+        """Of all positions, (..., positions), at q, q̇ and q̈ (..., n)."""
+        return np.asarray(self._accelerations(self(q), qd, qdd))
+
+    @cached_property
+    def _accelerations(self) -> Kernel:
+        mechanism = self.model.mechanism
+        program = record(
+            lambda y, qd, qdd: Following(mechanism, y).moved([y, qd, qdd])[2],
+            [("y", mechanism.positions), ("qd", mechanism.n), ("qdd", mechanism.n)],
+            [("accelerations", (mechanism.positions,))],
+        )
+        return Kernel.of("accelerations of positions", program)
+
+    @cached_property
+    def _velocities(self) -> Kernel:
+        mechanism = self.model.mechanism
+        program = record(
+            lambda y, qd: Following(mechanism, y).velocities(qd),
+            [("y", mechanism.positions), ("qd", mechanism.n)],
+            [("velocities", (mechanism.positions,))],
+        )
+        return Kernel.of("velocities of positions", program)
+
+    def _check(self, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> None:
+        """Refuse states whose loops stay open or whose joints do not follow; NaN stays NaN."""
+        open_loops, singular = state[:, 0] > 0, state[:, 1] < SINGULAR
+        if not (open_loops | singular).any():
+            return
+        i = int((open_loops | singular).argmax())
+        where = f"q = [{', '.join(f'{v:.6g}' for v in x[i])}]"
+        if len(x) > 1:
+            where += f" (row {i})"
+        if singular[i] and not open_loops[i]:
+            raise LoopError(f"{where}: a singular posture: {self._stuck(y[i])}")
+        text = Closed.of(self.model).gap_text(y[i])
+        raise LoopError(
+            f"{where}: {text}; no way was found there from the posture "
+            f"[{', '.join(f'{v:.4g}' for v in self.reference)}] in which the loops are closed"
+        )
+
+    def _stuck(self, y: np.ndarray) -> str:
+        """Which joints do not follow the coordinates there."""
+        names = [link.name for link in self.model.positions]
+        mechanism = self.model.mechanism
+        margins = Following(mechanism, [float(v) for v in y]).factor.margins
+        dependent = [i for i in range(len(names)) if i not in mechanism.free]
+        worst = dependent[int(np.argmin(np.array(margins, float)))]
+        moved = ", ".join(f"'{names[i]}'" for i in mechanism.free)
+        return f"the joint '{names[worst]}' does not follow from {moved}"
+
+    @cached_property
+    def _kernel(self) -> LoopKernel:
+        mechanism = self.model.mechanism
+        return LoopKernel(assembly_loop(mechanism, tuple(1 / self.units)))
+
+
+def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:
+    found = np.broadcast_to(np.asarray(near, float), (*batch, positions))
+    return np.ascontiguousarray(found).reshape(-1, positions)
+
+
+def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...]) -> Loop:
+    """Coordinates x to positions y; `state` is 1 where loops stay open, the least margin, steps that gape."""
+    n, positions = mechanism.n, mechanism.positions
+    x, y, state, going = Local("x", n), Local("y", positions), Local("state", 3), Local("going", 1)
+    X, START = Argument("x", n), Argument("start", positions)
+    Y, STATE = Argument("y", positions, written=True), Argument("state", 3, written=True)
+    step = Call("step", (y.all, x.all, state[2]), (y.all, state.all, going.all))
+    body = (
+        Load(x.all, X),
+        Load(y.all, START),
+        Set(going.all, 1),
+        While(going.all, (step,), MOST),
+        Save(Y, 0, y.all),
+        Save(STATE, 0, state.all),
+    )
+    return Loop("assembly", (), (X, START, Y, STATE), body, {"step": step_program(mechanism, weights)})
+
+
+def step_program(mechanism: Mechanism, weights: tuple[float, ...]) -> Program:
+    """One step from positions y towards coordinates x: the new positions, the state, whether to go on."""
+
+    def function(y: list[Any], x: list[Any], gaping: list[Any]) -> Any:
+        following = Following(mechanism, y)
+        left = [goal - y[i] for goal, i in zip(x, mechanism.free, strict=True)]
+        moved = following.velocities(left)
+        pairs = zip(mechanism.loops, following.chains, strict=True)
+        gap = [g for loop, chains in pairs for g in gaps(loop, *chains)]
+        correction = following.factor.solve([-g for g in gap])
+        far = _largest([abs(w * m) for w, m in zip(weights, moved, strict=True)])
+        off = _largest([abs(weights[d] * c) for d, c in zip(following.dependent, correction, strict=True)])
+        share, mend = STEP / larger(far, STEP), STEP / larger(off, STEP)
+        new = [a + share * m for a, m in zip(y, moved, strict=True)]
+        for d, c in zip(following.dependent, correction, strict=True):
+            new[d] = new[d] + mend * c
+        for i, goal in zip(mechanism.free, x, strict=True):
+            new[i] = select(far - STEP, new[i], goal)
+        margin = -_largest([-x for x in following.factor.margins])
+        count = gaping[0] + select(off - STEP, 1, 0)
+        still_open = select(far, 1, select(off - FINE, 1, 0))
+        return new, [still_open, margin, count], [select(count - TOO_MANY, 0, still_open)]
+
+    inputs = [("y", mechanism.positions), ("x", mechanism.n), ("gaping", 1)]
+    outputs = [("y", (mechanism.positions,)), ("state", (3,)), ("going", (1,))]
+    return record(function, inputs, outputs)
+
+
+def _largest(values: list[Any]) -> Any:
+    found = values[0]
+    for x in values[1:]:
+        found = larger(found, x)
+    return found

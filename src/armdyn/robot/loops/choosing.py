@@ -1,0 +1,164 @@
+"""What is independent in a robot with loops, chosen once from assembled postures.
+
+Rows of the loops that follow from others are left out: a planar loop closed by a revolute joint has five rows
+of rank two. Of the joints, those that something drives become coordinates, in the order of the description,
+as far as the others can follow them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from armdyn.expression.messages import listed
+from armdyn.model.closures.loops import Choice
+from armdyn.model.errors import ModelError
+from armdyn.model.robot_model import RobotModel
+from armdyn.robot.loops.closing import Closed
+
+POSTURES = 24  # random assembled ones
+STARTS = 60  # random ones, where the guess leads nowhere
+WALK = 0.35  # how far random postures are apart [rad, or of the robot's size]
+DEPENDENT = 1e-7  # of a column or row: what is left of it beside others, if less, is zero
+
+
+def with_choice(model: RobotModel) -> RobotModel:
+    """The model with what its loops leave free; as it is where there are none or symbols have no values."""
+    if not model.loops or model.choice is not None or any(x is None for _, x in model.symbols):
+        return model
+    closed = Closed.of(model)
+    start = _assembled(closed)
+    postures = _postures(closed, start)
+    A = closed(postures)[1]
+    ranks = [_rank(a) for a in A]
+    rank = max(ranks)
+    if ranks[0] < rank:
+        raise ModelError(
+            f"loops: at the posture {_text(model, start)} the loops are closed, but it is singular: "
+            "the ways in which they can move part there. Give links a `guess` elsewhere"
+        )
+    if rank == closed.positions:
+        raise ModelError("loops: they leave no joint free to move")
+    dependent = _dependent(model, A, rank)
+    rows = _rows(A[:, :, dependent], rank)
+    free = tuple(i for i in range(closed.positions) if i not in dependent)
+    found = replace(
+        model, choice=Choice(free, _by_loop(closed, rows), tuple(start.tolist()), A.shape[1] - rank)
+    )
+    _check_load_friction(found)
+    return found
+
+
+def _assembled(closed: Closed) -> np.ndarray:
+    """A posture that closes the loops, near the guess."""
+    guess = np.array([closed.model.number(link.guess) for link in closed.model.positions])
+    nearest, found = closed.near(guess)
+    if found:
+        return nearest
+    random = np.random.default_rng(0)
+    for _ in range(STARTS):
+        y, found = closed.near(guess + random.uniform(-np.pi, np.pi, len(guess)) * closed.units)
+        if found:
+            return _within_a_turn(closed, y, guess)
+    raise ModelError(
+        f"loops: no posture was found that closes them; nearest to the guess {closed.gap_text(nearest)}. "
+        "Check lengths and frames, or give links a `guess`"
+    )
+
+
+def _within_a_turn(closed: Closed, y: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    """The same posture with whole turns taken off, nearest to the guess; joints with relations stay."""
+    turns = np.array([link.joint == "revolute" for link in closed.model.positions]) & (
+        not closed.model.relations
+    )
+    return np.where(turns, y - 2 * np.pi * np.round((y - guess) / (2 * np.pi)), y)
+
+
+def _postures(closed: Closed, start: np.ndarray) -> np.ndarray:
+    """Assembled postures about the first, on the way that the mechanism can go."""
+    random = np.random.default_rng(1)
+    found = [start]
+    for _ in range(4 * POSTURES):
+        y = found[random.integers(len(found))]
+        A = closed(y)[1][0]
+        _, s, Vt = np.linalg.svd(A)
+        rank = int((s > DEPENDENT * s[0]).sum())
+        step = Vt[rank:].T @ random.normal(size=len(y) - rank)
+        length = np.abs(step).max() if len(step) else 0.0
+        if not length:
+            break
+        trial, fine = closed.near(y + WALK * random.uniform(0.2, 1) * step / length * closed.units)
+        if fine and np.abs((trial - y) / closed.units).max() < 3 * WALK:
+            found.append(trial)
+        if len(found) > POSTURES:
+            break
+    return np.array(found)
+
+
+def _rank(A: np.ndarray) -> int:
+    s = np.linalg.svd(A, compute_uv=False)
+    return int((s > DEPENDENT * s[0]).sum())
+
+
+def _dependent(model: RobotModel, A: np.ndarray, rank: int) -> list[int]:
+    """Which positions follow: passive joints first, then driven ones from the last on.
+
+    A column counts if, at most postures, it is not a combination of those taken already.
+    """
+    links = model.positions
+    motors = range(len(links) - len(model.elastic), len(links))
+    passive = [i for i, link in enumerate(links) if not link.actuated]
+    driven = [i for i in range(len(links)) if i not in passive and i not in motors]
+    taken: list[int] = []
+    left = A.copy()
+    for i in [*reversed(passive), *reversed(driven), *reversed(motors)]:
+        if len(taken) == rank:
+            break
+        column = left[:, :, i]
+        share = np.linalg.norm(column, axis=1) / np.maximum(np.linalg.norm(A[:, :, i], axis=1), 1e-300)
+        if np.median(share) > DEPENDENT and np.linalg.norm(A[:, :, i]) > 0:
+            taken.append(i)
+            unit = column / np.maximum(np.linalg.norm(column, axis=1, keepdims=True), 1e-300)
+            left -= unit[:, :, None] * np.einsum("sr,srp->sp", unit, left)[:, None, :]
+    if len(taken) < rank:
+        raise ModelError(
+            "loops: which joints follow differs from posture to posture; "
+            f"joints: {listed([link.name for link in links])}"
+        )
+    return sorted(taken)
+
+
+def _rows(A: np.ndarray, rank: int) -> list[int]:
+    """As many rows as joints follow, each as far from those before it as can be, at all postures."""
+    chosen: list[int] = []
+    left = A.copy()
+    for _ in range(rank):
+        shares = np.linalg.norm(left, axis=2)
+        best = int(np.quantile(shares, 0.2, axis=0).argmax())
+        chosen.append(best)
+        unit = left[:, best] / np.maximum(np.linalg.norm(left[:, best], axis=1, keepdims=True), 1e-300)
+        left -= np.einsum("srd,sd->sr", left, unit)[:, :, None] * unit[:, None, :]
+    return sorted(chosen)
+
+
+def _by_loop(closed: Closed, rows: list[int]) -> tuple[tuple[int, ...], ...]:
+    """The rows chosen, loop by loop."""
+    owners = [(k, i) for k, loop in enumerate(closed.mechanism.loops) for i in loop.kept]
+    kept = [owners[row] for row in rows]
+    return tuple(tuple(i for k, i in kept if k == loop) for loop in range(len(closed.mechanism.loops)))
+
+
+def _check_load_friction(model: RobotModel) -> None:
+    """Joints that follow have no torque of their own that load friction could depend on."""
+    names = [link.name for link in model.coordinates]
+    for link in model.moving:
+        if link.name not in names and not link.friction.load.is_zero:
+            raise ModelError(
+                f"link '{link.name}': friction.load: its joint follows others by a loop; "
+                f"joints that may have load friction: {listed(names)}"
+            )
+
+
+def _text(model: RobotModel, y: np.ndarray) -> str:
+    return ", ".join(f"{link.name} = {x:.4g}" for link, x in zip(model.positions, y, strict=True))

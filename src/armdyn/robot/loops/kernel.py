@@ -1,0 +1,20 @@
+"""Kernels of robots with loops: what is computed from all positions, called with the coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from armdyn.kernels import Kernel
+from armdyn.robot.loops.assembly import Assembly
+
+
+class ClosedKernel(Kernel):
+    """A kernel whose first input, all positions, is assembled from the coordinates."""
+
+    def __init__(self, kernel: Kernel, assembly: Assembly) -> None:
+        super().__init__(kernel.specification)
+        self.assembly = assembly
+
+    def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
+        q, *others = arrays
+        return super().call((self.assembly(q), *others), out)
