@@ -8,6 +8,14 @@ import armdyn
 from armdyn import Robot
 
 
+def rod(name, **others):
+    """The table of a link that turns about z, in frames; `others` replaces or adds keys."""
+    body = {"mass": 1, "com": [0.5, 0, 0], "inertia": {"xx": 0.1, "yy": 0.2, "zz": 0.2}}
+    return (
+        {"name": name, "joint": "revolute", "origin": {"xyz": [0, 0, 0]}, "axis": [0, 0, 1]} | body | others
+    )
+
+
 def links(model, q):
     """T of every link in the base frame; q are all moving joints."""
     robot = Robot(replace(model, loops=(), springs=(), relations=(), rotors="none"))

@@ -125,6 +125,7 @@ def _is_pulled(model, link):
     return any(link.name in links_around(model, spring.between) for spring in model.springs)
 
 
+@pytest.mark.filterwarnings("ignore:Inertia matrix is too close")  # of MuJoCo
 @pytest.mark.parametrize("count", [8, pytest.param(300, marks=pytest.mark.slow)])
 def test_random_files(count):
     found = []

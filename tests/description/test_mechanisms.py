@@ -21,14 +21,7 @@ from armdyn.model.springs import JointSpring
 from armdyn.model.vector import add, apply
 from arms import Plan, assert_same, law, plans, quietly
 from kinds import ANGLES, LENGTHS, varied_table
-
-
-def rod(name, **others):
-    body = {"mass": 1, "com": [0.5, 0, 0], "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1}}
-    return (
-        {"name": name, "joint": "revolute", "origin": {"xyz": [0, 0, 0]}, "axis": [0, 0, 1]} | body | others
-    )
-
+from opened import rod
 
 FOUR_BAR = {
     "name": "four-bar",

@@ -12,7 +12,7 @@ from armdyn.description.robot_file import build
 from armdyn.expression import Expression
 from armdyn.model.springs import JointSpring
 from arms import assert_same, quietly
-from opened import frames, tension
+from opened import frames, rod, tension
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -179,13 +179,6 @@ def test_tendons_that_are_more_than_a_spring(inside, reason):
 
 
 # ---- written -----------------------------------------------------------------------------------------------
-
-
-def rod(name, **others):
-    body = {"mass": 1, "com": [0.5, 0, 0], "inertia": {"xx": 0.1, "yy": 0.2, "zz": 0.2}}
-    return (
-        {"name": name, "joint": "revolute", "origin": {"xyz": [0, 0, 0]}, "axis": [0, 0, 1]} | body | others
-    )
 
 
 def five_bar(**others):
