@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from armdyn import Robot
+from armdyn import Equations, Robot
 from armdyn.expression import ZERO
+from armdyn.model import RobotModel
 from armdyn.robot.motors import to_motors, transmission
-from arms import assert_same, difference, generators, gradient, law, related, state
-from elastic_arms import elastic_robots
+from arms import assert_same, difference, exact_array, generators, gradient, law, related, state
+from elastic_arms import elastic_models, elastic_robots
 
 ARMS = elastic_robots(rotors=("exact", "reflected"))
 
@@ -196,3 +197,17 @@ def test_locked_springs_are_the_rigid_robot(robot: Robot, rng: np.random.Generat
     assert_same(S.T @ robot.inertia(S @ q) @ S, rigid.inertia(q))
     assert_same(robot.pose(S @ q), rigid.pose(q))
     assert_same(robot.transmission @ S, rigid.transmission)
+
+
+@law(
+    elastic_models((1, 2), motors="any", rotors=("exact", "reflected"), friction=False),
+    examples=3,
+    thorough=20,
+)
+def test_closed_forms_are_proved_and_equal_the_numbers(model: RobotModel) -> None:
+    """Links and motors in one ring: Newton–Euler = Lagrange = Y π, springs and exact rotors included."""
+    equations, robot = Equations(model), Robot(model)
+    assert len(equations.prove().statements) >= 4
+    q, qd, qdd = state(robot, np.random.default_rng(2))
+    tau = exact_array(equations, equations.tau, q, qd, qdd, angles=True)
+    assert_same(tau, robot.inverse_dynamics(q, qd, qdd), 1e-10)

@@ -188,8 +188,7 @@ def _check_joins(robot: Robot, links: Profile, highest: int) -> None:
             raise MotionError(
                 f"trajectory: the {NAMES[k]} of {joint_name(robot, int(j))} jumps at {knots[i]:g} s from "
                 f"{x[i, j]:g} to {y[i, j]:g}, and so would the motors' speeds; {why} need motions that are "
-                f"continuous up to the {NAMES[highest]}, as those of Trajectory.smooth are, and of .through "
-                "with kind='quintic'"
+                f"continuous up to the {NAMES[highest]}: Trajectory.smooth, or .through with kind='quintic'"
             )
 
 
