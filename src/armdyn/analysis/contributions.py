@@ -116,10 +116,10 @@ def contributions(
         coupling = _rotor_coupling(robot, plain, q, qd, qdd)
     symbols = christoffel(plain, q)
     products = symbols * (qd[..., None, :, None] * qd[..., None, None, :])
-    friction = friction_parts(robot)
+    friction = friction_parts(robot, q)
     load = np.zeros(q.shape)
     if friction.load.any():
-        loaded = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - robot.friction(qd)
+        loaded = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - robot.friction(qd, q=q)
         load = loaded - friction.rigid(loaded, qd)
     return Contributions(
         inertia=np.asarray(plain.inertia(q)) * qdd[..., None, :],

@@ -149,6 +149,10 @@ class Changeable:
         word("zeros", zeros, ("given", "free"))
         return type(self)(edit.symbolic(self._model, zeros))
 
+    def opened(self) -> Self:
+        """The robot with its loops cut open: a tree, all of whose joints move by themselves."""
+        return type(self)(replace(self._model, loops=(), choice=None))
+
     # ---- writing ---------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> Path:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from armdyn.expression import Expression
-from armdyn.model.parts import Link
+from armdyn.model.parts import Limits, Link
 from armdyn.model.robot_model import RobotModel
+from armdyn.robot.related import Related
 from armdyn.robot.robot import Robot
 
 
@@ -64,6 +65,8 @@ def whole_turns(robot: Robot) -> np.ndarray:
     """(n,): whether a full turn of a joint brings back the posture, joints that follow it included."""
     found = revolute_joints(robot)
     model = robot.model
+    if model.loops:
+        return robot.assembly.turning
     for link, row in zip(model.moving, model.dependence.rows, strict=True) if model.relations else ():
         for k, factor in row:
             found[k] &= link.joint == "revolute" and model.number(factor).is_integer()
@@ -75,7 +78,8 @@ class JointLimits:
     """Limits of the n joints, (n,) each; infinite where the description gives none.
 
     `torque`, `velocity`, `acceleration` and `jerk` bound magnitudes. The limits of joints that follow one
-    other joint limit that one, but for torque, which such joints do not have.
+    other joint limit that one, but for torque, which such joints do not have. Those of joints that follow by
+    loops are not among them, because how they follow depends on the posture: see `Followers`.
     """
 
     lower: np.ndarray
@@ -90,7 +94,7 @@ def joint_limits(robot: Robot) -> JointLimits:
     """The limits in a robot's description [rad or m, and per s, s², s³; N m or N]."""
     model = robot.model
     found = _limits_of(model, model.coordinates)
-    return _with_followers(model, found) if model.relations else found
+    return _with_followers(model, found) if model.relations and not model.loops else found
 
 
 def _limits_of(model: RobotModel, links: Sequence[Link]) -> JointLimits:
@@ -121,3 +125,49 @@ def _with_followers(model: RobotModel, own: JointLimits) -> JointLimits:
             bound = getattr(own, name)
             bound[i] = min(bound[i], getattr(every, name)[j] / abs(k))
     return own
+
+
+@dataclass(frozen=True)
+class Followers:
+    """The joints of a robot with loops that are not coordinates, those that have a limit."""
+
+    robot: Robot
+    joints: tuple[int, ...]  # among `robot.joints`
+    limits: JointLimits  # theirs, (f,) each
+
+    def positions(self, q: np.ndarray) -> np.ndarray:
+        """(..., f) at q (..., n)."""
+        return np.asarray(self.robot.joint_positions(q)[..., list(self.joints)])
+
+    def velocities(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """(..., f) at q and q̇ (..., n)."""
+        return np.asarray(self.robot.joint_velocities(qd, q)[..., list(self.joints)])
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """(..., f) at q, q̇ and q̈ (..., n)."""
+        found = self.robot.assembly.accelerations(q, qd, qdd)
+        return np.asarray(Related.of(self.robot.model).velocities(found)[..., list(self.joints)])
+
+    def name(self, k: int) -> str:
+        """How messages call the k-th of them."""
+        return follower_name(self.robot, self.joints[k])
+
+
+def follower_name(robot: Robot, joint: int) -> str:
+    """How messages call a joint that follows, by its number among `robot.joints`."""
+    return f"the joint of '{robot.model.moving[joint].name}', which follows"
+
+
+def followers(robot: Robot) -> Followers | None:
+    """The joints that follow by loops and have limits of position, velocity or acceleration; else None."""
+    model = robot.model
+    if not model.loops:
+        return None
+    own = {link.name for link in model.coordinates}
+    limited = tuple(
+        j
+        for j, link in enumerate(model.moving)
+        if link.name not in own and replace(link.limits, torque=None) != Limits()
+    )
+    found = _limits_of(model, [model.moving[j] for j in limited])
+    return Followers(robot, limited, found) if limited else None

@@ -45,7 +45,18 @@ def transmission(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
         row[place[link.name]] = 1.0 if link.motor is None else model.number(link.motor.gear)
         for name, factor in () if link.motor is None else link.motor.coupling:
             row[place[name]] += model.number(factor)
-    return K @ related.S, K @ related.s0
+    by_position, shift = K @ related.S, K @ related.s0
+    if model.choice is None:
+        return by_position, shift
+    free = list(model.choice.free)
+    for row, link in zip(np.delete(by_position, free, 1), links, strict=True):
+        if row.any():
+            raise ModelError(
+                f"{model.name}: the motor of '{link.name}' turns with a joint that follows others by a loop, "
+                "so its angle and torque depend on the posture; motors are supported whose joints, and those "
+                f"they are coupled with, are coordinates: {', '.join(x.name for x in model.coordinates)}"
+            )
+    return by_position[:, free], shift
 
 
 def to_motors(model: RobotModel) -> np.ndarray:

@@ -12,7 +12,7 @@ from armdyn.identification.excitation.columns import Softening
 from armdyn.identification.excitation.criterion import smoothed
 from armdyn.identification.excitation.task import Task, position_sides
 from armdyn.identification.excitation.workspace import Fence
-from armdyn.robot.friction import friction_parts
+from armdyn.robot.friction import dry_surfaces, friction_parts, gathered
 
 SMALL = 0.04  # of a joint's speeds: below it, dry friction is smoothed
 
@@ -133,21 +133,21 @@ class Smooth:
     def _torques(self, states: list[np.ndarray]) -> np.ndarray:
         """(N, n), dry friction smoothed."""
         q, qd, qdd, _ = states
-        dry = friction_parts(self.task.robot)
+        dry = friction_parts(self.task.robot, q)
         tau = np.asarray(self.task.robot.inverse_dynamics(q, qd, qdd))
-        if not len(dry.rows):
+        if not dry_surfaces(self.task.robot):
             return tau
         level, _ = self.soft.sign(qd, dry.rows)
         smooth = (dry.forward * (1 + level) + dry.backward * (1 - level)) / 2
-        return np.asarray(tau - dry.dry(qd) + smooth @ dry.rows)
+        return np.asarray(tau - dry.dry(qd) + gathered(dry.rows, smooth))
 
     def _torque(
         self, states: list[np.ndarray], limit: np.ndarray, joints: np.ndarray, weight: np.ndarray
     ) -> np.ndarray:
         robot = self.task.robot
         changes = robot.inverse_dynamics_derivatives(*states[:3])
-        dry = friction_parts(robot)
-        if len(dry.rows):
+        dry = friction_parts(robot, states[0])
+        if dry_surfaces(robot):
             _, slope = self.soft.sign(states[1], dry.rows)
             changes[1][:] += self.soft.spread(slope * (dry.forward - dry.backward) / 2, dry.rows)
         found = np.zeros((len(joints), *self.scale.shape))

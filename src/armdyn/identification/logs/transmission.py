@@ -9,6 +9,7 @@ import numpy as np
 
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
 from armdyn.identification.logs.log import Log
+from armdyn.model import ModelError
 from armdyn.robot import Robot, motors
 from armdyn.robot.joints import joint_name
 from armdyn.robot.related import Related
@@ -57,6 +58,8 @@ def torques(log: Log, robot: Robot) -> Linear:
         width = log.tau.shape[1] if log.tau is not None else 0
         if width == robot.n:
             return Linear(np.eye(robot.n), np.zeros(robot.n))
+        if robot.model.loops:  # torques at joints that follow depend on where the tree was cut
+            _check_width(log, "tau", robot.n)
         related = Related.of(robot.model)
         _check_width(log, "tau", robot.n, len(related.S))
         return Linear(related.S.T, np.zeros(robot.n))
@@ -122,6 +125,8 @@ def _coordinates(log: Log, robot: Robot, channel: str = "q") -> Linear:
     joints = len(robot.joints)
     _check_width(log, channel, robot.n, joints)
     chosen = list(robot.model.dependence.independent)
+    if robot.model.loops:
+        chosen = [robot.model.moving.index(link) for link in robot.model.coordinates]
     A = np.zeros((robot.n, joints))
     A[range(robot.n), chosen] = 1
     if channel == "q":
@@ -134,7 +139,10 @@ def _check_relations(log: Log, robot: Robot, q: np.ndarray, chosen: list[int]) -
     known = np.isfinite(q).all(1)
     if not known.any():
         return
-    off = np.abs(q[known] - robot.joint_positions(q[known][:, chosen]))
+    off = np.abs(q[known] - _followed(log, robot, q[known][:, chosen]))
+    if robot.model.loops:  # whole turns are not counted by all sensors
+        turns = np.array([link.joint == "revolute" for link in robot.model.moving])
+        off = np.where(turns, np.abs((off + np.pi) % (2 * np.pi) - np.pi), off)
     allowed = np.maximum(1e-3, RELATION * np.ptp(q[known], axis=0))
     worst = np.unravel_index(int(np.argmax(off / allowed)), off.shape)
     row, j = int(np.flatnonzero(known)[worst[0]]), int(worst[1])
@@ -143,6 +151,13 @@ def _check_relations(log: Log, robot: Robot, q: np.ndarray, chosen: list[int]) -
             f"{log.name}: row {row + log.first}: joint '{robot.joints[j]}' is {off[worst]:.3g} away from "
             f"where the joints that it follows put it; {allowed[j]:.3g} is allowed"
         )
+
+
+def _followed(log: Log, robot: Robot, q: np.ndarray) -> np.ndarray:
+    try:
+        return np.asarray(robot.joint_positions(q))
+    except ModelError as problem:
+        raise IdentificationError(f"{log.name}: {problem}") from None
 
 
 def _check_width(log: Log, channel: str, *allowed: int) -> None:

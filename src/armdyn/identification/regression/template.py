@@ -109,4 +109,6 @@ def _added(robot: Robot, full: Robot) -> tuple[str, ...]:
     kinds = {symbol("rotor", "inertia"), symbol("motor", "viscous"), symbol("motor", "coulomb")} | {
         symbol("joint", term) for term in ("viscous", "coulomb", "offset", "stribeck", "cubic")
     }
-    return tuple(p.name for p in layout(full.model) if p.symbol in kinds and not known.get(p.name))
+    driven = [link.motor is not None for link in full.model.moving]
+    found = [p for p in layout(full.model) if p.symbol in kinds and not known.get(p.name)]
+    return tuple(p.name for p in found if p.kind.part != "rotor" or driven[p.joint])

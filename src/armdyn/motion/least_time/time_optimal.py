@@ -24,7 +24,7 @@ from armdyn.motion.trajectories.loads import Loaded
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.output import Shown
 from armdyn.robot import Robot
-from armdyn.robot.friction import FrictionParts, friction_parts
+from armdyn.robot.friction import dry_surfaces, surface_speeds
 from armdyn.robot.joints import JointLimits
 from armdyn.robot.motors import ShaftLimits
 
@@ -71,12 +71,11 @@ class _Task:
     """A robot with what it carries, and its limits."""
 
     loaded: Loaded
-    friction: FrictionParts
     limits: Limits
     wrench: SteadyWrench
 
     def on(self, grid: PathGrid) -> tuple[PathTorques, PathLimits]:
-        torques = path_torques(self.loaded, self.friction, grid, self.wrench)
+        torques = path_torques(self.loaded, grid, self.wrench)
         return torques, path_limits(grid, torques, self.limits)
 
     def torque(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
@@ -90,7 +89,11 @@ class _Task:
         ahead, (q, dq, ddq) = timed.grid.between()
         x = between_ends(timed.x, ahead / timed.grid.ahead[:, 4:])[..., None]
         qd, qdd = np.sqrt(x) * dq, x * ddq + timed.u[:, None, None] * dq
-        values = (self.torque(timed.grid.t[:, 2], q, qd, qdd), qd, qdd)
+        values = (
+            self.torque(timed.grid.t[:, 2], q, qd, qdd),
+            self.limits.velocities(q, qd),
+            self.limits.accelerations(q, qd, qdd),
+        )
         share = [rows.share(value).max((1, 2)) for rows, value in zip(self.limits.kinds, values, strict=True)]
         return np.asarray(np.max(share, axis=0) - 1)
 
@@ -136,13 +139,13 @@ def time_optimal(
     check_robot(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration, motor_torque, motor_velocity)
     wrench = steady_wrench(robot, wrench)
-    task = _Task(trajectory.loaded(robot), friction_parts(robot), limits, wrench)
+    task = _Task(trajectory.loaded(robot), limits, wrench)
     count = check.whole_number("grid", grid, LEAST)
     if count > MOST:
         raise MotionError(f"grid: found {shown(grid)}; at most {MOST} intervals are possible")
     if len(checked_dwells(trajectory)):
         check_holds(task.loaded, trajectory, wrench, limits)
-    first = path_grid(trajectory, count, task.friction.rows)
+    first = path_grid(trajectory, count, surface_speeds(robot) if dry_surfaces(robot) else None)
     try:
         timed, torques, excess = _solved(task, first)
     except NoWay as problem:

@@ -60,12 +60,12 @@ class SpeedParts:
 
 def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: SteadyWrench = None) -> SpeedParts:
     """The parts at states (N, n), `wrench` being what the arm exerts on its surroundings all along."""
-    friction = friction_parts(robot)
+    friction = friction_parts(robot, q)
     zero = np.zeros_like(q)
     static = np.asarray(robot.inverse_dynamics(q, zero, zero, wrench))
     # Friction as in inverse dynamics: where a surface hardly moves, rounding decides its direction.
-    rubbing = np.asarray(robot.friction(qd)) - friction.offset
-    linear, cubed = qd @ friction.viscous, friction.cubed(qd)
+    rubbing = np.asarray(robot.friction(qd, q=q)) - friction.offset
+    linear, cubed = friction.linear(qd), friction.cubed(qd)
     dry = rubbing - linear - cubed - friction.fading(qd)
     loaded = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - rubbing - friction.offset
     squared = friction.rigid(loaded, qd) - (static - friction.offset)

@@ -45,6 +45,18 @@ class Assembly:
 
     def __call__(self, q: Any, near: Any = None) -> Floats:
         """All positions (..., positions) at q (..., n); `near` (..., positions) is where to begin."""
+        x, y, state, dtype = self._followed(q, near)
+        self._check(x, y, state)
+        found = y.reshape(*np.shape(q)[:-1], y.shape[-1])
+        return found.astype(np.float32) if dtype == np.float32 else found
+
+    def closes(self, q: Any) -> np.ndarray:
+        """(...): whether the loops can be closed at q (..., n), and the posture is not a singular one."""
+        _, _, state, _ = self._followed(q, None)
+        return np.asarray((state[:, 0] <= 0) & (state[:, 1] >= SINGULAR)).reshape(np.shape(q)[:-1])
+
+    def _followed(self, q: Any, near: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+        """Coordinates (N, n), positions (N, positions), how the loop ended (N, 2); and the type of q."""
         mechanism = self.model.mechanism
         given = real_array("q", q, f"numbers (..., {mechanism.n})", ModelError)
         if given.shape[-1:] != (mechanism.n,):
@@ -54,10 +66,8 @@ class Assembly:
             y, state = self.sought(self._without_turns(x), self._start)
         else:
             y, state = self.sought(x, _rows_of(near, mechanism.positions, given.shape[:-1]))
-        self._check(x, y, state)
         y[:, list(mechanism.free)] = x
-        found = y.reshape(*given.shape[:-1], mechanism.positions)
-        return found.astype(np.float32) if given.dtype == np.float32 else found
+        return x, y, state, given.dtype
 
     def sought(self, x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions (samples, positions) at x (samples, n), from postures `start` (samples or 1, positions).
@@ -76,19 +86,30 @@ class Assembly:
         return np.array(self.model.choice.posture).reshape(1, -1)
 
     @cached_property
-    def _reference(self) -> np.ndarray:
+    def units(self) -> np.ndarray:
+        """(positions,): what positions are compared in: 1 rad, or the robot's size [m]."""
+        return Closed.of(self.model).units
+
+    @cached_property
+    def size(self) -> float:
+        """A length of the robot's [m]."""
+        return Closed.of(self.model).size
+
+    @cached_property
+    def reference(self) -> np.ndarray:
+        """(n,): the coordinates of the first posture."""
         return np.asarray(self._start[0, list(self.model.mechanism.free)])
 
     def _without_turns(self, x: np.ndarray) -> np.ndarray:
         """Coordinates less than a turn from the first posture's, where turns do not matter."""
-        away = x - self._reference
+        away = x - self.reference
         if not (np.abs(away) > TURN).any():
             return x
-        turns = np.trunc(np.where(self._turning & np.isfinite(away), away, 0) / TURN)
+        turns = np.trunc(np.where(self.turning & np.isfinite(away), away, 0) / TURN)
         return np.asarray(x - TURN * turns)
 
     @cached_property
-    def _turning(self) -> np.ndarray:
+    def turning(self) -> np.ndarray:
         """(n,): whether a full turn of a coordinate brings back the frames."""
         model = self.model
         found = np.array([link.joint == "revolute" for link in model.positions])
@@ -100,6 +121,26 @@ class Assembly:
     def velocities(self, q: Any, qd: Any) -> Floats:
         """Of all positions, (..., positions), at q and q̇ (..., n)."""
         return np.asarray(self._velocities(self(q), qd))
+
+    def rates(self, q: Any) -> Floats:
+        """S (..., positions, n) with ẏ = S q̇, at q (..., n)."""
+        y = self(q)
+        columns = self._velocities(y[..., None, :], np.eye(self.model.mechanism.n))
+        return np.asarray(np.swapaxes(columns, -1, -2))
+
+    def accelerations(self, q: Any, qd: Any, qdd: Any) -> Floats:
+        """Of all positions, (..., positions), at q, q̇ and q̈ (..., n)."""
+        return np.asarray(self._accelerations(self(q), qd, qdd))
+
+    @cached_property
+    def _accelerations(self) -> Kernel:
+        mechanism = self.model.mechanism
+        program = record(
+            lambda y, qd, qdd: Following(mechanism, y).moved([y, qd, qdd])[2],
+            [("y", mechanism.positions), ("qd", mechanism.n), ("qdd", mechanism.n)],
+            [("accelerations", (mechanism.positions,))],
+        )
+        return Kernel.of("accelerations of positions", program)
 
     @cached_property
     def _velocities(self) -> Kernel:
@@ -125,7 +166,7 @@ class Assembly:
         text = Closed.of(self.model).gap_text(y[i])
         raise LoopError(
             f"{where}: {text}; no way was found there from the posture "
-            f"[{', '.join(f'{v:.4g}' for v in self._reference)}] in which the loops are closed"
+            f"[{', '.join(f'{v:.4g}' for v in self.reference)}] in which the loops are closed"
         )
 
     def _stuck(self, y: np.ndarray) -> str:
@@ -141,8 +182,7 @@ class Assembly:
     @cached_property
     def _kernel(self) -> LoopKernel:
         mechanism = self.model.mechanism
-        units = Closed.of(self.model).units
-        return LoopKernel(assembly_loop(mechanism, tuple(1 / units)))
+        return LoopKernel(assembly_loop(mechanism, tuple(1 / self.units)))
 
 
 def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:
@@ -150,8 +190,11 @@ def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:
     return np.ascontiguousarray(found).reshape(-1, positions)
 
 
-def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...]) -> Loop:
-    """Coordinates x to positions y; `state` is 1 where loops stay open, and the least margin."""
+def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Loop:
+    """Coordinates x to positions y; `state` is 1 where loops stay open, and the least margin.
+
+    A last correction of at most `fine` ends it.
+    """
     n, positions = mechanism.n, mechanism.positions
     x, y, state, going = Local("x", n), Local("y", positions), Local("state", 2), Local("going", 1)
     X, START = Argument("x", n), Argument("start", positions)
@@ -164,10 +207,10 @@ def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...]) -> Loop:
         Save(Y, 0, y.all),
         Save(STATE, 0, state.all),
     )
-    return Loop("assembly", (), (X, START, Y, STATE), body, {"step": step_program(mechanism, weights)})
+    return Loop("assembly", (), (X, START, Y, STATE), body, {"step": step_program(mechanism, weights, fine)})
 
 
-def step_program(mechanism: Mechanism, weights: tuple[float, ...]) -> Program:
+def step_program(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Program:
     """One step from positions y towards coordinates x: the new positions; whether to go on, the margin."""
 
     def function(y: list[Any], x: list[Any]) -> Any:
@@ -186,7 +229,7 @@ def step_program(mechanism: Mechanism, weights: tuple[float, ...]) -> Program:
         for i, goal in zip(mechanism.free, x, strict=True):
             new[i] = select(far - STEP, new[i], goal)
         margin = -_largest([-x for x in following.factor.margins])
-        return new, [select(far, 1, select(off - FINE, 1, 0)), margin]
+        return new, [select(far, 1, select(off - fine, 1, 0)), margin]
 
     inputs = [("y", mechanism.positions), ("x", mechanism.n)]
     return record(function, inputs, [("y", (mechanism.positions,)), ("state", (2,))])
