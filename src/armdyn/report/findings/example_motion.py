@@ -14,10 +14,12 @@ from armdyn.report.findings.drawn.skeleton import Skeleton, gravity_in_world, sk
 from armdyn.report.findings.drawn.views import plane_normal, view_of
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, followers, joint_limits, revolute_joints
+from armdyn.robot.loops.assembly import LoopError
 
 _TURN, _SLIDE = pi / 2, 0.3  # what a joint covers at most [rad], [m]
 _SHARE = 0.4  # of a joint's range
 _SPEED = 0.8  # of a joint's limits of velocity and acceleration
+_SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1, 0.03)  # of the usual span, for robots with loops
 _POSTURES = 256
 _QUINTIC = 1.875, 5.7735  # largest velocity and acceleration of a quintic over 1 in 1 s
 
@@ -38,6 +40,8 @@ def default_motion(robot: Robot) -> DefaultMotion:
     """
     if robot.model.elastic:
         return _elastic_motion(robot)
+    if robot.model.loops:
+        return _about_reference(robot)
     folded = _folded(robot)
     if folded is not None:
         trajectory = Trajectory.triangular(folded, folded + _TURN, 0.5)
@@ -75,6 +79,29 @@ def _elastic_motion(robot: Robot) -> DefaultMotion:
         follows = "the motors turn with them, so that torques on the links are those that springs would give."
         return DefaultMotion(Trajectory.smooth(first, last, duration), text + follows)
     return DefaultMotion(plan.trajectory, text + "the motors do what this needs (elastic_feedforward).")
+
+
+def _about_reference(robot: Robot) -> DefaultMotion:
+    """With loops: about the posture in which they were first closed, as far as they stay closed."""
+    limits = joint_limits(robot)
+    choice = robot.model.choice
+    assert choice is not None
+    lower, upper = _ranges(robot, limits)
+    span = _span(robot, limits)
+    for share in _SHARES:
+        half = share * span / 2
+        middle = np.clip(np.array(choice.posture)[list(choice.free)], lower + half, upper - half)
+        try:
+            robot.pose(middle + np.linspace(-1.1, 1.1, 45)[:, None] * half)
+            break
+        except LoopError:
+            continue
+    duration, reason = _duration(2 * half, limits)
+    text = (
+        "All coordinates move along a straight line by a polynomial of fifth degree, about the posture in "
+        f"which the loops were first closed; {reason}."
+    )
+    return DefaultMotion(Trajectory.quintic(middle - half, middle + half, duration), text)
 
 
 def _folded(robot: Robot) -> np.ndarray | None:
