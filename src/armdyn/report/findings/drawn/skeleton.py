@@ -225,7 +225,7 @@ def _links(
     ends: Sequence[End],
     closings: Sequence[ClosingPlace],
 ) -> tuple[tuple[np.ndarray, ...], ...]:
-    """From each body's joint to its children's, to the tip, its ends and what closes loops; the base's last."""
+    """From each body's joint to its children's, to the tip, its ends, what closes loops; the base last."""
     bodies = [*range(len(mechanism.bodies)), FIXED_BASE]
     found = []
     for body in bodies:
