@@ -25,6 +25,7 @@ from armdyn.analysis.orientation import (
 )
 from armdyn.expression import shown
 from armdyn.robot import Robot
+from armdyn.robot.loops.postures import random_postures
 from armdyn.robot.tip import tip_freedom
 
 Representation = Literal["position", "rpy", "zyz", "geometric"]
@@ -158,7 +159,11 @@ def _task(tips: Tips, representation: Representation, rows: tuple[int, ...]) -> 
 
 def _generic_rows(tips: Tips, representation: Representation) -> tuple[np.ndarray, np.ndarray]:
     """Ordinary postures (k, n) and J_A there, (k, 6 or 3 a tip, n), zero where the representation fails."""
-    q = np.random.default_rng(7).uniform(-1.2, 1.2, (GENERIC_POSTURES, tips[0].n))
+    rng = np.random.default_rng(7)
+    if tips[0].model.loops:
+        q = random_postures(tips[0].assembly, rng, GENERIC_POSTURES)
+    else:
+        q = rng.uniform(-1.2, 1.2, (GENERIC_POSTURES, tips[0].n))
     links = _links(tips)
     every = Task(representation, tuple(range(len(_row_names(representation, links)))), (), links)
     motion = task_motion(tips, every, q, np.zeros_like(q), INDEPENDENT)

@@ -14,6 +14,7 @@ from armdyn.expression import ArmdynError
 from armdyn.kernels.c import c_source, identifier
 from armdyn.robot.functions import WORDS, functions_of
 from armdyn.robot.joints import joint_descriptions
+from armdyn.robot.loops.in_c import assembly_in_c, positions_described, words_with_loops
 
 
 def export_c(
@@ -36,7 +37,11 @@ def export_c(
     programs = {name: loaded.program(name) for name in names}
     scalar = "float" if single else "double"
     prefix = identifier(prefix or loaded.name)
-    source = c_source(loaded.name, prefix, programs, joint_descriptions(loaded), scalar, WORDS)
+    joints, words, further = joint_descriptions(loaded), WORDS, None
+    if loaded.model.loops:
+        joints, words = positions_described(loaded.assembly), words_with_loops(WORDS, prefix)
+        further = assembly_in_c(loaded.assembly, prefix, scalar)
+    source = c_source(loaded.name, prefix, programs, joints, scalar, words, further)
     paths = source.write(output)
     for path in paths:
         say(f"wrote {path}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from textwrap import dedent
@@ -83,6 +83,16 @@ class Words:
     results: Mapping[str, Sequence[str]]
 
 
+@dataclass(frozen=True)
+class Further:
+    """What an export has before its programs, and the inputs that these are tested with."""
+
+    declarations: Sequence[str] = ()
+    functions: Sequence[str] = ()
+    test: str = ""  # a block of the test program
+    inputs: Mapping[str, np.ndarray] = field(default_factory=dict)  # by name; others are random
+
+
 def c_source(
     title: str,
     prefix: str,
@@ -90,14 +100,19 @@ def c_source(
     joints: Sequence[str],
     scalar: str,
     words: Words,
+    further: Further | None = None,
 ) -> CSource:
     """Functions `PREFIX_NAME` for programs by name, in "double" or "float"."""
     for name, program in programs.items():
         check_constants(name, program, scalar)
+    further = further or Further()
     origin = provenance(title, joints, scalar)
     declarations = [_documented(prefix, name, p, scalar, words) for name, p in programs.items()]
     functions = [definition(prefix, name, p, scalar) for name, p in programs.items()]
-    return assembled(origin, prefix, declarations, functions, _test_program(origin, prefix, programs, scalar))
+    test = _test_program(origin, prefix, programs, scalar, further)
+    return assembled(
+        origin, prefix, [*further.declarations, *declarations], [*further.functions, *functions], test
+    )
 
 
 def assembled(
@@ -211,7 +226,9 @@ def _number(value: float, scalar: str) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def _test_program(provenance: str, prefix: str, programs: Mapping[str, Program], scalar: str) -> str:
+def _test_program(
+    provenance: str, prefix: str, programs: Mapping[str, Program], scalar: str, further: Further
+) -> str:
     """Compares every function with values computed by armdyn; exits with 0 when all agree."""
     tolerance = "1e-12" if scalar == "double" else "1e-4f"
     fabs = "fabs" if scalar == "double" else "fabsf"
@@ -239,13 +256,17 @@ def _test_program(provenance: str, prefix: str, programs: Mapping[str, Program],
         {{
             int bad = 0;
         """)
-    blocks = [_test_block(prefix, name, program, scalar) for name, program in programs.items()]
+    blocks = [further.test]
+    blocks += [_test_block(prefix, name, p, scalar, further.inputs) for name, p in programs.items()]
     return provenance + head + "".join(blocks) + "    return bad;\n}\n"
 
 
-def _test_block(prefix: str, name: str, program: Program, scalar: str) -> str:
+def _test_block(
+    prefix: str, name: str, program: Program, scalar: str, given: Mapping[str, np.ndarray]
+) -> str:
     rng = np.random.default_rng(7)
     states = [rng.uniform(-1.0, 1.0, size) for _, size in program.inputs]
+    states = [given.get(x, state) for (x, _), state in zip(program.inputs, states, strict=True)]
     expected = [np.ravel(x) for x in evaluate(program, *states)]
     for value in np.concatenate(expected):
         if not _fits(float(value), scalar):
@@ -255,9 +276,11 @@ def _test_block(prefix: str, name: str, program: Program, scalar: str) -> str:
     inputs = [x for x, _ in _input_names(program)]
     outputs = _outputs(program)
     lines = ["    {"]
-    lines += [f"        {_array(scalar, x, values)}" for x, values in zip(inputs, states, strict=True)]
+    lines += [
+        f"        {constant_array(scalar, x, values)}" for x, values in zip(inputs, states, strict=True)
+    ]
     for (x, size), values in zip(outputs, expected, strict=True):
-        lines.append(f"        {_array(scalar, f'{x}_expected', values)}")
+        lines.append(f"        {constant_array(scalar, f'{x}_expected', values)}")
         lines.append(f"        {scalar} {x}[{size}];")
     arguments = ", ".join([*inputs, *(x for x, _ in outputs)])
     lines.append(f"        {prefix}_{name}({arguments});")
@@ -265,7 +288,8 @@ def _test_block(prefix: str, name: str, program: Program, scalar: str) -> str:
     return "\n".join([*lines, "    }", ""])
 
 
-def _array(scalar: str, name: str, values: np.ndarray) -> str:
+def constant_array(scalar: str, name: str, values: np.ndarray, kind: str = "static const") -> str:
+    """The definition of an array of numbers."""
     numbers = [_number(float(v), scalar).strip("()") for v in values]
     lines, line = [], ""
     for number in numbers:
@@ -274,4 +298,4 @@ def _array(scalar: str, name: str, values: np.ndarray) -> str:
             line = ""
         line += f"{number}, "
     body = "\n            ".join([*lines, line.rstrip(", ")])
-    return f"static const {scalar} {name}[{len(numbers)}] = {{\n            {body}}};"
+    return f"{kind} {scalar} {name}[{len(numbers)}] = {{\n            {body}}};"

@@ -28,6 +28,14 @@ def loop_source(
     An argument is an array of rows one after the other. `meanings` says in the header what counts, arguments
     and callbacks are, by their names.
     """
+    declaration, functions = loop_parts(prefix, loop, scalar, meanings)
+    return assembled(provenance(title, [], scalar), prefix, [declaration], functions)
+
+
+def loop_parts(
+    prefix: str, loop: loops.Loop, scalar: str = "double", meanings: Mapping[str, str] | None = None
+) -> tuple[str, list[str]]:
+    """The declaration of a loop's function, and all functions it consists of."""
     called = dict.fromkeys(s.program for s in loop.statements if isinstance(s, loops.Call))
     programs = {name: _plain(loop.programs[name]) for name in called}
     for name, program in programs.items():
@@ -35,12 +43,7 @@ def loop_source(
     printer = _Printer(loop, prefix, scalar)
     own = f"{prefix}_{loop.name}"
     functions = [f"static {definition(own, name, p, scalar)}" for name, p in programs.items()]
-    return assembled(
-        provenance(title, [], scalar),
-        prefix,
-        [f"{_documented(loop, meanings or {})}{printer.prototype};\n"],
-        [*functions, printer.function()],
-    )
+    return f"{_documented(loop, meanings or {})}{printer.prototype};\n", [*functions, printer.function()]
 
 
 def _plain(program: Program) -> Program:

@@ -25,6 +25,8 @@ from armdyn.output import Shown
 from armdyn.program import Program
 from armdyn.robot.base_rank import Rank, Sampled
 from armdyn.robot.functions import make_kernel
+from armdyn.robot.loops.kernel import ClosedKernel
+from armdyn.robot.loops.postures import random_postures
 
 if TYPE_CHECKING:
     from armdyn.robot.robot import Robot
@@ -140,13 +142,17 @@ class BaseParameters(Shown):
 
     @property
     def program(self) -> Program:
-        """The straight-line program of `regressor`, to count its operations or to write it as C."""
+        """The straight-line program of `regressor`, to count its operations or to write it as C.
+
+        Of a robot with loops its input q is that of all positions, `robot.assembly(q)`.
+        """
         return self._kernel.program
 
     @cached_property
     def _kernel(self) -> Kernel:
         kept = tuple(self.grouping.layout[p] for p in self.grouping.leading)
-        return make_kernel("regressor", self.robot.mechanism, kept)
+        kernel = make_kernel("regressor", self.robot.mechanism, kept)
+        return ClosedKernel(kernel, self.robot.assembly) if self.robot.mechanism.loops else kernel
 
     def equations(self) -> BaseEquations:
         """τ = Y_b π_b exactly: `.regressor` (n, b), `.text()`, `.latex()`, `.markdown()`."""
@@ -188,12 +194,19 @@ class BaseParameters(Shown):
 # ---- making ------------------------------------------------------------------------------------------------
 
 
+def _no_closed_form(robot: Robot) -> str:
+    """What of a robot has no closed form, and why; empty if nothing."""
+    if robot.model.loops:
+        return "loops, whose joints follow by equations that have no closed form"
+    return "springs between points, whose lengths are not polynomials" if robot.model.springs else ""
+
+
 def base_parameters(
     robot: Robot, zeros: Zeros, friction: bool, route: Route | None, tolerance: float
 ) -> BaseParameters:
     """By the route asked for; without one, exactly unless the equations are too large for that.
 
-    Springs between points, whose lengths are not polynomials, take numbers.
+    Springs between points, whose lengths are not polynomials, and loops take numbers.
     """
     word("zeros", zeros, ("free", "given"))
     if route is not None:
@@ -205,11 +218,10 @@ def base_parameters(
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1:
         raise ArmdynError(f"tolerance: found {shown(tolerance)}; a number between 0 and 1 is expected")
     columns = considered(robot.model, zeros, friction)
-    if robot.model.springs:
+    if reason := _no_closed_form(robot):
         if route == "exact":
             raise ArmdynError(
-                f"route: found 'exact', but '{robot.name}' has springs between points, whose lengths are not "
-                "polynomials; allowed: 'numeric' or none"
+                f"route: found 'exact', but '{robot.name}' has {reason}; allowed: 'numeric' or none"
             )
         route = "numeric"
     if route != "numeric":
@@ -263,7 +275,15 @@ def _sampled(robot: Robot, columns: Sequence[int], tolerance: float) -> Sampled:
     kept = tuple(wanted[p] for p in columns)
     kernel = make_kernel("regressor", robot.mechanism, kept).on("evaluator")  # once: not worth compiling
     joints = [link.joint for link in robot.model.coordinates]
-    return Sampled.of(lambda *state: kernel(state, None), joints, kept, tolerance)
+    if not robot.mechanism.loops:
+        return Sampled.of(lambda *state: kernel(state, None), joints, kept, tolerance)
+    return Sampled.of(
+        lambda q, qd, qdd: kernel((robot.assembly(q), qd, qdd), None),
+        joints,
+        kept,
+        tolerance,
+        postures=lambda rng, count: random_postures(robot.assembly, rng, count),
+    )
 
 
 def _number(x: float) -> Expression:

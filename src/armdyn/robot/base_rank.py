@@ -73,8 +73,12 @@ class Sampled:
         joints: Sequence[str],
         columns: Sequence[Parameter],
         tolerance: float = TOLERANCE,
+        postures: Callable[[np.random.Generator, int], np.ndarray] | None = None,
     ) -> Sampled:
-        """`regressor` (..., n, columns) at states (..., n); `joints` are "revolute" or "prismatic"."""
+        """`regressor` (..., n, columns) at states (..., n); `joints` are "revolute" or "prismatic".
+
+        `postures` draws q (count, n), where not any will do.
+        """
         n, p = len(joints), len(columns)
         if not p:
             return Sampled(np.zeros((0, 0)), np.zeros(0), tolerance)
@@ -82,6 +86,8 @@ class Sampled:
         rng = np.random.default_rng(1)
         reach = np.array([np.pi if kind == "revolute" else 1.0 for kind in joints])
         q, qd, qdd = (rng.uniform(-x, x, (states, n)) for x in (reach, np.full(n, 3.0), np.full(n, 9.0)))
+        if postures is not None:
+            q = postures(rng, states)
         qd[1::2] *= 10.0 ** rng.uniform(-3, 0, qd[1::2].shape)  # slow as well, where friction may change
         W = np.asarray(regressor(q, qd, qdd)).reshape(-1, p)
         lengths = np.linalg.norm(W, axis=0)

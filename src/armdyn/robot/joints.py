@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from armdyn.expression import Expression
-from armdyn.model.parts import Link
+from armdyn.model.parts import Limits, Link
 from armdyn.model.robot_model import RobotModel
+from armdyn.robot.related import Related
 from armdyn.robot.robot import Robot
 
 
@@ -64,6 +65,8 @@ def whole_turns(robot: Robot) -> np.ndarray:
     """(n,): whether a full turn of a joint brings back the posture, joints that follow it included."""
     found = revolute_joints(robot)
     model = robot.model
+    if model.loops:
+        return robot.assembly.turning
     for link, row in zip(model.moving, model.dependence.rows, strict=True) if model.relations else ():
         for k, factor in row:
             found[k] &= link.joint == "revolute" and model.number(factor).is_integer()
@@ -75,7 +78,8 @@ class JointLimits:
     """Limits of the n joints, (n,) each; infinite where the description gives none.
 
     `torque`, `velocity`, `acceleration` and `jerk` bound magnitudes. The limits of joints that follow one
-    other joint limit that one, but for torque, which such joints do not have.
+    other joint limit that one, but for torque, which such joints do not have. Those of joints that follow
+    several, or by loops, are not among them: see `Followers`.
     """
 
     lower: np.ndarray
@@ -90,18 +94,7 @@ def joint_limits(robot: Robot) -> JointLimits:
     """The limits in a robot's description [rad or m, and per s, s², s³; N m or N]."""
     model = robot.model
     found = _limits_of(model, model.coordinates)
-    return _with_followers(model, found) if model.relations else found
-
-
-def watched_limits(robot: Robot) -> JointLimits:
-    """Those of the coordinates; with loops, then those of the positions that follow."""
-    model, free = robot.model, robot.mechanism.free
-    if not model.loops:
-        return joint_limits(robot)
-    found = _limits_of(model, model.positions)
-    found = _with_followers(model, found) if model.relations else found
-    order = [*free, *(i for i in range(len(found.lower)) if i not in free)]
-    return JointLimits(*(getattr(found, field.name)[order] for field in fields(found)))
+    return _with_followers(model, found) if model.relations and not model.loops else found
 
 
 def _limits_of(model: RobotModel, links: Sequence[Link]) -> JointLimits:
@@ -132,3 +125,70 @@ def _with_followers(model: RobotModel, own: JointLimits) -> JointLimits:
             bound = getattr(own, name)
             bound[i] = min(bound[i], getattr(every, name)[j] / abs(k))
     return own
+
+
+@dataclass(frozen=True)
+class Followers:
+    """The joints that follow several coordinates, or follow by loops, and have limits."""
+
+    robot: Robot
+    joints: tuple[int, ...]  # among `robot.joints`
+    limits: JointLimits  # theirs, (f,) each; without torques
+
+    @property
+    def links(self) -> list[Link]:
+        return [self.robot.model.moving[j] for j in self.joints]
+
+    @property
+    def linear(self) -> Related | None:
+        """S (f, n) and s₀ (f,) of q_f = S x + s₀, where this holds: not with loops."""
+        if self.robot.model.loops:
+            return None
+        S, s0 = Related.of(self.robot.model)
+        return Related(S[list(self.joints)], s0[list(self.joints)])
+
+    def positions(self, q: np.ndarray) -> np.ndarray:
+        """(..., f) at q (..., n)."""
+        return np.asarray(self.robot.joint_positions(q)[..., list(self.joints)])
+
+    def excess(self, q: np.ndarray) -> np.ndarray:
+        """How far they are beyond their ranges at q (..., n), (..., f); negative within."""
+        x = self.positions(q)
+        return np.asarray(np.maximum(x - self.limits.upper, self.limits.lower - x))
+
+    def velocities(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """(..., f) at q and q̇ (..., n)."""
+        return np.asarray(self.robot.joint_velocities(qd, q)[..., list(self.joints)])
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """(..., f) at q, q̇ and q̈ (..., n)."""
+        found = self.robot.assembly.accelerations(q, qd, qdd) if self.robot.model.loops else qdd
+        return np.asarray(Related.of(self.robot.model).velocities(found)[..., list(self.joints)])
+
+    def name(self, k: int) -> str:
+        """How messages call the k-th of them."""
+        return follower_name(self.robot, self.joints[k])
+
+
+def follower_name(robot: Robot, joint: int) -> str:
+    """How messages call a joint that follows, by its number among `robot.joints`."""
+    return f"joint '{robot.model.moving[joint].name}', which follows others,"
+
+
+def followers(robot: Robot) -> Followers | None:
+    """The joints that follow several others, or by loops, and have limits; None if there are none."""
+    limited = tuple(
+        j for j in _following(robot.model) if replace(robot.model.moving[j].limits, torque=None) != Limits()
+    )
+    if not limited:
+        return None
+    return Followers(robot, limited, _limits_of(robot.model, [robot.model.moving[j] for j in limited]))
+
+
+def _following(model: RobotModel) -> list[int]:
+    """The joints that are not coordinates, and whose limits are not those of one coordinate."""
+    if model.loops:
+        own = {link.name for link in model.coordinates}
+        return [j for j, link in enumerate(model.moving) if link.name not in own]
+    rows = model.dependence.rows if model.relations else ()
+    return [j for j, row in enumerate(rows) if len(row) > 1]

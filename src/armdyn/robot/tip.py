@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from armdyn.robot.joints import revolute_joints
+from armdyn.robot.loops.postures import random_postures
 from armdyn.robot.robot import Robot
 
 _POSTURES = 16
@@ -44,7 +45,11 @@ def at_link(robot: Robot, link: str | None) -> Robot:
 @lru_cache(maxsize=64)
 def tip_freedom(robot: Robot) -> TipFreedom:
     revolute = revolute_joints(robot)
-    q = np.random.default_rng(7).uniform(-1, 1, (_POSTURES, robot.n)) * np.where(revolute, np.pi, 1.0)
+    rng = np.random.default_rng(7)
+    if robot.model.loops:
+        q = random_postures(robot.assembly, rng, _POSTURES)
+    else:
+        q = rng.uniform(-1, 1, (_POSTURES, robot.n)) * np.where(revolute, np.pi, 1.0)
     J = np.asarray(robot.jacobian(q))
     length = float(np.linalg.norm(J[:, :3], axis=1).max(0)[revolute].max(initial=0.0)) or 1.0
     scaled = np.concatenate([J[:, :3], length * J[:, 3:]], axis=1)

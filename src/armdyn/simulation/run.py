@@ -33,7 +33,7 @@ class LimitPassed(NamedTuple):
     """The first time that a joint passes a position limit."""
 
     time: float  # s, interpolated
-    joint: int  # its place in q; joints that follow in loops come after those
+    joint: int  # its place in q; from n on joints that follow others and have limits
     name: str
     limit: float
     unit: str  # rad or m

@@ -11,6 +11,7 @@ from armdyn.dynamics.springs import spring_energies
 from armdyn.exact.engine.basis import Basis
 from armdyn.exact.engine.form import Array, Entry, Form
 from armdyn.exact.engine.ring import Poly
+from armdyn.exact.engine.size import check_loops
 from armdyn.exact.engine.springs import check_struts
 from armdyn.expression import shown
 from armdyn.model.mechanism import Mechanism
@@ -22,6 +23,7 @@ class ClosedForm:
     """The terms of (7.42) as exact arrays, from the energies β_T, β_U of (7.76); each is made on demand."""
 
     def __init__(self, model: RobotModel, basis: Basis | None = None) -> None:
+        check_loops(model)
         self.model = model
         self.basis = basis or Basis(model)
         self.n = self.basis.n
@@ -216,7 +218,7 @@ class ClosedForm:
         for torque in torques:
             row = {}
             for p, name in enumerate(self.basis.parameter_names):
-                if coefficient := torque.derivative(f"[{name}]"):
+                if coefficient := (names.zero + torque).derivative(f"[{name}]"):
                     row[p] = self.basis.kinematic.include(coefficient)
             rows.append(row)
         return rows

@@ -9,6 +9,8 @@ stops the process because it gets no memory. Numbers are for any number of joint
 from __future__ import annotations
 
 from armdyn.expression import ArmdynError
+from armdyn.model.errors import ModelError
+from armdyn.model.robot_model import RobotModel
 
 MAX_JOINTS = 30
 MAX_PRODUCTS = 500_000  # of terms, in one multiplication: six joints in general position need 250 000,
@@ -21,6 +23,17 @@ _NUMBERS = "numeric functions (robot.inertia and so on, exported C) need no equa
 
 class SizeError(ArmdynError):
     """Exact equations are too large to be made or written."""
+
+
+def check_loops(model: RobotModel) -> None:
+    """Refuse loops, whose joints follow by equations that have no closed form."""
+    if model.loops:
+        found = ", ".join(loop.label for loop in model.loops)
+        raise ModelError(
+            f"equations: {model.name} has loops ({found}), and closed "
+            "forms exist for trees and linear relations between joints (closure.relation) only; "
+            f"{_NUMBERS}, and robot.opened().equations() are those of the tree with its loops cut open"
+        )
 
 
 def check_joints(joints: int) -> None:

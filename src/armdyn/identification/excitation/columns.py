@@ -18,6 +18,7 @@ from armdyn.identification.errors import IdentificationError
 from armdyn.identification.regression.template import make_template
 from armdyn.model.parameters import KINDS, layout
 from armdyn.robot import Robot, base_rank
+from armdyn.robot.friction import speeds_of
 
 DEPENDENT = 1e-8  # of a column's own length: what others do not explain of it, where it depends on them
 
@@ -32,15 +33,18 @@ class Softening:
     speeds: np.ndarray  # (n,) [rad/s or m/s]
 
     def sign(self, qd: np.ndarray, surfaces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of surfaces (E, n) at joint velocities (N, n), and its derivative by their speeds: (N, E) each."""
+        """Of surfaces (E, n) at joint velocities (N, n), and its derivative by their speeds: (N, E) each.
+
+        With loops the surfaces are (N, E, n).
+        """
         small = np.maximum(np.abs(surfaces) @ self.speeds, 1e-300)
-        found = np.tanh(qd @ surfaces.T / small)
+        found = np.tanh(speeds_of(surfaces, qd) / small)
         return found, (1 - found**2) / small
 
     @staticmethod
     def spread(slope: np.ndarray, surfaces: np.ndarray) -> np.ndarray:
         """Σ_e slope_e a_e a_eᵀ (..., n, n) of slopes (..., E)."""
-        return np.asarray((slope[..., None, :] * surfaces.T) @ surfaces)
+        return np.asarray((slope[..., None, :] * np.swapaxes(surfaces, -1, -2)) @ surfaces)
 
 
 @dataclass(frozen=True)
@@ -59,16 +63,21 @@ class Columns:
 
     @cached_property
     def dry(self) -> tuple[np.ndarray, np.ndarray]:
-        """Which columns are Coulomb friction (E,), and the surfaces it acts on (E, n)."""
+        """Which columns are Coulomb friction (E,), and the surfaces it acts on (E, positions)."""
         names, mechanism = layout(self.robot.model), self.robot.mechanism
         sides = {"joint": mechanism.joint_friction, "motor": mechanism.coupled_friction}
         rows = {(side, x.joint): x.row for side, found in sides.items() for x in found}
         dry = [(k, names[i]) for k, i in enumerate(self.kept) if names[i].kind.entry == "coulomb"]
-        surfaces = np.zeros((len(dry), self.robot.n))
+        surfaces = np.zeros((len(dry), mechanism.positions))
         for e, (_, parameter) in enumerate(dry):
             for j, factor in rows[parameter.kind.part, parameter.joint]:
                 surfaces[e, j] = factor
         return np.array([k for k, _ in dry], int), surfaces
+
+    def _dry_at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same with surfaces over coordinates: (E, n), with loops (N, E, n) at q (N, n)."""
+        which, surfaces = self.dry
+        return which, surfaces if not self.robot.mechanism.loops else surfaces @ self.robot.assembly.rates(q)
 
     def matrix(
         self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, smooth: Softening | None = None
@@ -76,9 +85,9 @@ class Columns:
         """The columns (N, n, b) at states (N, n); with `smooth`, dry friction without its jump at rest."""
         found = np.array(self.robot.regressor(q, qd, qdd)[..., self.kept])
         if smooth is not None:
-            which, surfaces = self.dry
+            which, surfaces = self._dry_at(q)
             level, _ = smooth.sign(qd, surfaces)
-            found[..., which] = surfaces.T * level[..., None, :]
+            found[..., which] = np.swapaxes(surfaces, -1, -2) * level[..., None, :]
         return found
 
     def changes(
@@ -86,12 +95,14 @@ class Columns:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """∂(Y v)/∂q, ∂q̇, ∂q̈ (k, N, n, n) at states (N, n) for k combinations v (b, k) of the columns.
 
-        Y v are the torques of an arm with parameters v, so these are derivatives of inverse dynamics.
+        Y v are the torques of an arm with parameters v, so these are derivatives of inverse dynamics. With
+        loops, what smoothing takes off the dry friction of joints that follow counts as if it did not depend
+        on q: near rest only.
         """
         full = np.zeros((v.shape[1], 1, len(self.robot.parameters)))
         full[:, 0, self.kept] = v.T
         found = self.robot.inverse_dynamics_derivatives(q, qd, qdd, parameters=full)
-        which, surfaces = self.dry
+        which, surfaces = self._dry_at(q)
         _, slope = smooth.sign(qd, surfaces)
         found[1][:] += smooth.spread(slope * v[which].T[:, None], surfaces)
         return found

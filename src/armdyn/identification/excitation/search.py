@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -11,13 +12,16 @@ from scipy.optimize import minimize
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.excitation.smooth import Smooth, coefficients_scale
 from armdyn.identification.excitation.task import Task
-from armdyn.robot.friction import friction_parts
+from armdyn.robot.friction import friction_parts, gathered
 from armdyn.robot.joints import joint_name, torque_unit
+from armdyn.robot.loops.assembly import LoopError
+from armdyn.robot.loops.postures import can_be
 
 POSTURES = 2048  # random ones, among which one is sought that the motors can hold
 CANDIDATES = 20  # random motions, of which the best is a start
 STAGES = ((4.0, 60.0), (10.0, 250.0))  # how sharp eigenvalues and limits are, at first and at last
 SLOW = 1e-9  # rad/s or m/s, of a joint that begins to move
+FAR = 1e3  # how much worse a motion is that leaves the postures in which loops close
 SHRINK = 0.995  # a repaired motion is so much smaller, again and again
 
 
@@ -32,6 +36,7 @@ class Found:
 
 
 Report = Callable[[], None]
+T = TypeVar("T")
 
 
 def search(
@@ -56,17 +61,37 @@ def search(
 def _improved(smooth: Smooth, x: np.ndarray, iterations: int, report: Report | None) -> np.ndarray:
     """Sequential quadratic programming (SLSQP) from x, under smooth limits."""
     z = smooth.variables(x)
+    objective: Callable[[np.ndarray], tuple[float, np.ndarray]] = smooth.objective
+    room: Callable[[np.ndarray], np.ndarray] = smooth.room
+    changes: Callable[[np.ndarray], np.ndarray] = smooth.room_changes
+    if smooth.task.robot.model.loops:
+        first, rooms = objective(z), room(z)
+        objective = _where_closed(objective, (first[0] + FAR * (1 + abs(first[0])), np.zeros_like(first[1])))
+        room = _where_closed(room, np.full_like(rooms, -1.0))
+        changes = _where_closed(changes, np.zeros((len(rooms), z.size)))
     result = minimize(
-        smooth.objective,
+        objective,
         z,
         jac=True,
         method="SLSQP",
-        constraints={"type": "ineq", "fun": smooth.room, "jac": smooth.room_changes},
+        constraints={"type": "ineq", "fun": room, "jac": changes},
         callback=None if report is None else lambda _: report(),
         options={"maxiter": max(iterations, 1), "ftol": 1e-7},
     )
     found = smooth.coefficients(result.x)
     return found if np.isfinite(found).all() else x
+
+
+def _where_closed(f: Callable[[np.ndarray], T], otherwise: T) -> Callable[[np.ndarray], T]:
+    """f; and where a motion does not close the robot's loops, what makes the search turn back."""
+
+    def found(z: np.ndarray) -> T:
+        try:
+            return f(z)
+        except LoopError:
+            return otherwise
+
+    return found
 
 
 # ---- feasible motions --------------------------------------------------------------------------------------
@@ -136,12 +161,26 @@ def held_posture(task: Task, rng: np.random.Generator) -> np.ndarray:
     """A random posture (n,) that the motors can hold, in the workspace and not at the ends of ranges."""
     n = task.robot.n
     q = task.bounds.middle + task.bounds.reach * rng.uniform(-0.7, 0.7, (POSTURES, n))
+    if task.robot.model.loops:
+        q = q[can_be(task.robot.assembly, q)]
+        if not len(q):
+            raise IdentificationError(
+                f"position: none of {POSTURES} random postures in the ranges closes the loops of "
+                f"{task.robot.name}"
+            )
     need = rest_torque(task, q) / task.bounds.allowed.torque
-    inside = np.ones(POSTURES, bool)
+    inside = np.ones(len(q), bool)
     if task.fence is not None:
         inside = np.asarray((task.fence.excess(q) < 0).all(1))
         if not inside.any():
             raise IdentificationError(_outside(task, q))
+    if task.followed is not None:
+        still = [q, *([np.zeros_like(q)] * 3)]
+        inside &= np.asarray((np.maximum(*task.followed.sides(still)) < 1).all(1))
+        if not inside.any():
+            raise IdentificationError(
+                f"position: of {POSTURES} random postures none keeps the ranges of joints that follow others"
+            )
     easily, held = (inside & np.asarray((need < most).all(1)) for most in (0.9, 1.0))
     held = easily if easily.any() else held
     if not held.any():
@@ -152,10 +191,11 @@ def held_posture(task: Task, rng: np.random.Generator) -> np.ndarray:
 def rest_torque(task: Task, q: np.ndarray) -> np.ndarray:
     """What gravity, offsets and dry friction need at most (N, n) to begin a motion at postures (N, n)."""
     zero = np.zeros_like(q)
-    friction = friction_parts(task.robot)
-    dry = np.maximum(np.abs(friction.forward), np.abs(friction.backward)) @ np.abs(friction.rows)
+    friction = friction_parts(task.robot, q)
+    dry = gathered(np.abs(friction.rows), np.maximum(np.abs(friction.forward), np.abs(friction.backward)))
     for way in (SLOW, -SLOW):
-        dry = np.maximum(dry, np.abs(task.robot.friction(np.full(task.robot.n, way)) - friction.offset))
+        slow = task.robot.friction(np.full(task.robot.n, way), q=q)
+        dry = np.maximum(dry, np.abs(slow - friction.offset))
     return np.asarray(np.abs(task.robot.inverse_dynamics(q, zero, zero)) + dry)
 
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from armdyn.identification.excitation.columns import Softening
 from armdyn.identification.excitation.criterion import smoothed
+from armdyn.identification.excitation.followers import Followed
 from armdyn.identification.excitation.task import Task, position_sides
 from armdyn.identification.excitation.workspace import Fence
-from armdyn.robot.friction import friction_parts
+from armdyn.robot.friction import dry_surfaces, friction_parts, gathered
 
 SMALL = 0.04  # of a joint's speeds: below it, dry friction is smoothed
 
@@ -95,7 +96,7 @@ class Smooth:
 
     def _limits(self, states: list[np.ndarray]) -> Iterator[_Limit]:
         """Every kind of limit that some joint has."""
-        bounds, fence = self.task.bounds, self.task.fence
+        bounds, fence, followed = self.task.bounds, self.task.fence, self.task.followed
         joints = np.flatnonzero(
             (np.isfinite(bounds.allowed.lower) | np.isfinite(bounds.allowed.upper)) & (bounds.reach > 0)
         )
@@ -112,6 +113,8 @@ class Smooth:
         if fence is not None:
             u = 1 + fence.excess(states[0])
             yield _Limit(u, np.full_like(u, -np.inf), partial(self._fence, fence, states[0]))
+        if followed is not None:
+            yield _Limit(*followed.sides(states), partial(self._followed, followed))
 
     def _largest(self, above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The largest (m,) of two sets (N, m), smoothly, and its derivative: by `above` minus by `below`."""
@@ -133,21 +136,21 @@ class Smooth:
     def _torques(self, states: list[np.ndarray]) -> np.ndarray:
         """(N, n), dry friction smoothed."""
         q, qd, qdd, _ = states
-        dry = friction_parts(self.task.robot)
+        dry = friction_parts(self.task.robot, q)
         tau = np.asarray(self.task.robot.inverse_dynamics(q, qd, qdd))
-        if not len(dry.rows):
+        if not dry_surfaces(self.task.robot):
             return tau
         level, _ = self.soft.sign(qd, dry.rows)
         smooth = (dry.forward * (1 + level) + dry.backward * (1 - level)) / 2
-        return np.asarray(tau - dry.dry(qd) + smooth @ dry.rows)
+        return np.asarray(tau - dry.dry(qd) + gathered(dry.rows, smooth))
 
     def _torque(
         self, states: list[np.ndarray], limit: np.ndarray, joints: np.ndarray, weight: np.ndarray
     ) -> np.ndarray:
         robot = self.task.robot
         changes = robot.inverse_dynamics_derivatives(*states[:3])
-        dry = friction_parts(robot)
-        if len(dry.rows):
+        dry = friction_parts(robot, states[0])
+        if dry_surfaces(robot):
             _, slope = self.soft.sign(states[1], dry.rows)
             changes[1][:] += self.soft.spread(slope * (dry.forward - dry.backward) / 2, dry.rows)
         found = np.zeros((len(joints), *self.scale.shape))
@@ -157,6 +160,9 @@ class Smooth:
 
     def _fence(self, fence: Fence, q: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return self._by_variables(_over_time(self.rows[0], weight[:, :, None] * fence.changes(q)))
+
+    def _followed(self, followed: Followed, weight: np.ndarray) -> np.ndarray:
+        return self._by_variables(followed.slopes(list(self.rows), weight))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -10,14 +11,17 @@ from armdyn.identification.excitation.basis import Basis
 from armdyn.identification.excitation.bounds import Bounds
 from armdyn.identification.excitation.columns import Columns, Softening
 from armdyn.identification.excitation.criterion import Criterion, of_regressor
+from armdyn.identification.excitation.followers import Followed
 from armdyn.identification.excitation.workspace import Fence
 from armdyn.motion.trajectories.motion import sample_times
 from armdyn.robot import Robot
-from armdyn.robot.friction import friction_parts
-from armdyn.robot.joints import JointLimits
+from armdyn.robot.friction import surface_speeds
+from armdyn.robot.joints import Followers, JointLimits, followers
+from armdyn.robot.loops.postures import can_be
 
 FINE = 5e-4  # s between the samples at which limits are checked
 BLOCK = 4096  # samples looked at together
+BEYOND = 2.0  # of limits: what a motion uses on which loops do not close
 KINDS = ("position", "velocity", "acceleration", "jerk", "torque")
 
 
@@ -32,6 +36,12 @@ class Task:
     basis: Basis
     bounds: Bounds
     fence: Fence | None
+    followed: Followed | None = None  # limits of joints that follow several others
+
+    @cached_property
+    def followers(self) -> Followers | None:
+        """Joints that follow by loops and have limits."""
+        return followers(self.robot)
 
     @property
     def samples(self) -> int:
@@ -81,7 +91,9 @@ class Task:
         found: dict[str, np.ndarray] = {}
         for k in range(0, len(t) - 1, BLOCK):
             states = [rows @ x for rows in self.basis.rows(t[k : k + BLOCK + 2])]
-            turns = self._turns(states[1])
+            if self.robot.model.loops and not can_be(self.robot.assembly, states[0]).all():
+                return {kind: np.full(self.robot.n, BEYOND) for kind in KINDS}
+            turns = self._turns(*states[:2])
             for kind, u in self._parts(states).items():
                 peak = _peak(u, turns if kind == "torque" else None)
                 found[kind] = np.maximum(found.get(kind, 0.0), peak)
@@ -96,13 +108,17 @@ class Task:
             parts[kind] = np.abs(value) / getattr(allowed, kind)
         if np.isfinite(allowed.torque).any():
             parts["torque"] = np.abs(self.robot.inverse_dynamics(q, qd, qdd)) / allowed.torque
+        if self.followers is not None:
+            parts["loops"] = _of_followers(self.followers, self.bounds.part, q, qd, qdd)
         if self.fence is not None:
             parts["workspace"] = 1 + self.fence.excess(q)
+        if self.followed is not None:
+            parts["followers"] = np.maximum(*self.followed.sides(states))
         return parts
 
-    def _turns(self, qd: np.ndarray) -> np.ndarray:
+    def _turns(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """(N − 2,) Whether dry friction jumps beside an inner sample: the torque there is no peak."""
-        way = np.sign(qd @ friction_parts(self.robot).rows.T)
+        way = np.sign(surface_speeds(self.robot)(q, qd))
         jumps = (way[1:] != way[:-1]).any(1)
         return np.asarray(jumps[1:] | jumps[:-1])
 
@@ -127,6 +143,22 @@ def position_sides(bounds: Bounds, q: np.ndarray) -> tuple[np.ndarray, np.ndarra
     reach = np.where(moves, bounds.reach, 1.0)
     above, below = 1 + (q - limits.upper) / reach, 1 + (limits.lower - q) / reach
     return np.where(moves, above, 0.0), np.where(moves, below, 0.0)
+
+
+def _of_followers(
+    followers: Followers, part: float, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
+) -> np.ndarray:
+    """How much joints that follow use (N, 3 f) of what they may: of positions, velocities, accelerations."""
+    y, limits = followers.positions(q), followers.limits
+    beyond = np.maximum(y - limits.upper, limits.lower - y)
+    return np.concatenate(
+        [
+            np.maximum(1 + beyond, 0.0),
+            np.abs(followers.velocities(q, qd)) / (part * limits.velocity),
+            np.abs(followers.accelerations(q, qd, qdd)) / (part * limits.acceleration),
+        ],
+        1,
+    )
 
 
 def _peak(u: np.ndarray, jumps: np.ndarray | None) -> np.ndarray:

@@ -12,10 +12,12 @@ from armdyn.identification.excitation.basis import Basis, Fourier, Quintic
 from armdyn.identification.excitation.bounds import Bounds
 from armdyn.identification.excitation.columns import columns_for
 from armdyn.identification.excitation.criterion import CRITERIA, Criterion
+from armdyn.identification.excitation.followers import followed
 from armdyn.identification.excitation.search import held_posture
 from armdyn.identification.excitation.task import Task
 from armdyn.identification.excitation.workspace import Workspace, fence_for
 from armdyn.robot import Robot
+from armdyn.robot.loops.postures import can_be
 
 Kind: TypeAlias = Literal["fourier", "quintic"]
 STATES = 400  # random ones, at which base parameters are found
@@ -50,8 +52,15 @@ def task_for(
     q, qd, qdd = rng.uniform(-1, 1, (3, STATES, robot.n))
     moves = bounds.reach > 0  # joints that cannot move stand still
     states = bounds.middle + bounds.reach * q, qd * moves, qdd * moves
+    if robot.model.loops:
+        closed = can_be(robot.assembly, states[0])
+        if not closed.any():
+            raise IdentificationError(
+                f"position: none of {STATES} random postures in the ranges closes the loops of {robot.name}"
+            )
+        states = states[0][closed], states[1][closed], states[2][closed]
     columns = columns_for(robot, parameters, drives, states)
     fence = fence_for(robot, workspace, states[0])
-    task = Task(robot, columns, rows, criterion, basis, bounds, fence)
+    task = Task(robot, columns, rows, criterion, basis, bounds, fence, followed(robot, bounds.part))
     held_posture(task, rng)
     return task

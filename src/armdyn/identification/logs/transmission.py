@@ -9,6 +9,7 @@ import numpy as np
 
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
 from armdyn.identification.logs.log import Log
+from armdyn.model import ModelError
 from armdyn.robot import Robot, motors
 from armdyn.robot.joints import joint_name
 from armdyn.robot.related import Related
@@ -41,6 +42,7 @@ class Linear:
 
 def positions(log: Log, robot: Robot) -> Linear:
     """From the log's positions to q (7.22): q = K⁻¹ θ_m + zeros."""
+    _check_elastic(log, robot)
     zeros = np.zeros(robot.n) if log.joint_zeros is None else _zeros(log, robot)
     if log.positions == "q":
         linear = _coordinates(log, robot)
@@ -53,10 +55,13 @@ def positions(log: Log, robot: Robot) -> Linear:
 
 def torques(log: Log, robot: Robot) -> Linear:
     """From the log's torques to those of the coordinates: Kᵀ τ_m, and Sᵀ τ for all joints."""
+    _check_elastic(log, robot)
     if log.torques == "tau":
         width = log.tau.shape[1] if log.tau is not None else 0
         if width == robot.n:
             return Linear(np.eye(robot.n), np.zeros(robot.n))
+        if robot.model.loops:  # torques at joints that follow depend on where the tree was cut
+            _check_width(log, "tau", robot.n)
         related = Related.of(robot.model)
         _check_width(log, "tau", robot.n, len(related.S))
         return Linear(related.S.T, np.zeros(robot.n))
@@ -83,14 +88,15 @@ def transmission(log: Log, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
             )
         return log.transmission, np.zeros(robot.n)
     driven = [link for link in robot.model.moving if link.motor is not None]
-    if len(driven) != robot.n:
+    n = robot.n - len(robot.model.elastic)  # torques act on as many coordinates
+    if len(driven) != n:
         raise IdentificationError(
-            f"{log.name}: '{robot.name}' has motors at {len(driven)} of its {robot.n} joints; "
+            f"{log.name}: '{robot.name}' has motors at {len(driven)} of its {n} joints; "
             "give transmission= to Log"
         )
     real = [link.motor is not None for link in motors.driven_links(robot.model)]
     K, shift = (x[real] for x in motors.transmission(robot.model))
-    if np.linalg.matrix_rank(K) < robot.n:
+    if np.linalg.matrix_rank(K) < n:
         raise IdentificationError(
             f"{log.name}: the motors of '{robot.name}' do not tell where its joints are"
         )
@@ -103,7 +109,7 @@ def constants(log: Log, robot: Robot) -> np.ndarray:
         return log.torque_constant
     motors = [link.motor for link in robot.model.moving]
     found = np.array([robot.model.number(m.torque_constant) for m in motors if m is not None])
-    if len(found) != robot.n:
+    if len(found) != robot.n - len(robot.model.elastic):
         raise IdentificationError(f"{log.name}: currents need torque constants: give torque_constant= to Log")
     if (found == 1).all():
         warnings.warn(
@@ -115,6 +121,23 @@ def constants(log: Log, robot: Robot) -> np.ndarray:
     return found
 
 
+def _check_elastic(log: Log, robot: Robot) -> None:
+    """Refuse logs that do not say where both the links and the motors of elastic joints are."""
+    if not robot.model.elastic:
+        return
+    found = {"q": log.q, "tau": log.tau if log.torques == "tau" else None}
+    widths = {name: x.shape[1] for name, x in found.items() if x is not None}
+    wrong = [name for name, width in widths.items() if width != robot.n]
+    if log.positions != "q" or wrong:
+        given = f"{wrong[0]} with {widths[wrong[0]]} columns" if wrong else log.positions
+        raise IdentificationError(
+            f"{log.name}: '{robot.name}' has elastic joints: q (and tau, if not motor_torque or current) "
+            f"needs {robot.n} columns, the links and then the motors of elastic joints at the joint's side "
+            f"({', '.join(robot.coordinates)}); found {given}. robot.with_rigid_joints() takes one position "
+            "for each joint"
+        )
+
+
 def _coordinates(log: Log, robot: Robot, channel: str = "q") -> Linear:
     values = getattr(log, channel)
     if values.shape[1] == robot.n:
@@ -122,6 +145,8 @@ def _coordinates(log: Log, robot: Robot, channel: str = "q") -> Linear:
     joints = len(robot.joints)
     _check_width(log, channel, robot.n, joints)
     chosen = list(robot.model.dependence.independent)
+    if robot.model.loops:
+        chosen = [robot.model.moving.index(link) for link in robot.model.coordinates]
     A = np.zeros((robot.n, joints))
     A[range(robot.n), chosen] = 1
     if channel == "q":
@@ -134,7 +159,10 @@ def _check_relations(log: Log, robot: Robot, q: np.ndarray, chosen: list[int]) -
     known = np.isfinite(q).all(1)
     if not known.any():
         return
-    off = np.abs(q[known] - robot.joint_positions(q[known][:, chosen]))
+    off = np.abs(q[known] - _followed(log, robot, q[known][:, chosen]))
+    if robot.model.loops:  # whole turns are not counted by all sensors
+        turns = np.array([link.joint == "revolute" for link in robot.model.moving])
+        off = np.where(turns, np.abs((off + np.pi) % (2 * np.pi) - np.pi), off)
     allowed = np.maximum(1e-3, RELATION * np.ptp(q[known], axis=0))
     worst = np.unravel_index(int(np.argmax(off / allowed)), off.shape)
     row, j = int(np.flatnonzero(known)[worst[0]]), int(worst[1])
@@ -143,6 +171,13 @@ def _check_relations(log: Log, robot: Robot, q: np.ndarray, chosen: list[int]) -
             f"{log.name}: row {row + log.first}: joint '{robot.joints[j]}' is {off[worst]:.3g} away from "
             f"where the joints that it follows put it; {allowed[j]:.3g} is allowed"
         )
+
+
+def _followed(log: Log, robot: Robot, q: np.ndarray) -> np.ndarray:
+    try:
+        return np.asarray(robot.joint_positions(q))
+    except ModelError as problem:
+        raise IdentificationError(f"{log.name}: {problem}") from None
 
 
 def _check_width(log: Log, channel: str, *allowed: int) -> None:

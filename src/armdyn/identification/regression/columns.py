@@ -11,6 +11,7 @@ from armdyn.identification.regression.template import Template
 from armdyn.identification.signals.kinematics import Kinematics
 from armdyn.model.friction import TERMS, Sliding, Surface
 from armdyn.robot import Robot
+from armdyn.robot.friction import speeds_of
 
 
 def smooth_sign(speed: np.ndarray, width: np.ndarray | float) -> np.ndarray:
@@ -24,21 +25,38 @@ def smooth_sign(speed: np.ndarray, width: np.ndarray | float) -> np.ndarray:
 class Surfaces:
     """Where friction acts: joints, then motors that turn with several."""
 
+    robot: Robot
     of: tuple[Surface, ...]
-    rows: np.ndarray  # (E, n): speeds of the surfaces are rows @ qd
+    rows: np.ndarray  # (E, positions): of positions, which without loops are the coordinates
 
     @staticmethod
     def of_robot(robot: Robot) -> Surfaces:
         found = robot.mechanism.friction
-        rows = np.zeros((len(found), robot.n))
+        rows = np.zeros((len(found), robot.mechanism.positions))
         for e, surface in enumerate(found):
             for j, k in surface.row:
                 rows[e, j] = k
-        return Surfaces(found, rows)
+        return Surfaces(robot, found, rows)
 
-    def speeds(self, qd: np.ndarray) -> np.ndarray:
+    @cached_property
+    def own(self) -> np.ndarray:
+        """(n,): of each coordinate, the surface that is its joint."""
+        model = self.robot.model
+        motors = model.positions[len(model.positions) - len(model.elastic) :]
+        names = [link.name for link in (*model.moving, *motors)]
+        return np.array([names.index(link.name) for link in model.coordinates])
+
+    def at(self, q: np.ndarray) -> np.ndarray:
+        """Rows over coordinates: (E, n), with loops (..., E, n) at q (..., n)."""
+        return (
+            self.rows
+            if not self.robot.mechanism.loops
+            else np.asarray(self.rows @ self.robot.assembly.rates(q))
+        )
+
+    def speeds(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """(…, E) at joint velocities (…, n)."""
-        return np.asarray(qd @ self.rows.T)
+        return speeds_of(self.at(q), qd)
 
 
 @dataclass(frozen=True)
@@ -56,16 +74,17 @@ class Columns:
         """Y (M, n, p) at M states."""
         Y = np.array(self.template.robot.regressor(motion.q, motion.qd, motion.qdd))
         if self.width.any():
-            self._smooth(Y, motion.qd)
+            self._smooth(Y, motion)
         return Y
 
-    def _smooth(self, Y: np.ndarray, qd: np.ndarray) -> None:
+    def _smooth(self, Y: np.ndarray, motion: Kinematics) -> None:
         """Put in the columns of friction with the smooth sign."""
-        speeds = self.surfaces.speeds(qd)
+        rows = self.surfaces.at(motion.q)
+        speeds = speeds_of(rows, motion.qd)
         directions = smooth_sign(speeds, self.width)
         for p, e, term in self.friction:
             values = of_term(self.surfaces.of[e], term, speeds[:, e], directions[:, e])
-            Y[:, :, p] = values[:, None] * self.surfaces.rows[e]
+            Y[:, :, p] = values[:, None] * rows[..., e, :]
 
     @cached_property
     def friction(self) -> list[tuple[int, int, str]]:

@@ -13,6 +13,7 @@ from armdyn.identification.regression.states import States
 from armdyn.identification.regression.template import FrictionTerms, Template
 from armdyn.identification.selection.crossval import Products
 from armdyn.identification.signals.kinematics import Kinematics
+from armdyn.robot.friction import speeds_of
 
 WIDTHS = (0.0, 0.02, 0.05, 0.1)  # of a surface's greatest speed
 VELOCITIES = (0.05, 0.1, 0.2, 0.4)  # of a joint's greatest speed, for the Stribeck term
@@ -64,15 +65,17 @@ class Choice:
 
 def greatest_speeds(surfaces: Surfaces, parts: Sequence[States]) -> np.ndarray:
     """(E,) the speed that one sample in a thousand exceeds, per surface."""
-    speeds = [np.abs(surfaces.speeds(part.motion.qd[part.use.any(1)])) for part in parts]
+    used = [(part.motion, part.use.any(1)) for part in parts]
+    speeds = [np.abs(surfaces.speeds(motion.q[use], motion.qd[use])) for motion, use in used]
     return np.asarray(np.quantile(np.concatenate(speeds), 0.999, axis=0))
 
 
-def friction_terms(friction: Friction, greatest: np.ndarray, n: int) -> FrictionTerms:
-    """The terms of each coordinate; joints that hardly move get none."""
-    moving = greatest[:n] > 0
+def friction_terms(friction: Friction, greatest: np.ndarray, own: np.ndarray) -> FrictionTerms:
+    """The terms of each coordinate, whose surfaces are `own` (n,); joints that hardly move get none."""
+    speed = greatest[own]
+    moving = speed > 0
     share = np.nan if friction.stribeck is None else friction.stribeck
-    return FrictionTerms(np.where(moving, share * greatest[:n], np.nan), moving & friction.cubic)
+    return FrictionTerms(np.where(moving, share * speed, np.nan), moving & friction.cubic)
 
 
 class Candidates:
@@ -111,20 +114,22 @@ class Candidates:
         """The columns of all models, and the torques of the description."""
         Y = self.plain(motion)
         known = (Y @ self.template.prior)[:, :, None]
-        return np.concatenate([Y[:, :, self.kept], self._friction(motion.qd), known], axis=2)
+        return np.concatenate([Y[:, :, self.kept], self._friction(motion), known], axis=2)
 
-    def _friction(self, qd: np.ndarray) -> np.ndarray:
+    def _friction(self, motion: Kinematics) -> np.ndarray:
         """(M, n, E·W + n·(1 + W·V)): Coulomb, cubic and Stribeck columns."""
-        surfaces, n = self.plain.surfaces, self.n
-        v = surfaces.speeds(qd)
-        rows = surfaces.rows
+        surfaces = self.plain.surfaces
+        found = surfaces.at(motion.q)
+        v = speeds_of(found, motion.qd)
+        rows = np.swapaxes(found, -1, -2)
         signs = [smooth_sign(v, w * self.greatest) for w in self.widths]
-        blocks = [s[:, None, :] * rows.T for s in signs]
-        joints, speed = slice(0, n), np.where(self.greatest > 0, self.greatest, 1.0)[:n]
-        blocks.append((v[:, joints] ** 3)[:, None, :] * rows[joints].T)
+        blocks = [s[:, None, :] * rows for s in signs]
+        joints = surfaces.own
+        speed = np.where(self.greatest > 0, self.greatest, 1.0)[joints]
+        blocks.append((v[:, joints] ** 3)[:, None, :] * rows[..., joints])
         for s, share in product(signs, self.velocities):
             bell = np.exp(-((v[:, joints] / (share * speed)) ** 2))
-            blocks.append((s[:, joints] * bell)[:, None, :] * rows[joints].T)
+            blocks.append((s[:, joints] * bell)[:, None, :] * rows[..., joints])
         return np.concatenate(blocks, axis=2)
 
     def columns(self, friction: Friction) -> np.ndarray:

@@ -75,14 +75,15 @@ def choose_model(robot: Robot, logs: Sequence[Source], wishes: Wishes) -> Chosen
     parts = _parts(pieces, cutoff)
     if not sum(int(part.use.sum()) for part in parts):
         raise IdentificationError("no sample is left for the fit: all are at the ends of short stretches")
-    greatest = greatest_speeds(Surfaces.of_robot(template.robot), parts)
+    surfaces = Surfaces.of_robot(template.robot)
+    greatest = greatest_speeds(surfaces, parts)
     friction, damping, choice = wishes.friction, wishes.damping, None
     if friction is None or damping is None:
         models = FAMILY if friction is None else (friction,)
         dampings = wishes.dampings if damping is None else (damping,)
         choice = _choice(template, parts, greatest, models, dampings, free)
         friction, damping = choice.friction, choice.damping
-    full = make_template(robot, friction_terms(friction, greatest, robot.n), wishes.add)
+    full = make_template(robot, friction_terms(friction, greatest, surfaces.own), wishes.add)
     problem = Problem(full, friction.width * greatest, cutoff)
     return Chosen(problem, friction, damping, tried, choice, greatest)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from armdyn.motion.errors import MotionError
 from armdyn.motion.least_time.pieces import Piece, crossings, moving_pieces, speed_of
+from armdyn.motion.timing.directions import Speeds
 from armdyn.motion.trajectories.instants import is_near
 from armdyn.motion.trajectories.motion import States
 from armdyn.motion.trajectories.trajectory import Trajectory
@@ -91,17 +92,18 @@ class PathGrid:
         return _on_intervals(self.trajectory, self.weights, start, end, self.first + before[self.first])
 
 
-def path_grid(trajectory: Trajectory, count: int, surfaces: np.ndarray) -> PathGrid:
+def path_grid(trajectory: Trajectory, count: int, speeds: Speeds | None) -> PathGrid:
     """The path of a trajectory on about `count` intervals, more where it turns sharply or goes far.
 
     Jumps of the acceleration (of higher derivatives too, if they are not too many), instants at which a load
-    changes, and those at which a friction surface (E, n) changes its direction, are ends of intervals.
+    changes, and those at which a friction surface changes its direction, are ends of intervals. `speeds`
+    gives the speeds of the surfaces.
     """
     table, weights = _rough(trajectory, count)
     pieces = moving_pieces(trajectory, *table, weights)
     knots = trajectory.motion.knots
     kinks = knots if len(knots) < max(count, ROUGH / 2) else trajectory.jumps
-    others = np.unique(np.concatenate([kinks, crossings(trajectory, *table, weights, surfaces)]))
+    others = np.unique(np.concatenate([kinks, crossings(trajectory, *table, weights, speeds)]))
     breaks = others, load_changes(trajectory)
     density = [_density(piece) for piece in pieces]
     total = sum(d[-1] for _, d in density)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from armdyn.motion.timing.directions import Speeds
 from armdyn.motion.trajectories.instants import change_between
 from armdyn.motion.trajectories.motion import States
 from armdyn.motion.trajectories.trajectory import Trajectory
@@ -104,12 +105,15 @@ def _with_slowest(
 
 
 def crossings(
-    trajectory: Trajectory, t: np.ndarray, states: States, weights: np.ndarray, surfaces: np.ndarray
+    trajectory: Trajectory, t: np.ndarray, states: States, weights: np.ndarray, speeds: Speeds | None
 ) -> np.ndarray:
-    """The instants at which a friction surface (E, n) starts, stops or turns while other joints move."""
-    if not len(surfaces):
+    """The instants at which a friction surface starts, stops or turns while other joints move.
+
+    `speeds` gives those of the E surfaces at q and q̇; None where there are none.
+    """
+    if speeds is None:
         return np.zeros(0)
-    speed = states[1] @ surfaces.T
+    speed = speeds(*states[:2])
     least = SIGN * np.abs(speed).max(0)
 
     def direction(speed: np.ndarray, least: np.ndarray) -> np.ndarray:
@@ -124,7 +128,7 @@ def crossings(
     least = np.where(sign[:, 0] * signs[cells + 1, surface] < 0, 0.0, least[surface])[:, None]
 
     def unchanged(t: np.ndarray) -> np.ndarray:
-        speed = np.sum(trajectory(t)[1] * surfaces[surface][:, None], -1)
+        speed = np.take_along_axis(speeds(*trajectory(t)[:2]), surface[:, None, None], -1)[..., 0]
         return np.asarray(direction(speed, least) == sign)
 
     return np.asarray(np.mean(change_between(unchanged, t[cells], t[cells + 1]), axis=0))

@@ -26,7 +26,7 @@ def why_not(
             "gravity and dry friction alone need" if row < 5 else "gravity at rest, without friction, needs"
         )
         return too_much(robot, limits, needs[row], column, place, cause)
-    limit = _culprit(limits, rows, found, grid.dq[i, 2])
+    limit = _culprit(limits, rows, found, limits.velocities(grid.q[i, 2], grid.dq[i, 2]))
     return (
         f"{limit.name(robot)} {place}: at every speed its limit of {limit.quantity} is exceeded or the rest "
         "of the path cannot be followed"

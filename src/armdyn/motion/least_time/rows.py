@@ -31,7 +31,7 @@ from armdyn.motion.timing.limits import Limit, Limits, Rows
 from armdyn.motion.timing.speed_parts import SpeedParts, SteadyWrench, loaded_parts
 from armdyn.motion.trajectories.loads import Loaded
 from armdyn.robot import Robot
-from armdyn.robot.friction import FrictionParts
+from armdyn.robot.friction import friction_parts
 
 Curved: TypeAlias = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 Linear: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -47,16 +47,17 @@ class PathTorques:
     b: np.ndarray
     v: np.ndarray
     c: np.ndarray
-    dry: np.ndarray  # (N, 1, n) the part of c that is gone at rest
+    dry: np.ndarray  # the part of c that is gone at rest
     parts: SpeedParts  # the same by how they grow with speed
     load: np.ndarray  # (N, 1, n) Fl s of load friction
 
     def at_ends(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         """Torques (N, 2, n) where the intervals begin and end, for x (N + 1,) and u (N,)."""
-        a, b, v, c, offset = (y[:, [0, 4]] for y in (self.a, self.b, self.v, self.c, self.parts.offset))
+        a, b, v, c, dry = (y[:, [0, 4]] for y in (self.a, self.b, self.v, self.c, self.dry))
+        offset = self.parts.offset[:, [0, 4]]
         x = np.stack([x[:-1], x[1:]], 1)[..., None]
-        friction = v * np.sqrt(x) + self.dry + offset
-        rigid = a * u[:, None, None] + b * x + c - self.dry - offset
+        friction = v * np.sqrt(x) + dry + offset
+        rigid = a * u[:, None, None] + b * x + c - dry - offset
         curved, _ = self.curved(x, [0, 4])
         return np.asarray(rigid + self.load * np.abs(rigid) + friction + curved)
 
@@ -79,9 +80,7 @@ class PathTorques:
         return np.asarray(value), np.asarray(slope)
 
 
-def path_torques(
-    loaded: Loaded, friction: FrictionParts, grid: PathGrid, wrench: SteadyWrench
-) -> PathTorques:
+def path_torques(loaded: Loaded, grid: PathGrid, wrench: SteadyWrench) -> PathTorques:
     """The torques along a path, on each interval with what the arm carries there."""
     parts = loaded_parts(loaded, grid.t[:, 2], (grid.q, grid.dq, grid.ddq), wrench)
 
@@ -90,8 +89,10 @@ def path_torques(
 
     a = loaded.evaluate(pushed, grid.t[:, 2], grid.q, grid.dq) - parts.static
     # An interval has one direction: a joint that turns around does so at an end, where its sign is open.
-    dry = friction.dry(grid.dq[:, 2:3])
-    load = friction.shares_of(grid.dq[:, 2:3])
+    middle = friction_parts(loaded.robot, grid.q[:, 2:3])
+    ways, everywhere = middle.speed(grid.dq[:, 2:3]), friction_parts(loaded.robot, grid.q)
+    dry = np.broadcast_to(everywhere.dry_of(ways), parts.static.shape)
+    load = middle.shares(ways)
     return PathTorques(a, parts.squared, parts.linear, parts.static + dry, dry, parts, load)
 
 
@@ -190,12 +191,14 @@ def _path_limits(grid: PathGrid, torques: PathTorques, limits: Limits, chosen: _
         chosen(of_torque, out=result[..., :first])
         if of_acceleration is not None:
             by = 1 / bound[accelerations]
-            np.multiply(of_acceleration[..., accelerations], by, out=result[..., first:])
+            np.multiply(
+                limits.acceleration.of(of_acceleration)[..., accelerations], by, out=result[..., first:]
+            )
         return result
 
     low, high = np.full(shape, -1.0), np.full(shape, 1.0)
     for stops, column in ((grid.stops[:-1], 0), (grid.stops[1:], 4)):
-        dry = chosen(torques.dry[stops, 0])
+        dry = chosen(torques.dry[stops, column])
         low[stops, column, :first] += np.maximum(dry, 0.0)
         high[stops, column, :first] += np.minimum(dry, 0.0)
     load = np.zeros(shape)
@@ -209,8 +212,8 @@ def _path_limits(grid: PathGrid, torques: PathTorques, limits: Limits, chosen: _
     most, speed, at_rest = _speeds(grid, limits)
     return PathLimits(
         limits=(*chosen.limits, *(limits.acceleration.limits[k] for k in accelerations)),
-        a=rows(torques.a, grid.dq),
-        b=rows(torques.b, grid.ddq),
+        a=rows(torques.a, limits.velocities(grid.q, grid.dq)),
+        b=rows(torques.b, limits.accelerations(grid.q, grid.dq, grid.ddq)),
         v=rows(torques.v),
         c=rows(torques.c),
         low=low,
@@ -228,7 +231,7 @@ def _path_limits(grid: PathGrid, torques: PathTorques, limits: Limits, chosen: _
 def _speeds(grid: PathGrid, limits: Limits) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Bounds of x at the ends of intervals (N + 1,) and at points (N, 5), and whether these are at rest."""
     with np.errstate(divide="ignore", over="ignore"):
-        each = limits.velocity.bound / np.abs(limits.velocity.of(grid.dq))
+        each = limits.velocity.bound / np.abs(limits.velocity.of(limits.velocities(grid.q, grid.dq)))
         speed = np.minimum(np.min(each, -1) ** 2, MOST)
     most = np.append(speed[:, 0], MOST)
     most[1:] = np.minimum(most[1:], speed[:, 4])
@@ -274,7 +277,7 @@ def _one_limit_each(grid: PathGrid, torques: PathTorques, limits: Limits) -> Pat
     rubs = of_friction(friction)
     high = np.ones(rubs.shape)
     for stops, column in ((grid.stops[:-1], 0), (grid.stops[1:], 4)):
-        high[stops, column] += np.minimum(of_friction(torques.dry[stops, 0]), 0.0)
+        high[stops, column] += np.minimum(of_friction(torques.dry[stops, column]), 0.0)
     most, speed, at_rest = _speeds(grid, limits)
     return PathLimits(
         limits=tuple(of_rows),

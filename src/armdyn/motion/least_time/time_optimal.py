@@ -19,12 +19,12 @@ from armdyn.motion.least_time.timed_path import TimedPath
 from armdyn.motion.timing.dwells import checked_dwells, stretched
 from armdyn.motion.timing.limits import Limits, limits_for
 from armdyn.motion.timing.scaling import rate_within, scaled_within
-from armdyn.motion.timing.speed_parts import SteadyWrench, check_robot, loaded_parts, steady_wrench
+from armdyn.motion.timing.speed_parts import SteadyWrench, check_timed, loaded_parts, steady_wrench
 from armdyn.motion.trajectories.loads import Loaded
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.output import Shown
 from armdyn.robot import Robot
-from armdyn.robot.friction import FrictionParts, friction_parts
+from armdyn.robot.friction import dry_surfaces, surface_speeds
 from armdyn.robot.joints import JointLimits
 from armdyn.robot.motors import ShaftLimits
 
@@ -71,12 +71,11 @@ class _Task:
     """A robot with what it carries, and its limits."""
 
     loaded: Loaded
-    friction: FrictionParts
     limits: Limits
     wrench: SteadyWrench
 
     def on(self, grid: PathGrid) -> tuple[PathTorques, PathLimits]:
-        torques = path_torques(self.loaded, self.friction, grid, self.wrench)
+        torques = path_torques(self.loaded, grid, self.wrench)
         return torques, path_limits(grid, torques, self.limits)
 
     def torque(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
@@ -90,7 +89,11 @@ class _Task:
         ahead, (q, dq, ddq) = timed.grid.between()
         x = between_ends(timed.x, ahead / timed.grid.ahead[:, 4:])[..., None]
         qd, qdd = np.sqrt(x) * dq, x * ddq + timed.u[:, None, None] * dq
-        values = (self.torque(timed.grid.t[:, 2], q, qd, qdd), qd, qdd)
+        values = (
+            self.torque(timed.grid.t[:, 2], q, qd, qdd),
+            self.limits.velocities(q, qd),
+            self.limits.accelerations(q, qd, qdd),
+        )
         share = [rows.share(value).max((1, 2)) for rows, value in zip(self.limits.kinds, values, strict=True)]
         return np.asarray(np.max(share, axis=0) - 1)
 
@@ -133,16 +136,16 @@ def time_optimal(
     from one to the next the motion is from rest to rest. `grid` is the number of intervals; where the path
     demands it, some are cut further.
     """
-    check_robot(robot, trajectory)
+    check_timed(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration, motor_torque, motor_velocity)
     wrench = steady_wrench(robot, wrench)
-    task = _Task(trajectory.loaded(robot), friction_parts(robot), limits, wrench)
+    task = _Task(trajectory.loaded(robot), limits, wrench)
     count = check.whole_number("grid", grid, LEAST)
     if count > MOST:
         raise MotionError(f"grid: found {shown(grid)}; at most {MOST} intervals are possible")
     if len(checked_dwells(trajectory)):
         check_holds(task.loaded, trajectory, wrench, limits)
-    first = path_grid(trajectory, count, task.friction.rows)
+    first = path_grid(trajectory, count, surface_speeds(robot) if dry_surfaces(robot) else None)
     try:
         timed, torques, excess = _solved(task, first)
     except NoWay as problem:

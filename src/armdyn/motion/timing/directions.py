@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from armdyn.motion.trajectories.instants import change_between
 from armdyn.motion.trajectories.motion import Side
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 
+Speeds = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of surfaces (..., E) at q and q̇ (..., n)
 INSIDE = 1e-3  # of the interval between samples: how far beside an instant directions are taken
 
 
@@ -22,20 +24,21 @@ class Beside:
     before: np.ndarray  # (N,) bool
 
 
-def beside_turns(trajectory: Trajectory, samples: Samples, surfaces: np.ndarray) -> Beside:
-    """The motion on both sides of the instants at which a friction surface (E, n) starts, stops or turns.
+def beside_turns(trajectory: Trajectory, samples: Samples, speeds: Speeds) -> Beside:
+    """The motion on both sides of the instants at which a friction surface starts, stops or turns.
 
-    Also at the samples next to them. There is no side before t = 0 and none after the end.
+    `speeds` gives the speeds of the E surfaces. The samples next to such instants count too. There is no
+    side before t = 0 and none after the end.
     """
-    t, at = samples.t, np.sign(samples.qd @ surfaces.T)
+    t, at = samples.t, np.sign(speeds(samples.q, samples.qd))
     cells = np.flatnonzero((at[1:] != at[:-1]).any(1) & (np.diff(t) > 0))
     width = INSIDE * (t[cells + 1] - t[cells])
     start, end = t[cells] + width, t[cells + 1] - width
-    first, last = (np.sign(trajectory(x)[1] @ surfaces.T) for x in (start, end))
+    first, last = (np.sign(speeds(*trajectory(x)[:2])) for x in (start, end))
     cell, surface = np.nonzero(first != last)
 
     def unturned(t: np.ndarray) -> np.ndarray:
-        speed = np.sum(trajectory(t)[1] * surfaces[surface][:, None], -1)
+        speed = np.take_along_axis(speeds(*trajectory(t)[:2]), surface[:, None, None], -1)[..., 0]
         return np.asarray(np.sign(speed) == first[cell, surface][:, None])
 
     _, turns = change_between(unturned, start[cell], end[cell])
@@ -46,7 +49,7 @@ def beside_turns(trajectory: Trajectory, samples: Samples, surfaces: np.ndarray)
     for side, sign in sides:
         beside = instants + sign * widths
         inside = (beside > 0) & (beside < trajectory.duration)
-        signs = np.sign(trajectory(beside[inside])[1] @ surfaces.T)
+        signs = np.sign(speeds(*trajectory(beside[inside])[:2]))
         which = np.full(len(signs), side == "before")
         found.append((instants[inside], *trajectory(instants[inside], side), signs, which))
     *states, signs, before = (np.concatenate(x) for x in zip(*found, strict=True))

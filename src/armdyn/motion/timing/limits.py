@@ -17,7 +17,15 @@ from armdyn.model import ModelError
 from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.robot import Robot
-from armdyn.robot.joints import JointLimits, joint_limits, joint_name, joint_units
+from armdyn.robot.joints import (
+    Followers,
+    JointLimits,
+    follower_name,
+    followers,
+    joint_limits,
+    joint_name,
+    joint_units,
+)
 from armdyn.robot.motors import ShaftLimits, driven_links, shaft_limits, to_motors, transmission
 
 NOTHING = 1e-13  # of the largest entry of a row: smaller ones are rounding errors
@@ -25,22 +33,31 @@ NOTHING = 1e-13  # of the largest entry of a row: smaller ones are rounding erro
 
 @dataclass(frozen=True)
 class Limit:
-    """What a row limits: "torque", "velocity" or "acceleration" of a joint, or the first two of a motor."""
+    """What a row limits: "torque", "velocity" or "acceleration" of a joint, or the first two of a motor.
+
+    "follower velocity" and "follower acceleration" are those of a joint that follows by a loop.
+    """
 
     kind: str
-    index: int  # of the joint or motor, counted from 0
+    index: int  # of the joint or motor, counted from 0; of a follower, among `robot.joints`
 
     @property
     def of_motor(self) -> bool:
         return self.kind.startswith("motor ")
 
     @property
+    def of_follower(self) -> bool:
+        return self.kind.startswith("follower ")
+
+    @property
     def quantity(self) -> str:
         """ "torque", "velocity" or "acceleration"."""
-        return self.kind.removeprefix("motor ")
+        return self.kind.removeprefix("motor ").removeprefix("follower ")
 
     def name(self, robot: Robot) -> str:
         """How messages call the joint or motor."""
+        if self.of_follower:
+            return follower_name(robot, self.index)
         if not self.of_motor:
             return joint_name(robot, self.index)
         return f"motor {self.index + 1} ('{driven_links(robot.model)[self.index].name}')"
@@ -55,7 +72,10 @@ class Limit:
 
 @dataclass(frozen=True)
 class Rows:
-    """|R x| ≤ bound for x (..., n): R is the unit matrix over `coupled`."""
+    """|R x| ≤ bound for x (..., n): R is the unit matrix over `coupled`.
+
+    With limits of joints that follow by loops, these are among the x: n counts them too.
+    """
 
     coupled: np.ndarray  # (r, n)
     bound: np.ndarray  # (n + r,)
@@ -86,10 +106,23 @@ class Limits:
     torque: Rows
     velocity: Rows
     acceleration: Rows
+    followers: Followers | None = None
 
     @property
     def kinds(self) -> tuple[Rows, Rows, Rows]:
         return self.torque, self.velocity, self.acceleration
+
+    def velocities(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        """What the rows of velocities take, (..., n): q̇, then those of joints that follow by loops."""
+        if self.followers is None:
+            return qd
+        return np.concatenate([qd, self.followers.velocities(q, qd)], -1)
+
+    def accelerations(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        """The same of accelerations."""
+        if self.followers is None:
+            return qdd
+        return np.concatenate([qdd, self.followers.accelerations(q, qd, qdd)], -1)
 
 
 def limits_for(
@@ -106,13 +139,48 @@ def limits_for(
     """
     joint = _of_joints(robot, {"torque": torque, "velocity": velocity, "acceleration": acceleration})
     motor = _of_motors(robot, {"torque": motor_torque, "velocity": motor_velocity})
-    K = transmission(robot.model)[0] if motor.any else np.zeros((len(motor.torque), robot.n))
-    return Limits(
+    K = _transmission(robot) if motor.any else np.zeros((len(motor.torque), robot.n))
+    found = Limits(
         joint,
         motor,
         _rows("torque", joint.torque, _torques_of(robot, K, motor.torque), motor.torque, K),
         _rows("velocity", joint.velocity, K, motor.velocity),
         _rows("acceleration", joint.acceleration, K[:0], motor.torque[:0]),
+    )
+    return found if not robot.model.loops else _with_followers(robot, found)
+
+
+def _transmission(robot: Robot) -> np.ndarray:
+    try:
+        return transmission(robot.model)[0]
+    except ModelError as problem:
+        raise MotionError(
+            f"{problem}; motor_torque=np.inf and motor_velocity=np.inf leave out their limits"
+        ) from None
+
+
+def _with_followers(robot: Robot, found: Limits) -> Limits:
+    """With rows for the joints that follow by loops and have limits of velocity or acceleration."""
+    others = followers(robot)
+    if others is None or not np.isfinite([others.limits.velocity, others.limits.acceleration]).any():
+        return found
+    return replace(
+        found,
+        velocity=_widened(found.velocity, "follower velocity", others, others.limits.velocity),
+        acceleration=_widened(
+            found.acceleration, "follower acceleration", others, others.limits.acceleration
+        ),
+        followers=others,
+    )
+
+
+def _widened(rows: Rows, kind: str, others: Followers, bound: np.ndarray) -> Rows:
+    n, f = len(rows.scale), len(bound)
+    return Rows(
+        np.concatenate([rows.coupled, np.zeros((len(rows.coupled), f))], 1),
+        np.concatenate([rows.bound[:n], bound, rows.bound[n:]]),
+        (*rows.limits[:n], *(Limit(kind, j) for j in others.joints), *rows.limits[n:]),
+        np.append(rows.scale, np.ones(f)),
     )
 
 

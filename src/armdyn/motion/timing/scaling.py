@@ -22,14 +22,14 @@ from armdyn.motion.timing.rates import Rate, largest_rate, searched_rate
 from armdyn.motion.timing.speed_parts import (
     SpeedParts,
     SteadyWrench,
-    check_robot,
+    check_timed,
     loaded_parts,
     steady_wrench,
 )
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.output import Shown
 from armdyn.robot import Robot
-from armdyn.robot.friction import friction_parts
+from armdyn.robot.friction import dry_surfaces, friction_parts, surface_speeds
 from armdyn.robot.joints import JointLimits
 from armdyn.robot.motors import ShaftLimits
 
@@ -43,7 +43,9 @@ class Scaled(Shown):
 
     `kind`, `joint` (counted from 0) and `instant` tell the limit that keeps it from being faster: "torque",
     "velocity" or "acceleration" of a joint, or "motor torque" or "motor velocity"; then `joint` is the number
-    of the motor. They are None where the motion was within its limits and stayed as it was.
+    of the motor. Of a joint that follows by a loop it is "follower velocity" or "follower acceleration", and
+    `joint` its number in `robot.joints`. They are None where the motion was within its limits and stayed as
+    it was.
     """
 
     factor: float  # c: the scaled motion takes c times as long, dwells left out
@@ -86,7 +88,7 @@ def scale_to_limits(
     its surroundings all along, or {link: (6,)} what links exert. Declared dwells last as long as they did;
     what the arm carries (`trajectory.loads`) counts while it is carried.
     """
-    check_robot(robot, trajectory)
+    check_timed(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration, motor_torque, motor_velocity)
     return scaled_within(robot, trajectory, limits, steady_wrench(robot, wrench), faster)
 
@@ -123,14 +125,14 @@ def scaled_within(
 
 def _looked_at(robot: Robot, trajectory: Trajectory, wrench: SteadyWrench) -> tuple[Samples, SpeedParts]:
     """The samples at which limits are held and the torques there, also beside starts, stops and reversals."""
-    friction = friction_parts(robot)
     samples = trajectory.samples(min(trajectory.step, trajectory.duration / LEAST), knots=True)
     loaded = trajectory.loaded(robot)
     parts = loaded_parts(loaded, samples.t, (samples.q, samples.qd, samples.qdd), wrench)
-    if not len(friction.rows):
+    if not dry_surfaces(robot):
         return samples, parts
-    beside = beside_turns(trajectory, samples, friction.rows)
+    beside = beside_turns(trajectory, samples, surface_speeds(robot))
     few = beside.samples
+    friction = friction_parts(robot, few.q)
     further = replace(
         loaded_parts(loaded, few.t, (few.q, few.qd, few.qdd), wrench, beside.before),
         dry=friction.dry_of(beside.signs),
@@ -150,11 +152,12 @@ def rate_within(limits: Limits, parts: SpeedParts, samples: Samples, most: float
     """The largest rate of the motion's own time that meets all limits at the samples."""
     if not parts.is_parabola:
         return _searched(limits, parts, samples, most)
-    zero = np.zeros_like(samples.q)
+    velocity, acceleration = _moved(limits, samples)
+    zero = np.zeros_like(velocity)
     powers = (
         (parts.squared, parts.linear, parts.dry + parts.static),
-        (zero, samples.qd, zero),
-        (samples.qdd, zero, zero),
+        (zero, velocity, zero),
+        (acceleration, zero, zero),
     )
     found = [[rows.of(x) for x in row] for rows, row in zip(limits.kinds, powers, strict=True)]
     A, B, C = (np.concatenate([row[k].ravel() for row in found]) for k in range(3))
@@ -165,12 +168,20 @@ def rate_within(limits: Limits, parts: SpeedParts, samples: Samples, most: float
 def _searched(limits: Limits, parts: SpeedParts, samples: Samples, most: float) -> Rate:
     """As `rate_within`, for torques that are any function of the rate."""
 
+    velocity, acceleration = _moved(limits, samples)
+
     def shares(rate: float) -> np.ndarray:
-        values = (parts.torque(rate), rate * samples.qd, rate * rate * samples.qdd)
+        values = (parts.torque(rate), rate * velocity, rate * rate * acceleration)
         pairs = zip(limits.kinds, values, strict=True)
         return np.concatenate([rows.share(value).ravel() for rows, value in pairs])
 
     return searched_rate(shares, most)
+
+
+def _moved(limits: Limits, samples: Samples) -> tuple[np.ndarray, np.ndarray]:
+    """The velocities and accelerations at samples that limits are held against."""
+    velocity = limits.velocities(samples.q, samples.qd)
+    return velocity, limits.accelerations(samples.q, samples.qd, samples.qdd)
 
 
 def place_of(row: int, limits: Limits, samples: Samples) -> tuple[Limit, int, int]:

@@ -60,12 +60,12 @@ class SpeedParts:
 
 def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: SteadyWrench = None) -> SpeedParts:
     """The parts at states (N, n), `wrench` being what the arm exerts on its surroundings all along."""
-    friction = friction_parts(robot)
+    friction = friction_parts(robot, q)
     zero = np.zeros_like(q)
     static = np.asarray(robot.inverse_dynamics(q, zero, zero, wrench))
     # Friction as in inverse dynamics: where a surface hardly moves, rounding decides its direction.
-    rubbing = np.asarray(robot.friction(qd)) - friction.offset
-    linear, cubed = qd @ friction.viscous, friction.cubed(qd)
+    rubbing = np.asarray(robot.friction(qd, q=q)) - friction.offset
+    linear, cubed = friction.linear(qd), friction.cubed(qd)
     dry = rubbing - linear - cubed - friction.fading(qd)
     loaded = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - rubbing - friction.offset
     squared = friction.rigid(loaded, qd) - (static - friction.offset)
@@ -104,6 +104,19 @@ def check_robot(robot: Robot, trajectory: Trajectory) -> None:
         raise MotionError(f"trajectory: expected a Trajectory, found {type(trajectory).__name__}")
     if trajectory.n != robot.n:
         raise MotionError(f"trajectory: it moves {trajectory.n} joints, but {robot.name} has {robot.n}")
+
+
+def check_timed(robot: Robot, trajectory: Trajectory) -> None:
+    """The same, and refuse robots on some of whose coordinates no torque acts."""
+    check.robot(robot)
+    if robot.model.elastic:
+        name = robot.model.elastic[0].name
+        raise MotionError(
+            f"{robot.name}: no torque acts on the links of elastic joints ('{name}'), so a path of all "
+            "coordinates cannot be timed by limits of torque; elastic_feedforward gives the torques for a "
+            "motion of the links, and robot.with_rigid_joints() can be timed"
+        )
+    check_robot(robot, trajectory)
 
 
 def steady_wrench(robot: Robot, wrench: Any) -> SteadyWrench:

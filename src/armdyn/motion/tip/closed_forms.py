@@ -24,9 +24,9 @@ class Chain:
 
 @lru_cache(maxsize=64)
 def chain(robot: Robot) -> Chain | None:
-    """The axes that move the tip, from the Jacobian at zero; None without any, or if joints are related."""
+    """The axes that move the tip, from the Jacobian at zero; None without any, or if joints follow others."""
     task = tip_task(robot, True)
-    if robot.model.relations or not task.active.any():
+    if robot.model.relations or robot.model.loops or not task.active.any():
         return None
     zero = np.zeros(robot.n)
     J, tip = robot.jacobian(zero), robot.pose(zero)

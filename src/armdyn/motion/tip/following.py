@@ -18,6 +18,7 @@ from armdyn.motion.tip.inverse_kinematics import missing_text, nearest_reachable
 from armdyn.motion.tip.paths import TipPath
 from armdyn.motion.tip.task import SINGULAR, TipTask
 from armdyn.motion.trajectories.piecewise import Profile
+from armdyn.robot.loops.assembly import LoopError
 
 DEGREE = 12  # of q' on a piece
 PIECES = 4  # the first piece that is tried is the whole path over this
@@ -101,7 +102,7 @@ def _pieces(task: TipTask, path: TipPath, q0: np.ndarray) -> list[_Piece]:
         nodes = s + (NODES + 1) * ((end - s) / 2)
         nodes[-1] = end
         ahead = (nodes - s)[:, None]
-        piece = _solved(task, path, nodes, q + ahead * (slope + ahead / 2 * bend))
+        piece = _closed(task, path, nodes, q + ahead * (slope + ahead / 2 * bend))
         tail = np.inf if piece is None else piece.tail
         if piece is not None and tail <= 1:
             if (piece.ratio < SINGULAR).any():
@@ -130,6 +131,14 @@ def _first_slope(task: TipTask, path: TipPath, q0: np.ndarray) -> np.ndarray:
         what = "turn and move" if task.orientation else "move"
         raise LostPath(0.0, f"the joints cannot {what} the tip in the direction of the path")
     return np.asarray(slope)
+
+
+def _closed(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piece | None:
+    """As `_solved`; None also where the loops of a robot do not close on the way."""
+    try:
+        return _solved(task, path, s, q)
+    except LoopError:
+        return None
 
 
 def _solved(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piece | None:

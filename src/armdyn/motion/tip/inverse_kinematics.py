@@ -12,6 +12,7 @@ from armdyn.motion.errors import MotionError
 from armdyn.motion.tip.closed_forms import closed_form_solutions
 from armdyn.motion.tip.task import ROUNDING, TipTask, tip_task
 from armdyn.robot import Robot
+from armdyn.robot.loops.assembly import LoopError
 from armdyn.robot.tip import at_link
 
 TOLERANCE = 1e-12  # of the arm's length
@@ -111,12 +112,15 @@ def damped(
     """
 
     def missing(q: np.ndarray) -> np.ndarray:
-        return np.asarray(task.error(q[None], target[None])[0])
+        try:
+            return np.asarray(task.error(q[None], target[None])[0])
+        except LoopError:  # a posture in which loops stay open is no way to go
+            return np.array([np.inf])
 
     e = missing(q)
     size, mu = float(np.linalg.norm(e)), 1e-3 * task.length**2
     for _ in range(iterations):
-        if size <= 0.01 * tolerance * task.length:
+        if size <= 0.01 * tolerance * task.length or size == np.inf:
             break
         U, sigma, Vt = np.linalg.svd(task.jacobian(q), full_matrices=False)
         along = U.T @ e

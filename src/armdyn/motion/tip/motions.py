@@ -17,7 +17,7 @@ from armdyn.motion.trajectories.composed import composed
 from armdyn.motion.trajectories.motion import Motion, sample_times
 from armdyn.motion.trajectories.piecewise import Profile, as_motion, rest, together
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_limits, joint_name
+from armdyn.robot.joints import JointLimits, followers, joint_limits, joint_name
 
 # By name: the law and the data it takes, which all laws but the trapezoidal need in full.
 LAWS: dict[str, tuple[Callable[..., Profile], tuple[str, ...]]] = {
@@ -100,12 +100,18 @@ def _check(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray, limits: b
     if (missing > 1e-9 * task.length).any():
         k = int((missing > 1e-9 * task.length).argmax())
         raise LostPath(s[k], f"the tip misses its path by {missing[k]:.2g} m")
-    bounds = joint_limits(task.robot)
+    if limits:
+        _check_range(s, q, joint_limits(task.robot), lambda i: joint_name(task.robot, i))
+        if (others := followers(task.robot)) is not None:
+            _check_range(s, others.positions(q), others.limits, others.name)
+
+
+def _check_range(s: np.ndarray, q: np.ndarray, bounds: JointLimits, name: Callable[[int], str]) -> None:
     beyond = np.argwhere((q < bounds.lower - 1e-9) | (q > bounds.upper + 1e-9))
-    if limits and len(beyond):
+    if len(beyond):
         k, i = beyond[0]
         raise LostPath(
             s[k],
-            f"{joint_name(task.robot, i)} is at {q[k, i]:.6g}, beyond its limits "
+            f"{name(i)} is at {q[k, i]:.6g}, beyond its limits "
             f"{bounds.lower[i]:.6g} … {bounds.upper[i]:.6g}; check_limits=False lets it pass",
         )

@@ -15,6 +15,7 @@ from armdyn.identification.estimation.fit import ESSENTIAL, Fit
 from armdyn.identification.signals.kinematics import Kinematics
 from armdyn.report.identification.subject import FitSubject
 from armdyn.robot.joints import joint_limits, joint_units
+from armdyn.robot.loops.postures import can_be
 
 _STATES = 400  # of a motion that is tried: as many independent samples
 _SPEED = {"revolute": 1.0, "prismatic": 0.5}  # per s, where neither limits nor the log say more
@@ -113,6 +114,8 @@ def _added(fit: Fit, joint: int | None) -> np.ndarray:
     low, high, speed, acceleration = _reach(fit)
     moves = np.ones(fit.robot.n) if joint is None else np.eye(fit.robot.n)[joint]
     q = rng.uniform(low, high, (_STATES, fit.robot.n))
+    if fit.robot.model.loops:
+        q = q[can_be(fit.robot.assembly, q)]
     qd, qdd = (moves * x * rng.uniform(-1, 1, q.shape) for x in (speed, acceleration))
     Y = fit.model.problem.columns(Kinematics(q, qd, qdd)) / fit.scale[:, None]
     A = Y.reshape(-1, Y.shape[2]) @ fit.base.right_inverse

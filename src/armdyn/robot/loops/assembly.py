@@ -23,11 +23,12 @@ from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, record
-from armdyn.program.loops import Argument, Call, Copy, Load, Local, Loop, Save, Set, While
+from armdyn.program.loops import Argument, Call, Load, Local, Loop, Save, Set, While
 from armdyn.robot.loops.closing import Closed
 
 STEP = 0.2  # the most that a position moves in a step [rad, or of the robot's size]
 MOST = 400  # steps
+TOO_MANY = 40  # steps in which the loops gape too far to be closed at once: there is no way
 CLOSED = 1e-6  # a posture that closing the loops moves by less is closed [rad, or of the robot's size]
 FINE = 1e-8  # a last correction of this size leaves an error of its square
 SINGULAR = 1e-12  # squared sine of a joint's column against the others: less than this is no column
@@ -50,10 +51,23 @@ class Assembly:
         Where q is (..., positions), it is a posture already: another assembly mode, or turns that count. Its
         loops must be closed; rounding is taken off.
         """
+        given = np.shape(q)
+        if near is None and given[-1:] == (self.model.mechanism.positions,):
+            return self._posture(q)
+        x, y, state, dtype = self._followed(q, near)
+        self._check(x, y, state)
+        found = y.reshape(*given[:-1], y.shape[-1])
+        return found.astype(np.float32) if dtype == np.float32 else found
+
+    def closes(self, q: Any) -> np.ndarray:
+        """(...): whether the loops can be closed at q (..., n), and the posture is not a singular one."""
+        _, _, state, _ = self._followed(q, None)
+        return np.asarray((state[:, 0] <= 0) & (state[:, 1] >= SINGULAR)).reshape(np.shape(q)[:-1])
+
+    def _followed(self, q: Any, near: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+        """Coordinates (N, n), positions (N, positions), how the loop ended (N, 3); and the type of q."""
         mechanism = self.model.mechanism
         given = real_array("q", q, f"numbers (..., {mechanism.n})", ModelError)
-        if near is None and given.shape[-1:] == (mechanism.positions,):
-            return self._posture(given)
         if given.shape[-1:] != (mechanism.n,):
             allowed = f"(..., {mechanism.n}), or all positions (..., {mechanism.positions})"
             raise ModelError(f"q: expected {allowed}, found {given.shape}")
@@ -62,13 +76,12 @@ class Assembly:
             y, state = self.sought(self._without_turns(x), self._start)
         else:
             y, state = self.sought(x, _rows_of(near, mechanism.positions, given.shape[:-1]))
-        self._check(x, y, state)
         y[:, list(mechanism.free)] = x
-        found = y.reshape(*given.shape[:-1], mechanism.positions)
-        return found.astype(np.float32) if given.dtype == np.float32 else found
+        return x, y, state, given.dtype
 
-    def _posture(self, given: Floats) -> Floats:
+    def _posture(self, posture: Any) -> Floats:
         """A posture whose loops are closed but for rounding."""
+        given = real_array("q", posture, f"numbers (..., {self.model.mechanism.positions})", ModelError)
         found = self(given[..., list(self.model.mechanism.free)], near=given)
         off = np.abs(found - given) / Closed.of(self.model).units
         if (off > CLOSED).any():
@@ -81,9 +94,9 @@ class Assembly:
     def sought(self, x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions (samples, positions) at x (samples, n), from postures `start` (samples or 1, positions).
 
-        And the state of each (samples, 2): 1 where loops stay open, and the least margin.
+        And the state of each (samples, 3): 1 where loops stay open, the least margin, steps that gape.
         """
-        y, state = np.empty((1, len(x), start.shape[1])), np.zeros((1, len(x), 2))
+        y, state = np.empty((1, len(x), start.shape[1])), np.zeros((1, len(x), 3))
         if len(x):
             arguments = {"x": np.ascontiguousarray(x)[None], "start": start[None], "y": y, "state": state}
             self._kernel(len(x), {}, arguments)
@@ -95,19 +108,30 @@ class Assembly:
         return np.array(self.model.choice.posture).reshape(1, -1)
 
     @cached_property
-    def _reference(self) -> np.ndarray:
+    def units(self) -> np.ndarray:
+        """(positions,): what positions are compared in: 1 rad, or the robot's size [m]."""
+        return Closed.of(self.model).units
+
+    @cached_property
+    def size(self) -> float:
+        """A length of the robot's [m]."""
+        return Closed.of(self.model).size
+
+    @cached_property
+    def reference(self) -> np.ndarray:
+        """(n,): the coordinates of the first posture."""
         return np.asarray(self._start[0, list(self.model.mechanism.free)])
 
     def _without_turns(self, x: np.ndarray) -> np.ndarray:
         """Coordinates less than a turn from the first posture's, where turns do not matter."""
-        away = x - self._reference
+        away = x - self.reference
         if not (np.abs(away) > TURN).any():
             return x
-        turns = np.trunc(np.where(self._turning & np.isfinite(away), away, 0) / TURN)
+        turns = np.trunc(np.where(self.turning & np.isfinite(away), away, 0) / TURN)
         return np.asarray(x - TURN * turns)
 
     @cached_property
-    def _turning(self) -> np.ndarray:
+    def turning(self) -> np.ndarray:
         """(n,): whether a full turn of a coordinate brings back the frames."""
         model = self.model
         found = np.array([link.joint == "revolute" for link in model.positions])
@@ -119,6 +143,26 @@ class Assembly:
     def velocities(self, q: Any, qd: Any) -> Floats:
         """Of all positions, (..., positions), at q and q̇ (..., n)."""
         return np.asarray(self._velocities(self(q), qd))
+
+    def rates(self, q: Any) -> Floats:
+        """S (..., positions, n) with ẏ = S q̇, at q (..., n)."""
+        y = self(q)
+        columns = self._velocities(y[..., None, :], np.eye(self.model.mechanism.n))
+        return np.asarray(np.swapaxes(columns, -1, -2))
+
+    def accelerations(self, q: Any, qd: Any, qdd: Any) -> Floats:
+        """Of all positions, (..., positions), at q, q̇ and q̈ (..., n)."""
+        return np.asarray(self._accelerations(self(q), qd, qdd))
+
+    @cached_property
+    def _accelerations(self) -> Kernel:
+        mechanism = self.model.mechanism
+        program = record(
+            lambda y, qd, qdd: Following(mechanism, y).moved([y, qd, qdd])[2],
+            [("y", mechanism.positions), ("qd", mechanism.n), ("qdd", mechanism.n)],
+            [("accelerations", (mechanism.positions,))],
+        )
+        return Kernel.of("accelerations of positions", program)
 
     @cached_property
     def _velocities(self) -> Kernel:
@@ -144,7 +188,7 @@ class Assembly:
         text = Closed.of(self.model).gap_text(y[i])
         raise LoopError(
             f"{where}: {text}; no way was found there from the posture "
-            f"[{', '.join(f'{v:.4g}' for v in self._reference)}] in which the loops are closed"
+            f"[{', '.join(f'{v:.4g}' for v in self.reference)}] in which the loops are closed"
         )
 
     def stuck(self, y: np.ndarray) -> str:
@@ -160,8 +204,7 @@ class Assembly:
     @cached_property
     def _kernel(self) -> LoopKernel:
         mechanism = self.model.mechanism
-        units = Closed.of(self.model).units
-        return LoopKernel(assembly_loop(mechanism, tuple(1 / units)))
+        return LoopKernel(assembly_loop(mechanism, tuple(1 / self.units)))
 
 
 def _text(x: np.ndarray) -> str:
@@ -173,27 +216,31 @@ def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:
     return np.ascontiguousarray(found).reshape(-1, positions)
 
 
-def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...]) -> Loop:
-    """Coordinates x to positions y; `state` is 1 where loops stay open, and the least margin."""
+def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Loop:
+    """Coordinates x to positions y; `state` is 1 where loops stay open, the least margin, steps that gape.
+
+    A last correction of at most `fine` ends it.
+    """
     n, positions = mechanism.n, mechanism.positions
-    x, y, state, going = Local("x", n), Local("y", positions), Local("state", 2), Local("going", 1)
+    x, y, state, going = Local("x", n), Local("y", positions), Local("state", 3), Local("going", 1)
     X, START = Argument("x", n), Argument("start", positions)
-    Y, STATE = Argument("y", positions, written=True), Argument("state", 2, written=True)
+    Y, STATE = Argument("y", positions, written=True), Argument("state", 3, written=True)
+    step = Call("step", (y.all, x.all, state[2]), (y.all, state.all, going.all))
     body = (
         Load(x.all, X),
         Load(y.all, START),
         Set(going.all, 1),
-        While(going.all, (Call("step", (y.all, x.all), (y.all, state.all)), Copy(going.all, state[0])), MOST),
+        While(going.all, (step,), MOST),
         Save(Y, 0, y.all),
         Save(STATE, 0, state.all),
     )
-    return Loop("assembly", (), (X, START, Y, STATE), body, {"step": step_program(mechanism, weights)})
+    return Loop("assembly", (), (X, START, Y, STATE), body, {"step": step_program(mechanism, weights, fine)})
 
 
-def step_program(mechanism: Mechanism, weights: tuple[float, ...]) -> Program:
-    """One step from positions y towards coordinates x: the new positions; whether to go on, the margin."""
+def step_program(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Program:
+    """One step from positions y towards coordinates x: the new positions, the state, whether to go on."""
 
-    def function(y: list[Any], x: list[Any]) -> Any:
+    def function(y: list[Any], x: list[Any], gaping: list[Any]) -> Any:
         following = Following(mechanism, y)
         left = [goal - y[i] for goal, i in zip(x, mechanism.free, strict=True)]
         moved = following.velocities(left)
@@ -209,10 +256,13 @@ def step_program(mechanism: Mechanism, weights: tuple[float, ...]) -> Program:
         for i, goal in zip(mechanism.free, x, strict=True):
             new[i] = select(far - STEP, new[i], goal)
         margin = -_largest([-x for x in following.factor.margins])
-        return new, [select(far, 1, select(off - FINE, 1, 0)), margin]
+        count = gaping[0] + select(off - STEP, 1, 0)
+        still_open = select(far, 1, select(off - fine, 1, 0))
+        return new, [still_open, margin, count], [select(count - TOO_MANY, 0, still_open)]
 
-    inputs = [("y", mechanism.positions), ("x", mechanism.n)]
-    return record(function, inputs, [("y", (mechanism.positions,)), ("state", (2,))])
+    inputs = [("y", mechanism.positions), ("x", mechanism.n), ("gaping", 1)]
+    outputs = [("y", (mechanism.positions,)), ("state", (3,)), ("going", (1,))]
+    return record(function, inputs, outputs)
 
 
 def _largest(values: list[Any]) -> Any:

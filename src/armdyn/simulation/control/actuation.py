@@ -10,6 +10,8 @@ import numpy as np
 
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_name
+from armdyn.robot.motors import driven_coordinates
 from armdyn.robot.wrenches import label, of_links
 from armdyn.simulation.control.controller import Controller, frozen, side_by_side
 from armdyn.simulation.control.sums import Later
@@ -286,6 +288,7 @@ def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: 
     wrenches = tuple(_source(name, x, 6, batch, duration) for name, x in given.items())
     if not isinstance(torque, Controller):
         source = _source("torque", torque, robot.n, batch, duration)
+        _check_driven(robot, source)
         return Actuation(batch, duration, source, wrenches, links)
     if torque.robot.n != robot.n:
         raise SimulationError(
@@ -303,6 +306,18 @@ def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: 
         memory = frozen(gains.pop())
     source = Law(robot.n, batch, frozen(_joined(*gains)), controller=torque, memory=memory)
     return Actuation(batch, duration, source, wrenches, links)
+
+
+def _check_driven(robot: Robot, torque: Source) -> None:
+    """Refuse torques on the links of elastic joints."""
+    if not robot.model.elastic or not torque.rows.shape[-1]:
+        return
+    for i in set(range(robot.n)) - set(driven_coordinates(robot.model)):
+        if torque.rows[..., i].any():
+            raise SimulationError(
+                f"torque: found one on {joint_name(robot, i)}, the link of an elastic joint, where none "
+                "acts; torques act on its motor, after the links"
+            )
 
 
 def check_loops(robot: Robot, model: Robot) -> None:

@@ -257,6 +257,17 @@ def check_controller(controller: Controller) -> None:
     check_rate(controller.rate)
 
 
+def check_driven(controller: Controller) -> None:
+    """Refuse robots with elastic joints: these laws act on every coordinate, and no torque acts on links."""
+    check_controller(controller)
+    if controller.robot.model.elastic:
+        name = controller.robot.model.elastic[0].name
+        raise SimulationError(
+            f"robot: {type(controller).__name__} would put torques on the links of elastic joints "
+            f"('{name}'), where none act; MotorPD is for them"
+        )
+
+
 def check_rate(rate: Any) -> None:
     """Refuse what is no number of samples a second, "auto" or None."""
     if rate is None or (isinstance(rate, str) and rate == "auto"):

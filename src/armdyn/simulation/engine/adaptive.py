@@ -119,8 +119,9 @@ class _Motion:
         if self.remembered is not None:
             self.memory = self.remembered[0] = self.actuation.memory[0]
         for watched in tuple(self.watched):
-            if not watched.lower <= trial.x[watched.joint] <= watched.upper:
-                self._left(watched, bool(trial.x[watched.joint] > watched.upper), 0.0)
+            at = float(watched.position(trial.x))
+            if not watched.lower <= at <= watched.upper:
+                self._left(watched, at > watched.upper, 0.0)
         for end, tau in self._pieces():
             trial.limit, fresh = end, True  # torques may have jumped: modes are decided again
             if tau is not None:
@@ -264,7 +265,7 @@ class _Motion:
             if (margins < 0).any():
                 k = max(1, int(np.argmax(margins < 0)))
                 t = first_zero(partial(self._inside, watched), *times[k - 1 : k + 1])
-                found.append((t, bool(states[k, watched.joint] > watched.upper), watched))
+                found.append((t, bool(watched.position(states[k]) > watched.upper), watched))
         for t, above, watched in sorted(found):
             passed = self._left(watched, above, t)
             if self.limits.watch.stops:
@@ -281,16 +282,19 @@ class _Motion:
         """Whether a watched joint comes near a limit in this step, by its speeds at both ends."""
         if not self.watched:
             return False
-        joints, lower, upper = (list(column) for column in zip(*self.watched, strict=True))
-        trial = self.trial
-        q, speeds = (np.stack(pair)[:, joints] for pair in ((trial.x, trial.new), (trial.rate, trial.last)))
+        trial, watched = self.trial, self.watched
+        q, speeds = (
+            np.stack([w.of(np.stack(pair)) for w in watched], -1)
+            for pair in ((trial.x, trial.new), (trial.rate, trial.last))
+        )
+        lower, upper = np.array([w.lower for w in watched]), np.array([w.upper for w in watched])
         way = trial.h * np.abs(speeds).max(axis=0)
         return bool(((q.min(axis=0) - way <= lower) | (q.max(axis=0) + way >= upper)).any())
 
     def _left(self, watched: Watched, above: bool, t: float) -> LimitPassed:
         """Record it, and watch this joint no longer."""
         self.watched.remove(watched)
-        self.passed.append(self.limits.passed(watched.joint, above, t))
+        self.passed.append(watched.passed(above, t))
         return self.passed[-1]
 
     # ---- changes of mode -------------------------------------------------------------------------------

@@ -87,8 +87,9 @@ class _Steps:
         x[:, :n], x[:, n : 2 * n], x[:, self.layout.followers] = q, qd, followers
         x[:, self.layout.modes] = self.integrand.directions(qd)
         x[:, w], x[:, w + 1] = there, np.where(there, 0.0, NEVER)
-        for k, (joint, lower, upper) in enumerate(self.watch.joints, w + 2):
-            x[:, k] = 1.0 * (x[:, joint] > upper) - (x[:, joint] < lower)
+        for k, watched in enumerate(self.watch.joints, w + 2):
+            at = watched.of(x)
+            x[:, k] = 1.0 * (at > watched.upper) - (at < watched.lower)
         self.state, self.saved = x[None], np.empty((self.grid.samples + 1, len(q), w))
         self.saved[0] = x[:, :w]
         if "held" in self.columns:
@@ -177,8 +178,8 @@ class _Steps:
         found = []
         for arm, k in zip(*np.nonzero(instants), strict=True):
             instant = float(instants[arm, k])
-            time, joint = self.grid.time(abs(instant) - 1.0), self.watch.joints[k].joint
-            found.append(limits.passed(joint, instant > 0, time, place(int(arm), batch)))
+            time = self.grid.time(abs(instant) - 1.0)
+            found.append(self.watch.joints[k].passed(bool(instant > 0), time, place(int(arm), batch)))
         return sorted(found, key=lambda one: one.time)
 
     def _stop(self, arm: int, limits: PositionLimits) -> Stop:

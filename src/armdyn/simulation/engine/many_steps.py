@@ -186,9 +186,10 @@ def _watchable(s: Stepping) -> int:
 def _beyond(q: Scalars, alive: Any, passed: Scalars, watch: Watch) -> Any:
     """1 where a watched joint of an arm that goes on is out of its range for the first time."""
     some: Any = 0
-    for (joint, lower, upper), before in zip(watch.joints, passed, strict=True):
+    for watched, before in zip(watch.joints, passed, strict=True):
+        at, lower, upper = watched.position(q), watched.lower, watched.upper
         first = 1 if watch.stops else select(before * before, some, 1)
-        for over, bound in ((q[joint] - upper, upper), (lower - q[joint], lower)):
+        for over, bound in ((at - upper, upper), (lower - at, lower)):
             some = select(over, first, some) if isfinite(bound) else some
     return select(alive, some, 0)
 
@@ -198,9 +199,9 @@ def _note(size: int, watch: Watch) -> Program:
 
     def note(old: Scalars, new: Scalars, ends: Scalars, passed: Scalars) -> Any:
         noted, steps = [], ends[1]
-        for (joint, lower, upper), before in zip(watch.joints, passed, strict=True):
-            x, y, found = old[joint], new[joint], 0
-            for bound, way in ((lower, -1), (upper, 1)):
+        for watched, before in zip(watch.joints, passed, strict=True):
+            x, y, found = watched.position(old), watched.position(new), 0
+            for bound, way in ((watched.lower, -1), (watched.upper, 1)):
                 if isfinite(bound):
                     instant = way * (steps + (bound - x) / (y - x))
                     found = select(way * (y - bound), instant, found)

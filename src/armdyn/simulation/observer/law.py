@@ -2,7 +2,7 @@
 
 With p = B q̇ and Ḃ = C + Cᵀ (Christoffel's C), the equations of motion are
 
-    ṗ = τ + τ_ext + β,        β = Cᵀ q̇ − g − friction.
+    ṗ = τ + τ_ext + β,        β = Cᵀ q̇ − g − springs − friction.
 
 The observer of De Luca and Mattone (2003) is ṙ = K (τ_ext − r), with τ_ext replaced by ṗ − τ − β. Over a
 step h the mean of τ_ext is e = (p_k − p_{k−1})/h − mean(τ + β), by the trapezoidal rule, and
@@ -18,8 +18,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from armdyn.dynamics import coriolis_matrix, gravity_torques, inertia_matrix
+from armdyn.dynamics import coriolis_matrix, inertia_matrix
 from armdyn.dynamics.friction import rigid_of
+from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression.functions import select
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.program import Program, record
@@ -83,7 +84,8 @@ def _program(robot: Robot, held: bool) -> Program:
     def advance(q: Scalars, qd: Scalars, tau: Scalars, settings: Scalars, state: Scalars) -> Any:
         seen, (p_old, beta_old, tau_old, r_old) = state[0], [state[1 + n * k :][:n] for k in range(4)]
         rate, weights, levels = settings[0], settings[1 : 1 + n], settings[1 + n :]
-        C, g = coriolis_matrix(mechanism, q, qd), gravity_torques(mechanism, q)
+        still = [0] * n
+        C, g = coriolis_matrix(mechanism, q, qd), rigid_torques(mechanism, q, still, still)  # with springs
         free = rigid_of(mechanism, qd, tau, q)  # τ − friction
         p = [dot(row, qd) for row in inertia_matrix(mechanism, q)]
         beta = [dot([row[i] for row in C], qd) - g[i] + (free[i] - tau[i]) for i in range(n)]
