@@ -12,15 +12,18 @@ from armdyn import (
     FrictionCompensation,
     GravityCompensation,
     MomentumObserver,
+    MotorPD,
+    OperationalControl,
     PDGravity,
     Robot,
     Trajectory,
     linearize,
     simulate,
 )
+from armdyn.motion import MotionError
 from armdyn.motion.trajectories.loads import Carried, Load
 from armdyn.robot.loops.closing import Closed
-from armdyn.simulation import SimulationError, SimulationWarning
+from armdyn.simulation import SimulationError, SimulationWarning, TipPoint
 from loops import bar, five_bar, five_bar_table, four_bar, four_bar_table, random_loop, reference
 
 FIVE = five_bar()
@@ -232,11 +235,11 @@ def test_limits_of_joints_that_follow(method: str) -> None:
     table = five_bar_table()
     table["link"][1]["limits"] = {"position": [-1.5, 1.0]}
     robot = Robot.from_dict(table)
-    with pytest.warns(SimulationWarning, match="the joint 'left forearm' passes its limit of -1.5 rad"):
+    with pytest.warns(SimulationWarning, match="'left forearm', which follows others, passes its limit of"):
         run = simulate(robot, START, 0, 0.25, method=method, limits="stop")
     assert run.limits_passed[0].limit == -1.5
     np.testing.assert_allclose(run.joints[-1, 1], -1.5, atol=1e-6 if method == "adaptive" else 1e-2)
-    with pytest.raises(SimulationError, match="q0: expected the joint 'left forearm' within its limits"):
+    with pytest.raises(SimulationError, match="q0: expected joint 'left forearm', which follows"):
         simulate(robot, START + np.array([0.5, -0.5]), 0, 0.25, method=method, limits="stop")
 
 
@@ -266,6 +269,9 @@ def test_other_controllers_of_a_five_bar() -> None:
         run = simulate(FIVE, START, 0, 0.5, controller, output=0.01)
         np.testing.assert_allclose(run.q, MOVE(run.t)[0], atol=2e-3)
         assert np.abs(run.balance).max() < 1e-8
+    place = FIVE.pose(START)[:3, 3] + np.array([0.05, -0.03, 0])
+    run = simulate(FIVE, START, 0, 2.0, OperationalControl(FIVE, TipPoint(place)), output=0.1)
+    np.testing.assert_allclose(FIVE.pose(run.q[-1])[:3, 3], place, atol=1e-7)
     with pytest.raises(SimulationError, match="torque: the controller's model has loops"):
         simulate(Robot.load("planar"), 0, 0, 0.1, GravityCompensation(FIVE))
 
@@ -311,6 +317,17 @@ def test_springs_of_a_crank_that_turns_keep_the_energy(method: str) -> None:
     run = simulate(Robot.from_dict(table), 1.0, 25.0, 1.0, method=method, output=0.01, step=5e-4)
     assert np.ptp(run.q) > 3 * np.pi
     assert np.ptp(run.energy) < (1e-6 if method == "adaptive" else 1e-5)
+
+
+@pytest.mark.slow
+def test_elastic_joints_of_a_loop_move_and_their_controller_is_refused() -> None:
+    motor = {"gear": 50, "inertia": 1e-4, "stiffness": 5000, "damping": 2.0}
+    robot = five_bar(motor=motor)
+    run = simulate(robot, [*START, *START], 0, 0.1, output=0.01)
+    assert np.abs(run.balance).max() < 1e-6
+    assert np.abs(run.q[-1, :2] - run.q[-1, 2:]).max() > 1e-5  # transmissions give way
+    with pytest.raises(MotionError, match="five-bar: it has loops beside elastic joints"):
+        MotorPD(robot, START, 100.0, 10.0)
 
 
 @pytest.mark.slow

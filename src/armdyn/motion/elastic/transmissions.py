@@ -110,10 +110,15 @@ def without_transmissions(mechanism: Mechanism) -> Mechanism:
 
 
 def check_elastic(robot: Robot) -> None:
-    """Refuse robots without elastic joints, and closures that tie these to motors of other joints."""
+    """Refuse robots without elastic joints, with loops, and closures that tie these to motors of others."""
     model = robot.model
     if not model.elastic:
         raise MotionError(f"{robot.name}: it has no elastic joint; inverse_dynamics gives its torques")
+    if model.loops:
+        raise MotionError(
+            f"{robot.name}: it has loops beside elastic joints; feed-forward torques and MotorPD are for "
+            "robots without loops"
+        )
     driven = {model.coordinates[i].name for i in driven_coordinates(model)}
     names = {link.name for link in model.coordinates} - driven
     for link in model.elastic:
