@@ -23,18 +23,26 @@ WITHIN = 1e-9  # rad or m: a joint beyond its limit by less than this is at its 
 
 
 class Watched(NamedTuple):
-    """A joint whose position is watched: a row over the columns of a state, and the range of what it gives.
+    """A joint whose position is watched: a row over the columns of a state, and what it gives at the limits.
 
     The joint's position is that and `shift`. Joints that follow others are counted from n on.
     """
 
     joint: int
     row: tuple[tuple[int, float], ...]
-    lower: float
-    upper: float
+    range: tuple[float, float]  # the limits of the joint
     name: str
     unit: str
     shift: float = 0.0
+
+    @property
+    def lower(self) -> float:
+        """What the row gives at the lower limit, or a little less."""
+        return self.range[0] - self.shift - WITHIN
+
+    @property
+    def upper(self) -> float:
+        return self.range[1] - self.shift + WITHIN
 
     def position(self, x: Any) -> Any:
         """What the row gives, of the scalars of a state."""
@@ -48,11 +56,6 @@ class Watched(NamedTuple):
         """How far the joint is within its range in states (..., width)."""
         q = self.of(x)
         return np.asarray(np.minimum(q - self.lower, self.upper - q))
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The limits of the joint."""
-        return self.lower + WITHIN + self.shift, self.upper - WITHIN + self.shift
 
     def passed(self, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
         return LimitPassed(time, self.joint, self.name, self.range[above], self.unit, arm)
@@ -79,14 +82,14 @@ class PositionLimits:
         if self.word == "ignore":
             return Watch()
         watched = (*self._coordinates(), *self._followers())
-        limited = tuple(w for w in watched if np.isfinite((w.lower, w.upper)).any())
+        limited = tuple(w for w in watched if np.isfinite(w.range).any())
         return Watch(limited, self.word == "stop")
 
     def _coordinates(self) -> Iterator[Watched]:
         bounds = joint_limits(self.robot)
-        for j, (low, high) in enumerate(zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True)):
+        for j, limits in enumerate(zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True)):
             unit = joint_units(self.robot, j).position
-            yield Watched(j, ((j, 1.0),), low - WITHIN, high + WITHIN, joint_name(self.robot, j), unit)
+            yield Watched(j, ((j, 1.0),), limits, joint_name(self.robot, j), unit)
 
     def _followers(self) -> Iterator[Watched]:
         """Joints that follow several others, or follow by loops."""
@@ -97,9 +100,9 @@ class PositionLimits:
         columns = self._columns()
         for k, (j, link) in enumerate(zip(others.joints, others.links, strict=True)):
             row = tuple((columns[p], float(S[j, p])) for p in np.flatnonzero(S[j]).tolist())
-            low, high = (float(x[k] - s0[j]) for x in (others.limits.lower, others.limits.upper))
-            place = self.robot.n + k, row, low - WITHIN, high + WITHIN
-            yield Watched(*place, others.name(k), UNITS[link.joint].position, float(s0[j]))
+            limits = float(others.limits.lower[k]), float(others.limits.upper[k])
+            name, unit = others.name(k), UNITS[link.joint].position
+            yield Watched(self.robot.n + k, row, limits, name, unit, float(s0[j]))
 
     def _columns(self) -> list[int]:
         """Where a state has each position: coordinates first, those that follow by loops after q̇."""
