@@ -69,6 +69,8 @@ def show(
         _say(console, f"fixed frames without a body, left out: {', '.join(empty)}")
     if model.followers:
         _say(console, f"joints that follow others: {'; '.join(model.followers)}")
+    for line in _loops(model):
+        _say(console, line)
     _grid(console, _friction(model))
     _grid(console, _motors(model))
     for line in _rotor_lines(loaded):
@@ -107,7 +109,7 @@ def _title(robot: Robot) -> str:
     model = robot.model
     moving, links = len(model.moving), len(model.links)
     joints = f"{moving} moving joint{'s' if moving > 1 else ''}"
-    if model.relations:
+    if model.relations or model.choice:
         joints += f", {robot.n} of them independent"
     if links > moving:
         joints += f", {links} links"
@@ -252,6 +254,21 @@ def _gathered(warnings: list[str]) -> list[str]:
     ]
 
 
+def _loops(model: RobotModel) -> Iterator[str]:
+    """What closes loops, and which joints are coordinates."""
+    for loop in model.loops:
+        kind = "a weld" if loop.joint == "fixed" else f"a {loop.joint} joint"
+        yield f"loop: '{loop.between[0]}' and '{loop.between[1]}' are joined by {kind}"
+    if model.choice is not None:
+        own = [link.joint_label for link in model.coordinates]
+        others = [link.joint_label for link in model.moving if link.joint_label not in own]
+        yield f"coordinates: {', '.join(own)}; {', '.join(others)} follow"
+        posture = zip(model.positions, model.choice.posture, strict=True)
+        yield "closed at: " + ", ".join(f"{link.joint_label} = {x:.6g}" for link, x in posture)
+        if model.choice.redundant:
+            yield f"of the loops' equations {model.choice.redundant} follow from the others"
+
+
 def _rotor_lines(robot: Robot) -> list[str]:
     """What the motors mean."""
     model = robot.model
@@ -263,7 +280,7 @@ def _rotor_lines(robot: Robot) -> list[str]:
 def _coupling_lines(robot: Robot) -> list[str]:
     """Per motor, whether adding k²Im to the diagonal is exact."""
     lines = []
-    for coupling in robot.equations().rotor_couplings():
+    for coupling in robot.opened().equations().rotor_couplings():
         where = f"motor of '{coupling.link}' on '{coupling.carrier}'"
         if coupling.diagonal_is_exact:
             lines.append(f"{where}: z_m·ω = 0, the diagonal rotor model is exact")

@@ -202,4 +202,6 @@ class Described(Shown, Changeable):
         kinds = "".join("R" if link.joint == "revolute" else "P" for link in self._model.moving)
         followers = len(self._model.moving) - self.n
         following = f", {followers} following others" if followers else ""
+        if loops := len(self._model.loops):
+            following += f", {loops} loop{'s' if loops > 1 else ''}"
         return f"<Robot '{self.name}' {kinds}{following}, rotors {self._model.rotors}>"
