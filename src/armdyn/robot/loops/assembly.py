@@ -50,10 +50,13 @@ class Assembly:
         found = y.reshape(*np.shape(q)[:-1], y.shape[-1])
         return found.astype(np.float32) if dtype == np.float32 else found
 
-    def closes(self, q: Any) -> np.ndarray:
-        """(...): whether the loops can be closed at q (..., n), and the posture is not a singular one."""
+    def closes(self, q: Any, margin: float = SINGULAR) -> np.ndarray:
+        """(...): whether the loops can be closed at q (..., n), and the posture is not a singular one.
+
+        `margin` is the least squared sine of the column of a joint that follows against the others.
+        """
         _, _, state, _ = self._followed(q, None)
-        return np.asarray((state[:, 0] <= 0) & (state[:, 1] >= SINGULAR)).reshape(np.shape(q)[:-1])
+        return np.asarray((state[:, 0] <= 0) & (state[:, 1] >= margin)).reshape(np.shape(q)[:-1])
 
     def _followed(self, q: Any, near: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """Coordinates (N, n), positions (N, positions), how the loop ended (N, 2); and the type of q."""
