@@ -26,7 +26,16 @@ from rich.table import Table
 
 import armdyn
 
-MODULES = ("exact", "kernels", "motion", "simulation", "accuracy", "excitation", "identification")
+MODULES = (
+    "exact",
+    "kernels",
+    "motion",
+    "simulation",
+    "mechanisms",
+    "accuracy",
+    "excitation",
+    "identification",
+)
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 
 

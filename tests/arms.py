@@ -20,8 +20,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from armdyn import Equations, PhysicsWarning, Robot
+from armdyn import Equations, PhysicsWarning, Robot, bundled_robots
 from armdyn.description import from_table
+from armdyn.description.bundled import bundled_table
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression import Expression
 from armdyn.model import Relation, RobotModel, Transform
@@ -57,15 +58,25 @@ def law(*strategies: st.SearchStrategy, examples: int = 20, thorough: int | None
     return decorate
 
 
+def looped(name: str) -> bool:
+    """Whether a bundled robot has loops: no closed form, DH table, URDF or armature alone describes it."""
+    return any("between" in closure for closure in bundled_table(name).get("closure", []))
+
+
+WITHOUT_LOOPS = [name for name in bundled_robots() if not looped(name)]
+
+
 def generators() -> st.SearchStrategy[np.random.Generator]:
     """A source of states; shrinks to seed 0."""
     return st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 
 def state(robot: Robot, rng: np.random.Generator, rows: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-    """q, q̇, q̈ of a robot; no speed is near zero, where Coulomb friction jumps."""
+    """q, q̇, q̈ of a robot; no speed is near zero, where Coulomb friction jumps. Loops can be closed there."""
     shape = (*rows, robot.n)
     q, qd, qdd = rng.uniform(-3, 3, shape), rng.uniform(0.2, 2, shape), rng.uniform(-5, 5, shape)
+    if (choice := robot.model.choice) is not None:
+        q = np.array(choice.posture)[list(choice.free)] + q / 10
     return q, qd * rng.choice([-1, 1], shape), qdd
 
 
@@ -344,6 +355,22 @@ def related(model: RobotModel, seed: int, whole: bool = False) -> RobotModel:
     return replace(model, relations=tuple(relations))
 
 
+def open_chains() -> list[str]:
+    """The bundled robots that are one chain in which every joint is a coordinate."""
+    found = []
+    for name in bundled_robots():
+        model = Robot.load(name).model
+        if not (model.relations or model.loops or model.elastic):
+            found.append(name)
+    return found
+
+
+def freed(robot: Robot) -> Robot:
+    """The robot with all joints free: the tree that relations and loops close."""
+    links = tuple(replace(link, actuated=True) for link in robot.model.links)
+    return Robot(replace(robot.model, links=links, relations=(), loops=(), choice=None))
+
+
 def quietly(make: Callable[[], Any]) -> Any:
     """What `make` returns, with warnings about impossible bodies ignored."""
     with warnings.catch_warnings():
@@ -365,11 +392,11 @@ def generator_values(
         values |= {f"c{i + 1}": np.cos(q[i]), f"s{i + 1}": np.sin(q[i])}
         values |= {f"q{i + 1}": q[i]} if joint == "prismatic" else {}
         values |= {f"qd{i + 1}": qd[i], f"qdd{i + 1}": qdd[i], f"sgn{i + 1}": np.sign(qd[i])}
-    for i, friction in enumerate(basis.exact.coupled_friction):
-        speed = sum(float(Expression.of(k).value()) * qd[j] for j, k in friction.row)
+    for i, friction in enumerate(basis.speeds):
+        speed = sum(float(equations.model.number(Expression.of(k))) * qd[j] for j, k in friction.row)
         values[f"sgnm{i + 1}"] = np.sign(speed)
     for name, friction in basis.bells.items():
-        speed = sum(float(Expression.of(k).value()) * qd[j] for j, k in friction.row)
+        speed = sum(float(equations.model.number(Expression.of(k))) * qd[j] for j, k in friction.row)
         values[name] = np.exp(-((speed / float(Expression.of(friction.stribeck_velocity).value())) ** 2))
     if basis.loads:
         rigid = rigid_torques(lower(equations.model, lambda x: x.value()), q, qd, qdd)

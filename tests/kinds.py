@@ -76,7 +76,20 @@ def varied_table(plan: Plan) -> dict[str, Any]:
     moving = [link["name"] for link in table["link"] if link["joint"] != "fixed"]
     if len(moving) > 1 and rng.random() < 0.5:
         table["closure"] = _closures(rng, moving)
+    root = table.get("base", {}).get("name", "base")
+    ends = [root, *(link["name"] for link in table["link"])]
+    table["spring"] = [_spring(rng, ends, i) for i in range(rng.choice([0, 0, 1, 2]))]
     return table
+
+
+def _spring(rng: random.Random, ends: list[str], i: int) -> dict[str, Any]:
+    """A spring between points of two links."""
+    at = [[rng.choice(LENGTHS) for _ in range(3)] for _ in range(2)]
+    numbers = rng.choice(
+        [{"stiffness": 3, "rest": "L"}, {"force": "-m"}, {"stiffness": "k**2", "rest": 0.1, "force": "x"}]
+    )
+    named = {"name": f"spring {i} {rng.choice(NAMES)}"} if rng.random() < 0.5 else {}
+    return named | {"between": rng.sample(ends, 2), "at": at} | numbers
 
 
 def _pose(rng: random.Random) -> dict[str, Any]:
@@ -114,6 +127,8 @@ def _vary_link(rng: random.Random, link: dict[str, Any], convention: str, names:
             "torque_constant": rng.choice([1, 0.3, "L"]),
         }
         motor.setdefault("axis", rng.choice([[0, 0, 1], [1, 1, 0], [1, -2, 3], [0.6, 0, 0.8]]))
+    if link["joint"] != "fixed":
+        _vary_joint(rng, link)
     if link["joint"] != "fixed" and rng.random() < 0.5:
         limits = {
             "position": ["-pi/3", "3*L"],
@@ -123,6 +138,20 @@ def _vary_link(rng: random.Random, link: dict[str, Any], convention: str, names:
             "torque": "m",
         }
         link["limits"] = {key: x for key, x in limits.items() if rng.random() < 0.6}
+
+
+def _vary_joint(rng: random.Random, link: dict[str, Any]) -> None:
+    """Springs, elastic transmissions, passive joints, guesses."""
+    if rng.random() < 0.3:
+        link["spring"] = rng.choice(
+            [{"stiffness": 3}, {"stiffness": "m", "rest": "-al"}, {"stiffness": "k**2"}]
+        )
+    if rng.random() < 0.3:
+        link["guess"] = rng.choice(["pi/4", 0.3, "x", "-L"])
+    if "motor" in link and rng.random() < 0.3:
+        link["motor"] |= rng.choice([{"stiffness": 1e4}, {"stiffness": "m*k**2", "damping": "L"}])
+    elif rng.random() < 0.2:
+        link["actuated"] = False
 
 
 def _body(rng: random.Random) -> dict[str, Any]:

@@ -104,7 +104,8 @@ def random_loop_table(seed: int, n: int = 2, friction: bool = True, motors: bool
     rng = random.Random(seed)
     kind = rng.choice(list(ROWS))
     table, posture = _tree(rng, ROWS[kind] + n, n, friction, motors)
-    tree = Robot.from_dict(table | {"tip": "a end"})
+    driven = [{key: x for key, x in link.items() if key != "actuated"} for link in table["link"]]
+    tree = Robot.from_dict(table | {"tip": "a end", "link": driven})  # nothing closes the passive joints yet
     T_a, T_b = (tree.pose(posture, link) for link in ("a end", "b end"))
     F_a = _transform(point(rng), _rotation(rng))
     turned = _rotation(rng) if kind == "spherical" else np.eye(3)

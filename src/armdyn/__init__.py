@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     )
     from armdyn.motion.cycles.cycle import load_cycle
     from armdyn.motion.cycles.cycle_file import bundled_cycles
+    from armdyn.motion.elastic.feedforward import ElasticFeedforward, elastic_feedforward
     from armdyn.motion.errors import MotionError, MotionWarning
     from armdyn.motion.least_time.time_optimal import time_optimal
     from armdyn.motion.motors.loads import MotorLoads, motor_loads
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
         FrictionCompensation,
         GravityCompensation,
         MomentumObserver,
+        MotorPD,
         OperationalControl,
         PDGravity,
         SimulationWarning,
@@ -137,11 +139,13 @@ _HOMES = {
     "Excitation": "identification.excitation",
     "Workspace": "identification.excitation",
     "excite": "identification.excitation",
+    "ElasticFeedforward": "motion",
     "MotionError": "motion",
     "MotionWarning": "motion",
     "MotorLoads": "motion",
     "Trajectory": "motion",
     "bundled_cycles": "motion",
+    "elastic_feedforward": "motion",
     "inverse_kinematics": "motion",
     "load_cycle": "motion",
     "motor_loads": "motion",
@@ -153,6 +157,7 @@ _HOMES = {
     "FrictionCompensation": "simulation",
     "GravityCompensation": "simulation",
     "MomentumObserver": "simulation",
+    "MotorPD": "simulation",
     "OperationalControl": "simulation",
     "PDGravity": "simulation",
     "SimulationWarning": "simulation",
@@ -176,6 +181,7 @@ __all__ = [
     "CacheWarning",
     "ComputedTorque",
     "DescriptionError",
+    "ElasticFeedforward",
     "Equations",
     "Excitation",
     "ExportWarning",
@@ -191,6 +197,7 @@ __all__ = [
     "MotionError",
     "MotionWarning",
     "MotorLoads",
+    "MotorPD",
     "OperationalControl",
     "PDGravity",
     "Payload",
@@ -207,6 +214,7 @@ __all__ = [
     "contributions",
     "cylinder",
     "dynamic_manipulability",
+    "elastic_feedforward",
     "excite",
     "force_ellipsoid",
     "get_threads",

@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from armdyn import ArmdynError, BaseMotion, Robot, backend, bundled_robots
-from arms import assert_same, state
+from armdyn import ArmdynError, BaseMotion, Robot, backend
+from arms import WITHOUT_LOOPS, assert_same, state
 
 # method: its inputs, and the shapes of its outputs in n joints and p parameters, as in the design's table
 METHODS = {
@@ -34,7 +34,7 @@ METHODS = {
 }
 PARAMETRIC = [name for name in METHODS if name not in ("pose", "jacobian", "jacobian_dot", "regressor")]
 WITH_WRENCH = [name for name in METHODS if "dynamics" in name or name == "joint_wrenches"]
-ROBOTS = {name: Robot.load(name) for name in bundled_robots()}
+ROBOTS = {name: Robot.load(name) for name in WITHOUT_LOOPS}
 
 DESIGN = (  # the names that are promised
     *("pendulum", "cartesian", "cartesian45", "planar", "planar3", "pr", "rp", "rmit2r", "scara"),
@@ -470,7 +470,7 @@ def test_pickle_from_another_process():
 
 
 def test_robots_that_are_equal_and_robots_that_differ():
-    robots = [Robot.load(name) for name in bundled_robots()]
+    robots = [Robot.load(name) for name in WITHOUT_LOOPS]
     assert robots == list(ROBOTS.values())
     assert len({*robots, *ROBOTS.values()}) == len(ROBOTS)
     puma = Robot.load("puma560")

@@ -1,10 +1,13 @@
 """armdyn and Pinocchio: the same arms, rotors reflected (Pinocchio's armature), to a relative 1e-12."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from armdyn import Robot, bundled_robots
-from arms import assert_same, generators, law, robots, state
+from armdyn import Robot
+from armdyn.expression import Expression
+from arms import WITHOUT_LOOPS, assert_same, freed, generators, law, robots, state
 
 pin = pytest.importorskip("pinocchio")
 
@@ -199,10 +202,10 @@ def test_derivatives_and_rnea_derivatives(robot, rng):
     assert_same(found[2], robot.inertia(q), 1e-12)
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+@pytest.mark.parametrize("name", WITHOUT_LOOPS)
 def test_bundled_robot_and_pinocchio(name):
-    robot = Robot.load(name).with_rotors("reflected")
-    if any(link.motor and link.motor.coupling for link in robot.model.links):
+    robot = freed(Robot.load(name)).with_rotors("reflected")
+    if robot.model.elastic or any(link.motor and link.motor.coupling for link in robot.model.links):
         robot = robot.with_rotors("none")
     peer, (q, qd, qdd) = Peer(robot), state(robot, np.random.default_rng(2))
     x = peer.inward(q, qd, qdd)
@@ -210,3 +213,63 @@ def test_bundled_robot_and_pinocchio(name):
     assert_same(robot.inverse_dynamics(q, qd, qdd) - robot.friction(qd), tau, 1e-11)
     pin.framesForwardKinematics(peer.model, peer.data, x[0])
     assert_same(robot.pose(q), peer.data.oMf[peer.tip].homogeneous, TOLERANCE)
+
+
+# ---- elastic joints: exact rotors as bodies of their own ---------------------------------------------------
+
+
+def all_elastic(model, seed):
+    """The robot with a motor behind a spring at each joint that has one."""
+    rng = np.random.default_rng(seed)
+
+    def link_of(link):
+        if link.motor is None:
+            return link
+        stiffness = Expression.of(int(rng.integers(20, 400)))
+        return replace(link, motor=replace(link.motor, stiffness=stiffness))
+
+    return replace(model, links=tuple(map(link_of, model.links)))
+
+
+def rotors_as_bodies(robot):
+    """Links and rotors as Pinocchio's bodies; the rotors' joints come last, in the order of their links."""
+    bare = replace(robot.model, links=tuple(replace(link, motor=None) for link in robot.model.links))
+    peer = Peer(Robot(bare))
+    for link in robot.model.elastic:
+        motor, number = link.motor, robot.model.number
+        joint, place = peer.places[motor.carrier]
+        z = peer.numbers(motor.axis)
+        at = place * pin.SE3(np.eye(3), peer.numbers(motor.position))
+        spin = peer.model.addJoint(joint, pin.JointModelRevoluteUnaligned(*z), at, f"{link.name} rotor")
+        axial, transverse = number(motor.axial), number(motor.transverse)
+        tensor = transverse * np.eye(3) + (axial - transverse) * np.outer(z, z)
+        body = pin.Inertia(number(motor.mass), np.zeros(3), tensor)
+        peer.model.appendBodyToJoint(spin, body, pin.SE3.Identity())
+    peer.data = peer.model.createData()
+    return peer
+
+
+@law(robots((1, 5), couplings=False, friction=False, motors="any"), generators(), examples=4, thorough=40)
+def test_elastic_joints_and_rotors_as_bodies(robot, rng):
+    """Exact rotors: each turns by k θ on its carrier; springs between k θ and the links are added here."""
+    robot = Robot(all_elastic(robot.model, seed=1))
+    peer, (q, qd, qdd) = rotors_as_bodies(robot), state(robot, rng)
+    links, names = len(robot.model.moving), [link.name for link in robot.model.moving]
+    gears = [robot.model.number(link.motor.gear) for link in robot.model.elastic]
+    ours = [*names, *(f"{link.name} rotor" for link in robot.model.elastic)]
+    ours = [ours.index(name) for name in peer.model.names[1:]]  # Pinocchio numbers joints in its own way
+    factors = np.array([1.0 if i < links else gears[i - links] for i in ours])
+    state_there = [np.asarray(x)[ours] * factors for x in (q, qd, qdd)]
+    tau = np.zeros(robot.n)
+    tau[ours] = factors * pin.rnea(peer.model, peer.data, *state_there)
+    for e, link in enumerate(robot.model.elastic):
+        j = names.index(link.name)
+        torque = robot.model.number(link.motor.stiffness) * (q[j] - q[links + e])
+        tau[j] += torque
+        tau[links + e] -= torque
+    assert_same(robot.inverse_dynamics(q, qd, qdd), tau, TOLERANCE)
+    there = pin.aba(peer.model, peer.data, *state_there[:2], (tau - robot.springs(q))[ours] / factors)
+    back = np.zeros(robot.n)
+    back[ours] = there / factors
+    assert_same(back, qdd, 1e-9)
+    assert_same(robot.forward_dynamics(q, qd, tau), qdd, 1e-9)

@@ -98,6 +98,7 @@ def test_parts_have_a_fixed_order():
         "centrifugal",
         "Coriolis",
         "gravity",
+        "springs",
         "viscous friction",
         "dry friction",
         "rotor coupling",

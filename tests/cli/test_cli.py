@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,8 +15,10 @@ import typer
 from typer.testing import CliRunner
 
 from armdyn import Robot, bundled_robots, cli
-from armdyn.cli import app
+from armdyn.cli import app, describe
 from armdyn.description.bundled import KINDS
+from armdyn.model.closures.loops import Loop
+from armdyn.model.parts import Transform
 from commands import refused, rows, run
 
 FULL = Path("/dev/full")
@@ -148,6 +151,35 @@ def test_show_gives_friction_of_joints_and_motors():
     assert ["waist", "24.7314, -27.2358", ""] in table
     assert ["motor of waist", "", "0.00148"] in table
     assert ["link 1", "±7.14", "8.05"] in rows(run("show", "tx40"))
+
+
+SPRINGS = """
+[[spring]]
+between = ["base", "link 2"]
+at = [[0, 0.5, 0], [-0.5, 0, 0]]
+stiffness = 90
+rest = 0.25
+"""
+
+
+def test_show_has_springs_and_elastic_joints(tmp_path):
+    path = tmp_path / "balanced.toml"
+    text = Robot.load("planar").to_toml()
+    text = text.replace("[link.motor]", 'spring = { stiffness = 20, rest = "pi/2" }\n\n[link.motor]', 1)
+    text = text.replace("[link.motor]", "[link.motor]\nstiffness = 1e4\ndamping = 3", 1)
+    path.write_text(text + SPRINGS, "utf-8")
+    table = rows(run("show", path))
+    assert ["link 1", "20 N m/rad", "1.5708 rad"] in table
+    assert ["link 1", "10000 N m/rad", "3 N m s/rad"] in table
+    assert ["1", "base at (0, 0.5, 0)", "link 2 at (-0.5, 0, 0)", "90", "0.25"] in table
+
+
+def test_show_has_loops_and_passive_joints():
+    """As tables; what else there is to show needs numbers."""
+    model = Robot.load("planar").model
+    loop = Loop(("link 2", "base"), (Transform(), Transform.translation(1, 0, 0)), "revolute")
+    grid = describe._loops(replace(model, loops=(loop,)))
+    assert grid.rows == (("link 2", "base", "revolute", "at (0, 0, 0)", "at (1, 0, 0)"),)
 
 
 def test_show_reads_a_file(tmp_path):

@@ -15,6 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from armdyn import ArmdynError, Expression, PhysicsWarning, Robot
+from armdyn.description.exporting.table import table_of
+from armdyn.description.plausibility import suspicions
+from armdyn.description.robot_file import build
 
 LOOP: dict = {"mass": 1}
 LOOP["inertia"] = LOOP
@@ -152,7 +155,54 @@ TABLES = [
         ],
         "closure": [{"relation": {"hand": 1, "arm": "a1"}, "offset": "g/3"}],
     },
+    {
+        "name": "springs and elastic joints",
+        "convention": "frames",
+        "gravity": [0, 0, -9.81],
+        "symbols": {"k": 3},
+        "link": [
+            {
+                "name": "arm",
+                "joint": "revolute",
+                "origin": {"xyz": [0, 0, 0]},
+                "axis": [0, 0, 1],
+                "mass": 1,
+                "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1},
+                "spring": {"stiffness": "k", "rest": 0.1},
+                "guess": 0.2,
+                "motor": {"gear": 10, "inertia": 0.1, "stiffness": "100*k", "damping": 1},
+            },
+            {
+                "name": "hand",
+                "joint": "prismatic",
+                "origin": {"xyz": [0, 0, 0]},
+                "axis": [0, 0, 1],
+                "mass": 1,
+                "actuated": False,
+            },
+        ],
+        "spring": [
+            {
+                "name": "coil",
+                "between": ["base", "hand"],
+                "at": [[0, 0, 1], ["k", 0, 0]],
+                "stiffness": "k",
+                "rest": 0.1,
+                "force": -1,
+            },
+        ],
+    },
 ]
+CLOSED = {
+    "name": "a loop",
+    "convention": "frames",
+    "gravity": [0, 0, -9.81],
+    "symbols": {"k": 0.5},
+    "link": TABLES[-1]["link"],
+    "closure": [
+        {"between": ["hand", "base"], "at": [{"xyz": ["k", 0, 0]}, {"rpy": [0, 0, 1]}], "joint": "spherical"}
+    ],
+}
 
 
 DEEPEST = 10  # level of a table at which it is spoiled
@@ -178,8 +228,8 @@ def own(value):
 
 
 @st.composite
-def spoiled(draw):
-    table = copy.deepcopy(draw(st.sampled_from(TABLES)))
+def spoiled(draw, tables=tuple(TABLES)):
+    table = copy.deepcopy(draw(st.sampled_from(tables)))
     for _ in range(draw(st.integers(1, 3))):
         spots = places(table)
         if not spots:
@@ -246,6 +296,25 @@ def test_a_spoiled_table_and_a_robot_or_an_error(examples):
     @given(spoiled())
     def check(table):
         use(lambda: Robot.from_dict(table))
+
+    check()
+
+
+@pytest.mark.parametrize("examples", [40, pytest.param(2000, marks=pytest.mark.slow)])
+def test_a_spoiled_loop_and_a_model_or_an_error(examples):
+    @many(examples)
+    @given(spoiled((CLOSED,)))
+    def check(table):
+        model, said = None, ""
+        try:
+            model = build(table, "loop")
+        except ArmdynError as error:
+            said = str(error)
+        if model is not None:
+            assert build(table_of(model), "loop") == model
+            said = " ".join(suspicions(model))
+        assert "\n" not in said
+        assert len(said) < 4000
 
     check()
 

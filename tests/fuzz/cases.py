@@ -137,9 +137,18 @@ def table_of(rng: random.Random) -> dict:
             link["inertia"][rng.choice(("xy", "xz", "yz"))] = "free"
         if rng.random() < 0.5:
             link["motor"] = {"gear": rng.choice((100, -7, "k")), "inertia": 1e-4, "axis": [0, 1, 1]}
+            if rng.random() < 0.3:
+                link["motor"] |= {"stiffness": rng.choice((1e4, "k")), "damping": rng.choice((0, 2))}
+        if rng.random() < 0.3:
+            link["spring"] = {"stiffness": rng.choice((3, "k")), "rest": rng.uniform(-1, 1)}
         links.append(link)
     symbols = {"k": 50, "free": "free"}
-    return {"name": "r", "convention": "frames", "gravity": [0, 0, -9.81], "symbols": symbols, "link": links}
+    springs = []
+    if rng.random() < 0.3:
+        at = [[rng.uniform(-1, 1) for _ in range(3)] for _ in range(2)]
+        springs = [{"between": ["base", "link 0"], "at": at, "stiffness": "k", "rest": 0.2, "force": -3}]
+    top = {"name": "r", "convention": "frames", "gravity": [0, 0, -9.81], "symbols": symbols}
+    return top | {"link": links, "spring": springs}
 
 
 def places(part: object, path: tuple = ()) -> list[tuple]:

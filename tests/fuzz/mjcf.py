@@ -21,7 +21,8 @@ ATTRIBUTES = (
     "joint1", "polycoef", "count", "offset", "file", "density", "viscosity", "inertiafromgeom",
     "settotalmass", "balanceinertia", "boundmass", "eulerseq", "angle", "coordinate", "mocap",
     "fluidshape", "tendon", "site", "njmax", "memory", "springdamper", "limited", "actuatorfrcrange",
-    "forcerange", "group", "inertiagrouprange", "shellinertia",
+    "forcerange", "group", "inertiagrouprange", "shellinertia", "springlength", "anchor", "relpose",
+    "torquescale", "body1", "body2", "site1", "site2", "active",
 )  # fmt: skip
 VALUES = (
     *WORDS, "ball", "free", "slide", "mesh", "hfield", "sdf", "plane", "true", "false", "auto",

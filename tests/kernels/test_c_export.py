@@ -14,6 +14,7 @@ from armdyn.cli import app
 from armdyn.kernels.c import c_source, commented, identifier
 from armdyn.program import record
 from armdyn.robot.functions import FUNCTIONS, WORDS
+from sprung import sprung
 
 CC = shutil.which("cc") or shutil.which("gcc")
 STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -255,3 +256,11 @@ def test_unknown_function_is_named(tmp_path):
     assert result.exit_code != 0
     assert "torque" in str(result.exception)
     assert "inverse_dynamics" in str(result.exception)
+
+
+@needs_compiler
+def test_springs_in_c(tmp_path):
+    """At joints, between points with a rest length and a force, and without either."""
+    robot = Robot(sprung(Robot.load("elbow").model, 3))
+    names = ("springs", "inverse_dynamics", "forward_dynamics", "potential_energy", "joint_wrenches")
+    compiles(source_of(robot, names), tmp_path / "out")

@@ -64,6 +64,8 @@ def arguments(robot: Robot, function: str, rows=(), seed=0, optional=()):
             result.append(rng.uniform(-2, 2, (*rows, 3)))
         else:
             result.append(rng.uniform(-3, 3, (*rows, robot.n)))
+            if name == "q" and (choice := robot.model.choice) is not None:  # where loops can be closed
+                result[-1] = np.array(choice.posture)[list(choice.free)] + result[-1] / 10
     return result
 
 

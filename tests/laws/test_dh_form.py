@@ -9,12 +9,12 @@ from hypothesis import reject
 from scipy.spatial.transform import Rotation
 
 from armdyn import ArmdynError, Robot, backend
-from armdyn.description import bundled_robots, bundled_table
+from armdyn.description import bundled_table
 from armdyn.description.conversion.angles import inverse
 from armdyn.expression import Expression, parse
 from armdyn.model import Transform
 from armdyn.model.vector import apply
-from arms import ROTORS, assert_same, generators, law, model_of, plans, quietly, state, table_of
+from arms import ROTORS, assert_same, generators, law, model_of, open_chains, plans, quietly, state, table_of
 
 CONVENTIONS = ("dh", "mdh")
 
@@ -151,7 +151,7 @@ def test_equations_of_arms_with_quarter_turns_and_of_their_dh_forms(plan, rng):
 
 
 def in_dh_already(convention):
-    return [name for name in bundled_robots() if bundled_table(name)["convention"] == convention]
+    return [name for name in open_chains() if bundled_table(name)["convention"] == convention]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_bundled_robots_and_their_own_tables(convention, name):
     assert robot.in_dh(convention) == robot
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+@pytest.mark.parametrize("name", open_chains())
 def test_bundled_robots_in_either_convention(name):
     robot = Robot.load(name)
     for convention in CONVENTIONS:

@@ -31,7 +31,7 @@ def same_dynamics(a, b, rng, tolerance=1e-11):
     assert_same(a.inverse_dynamics(q, qd, qdd, wrench), b.inverse_dynamics(q, qd, qdd, wrench), tolerance)
     assert_same(a.inertia(q), b.inertia(q), tolerance)
     assert_same(a.coriolis(q, qd), b.coriolis(q, qd), tolerance)
-    assert_same(a.friction(qd), b.friction(qd), tolerance)
+    assert_same(a.friction(qd, q=q), b.friction(qd, q=q), tolerance)
     assert_same(a.kinetic_energy(q, qd), b.kinetic_energy(q, qd), tolerance)
 
 

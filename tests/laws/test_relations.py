@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from armdyn import BaseMotion, PhysicsWarning, Robot, simulate
+from armdyn import BaseMotion, Robot, simulate
 from armdyn.description import DescriptionError
 from armdyn.dynamics import inertia_by_jacobians
 from armdyn.exact import Equations
+from armdyn.expression import Expression
+from armdyn.model.closures.relations import Relation
+from armdyn.robot.joints import follower_limits
 from arms import assert_same, generators, law, models, related, robots, state
 
 
@@ -188,12 +191,14 @@ def test_limits_of_a_follower_limit_what_it_follows():
     assert np.isinf(limits.torque).all()
 
 
-def test_limits_of_a_joint_that_follows_several_are_warned_of():
+def test_limits_of_a_joint_that_follows_several_are_rows():
     table = gripper()
-    table["link"][2]["limits"] = {"velocity": 4.0}
-    table["closure"] = [{"relation": {"right": 1, "left": -8, "wrist": 1}}]
-    with pytest.warns(PhysicsWarning, match="its joint follows several others, so its limits"):
-        Robot.from_dict(table)
+    table["link"][2]["limits"] = {"velocity": 4.0, "position": [-1, 2]}
+    table["closure"] = [{"relation": {"right": 1, "left": -8, "wrist": 1}, "offset": 0.5}]
+    limits = follower_limits(Robot.from_dict(table))
+    assert limits.rows.tolist() == [[-1, 8]]
+    assert (limits.velocity, limits.lower, limits.upper, limits.shift) == (4, -1, 2, 0.5)
+    assert_same(limits.excess(np.array([[0.0, 0.0], [0.5, 0.5]])), [[-1.5], [2.0]])
 
 
 @pytest.mark.parametrize(
@@ -243,3 +248,107 @@ def test_a_placed_base_moves_poses_and_turns_wrenches(robot, rng):
     assert_same(placed.forward_dynamics(q, qd, qdd, both @ h), forward, 1e-9)
     rise = placed.potential_energy(q) - robot.potential_energy(q)
     assert_same(rise, placed.potential_energy(0 * q) - robot.potential_energy(0 * q), 1e-10)
+
+
+# ---- which joints are coordinates --------------------------------------------------------------------------
+
+
+def passive(*names: str, closures: list[dict]) -> Robot:
+    """The gripper's three joints under some relations, of which some are passive."""
+    table = gripper()
+    table["closure"] = closures
+    for link in table["link"]:
+        link["actuated"] = link["name"] not in names
+    return Robot.from_dict(table)
+
+
+def test_a_relation_is_solved_for_the_joint_named_first():
+    for first, others in (("left", ("wrist", "right")), ("right", ("wrist", "left"))):
+        (second,) = {"left", "right"} - {first}
+        assert passive(closures=[{"relation": {first: 1, second: 2}}]).coordinates == others
+
+
+def test_a_relation_is_solved_for_a_passive_joint_wherever_it_stands():
+    closures = [{"relation": {"left": 1, "wrist": -3, "right": 2}, "offset": 0.1}]
+    for name in ("wrist", "left", "right"):
+        robot = passive(name, closures=closures)
+        assert robot.coordinates == tuple(x for x in robot.joints if x != name)
+        x = np.array([0.3, 0.2])
+        q = dict(zip(robot.joints, robot.joint_positions(x), strict=True))
+        assert q["left"] - 3 * q["wrist"] + 2 * q["right"] == pytest.approx(0.1)
+
+
+def test_passive_joints_are_found_behind_those_solved_before():
+    """left = wrist by the first relation; the second names left and right, and is solved for right."""
+    closures = [{"relation": {"left": 1, "wrist": -1}}, {"relation": {"left": 1, "right": -2}}]
+    assert passive("right", closures=closures).coordinates == ("wrist",)
+    robot = passive("wrist", "right", closures=closures)
+    assert robot.coordinates == ("left",)
+    assert_same(robot.joint_positions([0.4]), [0.4, 0.4, 0.2])
+
+
+@law(robots((3, 5), rotors=("exact", "reflected")), generators(), examples=2, thorough=30)
+def test_the_choice_of_coordinates_does_not_change_the_robot(free, rng):
+    """The same relations solved for other joints: x' = T x, and torques go with it."""
+    names = [link.name for link in free.model.moving]
+    factors = rng.integers(1, 4, size=(1, len(names))) * rng.choice([-1, 1], size=len(names))
+    relation = Relation(tuple((n, Expression.of(int(k))) for n, k in zip(names, factors[0], strict=True)))
+    made = []
+    for chosen in (names[0], names[-1]):
+        links = [replace(x, actuated=x.name != chosen, motor=None) for x in free.model.links]
+        made.append(Robot(replace(free.model, links=tuple(links), relations=(relation,))))
+    one, other = made
+    x, xd, xdd = state(one, rng)
+    (S, _), (R, _) = matrices(one), matrices(other)
+    T = np.linalg.pinv(R) @ S
+    assert_same(R @ T, S)
+    assert_same(one.inverse_dynamics(x, xd, xdd), T.T @ other.inverse_dynamics(T @ x, T @ xd, T @ xdd), 1e-10)
+    assert_same(one.inertia(x), T.T @ other.inertia(T @ x) @ T, 1e-10)
+    assert_same(one.pose(x), other.pose(T @ x))
+
+
+# ---- printing ----------------------------------------------------------------------------------------------
+
+
+@law(models((2, 3), motors="any"), generators(), examples=3, thorough=40)
+def test_printed_entries_are_read_as_what_they_are(model, rng):
+    """cos(q2 - q1), sin(2*q1) and the like stand for the products they came from."""
+    equations = Equations(related(model, int(rng.integers(2**31)), whole=True))
+    entries = [x for M in (equations.B, equations.C) for row in M for x in row]
+    for entry in (*entries, *equations.g):
+        if entry.size < 2000 and "where" not in (text := str(entry)):
+            rest = (entry - text).poly.terms().values()  # numbers are printed to 12 digits
+            size = max(map(abs, entry.expanded.terms().values()), default=0)
+            assert max(map(abs, rest), default=0) <= 1e-9 * size
+
+
+def coupled(factor: int) -> Robot:
+    """Two links with parallel axes in a vertical plane, the second by a multiple of the first."""
+
+    def link(i: int) -> dict:
+        place = {"name": f"link {i}", "joint": "revolute", "a": f"a{i}", "alpha": 0, "d": 0}
+        return place | {"mass": f"m{i}", "com": [0, 0, 0]}
+
+    table = {"name": "finger", "convention": "dh", "gravity": [0, "-g", 0], "link": [link(1), link(2)]}
+    table["symbols"] = dict.fromkeys(["g", "a1", "a2", "m1", "m2"], "free")
+    return Robot.from_dict(table | {"closure": [{"relation": {"link 2": 1, "link 1": -factor}}]})
+
+
+def test_multiples_of_an_angle_are_printed_as_one():
+    assert str(coupled(1).equations().g[0]) == "a1*(m1 + m2)*g*c1 + 2*m2*a2*g*cos(2*q1)"
+    assert str(coupled(2).equations().B[0, 0]) == "m1*a1**2 + m2*(a1**2 + 9*a2**2 + 6*a1*a2*cos(2*q1))"
+    assert r"\cos(2 \vartheta_{1})" in coupled(1).equations().latex()
+    assert str(coupled(-1).equations().g[0]) == "a1*(m1 + m2)*g*c1"  # the second link stays level
+
+
+def test_the_rods_of_the_palletiser_end_where_they_are_held():
+    """Relations close the chain: frames on both sides of each cut coincide in every posture."""
+    robot = Robot.load("palletizer")
+    q = np.random.default_rng(6).normal(size=(200, robot.n))
+    for rod, held in (
+        ("rod end", "forearm tail"),
+        ("lower rod end", "bracket arm"),
+        ("upper rod end", "wrist arm"),
+    ):
+        assert_same(robot.pose(q, rod)[:, :3, 3], robot.pose(q, held)[:, :3, 3], 1e-13)
+    assert_same(robot.pose(q)[:, 2, 2], np.ones(200))

@@ -6,13 +6,14 @@ import sys
 import numpy as np
 import pytest
 
-from armdyn import ArmdynError, Robot, bundled_robots
+from armdyn import ArmdynError, Robot
 from armdyn.cli.describe import _coupling_lines
 from armdyn.description.robot_file import DescriptionError
 from armdyn.exact import SizeError
 from armdyn.exact.engine.size import check_written
 from armdyn.expression import ExpressionError, parse
 from armdyn.report.report import report
+from arms import WITHOUT_LOOPS
 
 
 def chain(n, **first):
@@ -155,7 +156,7 @@ def test_rotor_couplings_of_long_chains(n):
     assert max(map(len, lines)) < 200
 
 
-@pytest.mark.parametrize("name", [n for n in bundled_robots() if Robot.load(n).model.rotors == "exact"])
+@pytest.mark.parametrize("name", [n for n in WITHOUT_LOOPS if Robot.load(n).model.rotors == "exact"])
 def test_rotor_couplings_and_their_formulas(name):
     """Numbers decide as the formula does, and as the model itself: no coupling, no entry off the diagonal."""
     robot = Robot.load(name)

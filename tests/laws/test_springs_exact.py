@@ -19,7 +19,7 @@ def zero_length(model, seed):
     return replace(found, springs=found.springs[1:])
 
 
-@law(models((1, 3), rotors=ROTORS), generators(), examples=4)
+@law(models((1, 3), rotors=ROTORS), generators(), examples=3)
 def test_equations_with_springs_and_numbers(model, rng):
     """Everything is proved, and spring torques are those of the numeric function; related joints too."""
     model = zero_length(model, int(rng.integers(1000)))
@@ -37,7 +37,7 @@ def test_equations_with_springs_and_numbers(model, rng):
         assert_same(exact_array(equations, terms, q, qd, qdd, angles=True), expected, 1e-10)
 
 
-@law(models((2, 3), rotors=("exact",)), generators(), examples=4)
+@law(models((2, 3), rotors=("exact",)), generators(), examples=2, thorough=10)
 def test_base_parameters_with_springs_at_joints(model, rng):
     """Exactly as many as in numbers; each stiffness is one by itself, and so is stiffness·rest."""
     robot = Robot(sprung(model, int(rng.integers(1000)), struts=0))

@@ -27,8 +27,9 @@ def values(robot):
 @pytest.mark.parametrize("name", bundled_robots())
 def test_thirteen_names_a_joint(name):
     robot = Robot.load(name)
-    expected = [f"{key}{j + 1}" for j in range(robot.n) for key in PER_JOINT]
-    assert list(robot.parameter_names[: 13 * robot.n]) == expected
+    joints = len(robot.joints)
+    expected = [f"{key}{j + 1}" for j in range(joints) for key in PER_JOINT]
+    assert list(robot.parameter_names[: 13 * joints]) == expected
     assert len(robot.parameters) == len(robot.parameter_names)
 
 

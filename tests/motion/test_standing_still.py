@@ -7,15 +7,15 @@ from math import pi
 import numpy as np
 import pytest
 
-from armdyn import ComputedTorque, Robot, bundled_robots, contributions, inverse_kinematics, simulate
+from armdyn import ComputedTorque, Robot, contributions, inverse_kinematics, simulate
 from armdyn.motion import MotionError, Trajectory
 from armdyn.motion.tip.task import can_keep_orientation, tip_task
-from arms import assert_same
+from arms import assert_same, open_chains
 from exact_paths import ExactPath
 
 STAYS = 1e-12
 TOLD = 1e-9  # of the fastest joint: what is faster must not be taken for rest
-FOLLOWING = [name for name in bundled_robots() if name != "pendulum"]  # which goes in a circle of its own
+FOLLOWING = [name for name in open_chains() if name != "pendulum"]  # which goes in a circle of its own
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from armdyn.report.figures.drawing import svg
 from armdyn.report.findings.drawn.skeleton import skeleton
 from armdyn.report.findings.drawn.views import plane_normal, view_of
 from armdyn.report.findings.example_motion import default_motion
-from arms import assert_same, generators, law, robots, state
+from arms import assert_same, freed, generators, law, robots, state
 from trees import dual_arm
 
 PLANAR = {"pendulum", "planar", "planar3", "pr", "rp", "rmit2r", "cartesian", "cartesian45"}
+PLANAR |= {"elastic_link", "parallelogram"}
 
 
 @pytest.mark.parametrize("name", bundled_robots())
@@ -26,9 +27,10 @@ def test_tip_joints_and_links_hang_together(name):
     pose = robot.pose(q)
     assert np.allclose(drawn.tip, pose[:3, 3])
     assert np.allclose(drawn.tip_axes, pose[:3, :3])
-    assert len(drawn.joints) == robot.n
+    assert len(drawn.joints) == len(robot.joints)
     ends = [line[k] for body in drawn.lines for line in body for k in (0, -1)]
     known = [np.zeros(3), drawn.tip, *(joint.point for joint in drawn.joints)]
+    known += [robot.pose(q, link.name)[:3, 3] for link in robot.model.links]
     for end in ends:
         assert min(np.abs(end - point).max() for point in known) < 1e-9
 
@@ -36,7 +38,7 @@ def test_tip_joints_and_links_hang_together(name):
 @pytest.mark.parametrize("name", bundled_robots())
 def test_a_joint_moves_its_link_and_the_tip_about_its_drawn_axis(name):
     """The tip where the joint carries it: not from another branch, as the jaw of the SO-101."""
-    robot = Robot.load(name)
+    robot = freed(Robot.load(name))
     q = np.random.default_rng(2).uniform(0.1, 0.9, robot.n)
     drawn, J = skeleton(robot, q), robot.jacobian(q)
     for i, (joint, link) in enumerate(zip(drawn.joints, robot.model.moving, strict=True)):
@@ -128,16 +130,17 @@ def test_random_arms_are_drawn_where_they_are(robot, rng):
 def test_default_motion_keeps_to_the_limits(name):
     robot = Robot.load(name)
     motion = default_motion(robot).trajectory
+    q, qd, qdd = robot.joint_positions(motion.q), *map(robot.joint_velocities, (motion.qd, motion.qdd))
     for i, link in enumerate(robot.model.moving):
         limits = link.limits
         if limits.position is not None:
             low, high = (robot.model.number(x) for x in limits.position)
-            assert low <= motion.q[:, i].min()
-            assert motion.q[:, i].max() <= high
+            assert low <= q[:, i].min()
+            assert q[:, i].max() <= high
         if limits.velocity is not None:
-            assert np.abs(motion.qd[:, i]).max() <= 0.8001 * robot.model.number(limits.velocity)
+            assert np.abs(qd[:, i]).max() <= 0.8001 * robot.model.number(limits.velocity)
         if limits.acceleration is not None:
-            assert np.abs(motion.qdd[:, i]).max() <= 0.8001 * robot.model.number(limits.acceleration)
+            assert np.abs(qdd[:, i]).max() <= 0.8001 * robot.model.number(limits.acceleration)
 
 
 def test_default_motion_of_the_planar_arm_is_that_of_figure_7_5():

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.description.bundled import bundled_robots
 from armdyn.motion import MotionError, Trajectory
 from armdyn.simulation import (
     ComputedTorque,
@@ -16,9 +15,10 @@ from armdyn.simulation import (
     TipLine,
     simulate,
 )
+from arms import WITHOUT_LOOPS
 
 QUICK = ("planar", "puma560", "scara")
-ROBOTS = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in bundled_robots()]
+ROBOTS = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in WITHOUT_LOOPS]
 DURATION = 0.5
 POSTURES = {"puma560": [0, 0.8, -2.6, 0, 0.3, 0], "panda": [0, 0.3, 0, -1.5, 0, 1.8, 0]}
 FREQUENCY = 50.0  # of the controllers [rad/s]

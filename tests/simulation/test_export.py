@@ -9,6 +9,7 @@ import pytest
 
 from armdyn import ComputedTorque, OperationalControl, PDGravity, Robot, Trajectory, simulate
 from armdyn.simulation import SimulationError, TipPoint, controller_source, steps_source
+from loops import five_bar, reference
 
 PUMA = Robot.load("puma560")
 Q0 = np.array([0, 0.8, -2.6, 0, 0.3, 0])
@@ -71,3 +72,38 @@ def test_what_cannot_be_exported():
         controller_source(CONTROLLERS["pd"], scalar="half")
     with pytest.raises(SimulationError, match="scalar: found 'half'; allowed: 'double', 'float'"):
         steps_source(PUMA, scalar="half")
+
+
+# ---- robots with loops -------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_steps_of_a_five_bar_in_c(tmp_path):
+    robot = five_bar()
+    start, tau = reference(robot), np.array([1.0, -2.0])
+    source = steps_source(robot, tau, "arm")
+    assert "followers (2)" in source.header
+    assert "side of singular postures" in source.header
+    run = simulate(robot, start, [0.2, 0.1], 0.02, tau, method="rk4", step=1e-3)
+    width = 2 + 2 + 2 + 1 + 1
+    state, saved = np.zeros(width + 2), np.zeros((20, width))
+    state[:2], state[2:4], state[4:6], state[width] = start, [0.2, 0.1], robot.assembly(start)[[1, 3]], 1
+    function = library(source, tmp_path).arm_integration
+    function(ctypes.c_long(20), ctypes.c_long(1), *pointers(np.array([1e-3, 1e4]), tau, state, saved))
+    np.testing.assert_allclose(saved[:, :2], run.q[1:], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(saved[:, 4:6], run.positions[1:, [1, 3]], atol=1e-10)
+
+
+@pytest.mark.slow
+@needs_compiler
+def test_a_controller_of_a_five_bar_in_c(tmp_path):
+    robot = five_bar()
+    start = reference(robot)
+    controller = ComputedTorque(robot, Trajectory.quintic(start, start + 0.1, 0.5))
+    function = library(controller_source(controller, "arm"), tmp_path).arm_torques
+    q, qd, tau = start + 0.1, np.array([0.3, -0.2]), np.zeros(2)
+    given = [controller.constants(), controller.signals(np.array([0.2]))]
+    blocks = [np.concatenate([x.ravel() for x in part.values()]) for part in given]
+    function(*pointers(q, qd, robot.assembly(q)[[1, 3]].copy(), *blocks, tau))
+    np.testing.assert_allclose(tau, controller(0.2, q, qd), rtol=1e-10)

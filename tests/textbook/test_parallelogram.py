@@ -3,11 +3,13 @@
 The closed chain is the tree with ϑ_2' = ϑ_1'' − ϑ_1' and ϑ_3' = π − ϑ_2', put in by hand.
 """
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.expression import parse
-from armdyn.model.edit import substitute
+from armdyn.description.bundled import bundled_table
 from textbook_tools import Arm
 
 LINKS = {"1p": "base", "2p": "1p", "3p": "2p", "1pp": "base"}
@@ -152,47 +154,82 @@ def test_gravity_of_the_closed_chain_is_the_printed_one(tree):
 
 # ---- the closed chain described as one -------------------------------------------------------------------
 
+FREE = ["g", *(f"{x}{name}" for name in LINKS for x in ("ml", "l", "Il")), "a1p", "a1pp", "a3p"]
+BAR_3 = "(l3p - a1p)"
+
 
 @pytest.fixture(scope="module")
 def chain():
-    """The arm of Fig. 7.6 by its two relations; its coordinates are ϑ_1' and ϑ_1''."""
-    symbols = [name for name in ("g", *(f"{x}{name}" for name in LINKS for x in "amlI")) if name != "a2p"]
-    links = [link(name, parent) for name, parent in LINKS.items()]
-    links[1] |= {"a": "a1pp", "com": ["l2p - a1pp", 0, 0]}
-    table = {
-        "name": "parallelogram",
-        "convention": "dh",
-        "gravity": [0, "-g", 0],
-        "symbols": dict.fromkeys(symbols, "free"),
-        "tip": "3p",
-        "link": links,
-        "closure": [
-            {"relation": {"2p": 1, "1p": 1, "1pp": -1}},
-            {"relation": {"3p": 1, "2p": 1}, "offset": "pi"},
-        ],
-    }
+    """The bundled arm of Fig. 7.12, its symbols without values."""
+    table = bundled_table("parallelogram")
+    table["symbols"] = dict.fromkeys(FREE, "free")
     return Robot.from_dict(table)
 
 
-def test_the_arm_described_by_relations_has_the_printed_equations(chain):
+def test_the_bundled_arm_has_the_printed_equations(chain):
     """B_a and g_a of 7.3.3, proved: the entries are equal as polynomials."""
     equations = chain.equations()
-    coupling = f"(a1p*m2p*l2p - a1pp*m3p*{BAR})*cos(q2 - q1)"
-    assert chain.n == 2
-    assert (
-        equations.B[0, 0] == "I1p + m1p*l1p**2 + m2p*a1p**2 + I3p + m3p*l3p**2 + m3p*a1p**2 - 2*a1p*m3p*l3p"
-    )
-    assert equations.B[0, 1] == equations.B[1, 0] == coupling
-    assert equations.B[1, 1] == "I1pp + m1pp*l1pp**2 + I2p + m2p*l2p**2 + m3p*a1pp**2"
-    assert equations.g[0] == f"(m1p*l1p + m2p*a1p - m3p*{BAR})*g*c1"
-    assert equations.g[1] == "(m1pp*l1pp + m2p*l2p + m3p*a1pp)*g*c2"
+    coupling = "(a1p*ml2p*l2p + a1pp*ml3p*(a1p - l3p))*cos(q2 - q1)"
+    b_11 = "Il1p + ml1p*l1p**2 + ml2p*a1p**2 + Il3p + ml3p*l3p**2 + ml3p*a1p**2 - 2*a1p*ml3p*l3p"
+    b_22 = "Il1pp + ml1pp*l1pp**2 + Il2p + ml2p*l2p**2 + ml3p*a1pp**2"
+    assert chain.coordinates == ("link 1'", "link 1''")
+    assert list(equations.B) == [[b_11, coupling], [coupling, b_22]]
+    assert equations.g == [
+        f"(ml1p*l1p + ml2p*a1p - ml3p*{BAR_3})*g*c1",
+        "(ml1pp*l1pp + ml2p*l2p + ml3p*a1pp)*g*c2",
+    ]
     equations.prove()
 
 
+def test_the_bundled_arm_prints_as_the_book_does():
+    """cos(ϑ_1'' − ϑ_1') as one cosine, primes as primes, and what the joints that follow are."""
+    equations = Robot.load("parallelogram").equations()
+    text = equations.text()
+    assert "link 1' = q1\nlink 2' = q2 - q1\nlink 3' = q1 - q2 + pi\nlink 1'' = q2\n" in text
+    assert "= (ml2p*a1p*l2p + ml3p*a1p*a1pp - ml3p*a1pp*l3p)*cos(q2 - q1)\n" in text
+    assert "c[2,1] = (ml2p*a1p*l2p + ml3p*a1pp*(a1p - l3p))*sin(q2 - q1)*qd1\n" in text
+    latex = equations.latex()
+    assert r"\text{link 2'} &= \vartheta_{2} - \vartheta_{1}" in latex
+    assert r"m_{\ell_{1''}} \ell_{1''}^{2}" in latex
+    assert r"\cos(\vartheta_{2} - \vartheta_{1})" in latex
+    assert "<mtext>link 2&#x27;</mtext>" in equations.mathml()
+    for entry in (*equations.B[0], *equations.C[1], *equations.g):
+        assert entry == str(entry)
+
+
 def test_under_the_decoupling_condition_the_arm_is_constant_and_diagonal(chain):
-    """m_3' ℓ̄_3' a_1'' = m_2' l_2' a_1' with ℓ̄_3' = ℓ_3' − a_1', solved for m_2'."""
-    model = substitute(chain.model, {"m2p": parse(f"m3p*{BAR}*a1pp/(l2p*a1p)")})
-    equations = Robot(model).equations()
+    """m_3' ℓ̄_3' a_1'' = m_2' l_2' a_1' with ℓ̄_3' = ℓ_3' − a_1', solved for m_2', with the printed entries."""
+    equations = chain.equations().substitute(ml2p=f"ml3p*{BAR_3}*a1pp/(l2p*a1p)")
     assert equations.B[0, 1] == 0
     assert all(equations.B[i, i].by_joint(k).is_zero for i in range(2) for k in range(2))
     assert all(entry.is_zero for row in equations.C for entry in row)
+    m2 = f"ml3p*{BAR_3}*a1pp/(l2p*a1p)"
+    b_11 = f"Il1p + ml1p*l1p**2 + ({m2})*(a1p**2 + a1p*l2p*{BAR_3}/a1pp) + Il3p"
+    b_22 = f"Il1pp + ml1pp*l1pp**2 + Il2p + ({m2})*l2p**2 + ml3p*a1pp**2"
+    assert equations.B[0, 0] == b_11
+    assert equations.B[1, 1] == b_22
+
+
+def test_the_bundled_arm_is_the_tree_on_its_relations():
+    """Numbers of the bundled file against the four joints of the tree, closed by Υ."""
+    robot = Robot.load("parallelogram")
+    tree = Robot(replace(robot.model, relations=()))
+    S, shift = np.array(CLOSING), np.array([0, 0, np.pi, 0])
+    rng = np.random.default_rng(4)
+    q, qd, qdd = rng.normal(size=(3, 50, 2))
+    joints = q @ S.T + shift
+    tau = tree.inverse_dynamics(joints, qd @ S.T, qdd @ S.T)
+    np.testing.assert_allclose(robot.inverse_dynamics(q, qd, qdd), tau @ S, rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(robot.joint_positions(q), joints, atol=1e-15)
+
+
+def test_the_tip_is_where_the_two_link_arm_would_have_it():
+    """x = a_1'' c_1'' − (a_3' − a_1') c_1': link 3' runs beside link 1', backwards (2.9.3)."""
+    robot = Robot.load("parallelogram")
+    values = robot.model.values
+    first, second = np.random.default_rng(5).normal(size=(2, 20))
+    reach = values["a3p"] - values["a1p"]
+    x = values["a1pp"] * np.cos(second) - reach * np.cos(first)
+    y = values["a1pp"] * np.sin(second) - reach * np.sin(first)
+    tip = robot.pose(np.stack([first, second], -1))[:, :2, 3]
+    np.testing.assert_allclose(tip, np.stack([x, y], -1), atol=1e-14)

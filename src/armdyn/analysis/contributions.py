@@ -1,6 +1,6 @@
 """The torques of a motion taken apart, as in figures 7.6, 7.8 and 7.11.
 
-τ_i = Σ_j b_ij q̈_j + Σ_j c_ijj q̇_j² + Σ_{j<k} 2 c_ijk q̇_j q̇_k + g_i
+τ_i = Σ_j b_ij q̈_j + Σ_j c_ijj q̇_j² + Σ_{j<k} 2 c_ijk q̇_j q̇_k + g_i + springs_i
       + friction_i + rotor coupling_i + (Jᵀ h_e)_i
 """
 
@@ -33,6 +33,7 @@ class Contributions:
     centrifugal: np.ndarray  # (..., n, n): at joint i by the speed of joint j, c_ijj q̇_j²
     coriolis_pairs: np.ndarray  # (..., n, n, n): at joint i by joints j < k, 2 c_ijk q̇_j q̇_k; else zero
     gravity: np.ndarray  # (..., n)
+    springs: np.ndarray  # (..., n)
     viscous: np.ndarray  # (..., n): friction that grows with speed, cubic friction included
     dry: np.ndarray  # (..., n): Coulomb, Stribeck and load friction, and offset
     rotor_coupling: np.ndarray  # (..., n): exact minus reflected rotors
@@ -57,6 +58,7 @@ class Contributions:
             "centrifugal": self.centrifugal.sum(-1),
             "Coriolis": self.coriolis,
             "gravity": self.gravity,
+            "springs": self.springs,
             "viscous friction": self.viscous,
             "dry friction": self.dry,
             "rotor coupling": self.rotor_coupling,
@@ -126,12 +128,19 @@ def contributions(
         centrifugal=np.einsum("...ijj->...ij", products).copy(),
         coriolis_pairs=2 * np.triu(products, 1),
         gravity=np.asarray(robot.gravity(q)),
+        springs=spring_torques(robot, q),
         viscous=friction.growing(qd),
         dry=friction.dry(qd) + friction.fading(qd) + load + friction.offset,
         rotor_coupling=coupling,
         tip_wrench=felt,
         rotors=rotors,
     )
+
+
+def spring_torques(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """What holds against springs (..., n); zeros, without being computed, where there are none."""
+    has_springs = robot.mechanism.springs or robot.mechanism.struts
+    return np.asarray(robot.springs(q)) if has_springs else np.zeros(q.shape)
 
 
 def christoffel(robot: Robot, q: Any) -> np.ndarray:
@@ -148,7 +157,7 @@ def christoffel(robot: Robot, q: Any) -> np.ndarray:
 def _rotor_coupling(
     exact: Robot, reflected: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
 ) -> np.ndarray:
-    """(B − B_r) q̈ + (C − C_r) q̇; gravity and friction are the same in both models."""
+    """(B − B_r) q̈ + (C − C_r) q̇; gravity, springs and friction are the same in both models."""
     B = np.asarray(exact.inertia(q)) - reflected.inertia(q)
     C = np.asarray(exact.coriolis(q, qd)) - reflected.coriolis(q, qd)
     return np.asarray((B @ qdd[..., None] + C @ qd[..., None])[..., 0])

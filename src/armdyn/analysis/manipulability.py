@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from armdyn.analysis.contributions import spring_torques
 from armdyn.analysis.ellipsoid import Ellipsoid
 from armdyn.analysis.errors import AnalysisError, check
 from armdyn.analysis.task import (
@@ -48,8 +49,8 @@ def dynamic_manipulability(
 ) -> Ellipsoid:
     """The dynamic manipulability ellipsoid (7.148) at postures (..., n) [m/s², rad/s²].
 
-    Tip accelerations of an arm at rest for torques with ‖τ‖ = 1, friction left out; gravity shifts the centre
-    to −J B⁻¹ g. With `link` the frame of that link takes the place of the tip.
+    Tip accelerations of an arm at rest for torques with ‖τ‖ = 1, friction left out; gravity, and with it
+    springs, shifts the centre to −J B⁻¹ g. With `link` the frame of that link takes the place of the tip.
     `rows` picks among x, y, z (0, 1, 2) and angular acceleration about them (3, 4, 5); by default the linear
     ones in which the tip can move. `weights` w: ‖τ_i / w_i‖ = 1, a number, one per joint [N m or N], or
     "torque_limits" for the robot's own.
@@ -60,12 +61,18 @@ def dynamic_manipulability(
     """
     check.one_of("kind", kind, *KINDS)
     robot = at_link(check.robot(robot), link)
+    if robot.model.elastic:
+        raise AnalysisError(
+            f"{robot.name}: torques of motors do not accelerate links behind elastic joints at once; "
+            "robot.with_rigid_joints() is the arm without elasticity"
+        )
     (q,) = check.joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "torque", "torques")
     L = inertia_root(robot, q)
     to_tip = mobility(L, whitened(L, J)).swapaxes(-1, -2)  # J B⁻¹
-    centre = -apply(to_tip, robot.gravity(q)) if gravity else np.zeros(J.shape[:-1])
+    held = robot.gravity(q) + spring_torques(robot, q)
+    centre = -apply(to_tip, held) if gravity else np.zeros(J.shape[:-1])
     description = KINDS[kind].format(torques=unit)
     if kind == "reachable":
         return _image(kind, description, names, centre, to_tip * w, w)

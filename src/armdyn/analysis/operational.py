@@ -1,7 +1,8 @@
 """The dynamic model in operational space, section 7.8.
 
-B_A ẍ + C_A ẋ + g_A + friction_A = γ_A − h_A (7.133), for arms with or without redundant joints. The book
-leaves friction out; here it is a term of its own, so that this model and `robot.forward_dynamics` agree.
+B_A ẍ + C_A ẋ + g_A + springs_A + friction_A = γ_A − h_A (7.133), for arms with or without redundant joints.
+The book leaves springs and friction out; here they are terms of their own, so that this model and
+`robot.forward_dynamics` agree.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.analysis.contributions import spring_torques
 from armdyn.analysis.errors import AnalysisError, check
 from armdyn.analysis.task import (
     SINGULAR,
@@ -45,9 +47,9 @@ class Operational:
     """The dynamics of an arm at states (..., n) in the m rows of a task; other axes are those of the states.
 
     Where `damped`, the state is nearer to a singularity than `threshold`: singular directions of B_A, C_A ẋ,
-    g_A and the consistent inverse are damped. Torques for ẍ then give that ẍ only approximately, and torques
-    of the null space move the tip a little. `acceleration` inverts no Jacobian and is exact except at a
-    singularity of the angles.
+    g_A, springs_A and the consistent inverse are damped. Torques for ẍ then give that ẍ only approximately,
+    and torques of the null space move the tip a little. `acceleration` inverts no Jacobian and is exact
+    except at a singularity of the angles.
     """
 
     task: Task
@@ -58,6 +60,7 @@ class Operational:
     B_A: np.ndarray  # (..., m, m) (7.130)
     C_A_xd: np.ndarray  # (..., m): C_A ẋ (7.131)
     g_A: np.ndarray  # (..., m) (7.132)
+    springs_A: np.ndarray  # (..., m): what holds against springs, at the tip
     friction_A: np.ndarray  # (..., m): joint friction at the tip, without load friction
     h_A: np.ndarray  # (..., m): tip wrench in the task's rows (7.128)
     consistent_inverse: np.ndarray  # (..., n, m): J̄_A = B⁻¹ J_Aᵀ B_A (7.138)
@@ -119,7 +122,8 @@ class Operational:
         xdd = check.numbers("xdd", xdd, self.task.m)
         h = self.h_A if h_A is None else check.numbers("h_A", h_A, self.task.m)
         check.fit_together(self.x.shape[:-1], xdd=xdd, h_A=h)
-        return np.asarray(apply(self.B_A, xdd) + self.C_A_xd + self.g_A + self.friction_A + h)
+        held = self.g_A + self.springs_A + self.friction_A + h
+        return np.asarray(apply(self.B_A, xdd) + self.C_A_xd + held)
 
     def torques(self, xdd: Any, tau0: Any = None, h_A: Any = None) -> np.ndarray:
         """τ (..., n) for tip accelerations ẍ (7.141): J_Aᵀ γ_A + (I − J_Aᵀ J̄_Aᵀ) τ_0.
@@ -147,7 +151,7 @@ class Operational:
         check.fit_together(contact.shape[:-1], tau=tau)
         rigid = tau - self.joint.friction
         rigid = rigid / (1 + self.joint.load * np.sign(rigid))
-        rest = self.joint.velocity + self.joint.gravity + contact
+        rest = self.joint.velocity + self.joint.gravity + self.joint.springs + contact
         return np.asarray(apply(self.joint.mobility.swapaxes(-1, -2), rigid - rest) + self.joint.drift)
 
 
@@ -158,6 +162,7 @@ class JointTerms:
     coriolis: np.ndarray  # (..., n, n): C
     velocity: np.ndarray  # (..., n): C q̇
     gravity: np.ndarray  # (..., n)
+    springs: np.ndarray  # (..., n)
     friction: np.ndarray  # (..., n), without load friction
     load: np.ndarray  # (..., n): Fl sign(q̇), load friction in parts of the torque's size without friction
     wrench: np.ndarray  # (..., n): Jᵀ h_e
@@ -245,6 +250,7 @@ def _model(
         coriolis=C,
         velocity=apply(C, qd),
         gravity=gravity,
+        springs=spring_torques(robot, q),
         friction=np.asarray(robot.friction(qd, q=q)),
         load=friction_parts(robot, q).shares_of(qd),
         wrench=felt,
@@ -260,6 +266,7 @@ def _model(
         B_A=B_A,
         C_A_xd=apply(back, joint.velocity) - apply(B_A, joint.drift),
         g_A=apply(back, gravity),
+        springs_A=apply(back, joint.springs),
         friction_A=apply(back, joint.friction),
         h_A=apply(back, joint.wrench),
         consistent_inverse=inverse,

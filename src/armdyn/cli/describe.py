@@ -25,6 +25,7 @@ from armdyn.model import Inertia, Link, RobotModel, Transform
 from armdyn.model.friction import SINGLE, Friction
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.robot_model import BASE
+from armdyn.model.springs import NO_SPRING
 from armdyn.output import one_line
 from armdyn.report.findings.tables import (
     Grid,
@@ -69,8 +70,12 @@ def show(
         _say(console, f"fixed frames without a body, left out: {', '.join(empty)}")
     if model.followers:
         _say(console, f"joints that follow others: {'; '.join(model.followers)}")
-    for line in _loops(model):
+    for line in _following(model):
         _say(console, line)
+    if passive := [link.joint_label for link in model.moving if not link.actuated]:
+        _say(console, f"joints that nothing drives: {', '.join(passive)}")
+    for grid in (_loops(model), _joint_springs(model), _point_springs(model), _elastic(model)):
+        _grid(console, grid)
     _grid(console, _friction(model))
     _grid(console, _motors(model))
     for line in _rotor_lines(loaded):
@@ -188,6 +193,54 @@ def _motors(model: RobotModel) -> Grid:
     )
 
 
+def _loops(model: RobotModel) -> Grid:
+    """What closes loops: the two links, the joint between them, and where it is on each."""
+    rows = [(*loop.between, loop.joint, *map(pose_text, loop.at)) for loop in model.loops]
+    return Grid(("loop from", "to", "by a joint", "on the first", "on the second"), tuple(rows))
+
+
+def _joint_springs(model: RobotModel) -> Grid:
+    rows = []
+    for link in model.moving:
+        if link.spring != NO_SPRING:
+            stiffness, rest = ("N/m", "m") if link.joint == "prismatic" else ("N m/rad", "rad")
+            values = (f"{short(link.spring.stiffness)} {stiffness}", f"{short(link.spring.rest)} {rest}")
+            rows.append((link.joint_label, *values))
+    return Grid(("spring at", "stiffness", "rest"), tuple(rows))
+
+
+def _point_springs(model: RobotModel) -> Grid:
+    """Springs between points of links; without the numbers that are zero."""
+    rows = []
+    for i, spring in enumerate(model.springs):
+        numbers = (spring.stiffness, spring.rest, spring.force)
+        cells = ["" if x.is_zero else short(x) for x in numbers]
+        ends = [
+            f"{link} at ({', '.join(map(short, p))})"
+            for link, p in zip(spring.between, spring.at, strict=True)
+        ]
+        rows.append((spring.name or str(i + 1), *ends, *cells))
+    headings = ("spring", "between", "and", "stiffness [N/m]", "rest [m]", "force [N]")
+    return Grid(headings, tuple(rows))
+
+
+def _elastic(model: RobotModel) -> Grid:
+    """Transmissions that are springs, at the joint."""
+    rows = []
+    for link in model.elastic:
+        assert link.motor is not None
+        unit = "N/m" if link.joint == "prismatic" else "N m/rad"
+        damping = "" if link.motor.damping.is_zero else f"{short(link.motor.damping)} {_per_second(unit)}"
+        rows.append((link.joint_label, f"{short(link.motor.stiffness)} {unit}", damping))
+    return Grid(("elastic joint", "stiffness", "damping"), tuple(rows))
+
+
+def _per_second(unit: str) -> str:
+    """The unit of a damper beside a spring."""
+    force, _, way = unit.partition("/")
+    return f"{force} s/{way}"
+
+
 def _friction(model: RobotModel) -> Grid:
     """Friction of joints, and of motors at their shafts. A unit that all of them have stands in the head."""
     surfaces = [(link.name, link.joint, link.friction) for link in model.moving]
@@ -254,19 +307,17 @@ def _gathered(warnings: list[str]) -> list[str]:
     ]
 
 
-def _loops(model: RobotModel) -> Iterator[str]:
-    """What closes loops, and which joints are coordinates."""
-    for loop in model.loops:
-        kind = "a weld" if loop.joint == "fixed" else f"a {loop.joint} joint"
-        yield f"loop: '{loop.between[0]}' and '{loop.between[1]}' are joined by {kind}"
-    if model.choice is not None:
-        own = [link.joint_label for link in model.coordinates]
-        others = [link.joint_label for link in model.moving if link.joint_label not in own]
-        yield f"coordinates: {', '.join(own)}; {', '.join(others)} follow"
-        posture = zip(model.positions, model.choice.posture, strict=True)
-        yield "closed at: " + ", ".join(f"{link.joint_label} = {x:.6g}" for link, x in posture)
-        if model.choice.redundant:
-            yield f"of the loops' equations {model.choice.redundant} follow from the others"
+def _following(model: RobotModel) -> Iterator[str]:
+    """Which joints are the coordinates of a robot with loops."""
+    if model.choice is None:
+        return
+    own = [link.joint_label for link in model.coordinates]
+    others = [link.joint_label for link in model.moving if link.joint_label not in own]
+    yield f"coordinates: {', '.join(own)}; {', '.join(others)} follow by loops"
+    posture = zip(model.positions, model.choice.posture, strict=True)
+    yield "closed at: " + ", ".join(f"{link.joint_label} = {x:.6g}" for link, x in posture)
+    if model.choice.redundant:
+        yield f"of the loops' equations {model.choice.redundant} follow from the others"
 
 
 def _rotor_lines(robot: Robot) -> list[str]:

@@ -21,10 +21,15 @@ KINDS: dict[str, dict[str, str]] = {
         "rmit2r": "two links with point masses, modified DH",
         "scara": "three vertical turns and a quill",
         "elbow": "rotors not parallel to their joints",
+        "elastic_link": "a link driven through a spring",
     },
-    "textbook mechanisms": {
+    "closed chains": {
         "parallelogram": "two links driven from the base",
         "palletizer": "parallelograms keep its hand level",
+        "four_bar": "a crank and a rocker",
+        "five_bar": "two driven arms, one pen",
+        "delta": "three arms, a platform that never turns",
+        "gripper": "two jaws on parallelograms, one motor",
     },
     "industrial and research arms": {
         "stanford": "the Stanford arm, with a sliding boom",

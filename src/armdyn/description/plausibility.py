@@ -113,8 +113,8 @@ def _forgotten_tensors(
 
 
 def _unchecked_limits(model: RobotModel) -> Iterator[str]:
-    """Limits of joints that follow several others: no limit of one coordinate stands for them."""
-    if not model.relations:
+    """Limits of joints that follow several others in a robot with loops: what these do is not linear."""
+    if not model.relations or not model.loops:
         return
     for link, row in zip(model.moving, model.dependence.rows, strict=True):
         limits = link.limits
@@ -131,7 +131,8 @@ def _undriven(model: RobotModel) -> Iterator[str]:
     A motor that is no more than inertia reflected to the joint stands for what turns with it.
     """
     held = {name for relation in model.relations for name, _ in relation.coefficients}
-    held |= {name for loop in model.loops for name in links_around(model, loop.between)}
+    pairs = [*(loop.between for loop in model.loops), *(spring.between for spring in model.springs)]
+    held |= {name for between in pairs for name in links_around(model, between)}
     for link in model.moving:
         if not link.actuated and link.name not in held and link.spring.is_zero:
             text = "actuated is false, but no closure or spring holds its joint: nothing drives it"

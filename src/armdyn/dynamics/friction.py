@@ -8,6 +8,7 @@ from dataclasses import replace
 from armdyn.dynamics.constraints.loops import Following
 from armdyn.expression.functions import load, sign
 from armdyn.model.errors import ModelError
+from armdyn.model.friction import Row
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.vector import Scalar
 
@@ -57,6 +58,20 @@ def friction_on_positions(
         for j, k in surface.row:
             tau[j] = tau[j] + k * torque
     return tau
+
+
+def rows_of_friction(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Row]:
+    """The rows of the surfaces over coordinates; with loops they depend on the posture q."""
+    if not mechanism.loops:
+        return [surface.row for surface in mechanism.friction]
+    following, found = Following(mechanism, q), []
+    for surface in mechanism.friction:
+        own: list[Scalar] = [0] * mechanism.positions
+        for j, k in surface.row:
+            own[j] = k
+        entries = enumerate(following.gathered(own))
+        found.append(tuple((i, k) for i, k in entries if not (type(k) is int and k == 0)))
+    return found
 
 
 def load_factors(

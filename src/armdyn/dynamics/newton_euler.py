@@ -252,12 +252,12 @@ def joint_wrenches(
     qdd: Sequence[Scalar],
     wrench: Sequence[Scalar] | None = None,
 ) -> list[list[Scalar]]:
-    """f_i over μ_i for every moving joint, six each, in body axes (7.112)–(7.113)."""
+    """f_i over μ_i for every moving joint of a link, six each, in body axes (7.112)–(7.113)."""
     result = newton_euler(mechanism, q, qd, qdd, wrench)
     f, mu = result.f, result.mu
     if mechanism.struts:
         f, mu = _with_struts(mechanism, result)
-    return [[*f_i, *mu_i] for f_i, mu_i in zip(f, mu, strict=True)]
+    return [[*f_i, *mu_i] for f_i, mu_i in zip(f, mu, strict=True)][: mechanism.joints]
 
 
 def _with_struts(mechanism: Mechanism, motion: NewtonEuler) -> tuple[list[Vector], list[Vector]]:
@@ -281,6 +281,10 @@ def gravity_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
 
 
 def holding_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
-    """The torques that hold the arm still against gravity and springs."""
+    """The torques that hold the arm still against gravity and springs.
+
+    Elastic transmissions are left out: they carry the arm.
+    """
     still = [0] * mechanism.n
-    return rigid_torques(mechanism, q, still, still)
+    own = tuple(spring for spring in mechanism.springs if spring.part != "elastic")
+    return rigid_torques(replace(mechanism, springs=own), q, still, still)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Literal, cast
 
-from armdyn.expression import Expression, shown
+from armdyn.expression import ZERO, Expression, shown
 from armdyn.model.arguments import number, numbers, plain, table, three
 from armdyn.model.bodies import impossible_bodies
 from armdyn.model.errors import ModelError
@@ -169,6 +169,16 @@ def symbolic(model: RobotModel, zeros: Literal["given", "free"] = "given") -> Ro
     springs = tuple(naming.point_spring(spring, i + 1) for i, spring in enumerate(model.springs))
     symbols = (*model.symbols, *naming.new.items())
     return replace(model, links=links, gravity=gravity, tool=tool, springs=springs, symbols=symbols)
+
+
+def with_rigid_joints(model: RobotModel) -> RobotModel:
+    """The same robot without elasticity: motors turn with their links."""
+
+    def rigid(link: Link) -> Link:
+        motor = link.motor and replace(link.motor, stiffness=None, damping=ZERO)
+        return replace(link, motor=motor) if link.elastic else link
+
+    return replace(model, links=tuple(rigid(link) for link in model.links))
 
 
 def substitute(model: RobotModel, values: Mapping[str, Expression]) -> RobotModel:

@@ -118,14 +118,14 @@ class Mechanism:
         return self.friction[len(self.bodies) :]
 
     def with_friction_by_coordinate(self) -> Mechanism:
-        """With one surface for each coordinate, then those that move with several.
+        """With one surface for each position, then those that move with several.
 
         Joints that follow one other have their friction where they are moved from; what nothing moves has
         none. The parameters are no longer those of joints.
         """
         if not self.rows:
             return self
-        at = [Surface(i, ((i, 1),)) for i in range(self.n)]
+        at = [Surface(i, ((i, 1),)) for i in range(self.positions)]
         several = []
         for surface in self.friction:
             if not surface.row:

@@ -15,7 +15,7 @@ from armdyn.expression.messages import listed as listed_names
 from armdyn.model.closures.loops import Choice, Loop
 from armdyn.model.closures.relations import Dependence, Relation, solve_relations, sum_text
 from armdyn.model.errors import ModelError
-from armdyn.model.parts import Limits, Link, RotorModel, Transform
+from armdyn.model.parts import Limits, Link, Motor, RotorModel, Transform
 from armdyn.model.springs import PointSpring
 from armdyn.model.vector import ZERO3, Vector
 from armdyn.output import one_line
@@ -106,7 +106,9 @@ class RobotModel:
         for j, link in enumerate(self.moving):
             if self.relations and j not in self.dependence.independent:
                 row, offset = self.dependence.rows[j], self.dependence.offsets[j]
-                found.append(f"{link.joint_label} = {sum_text([(names[k], c) for k, c in row], offset)}")
+                added_first = sorted(row, key=lambda term: Expression.of(term[1]).terms[0][1] < 0)
+                terms = [(names[k], c) for k, c in added_first]
+                found.append(f"{link.joint_label} = {sum_text(terms, offset)}")
         return found
 
     @property
@@ -273,10 +275,24 @@ def _motor_problems(model: RobotModel, link: Link, moving: set[str]) -> Iterator
     coupled = any(not k.is_zero for _, k in motor.coupling)
     if coupled and not motor.friction.coefficients["asymmetry"].is_zero:
         yield f"{where}.friction.coulomb: a motor with a coupling takes one value, not a pair"
+    yield from _elastic_problems(link, motor, where)
     axis = [model.value(x) for x in motor.axis]
     norm = sum(x * x for x in axis if x is not None)
     if None not in axis and not math.isclose(norm, 1.0, rel_tol=1e-9):
         yield f"{where}.axis: its length is {math.sqrt(norm):g}; a direction is expected"
+
+
+def _elastic_problems(link: Link, motor: Motor, where: str) -> Iterator[str]:
+    """Friction that an elastic joint cannot have."""
+    if motor.stiffness is None:
+        return
+    if not motor.friction.coefficients["asymmetry"].is_zero:
+        yield f"{where}.friction.coulomb: the motor of an elastic joint takes one value, not a pair"
+    if not link.friction.load.is_zero:
+        yield (
+            f"link {quoted(link.name)}: friction.load: no torque acts on the link of an elastic joint, "
+            "so it cannot rub by its torque; 0 is allowed"
+        )
 
 
 def _limit_problems(model: RobotModel, link: Link, where: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from armdyn.motion.cycles.cycle import load_cycle
 from armdyn.motion.cycles.cycle_file import bundled_cycles
+from armdyn.motion.elastic.feedforward import ElasticFeedforward, elastic_feedforward
 from armdyn.motion.errors import MotionError, MotionWarning
 from armdyn.motion.least_time.time_optimal import TimeOptimal, time_optimal
 from armdyn.motion.motors.loads import MotorLoads, motor_loads
@@ -11,6 +12,7 @@ from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 
 __all__ = [
+    "ElasticFeedforward",
     "MotionError",
     "MotionWarning",
     "MotorLoads",
@@ -20,6 +22,7 @@ __all__ = [
     "TimeOptimal",
     "Trajectory",
     "bundled_cycles",
+    "elastic_feedforward",
     "inverse_kinematics",
     "load_cycle",
     "motion_parts",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -16,6 +17,28 @@ def jacobian(program: Program, by: Sequence[str]) -> Program:
     rows = _by_adjoints(program, by)
     columns = _by_tangents(program, by)
     return rows if rows.operations <= columns.operations else columns
+
+
+def time_derivative(program: Program, rates: Mapping[str, str]) -> Program:
+    """The program of d/dt of a program's outputs, where the named inputs change at rates that are inputs too.
+
+    Rates that are no inputs yet follow the others, in the order in which they are named.
+    """
+    sizes = dict(program.inputs)
+    for name, rate in rates.items():
+        sizes.setdefault(rate, sizes[name])
+    inputs = tuple(sizes.items())
+    start = dict(zip(sizes, accumulate((0, *sizes.values())), strict=False))
+    tape = Tape()
+    values = replay(program, tape)
+    seeds: dict[int, Any] = {
+        start[name] + k: Recorder(tape, tape.input(start[rate] + k))
+        for name, rate in rates.items()
+        for k in range(sizes[name])
+    }
+    tangents = _tangents(program, _local_partials(program, values), seeds)
+    results = [_index(tape, tangents.get(result, 0)) for result in program.results]
+    return finished(tape, inputs, [(f"d{name}/dt", shape) for name, shape in program.outputs], results)
 
 
 def _columns_of(program: Program, by: Sequence[str]) -> list[range]:
@@ -92,19 +115,21 @@ def _by_tangents(program: Program, by: Sequence[str]) -> Program:
     values = replay(program, tape)
     partials = _local_partials(program, values)
     ranges = _columns_of(program, by)
-    columns = {k: _tangents(program, partials, k) for r in ranges for k in r}
+    columns = {k: _tangents(program, partials, {k: 1}) for r in ranges for k in r}
     results = [
         _index(tape, columns[k].get(result, 0)) for r in ranges for result in program.results for k in r
     ]
     return finished(tape, program.inputs, _outputs(program, by), results)
 
 
-def _tangents(program: Program, partials: Sequence[tuple[Any, ...]], k: int) -> dict[int, Any]:
-    """∂node/∂input_k for every node that depends on it."""
+def _tangents(
+    program: Program, partials: Sequence[tuple[Any, ...]], seeds: Mapping[int, Any]
+) -> dict[int, Any]:
+    """How every node changes with inputs that change at the rates `seeds`, by their places."""
     tangents: dict[int, Any] = {}
     for i, node in enumerate(program.nodes):
-        if node[0] == "input" and node[1] == k:
-            tangents[i] = 1
+        if node[0] == "input" and node[1] in seeds:
+            tangents[i] = seeds[node[1]]
         if node[0] not in OPS:
             continue
         total: Any = None

@@ -194,12 +194,19 @@ class BaseParameters(Shown):
 # ---- making ------------------------------------------------------------------------------------------------
 
 
+def _no_closed_form(robot: Robot) -> str:
+    """What of a robot has no closed form, and why; empty if nothing."""
+    if robot.model.loops:
+        return "loops, whose joints follow by equations that have no closed form"
+    return "springs between points, whose lengths are not polynomials" if robot.model.springs else ""
+
+
 def base_parameters(
     robot: Robot, zeros: Zeros, friction: bool, route: Route | None, tolerance: float
 ) -> BaseParameters:
     """By the route asked for; without one, exactly unless the equations are too large for that.
 
-    Loops, and springs between points, whose lengths are not polynomials, take numbers.
+    Springs between points, whose lengths are not polynomials, and loops take numbers.
     """
     word("zeros", zeros, ("free", "given"))
     if route is not None:
@@ -211,13 +218,10 @@ def base_parameters(
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1:
         raise ArmdynError(f"tolerance: found {shown(tolerance)}; a number between 0 and 1 is expected")
     columns = considered(robot.model, zeros, friction)
-    if robot.model.springs or robot.model.loops:
+    if reason := _no_closed_form(robot):
         if route == "exact":
-            why = "loops, whose joints follow by equations that have no closed form"
-            if not robot.model.loops:
-                why = "springs between points, whose lengths are not polynomials"
             raise ArmdynError(
-                f"route: found 'exact', but '{robot.name}' has {why}; allowed: 'numeric' or none"
+                f"route: found 'exact', but '{robot.name}' has {reason}; allowed: 'numeric' or none"
             )
         route = "numeric"
     if route != "numeric":

@@ -93,9 +93,17 @@ class Changeable:
         return found
 
     def with_rotors(self, rotors: RotorModel) -> Self:
-        """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none"."""
+        """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none".
+
+        With elastic joints "reflected" is the reduced model: a rotor spins about its own axis only. Without
+        rotors these joints are rigid, as no motor is left that could have a coordinate.
+        """
         word("rotors", rotors, ("exact", "reflected", "none"))
         return type(self)(replace(self._model, rotors=rotors))
+
+    def with_rigid_joints(self) -> Self:
+        """The robot with its elastic joints rigid: motors turn with their links, and have no coordinates."""
+        return type(self)(edit.with_rigid_joints(self._model))
 
     def with_motors(self, motors: Mapping[str, Mapping[str, Any]], *, rotors: RotorModel = "exact") -> Self:
         """The robot with motors put in or changed, by the names of their links or joints.

@@ -84,7 +84,9 @@ class Described(Shown, Changeable):
 
     @property
     def n(self) -> int:
-        """The number of independent joints: of all moving joints, unless some follow others."""
+        """The number of coordinates: of all moving joints, unless some follow others; of each elastic joint
+        the motor's, too.
+        """
         return self._model.n
 
     @property
@@ -94,7 +96,7 @@ class Described(Shown, Changeable):
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """The names of the joints that q stands for, in its order."""
+        """The names of the joints that q stands for, in its order; motors of elastic joints come last."""
         return tuple(link.joint_label for link in self._model.coordinates)
 
     @property
@@ -200,8 +202,10 @@ class Described(Shown, Changeable):
 
     def __repr__(self) -> str:
         kinds = "".join("R" if link.joint == "revolute" else "P" for link in self._model.moving)
-        followers = len(self._model.moving) - self.n
+        elastic = len(self._model.elastic)
+        followers = len(self._model.moving) + elastic - self.n
         following = f", {followers} following others" if followers else ""
         if loops := len(self._model.loops):
             following += f", {loops} loop{'s' if loops > 1 else ''}"
+        following += f", {elastic} elastic" if elastic else ""
         return f"<Robot '{self.name}' {kinds}{following}, rotors {self._model.rotors}>"

@@ -78,8 +78,8 @@ class JointLimits:
     """Limits of the n joints, (n,) each; infinite where the description gives none.
 
     `torque`, `velocity`, `acceleration` and `jerk` bound magnitudes. The limits of joints that follow one
-    other joint limit that one, but for torque, which such joints do not have. Those of joints that follow by
-    loops are not among them, because how they follow depends on the posture: see `Followers`.
+    other joint limit that one, but for torque, which such joints do not have. Those of joints that follow
+    several, or by loops, are not among them: see `Followers`.
     """
 
     lower: np.ndarray
@@ -129,15 +129,32 @@ def _with_followers(model: RobotModel, own: JointLimits) -> JointLimits:
 
 @dataclass(frozen=True)
 class Followers:
-    """The joints of a robot with loops that are not coordinates, those that have a limit."""
+    """The joints that follow several coordinates, or follow by loops, and have limits."""
 
     robot: Robot
     joints: tuple[int, ...]  # among `robot.joints`
-    limits: JointLimits  # theirs, (f,) each
+    limits: JointLimits  # theirs, (f,) each; without torques
+
+    @property
+    def links(self) -> list[Link]:
+        return [self.robot.model.moving[j] for j in self.joints]
+
+    @property
+    def linear(self) -> Related | None:
+        """S (f, n) and s₀ (f,) of q_f = S x + s₀, where this holds: not with loops."""
+        if self.robot.model.loops:
+            return None
+        S, s0 = Related.of(self.robot.model)
+        return Related(S[list(self.joints)], s0[list(self.joints)])
 
     def positions(self, q: np.ndarray) -> np.ndarray:
         """(..., f) at q (..., n)."""
         return np.asarray(self.robot.joint_positions(q)[..., list(self.joints)])
+
+    def excess(self, q: np.ndarray) -> np.ndarray:
+        """How far they are beyond their ranges at q (..., n), (..., f); negative within."""
+        x = self.positions(q)
+        return np.asarray(np.maximum(x - self.limits.upper, self.limits.lower - x))
 
     def velocities(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         """(..., f) at q and q̇ (..., n)."""
@@ -145,7 +162,7 @@ class Followers:
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
         """(..., f) at q, q̇ and q̈ (..., n)."""
-        found = self.robot.assembly.accelerations(q, qd, qdd)
+        found = self.robot.assembly.accelerations(q, qd, qdd) if self.robot.model.loops else qdd
         return np.asarray(Related.of(self.robot.model).velocities(found)[..., list(self.joints)])
 
     def name(self, k: int) -> str:
@@ -155,19 +172,23 @@ class Followers:
 
 def follower_name(robot: Robot, joint: int) -> str:
     """How messages call a joint that follows, by its number among `robot.joints`."""
-    return f"the joint of '{robot.model.moving[joint].name}', which follows"
+    return f"joint '{robot.model.moving[joint].name}', which follows others,"
 
 
 def followers(robot: Robot) -> Followers | None:
-    """The joints that follow by loops and have limits of position, velocity or acceleration; else None."""
-    model = robot.model
-    if not model.loops:
-        return None
-    own = {link.name for link in model.coordinates}
+    """The joints that follow several others, or by loops, and have limits; None if there are none."""
     limited = tuple(
-        j
-        for j, link in enumerate(model.moving)
-        if link.name not in own and replace(link.limits, torque=None) != Limits()
+        j for j in _following(robot.model) if replace(robot.model.moving[j].limits, torque=None) != Limits()
     )
-    found = _limits_of(model, [model.moving[j] for j in limited])
-    return Followers(robot, limited, found) if limited else None
+    if not limited:
+        return None
+    return Followers(robot, limited, _limits_of(robot.model, [robot.model.moving[j] for j in limited]))
+
+
+def _following(model: RobotModel) -> list[int]:
+    """The joints that are not coordinates, and whose limits are not those of one coordinate."""
+    if model.loops:
+        own = {link.name for link in model.coordinates}
+        return [j for j, link in enumerate(model.moving) if link.name not in own]
+    rows = model.dependence.rows if model.relations else ()
+    return [j for j, row in enumerate(rows) if len(row) > 1]

@@ -1,7 +1,8 @@
 """A robot's motors: how they turn with the joints, θ_m = K q (7.22), and what their shafts bear.
 
 The rows of K are those of the motors, in the order of the moving joints. A joint without a motor counts as
-driven directly, by a motor of gear 1; a joint that follows others and has no motor has no row.
+driven directly, by a motor of gear 1; a joint that follows others and has no motor has no row. The motor of
+an elastic joint turns with its own coordinate, so that the link's column is zero.
 """
 
 from __future__ import annotations
@@ -38,6 +39,22 @@ def driven_links(model: RobotModel) -> tuple[Link, ...]:
 
 def transmission(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """K (m, n) and a shift (m,) with θ_m = K q + shift; the shift is zero unless joints follow others."""
+    K, shift = by_position(model)
+    if model.choice is None:
+        return K, shift
+    free = list(model.choice.free)
+    for row, link in zip(np.delete(K, free, 1), driven_links(model), strict=True):
+        if row.any():
+            raise ModelError(
+                f"{model.name}: the motor of '{link.name}' turns with a joint that follows others by a loop, "
+                "so its angle and torque depend on the posture; motors are supported whose joints, and those "
+                f"they are coupled with, are coordinates: {', '.join(x.name for x in model.coordinates)}"
+            )
+    return K[:, free], shift
+
+
+def by_position(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
+    """The same with all positions in the place of q: with loops, those that follow are among them."""
     related, links = Related.of(model), driven_links(model)
     place = {link.name: j for j, link in enumerate(model.moving)}
     K = np.zeros((len(links), len(place)))
@@ -45,7 +62,11 @@ def transmission(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
         row[place[link.name]] = 1.0 if link.motor is None else model.number(link.motor.gear)
         for name, factor in () if link.motor is None else link.motor.coupling:
             row[place[name]] += model.number(factor)
-    by_position, shift = K @ related.S, K @ related.s0
+    S, s0 = related.S.copy(), related.s0.copy()
+    for e, link in enumerate(model.elastic):  # a motor's position takes the place of the link's
+        S[place[link.name]], s0[place[link.name]] = 0.0, 0.0
+        S[place[link.name], len(model.positions) - len(model.elastic) + e] = 1.0
+    by_position, shift = K @ S, K @ s0
     if model.choice is None:
         return by_position, shift
     free = list(model.choice.free)
@@ -59,13 +80,24 @@ def transmission(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     return by_position[:, free], shift
 
 
+def driven_coordinates(model: RobotModel) -> list[int]:
+    """The coordinates that torques may act on: all but the links of elastic joints."""
+    loose = {link.name for link in model.elastic}
+    if not loose:
+        return list(range(model.n))
+    moved = np.asarray(transmission(model)[0].any(axis=0))
+    return [i for i, link in enumerate(model.coordinates) if moved[i] or link.name not in loose]
+
+
 def to_motors(model: RobotModel) -> np.ndarray:
     """P (m, n) with τ_m = P τ and Kᵀ P = 1: what the motors have to give for joint torques τ.
 
     As many motors as joints: P = K⁻ᵀ. More of them (joints that follow others and have motors too): of all
-    motor torques that add up to τ, those with the least sum of squares.
+    motor torques that add up to τ, those with the least sum of squares. No torque acts on the links of
+    elastic joints: their columns are zero.
     """
-    K, _ = transmission(model)
+    driven = driven_coordinates(model)
+    K = transmission(model)[0][:, driven]
     m, n = K.shape
     rank = int(np.linalg.matrix_rank(K))
     if rank < n:
@@ -73,7 +105,9 @@ def to_motors(model: RobotModel) -> np.ndarray:
             f"{model.name}: its {m} motors drive only {rank} of {n} joints independently (K is singular), "
             "so their torques do not follow from those of the joints"
         )
-    return np.linalg.inv(K).T if m == n else np.linalg.pinv(K.T)
+    P = np.zeros((m, model.n))
+    P[:, driven] = np.linalg.inv(K).T if m == n else np.linalg.pinv(K.T)
+    return P
 
 
 def torque_constants(model: RobotModel) -> np.ndarray:

@@ -4,6 +4,7 @@ from armdyn.simulation.control.adaptive import AdaptiveControl
 from armdyn.simulation.control.compensation import FrictionCompensation, GravityCompensation
 from armdyn.simulation.control.controller import Controller
 from armdyn.simulation.control.controllers import ComputedTorque, OperationalControl, PDGravity
+from armdyn.simulation.control.elastic import MotorPD
 from armdyn.simulation.control.targets import TipLine, TipPoint
 from armdyn.simulation.errors import SimulationError, SimulationWarning
 from armdyn.simulation.export import controller_source, steps_source
@@ -22,6 +23,7 @@ __all__ = [
     "GravityCompensation",
     "LimitPassed",
     "MomentumObserver",
+    "MotorPD",
     "Observation",
     "OperationalControl",
     "PDGravity",

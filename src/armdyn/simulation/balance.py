@@ -33,7 +33,8 @@ def imbalances(run: Run) -> list[Imbalance]:
     arms = int(np.prod(run.q.shape[1:-1]))
     count = min(len(run.t), max(LEAST, STATES // arms))
     rows = np.unique(np.linspace(0, len(run.t) - 1, count).round().astype(int))
-    names = ("q", "qd", "torque_work", "wrench_work", "dissipated")
+    names = ["q", "qd", "torque_work", "wrench_work", "dissipated"]
+    names += ["closed"] if run.closed is not None else []
     seen = replace(run, t=run.t[rows], **{name: getattr(run, name)[rows] for name in names})
     brought = run.load_energy[rows]
     with np.errstate(all="ignore"):

@@ -11,12 +11,15 @@ from armdyn.robot.functions import MEANINGS
 from armdyn.robot.joints import joint_descriptions
 from armdyn.simulation.control.actuation import actuation
 from armdyn.simulation.control.controller import Controller
+from armdyn.simulation.control.laws import FOLLOWERS
 from armdyn.simulation.engine.integrand import Integrand, Sizes
 from armdyn.simulation.engine.limits import Watch
 from armdyn.simulation.engine.many_steps import many_steps
 from armdyn.simulation.engine.steps import Stepping
 from armdyn.simulation.engine.surfaces import check_friction
 from armdyn.simulation.errors import SimulationError, check
+
+FOLLOWERS_MEAN = "positions that follow because of loops, in their order [rad or m]"
 
 
 def controller_source(controller: Controller, prefix: str | None = None, scalar: str = "double") -> CSource:
@@ -25,13 +28,14 @@ def controller_source(controller: Controller, prefix: str | None = None, scalar:
     `constants` are its gains and set points, `signals` its targets at the present time; the header lists
     their entries. A law with a memory is `PREFIX_torques(q, qd, constants, signals, memory, out1, out2)`: it
     is called once a sampling period, and out2 is the memory of the next call. `.write(folder)` writes header,
-    source and a test program.
+    source and a test program. Where the model has loops, the positions that follow are given after qd.
     """
     if not isinstance(controller, Controller):
         raise SimulationError(f"controller: expected a Controller, found {type(controller).__name__}")
     check.one_of("scalar", scalar, "double", "float")
     constants, signals = controller.sizes
     words = {**MEANINGS, "constants": _entries(constants), "signals": _entries(signals)}
+    words[FOLLOWERS] = FOLLOWERS_MEAN
     words["memory"] = f"memory of the controller{_sampled(controller)}"
     robot = controller.robot
     name = identifier(prefix or robot.name)
@@ -48,7 +52,8 @@ def steps_source(
     """`PREFIX_integration(rows, every, …)`: fixed Runge–Kutta steps of an arm, as `simulate` takes them.
 
     `torque` is what `simulate` takes, without functions: None, torques (n,), torques over time (T, n) or a
-    controller. Dry friction sticks. The header says what the arrays hold; limits are not watched.
+    controller. Dry friction sticks. The header says what the arrays hold; limits are not watched. In a robot
+    with loops the first state must close them (`robot.assembly`); every step does.
     """
     check.robot(robot)
     check_friction(robot)
@@ -59,7 +64,9 @@ def steps_source(
         raise SimulationError("torque: C code cannot call a function of Python; give torques or a controller")
     integrand = Integrand.of(robot, drive)
     columns = Stepping(integrand)
-    state = f"q ({robot.n}), qd ({robot.n}), modes of friction ({len(integrand.surfaces)}), works of "
+    followers, side = (f"{FOLLOWERS} ({integrand.followers}), ", "side of singular postures (0 at first), ")
+    state = f"q ({robot.n}), qd ({robot.n}), {followers * bool(integrand.followers)}"
+    state += f"modes of friction ({len(integrand.surfaces)}), {side * bool(integrand.followers)}works of "
     state += f"{', '.join(integrand.works) or 'nothing'}"
     held = drive.held
     more = ["1 while the arm goes on", "steps taken"]

@@ -116,7 +116,8 @@ def joined(robot: Robot, loaded: Loaded, legs: Sequence[Leg], runs: Sequence[Run
         return tuple(x._replace(time=x.time + leg.start) for leg, run in pairs for x in getattr(run, name))
 
     t = [leg.start + run.t for leg, run in zip(legs, runs, strict=False)]
-    columns: dict[str, Any] = {name: column(name) for name in ("q", "qd", "tau", "memory")}
+    names = ["q", "qd", "tau", "memory", *(["closed"] if runs[0].closed is not None else [])]
+    columns: dict[str, Any] = {name: column(name) for name in names}
     columns |= {name: work(name) for name in ("torque_work", "wrench_work", "dissipated")}
     return replace(
         runs[-1],

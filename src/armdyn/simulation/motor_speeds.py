@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from armdyn.robot import Robot
-from armdyn.robot.motors import driven_links, shaft_limits
+from armdyn.robot.motors import by_position, driven_links, shaft_limits
 
 WITHIN = 1e-9  # in parts of the limit: what exceeds it by less does not
 
@@ -31,13 +31,23 @@ class SpeedPassed(NamedTuple):
         )
 
 
-def speeds_passed(robot: Robot, t: np.ndarray, qd: np.ndarray) -> tuple[SpeedPassed, ...]:
-    """Motors whose speed |K q̇| exceeds their limit at velocities qd (N, ..., n), the first one first."""
+def speeds_passed(
+    robot: Robot, t: np.ndarray, qd: np.ndarray, positions: np.ndarray | None = None
+) -> tuple[SpeedPassed, ...]:
+    """Motors whose speed |K q̇| exceeds their limit at velocities qd (N, ..., n), the first one first.
+
+    With loops, motors at joints that follow count too, at all positions (N, ..., positions).
+    """
     limits = shaft_limits(robot.model).velocity
+    if not np.isfinite(limits).any():
+        return ()
+    K, _ = by_position(robot.model)
+    if robot.model.loops:
+        qd = robot.assembly.velocities(positions, qd)
     names = [link.name for link in driven_links(robot.model)]
     found = []
     for motor in np.flatnonzero(np.isfinite(limits)).tolist():
-        speed, most = np.abs(qd @ robot.transmission[motor]), float(limits[motor])
+        speed, most = np.abs(qd @ K[motor]), float(limits[motor])
         beyond = speed > most * (1 + WITHIN)
         for arm in map(tuple, np.argwhere(beyond.any(0)).tolist()):
             own = speed[(slice(None), *arm)]

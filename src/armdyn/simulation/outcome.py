@@ -10,6 +10,7 @@ import numpy as np
 from armdyn.robot import Robot
 from armdyn.simulation.balance import Imbalance, imbalances
 from armdyn.simulation.control.actuation import Actuation
+from armdyn.simulation.engine.following import joined, split
 from armdyn.simulation.engine.grid import Grid
 from armdyn.simulation.engine.integrand import WORKS
 from armdyn.simulation.engine.trace import Stop, Trace
@@ -31,7 +32,9 @@ def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace:
         last = memory[0, 0] if stop.memory is None else stop.memory
         memory = np.concatenate([memory[:count], last[None, None]])
     q, qd = states[..., :n], states[..., n : 2 * n]
-    tau = driven.torque.values(t, q, qd, method == "adaptive") if held is None else held[: len(t)]
+    y = _positions(robot, states)
+    followers = split(robot, y)[1]
+    tau = driven.torque.values(t, q, qd, followers, method == "adaptive") if held is None else held[: len(t)]
     tau = np.where(np.isnan(q), np.nan, tau)
     works = dict.fromkeys(WORKS, np.where(np.isnan(q[..., 0]), np.nan, 0.0))
     works |= {name: states[..., -1 - k] for k, name in enumerate(reversed(trace.works))}
@@ -45,7 +48,15 @@ def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace:
         limits_passed=tuple(sorted(trace.passed, key=lambda passed: passed.time)),
         notes=tuple(trace.notes),
         memory=memory.reshape(*shape, memory.shape[-1]),
+        closed=y.reshape(*shape, y.shape[-1]) if robot.model.loops else None,
     )
+
+
+def _positions(robot: Robot, states: np.ndarray) -> np.ndarray:
+    """All positions of states; between two steps the loops are closed here."""
+    n = robot.n
+    y = joined(robot, states[..., :n], states[..., 2 * n : n + robot.mechanism.positions])
+    return np.asarray(robot.assembly(y)) if robot.model.loops else y
 
 
 def judged(run: Run, method: Method, grid: Grid, stops: list[Stop]) -> Run:

@@ -33,7 +33,7 @@ class LimitPassed(NamedTuple):
     """The first time that a joint passes a position limit."""
 
     time: float  # s, interpolated
-    joint: int  # its place in q
+    joint: int  # its place in q; from n on joints that follow others and have limits
     name: str
     limit: float
     unit: str  # rad or m
@@ -63,7 +63,8 @@ class Run(Shown):
     limits, in the order in which they did. `notes` are remarks about the accuracy. `memory` (N, ..., m) is
     what a controller remembers: that with which a sample at the instant begins, so the first is that of the
     start. Without a memory, m is 0. `carried` is the robot with the loads that it picks up and puts down,
-    where there are any; `robot` carries none of them.
+    where there are any; `robot` carries none of them. `closed` (N, ..., positions) are all positions of a
+    robot with loops; None without.
     """
 
     robot: Robot = field(repr=False)
@@ -81,22 +82,37 @@ class Run(Shown):
     notes: tuple[str, ...] = field(default=(), repr=False)
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
     carried: Loaded | None = field(default=None, repr=False)
+    closed: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """All positions (N, ..., positions): q, and in a robot with loops also those that follow."""
+        return self.q if self.closed is None else self.closed
+
+    @cached_property
+    def joints(self) -> np.ndarray:
+        """Positions (N, ..., joints) of all moving joints, those that follow others included.
+
+        In a robot with loops turns count: a joint beside a crank that turns and turns does so too, where
+        `robot.joint_positions(q)` takes whole turns off.
+        """
+        return np.asarray(self.robot.joint_positions(self.positions))
 
     @cached_property
     def kinetic(self) -> np.ndarray:
         """Kinetic energy (N, ...) [J], with what the arm carries."""
         if self.carried is None:
-            return np.asarray(self.robot.kinetic_energy(self.q, self.qd))
+            return np.asarray(self.robot.kinetic_energy(self.positions, self.qd))
         after = np.zeros(len(self.t), bool)
-        return self.carried.evaluate(Robot.kinetic_energy, self.t, self.q, self.qd, before=after)
+        return self.carried.evaluate(Robot.kinetic_energy, self.t, self.positions, self.qd, before=after)
 
     @cached_property
     def potential(self) -> np.ndarray:
         """Potential energy (N, ...) [J], with what the arm carries."""
         if self.carried is None:
-            return np.asarray(self.robot.potential_energy(self.q))
+            return np.asarray(self.robot.potential_energy(self.positions))
         after = np.zeros(len(self.t), bool)
-        return self.carried.evaluate(Robot.potential_energy, self.t, self.q, before=after)
+        return self.carried.evaluate(Robot.potential_energy, self.t, self.positions, before=after)
 
     @cached_property
     def load_energy(self) -> np.ndarray:
@@ -109,8 +125,8 @@ class Run(Shown):
             if row >= len(self.t):
                 break
             energies = [
-                np.asarray(r.kinetic_energy(self.q[row], self.qd[row]))
-                + np.asarray(r.potential_energy(self.q[row]))
+                np.asarray(r.kinetic_energy(self.positions[row], self.qd[row]))
+                + np.asarray(r.potential_energy(self.positions[row]))
                 for r in self.carried.robots[k : k + 2]
             ]
             total[row:] += energies[1] - energies[0]
@@ -137,7 +153,7 @@ class Run(Shown):
     @cached_property
     def speeds_passed(self) -> tuple[SpeedPassed, ...]:
         """The motors that exceeded their limits of velocity, in the order in which they did."""
-        return speeds_passed(self.robot, self.t, self.qd)
+        return speeds_passed(self.robot, self.t, self.qd, self.closed)
 
     def place_of(self, arm: Any = None) -> tuple[int, ...]:
         """The index of one arm in the batch, checked; () where the run has one arm and none is named."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.kernels.arrays import Numbers
+from armdyn.model.errors import ModelError
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import actuation
 from armdyn.simulation.engine.adaptive import integrate_adaptive
@@ -73,6 +74,10 @@ def simulate(
     the arm already; one that ends with that motion is carried on. Where loads change, states are kept and a
     sampled controller is sampled anew.
 
+    In a robot with loops the coordinates start in the assembly mode of the robot's first posture. q0 may also
+    be all positions (..., positions), as `robot.assembly` gives them: that is the mode then. The loops stay
+    closed. Where a joint stops following the coordinates, a singular posture, the arm stops.
+
     Dry friction sticks: a joint at rest stays there until the torque on it exceeds the friction's level. When
     a joint passes a position limit, `limits` decides: a SimulationWarning ("warn"), the arm stops there
     ("stop"), or nothing ("ignore"). A motor that exceeds its limit of velocity gives a SimulationWarning,
@@ -87,10 +92,10 @@ def simulate(
     batch, n = q.shape[:-1], robot.n
     driven = actuation(robot, batch, check.positive("duration", duration), torque, wrench)
     grid = _grid(driven.duration, step, output, method, driven.period)
-    _check_size(grid, int(np.prod(batch)), 3 * n + 3 + driven.memory.shape[-1])
+    _check_size(grid, int(np.prod(batch)), 2 * n + robot.mechanism.positions + 3 + driven.memory.shape[-1])
     most = None if max_steps is None else check.whole_number("max_steps", max_steps, least=1)
     effort = Effort(check.positive("rtol", rtol), check.positive("atol", atol), most)
-    starts = q.reshape(-1, n), qd.reshape(-1, n)
+    starts = q.reshape(-1, robot.mechanism.positions), qd.reshape(-1, n)
     watched.check_start(starts[0])
     task = _Task(method, step, output, watched, effort, progress)
     loaded = loaded_robot(robot, loads, torque, driven.duration)
@@ -126,11 +131,13 @@ class _Task:
             stops += found
             if len(stops) == len(q):
                 break
-            q, qd = (x[-1].reshape(q.shape) for x in (run.q, run.qd))
+            q, qd = run.positions[-1].reshape(q.shape), run.qd[-1].reshape(qd.shape)
         return runs, stops
 
     def run(self, leg: Leg, q: np.ndarray, qd: np.ndarray) -> tuple[Run, list[Stop]]:
         """The run of a leg from states (arms, n), and the arms that stop in it, at instants of the whole run.
+
+        With loops q is all positions (arms, positions).
 
         Arms whose states are NaN have stopped before.
         """
@@ -146,15 +153,30 @@ class _Task:
 
 
 def _states(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
-    given = {"q0": q0, "qd0": qd0}
-    arrays = [check.numbers(name, check.wide(name, x, robot.n)) for name, x in given.items()]
+    """Positions, with loops all of them, and velocities, for each arm."""
+    posture = _is_posture(robot, q0)
+    first = check.floats("q0", q0) if posture else check.wide("q0", q0, robot.n)
+    arrays = [check.numbers("q0", first), check.numbers("qd0", check.wide("qd0", qd0, robot.n))]
     try:
-        q, qd = np.broadcast_arrays(*arrays)
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
     except ValueError:
         raise SimulationError(f"q0, qd0: shapes {arrays[0].shape} and {arrays[1].shape} differ") from None
+    q, qd = (np.array(np.broadcast_to(x, (*batch, x.shape[-1]))) for x in arrays)
     if not q.size:
         raise SimulationError(f"q0, qd0: found shape {q.shape}; at least one arm is expected")
-    return np.array(q), np.array(qd)
+    return (_assembled(robot, q) if robot.model.loops else q), qd
+
+
+def _is_posture(robot: Robot, q0: Any) -> bool:
+    """Whether q0 are all positions of a robot with loops."""
+    return bool(robot.model.loops) and np.shape(q0)[-1:] == (robot.mechanism.positions,)
+
+
+def _assembled(robot: Robot, q: np.ndarray) -> np.ndarray:
+    try:
+        return np.asarray(robot.assembly(q))
+    except ModelError as error:
+        raise SimulationError(f"q0: {str(error).removeprefix('q: ')}") from None
 
 
 def _grid(duration: float, step: Any, output: Any, method: Method, period: float | None) -> Grid:

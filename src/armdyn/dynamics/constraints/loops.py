@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from armdyn.dynamics.constraints.orthogonal import Orthogonal, inner
+from armdyn.dynamics.constraints.orthogonal import Orthogonal, inner, turned
 from armdyn.dynamics.kinematics import BaseFrame, ancestors, base_frames, joint_frames, pose_of
-from armdyn.expression.functions import half
+from armdyn.expression.functions import half, select
 from armdyn.model.closures.loops import Closing
 from armdyn.model.friction import along
 from armdyn.model.mechanism import Mechanism
@@ -75,9 +75,31 @@ class Following:
         ]
 
     @cached_property
+    def columns(self) -> Rows:
+        """A_d by columns: one for each position that follows."""
+        return [[row[d] for row in self.A] for d in self.dependent]
+
+    @cached_property
     def factor(self) -> Orthogonal:
         """A_d, ready to be solved with."""
-        return Orthogonal.of([[row[d] for row in self.A] for d in self.dependent])
+        return Orthogonal.of(self.columns)
+
+    @cached_property
+    def side(self) -> Scalar:
+        """The least margin of A_d, with the sign of its determinant: zero where joints do not follow.
+
+        Within a branch of postures it keeps its sign.
+        """
+        least = self.factor.margins[0]
+        for x in self.factor.margins[1:]:
+            least = select(least - x, x, least)
+        return turned(self.columns) * least
+
+    def closed(self) -> list[Scalar]:
+        """The positions that follow after one step of Newton's method that closes the loops."""
+        pairs = zip(self.mechanism.loops, self.chains, strict=True)
+        off = self.factor.solve([-gap for loop, chains in pairs for gap in gaps(loop, *chains)])
+        return [self.y[d] + x for d, x in zip(self.dependent, off, strict=True)]
 
     @cached_property
     def S(self) -> Rows:
@@ -121,12 +143,7 @@ class Following:
         return total
 
     def _placed(self, free: Sequence[Scalar], dependent: Sequence[Scalar]) -> list[Scalar]:
-        """Numbers of coordinates and of what follows, in the order of positions."""
-        found: list[Scalar] = [0] * self.mechanism.positions
-        for places, numbers in ((self.mechanism.free, free), (self.dependent, dependent)):
-            for i, x in zip(places, numbers, strict=True):
-                found[i] = x
-        return found
+        return placed(self.mechanism, free, dependent)
 
 
 @dataclass(frozen=True)
@@ -229,6 +246,12 @@ def over_positions(mechanism: Mechanism, row: Sequence[Scalar]) -> list[Scalar]:
 
 def _over_joints(mechanism: Mechanism, y: Sequence[Scalar]) -> list[Scalar]:
     return [along(row, y) for row in mechanism.rows] if mechanism.rows else list(y)
+
+
+def placed(mechanism: Mechanism, free: Sequence[Scalar], dependent: Sequence[Scalar]) -> list[Scalar]:
+    """Numbers of coordinates and of what follows, in the order of positions."""
+    first, others = iter(free), iter(dependent)
+    return [next(first) if i in mechanism.free else next(others) for i in range(mechanism.positions)]
 
 
 def loop_gaps(mechanism: Mechanism, y: Sequence[Scalar]) -> list[Scalar]:

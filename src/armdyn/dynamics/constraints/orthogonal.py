@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from armdyn.expression.functions import select, sqrt
 from armdyn.model.vector import Scalar
 
 Column = list[Scalar]
@@ -64,6 +65,26 @@ class Orthogonal:
         for v, w_k, inverse in zip(self.V, w, self.inverse, strict=True):
             x = _less(x, -(w_k * inverse), v)
         return x
+
+
+def turned(columns: Sequence[Sequence[Scalar]]) -> Scalar:
+    """The sign of a square matrix's determinant, 1 or −1, by reflections (Householder), without exchanges.
+
+    Each reflection takes a column onto an axis, on the side where nothing cancels.
+    """
+    left = [list(column) for column in columns]
+    found: Scalar = 1
+    while left:
+        first, *others = left
+        side = select(-first[0], -1, 1)
+        found = found * side
+        if not others:
+            break
+        length = sqrt(inner(first, first))
+        w = [first[0] + side * length, *first[1:]]
+        scale = 1 / (length * (length + side * first[0]))
+        left = [_less(column, inner(w, column) * scale, w)[1:] for column in others]
+    return found
 
 
 def inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:

@@ -218,7 +218,7 @@ class ClosedForm:
         for torque in torques:
             row = {}
             for p, name in enumerate(self.basis.parameter_names):
-                if coefficient := torque.derivative(f"[{name}]"):
+                if coefficient := (names.zero + torque).derivative(f"[{name}]"):
                     row[p] = self.basis.kinematic.include(coefficient)
             rows.append(row)
         return rows

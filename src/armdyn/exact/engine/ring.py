@@ -196,8 +196,7 @@ class Ring:
     def joint_variables(self) -> tuple[list[Any], list[Poly], list[Poly]]:
         """q (angles, or coordinates of prismatic joints), q̇ and q̈ as scalars for the algorithms.
 
-        An angle is an element of the ring only where joints are related, because then it enters sums, and
-        where a spring has it in its torque.
+        An angle is an element of the ring only where it enters sums (of related joints) or a spring's torque.
         """
         numbers = range(1, len(self.joints) + 1)
         q = [self.gen(f"q{i}") if f"q{i}" in self.index else JointAngle(*self.angle(i - 1)) for i in numbers]

@@ -42,7 +42,7 @@ def is_greek(head: str) -> bool:
 
 
 def symbol_glyph(name: str) -> Glyph:
-    """ml1 -> m with subscript ℓ_1, kr1 -> k with r1, I2xx -> I with 2xx, alpha1 -> α with 1, a1p -> a, 1'.
+    """ml1 -> m with subscript ℓ_1, kr1 -> k with r1, I2xx -> I with 2xx, alpha1 -> α with 1, a1p with 1'.
 
     A p behind the last digit is a prime, pp are two.
     """

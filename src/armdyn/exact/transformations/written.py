@@ -110,7 +110,7 @@ def _parts(printer: Printer, x: Entry) -> list[str]:
 
 
 def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
-    """What the joints are in p where positions are theirs; else the c1, s1 that are not of p alone."""
+    """What the joints are in p where positions are theirs; else what c1 and s1 are that are not of one p."""
     style, basis = printer.style, printer.basis
     if found.inverse is None:
         return []

@@ -1,8 +1,8 @@
-"""Friction that brakes and rotors with inertia, as linear inequalities of the parameters.
+"""Friction that brakes, rotors with inertia and springs that pull back, as linear inequalities.
 
-Viscous friction, and Coulomb friction in both directions, are not negative. Terms such as Stribeck's and the
-cubic one may be, as long as the whole friction drives the joint at no speed up to the greatest measured.
-Offsets are free.
+Stiffness, viscous friction, and Coulomb friction in both directions, are not negative. Terms such as
+Stribeck's and the cubic one may be, as long as the whole friction drives the joint at no speed up to the
+greatest measured. Offsets are free.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def braking_rows(robot: Robot, speeds: np.ndarray | None) -> np.ndarray:
         if parameter.kind.entry == "load":
             row({parameter: 1.0})
             row({parameter: -1.0}, GREATEST_LOAD)
-        elif parameter.kind.part == "rotor" or parameter.kind.entry == "viscous":
+        elif parameter.kind.part == "rotor" or parameter.kind.entry in ("viscous", "stiffness"):
             row({parameter: 1.0})
     for part, surface in _surfaces(robot):
         terms = _terms(wanted, part, surface.joint)

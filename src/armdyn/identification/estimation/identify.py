@@ -53,9 +53,10 @@ def identify(
     samples that `samples` leaves out. `fit.validation` says how it did.
 
     `method` is "weighted" least squares (the default), "ordinary", "robust", "damped", "sequential" or
-    "instrumental". `parameters` says what is estimated: all, "inertia", "friction", "payload" (the ten of the
-    link that moves the tip), or names and patterns such as ["Fv*", "m6"]; the others are known and keep the
-    description's values. `instruments`, for "instrumental", are noise-free motions at the logs' instants.
+    "instrumental". `parameters` says what is estimated: all, "inertia", "friction", "springs", "payload" (the
+    ten of the link that moves the tip), or names and patterns such as ["Fv*", "m6"]; the others are known and
+    keep the description's values. `instruments`, for "instrumental", are noise-free motions at the instants
+    of the logs.
 
     `cutoff` [Hz] of the filters, `damping` (of the columns' lengths, toward the description) and friction are
     chosen by cross-validation among the samples that may enter the fit, where they are not given. `friction`

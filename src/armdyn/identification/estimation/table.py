@@ -73,8 +73,12 @@ def unit(robot: Robot, parameter: Parameter) -> str:
         return _BODY.get(kind.entry, "kg m²")
     if kind.part == "rotor":
         return "kg m²"
+    if kind.part == "strut":
+        return "N/m" if kind.entry == "stiffness" else "N"
     turns = kind.part == "motor" or robot.model.moving[parameter.joint].joint == "revolute"
     effort, speed = ("N m", "rad/s") if turns else ("N", "m/s")
+    if kind.entry == "stiffness":
+        return f"{effort}/{speed[:-2]}"
     if kind.entry == "viscous":
         return f"{effort} s/{speed[:-2]}"
     return f"{effort}/({speed})³" if kind.entry == "cubic" else "" if kind.entry == "load" else effort

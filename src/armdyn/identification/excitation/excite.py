@@ -12,6 +12,7 @@ import numpy as np
 
 from armdyn.identification.blas import on_one_thread
 from armdyn.identification.checks import check
+from armdyn.identification.errors import IdentificationError
 from armdyn.identification.excitation.bounds import bounds_for
 from armdyn.identification.excitation.criterion import Criterion
 from armdyn.identification.excitation.excitation import Excitation, Quality
@@ -76,8 +77,13 @@ def excite(
     count = check.whole_number("starts", starts, 1)
     steps = check.whole_number("iterations", iterations)
     first, *seeds = np.random.SeedSequence(check.whole_number("seed", seed)).spawn(count + 1)
+    if check.robot(robot).model.elastic:
+        raise IdentificationError(
+            f"{robot.name}: links behind elastic joints cannot be moved at will; plan for "
+            "robot.with_rigid_joints(), whose motions elastic_feedforward takes where they are polynomials"
+        )
     task = task_for(
-        check.robot(robot),
+        robot,
         basis_for(kind, duration, harmonics, points),
         bounds_for(robot, use, position, **limits),
         criterion=criterion,

@@ -174,6 +174,13 @@ def held_posture(task: Task, rng: np.random.Generator) -> np.ndarray:
         inside = np.asarray((task.fence.excess(q) < 0).all(1))
         if not inside.any():
             raise IdentificationError(_outside(task, q))
+    if task.followed is not None:
+        still = [q, *([np.zeros_like(q)] * 3)]
+        inside &= np.asarray((np.maximum(*task.followed.sides(still)) < 1).all(1))
+        if not inside.any():
+            raise IdentificationError(
+                f"position: of {POSTURES} random postures none keeps the ranges of joints that follow others"
+            )
     easily, held = (inside & np.asarray((need < most).all(1)) for most in (0.9, 1.0))
     held = easily if easily.any() else held
     if not held.any():

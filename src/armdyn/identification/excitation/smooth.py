@@ -10,6 +10,7 @@ import numpy as np
 
 from armdyn.identification.excitation.columns import Softening
 from armdyn.identification.excitation.criterion import smoothed
+from armdyn.identification.excitation.followers import Followed
 from armdyn.identification.excitation.task import Task, position_sides
 from armdyn.identification.excitation.workspace import Fence
 from armdyn.robot.friction import dry_surfaces, friction_parts, gathered
@@ -95,7 +96,7 @@ class Smooth:
 
     def _limits(self, states: list[np.ndarray]) -> Iterator[_Limit]:
         """Every kind of limit that some joint has."""
-        bounds, fence = self.task.bounds, self.task.fence
+        bounds, fence, followed = self.task.bounds, self.task.fence, self.task.followed
         joints = np.flatnonzero(
             (np.isfinite(bounds.allowed.lower) | np.isfinite(bounds.allowed.upper)) & (bounds.reach > 0)
         )
@@ -112,6 +113,8 @@ class Smooth:
         if fence is not None:
             u = 1 + fence.excess(states[0])
             yield _Limit(u, np.full_like(u, -np.inf), partial(self._fence, fence, states[0]))
+        if followed is not None:
+            yield _Limit(*followed.sides(states), partial(self._followed, followed))
 
     def _largest(self, above: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The largest (m,) of two sets (N, m), smoothly, and its derivative: by `above` minus by `below`."""
@@ -157,6 +160,9 @@ class Smooth:
 
     def _fence(self, fence: Fence, q: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return self._by_variables(_over_time(self.rows[0], weight[:, :, None] * fence.changes(q)))
+
+    def _followed(self, followed: Followed, weight: np.ndarray) -> np.ndarray:
+        return self._by_variables(followed.slopes(list(self.rows), weight))
 
 
 @dataclass(frozen=True)

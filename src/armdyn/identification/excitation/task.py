@@ -11,6 +11,7 @@ from armdyn.identification.excitation.basis import Basis
 from armdyn.identification.excitation.bounds import Bounds
 from armdyn.identification.excitation.columns import Columns, Softening
 from armdyn.identification.excitation.criterion import Criterion, of_regressor
+from armdyn.identification.excitation.followers import Followed
 from armdyn.identification.excitation.workspace import Fence
 from armdyn.motion.trajectories.motion import sample_times
 from armdyn.robot import Robot
@@ -36,6 +37,7 @@ class Task:
     basis: Basis
     bounds: Bounds
     fence: Fence | None
+    followed: Followed | None = None  # limits of joints that follow several others
 
     @cached_property
     def followers(self) -> Followers | None:
@@ -114,6 +116,8 @@ class Task:
             parts["loops"] = _of_followers(self.followers, self.bounds.part, q, qd, qdd)
         if self.fence is not None:
             parts["workspace"] = 1 + self.fence.excess(q)
+        if self.followed is not None:
+            parts["followers"] = np.maximum(*self.followed.sides(states))
         return parts
 
     def _turns(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:

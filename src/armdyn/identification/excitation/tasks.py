@@ -12,6 +12,7 @@ from armdyn.identification.excitation.basis import Basis, Fourier, Quintic
 from armdyn.identification.excitation.bounds import Bounds
 from armdyn.identification.excitation.columns import columns_for
 from armdyn.identification.excitation.criterion import CRITERIA, Criterion
+from armdyn.identification.excitation.followers import followed
 from armdyn.identification.excitation.search import held_posture
 from armdyn.identification.excitation.task import Task
 from armdyn.identification.excitation.workspace import Workspace, fence_for
@@ -60,6 +61,6 @@ def task_for(
         states = states[0][closed], states[1][closed], states[2][closed]
     columns = columns_for(robot, parameters, drives, states)
     fence = fence_for(robot, workspace, states[0])
-    task = Task(robot, columns, rows, criterion, basis, bounds, fence)
+    task = Task(robot, columns, rows, criterion, basis, bounds, fence, followed(robot, bounds.part))
     held_posture(task, rng)
     return task

@@ -10,6 +10,7 @@ import numpy as np
 from armdyn.identification.logs.record import Record
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name, joint_units, revolute_joints
+from armdyn.robot.motors import driven_coordinates
 
 FARTHEST = {True: 15.0, False: 10.0}  # rad for joints that turn, m for those that slide
 SLOWEST, FASTEST = 5.0, 1e5  # Hz, of logs of moving arms
@@ -56,7 +57,7 @@ def _derivatives(robot: Robot, record: Record) -> Iterator[str]:
 
 
 def _dead_channels(robot: Robot, record: Record) -> Iterator[str]:
-    for j in range(record.n):
+    for j in driven_coordinates(robot.model):  # no torque acts on the links of elastic joints
         tau = record.tau[record.usable[:, j], j]
         if len(tau) and np.ptp(record.q[:, j]) > 0 and np.ptp(tau) == 0:
             unit = joint_units(robot, j)

@@ -42,6 +42,7 @@ class Linear:
 
 def positions(log: Log, robot: Robot) -> Linear:
     """From the log's positions to q (7.22): q = K⁻¹ θ_m + zeros."""
+    _check_elastic(log, robot)
     zeros = np.zeros(robot.n) if log.joint_zeros is None else _zeros(log, robot)
     if log.positions == "q":
         linear = _coordinates(log, robot)
@@ -54,6 +55,7 @@ def positions(log: Log, robot: Robot) -> Linear:
 
 def torques(log: Log, robot: Robot) -> Linear:
     """From the log's torques to those of the coordinates: Kᵀ τ_m, and Sᵀ τ for all joints."""
+    _check_elastic(log, robot)
     if log.torques == "tau":
         width = log.tau.shape[1] if log.tau is not None else 0
         if width == robot.n:
@@ -86,14 +88,15 @@ def transmission(log: Log, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
             )
         return log.transmission, np.zeros(robot.n)
     driven = [link for link in robot.model.moving if link.motor is not None]
-    if len(driven) != robot.n:
+    n = robot.n - len(robot.model.elastic)  # torques act on as many coordinates
+    if len(driven) != n:
         raise IdentificationError(
-            f"{log.name}: '{robot.name}' has motors at {len(driven)} of its {robot.n} joints; "
+            f"{log.name}: '{robot.name}' has motors at {len(driven)} of its {n} joints; "
             "give transmission= to Log"
         )
     real = [link.motor is not None for link in motors.driven_links(robot.model)]
     K, shift = (x[real] for x in motors.transmission(robot.model))
-    if np.linalg.matrix_rank(K) < robot.n:
+    if np.linalg.matrix_rank(K) < n:
         raise IdentificationError(
             f"{log.name}: the motors of '{robot.name}' do not tell where its joints are"
         )
@@ -106,7 +109,7 @@ def constants(log: Log, robot: Robot) -> np.ndarray:
         return log.torque_constant
     motors = [link.motor for link in robot.model.moving]
     found = np.array([robot.model.number(m.torque_constant) for m in motors if m is not None])
-    if len(found) != robot.n:
+    if len(found) != robot.n - len(robot.model.elastic):
         raise IdentificationError(f"{log.name}: currents need torque constants: give torque_constant= to Log")
     if (found == 1).all():
         warnings.warn(
@@ -116,6 +119,23 @@ def constants(log: Log, robot: Robot) -> np.ndarray:
             stacklevel=6,
         )
     return found
+
+
+def _check_elastic(log: Log, robot: Robot) -> None:
+    """Refuse logs that do not say where both the links and the motors of elastic joints are."""
+    if not robot.model.elastic:
+        return
+    found = {"q": log.q, "tau": log.tau if log.torques == "tau" else None}
+    widths = {name: x.shape[1] for name, x in found.items() if x is not None}
+    wrong = [name for name, width in widths.items() if width != robot.n]
+    if log.positions != "q" or wrong:
+        given = f"{wrong[0]} with {widths[wrong[0]]} columns" if wrong else log.positions
+        raise IdentificationError(
+            f"{log.name}: '{robot.name}' has elastic joints: q (and tau, if not motor_torque or current) "
+            f"needs {robot.n} columns, the links and then the motors of elastic joints at the joint's side "
+            f"({', '.join(robot.coordinates)}); found {given}. robot.with_rigid_joints() takes one position "
+            "for each joint"
+        )
 
 
 def _coordinates(log: Log, robot: Robot, channel: str = "q") -> Linear:

@@ -41,13 +41,13 @@ class Free:
         return bool(self.patterns) or self.group in ("all", "friction")
 
     def mask(self, template: Template) -> np.ndarray:
-        """(p,) bool: the parameters that are estimated."""
+        """(p,) bool: the parameters that are estimated; the rotor of a joint without a motor is none."""
+        there = np.array([_exists(template.robot.model, parameter) for parameter in template.layout])
         if self.patterns:
-            return np.array(
-                [any(fnmatchcase(x, pattern) for pattern in self.patterns) for x in template.names]
-            )
+            named = [any(fnmatchcase(x, pattern) for pattern in self.patterns) for x in template.names]
+            return np.asarray(there & named)
         tip = _tip_joint(template.robot.model) if self.group == "payload" else -1
-        return np.array([self._has(parameter, tip) for parameter in template.layout])
+        return np.asarray(there & [self._has(parameter, tip) for parameter in template.layout])
 
     def _has(self, parameter: Parameter, tip: int) -> bool:
         part = parameter.kind.part
@@ -55,6 +55,12 @@ class Free:
             return part == "body" and parameter.joint == tip
         friction = part in ("joint", "motor")
         return {"all": True, "friction": friction, "inertia": not friction}[self.group]
+
+
+def _exists(model: RobotModel, parameter: Parameter) -> bool:
+    if parameter.kind.part != "rotor":
+        return True
+    return model.rotors != "none" and model.moving[parameter.joint].motor is not None
 
 
 def free_parameters(robot: Robot, parameters: Any, template: Template) -> Free:

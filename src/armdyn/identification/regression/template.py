@@ -50,7 +50,7 @@ def make_template(robot: Robot, terms: FrictionTerms | None = None, add: bool = 
     """With rotors (gear 1), viscous, Coulomb and offset terms where the description has none, and `terms`.
 
     A motor that turns with several joints gets friction of its own. A joint that follows others keeps what it
-    has: its friction and rotor count at the coordinates.
+    has: its friction and rotor count at the coordinates. A joint with a spring gets no offset.
     """
     model = _with_rotors(robot) if add else robot.model
     coordinates = {link.name: i for i, link in enumerate(robot.model.coordinates)}
@@ -85,7 +85,8 @@ def _with_friction(model: RobotModel, link: Link, terms: FrictionTerms | None, i
     own = replace(link.friction, load=ZERO)  # torques are not linear in it
     if add:
         has = joint_friction(model, link)
-        own = replace(own, offset=_ONE) if has["offset"].is_zero else own
+        if has["offset"].is_zero and link.spring.is_zero:  # else stiffness·rest of the spring is an offset
+            own = replace(own, offset=_ONE)
         link = replace(link, motor=_rubbing(link.motor))
     if terms is not None:
         if np.isfinite(terms.stribeck[i]):

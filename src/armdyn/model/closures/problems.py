@@ -116,6 +116,8 @@ def impossible_springs(model: RobotModel) -> Iterator[str]:
             yield from _negative(model, f"{where}: motor.damping", link.motor.damping)
             if link.motor.stiffness is not None and model.value(link.motor.stiffness) == 0:
                 yield f"{where}: motor.stiffness: found 0; a positive number is allowed, or none at all"
+            if link.elastic and model.value(link.motor.axial) == 0:
+                yield f"{where}: motor.inertia: found 0; the motor of an elastic joint needs a positive one"
     for i, spring in enumerate(model.springs):
         yield from _negative(model, f"{spring_place(i, spring)}: stiffness", spring.stiffness)
         yield from _negative(model, f"{spring_place(i, spring)}: rest", spring.rest)

@@ -191,7 +191,9 @@ def _path_limits(grid: PathGrid, torques: PathTorques, limits: Limits, chosen: _
         chosen(of_torque, out=result[..., :first])
         if of_acceleration is not None:
             by = 1 / bound[accelerations]
-            np.multiply(of_acceleration[..., accelerations], by, out=result[..., first:])
+            np.multiply(
+                limits.acceleration.of(of_acceleration)[..., accelerations], by, out=result[..., first:]
+            )
         return result
 
     low, high = np.full(shape, -1.0), np.full(shape, 1.0)

@@ -19,7 +19,7 @@ from armdyn.motion.least_time.timed_path import TimedPath
 from armdyn.motion.timing.dwells import checked_dwells, stretched
 from armdyn.motion.timing.limits import Limits, limits_for
 from armdyn.motion.timing.scaling import rate_within, scaled_within
-from armdyn.motion.timing.speed_parts import SteadyWrench, check_robot, loaded_parts, steady_wrench
+from armdyn.motion.timing.speed_parts import SteadyWrench, check_timed, loaded_parts, steady_wrench
 from armdyn.motion.trajectories.loads import Loaded
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 from armdyn.output import Shown
@@ -136,7 +136,7 @@ def time_optimal(
     from one to the next the motion is from rest to rest. `grid` is the number of intervals; where the path
     demands it, some are cut further.
     """
-    check_robot(robot, trajectory)
+    check_timed(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration, motor_torque, motor_velocity)
     wrench = steady_wrench(robot, wrench)
     task = _Task(trajectory.loaded(robot), limits, wrench)

@@ -22,8 +22,15 @@ from armdyn.motion.torques import torques_along
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.output import Shown
 from armdyn.robot import Robot
-from armdyn.robot.joints import UNITS, Units
-from armdyn.robot.motors import ShaftLimits, driven_links, shaft_limits, to_motors, torque_constants
+from armdyn.robot.joints import UNITS, Units, joint_name
+from armdyn.robot.motors import (
+    ShaftLimits,
+    driven_coordinates,
+    driven_links,
+    shaft_limits,
+    to_motors,
+    torque_constants,
+)
 
 
 class Recorded(Protocol):
@@ -66,6 +73,7 @@ class MotorLoads(Shown):
         if arrays["qd"].shape != arrays["tau"].shape:
             raise MotionError(f"qd, tau: shapes {arrays['qd'].shape} and {arrays['tau'].shape} differ")
         P = to_motors(robot.model)
+        _check_elastic(robot, arrays["tau"])
         return cls(robot, times, arrays["tau"] @ P.T, arrays["qd"] @ robot.transmission.T)
 
     # ---- the motors ------------------------------------------------------------------------------------
@@ -273,6 +281,18 @@ def motor_loads(robot: Robot, motion: Trajectory | Recorded, *, wrench: Any = No
     check_robot(robot, motion)
     h, at = steady_wrench(robot, wrench), motion.samples()
     return MotorLoads.from_torques(robot, at.t, at.qd, torques_along(motion.loaded(robot), at, h))
+
+
+def _check_elastic(robot: Robot, tau: np.ndarray) -> None:
+    """Refuse torques on the links of elastic joints, which no motor can give."""
+    driven = driven_coordinates(robot.model)
+    for i in set(range(robot.n)) - set(driven):
+        most = np.nanmax(np.abs(tau[..., i]))
+        if most > 1e-6 * np.nanmax(np.abs(tau), initial=1e-300):
+            raise MotionError(
+                f"{joint_name(robot, i)}: the motion needs a torque of {most:g} on the link of an elastic "
+                "joint, where none acts; motions of elastic_feedforward and of simulate need none"
+            )
 
 
 def _peak(x: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from armdyn.motion.timing.laws import Law, inverse, timing_law
 from armdyn.motion.timing.speed_parts import (
     SpeedParts,
     SteadyWrench,
-    check_robot,
+    check_timed,
     loaded_parts,
     steady_wrench,
 )
@@ -50,7 +50,7 @@ class Retimed:
 
 def motion_parts(robot: Robot, trajectory: Trajectory, *, wrench: Any = None) -> MotionParts:
     """The parts at the trajectory's `samples()`; `wrench` as for `scale_to_limits`."""
-    check_robot(robot, trajectory)
+    check_timed(robot, trajectory)
     return _parts_at(robot, trajectory, trajectory.samples(), steady_wrench(robot, wrench))
 
 
@@ -73,7 +73,7 @@ def retime(
     Declared dwells last as long as they did, whatever the law says of them; loads change where they did on
     the path.
     """
-    check_robot(robot, trajectory)
+    check_timed(robot, trajectory)
     timing = keeping_dwells(timing_law(law, duration, trajectory.duration), trajectory)
     if parts is None:
         parts = motion_parts(robot, trajectory, wrench=wrench)

@@ -22,7 +22,7 @@ from armdyn.motion.timing.rates import Rate, largest_rate, searched_rate
 from armdyn.motion.timing.speed_parts import (
     SpeedParts,
     SteadyWrench,
-    check_robot,
+    check_timed,
     loaded_parts,
     steady_wrench,
 )
@@ -88,7 +88,7 @@ def scale_to_limits(
     its surroundings all along, or {link: (6,)} what links exert. Declared dwells last as long as they did;
     what the arm carries (`trajectory.loads`) counts while it is carried.
     """
-    check_robot(robot, trajectory)
+    check_timed(robot, trajectory)
     limits = limits_for(robot, torque, velocity, acceleration, motor_torque, motor_velocity)
     return scaled_within(robot, trajectory, limits, steady_wrench(robot, wrench), faster)
 

@@ -106,6 +106,19 @@ def check_robot(robot: Robot, trajectory: Trajectory) -> None:
         raise MotionError(f"trajectory: it moves {trajectory.n} joints, but {robot.name} has {robot.n}")
 
 
+def check_timed(robot: Robot, trajectory: Trajectory) -> None:
+    """The same, and refuse robots on some of whose coordinates no torque acts."""
+    check.robot(robot)
+    if robot.model.elastic:
+        name = robot.model.elastic[0].name
+        raise MotionError(
+            f"{robot.name}: no torque acts on the links of elastic joints ('{name}'), so a path of all "
+            "coordinates cannot be timed by limits of torque; elastic_feedforward gives the torques for a "
+            "motion of the links, and robot.with_rigid_joints() can be timed"
+        )
+    check_robot(robot, trajectory)
+
+
 def steady_wrench(robot: Robot, wrench: Any) -> SteadyWrench:
     """h_e (6,) as an array, or by link as arrays; None where none is given."""
     found = check.wrenches(robot, wrench, None)

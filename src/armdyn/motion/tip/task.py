@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from armdyn.motion.errors import MotionError
 from armdyn.robot import Robot
 from armdyn.robot.joints import revolute_joints, whole_turns
 from armdyn.robot.tip import tip_freedom
@@ -111,6 +112,11 @@ class TipTask:
 @lru_cache(maxsize=64)
 def tip_task(robot: Robot, orientation: bool) -> TipTask:
     """The task of a robot's tip, with its rank and length."""
+    if robot.model.elastic:
+        raise MotionError(
+            f"{robot.name}: where its tip is does not tell where the motors of its elastic joints are; "
+            "robot.with_rigid_joints() has the same links and their coordinates alone"
+        )
     tip = tip_freedom(robot)
     rank = tip.pose_rank if orientation else tip.position_rank
     return TipTask(robot, orientation, tip.length, rank, tip.active, tip.reach)

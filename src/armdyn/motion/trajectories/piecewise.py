@@ -51,6 +51,21 @@ class Profile:
         least = self._rounding(piece, np.abs(time)) if self.least is None else self.least[piece]
         return q, np.where(np.abs(qd) <= least, 0.0, qd), half
 
+    def derivatives(self, t: np.ndarray, side: Side = "after", highest: int = 4) -> list[np.ndarray]:
+        """Position and its derivatives up to the one named at t (N,), each (N, n), for several joints."""
+        inside = np.clip(t, 0.0, self.duration)
+        piece = np.searchsorted(self.breaks[1:-1], inside, side="right" if side == "after" else "left")
+        time = inside[:, None] - self.origins[piece]
+        found = []
+        powers = self._powers
+        for _ in range(highest + 1):
+            x = np.zeros((len(t), self.coefficients.shape[2]))
+            for power in powers[::-1]:
+                x = x * time + power[piece]
+            found.append(x)
+            powers = np.arange(1, len(powers))[:, None, None] * powers[1:]
+        return found
+
     @cached_property
     def _powers(self) -> np.ndarray:
         """The coefficients by degree, (degree + 1, m) or (degree + 1, m, n)."""

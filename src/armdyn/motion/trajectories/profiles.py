@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from math import cbrt, inf, isfinite, sqrt
+from math import cbrt, comb, inf, isfinite, sqrt
 
 import numpy as np
+from numpy.polynomial import Polynomial
 
 from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
@@ -116,6 +117,25 @@ def quintic(
     ends = (start, qd0, qdd0), (end, qd1, qdd1)
     first, last = ((np.array([q]), np.array([v]), np.array([a])) for q, v, a in ends)
     return hermite(np.array([0.0, T]), first, last)
+
+
+def smooth(start: float, end: float, duration: float, degree: float = 7) -> Profile:
+    """From rest to rest by a polynomial of degree 2k + 1 with k derivatives that vanish at both ends.
+
+    As a part of the way that is u^(k + 1) Σ_j C(k + j, j) (1 − u)^j at the part u of the duration.
+    """
+    T = check.positive_time("duration", duration)
+    if degree not in (5, 7, 9):
+        raise MotionError(f"degree: found {degree:g}; 5, 7 or 9 is expected")
+    k = (int(degree) - 1) // 2
+    part = sum((comb(k + j, j) * Polynomial([1, -1]) ** j for j in range(k + 1)), Polynomial([0]))
+    part = Polynomial([0] * (k + 1) + [1]) * part
+    powers = (end - start) * np.asarray(part.coef, float) / T ** np.arange(int(degree) + 1)
+    back = -powers * (-1.0) ** np.arange(int(degree) + 1)
+    powers[0], back[0] = start, end
+    return Profile(
+        np.array([0.0, T / 2, T]), np.array([0.0, T]), np.array([powers, back]), smooth=np.array([1])
+    )
 
 
 def jerk_limited(

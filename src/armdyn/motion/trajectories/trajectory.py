@@ -108,6 +108,11 @@ class Trajectory(Joining, Shown):
         return cls(joint_motions.between(profiles.quintic, q0, q1, **data), step)
 
     @classmethod
+    def smooth(cls, q0: Any, q1: Any, duration: Any, degree: Any = 7, *, step: float = STEP) -> Trajectory:
+        """From rest to rest by polynomials of a degree of 7 (the jerk too is zero at the ends), 9 or 5."""
+        return cls(joint_motions.between(profiles.smooth, q0, q1, duration=duration, degree=degree), step)
+
+    @classmethod
     def jerk_limited(
         cls,
         q0: Any,

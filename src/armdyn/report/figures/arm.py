@@ -15,8 +15,8 @@ from armdyn.output import one_line
 from armdyn.report.figures.drawing import GREY, INK, PALE, Given, arrow, colour, styled
 from armdyn.report.figures.paper.canvas import Canvas, canvas
 from armdyn.report.figures.paper.placement import Label
-from armdyn.report.figures.paper.solids import joint_faces, sleeve_centre
-from armdyn.report.findings.drawn.skeleton import Skeleton
+from armdyn.report.figures.paper.solids import ball, cylinder, joint_faces, sleeve_centre
+from armdyn.report.findings.drawn.skeleton import ClosingPlace, JointPlace, Skeleton
 from armdyn.report.findings.drawn.views import View
 from armdyn.report.findings.motion import Strobe, find_strobe
 from armdyn.report.findings.subject import Posture, Subject
@@ -24,6 +24,7 @@ from armdyn.robot import Robot
 
 _RADIUS = 0.022  # of a joint's symbol, in parts of the drawing's size
 _ROD = 5.2  # points: how thick a link is drawn
+_CLOSING = "#9fb7d4"  # what closes a loop
 _AXIS, _LETTER = (
     30.0,
     9.0,
@@ -112,9 +113,12 @@ def draw_arm(paper: Canvas, view: View, drawn: Skeleton, frame: bool = True) -> 
     """Links as rods, joints as solids, what is nearer to the reader over what is farther."""
     panel, radius = paper.panel, drawn.size * _RADIUS
     if view.planar:
-        _draw_ground(paper, view.flat(_foot(drawn)), radius)
+        for place in _feet(drawn):
+            _draw_ground(paper, view.flat(place), radius)
     else:
         _draw_plate(paper, view, drawn, radius)
+    for ends in drawn.springs:
+        _draw_spring(paper, view.flat(ends), radius)
     for layer, (kind, thing) in enumerate(_in_depth(view, drawn, radius)):
         zorder = 20 + layer * 0.1
         if kind == 0:
@@ -123,8 +127,7 @@ def draw_arm(paper: Canvas, view: View, drawn: Skeleton, frame: bool = True) -> 
             panel.plot(*flat.T, color="#f4f4f4", lw=_ROD - 2, solid_capstyle="round", zorder=zorder + 0.05)
             paper.places.line(paper.points(flat), _ROD)
         else:
-            faces = joint_faces(thing, view, radius)
-            shade = "white" if thing.revolute else "#e2e2e2"
+            faces, shade = _faces(thing, view, radius)
             for face in faces:
                 panel.add_patch(Polygon(face, closed=True, fc=shade, ec=INK, lw=1.1, zorder=zorder))
             paper.places.block(paper.points(np.vstack(faces)))
@@ -135,13 +138,24 @@ def draw_arm(paper: Canvas, view: View, drawn: Skeleton, frame: bool = True) -> 
 def _in_depth(view: View, drawn: Skeleton, radius: float) -> list[tuple[int, Any]]:
     """Pieces of links (0) and joints (1), the farthest first; in a plane, joints over links."""
     things: list[tuple[float, int, Any]] = []
-    for body in drawn.lines:
+    stands = view.planar and len(_feet(drawn)) > 1  # on several feet: the ground is no rod between them
+    for body in drawn.lines[:-1] if stands else drawn.lines:
         for line in body:
             for a, b in pairwise(line):
                 things.append((float((a + b) / 2 @ view.towards), 0, np.array([a, b])))
-    things += [(float(joint.point @ view.towards) + radius, 1, joint) for joint in drawn.joints]
+    places: list[JointPlace | ClosingPlace] = [*drawn.joints, *drawn.closings]
+    things += [(float(place.point @ view.towards) + radius, 1, place) for place in places]
     things.sort(key=(lambda x: (0.0, x[1])) if view.planar else (lambda x: (round(x[0], 9), x[1])))
     return [(kind, thing) for _, kind, thing in things]
+
+
+def _faces(place: JointPlace | ClosingPlace, view: View, radius: float) -> tuple[list[np.ndarray], str]:
+    """The polygons of a joint, and their shade: what closes a loop is grey, a ball joint or a weld round."""
+    if isinstance(place, JointPlace):
+        return joint_faces(place, view, radius), "white" if place.revolute else "#e2e2e2"
+    if place.kind == "revolute":
+        return cylinder(place.point, place.axis, view, radius, 1.1 * radius), _CLOSING
+    return ball(place.point, view, radius), _CLOSING
 
 
 def draw_ghost(paper: Canvas, view: View, drawn: Skeleton, lightness: float) -> None:
@@ -160,6 +174,31 @@ def _foot(drawn: Skeleton) -> np.ndarray:
     """Where the base stands."""
     base = drawn.lines[-1]
     return base[0][0] if base else drawn.joints[0].point
+
+
+def _feet(drawn: Skeleton) -> list[np.ndarray]:
+    """The same of a linkage: wherever one of its joints is on the base."""
+    if not drawn.closings:
+        return [_foot(drawn)]
+    found: list[np.ndarray] = []
+    for place in drawn.grounded:
+        if not any(np.abs(place - other).max() < 1e-6 * drawn.size for other in found):
+            found.append(place)
+    return found
+
+
+def _draw_spring(paper: Canvas, ends: np.ndarray, radius: float) -> None:
+    """A zigzag between two points."""
+    along = ends[1] - ends[0]
+    length = float(np.linalg.norm(along))
+    if length < 1e-9:
+        return
+    across = 0.8 * radius * np.array([-along[1], along[0]]) / length
+    parts = np.concatenate([[0.0], np.linspace(0.15, 0.85, 13), [1.0]])
+    sides = np.concatenate([[0.0, 0.0], np.tile([1.0, -1.0], 6)[:11], [0.0, 0.0]])
+    line = ends[0] + parts[:, None] * along + sides[:, None] * across
+    paper.panel.plot(*line.T, color=INK, lw=1.0, solid_joinstyle="round", zorder=18)
+    paper.places.line(paper.points(ends), 1.6 * radius * paper.unit)
 
 
 def _draw_plate(paper: Canvas, view: View, drawn: Skeleton, radius: float) -> None:
@@ -237,11 +276,19 @@ def label_arm(paper: Canvas, view: View, drawn: Skeleton) -> None:
     ]
     others = paper.points(np.array(places))
     for k, (text, place) in enumerate(zip(drawn.labels, places, strict=True)):
+        if not text:
+            continue
         apart = np.linalg.norm(others - others[k], axis=1) > 1
-        paper.label(text, place, near, near + 4, near + 9, near + 15, rivals=others[apart])
+        farther = () if text.isdigit() else (near + 24, near + 36, near + 50)  # names need more room
+        paper.label(text, place, near, near + 4, near + 9, near + 15, *farther, rivals=others[apart])
     if drawn.ends:  # of a tree: which branch is which
         for name, point in [(drawn.tip_link, drawn.tip), *((end.link, end.point) for end in drawn.ends)]:
             paper.label(one_line(name), view.flat(point), 14, 20, 28, 38, color=GREY, fontsize=8.0)
+    for name, body in zip(drawn.names, drawn.lines, strict=False):  # of a linkage
+        if body:
+            longest = max(body, key=lambda line: float(np.linalg.norm(line[-1] - line[0])))
+            middle = view.flat((longest[0] + longest[-1]) / 2)
+            paper.label(name, middle, 9, 14, 20, 28, color=GREY, fontsize=8.0)
     for motor in drawn.motors:
         place = view.flat(motor.point)
         paper.label(f"M{drawn.labels[motor.joint]}", place, 24, 30, 37, 46, 56, **_MOTOR)

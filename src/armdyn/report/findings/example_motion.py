@@ -7,15 +7,19 @@ from math import acos, pi
 
 import numpy as np
 
+from armdyn.motion.elastic.feedforward import elastic_feedforward
+from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.report.findings.drawn.skeleton import Skeleton, gravity_in_world, skeleton
 from armdyn.report.findings.drawn.views import plane_normal, view_of
 from armdyn.robot import Robot
-from armdyn.robot.joints import JointLimits, joint_limits, revolute_joints
+from armdyn.robot.joints import JointLimits, followers, joint_limits, revolute_joints
+from armdyn.robot.loops.assembly import LoopError
 
 _TURN, _SLIDE = pi / 2, 0.3  # what a joint covers at most [rad], [m]
 _SHARE = 0.4  # of a joint's range
 _SPEED = 0.8  # of a joint's limits of velocity and acceleration
+_SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.1, 0.03)  # of the usual span, for robots with loops
 _POSTURES = 256
 _QUINTIC = 1.875, 5.7735  # largest velocity and acceleration of a quintic over 1 in 1 s
 
@@ -34,6 +38,10 @@ def default_motion(robot: Robot) -> DefaultMotion:
     For any other robot a quintic between two postures on both sides of a dexterous one, lasting one second,
     or as long as 80 % of the limits of velocity and acceleration allow.
     """
+    if robot.model.elastic:
+        return _elastic_motion(robot)
+    if robot.model.loops:
+        return _about_reference(robot)
     folded = _folded(robot)
     if folded is not None:
         trajectory = Trajectory.triangular(folded, folded + _TURN, 0.5)
@@ -52,6 +60,48 @@ def default_motion(robot: Robot) -> DefaultMotion:
         f"most dexterous of {_POSTURES} postures; {reason}."
     )
     return DefaultMotion(trajectory, text)
+
+
+def _elastic_motion(robot: Robot) -> DefaultMotion:
+    """The links as those of the arm with rigid joints move, but more smoothly; the motors as that needs."""
+    rigid = robot.with_rigid_joints()
+    chosen = default_motion(rigid).trajectory
+    duration = 1.2 * chosen.duration  # velocities and accelerations as those of the quintic
+    start, end = (chosen(t)[0] for t in (0.0, chosen.duration))
+    links = Trajectory.smooth(start, end, duration)
+    text = f"The links go from one posture to another by polynomials of seventh degree in {duration:g} s; "
+    try:
+        plan = elastic_feedforward(robot, links)
+    except MotionError:
+        names = [link.name for link in robot.model.moving]
+        elastic = [names.index(link.name) for link in robot.model.elastic]
+        first, last = (np.append(q, rigid.joint_positions(q)[elastic]) for q in (start, end))
+        follows = "the motors turn with them, so that torques on the links are those that springs would give."
+        return DefaultMotion(Trajectory.smooth(first, last, duration), text + follows)
+    return DefaultMotion(plan.trajectory, text + "the motors do what this needs (elastic_feedforward).")
+
+
+def _about_reference(robot: Robot) -> DefaultMotion:
+    """With loops: about the posture in which they were first closed, as far as they stay closed."""
+    limits = joint_limits(robot)
+    choice = robot.model.choice
+    assert choice is not None
+    lower, upper = _ranges(robot, limits)
+    span = _span(robot, limits)
+    for share in _SHARES:
+        half = share * span / 2
+        middle = np.clip(np.array(choice.posture)[list(choice.free)], lower + half, upper - half)
+        try:
+            robot.pose(middle + np.linspace(-1.1, 1.1, 45)[:, None] * half)
+            break
+        except LoopError:
+            continue
+    duration, reason = _duration(2 * half, limits)
+    text = (
+        "All coordinates move along a straight line by a polynomial of fifth degree, about the posture in "
+        f"which the loops were first closed; {reason}."
+    )
+    return DefaultMotion(Trajectory.quintic(middle - half, middle + half, duration), text)
 
 
 def _folded(robot: Robot) -> np.ndarray | None:
@@ -127,6 +177,8 @@ def _dexterous(robot: Robot, limits: JointLimits) -> np.ndarray:
     passed = np.array([q - margin, q, q + margin])
     height = -(np.asarray(robot.pose(passed))[..., :3, 3] - foot) @ gravity_in_world(robot)
     measure = measure * np.where(height < 0, 0.3, 1.0).prod(0)
+    if (others := followers(robot)) is not None:
+        measure = measure * (others.excess(passed) <= 0).all((0, 2))
     return np.asarray(q[int(np.argmax(np.round(measure, 12)))])
 
 

@@ -83,15 +83,18 @@ def path_speed(robot: Robot, optimal: TimeOptimal) -> PathSpeed:
     check_robot(robot, optimal.trajectory)
     limits = _limits(robot, optimal)
     middle = (optimal.t[0::2] + optimal.t[1::2]) / 2
-    _, qd, qdd = optimal.trajectory(middle)
+    q, qd, qdd = optimal.trajectory(middle)
     torque = limits.torque.share(optimal.torque).reshape(len(middle), 2, -1).max(1)
-    shares = (torque, limits.velocity.share(qd), limits.acceleration.share(qdd))
+    speeds, accelerations = limits.velocities(q, qd), limits.accelerations(q, qd, qdd)
+    shares = (torque, limits.velocity.share(speeds), limits.acceleration.share(accelerations))
     labels = [limit for rows in limits.kinds for limit in rows.limits]
     motors = sorted({limit.index for limit in labels if limit.of_motor})
     place = {index: robot.n + k for k, index in enumerate(motors)}
     reached = {kind: np.zeros((len(middle), robot.n + len(motors)), bool) for kind in KINDS}
     for kind, rows, share in zip(KINDS, limits.kinds, shares, strict=True):
         for limit, x in zip(rows.limits, share.T, strict=True):
+            if limit.of_follower:
+                continue  # it has no line of its own among the joints
             reached[kind][:, place[limit.index] if limit.of_motor else limit.index] |= x >= _AT_LIMIT
     names = (*(str(j + 1) for j in range(robot.n)), *(f"M{i + 1}" for i in motors))
     return PathSpeed(names, optimal.s, optimal.speed, reached)

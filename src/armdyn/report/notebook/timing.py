@@ -19,7 +19,7 @@ def scaled_card(scaled: Scaled) -> Markup:
     ]
     limit = scaled.limited_by
     if limit is not None and scaled.instant is not None:
-        owner = "motor" if limit.of_motor else "joint"
+        owner = "motor" if limit.of_motor else "follower" if limit.of_follower else "joint"
         text = f"{limit.quantity} of {owner} {limit.index + 1} at "
         where = join([text, number(scaled.instant, 3), " s"])
         entries.append(("limited by", where))

@@ -85,7 +85,8 @@ def _caption(robot: Robot, posture: Posture) -> list[str]:
         "The arm half-way through the motion below, at q = (",
         join((number(x, 3) for x in posture.q), ", "),
     ]
-    caption.append(f") {_units(robot)}. {' and '.join(shapes).capitalize()}, numbered from the base; ")
+    named = ", those that follow others named" if robot.model.relations else ""
+    caption.append(f") {_units(robot)}. {' and '.join(shapes).capitalize()}, numbered from the base{named}; ")
     beside = "" if posture.view.planar else "; those beside the base have the directions of its axes"
     caption.append(f"the arrows at the end are the tip frame{beside}.")
     motors = [link for link in robot.model.moving if link.motor]

@@ -23,11 +23,13 @@ from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, record
-from armdyn.program.loops import Argument, Call, Copy, Load, Local, Loop, Save, Set, While
+from armdyn.program.loops import Argument, Call, Load, Local, Loop, Save, Set, While
 from armdyn.robot.loops.closing import Closed
 
 STEP = 0.2  # the most that a position moves in a step [rad, or of the robot's size]
 MOST = 400  # steps
+TOO_MANY = 40  # steps in which the loops gape too far to be closed at once: there is no way
+CLOSED = 1e-6  # a posture that closing the loops moves by less is closed [rad, or of the robot's size]
 FINE = 1e-8  # a last correction of this size leaves an error of its square
 SINGULAR = 1e-12  # squared sine of a joint's column against the others: less than this is no column
 TURN = 2 * np.pi
@@ -44,26 +46,45 @@ class Assembly:
     model: RobotModel
 
     def __call__(self, q: Any, near: Any = None) -> Floats:
-        """All positions (..., positions) at q (..., n); `near` (..., positions) is where to begin."""
+        """All positions (..., positions) at q (..., n); `near` (..., positions) is where to begin.
+
+        Where q is (..., positions), it is a posture already: another assembly mode, or turns that count. Its
+        loops must be closed; rounding is taken off.
+        """
+        given = np.shape(q)
+        if near is None and given[-1:] == (self.model.mechanism.positions,):
+            return self._posture(q)
         x, y, state, dtype = self._followed(q, near)
         self._check(x, y, state)
-        found = y.reshape(*np.shape(q)[:-1], y.shape[-1])
+        found = y.reshape(*given[:-1], y.shape[-1])
         return found.astype(np.float32) if dtype == np.float32 else found
 
-    def closes(self, q: Any, margin: float = SINGULAR) -> np.ndarray:
+    def closes(self, q: Any, margin: float = SINGULAR, legs: int = 1) -> np.ndarray:
         """(...): whether the loops can be closed at q (..., n), and the posture is not a singular one.
 
-        `margin` is the least squared sine of the column of a joint that follows against the others.
+        `margin` is the least squared sine of the column of a joint that follows against the others. With
+        several `legs`, the way there is gone in so many parts too, and must end in the same posture: near a
+        singular posture, rounding would decide where it leads.
         """
-        _, _, state, _ = self._followed(q, None)
-        return np.asarray((state[:, 0] <= 0) & (state[:, 1] >= margin)).reshape(np.shape(q)[:-1])
+        x, y, state, _ = self._followed(q, None)
+        fine = (state[:, 0] <= 0) & (state[:, 1] >= margin)
+        target, at = self._without_turns(x), np.broadcast_to(self._start, y.shape)
+        for k in range(1, legs + 1 if legs > 1 else 1):
+            at, state = self.sought(self.reference + (target - self.reference) * (k / legs), at)
+            fine &= (state[:, 0] <= 0) & (state[:, 1] >= margin)
+            at = np.where(fine[:, None], at, self._start)
+        if legs > 1:
+            at[:, list(self.model.mechanism.free)] = x
+            fine &= (np.abs(at - y) / self.units).max(1, initial=0.0) < CLOSED
+        return np.asarray(fine).reshape(np.shape(q)[:-1])
 
     def _followed(self, q: Any, near: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
-        """Coordinates (N, n), positions (N, positions), how the loop ended (N, 2); and the type of q."""
+        """Coordinates (N, n), positions (N, positions), how the loop ended (N, 3); and the type of q."""
         mechanism = self.model.mechanism
         given = real_array("q", q, f"numbers (..., {mechanism.n})", ModelError)
         if given.shape[-1:] != (mechanism.n,):
-            raise ModelError(f"q: expected (..., {mechanism.n}), found {given.shape}")
+            allowed = f"(..., {mechanism.n}), or all positions (..., {mechanism.positions})"
+            raise ModelError(f"q: expected {allowed}, found {given.shape}")
         x = np.ascontiguousarray(given, float).reshape(-1, mechanism.n)
         if near is None:
             y, state = self.sought(self._without_turns(x), self._start)
@@ -72,12 +93,24 @@ class Assembly:
         y[:, list(mechanism.free)] = x
         return x, y, state, given.dtype
 
+    def _posture(self, posture: Any) -> Floats:
+        """A posture whose loops are closed but for rounding."""
+        given = real_array("q", posture, f"numbers (..., {self.model.mechanism.positions})", ModelError)
+        found = self(given[..., list(self.model.mechanism.free)], near=given)
+        off = np.abs(found - given) / Closed.of(self.model).units
+        if (off > CLOSED).any():
+            rows = given.reshape(-1, given.shape[-1])
+            i = int((off > CLOSED).any(-1).argmax())
+            text = Closed.of(self.model).gap_text(rows[i])
+            raise LoopError(f"q: all positions are given, [{_text(rows[i])}], but {text}")
+        return found
+
     def sought(self, x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions (samples, positions) at x (samples, n), from postures `start` (samples or 1, positions).
 
-        And the state of each (samples, 2): 1 where loops stay open, and the least margin.
+        And the state of each (samples, 3): 1 where loops stay open, the least margin, steps that gape.
         """
-        y, state = np.empty((1, len(x), start.shape[1])), np.zeros((1, len(x), 2))
+        y, state = np.empty((1, len(x), start.shape[1])), np.zeros((1, len(x), 3))
         if len(x):
             arguments = {"x": np.ascontiguousarray(x)[None], "start": start[None], "y": y, "state": state}
             self._kernel(len(x), {}, arguments)
@@ -161,18 +194,18 @@ class Assembly:
         if not (open_loops | singular).any():
             return
         i = int((open_loops | singular).argmax())
-        where = f"q = [{', '.join(f'{v:.6g}' for v in x[i])}]"
+        where = f"q = [{_text(x[i])}]"
         if len(x) > 1:
             where += f" (row {i})"
         if singular[i] and not open_loops[i]:
-            raise LoopError(f"{where}: a singular posture: {self._stuck(y[i])}")
+            raise LoopError(f"{where}: a singular posture: {self.stuck(y[i])}")
         text = Closed.of(self.model).gap_text(y[i])
         raise LoopError(
             f"{where}: {text}; no way was found there from the posture "
             f"[{', '.join(f'{v:.4g}' for v in self.reference)}] in which the loops are closed"
         )
 
-    def _stuck(self, y: np.ndarray) -> str:
+    def stuck(self, y: np.ndarray) -> str:
         """Which joints do not follow the coordinates there."""
         names = [link.name for link in self.model.positions]
         mechanism = self.model.mechanism
@@ -188,25 +221,30 @@ class Assembly:
         return LoopKernel(assembly_loop(mechanism, tuple(1 / self.units)))
 
 
+def _text(x: np.ndarray) -> str:
+    return ", ".join(f"{v:.6g}" for v in x)
+
+
 def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:
     found = np.broadcast_to(np.asarray(near, float), (*batch, positions))
     return np.ascontiguousarray(found).reshape(-1, positions)
 
 
 def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Loop:
-    """Coordinates x to positions y; `state` is 1 where loops stay open, and the least margin.
+    """Coordinates x to positions y; `state` is 1 where loops stay open, the least margin, steps that gape.
 
     A last correction of at most `fine` ends it.
     """
     n, positions = mechanism.n, mechanism.positions
-    x, y, state, going = Local("x", n), Local("y", positions), Local("state", 2), Local("going", 1)
+    x, y, state, going = Local("x", n), Local("y", positions), Local("state", 3), Local("going", 1)
     X, START = Argument("x", n), Argument("start", positions)
-    Y, STATE = Argument("y", positions, written=True), Argument("state", 2, written=True)
+    Y, STATE = Argument("y", positions, written=True), Argument("state", 3, written=True)
+    step = Call("step", (y.all, x.all, state[2]), (y.all, state.all, going.all))
     body = (
         Load(x.all, X),
         Load(y.all, START),
         Set(going.all, 1),
-        While(going.all, (Call("step", (y.all, x.all), (y.all, state.all)), Copy(going.all, state[0])), MOST),
+        While(going.all, (step,), MOST),
         Save(Y, 0, y.all),
         Save(STATE, 0, state.all),
     )
@@ -214,9 +252,9 @@ def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...], fine: float 
 
 
 def step_program(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Program:
-    """One step from positions y towards coordinates x: the new positions; whether to go on, the margin."""
+    """One step from positions y towards coordinates x: the new positions, the state, whether to go on."""
 
-    def function(y: list[Any], x: list[Any]) -> Any:
+    def function(y: list[Any], x: list[Any], gaping: list[Any]) -> Any:
         following = Following(mechanism, y)
         left = [goal - y[i] for goal, i in zip(x, mechanism.free, strict=True)]
         moved = following.velocities(left)
@@ -232,10 +270,13 @@ def step_program(mechanism: Mechanism, weights: tuple[float, ...], fine: float =
         for i, goal in zip(mechanism.free, x, strict=True):
             new[i] = select(far - STEP, new[i], goal)
         margin = -_largest([-x for x in following.factor.margins])
-        return new, [select(far, 1, select(off - fine, 1, 0)), margin]
+        count = gaping[0] + select(off - STEP, 1, 0)
+        still_open = select(far, 1, select(off - fine, 1, 0))
+        return new, [still_open, margin, count], [select(count - TOO_MANY, 0, still_open)]
 
-    inputs = [("y", mechanism.positions), ("x", mechanism.n)]
-    return record(function, inputs, [("y", (mechanism.positions,)), ("state", (2,))])
+    inputs = [("y", mechanism.positions), ("x", mechanism.n), ("gaping", 1)]
+    outputs = [("y", (mechanism.positions,)), ("state", (3,)), ("going", (1,))]
+    return record(function, inputs, outputs)
 
 
 def _largest(values: list[Any]) -> Any:

@@ -10,6 +10,8 @@ import numpy as np
 
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_name
+from armdyn.robot.motors import driven_coordinates
 from armdyn.robot.wrenches import label, of_links
 from armdyn.simulation.control.controller import Controller, frozen, side_by_side
 from armdyn.simulation.control.sums import Later
@@ -37,8 +39,11 @@ class Source:
         """What changes with time, (N, arms or 1, columns) at times (N,)."""
         return np.zeros((1, 1, 0))
 
-    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, alone: bool) -> Any:
-        """The vector at times (N,) in states (N, arms, n); `alone`: as arms on their own were driven."""
+    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, followers: np.ndarray, alone: bool) -> Any:
+        """The vector at times (N,) in states (N, arms, n); `alone`: as arms on their own were driven.
+
+        `followers` (N, arms, d) are positions that follow because of loops.
+        """
         return np.zeros(self.size)
 
     def of_arm(self, k: int) -> Source:
@@ -60,7 +65,7 @@ class Constant(Source):
     def constants(self) -> np.ndarray:
         return self.rows
 
-    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, alone: bool) -> Any:
+    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, followers: np.ndarray, alone: bool) -> Any:
         return self.rows
 
 
@@ -90,7 +95,7 @@ class Sampled(Source):
         part = (place - k)[:, None, None]
         return np.asarray((1 - part) * rows[k] + part * rows[k + 1])
 
-    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, alone: bool) -> Any:
+    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, followers: np.ndarray, alone: bool) -> Any:
         return self.signals(t)
 
 
@@ -118,7 +123,7 @@ class Function(Source):
         except ValueError:
             raise SimulationError(f"{name}: expected {shape}, found {array.shape}") from None
 
-    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, alone: bool) -> Any:
+    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, followers: np.ndarray, alone: bool) -> Any:
         """NaN, where an arm has ended, is not shown to the function."""
         found, arms = np.zeros((*q.shape[:2], self.size)), range(q.shape[1])
         groups = [(self.of_arm(k), [k]) for k in arms] if alone else [(self, list(arms))]
@@ -147,8 +152,9 @@ class Law(Source):
         moving = self.controller.period is None and self.controller.sizes[1]
         return self.controller.targets(t)[:, None] if moving else super().signals(t)
 
-    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, alone: bool) -> Any:
-        return self.controller.evaluate(self.rows, self.controller.targets(t)[:, None], q, qd)
+    def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, followers: np.ndarray, alone: bool) -> Any:
+        targets = self.controller.targets(t)[:, None]
+        return self.controller.evaluate(self.rows, targets, q, qd, followers=followers)
 
     def of_arm(self, k: int) -> Source:
         own = super().of_arm(k)
@@ -282,11 +288,13 @@ def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: 
     wrenches = tuple(_source(name, x, 6, batch, duration) for name, x in given.items())
     if not isinstance(torque, Controller):
         source = _source("torque", torque, robot.n, batch, duration)
+        _check_driven(robot, source)
         return Actuation(batch, duration, source, wrenches, links)
     if torque.robot.n != robot.n:
         raise SimulationError(
             f"torque: the controller is for {torque.robot.n} joints, the robot has {robot.n}"
         )
+    check_loops(robot, torque.robot)
     gains, memory = [np.zeros((1, 0))], np.zeros((1, 0))
     named = torque.checked_constants | ({"memory": torque.first_memory} if torque.remembered else {})
     for name, x in named.items():
@@ -298,6 +306,31 @@ def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: 
         memory = frozen(gains.pop())
     source = Law(robot.n, batch, frozen(_joined(*gains)), controller=torque, memory=memory)
     return Actuation(batch, duration, source, wrenches, links)
+
+
+def _check_driven(robot: Robot, torque: Source) -> None:
+    """Refuse torques on the links of elastic joints."""
+    if not robot.model.elastic or not torque.rows.shape[-1]:
+        return
+    for i in set(range(robot.n)) - set(driven_coordinates(robot.model)):
+        if torque.rows[..., i].any():
+            raise SimulationError(
+                f"torque: found one on {joint_name(robot, i)}, the link of an elastic joint, where none "
+                "acts; torques act on its motor, after the links"
+            )
+
+
+def check_loops(robot: Robot, model: Robot) -> None:
+    """Refuse a controller whose model has loops of its own: it is given the robot's positions that follow."""
+    if not model.model.loops:
+        return
+    of_both = [(x.mechanism.positions, x.mechanism.free) for x in (robot, model)]
+    if not robot.model.loops or of_both[0] != of_both[1]:
+        raise SimulationError(
+            "torque: the controller's model has loops; the robot must have the same joints, coordinates and "
+            f"loops. Found coordinates {', '.join(model.coordinates)} of joints {', '.join(model.joints)}, "
+            f"the robot's are {', '.join(robot.coordinates)} of {', '.join(robot.joints)}"
+        )
 
 
 def _source(name: str, given: Any, size: int, batch: Batch, duration: float) -> Source:

@@ -189,8 +189,9 @@ class AdaptiveControl(JointControl):
         estimates, v, a = given["memory"], *laws.reference(q, qd, given)
         s = [x - r for x, r in zip(qd, v, strict=True)]
         sliding = given.get("target_velocity", [0] * len(q))
-        Y = adaptive_regressor(self.robot.mechanism, q, qd, v, a, self._columns, sliding)
-        tau = laws.reference_torques(self._known, q, qd, v, a, sliding)
+        y = laws.posture(self.robot.mechanism, q, given)
+        Y = adaptive_regressor(self.robot.mechanism, y, qd, v, a, self._columns, sliding)
+        tau = laws.reference_torques(self._known, y, qd, v, a, sliding)
         tau = [t + dot(row, estimates) for t, row in zip(tau, Y, strict=True)]
         tau = [t - k * x for t, k, x in zip(tau, given["damping"], s, strict=True)]
         (period,) = given["period"]

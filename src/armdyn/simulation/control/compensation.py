@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.dynamics import friction_torques, gravity_torques
-from armdyn.dynamics.friction import has_load
+from armdyn.dynamics import friction_torques, holding_torques
+from armdyn.dynamics.friction import has_load, rows_of_friction
 from armdyn.expression import shown
+from armdyn.model.friction import along
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.control.controller import (
@@ -17,19 +18,20 @@ from armdyn.simulation.control.controller import (
     Arrays,
     Controller,
     Rate,
-    check_controller,
+    check_driven,
     follows,
     gains_of,
 )
-from armdyn.simulation.control.laws import Given, Scalars, friction_apart, smooth_sign
+from armdyn.simulation.control.laws import LEAST, Given, Scalars, friction_apart, posture, smooth_sign
 from armdyn.simulation.errors import SimulationError
-
-LEAST = 1e-100  # of a smoothing: its square is positive still
 
 
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Controller):
     """The torques that hold the model against gravity: τ = fraction · g(q).
+
+    Those that hold it against springs at joints and between points are part of g here; elastic transmissions,
+    which carry the arm, are not.
 
     `fraction` is a number or (..., n).
     """
@@ -40,14 +42,14 @@ class GravityCompensation(Controller):
     rate: Rate = "auto"
 
     def __post_init__(self) -> None:
-        check_controller(self)
+        check_driven(self)
         self.constants()
 
     def constants(self) -> Arrays:
         return gains_of(self.robot.n, fraction=self.fraction)
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
-        held = gravity_torques(self._mechanism, q)
+        held = holding_torques(self._mechanism, posture(self._mechanism, q, given))
         return [k * g for k, g in zip(given["fraction"], held, strict=True)]
 
 
@@ -59,8 +61,8 @@ class FrictionCompensation(Controller):
     v/√(v² + v₀²) with v₀ = `smoothing` [rad/s or m/s], a number or (..., n). With a `target`, a trajectory,
     it goes by the sign of the target's velocity instead, as in `ComputedTorque`. Motors that turn with
     several joints have the largest smoothing of these, times what they turn. Load friction is that of the
-    gravity torques. `fraction`, a number or (..., n), is below 1 where friction must not be overcompensated.
-    At rest a smooth sign is zero: a joint that sticks still has to be pushed free.
+    torques that hold the arm. `fraction`, a number or (..., n), is below 1 where friction must not be
+    overcompensated. At rest a smooth sign is zero: a joint that sticks still has to be pushed free.
     """
 
     robot: Robot
@@ -71,7 +73,7 @@ class FrictionCompensation(Controller):
     rate: Rate = "auto"
 
     def __post_init__(self) -> None:
-        check_controller(self)
+        check_driven(self)
         target: Any = self.target
         if target is not None and not isinstance(target, Trajectory):
             found = type(target).__name__
@@ -99,10 +101,12 @@ class FrictionCompensation(Controller):
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         mechanism = self.robot.mechanism
-        rigid = gravity_torques(mechanism, q) if has_load(mechanism) else None
+        y = posture(mechanism, q, given)
+        rigid = holding_torques(mechanism, y) if has_load(mechanism) else None
         if self.target is None:
-            directions = [smooth_sign(f.speed(qd), f.row, given["smoothing"]) for f in mechanism.friction]
-            friction = friction_torques(mechanism, qd, directions, rigid)
+            rows = rows_of_friction(mechanism, y)
+            directions = [smooth_sign(along(row, qd), row, given["smoothing"]) for row in rows]
+            friction = friction_torques(mechanism, qd, directions, rigid, y)
         else:
-            friction = friction_apart(mechanism, qd, given["target_velocity"], rigid)
+            friction = friction_apart(mechanism, y, qd, given["target_velocity"], rigid)
         return [k * f for k, f in zip(given["fraction"], friction, strict=True)]

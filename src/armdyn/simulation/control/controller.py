@@ -28,6 +28,7 @@ from armdyn.robot import Robot
 from armdyn.simulation.control import own
 from armdyn.simulation.control.laws import Given, Scalars
 from armdyn.simulation.control.saturation import within_limits
+from armdyn.simulation.engine.following import split
 from armdyn.simulation.engine.integrand import Sizes, law_program, without_dry_friction
 from armdyn.simulation.errors import SimulationError, check
 
@@ -57,7 +58,8 @@ class Controller(ABC):
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars | tuple[Scalars, Scalars]:
         """The law over any scalar, before saturation; `given` has constants and signals by name.
 
-        With a memory, that is given["memory"], and the law returns torques and the next memory.
+        Where the model has loops, given["positions"] are all positions: what its algorithms take as q. With a
+        memory, that is given["memory"], and the law returns torques and the next memory.
         """
 
     @property
@@ -93,10 +95,14 @@ class Controller(ABC):
         """The size of the memory, m."""
         return int(self.first_memory.shape[-1])
 
+    @property
+    def _loops(self) -> bool:
+        return bool(self.robot.model.loops)
+
     @cached_property
     def checked_constants(self) -> Arrays:
         """The constants, checked."""
-        return own.arrays(f"{type(self).__name__}.constants", self.constants())
+        return own.arrays(f"{type(self).__name__}.constants", self.constants(), self._loops)
 
     @cached_property
     def first_memory(self) -> np.ndarray:
@@ -122,7 +128,8 @@ class Controller(ABC):
     def __call__(self, t: Array, q: Array, qd: Array, memory: Array = None) -> Any:
         """Torques (..., n) at times t (...) in states q, qd (..., n).
 
-        With a memory, torques and the next memory; it is given one (..., m), or that of the start.
+        With a memory, torques and the next memory; it is given one (..., m), or that of the start. Where the
+        model has loops, q may be all positions (..., positions): of another assembly mode, say.
         """
         times, q, qd = (check.floats(name, x) for name, x in (("t", t), ("q", q), ("qd", qd)))
         targets = self.targets(times.ravel())
@@ -130,7 +137,11 @@ class Controller(ABC):
             if not self.remembered:
                 raise SimulationError(f"memory: {type(self).__name__} has none; leave it out")
             memory = check.numbers("memory", check.wide("memory", memory, self.remembered))
-        return self.evaluate(self._gains, targets.reshape(*times.shape, targets.shape[-1]), q, qd, memory)
+        followers = None
+        if self._loops:
+            q, followers = split(self.robot, self.robot.assembly(q))
+        targets = targets.reshape(*times.shape, targets.shape[-1])
+        return self.evaluate(self._gains, targets, q, qd, memory, followers)
 
     def __add__(self, other: Controller) -> Controller:
         """The controller whose torques are the sum of both."""
@@ -150,17 +161,28 @@ class Controller(ABC):
         return np.concatenate(list(self.signals(frozen(t)).values()), axis=-1)
 
     def evaluate(
-        self, gains: np.ndarray, targets: np.ndarray, q: Array, qd: Array, memory: np.ndarray | None = None
+        self,
+        gains: np.ndarray,
+        targets: np.ndarray,
+        q: Array,
+        qd: Array,
+        memory: np.ndarray | None = None,
+        followers: np.ndarray | None = None,
     ) -> Any:
-        """Torques of constants and signals side by side; with a memory, torques and the next memory."""
+        """Torques of constants and signals side by side; with a memory, torques and the next memory.
+
+        Where the model has loops, `followers` (..., d) are the positions that follow.
+        """
         given = [x for x in (gains, targets, self.first_memory if memory is None else memory) if x.shape[-1]]
+        if self._loops:
+            given.insert(0, np.asarray(followers, float))
         return self.kernel(np.asarray(q, float), np.asarray(qd, float), *given)
 
     @cached_property
     def sizes(self) -> tuple[Sizes, Sizes]:
         """Names and sizes of constants and signals."""
         where = f"{type(self).__name__}.signals"
-        moving = own.arrays(where, self.signals(np.zeros(1)))
+        moving = own.arrays(where, self.signals(np.zeros(1)), self._loops)
         for name, x in moving.items():
             if name in self.checked_constants:
                 raise SimulationError(f"{where}: found the name '{name}', which is that of a constant")
@@ -174,8 +196,8 @@ class Controller(ABC):
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The law as a function of q, q̇, constants and signals side by side, and memory."""
-        return Kernel.of("torques", law_program(self.robot.n, self.law, *self.sizes, self.remembered))
+        """The law as a function of q, q̇, with loops followers, constants and signals side by side, memory."""
+        return Kernel.of("torques", law_program(self.robot, self.law, *self.sizes, self.remembered))
 
     @cached_property
     def _mechanism(self) -> Mechanism:
@@ -233,6 +255,17 @@ def check_controller(controller: Controller) -> None:
     if not isinstance(saturated, bool | np.bool_):
         raise SimulationError(f"saturated: found {shown(saturated)}; True or False is expected")
     check_rate(controller.rate)
+
+
+def check_driven(controller: Controller) -> None:
+    """Refuse robots with elastic joints: these laws act on every coordinate, and no torque acts on links."""
+    check_controller(controller)
+    if controller.robot.model.elastic:
+        name = controller.robot.model.elastic[0].name
+        raise SimulationError(
+            f"robot: {type(controller).__name__} would put torques on the links of elastic joints "
+            f"('{name}'), where none act; MotorPD is for them"
+        )
 
 
 def check_rate(rate: Any) -> None:

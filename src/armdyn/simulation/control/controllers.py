@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from armdyn.dynamics import gravity_torques
+from armdyn.dynamics import holding_torques
 from armdyn.expression import shown
 from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
@@ -21,7 +21,7 @@ from armdyn.simulation.control.controller import (
     Controller,
     Rate,
     Target,
-    check_controller,
+    check_driven,
     critical,
     follows,
     gains_of,
@@ -42,7 +42,7 @@ class JointControl(Controller):
     followed: ClassVar[tuple[str, ...]]  # what of a trajectory the law is given
 
     def __post_init__(self) -> None:
-        check_controller(self)
+        check_driven(self)
         if isinstance(self.target, Trajectory):
             follows(self.robot, self.target)
         self.constants()
@@ -75,6 +75,8 @@ class JointControl(Controller):
 class PDGravity(JointControl):
     """PD with gravity compensation: τ = g(q) + K_P (q_d − q) + K_D (q̇_d − q̇).
 
+    What holds the arm against springs is part of g, as in `GravityCompensation`.
+
     `stiffness` K_P [N m/rad or N/m] and `damping` K_D [N m s/rad or N s/m] are numbers or (..., n).
     """
 
@@ -88,7 +90,8 @@ class PDGravity(JointControl):
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         feedback = laws.feedback(q, qd, given)
-        return [g + f for g, f in zip(gravity_torques(self._mechanism, q), feedback, strict=True)]
+        held = holding_torques(self._mechanism, laws.posture(self._mechanism, q, given))
+        return [g + f for g, f in zip(held, feedback, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +156,7 @@ class OperationalControl(Controller):
             raise SimulationError(
                 f"target: found {type(self.target).__name__}; operational control takes a TipPoint or TipLine"
             )
-        check_controller(self)
+        check_driven(self)
         m, n = len(self._rows), self.robot.n
         if m > n:
             cure = "" if self.target.rotation is None else "; leave out the rotation"

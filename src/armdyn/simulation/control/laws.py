@@ -18,8 +18,17 @@ from armdyn.model.friction import Row
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.vector import Vector, add, cross, vector
 
+FOLLOWERS = "followers"  # what programs of robots with loops are given: the positions that follow
+POSITIONS = "positions"  # and what laws are given there: all positions
+ALL_POSITIONS = "all positions, those that follow in loops among them [rad or m]"
+LEAST = 1e-100  # of a smoothing: its square is positive still
 Scalars: TypeAlias = list[Any]
 Given: TypeAlias = Mapping[str, Scalars]
+
+
+def posture(mechanism: Mechanism, q: Scalars, given: Given) -> Scalars:
+    """What the algorithms of a law's model take as q: in a model with loops, all positions."""
+    return given[POSITIONS] if mechanism.loops else q
 
 
 def clipped(x: Any, most: float) -> Any:
@@ -52,6 +61,8 @@ def smooth_sign(v: Any, row: Row, smoothing: Scalars) -> Any:
     for j, k in row:
         own = abs(k) * smoothing[j]
         least = select(own - least, own, least)
+    if any(not isinstance(k, int | float) for _, k in row):  # of a joint in a loop: may be zero
+        least = least + LEAST
     square = v * v + least * least
     return v / (square.sqrt() if hasattr(square, "sqrt") else np.sqrt(square))
 
@@ -85,19 +96,22 @@ def reference(q: Scalars, qd: Scalars, given: Given) -> tuple[Scalars, Scalars]:
 def reference_torques(
     mechanism: Mechanism, q: Scalars, qd: Scalars, v: Scalars, a: Scalars, sliding: Scalars
 ) -> Scalars:
-    """B q̈_r + C q̇_r + g + friction at q̇, dry friction by the velocities `sliding`; without load friction."""
+    """B q̈_r + C q̇_r + g + friction at q̇, dry friction by the velocities `sliding`; without load friction.
+
+    With loops q are all positions, here and in `friction_apart`.
+    """
     rigid = rigid_reference_torques(mechanism, q, qd, v, a)
-    return [t + f for t, f in zip(rigid, friction_apart(mechanism, qd, sliding), strict=True)]
+    return [t + f for t, f in zip(rigid, friction_apart(mechanism, q, qd, sliding), strict=True)]
 
 
 def friction_apart(
-    mechanism: Mechanism, qd: Scalars, sliding: Scalars, rigid: Scalars | None = None
+    mechanism: Mechanism, q: Scalars, qd: Scalars, sliding: Scalars, rigid: Scalars | None = None
 ) -> Scalars:
     """Friction that is smooth at q̇, and dry friction at velocities `sliding`."""
     smooth = replace(mechanism, friction=tuple(f.smooth for f in mechanism.friction))
     dry = replace(mechanism, friction=tuple(f.dry for f in mechanism.friction))
-    pairs = zip(friction_torques(smooth, qd), friction_torques(dry, sliding, rigid=rigid), strict=True)
-    return [a + b for a, b in pairs]
+    found = friction_torques(smooth, qd, q=q), friction_torques(dry, sliding, rigid=rigid, q=q)
+    return [a + b for a, b in zip(*found, strict=True)]
 
 
 def computed_torque(
@@ -107,12 +121,13 @@ def computed_torque(
     still = [0] * len(q)
     ahead = given.get("target_acceleration", still)
     asked = [a + f for a, f in zip(ahead, feedback(q, qd, given), strict=True)]
-    tau = inverse_dynamics(mechanism, q, qd, asked)
+    y = posture(mechanism, q, given)
+    tau = inverse_dynamics(mechanism, y, qd, asked)
     if full is None or "target_velocity" not in given:
         return tau
     dry = replace(full, friction=tuple(f.dry for f in full.friction))
-    rigid = rigid_torques(mechanism, q, qd, asked) if has_load(dry) else None
-    friction = friction_torques(dry, given["target_velocity"], rigid=rigid)
+    rigid = rigid_torques(mechanism, y, qd, asked) if has_load(dry) else None
+    friction = friction_torques(dry, given["target_velocity"], rigid=rigid, q=y)
     return [t + f for t, f in zip(tau, friction, strict=True)]
 
 
@@ -131,18 +146,19 @@ def operational(
     `rows` are the directions controlled, of x y z and the turns about them. With J̄ = B⁻¹ Jᵀ Λ the null-space
     torque is (1 − Jᵀ J̄ᵀ) B a = B a − Jᵀ Λ J a.
     """
-    J_full, Jd_full = jacobian(mechanism, q), jacobian_dot(mechanism, q, qd)
+    y = posture(mechanism, q, given)
+    J_full, Jd_full = jacobian(mechanism, y), jacobian_dot(mechanism, y, qd)
     J, Jd = [J_full[k] for k in rows], [Jd_full[k] for k in rows]
-    B = inertia_matrix(mechanism, q)
+    B = inertia_matrix(mechanism, y)
     spread = solve(B, J)  # the columns of B⁻¹ Jᵀ
     M = [[dot(row, column) for column in spread] for row in J]
     braking = _braking(q, qd, given)
-    asked = _tip_acceleration(mechanism, q, [dot(row, qd) for row in J], given, rows, furthest)
+    asked = _tip_acceleration(mechanism, y, [dot(row, qd) for row in J], given, rows, furthest)
     wanted = [a - dot(row, qd) - dot(j, braking) for a, row, j in zip(asked, Jd, J, strict=True)]
     extra = damping(M, rows, damped, threshold)
     m = len(rows)
     (force,) = solve([[M[i][j] + (extra[i] if i == j else 0) for j in range(m)] for i in range(m)], [wanted])
-    bias = inverse_dynamics(mechanism, q, qd, [0] * mechanism.n)
+    bias = inverse_dynamics(mechanism, y, qd, [0] * mechanism.n)
     return [
         dot([J[k][i] for k in range(m)], force) + bias[i] + dot(B[i], braking) for i in range(mechanism.n)
     ]

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from armdyn.expression import shown
-from armdyn.simulation.control.laws import Given, Scalars
+from armdyn.simulation.control.laws import FOLLOWERS, POSITIONS, Given, Scalars
 from armdyn.simulation.errors import SimulationError, check
 
 TAKEN = ("q", "qd", "memory")  # names of what a law is given besides constants and signals
@@ -18,13 +18,14 @@ ALLOWED = (
 )
 
 
-def arrays(where: str, given: Any) -> dict[str, np.ndarray]:
+def arrays(where: str, given: Any, loops: bool = False) -> dict[str, np.ndarray]:
     """Constants or signals by name, as arrays of floats (..., size)."""
     if not isinstance(given, Mapping):
         raise SimulationError(f"{where}: expected arrays by name, found {type(given).__name__}")
+    taken = (*TAKEN, FOLLOWERS, POSITIONS) if loops else TAKEN
     for name in given:
-        if not isinstance(name, str) or name in TAKEN:
-            raise SimulationError(f"{where}: found the name {shown(name)}; {', '.join(TAKEN)} are taken")
+        if not isinstance(name, str) or name in taken:
+            raise SimulationError(f"{where}: found the name {shown(name)}; {', '.join(taken)} are taken")
     return {name: columns(f"{where}: {name}", x) for name, x in given.items()}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.control.controller import Arrays, Controller, Rate, side_by_side
-from armdyn.simulation.control.laws import Given, Scalars
+from armdyn.simulation.control.laws import POSITIONS, Given, Scalars
 from armdyn.simulation.errors import SimulationError
 
 
@@ -37,6 +37,10 @@ class Sum(Controller):
         n = {part.robot.n for part in self.parts}
         if len(n) > 1:
             raise SimulationError(f"sum: the controllers are for {' and '.join(map(str, sorted(n)))} joints")
+        if len({(part.robot.mechanism.positions, part.robot.mechanism.free) for part in self.parts}) > 1:
+            raise SimulationError(
+                "sum: the models of the controllers have different loops; the same are expected"
+            )
         rates = {part.rate for part in self.parts if part.rate != "auto"}
         if len(rates) > 1:
             found = ", ".join(str(part.rate) for part in self.parts)
@@ -89,6 +93,7 @@ class Sum(Controller):
         memory: Scalars = []
         for k, part in enumerate(self.parts, 1):
             own = {name.removeprefix(f"{k}_"): x for name, x in given.items() if name.startswith(f"{k}_")}
+            own |= {POSITIONS: given[POSITIONS]} if POSITIONS in given else {}
             start = len(memory)
             if part.remembered:
                 own["memory"] = given["memory"][start : start + part.remembered]

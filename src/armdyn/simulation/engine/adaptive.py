@@ -17,6 +17,7 @@ import numpy as np
 from armdyn.program.evaluate import evaluate
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
+from armdyn.simulation.engine.following import SINGULAR, lost, split
 from armdyn.simulation.engine.grid import Grid
 from armdyn.simulation.engine.limits import PositionLimits, Watched
 from armdyn.simulation.engine.steps import Stepping
@@ -47,7 +48,7 @@ def integrate_adaptive(
     effort: Effort,
     update: Update,
 ) -> Trace:
-    """Arms (arms, n), one after another."""
+    """Arms one after another, from all positions q0 (arms, positions) and q̇ (arms, n)."""
     integrand, kernel = step_kernel(robot, actuation.drive())
     arms, shape = len(q0), (grid.samples + 1, len(q0))
     held = None if actuation.period is None else np.full((*shape, robot.n), np.nan)
@@ -111,14 +112,16 @@ class _Motion:
     def run(self, q: np.ndarray, qd: np.ndarray) -> None:
         """To the end."""
         trial, n = self.trial, self.n
-        trial.x[:n], trial.x[n : 2 * n] = q, qd
+        trial.x[:n], trial.x[trial.columns.followers] = split(self.integrand.robot, q)
+        trial.x[n : 2 * n] = qd
         trial.modes[:] = self.shown = self.integrand.directions(qd)
         self.rows[0], self.kept = trial.x, 1
         if self.remembered is not None:
             self.memory = self.remembered[0] = self.actuation.memory[0]
         for watched in tuple(self.watched):
-            if not watched.lower <= q[watched.joint] <= watched.upper:
-                self._left(watched, bool(q[watched.joint] > watched.upper), 0.0)
+            at = float(watched.position(trial.x))
+            if not watched.lower <= at <= watched.upper:
+                self._left(watched, at > watched.upper, 0.0)
         for end, tau in self._pieces():
             trial.limit, fresh = end, True  # torques may have jumped: modes are decided again
             if tau is not None:
@@ -150,7 +153,8 @@ class _Motion:
             targets, gains = controller.targets(instants[:-1]), driven.torque.rows[0]
             for target, end in zip(targets, instants[1:], strict=True):
                 state = self.trial.x[: self.n], self.trial.qd
-                tau = controller.evaluate(gains, target, *state, self.memory)
+                followers = self.trial.x[self.trial.columns.followers]
+                tau = controller.evaluate(gains, target, *state, self.memory, followers)
                 if self.memory is not None:
                     tau, self.memory = tau
                 yield (duration if end >= duration * (1 - 1e-12) else float(end)), tau
@@ -192,13 +196,14 @@ class _Motion:
             if fresh:
                 self._note(trial.t > 0)
             self.taken, fresh = self.taken + 1, False
-            if error < 1:
+            if error < 1 and not self._passes():
                 factor = GROW if error == 0 else min(GROW, SAFETY * error ** (-1 / ORDER))
                 longer = h * (min(factor, 1.0) if shrunk else factor)
                 self.h = max(longer, self.h) if whole and not shrunk else longer
                 break
-            h *= max(SHRINK, SAFETY * error ** (-1 / ORDER)) if np.isfinite(error) else SHRINK
+            h *= max(SHRINK, SAFETY * error ** (-1 / ORDER)) if 1 <= error < np.inf else SHRINK
             shrunk = True
+        self._check_side()
         fast = np.abs(trial.new[self.n : 2 * self.n]).max()
         if not fast <= SPEED_LIMIT:
             raise _Stopped("it diverged")
@@ -206,6 +211,17 @@ class _Motion:
     def _shows(self, end: float) -> bool:
         """Whether a state before the end of the step is kept."""
         return bool(len(self.shown)) or (self.kept < len(self.grid.t) and self.grid.t[self.kept] < end)
+
+    def _passes(self) -> bool:
+        """Whether a step leads to the other side of a singular posture."""
+        at = self.trial.columns.side_at
+        return bool(self.integrand.followers) and not self.trial.x[at] * self.trial.new[at] >= 0
+
+    def _check_side(self) -> None:
+        """Stop where joints of loops no longer follow."""
+        trial = self.trial
+        if self.integrand.followers and abs(trial.new[trial.columns.side_at]) < SINGULAR:
+            raise _Stopped(lost(self.integrand.robot, trial.x))
 
     def _check_rate(self) -> None:
         if not np.isfinite(self.trial.rate).all():
@@ -249,7 +265,7 @@ class _Motion:
             if (margins < 0).any():
                 k = max(1, int(np.argmax(margins < 0)))
                 t = first_zero(partial(self._inside, watched), *times[k - 1 : k + 1])
-                found.append((t, bool(states[k, watched.joint] > watched.upper), watched))
+                found.append((t, bool(watched.position(states[k]) > watched.upper), watched))
         for t, above, watched in sorted(found):
             passed = self._left(watched, above, t)
             if self.limits.watch.stops:
@@ -266,16 +282,19 @@ class _Motion:
         """Whether a watched joint comes near a limit in this step, by its speeds at both ends."""
         if not self.watched:
             return False
-        joints, lower, upper = (list(column) for column in zip(*self.watched, strict=True))
-        n, trial = self.n, self.trial
-        ends = np.stack([trial.x[: 2 * n], trial.new[: 2 * n]])
-        q, way = ends[:, joints], trial.h * np.abs(ends[:, n:][:, joints]).max(axis=0)
+        trial, watched = self.trial, self.watched
+        q, speeds = (
+            np.stack([w.of(np.stack(pair)) for w in watched], -1)
+            for pair in ((trial.x, trial.new), (trial.rate, trial.last))
+        )
+        lower, upper = np.array([w.lower for w in watched]), np.array([w.upper for w in watched])
+        way = trial.h * np.abs(speeds).max(axis=0)
         return bool(((q.min(axis=0) - way <= lower) | (q.max(axis=0) + way >= upper)).any())
 
     def _left(self, watched: Watched, above: bool, t: float) -> LimitPassed:
         """Record it, and watch this joint no longer."""
         self.watched.remove(watched)
-        self.passed.append(self.limits.passed(watched.joint, above, t))
+        self.passed.append(watched.passed(above, t))
         return self.passed[-1]
 
     # ---- changes of mode -------------------------------------------------------------------------------
@@ -350,7 +369,8 @@ class _Motion:
         trial, n, modes = self.trial, self.n, self.trial.modes.copy()
         modes[e] = -np.sign(self.integrand.rows[e] @ trial.qd)
         settle = trial.kernel.loop.programs["settle"]
-        trial.qd[:], trial.modes[:] = evaluate(settle, trial.x[:n], trial.qd.copy(), modes, trial.numbers)
+        parts = (trial.x[:n], trial.qd.copy(), trial.x[trial.columns.followers], modes, trial.numbers)
+        trial.qd[:], trial.modes[:] = evaluate(settle, *(part for part in parts if part.size))
 
     def _note(self, told: bool = True) -> None:
         """Events: surfaces that begin to slide or to stick. What other surfaces hold does not slide yet."""

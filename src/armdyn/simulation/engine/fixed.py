@@ -15,6 +15,7 @@ import numpy as np
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
+from armdyn.simulation.engine.following import LOST, lost, split
 from armdyn.simulation.engine.grid import Grid, Stretch
 from armdyn.simulation.engine.integrand import Drive, Integrand
 from armdyn.simulation.engine.limits import PositionLimits, Watch
@@ -43,7 +44,7 @@ def integrate_fixed(
     limits: PositionLimits,
     update: Update,
 ) -> Trace:
-    """All arms (arms, n) over the grid."""
+    """All arms over the grid, from all positions q0 (arms, positions) and q̇ (arms, n)."""
     integrand, kernel = _kernel(robot, actuation.drive(), limits.watch)
     run = _Steps(integrand, kernel, grid, actuation, limits.watch)
     run.start(q0, qd0)
@@ -74,18 +75,21 @@ class _Steps:
     sample: int = field(init=False, default=-1)  # the last one that was due
 
     def __post_init__(self) -> None:
-        self.width = Stepping(self.integrand).width
+        self.layout = Stepping(self.integrand)
+        self.width = self.layout.width
         self.columns = {a.name: a.columns for a in self.kernel.loop.arguments}
 
     def start(self, q: np.ndarray, qd: np.ndarray) -> None:
         n, w, x = self.integrand.n, self.width, np.zeros((len(q), self.columns["state"]))
+        q, followers = split(self.integrand.robot, q)
         there = np.isfinite(q).all(1)  # others have stopped before: they stay where they are, not moving
-        q, qd = (np.where(there[:, None], x, 0.0) for x in (q, qd))
-        x[:, :n], x[:, n : 2 * n] = q, qd
-        x[:, 2 * n : 2 * n + len(self.integrand.surfaces)] = self.integrand.directions(qd)
+        q, qd, followers = (np.where(there[:, None], x, 0.0) for x in (q, qd, followers))
+        x[:, :n], x[:, n : 2 * n], x[:, self.layout.followers] = q, qd, followers
+        x[:, self.layout.modes] = self.integrand.directions(qd)
         x[:, w], x[:, w + 1] = there, np.where(there, 0.0, NEVER)
-        for k, (joint, lower, upper) in enumerate(self.watch.joints, w + 2):
-            x[:, k] = 1.0 * (q[:, joint] > upper) - (q[:, joint] < lower)
+        for k, watched in enumerate(self.watch.joints, w + 2):
+            at = watched.of(x)
+            x[:, k] = 1.0 * (at > watched.upper) - (at < watched.lower)
         self.state, self.saved = x[None], np.empty((self.grid.samples + 1, len(q), w))
         self.saved[0] = x[:, :w]
         if "held" in self.columns:
@@ -159,7 +163,7 @@ class _Steps:
         self.saved[late & (x[:, w] == 0)] = np.nan
         started = x[:, w + 1] != NEVER
         trace = Trace(self.saved, self.integrand.works, self.held, self.remembered)
-        qd, modes = self.saved[..., n : 2 * n], self.saved[..., 2 * n : 2 * n + len(self.integrand.surfaces)]
+        qd, modes = self.saved[..., n : 2 * n], self.saved[..., self.layout.modes]
         with np.errstate(invalid="ignore"):  # what other surfaces hold does not slide, whatever its mode
             modes = modes * (self.integrand.directions(qd) == modes)
         trace.events += changes(self.grid.t, self.integrand.names, modes, batch)
@@ -174,8 +178,8 @@ class _Steps:
         found = []
         for arm, k in zip(*np.nonzero(instants), strict=True):
             instant = float(instants[arm, k])
-            time, joint = self.grid.time(abs(instant) - 1.0), self.watch.joints[k].joint
-            found.append(limits.passed(joint, instant > 0, time, place(int(arm), batch)))
+            time = self.grid.time(abs(instant) - 1.0)
+            found.append(self.watch.joints[k].passed(bool(instant > 0), time, place(int(arm), batch)))
         return sorted(found, key=lambda one: one.time)
 
     def _stop(self, arm: int, limits: PositionLimits) -> Stop:
@@ -185,6 +189,8 @@ class _Steps:
         passed = self._passed(limits, x[None, w + 2 : w + 2 + len(self.watch.joints)], ())
         at_limit = bool(passed) and self.watch.stops
         reason, instant = (passed[0].event, passed[0].time) if at_limit else ("it diverged", time)
+        if self.integrand.followers and x[self.layout.side_at] == LOST:
+            reason = lost(self.integrand.robot, x)
         held = None if self.held is None else x[-n:]
         memory = None if self.remembered is None else x[self._memory]
         return Stop(arm, time, x[:w], reason, instant, at_limit, held, memory)

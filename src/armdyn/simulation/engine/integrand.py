@@ -10,6 +10,9 @@ adaptive steps use the same three programs:
 - `rate`: q, q̇, modes, what is given → q̈, held, powers;
 - `decide`: q̇, modes, q̈, held → modes that do not contradict q̈ and held, for surfaces at rest;
 - `settle`: q, q̇, modes after a step → q̇, modes, surfaces that have passed zero speed brought to rest.
+
+In a robot with loops `rate` and `settle` are also given the positions that follow, and `rate` gives their
+velocities. These are integrated too; every step ends with one step of Newton's method that closes the loops.
 """
 
 from __future__ import annotations
@@ -38,7 +41,8 @@ from armdyn.model.mechanism import Mechanism
 from armdyn.program import Program, record
 from armdyn.robot import Robot
 from armdyn.robot.functions import NUMBERS
-from armdyn.simulation.control.laws import Given, Scalars, dot
+from armdyn.simulation.control.laws import FOLLOWERS, Given, Scalars, dot
+from armdyn.simulation.engine.following import all_positions, following, with_positions
 from armdyn.simulation.engine.surfaces import (
     AT_REST,
     along,
@@ -145,6 +149,11 @@ class Integrand:
         return self.robot.n
 
     @cached_property
+    def followers(self) -> int:
+        """How many positions follow from the coordinates, because of loops."""
+        return self.robot.mechanism.positions - self.n
+
+    @cached_property
     def mechanism(self) -> Mechanism:
         return self.robot.mechanism.with_friction_by_coordinate()
 
@@ -188,22 +197,25 @@ class Integrand:
     @cached_property
     def inputs(self) -> Sizes:
         """Of `rate`, in order; those of size zero left out."""
-        inputs = [("q", self.n), ("qd", self.n), ("modes", len(self.surfaces)), *self.drive.given(self.n)]
+        state = [("q", self.n), ("qd", self.n), (FOLLOWERS, self.followers), ("modes", len(self.surfaces))]
+        inputs = [*state, *self.drive.given(self.n)]
         return [(name, size) for name, size in inputs if size]
 
     @cached_property
     def programs(self) -> dict[str, Program]:
-        sizes = [("qdd", self.n), ("held", len(self.surfaces)), ("powers", len(self.works))]
+        sizes = [("qdd", self.n), ("following", self.followers)]
+        sizes += [("held", len(self.surfaces)), ("powers", len(self.works))]
         outputs = [(name, (size,)) for name, size in sizes if size]
         found: dict[str, Program] = {}
         if (held := self.drive.held) is not None:
-            found["law"] = law_program(self.n, held.law, held.constants, held.signals, held.memory)
+            sizes_of_law = (held.constants, held.signals, held.memory)
+            found["law"] = law_program(self.robot, held.law, *sizes_of_law)
         if not self.surfaces:
             return found | {"rate": self._smooth(outputs)}
 
         def function(*columns: Scalars) -> Any:
-            given = dict(zip([name for name, _ in self.inputs], columns, strict=True))
-            return self._with_modes(given, self._recorded(given.get(NUMBERS)))
+            given, mechanism = self._given(columns)
+            return self._with_modes(given, mechanism)
 
         return found | {
             "rate": record(function, self.inputs, outputs),
@@ -211,7 +223,13 @@ class Integrand:
             "settle": self._settle(),
         }
 
-    def _recorded(self, numbers: Scalars | None) -> Mechanism:
+    def _given(self, columns: Sequence[Scalars]) -> tuple[Given, Mechanism]:
+        """What `rate` is given, by name, and the mechanism it is recorded with."""
+        given = dict(zip([name for name, _ in self.inputs], columns, strict=True))
+        mechanism = self.recorded(given.get(NUMBERS))
+        return with_positions(mechanism, given), mechanism
+
+    def recorded(self, numbers: Scalars | None) -> Mechanism:
         """The mechanism that programs are recorded with."""
         return self.structure if numbers is None else self.structure.filled(numbers)
 
@@ -234,12 +252,13 @@ class Integrand:
 
         def program(algorithm: Callable[..., Any]) -> Program:
             def function(*columns: Scalars) -> Any:
-                given = dict(zip([name for name, _ in self.inputs], columns, strict=True))
-                mechanism = without_modes(self._recorded(given.get(NUMBERS)))
+                given, mechanism = self._given(columns)
+                mechanism, y, qd = without_modes(mechanism), all_positions(mechanism, given), given["qd"]
                 tau = self._torques(given)
-                qdd = algorithm(mechanism, given["q"], given["qd"], tau, self._wrench(given))
-                powers = self._powers(mechanism, given, tau, friction_torques(mechanism, given["qd"]))
-                return (qdd, powers) if powers else qdd
+                qdd = algorithm(mechanism, y, qd, tau, self._wrench(given))
+                powers = self._powers(mechanism, given, tau, friction_torques(mechanism, qd, q=y))
+                found = [x for x in (qdd, following(mechanism, y, qd), powers) if x]
+                return tuple(found) if len(found) > 1 else qdd
 
             return record(function, self.inputs, outputs)
 
@@ -250,7 +269,7 @@ class Integrand:
 
     def _powers(self, mechanism: Mechanism, given: Given, tau: Scalars, friction: Scalars) -> Scalars:
         """Power of the torques and of the wrench on the arm, and power lost to friction."""
-        q, qd = given["q"], given["qd"]
+        q, qd = all_positions(mechanism, given), given["qd"]
         powers = []
         for work in self.works:
             if work == "wrench":
@@ -262,10 +281,10 @@ class Integrand:
 
     def _with_modes(self, given: Given, mechanism: Mechanism) -> Any:
         """q̈, held, powers: B q̈ = τ − bias − friction, with what sticks constrained."""
-        q, qd, modes = given["q"], given["qd"], given["modes"]
+        q, qd, modes = all_positions(mechanism, given), given["qd"], given["modes"]
         tau = self._torques(given)
         bias = rigid_torques(mechanism, q, qd, [0] * self.n, self._wrench(given))
-        friction = friction_torques(without_modes(mechanism), qd)
+        friction = friction_torques(without_modes(mechanism), qd, q=q)
         surfaces = sliding(mechanism)
         for surface, s in zip(surfaces, modes, strict=True):
             dry = surface.dry.torque(surface.speed(qd), s)
@@ -278,7 +297,8 @@ class Integrand:
         qdd, held = constrained(inertia_matrix(mechanism, q), net, rows, sticks)
         held = [in_parts(f, x, driving) for f, x in zip(surfaces, held, strict=True)]
         lost = [f + d - r for f, d, r in zip(friction, driving, rigid, strict=True)]
-        return qdd, held, self._powers(mechanism, given, tau, lost)
+        found = (qdd, following(mechanism, q, qd), held, self._powers(mechanism, given, tau, lost))
+        return tuple(x for x in found if x)
 
     def _decide(self) -> Program:
         """The modes of surfaces at rest that contradict q̈ or friction, exchanged.
@@ -294,7 +314,7 @@ class Integrand:
             qd: Scalars, modes: Scalars, qdd: Scalars, held: Scalars, done: Scalars, *numbers: Scalars
         ) -> Any:
             changed: Any = 0
-            surfaces = sliding(self._recorded(*numbers or (None,)))
+            surfaces = sliding(self.recorded(*numbers or (None,)))
             new: Scalars = []
             late = select(done[0] - (together - 0.5), 1, 0)
             for surface, s, f in zip(surfaces, modes, held, strict=True):
@@ -321,8 +341,10 @@ class Integrand:
         """
         n, e = self.n, len(self.surfaces)
 
-        def function(q: Scalars, qd: Scalars, modes: Scalars, *numbers: Scalars) -> Any:
-            mechanism = self._recorded(*numbers or (None,))
+        def function(*columns: Scalars) -> Any:
+            given = dict(zip([name for name, _ in inputs], columns, strict=True))
+            qd, modes = given["qd"], given["modes"]
+            mechanism = self.recorded(given.get(NUMBERS))
             surfaces = sliding(mechanism)
             passed = [-(s * along(f, qd)) for f, s in zip(surfaces, modes, strict=True)]
             new = [select(x, 0, s) for x, s in zip(passed, modes, strict=True)]
@@ -332,7 +354,7 @@ class Integrand:
                     ((j, _),) = f.row
                     speeds[j] = select(x, 0, qd[j])
                 return speeds, new
-            B = inertia_matrix(mechanism, q)
+            B = inertia_matrix(mechanism, all_positions(mechanism, given))
             rows, sticks = [f.row for f in surfaces], [1 - s * s for s in new]
             stopped, _ = constrained(B, [dot(row, qd) for row in B], rows, sticks)
             some: Any = 0
@@ -340,22 +362,28 @@ class Integrand:
                 some = select(x, 1, some)
             return [select(some, x, v) for x, v in zip(stopped, qd, strict=True)], new
 
-        inputs = [("q", n), ("qd", n), ("modes", e), *self.numbers]
+        state = [("q", n), ("qd", n), (FOLLOWERS, self.followers), ("modes", e)]
+        inputs = [*(x for x in state if x[1]), *self.numbers]
         return record(function, inputs, [("qd", (n,)), ("modes", (e,))])
 
 
-def law_program(n: int, law: Law, constants: Sizes, signals: Sizes, memory: int = 0) -> Program:
-    """A law of torques by itself: q, q̇, constants and signals, each side by side, and memory → τ, memory."""
-    names = [("q", n), ("qd", n), *constants, *signals, ("memory", memory)]
+def law_program(robot: Robot, law: Law, constants: Sizes, signals: Sizes, memory: int = 0) -> Program:
+    """A law of torques by itself: q, q̇, constants and signals, each side by side, and memory → τ, memory.
+
+    With loops the positions that follow come after q̇.
+    """
+    n, mechanism = robot.n, robot.mechanism
+    state = [("q", n), ("qd", n), (FOLLOWERS, mechanism.positions - n)][: 2 + bool(mechanism.loops)]
+    names = [*state, *constants, *signals, ("memory", memory)]
 
     def function(*columns: Scalars) -> Any:
         flat = iter([x for column in columns for x in column])
         given = {name: list(islice(flat, size)) for name, size in names}
-        return law(given["q"], given["qd"], given)
+        return law(given["q"], given["qd"], with_positions(mechanism, given))
 
-    blocks = [("constants", width(constants)), ("signals", width(signals)), ("memory", memory)]
+    blocks = [*state, ("constants", width(constants)), ("signals", width(signals)), ("memory", memory)]
     outputs = [("tau", (n,)), ("memory", (memory,))][: 1 + bool(memory)]
-    return record(function, [("q", n), ("qd", n), *(b for b in blocks if b[1])], outputs)
+    return record(function, [b for b in blocks if b[1]], outputs)
 
 
 def width(sizes: Sizes) -> int:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from armdyn.model.friction import along
 from armdyn.robot import Robot
-from armdyn.robot.joints import JointLimits, joint_limits, joint_name, joint_units
+from armdyn.robot.joints import UNITS, followers, joint_limits, joint_name, joint_units
+from armdyn.robot.related import Related
+from armdyn.simulation.engine.following import split
 from armdyn.simulation.errors import SimulationError, check
 from armdyn.simulation.run import LimitPassed
 
@@ -20,16 +23,39 @@ WITHIN = 1e-9  # rad or m: a joint beyond its limit by less than this is at its 
 
 
 class Watched(NamedTuple):
-    """A joint whose position is watched, and its limits."""
+    """A joint whose position is watched: a row over the columns of a state, and the range of what it gives.
+
+    The joint's position is that and `shift`. Joints that follow others are counted from n on.
+    """
 
     joint: int
+    row: tuple[tuple[int, float], ...]
     lower: float
     upper: float
+    name: str
+    unit: str
+    shift: float = 0.0
+
+    def position(self, x: Any) -> Any:
+        """What the row gives, of the scalars of a state."""
+        return along(self.row, x)
+
+    def of(self, x: np.ndarray) -> np.ndarray:
+        """The same of states (..., width), or of their rates."""
+        return np.asarray(self.position(np.moveaxis(x, -1, 0)))
 
     def within(self, x: np.ndarray) -> np.ndarray:
         """How far the joint is within its range in states (..., width)."""
-        q = x[..., self.joint]
+        q = self.of(x)
         return np.asarray(np.minimum(q - self.lower, self.upper - q))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The limits of the joint."""
+        return self.lower + WITHIN + self.shift, self.upper - WITHIN + self.shift
+
+    def passed(self, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
+        return LimitPassed(time, self.joint, self.name, self.range[above], self.unit, arm)
 
 
 @dataclass(frozen=True)
@@ -48,37 +74,57 @@ class PositionLimits:
     word: Limits
 
     @cached_property
-    def bounds(self) -> JointLimits:
-        return joint_limits(self.robot)
-
-    @cached_property
     def watch(self) -> Watch:
         """The joints that the integrators watch; none if limits are ignored."""
         if self.word == "ignore":
             return Watch()
-        pairs = zip(self.bounds.lower.tolist(), self.bounds.upper.tolist(), strict=True)
-        joints = (Watched(j, low - WITHIN, high + WITHIN) for j, (low, high) in enumerate(pairs))
-        limited = tuple(w for w in joints if np.isfinite((w.lower, w.upper)).any())
+        watched = (*self._coordinates(), *self._followers())
+        limited = tuple(w for w in watched if np.isfinite((w.lower, w.upper)).any())
         return Watch(limited, self.word == "stop")
 
+    def _coordinates(self) -> Iterator[Watched]:
+        bounds = joint_limits(self.robot)
+        for j, (low, high) in enumerate(zip(bounds.lower.tolist(), bounds.upper.tolist(), strict=True)):
+            unit = joint_units(self.robot, j).position
+            yield Watched(j, ((j, 1.0),), low - WITHIN, high + WITHIN, joint_name(self.robot, j), unit)
+
+    def _followers(self) -> Iterator[Watched]:
+        """Joints that follow several others, or follow by loops."""
+        others = followers(self.robot)
+        if others is None:
+            return
+        S, s0 = Related.of(self.robot.model)
+        columns = self._columns()
+        for k, (j, link) in enumerate(zip(others.joints, others.links, strict=True)):
+            row = tuple((columns[p], float(S[j, p])) for p in np.flatnonzero(S[j]).tolist())
+            low, high = (float(x[k] - s0[j]) for x in (others.limits.lower, others.limits.upper))
+            place = self.robot.n + k, row, low - WITHIN, high + WITHIN
+            yield Watched(*place, others.name(k), UNITS[link.joint].position, float(s0[j]))
+
+    def _columns(self) -> list[int]:
+        """Where a state has each position: coordinates first, those that follow by loops after q̇."""
+        n, free = self.robot.n, self.robot.mechanism.free
+        if not free:
+            return list(range(n))
+        others = [i for i in range(self.robot.mechanism.positions) if i not in free]
+        place = {p: k for k, p in enumerate(free)} | {p: 2 * n + k for k, p in enumerate(others)}
+        return [place[p] for p in range(len(place))]
+
     def check_start(self, q: np.ndarray) -> None:
-        """Refuse positions (arms, n) beyond a limit that is to stop the arm."""
+        """Refuse positions (arms, positions) beyond a limit that is to stop the arm."""
         if self.word != "stop":
             return
-        for joint, lower, upper in self.watch.joints:
-            wrong = np.flatnonzero((q[:, joint] < lower) | (q[:, joint] > upper))
+        own, others = split(self.robot, q)
+        states = np.concatenate([own, np.zeros_like(own), others], axis=-1)
+        for watched in self.watch.joints:
+            x = watched.of(states)
+            wrong = np.flatnonzero((x < watched.lower) | (x > watched.upper))
             if wrong.size:
-                found = float(q[wrong[0], joint])
-                low, high = self.bounds.lower[joint], self.bounds.upper[joint]
+                low, high = watched.range
                 raise SimulationError(
-                    f"q0: expected {joint_name(self.robot, joint)} within its limits, {low:g} to {high:g}, "
-                    f"where limits='stop'; found {found:g}"
+                    f"q0: expected {watched.name} within its limits, {low:g} to {high:g}, "
+                    f"where limits='stop'; found {float(x[wrong[0]]) + watched.shift:g}"
                 )
-
-    def passed(self, joint: int, above: bool, time: float, arm: tuple[int, ...] = ()) -> LimitPassed:
-        name, unit = joint_name(self.robot, joint), joint_units(self.robot, joint).position
-        bounds = self.bounds.upper if above else self.bounds.lower
-        return LimitPassed(time, joint, name, float(bounds[joint]), unit, arm)
 
     def warning(self, passed: Sequence[LimitPassed], batch: tuple[int, ...]) -> str:
         """Which joints pass which limits and when; for a batch, how many arms do and the first of them."""

@@ -29,6 +29,7 @@ from armdyn.program.loops import (
     Set,
 )
 from armdyn.simulation.control.laws import Scalars
+from armdyn.simulation.engine.following import FALL, LOST, NEAR, SINGULAR
 from armdyn.simulation.engine.integrand import Integrand, width
 from armdyn.simulation.engine.limits import Watch
 from armdyn.simulation.engine.steps import Stepping, total
@@ -90,7 +91,7 @@ def _sampled(s: Stepping) -> tuple[Block, Block, tuple[Argument, ...]]:
     remembered = Argument("remembered", law.memory, written=True)
     memory = (s.x[s.x.size - s.n - law.memory : s.x.size - s.n],) if law.memory else ()
     given = [(Local(a.name, a.columns).all, a, row) for a, row in ((gains, 0), (targets, step)) if a.columns]
-    state = (s.x[: s.n], s.x[s.n : 2 * s.n])
+    state = tuple(part for part in (s.x[: s.n], s.x[s.n : 2 * s.n], s.x[s.followers]) if part.size)
     evaluate: Block = (
         *(Load(*one) for one in given),
         Call("law", (*state, *(part for part, _, _ in given), *memory), (tau, *memory)),
@@ -111,16 +112,18 @@ def _finish(s: Stepping, watch: Watch, limit: Local) -> Block:
     new, beyond, n = Local("new", s.width + 2), Local("beyond", 1), s.n
     joints = s.x[s.width + 2 : s.width + 2 + len(watch.joints)]
     rates = tuple(s.k(i).all for i in range(4))
-    inputs = (s.x[: s.width + 2 + len(watch.joints)], s.h.all, *rates, limit[1])
+    closing = s.numbers if s.closing else ()
+    inputs = (s.x[: s.width + 2 + len(watch.joints)], s.h.all, *rates, limit[1], *closing)
     outputs = (new.all, beyond.all) if watch.joints else (new.all,)
     block: Block = (Call("finish", inputs, outputs),)
     if watch.joints:
-        noted = (s.x[:n], new[:n], new[s.width :], joints)
+        noted = (s.x[: s.modes_at], new[: s.modes_at], new[s.width :], joints)
         block += (If(beyond.all, (Call("note", noted, (new[s.width :], joints)),)),)
     block += (Copy(s.x[: s.width + 2], new.all),)
     if s.integrand.surfaces:
-        state = (s.x[:n], s.x[n : 2 * n], s.x[s.modes])
-        block += (Call("settle", (*state, *s.numbers), state[1:]),)
+        q, qd, modes = s.x[:n], s.x[n : 2 * n], s.x[s.modes]
+        followers = (s.x[s.followers],) if s.integrand.followers else ()
+        block += (Call("settle", (q, qd, *followers, modes, *s.numbers), (qd, modes)),)
     return block
 
 
@@ -129,42 +132,62 @@ def _programs(s: Stepping, watch: Watch) -> dict[str, Program]:
 
     def finish(x: Scalars, h: Scalars, *more: Scalars) -> Any:
         """Where the new speeds are within the limit, the new state; elsewhere the old one, and it ends."""
-        *rates, limit = more
+        rates, limit, numbers = more[:4], more[4], more[5:]
         new = list(x[:w])
         for c in s.moving:
             new[c] = total(x[c], h[0] * (1 / 6), SUM, [k[c] for k in rates])
         alive: Any = x[w]
         for c in range(n, 2 * n):
             alive = select(limit[0] - abs(new[c]), alive, 0)
+        s.close(new, numbers)
+        through: Any = 0
+        if s.integrand.followers:
+            through = select(alive, _passes(x[s.side_at], new[s.side_at]), 0)
+            alive = select(through, 0, alive)
         kept = [select(alive, a, b) for a, b in zip(new, x[:w], strict=True)]
+        if s.integrand.followers:
+            kept[s.side_at] = select(through, LOST, kept[s.side_at])
         state = [*kept, alive, x[w + 1] + alive]
         return (state, [_beyond(kept, alive, x[w + 2 :], watch)]) if watch.joints else state
 
     inputs = [("x", w + 2 + len(watch.joints)), ("h", 1), *((f"k{i}", w) for i in range(4)), ("limit", 1)]
+    inputs += s.closing
     found = {"finish": record(finish, inputs, [("x", (w + 2,)), ("beyond", (1,))][: 1 + bool(watch.joints)])}
     if watch.joints:
-        found["note"] = _note(n, watch)
+        found["note"] = _note(s.modes_at, watch)
     return found
+
+
+def _passes(before: Any, after: Any) -> Any:
+    """Positive where a step leads through a singular posture, or so near to one that the next step may.
+
+    Sides (`Following.side`) before and after it; the former is 0 before the first step.
+    """
+    size, old = abs(after), abs(before)
+    falls = select(NEAR - size, select(FALL * old - size, 1, 0), 0)
+    kept = select(size - SINGULAR, falls, 1)  # not a number: 1
+    return select(-(before * after), 1, kept)
 
 
 def _beyond(q: Scalars, alive: Any, passed: Scalars, watch: Watch) -> Any:
     """1 where a watched joint of an arm that goes on is out of its range for the first time."""
     some: Any = 0
-    for (joint, lower, upper), before in zip(watch.joints, passed, strict=True):
+    for watched, before in zip(watch.joints, passed, strict=True):
+        at, lower, upper = watched.position(q), watched.lower, watched.upper
         first = 1 if watch.stops else select(before * before, some, 1)
-        for over, bound in ((q[joint] - upper, upper), (lower - q[joint], lower)):
+        for over, bound in ((at - upper, upper), (lower - at, lower)):
             some = select(over, first, some) if isfinite(bound) else some
     return select(alive, some, 0)
 
 
-def _note(n: int, watch: Watch) -> Program:
+def _note(size: int, watch: Watch) -> Program:
     """When joints first left their ranges, by linear interpolation within the step."""
 
     def note(old: Scalars, new: Scalars, ends: Scalars, passed: Scalars) -> Any:
         noted, steps = [], ends[1]
-        for (joint, lower, upper), before in zip(watch.joints, passed, strict=True):
-            x, y, found = old[joint], new[joint], 0
-            for bound, way in ((lower, -1), (upper, 1)):
+        for watched, before in zip(watch.joints, passed, strict=True):
+            x, y, found = watched.position(old), watched.position(new), 0
+            for bound, way in ((watched.lower, -1), (watched.upper, 1)):
                 if isfinite(bound):
                     instant = way * (steps + (bound - x) / (y - x))
                     found = select(way * (y - bound), instant, found)
@@ -172,5 +195,5 @@ def _note(n: int, watch: Watch) -> Program:
         return [0 if watch.stops else ends[0], steps], noted
 
     m = len(watch.joints)
-    inputs = [("old", n), ("new", n), ("ends", 2), ("passed", m)]
+    inputs = [("old", size), ("new", size), ("ends", 2), ("passed", m)]
     return record(note, inputs, [("ends", (2,)), ("passed", (m,))])

@@ -48,10 +48,11 @@ def one_step(integrand: Integrand) -> Loop:
     found = [(given("states", new), new), (given("rates", last), last)]
     rates = tuple(s.k(i).all for i in range(LAST))
     more = tuple(s.k(i).all for i in range(max(EXTRA) + 1))
+    closing = s.numbers if s.closing else ()
     decided = (*s.begin(s.x), *s.give(0), *s.decide(), Save(x, 0, s.x.all), Save(rate, 0, first.all))
     tried = (
         *s.stages(STAGES),
-        Call("finish", (s.x.all, s.h.all, *rates, settings[1:]), (new.all, squares.all)),
+        Call("finish", (s.x.all, s.h.all, *rates, settings[1:], *closing), (new.all, squares.all)),
         *(*s.begin(new), *s.give(LAST), *s.rate(LAST)),
         *(Save(argument, 0, local.all) for argument, local in end),
     )
@@ -82,14 +83,15 @@ def _programs(s: Stepping) -> dict[str, Program]:
 
     def finish(x: Scalars, h: Scalars, *more: Scalars) -> Any:
         """The new state, and the sums of squares of its errors relative to what is allowed."""
-        *rates, (rtol, atol, atol_works) = more
+        rates, (rtol, atol, atol_works), numbers = more[:LAST], more[LAST], more[LAST + 1 :]
         new, squares = list(x), [0, 0]
         for c in s.moving:
             column = [k[c] for k in rates]
             new[c] = total(x[c], h[0], DOP853.B, column)
-            allowed = (atol if c < 2 * s.n else atol_works) + rtol * abs(x[c]).maximum(abs(new[c]))
+            allowed = (atol if c < s.works_at else atol_works) + rtol * abs(x[c]).maximum(abs(new[c]))
             errors = [total(0, 1, E[:LAST], column) / allowed for E in (DOP853.E5, DOP853.E3)]
             squares = [a + e * e for a, e in zip(squares, errors, strict=True)]
+        s.close(new, numbers)
         return new, squares
 
     def interpolate(x: Scalars, new: Scalars, h: Scalars, *rates: Scalars) -> Scalars:
@@ -106,7 +108,7 @@ def _programs(s: Stepping) -> dict[str, Program]:
         return [interpolated(x[c], polynomial[c::w], place[0]) for c in range(w)]
 
     stages = [(f"k{i}", w) for i in range(max(EXTRA) + 1)]
-    inputs = [("x", w), ("h", 1), *stages[:LAST], ("tolerances", 3)]
+    inputs = [("x", w), ("h", 1), *stages[:LAST], ("tolerances", 3), *s.closing]
     return {
         "finish": record(finish, inputs, [("x", (w,)), ("squares", (2,))]),
         "interpolate": record(

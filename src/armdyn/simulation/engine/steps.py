@@ -1,7 +1,9 @@
 """Explicit Runge–Kutta steps of an integrand, written as loops: the parts that both methods share.
 
 A state x is q, q̇, modes and works; its rate k has the same columns: q̇, q̈, held (in place of modes, which do
-not change within a step) and powers. Stage i computes the rate k_i at x + h Σ_j a_ij k_j.
+not change within a step) and powers. With loops the positions that follow stand after q̇, and after the modes
+the side of singular postures, which has no rate (`following.py`). Stage i computes the rate k_i at
+x + h Σ_j a_ij k_j.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from armdyn.program.loops import (
     While,
 )
 from armdyn.simulation.control.laws import Scalars
+from armdyn.simulation.engine.following import closed
 from armdyn.simulation.engine.integrand import Integrand, Sizes, width
 
 Weights: TypeAlias = Sequence[float]
@@ -56,13 +59,27 @@ class Stepping:
         return self.integrand.n
 
     @cached_property
+    def modes_at(self) -> int:
+        """Where modes begin: after q, q̇ and the positions that follow."""
+        return 2 * self.n + self.integrand.followers
+
+    @cached_property
+    def side_at(self) -> int:
+        """Where modes end; with loops, where the side of singular postures is."""
+        return self.modes_at + len(self.integrand.surfaces)
+
+    @cached_property
     def works_at(self) -> int:
         """Where works begin."""
-        return 2 * self.n + len(self.integrand.surfaces)
+        return self.side_at + bool(self.integrand.followers)
+
+    @cached_property
+    def followers(self) -> slice:
+        return slice(2 * self.n, self.modes_at)
 
     @cached_property
     def modes(self) -> slice:
-        return slice(2 * self.n, self.works_at)
+        return slice(self.modes_at, self.side_at)
 
     @cached_property
     def width(self) -> int:
@@ -71,8 +88,8 @@ class Stepping:
 
     @cached_property
     def moving(self) -> list[int]:
-        """The columns of a state that have a rate: all but modes."""
-        return [*range(2 * self.n), *range(self.works_at, self.width)]
+        """The columns of a state that have a rate: all but modes and side."""
+        return [*range(self.modes_at), *range(self.works_at, self.width)]
 
     # ---- local arrays ----------------------------------------------------------------------------------
 
@@ -103,6 +120,18 @@ class Stepping:
         """Those of the robot, where programs are given them."""
         return tuple(self.given[name] for name, _ in self.integrand.numbers)
 
+    @property
+    def closing(self) -> Sizes:
+        """What `close` is given of the robot: its numbers, where it has loops and programs are given them."""
+        return self.integrand.numbers if self.integrand.followers else ()
+
+    def close(self, x: Scalars, numbers: Sequence[Scalars]) -> None:
+        """Close the loops of a new state, and note its side; without loops nothing is done."""
+        if not self.integrand.followers:
+            return
+        mechanism = self.integrand.recorded(*numbers or (None,))
+        x[self.followers], x[self.side_at] = closed(mechanism, x[: self.n], x[self.followers])
+
     def k(self, i: int) -> Local:
         return Local(f"k{i}", self.width)
 
@@ -129,13 +158,13 @@ class Stepping:
 
     def begin(self, x: Local) -> Block:
         """Let rates be computed at a state."""
-        return (Copy(self.at[: self.works_at], x[: self.works_at]),)
+        return (Copy(self.at[: self.side_at], x[: self.side_at]),)
 
     def rate(self, i: int) -> Block:
         """k_i at what is given."""
         n, k = self.n, self.k(i)
-        ends = [n, 2 * n, self.works_at, self.width]
-        outputs = tuple(k[a:b] for a, b in pairwise(ends) if b > a)
+        ends = [n, 2 * n, self.modes_at, self.side_at]
+        outputs = tuple(k[a:b] for a, b in (*pairwise(ends), (self.works_at, self.width)) if b > a)
         inputs = tuple(self.given.values())
         return (Call("rate", inputs, outputs), Copy(k[:n], self.given["qd"]))
 
@@ -156,7 +185,7 @@ class Stepping:
     def stages(self, tableau: Mapping[int, Weights], row: Callable[[int], Int] = int) -> Block:
         """States x + h Σ w_j k_j of stages i and the rates there; `row`: that of their signals."""
         block: Block = ()
-        size, before = 2 * self.n, None
+        size, before = self.modes_at, None
         for i, weights in tableau.items():
             rates = (self.k(j)[:size] for j, w in enumerate(weights) if w)
             block += (Call(f"stage{i}", (self.x[:size], self.h.all, *rates), (self.at[:size],)),)
@@ -169,7 +198,7 @@ class Stepping:
         return {f"stage{i}": self._stage(list(filter(None, weights))) for i, weights in tableau.items()}
 
     def _stage(self, weights: Weights) -> Program:
-        size = 2 * self.n
+        size = self.modes_at
 
         def function(x: Scalars, h: Scalars, *rates: Scalars) -> Scalars:
             return [total(x[c], h[0], weights, [k[c] for k in rates]) for c in range(size)]

@@ -18,8 +18,12 @@ AT_REST = 1e-12  # of the terms of its sum: a speed or an acceleration less than
 
 
 def sliding(mechanism: Mechanism) -> tuple[Surface, ...]:
-    """Where dry friction differs with direction, so that it can stick."""
-    return tuple(f for f in mechanism.friction if sticks(f))
+    """Where dry friction differs with direction, so that it can stick; rows are over coordinates."""
+    found = tuple(f for f in mechanism.friction if sticks(f))
+    if not mechanism.loops:
+        return found
+    place = {position: i for i, position in enumerate(mechanism.free)}
+    return tuple(replace(f, row=tuple((place[j], k) for j, k in f.row)) for f in found)
 
 
 def sticks(surface: Surface) -> bool:
@@ -87,19 +91,37 @@ def surface_name(robot: Robot, surface: Surface) -> str:
 
 
 def check_friction(robot: Robot) -> None:
-    """Refuse dry friction that would push, and load friction beside dry friction of several joints."""
-    loaded = {surface.row[0][0] for surface in robot.mechanism.friction if surface.load}
-    for surface in robot.mechanism.friction:
+    """Refuse dry friction that would push, and load friction beside dry friction of several joints.
+
+    With loops, also dry friction of joints that follow: how much of it acts on the coordinates changes with
+    the posture, and so does what holds them.
+    """
+    _check_followers(robot)
+    surfaces = sliding(robot.mechanism)
+    loaded = {surface.row[0][0] for surface in surfaces if surface.load}
+    for surface in surfaces:
         for j, _ in surface.row if len(surface.row) > 1 and sticks(surface) else ():
             if j in loaded:
                 raise SimulationError(
                     f"friction of {joint_name(robot, j)}: load friction cannot be simulated here, because "
                     f"dry friction of {surface_name(robot, surface)} acts on the same joint"
                 )
-    for surface in robot.mechanism.friction:
+    for surface in surfaces:
         forward, backward = surface.levels
         if forward < backward:
             raise SimulationError(
                 f"friction of {surface_name(robot, surface)}: found {forward:g} forward and {backward:g} "
                 "backward; the first must not be less than the second"
+            )
+
+
+def _check_followers(robot: Robot) -> None:
+    mechanism, names = robot.mechanism, [link.name for link in robot.model.positions]
+    for surface in mechanism.friction if mechanism.loops else ():
+        moved = [j for j, _ in surface.row if j not in mechanism.free]
+        if moved and sticks(surface):
+            allowed = ", ".join(f"'{names[i]}'" for i in mechanism.free)
+            raise SimulationError(
+                f"friction of '{names[moved[0]]}': its joint follows others in a loop, where dry friction "
+                f"cannot be simulated; joints that may have it: {allowed}. Viscous friction may be anywhere"
             )

@@ -9,6 +9,7 @@ import numpy as np
 from armdyn.kernels.c import CSource, identifier
 from armdyn.kernels.c_loop import loop_source
 from armdyn.robot.functions import MEANINGS
+from armdyn.simulation.control.laws import ALL_POSITIONS
 from armdyn.simulation.errors import SimulationError, check
 from armdyn.simulation.observer.law import observer_loop, state_size
 from armdyn.simulation.observer.observer import MomentumObserver
@@ -26,6 +27,8 @@ def observer_source(observer: MomentumObserver, prefix: str | None = None, scala
     check.one_of("scalar", scalar, "double", "float")
     robot, n = observer.robot, observer.robot.n
     meanings = {name: f"of each sample, {MEANINGS[name]}" for name in ("q", "qd", "tau")}
+    if robot.model.loops:
+        meanings["q"] = f"of each sample, {ALL_POSITIONS}"
     if observer.held:
         meanings["tau"] += ", held until the next sample"
     meanings |= {

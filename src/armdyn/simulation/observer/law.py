@@ -2,7 +2,7 @@
 
 With p = B q̇ and Ḃ = C + Cᵀ (Christoffel's C), the equations of motion are
 
-    ṗ = τ + τ_ext + β,        β = Cᵀ q̇ − g − friction.
+    ṗ = τ + τ_ext + β,        β = Cᵀ q̇ − g − springs − friction.
 
 The observer of De Luca and Mattone (2003) is ṙ = K (τ_ext − r), with τ_ext replaced by ṗ − τ − β. Over a
 step h the mean of τ_ext is e = (p_k − p_{k−1})/h − mean(τ + β), by the trapezoidal rule, and
@@ -18,8 +18,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from armdyn.dynamics import coriolis_matrix, gravity_torques, inertia_matrix
+from armdyn.dynamics import coriolis_matrix, inertia_matrix
 from armdyn.dynamics.friction import rigid_of
+from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression.functions import select
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.program import Program, record
@@ -47,13 +48,14 @@ def observer_kernel(robot: Robot, held: bool) -> LoopKernel:
 
 def observer_loop(robot: Robot, held: bool) -> Loop:
     """The loop. Arguments: `settings`; `q`, `qd`, `tau` of each row; the `state`, which is changed; of each
-    row the `residual` and the `joint` over its threshold, counted from 1, or 0.
+    row the `residual` and the `joint` over its threshold, counted from 1, or 0. With loops q is all
+    positions.
     """
-    n = robot.n
+    n, size = robot.n, robot.mechanism.positions
     settings, state = Argument("settings", settings_size(n)), Argument("state", state_size(n), written=True)
-    samples = [Argument(name, n) for name in ("q", "qd", "tau")]
+    samples = [Argument("q", size), *(Argument(name, n) for name in ("qd", "tau"))]
     residual, joint = Argument("residual", n, written=True), Argument("joint", 1, written=True)
-    given = [Local(argument.name, n) for argument in samples]
+    given = [Local(argument.name, argument.columns) for argument in samples]
     told, before, found = (
         Local("settings", settings.columns),
         Local("state", state.columns),
@@ -82,8 +84,9 @@ def _program(robot: Robot, held: bool) -> Program:
     def advance(q: Scalars, qd: Scalars, tau: Scalars, settings: Scalars, state: Scalars) -> Any:
         seen, (p_old, beta_old, tau_old, r_old) = state[0], [state[1 + n * k :][:n] for k in range(4)]
         rate, weights, levels = settings[0], settings[1 : 1 + n], settings[1 + n :]
-        C, g = coriolis_matrix(mechanism, q, qd), gravity_torques(mechanism, q)
-        free = rigid_of(mechanism, qd, tau)  # τ − friction
+        still = [0] * n
+        C, g = coriolis_matrix(mechanism, q, qd), rigid_torques(mechanism, q, still, still)  # with springs
+        free = rigid_of(mechanism, qd, tau, q)  # τ − friction
         p = [dot(row, qd) for row in inertia_matrix(mechanism, q)]
         beta = [dot([row[i] for row in C], qd) - g[i] + (free[i] - tau[i]) for i in range(n)]
         r: Scalars = []
@@ -100,5 +103,11 @@ def _program(robot: Robot, held: bool) -> Program:
             most = ratio.maximum(most)
         return [1, *p, *beta, *tau, *r], [joint]
 
-    inputs = [("q", n), ("qd", n), ("tau", n), ("settings", settings_size(n)), ("state", state_size(n))]
+    inputs = [
+        ("q", mechanism.positions),
+        ("qd", n),
+        ("tau", n),
+        ("settings", settings_size(n)),
+        ("state", state_size(n)),
+    ]
     return record(advance, inputs, [("state", (state_size(n),)), ("joint", (1,))])

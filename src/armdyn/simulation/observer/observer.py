@@ -144,7 +144,9 @@ class MomentumObserver:
         rows, arms = shape[0], int(np.prod(shape[1:-1]))
         state = np.zeros((1, arms, state_size(n))) if state is None else state
         residual, joint = np.empty((rows, arms, n)), np.empty((rows, arms, 1))
-        q, qd, tau = (np.ascontiguousarray(x).reshape(rows, arms, n) for x in samples)
+        if self.robot.model.loops:
+            samples = [self.robot.assembly(samples[0]), *samples[1:]]
+        q, qd, tau = (np.ascontiguousarray(x).reshape(rows, arms, x.shape[-1]) for x in samples)
         arguments = {"settings": self.settings[None, None], "q": q, "qd": qd, "tau": tau}
         arguments |= {"state": state, "residual": residual, "joint": joint}
         observer_kernel(self.robot, self.held)(arms, {"rows": rows}, arguments)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class TendonSpring:
 
     sites: tuple[str, str]
     stiffness: float
-    lengths: tuple[float, float]  # between which it does not pull; −1: its length at the references
+    lengths: tuple[float, float]  # between which it does not pull; −1: that at the springrefs of all joints
 
 
 @dataclass(frozen=True)
@@ -112,14 +112,18 @@ class Spec:
         return by_tendon | {x.joint for x in self.actuators if x.joint}
 
     @cached_property
-    def _at_references(self) -> Any:
-        data = self.mujoco.MjData(self.model)
-        self.mujoco.mj_kinematics(self.model, data)
-        return data
+    def _postures(self) -> dict[str, Any]:
+        """All joints at their references, or at those of their springs."""
+        found = {}
+        for key in ("qpos0", "qpos_spring"):
+            found[key] = self.mujoco.MjData(self.model)
+            found[key].qpos[:] = getattr(self.model, key)
+            self.mujoco.mj_kinematics(self.model, found[key])
+        return found
 
-    def body_frame(self, body: int) -> Frame:
-        """In the world, when all joints stand at their references."""
-        data = self._at_references
+    def body_frame(self, body: int, posture: Literal["qpos0", "qpos_spring"] = "qpos0") -> Frame:
+        """In the world, when all joints stand at their references (or at those of their springs)."""
+        data = self._postures[posture]
         R = np.array(data.xmat[body]).reshape(3, 3)
         return Frame(body, np.array(data.xpos[body]), np.array(data.xquat[body]), R)
 

@@ -37,7 +37,7 @@ def read_ties(tree: RawTree, spec: Spec, bodies: list[str], joints: list[str], o
     moving = {joint.name for joint in moving_joints(tree, options)}
     root = tree.roots[0].name if options.base is None else options.base
     inside = {root, *(joint.child for joint in tree.below(root))}
-    places = _Places(tree, spec, bodies, moving, inside)
+    places = _Places(tree, spec, bodies, moving, inside, root)
     loops = [
         _loop(places, equality)
         for equality in spec.equalities
@@ -46,7 +46,7 @@ def read_ties(tree: RawTree, spec: Spec, bodies: list[str], joints: list[str], o
     if loops:
         tree.loops = _revolute_pairs(loops)
         tree.remarks.note("equalities between bodies are joints that close loops; they hold exactly")
-        _mark_joints(tree, spec, joints)
+        _mark_joints(tree, spec, joints, moving)
     springs = [tendon for tendon in spec.tendons if tendon.spring is not None and not spec.is_off("spring")]
     tree.springs = [spring for tendon in springs if (spring := _spring(places, tendon)) is not None]
 
@@ -60,6 +60,7 @@ class _Places:
     bodies: list[str]
     moving: set[str]  # joints
     inside: set[str]  # links at and below the base
+    root: str
 
     def site(self, name: str, label: str) -> Frame:
         found = self.spec.site(name)
@@ -79,12 +80,14 @@ class _Places:
         a, b = (rigid(self.tree, name, self.moving) for name in ends)
         inside = [name in self.inside for name in ends]
         if a == b or not any(inside):
-            why = "between bodies that do not move against each other" if a == b else "beside the robot"
+            why = "between bodies that do not move against each other" if any(inside) else "beside the robot"
             self.tree.remarks.note(f"{label} is {why} and left out")
             return False
         if not all(inside):
             other = ends[inside.index(False)]
-            found = f"{label} ties the robot to {quoted(other)}, which is not below the base"
+            found = (
+                f"{label} ties the robot to {quoted(other)}, which is not below the base {quoted(self.root)}"
+            )
             raise self.tree.error(NOWHERE, f"{found}; choose another base=, or remove it")
         return True
 
@@ -148,20 +151,20 @@ def _decimals(p: np.ndarray) -> Vector:
 
 
 def _revolute_pairs(loops: list[Loop]) -> list[Loop]:
-    """Two points that stay together are a hinge about the line through them."""
-    of: dict[tuple[str, str], list[int]] = {}
-    for i, loop in enumerate(loops):
-        if loop.joint == "spherical":
-            of.setdefault(loop.between, []).append(i)
-    found: dict[int, Loop | None] = dict(enumerate(loops))
-    for pair in of.values():
-        hinge = _hinge(loops[pair[0]], loops[pair[1]]) if len(pair) == 2 else None
+    """Two points that stay together, one after the other in the file, are a hinge about their line."""
+    found: list[Loop] = []
+    for loop in loops:
+        hinge = _hinge(found[-1], loop) if found else None
         if hinge is not None:
-            found[pair[0]], found[pair[1]] = hinge, None
-    return [loop for loop in found.values() if loop is not None]
+            found[-1] = hinge
+        else:
+            found.append(loop)
+    return found
 
 
 def _hinge(first: Loop, second: Loop) -> Loop | None:
+    if first.between != second.between or {first.joint, second.joint} != {"spherical"}:
+        return None
     lines = [
         np.array([Expression.of(x).value() - Expression.of(y).value() for x, y in zip(b.p, a.p, strict=True)])
         for a, b in zip(first.at, second.at, strict=True)
@@ -185,7 +188,7 @@ def _with_z(z: np.ndarray) -> Matrix:
     return rotation([round(x, _DIGITS) for x in quaternion])
 
 
-def _mark_joints(tree: RawTree, spec: Spec, joints: list[str]) -> None:
+def _mark_joints(tree: RawTree, spec: Spec, joints: list[str], moving: set[str]) -> None:
     """Where the loops are closed, and which of their joints nothing drives."""
     around: set[str] = set()
     for loop in tree.loops:
@@ -202,12 +205,8 @@ def _mark_joints(tree: RawTree, spec: Spec, joints: list[str]) -> None:
         else joint
         for joint in tree.joints
     ]
-    if passive:
-        tree.remarks.group(
-            passive,
-            "passive, as no actuator drives them" if passive[1:] else "passive, as no actuator drives it",
-        )
-    elif not spec.actuators:
+    tree.remarks.group([x for x in passive if x in moving], "passive, as no actuator acts there")
+    if not spec.actuators:
         tree.remarks.note("the file has no actuators: all joints of its loops count as driven")
 
 
@@ -238,7 +237,7 @@ def _spring(places: _Places, tendon: Tendon) -> PointSpring | None:
             NOWHERE, f"{label}: springlength is a range, which is not read; one number is"
         )
     if low < 0:
-        ends = [places.spec.body_frame(site.body).out(site.p) for site in sites]
+        ends = [places.spec.body_frame(site.body, "qpos_spring").out(site.p) for site in sites]
         low = round(float(np.linalg.norm(ends[1] - ends[0])), _DIGITS)
     stiffness, rest = exact_numbers([tendon.spring.stiffness, low])
     p, q = (vector(exact_numbers([*site.p])) for site in sites)

@@ -38,6 +38,12 @@ def cylinder(
     return faces
 
 
+def ball(centre: np.ndarray, view: View, radius: float) -> list[np.ndarray]:
+    """A sphere: its outline."""
+    ring = np.outer(np.cos(_CIRCLE), view.right) + np.outer(np.sin(_CIRCLE), view.up)
+    return [view.flat(centre + 0.9 * radius * ring)]
+
+
 def _box(centre: np.ndarray, axis: np.ndarray, view: View, half: float, side: float) -> list[np.ndarray]:
     u, v = _across(axis, view)
     edges = (half * axis, side * u, side * v)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from armdyn.dynamics.coordinates import joint_values
 from armdyn.dynamics.kinematics import BaseFrame, base_frames, joint_frames
 from armdyn.model import Mechanism, RobotModel
+from armdyn.model.closures.loops import LoopJoint
 from armdyn.model.mechanism import FIXED_BASE
 from armdyn.output import one_line
 from armdyn.robot import Robot
@@ -41,6 +42,16 @@ class MotorPlace:
 
 
 @dataclass(frozen=True)
+class ClosingPlace:
+    """What closes a loop, in the world: a revolute joint about the axis, a ball joint or a weld."""
+
+    point: np.ndarray
+    axis: np.ndarray
+    kind: LoopJoint
+    tied: tuple[int, int]  # bodies
+
+
+@dataclass(frozen=True)
 class End:
     """Where a branch that does not lead to the tip ends: its last body, and a link's origin, in the world."""
 
@@ -59,17 +70,22 @@ class Skeleton:
     tip: np.ndarray  # (3,)
     tip_axes: np.ndarray  # (3, 3), columns
     tip_link: str
-    ends: tuple[End, ...]  # of the other branches of a tree
+    ends: tuple[End, ...]  # of the other branches of a tree, but for those that another link holds
     labels: tuple[str, ...]  # of the joints: numbers, or names where they follow others
     base: np.ndarray  # (3,)
     base_axes: np.ndarray  # (3, 3), columns
+    closings: tuple[ClosingPlace, ...] = ()
+    springs: tuple[np.ndarray, ...] = ()  # (2, 3): the ends of springs between points
+    grounded: tuple[np.ndarray, ...] = ()  # joints and closings that are on the base
+    names: tuple[str, ...] = ()  # of the bodies, where loops leave joints without numbers
 
     @property
     def points(self) -> np.ndarray:
         """(N, 3): everything that is drawn."""
         lines = [line for body in self.lines for line in body]
         motors = [motor.point for motor in self.motors]
-        return np.vstack([self.base, *lines, *(joint.point for joint in self.joints), *motors, self.tip])
+        joints = [joint.point for joint in self.joints]
+        return np.vstack([self.base, *lines, *joints, *motors, *self.springs, self.tip])
 
     @property
     def size(self) -> float:
@@ -81,30 +97,73 @@ class Skeleton:
 def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
     """The robot's skeleton at a posture q (n,)."""
     mechanism = robot.mechanism
-    positions = joint_values(mechanism, [float(x) for x in q])
+    y = robot.assembly(np.asarray(q, float)) if mechanism.loops else q
+    positions = joint_values(mechanism, [float(x) for x in y])
     frames = base_frames(mechanism, joint_frames(mechanism, positions))
-    joints = tuple(_joint(f, body.joint) for body, f in zip(mechanism.bodies, frames, strict=True))
+    mechanism = replace(mechanism, bodies=mechanism.bodies[: mechanism.joints])  # motors' have no place
+    joints = tuple(_joint(f, body.joint) for body, f in zip(mechanism.bodies, frames, strict=False))
     R, p = _body_pose(mechanism, frames, mechanism.tip)
     tip = p + R @ np.array(mechanism.p_tip, float)
     ends = _ends(robot, frames, joints)
+    held = _held(robot, frames, ends)
+    met = [end.point for end in held]
+    closings = _closings(robot, frames)
     return Skeleton(
         joints,
-        _links(mechanism, joints, tip, {end.body: end.point for end in ends}),
+        _links(mechanism, joints, tip, [*ends, *held], closings),
         _motors(robot, frames),
         tip,
         R @ np.array(mechanism.R_tip, float),
         robot.model.tip,
-        ends,
+        tuple(end for end in ends if not any(_same(end.point, point) for point in met)),
         _labels(robot.model),
         np.array(mechanism.p_base, float),
         np.array(mechanism.R_base, float),
+        closings,
+        _springs(mechanism, frames),
+        _grounded(mechanism, joints, closings),
+        tuple(one_line(link.name) for link in robot.model.moving) if mechanism.loops else (),
     )
 
 
 def _labels(model: RobotModel) -> tuple[str, ...]:
-    """The numbers that coordinates have everywhere; joints that follow others have none, but their names."""
+    """The numbers that coordinates have everywhere; joints that follow others have none, but their names.
+
+    With loops there are many of these, and links are named instead.
+    """
     number = {link.name: str(i + 1) for i, link in enumerate(model.coordinates)}
+    if model.loops:
+        return tuple(number.get(link.name, "") for link in model.moving)
     return tuple(number.get(link.name, one_line(link.name)) for link in model.moving)
+
+
+def _closings(robot: Robot, frames: Sequence[BaseFrame]) -> tuple[ClosingPlace, ...]:
+    """Where loops are closed: at frame a of each."""
+    mechanism, found = robot.mechanism, []
+    for loop, said in zip(mechanism.loops, robot.model.loops, strict=True):
+        R, p = _body_pose(mechanism, frames, loop.tied[0])
+        axis = R @ np.array(loop.R[0], float)[:, 2]
+        found.append(ClosingPlace(p + R @ np.array(loop.p[0], float), axis, said.joint, loop.tied))
+    return tuple(found)
+
+
+def _grounded(
+    mechanism: Mechanism, joints: Sequence[JointPlace], closings: Sequence[ClosingPlace]
+) -> tuple[np.ndarray, ...]:
+    on_base = [body.parent == FIXED_BASE for body in mechanism.bodies]
+    found = [joint.point for joint, is_so in zip(joints, on_base, strict=True) if is_so]
+    return (*found, *(place.point for place in closings if FIXED_BASE in place.tied))
+
+
+def _springs(mechanism: Mechanism, frames: Sequence[BaseFrame]) -> tuple[np.ndarray, ...]:
+    found = []
+    for strut in mechanism.struts:
+        ends = []
+        for body, point in zip(strut.tied, strut.points, strict=True):
+            R, p = _body_pose(mechanism, frames, body)
+            ends.append(p + R @ np.array(point, float))
+        found.append(np.array(ends))
+    return tuple(found)
 
 
 def gravity_in_world(robot: Robot) -> np.ndarray:
@@ -129,6 +188,7 @@ def _ends(robot: Robot, frames: Sequence[BaseFrame], joints: Sequence[JointPlace
     """Of each body that carries no other and not the tip, the outermost link: the farthest from its joint."""
     model, mechanism = robot.model, robot.mechanism
     inner = {mechanism.tip, FIXED_BASE, *(body.parent for body in mechanism.bodies)}
+    inner |= {body for loop in mechanism.loops for body in loop.tied}
     found: dict[int, End] = {}
     for link, place in zip(model.index, model.places(list(model.index)), strict=True):
         if place.body in inner:
@@ -141,10 +201,31 @@ def _ends(robot: Robot, frames: Sequence[BaseFrame], joints: Sequence[JointPlace
     return tuple(found.values())
 
 
+def _held(robot: Robot, frames: Sequence[BaseFrame], ends: Sequence[End]) -> tuple[End, ...]:
+    """Fixed frames of other bodies that lie on the end of a branch: there a closed chain is joined."""
+    model, mechanism = robot.model, robot.mechanism
+    names = [link.name for link in model.links if link.joint == "fixed"] if model.relations and ends else []
+    found = []
+    for name, place in zip(names, model.places(names), strict=True):
+        R, p = _body_pose(mechanism, frames, place.body)
+        point = p + R @ np.array(place.p, float)
+        if any(place.body != end.body and _same(point, end.point) for end in ends):
+            found.append(End(place.body, name, point))
+    return tuple(found)
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    return bool(np.abs(a - b).max() < 1e-6 * max(1.0, float(np.abs(a).max())))
+
+
 def _links(
-    mechanism: Mechanism, joints: Sequence[JointPlace], tip: np.ndarray, ends: dict[int, np.ndarray]
+    mechanism: Mechanism,
+    joints: Sequence[JointPlace],
+    tip: np.ndarray,
+    ends: Sequence[End],
+    closings: Sequence[ClosingPlace],
 ) -> tuple[tuple[np.ndarray, ...], ...]:
-    """From each body's joint to the joints of its children, and to the tip or its end; the base's last."""
+    """From each body's joint to its children's, to the tip, its ends, what closes loops; the base last."""
     bodies = [*range(len(mechanism.bodies)), FIXED_BASE]
     found = []
     for body in bodies:
@@ -158,8 +239,8 @@ def _links(
         lines = [_dog_leg(start, axis, end, z) for end, z in following]
         if mechanism.tip == body:
             lines.append(_dog_leg(start, axis, tip, None))
-        elif body in ends:
-            lines.append(_dog_leg(start, axis, ends[body], None))
+        lines += [_dog_leg(start, axis, end.point, None) for end in ends if end.body == body]
+        lines += [_dog_leg(start, None, place.point, None) for place in closings if body in place.tied]
         found.append(tuple(line for line in lines if len(line) > 1))
     return tuple(found)
 

@@ -13,6 +13,7 @@ from armdyn.robot import Robot
 _TOLERANCE = 1e-9
 _ELEVATION = radians(24)
 _AZIMUTHS = (-60, -30, 30, 60, -120, 120)  # degrees about the vertical; the first that shows most is taken
+_OBLIQUE = (-48, 48, 12, -12)  # the same for linkages, whose legs often stand at thirds of a turn
 _NAMES = "xyz"
 
 
@@ -51,7 +52,8 @@ def view_of(robot: Robot, skeleton: Skeleton) -> View:
         return _planar(normal, gravity)
     weight = float(np.linalg.norm(gravity))
     vertical = -gravity / weight if weight > _TOLERANCE else np.array([0.0, 0.0, 1.0])
-    views = [_isometric(vertical, radians(a)) for a in _AZIMUTHS]
+    azimuths = _OBLIQUE if skeleton.closings else _AZIMUTHS
+    views = [_isometric(vertical, radians(a)) for a in azimuths]
     return max(views, key=lambda view: round(_area(view.flat(skeleton.points)), 6))
 
 

@@ -1,0 +1,166 @@
+"""The elastic joints of a robot as arrays, and what their springs have to give for a motion of the links.
+
+The equations of motion of the links of elastic joints have no torque of a drive on their right-hand side:
+
+    N(q, q̇, q̈) + D (q̇ − θ̇) + K (q − θ) = 0
+
+N is what the links need: inertia, Coriolis, gravity, springs and smooth friction. In the reduced model θ̈ is
+not part of it. Its derivatives by time are those of the recorded program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from armdyn.dynamics import friction_torques
+from armdyn.dynamics.newton_euler import rigid_torques
+from armdyn.kernels import Kernel
+from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor
+from armdyn.model.parts import Link
+from armdyn.model.vector import ZERO3
+from armdyn.motion.errors import MotionError
+from armdyn.program import Program, record, time_derivative
+from armdyn.robot import Robot
+from armdyn.robot.motors import driven_coordinates
+
+ORDERS = ("q", "qd", "qdd", "jerk", "snap")
+
+
+@dataclass(frozen=True)
+class Transmissions:
+    """The e elastic joints of a robot whose rotors spin about their own axes only."""
+
+    robot: Robot
+
+    def __post_init__(self) -> None:
+        check_reduced(self.robot)
+
+    @cached_property
+    def stiffness(self) -> np.ndarray:
+        """K (e,) [N m/rad or N/m]."""
+        springs = self.robot.mechanism.springs
+        return np.array([spring.stiffness for spring in springs if spring.part == "elastic"])
+
+    @cached_property
+    def damping(self) -> np.ndarray:
+        """D (e,) [N m s/rad or N s/m]."""
+        mechanism = self.robot.mechanism
+        found = {f.joint: f.viscous for f in mechanism.friction if f.part == "damper"}
+        joints = [spring.joint for spring in mechanism.springs if spring.part == "elastic"]
+        return np.array([found.get(j, 0.0) for j in joints])
+
+    @cached_property
+    def links(self) -> np.ndarray:
+        """Which coordinates the elastic links are (e,)."""
+        return elastic_coordinates(self.robot)
+
+    @property
+    def own(self) -> int:
+        """How many coordinates belong to links: the motors' come after these."""
+        return self.robot.n - len(self.links)
+
+    def needed(self, motion: list[np.ndarray]) -> np.ndarray:
+        """N (N, e), or its derivative: of q, q̇, q̈ the torques, of more derivatives the later ones' rates."""
+        return np.asarray(self._kernels[len(motion) - 3](*motion))
+
+    @cached_property
+    def _kernels(self) -> list[Kernel]:
+        found = [self._program]
+        for order in (3, 4):
+            rates = dict(pairwise(ORDERS[: order + 1]))
+            found.append(time_derivative(found[-1], rates))
+        return [Kernel.of(f"elastic_torques_{k}", program) for k, program in enumerate(found)]
+
+    @cached_property
+    def _program(self) -> Program:
+        """N over positions, velocities and accelerations of the links."""
+        mechanism, motors = without_transmissions(self.robot.mechanism), [0] * len(self.links)
+
+        def torques(q: Any, qd: Any, qdd: Any) -> Any:
+            q, qd, qdd = ([*x, *motors] for x in (q, qd, qdd))
+            rigid, friction = rigid_torques(mechanism, q, qd, qdd), friction_torques(mechanism, qd)
+            return [rigid[i] + friction[i] for i in self.links]
+
+        inputs = [(name, self.own) for name in ORDERS[:3]]
+        return record(torques, inputs, [("torques", (len(self.links),))])
+
+
+def elastic_coordinates(robot: Robot) -> np.ndarray:
+    """Which coordinates the links of elastic joints are (e,), in the order of the motors' coordinates."""
+    names = [link.name for link in robot.model.coordinates]
+    return np.array([names.index(link.name) for link in robot.model.elastic], int)
+
+
+def without_transmissions(mechanism: Mechanism) -> Mechanism:
+    """Links on their own: without the springs and dampers to their motors, and without dry friction."""
+    return replace(
+        mechanism,
+        springs=tuple(spring for spring in mechanism.springs if spring.part != "elastic"),
+        friction=tuple(f.smooth for f in mechanism.friction if f.part != "damper"),
+    )
+
+
+# ---- what is possible --------------------------------------------------------------------------------------
+
+
+def check_elastic(robot: Robot) -> None:
+    """Refuse robots without elastic joints, and closures that tie these to motors of other joints."""
+    model = robot.model
+    if not model.elastic:
+        raise MotionError(f"{robot.name}: it has no elastic joint; inverse_dynamics gives its torques")
+    driven = {model.coordinates[i].name for i in driven_coordinates(model)}
+    names = {link.name for link in model.coordinates} - driven
+    for link in model.elastic:
+        if link.name not in names:
+            raise MotionError(
+                f"link '{link.name}': a closure ties its elastic joint to joints with motors; then the "
+                "motion of the links does not determine its motor's"
+            )
+
+
+def check_reduced(robot: Robot) -> None:
+    """Refuse robots whose motors' torques do not follow from the motion of the links."""
+    check_elastic(robot)
+    motors = {coordinate: link.name for coordinate, link in _motors(robot)}
+    own = dict(zip(elastic_coordinates(robot).tolist(), motors.values(), strict=True))
+    for rotor in robot.mechanism.rotors:
+        _check_rotor(robot, rotor)
+    for f in robot.mechanism.friction:
+        for i, _ in f.row if f.coulomb or f.asymmetry or f.stribeck or f.load else ():
+            if name := motors.get(i, own.get(i)):
+                raise MotionError(
+                    f"link '{name}': its elastic joint or that joint's motor has dry friction, whose torque "
+                    "jumps where a speed changes its sign and is not determined at rest; smooth friction is "
+                    "allowed (viscous, cubic, offset)"
+                )
+
+
+def _motors(robot: Robot) -> Iterator[tuple[int, Link]]:
+    """The coordinates of motors of elastic joints, and the links that these drive."""
+    return enumerate(robot.model.elastic, start=robot.n - len(robot.model.elastic))
+
+
+def _check_rotor(robot: Robot, rotor: Rotor) -> None:
+    """Refuse a motor that the links turn: its acceleration enters the equations of the links."""
+    mechanism, first = robot.mechanism, len(robot.model.moving)
+    spins = any(j >= first for j, _ in rotor.row)
+    if spins and rotor.axis != ZERO3 and _turns(mechanism, rotor.carrier):
+        raise MotionError(
+            f"link '{robot.model.moving[rotor.joint].name}': its motor is carried by a link that turns, and "
+            "with exact rotors the motor's acceleration enters the equations of the links: its torque is not "
+            "algebraic in their motion. The reduced model is robot.with_rotors('reflected')"
+        )
+
+
+def _turns(mechanism: Mechanism, body: int) -> bool:
+    while body != FIXED_BASE:
+        if mechanism.bodies[body].joint == "revolute":
+            return True
+        body = mechanism.bodies[body].parent
+    return False
