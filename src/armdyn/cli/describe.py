@@ -70,6 +70,8 @@ def show(
         _say(console, f"fixed frames without a body, left out: {', '.join(empty)}")
     if model.followers:
         _say(console, f"joints that follow others: {'; '.join(model.followers)}")
+    for line in _following(model):
+        _say(console, line)
     if passive := [link.joint_label for link in model.moving if not link.actuated]:
         _say(console, f"joints that nothing drives: {', '.join(passive)}")
     for grid in (_loops(model), _joint_springs(model), _point_springs(model), _elastic(model)):
@@ -305,6 +307,19 @@ def _gathered(warnings: list[str]) -> list[str]:
     ]
 
 
+def _following(model: RobotModel) -> Iterator[str]:
+    """Which joints are the coordinates of a robot with loops."""
+    if model.choice is None:
+        return
+    own = [link.joint_label for link in model.coordinates]
+    others = [link.joint_label for link in model.moving if link.joint_label not in own]
+    yield f"coordinates: {', '.join(own)}; {', '.join(others)} follow by loops"
+    posture = zip(model.positions, model.choice.posture, strict=True)
+    yield "closed at: " + ", ".join(f"{link.joint_label} = {x:.6g}" for link, x in posture)
+    if model.choice.redundant:
+        yield f"of the loops' equations {model.choice.redundant} follow from the others"
+
+
 def _rotor_lines(robot: Robot) -> list[str]:
     """What the motors mean."""
     model = robot.model
@@ -316,7 +331,7 @@ def _rotor_lines(robot: Robot) -> list[str]:
 def _coupling_lines(robot: Robot) -> list[str]:
     """Per motor, whether adding k²Im to the diagonal is exact."""
     lines = []
-    for coupling in robot.equations().rotor_couplings():
+    for coupling in robot.opened().equations().rotor_couplings():
         where = f"motor of '{coupling.link}' on '{coupling.carrier}'"
         if coupling.diagonal_is_exact:
             lines.append(f"{where}: z_m·ω = 0, the diagonal rotor model is exact")

@@ -55,7 +55,10 @@ class Profile(StrEnum):
 def trajectory(
     robot: RobotArgument,
     output: OutputOption,
-    q0: Annotated[str | None, typer.Option("--from", help="Positions at the start; default zero.")] = None,
+    q0: Annotated[
+        str | None,
+        typer.Option("--from", help="Positions at the start; default zero, with loops the first posture."),
+    ] = None,
     q1: Annotated[str | None, typer.Option("--to", help="Positions at the end [rad, m].")] = None,
     displacement: Annotated[
         str | None,
@@ -105,6 +108,8 @@ def trajectory(
         law = profile or Profile.trapezoidal
         data = _law_data(law, given)
         start = numbers(q0, "--from", loaded.n)
+        if q0 is None and loaded.model.loops:
+            start = loaded.assembly.reference
         if synchronised and q1 is None:
             raise ArmdynError("--synchronised: it goes with --to; the tip moves all joints at the same time")
         if q1 is not None:

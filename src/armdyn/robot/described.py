@@ -205,5 +205,7 @@ class Described(Shown, Changeable):
         elastic = len(self._model.elastic)
         followers = len(self._model.moving) + elastic - self.n
         following = f", {followers} following others" if followers else ""
+        if loops := len(self._model.loops):
+            following += f", {loops} loop{'s' if loops > 1 else ''}"
         following += f", {elastic} elastic" if elastic else ""
         return f"<Robot '{self.name}' {kinds}{following}, rotors {self._model.rotors}>"

@@ -25,11 +25,15 @@ class SizeError(ArmdynError):
     """Exact equations are too large to be made or written."""
 
 
+class LoopsError(ModelError):
+    """A robot with loops has no closed form."""
+
+
 def check_loops(model: RobotModel) -> None:
     """Refuse loops, whose joints follow by equations that have no closed form."""
     if model.loops:
         found = ", ".join(loop.label for loop in model.loops)
-        raise ModelError(
+        raise LoopsError(
             f"equations: {model.name} has loops ({found}), and closed "
             "forms exist for trees and linear relations between joints (closure.relation) only; "
             f"{_NUMBERS}, and robot.opened().equations() are those of the tree with its loops cut open"

@@ -17,6 +17,7 @@ from armdyn.motion.trajectories.motion import sample_times
 from armdyn.robot import Robot
 from armdyn.robot.friction import surface_speeds
 from armdyn.robot.joints import Followers, JointLimits, followers
+from armdyn.robot.loops.assembly import LoopError
 from armdyn.robot.loops.postures import can_be
 
 FINE = 5e-4  # s between the samples at which limits are checked
@@ -66,9 +67,12 @@ class Task:
         return np.asarray(W.reshape(-1, W.shape[-1]) / np.sqrt(len(q)))
 
     def value(self, x: np.ndarray, count: int) -> float:
-        """The criterion of the motion with coefficients x (d, n)."""
+        """The criterion of the motion with coefficients x (d, n); infinite where it leaves loops open."""
         q, qd, qdd, _ = (rows @ x for rows in self.basis.rows(self.inner(count)))
-        return of_regressor(self.criterion, self.regressor(q, qd, qdd))
+        try:
+            return of_regressor(self.criterion, self.regressor(q, qd, qdd))
+        except LoopError:
+            return np.inf
 
     def triangle(self, x: np.ndarray, step: float) -> np.ndarray:
         """R (b, b) with RᵀR = WᵀW/N, at samples `step` apart: as accurate as W."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from armdyn.exact import Equations, Proof, SizeError, SpringError
 from armdyn.exact.engine.form import Form
 from armdyn.exact.engine.rotors import RotorCoupling
+from armdyn.exact.engine.size import LoopsError, check_loops
 from armdyn.report.findings.subject import Subject
 from armdyn.robot import Robot
 
@@ -47,11 +48,12 @@ class EquationsFinding:
 
 def find_equations(subject: Subject) -> EquationsFinding:
     robot = subject.robot
-    equations = robot.equations()
+    equations = robot.opened().equations()  # with loops those of the tree, for its rotors alone
     written, problem = None, ""
     try:
+        check_loops(robot.model)
         written = _written(equations)
-    except (SizeError, SpringError) as error:
+    except (SizeError, SpringError, LoopsError) as error:
         problem = str(error)
     couplings = equations.rotor_couplings() if robot.model.rotors == "exact" else ()
     return EquationsFinding(robot, equations, written, problem, tuple(couplings))

@@ -59,10 +59,24 @@ class Assembly:
         found = y.reshape(*given[:-1], y.shape[-1])
         return found.astype(np.float32) if dtype == np.float32 else found
 
-    def closes(self, q: Any) -> np.ndarray:
-        """(...): whether the loops can be closed at q (..., n), and the posture is not a singular one."""
-        _, _, state, _ = self._followed(q, None)
-        return np.asarray((state[:, 0] <= 0) & (state[:, 1] >= SINGULAR)).reshape(np.shape(q)[:-1])
+    def closes(self, q: Any, margin: float = SINGULAR, legs: int = 1) -> np.ndarray:
+        """(...): whether the loops can be closed at q (..., n), and the posture is not a singular one.
+
+        `margin` is the least squared sine of the column of a joint that follows against the others. With
+        several `legs`, the way there is gone in so many parts too, and must end in the same posture: near a
+        singular posture, rounding would decide where it leads.
+        """
+        x, y, state, _ = self._followed(q, None)
+        fine = (state[:, 0] <= 0) & (state[:, 1] >= margin)
+        target, at = self._without_turns(x), np.broadcast_to(self._start, y.shape)
+        for k in range(1, legs + 1 if legs > 1 else 1):
+            at, state = self.sought(self.reference + (target - self.reference) * (k / legs), at)
+            fine &= (state[:, 0] <= 0) & (state[:, 1] >= margin)
+            at = np.where(fine[:, None], at, self._start)
+        if legs > 1:
+            at[:, list(self.model.mechanism.free)] = x
+            fine &= (np.abs(at - y) / self.units).max(1, initial=0.0) < CLOSED
+        return np.asarray(fine).reshape(np.shape(q)[:-1])
 
     def _followed(self, q: Any, near: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """Coordinates (N, n), positions (N, positions), how the loop ended (N, 3); and the type of q."""

@@ -23,8 +23,8 @@ def assembly_in_c(assembly: Assembly, prefix: str, scalar: str) -> Further:
         "x": "positions of the coordinates [rad or m]",
         "start": f"a posture near by in which the loops are closed, such as {prefix}_posture",
         "y": "positions of all joints listed above: the q of the other functions",
-        "state": "0 where the loops are closed, 1 where they stay open; then the least squared sine of a "
-        "joint that follows against the others: nearly 0 in singular postures",
+        "state": "0 where the loops are closed, 1 where they stay open; the least squared sine of a joint "
+        "that follows against the others, nearly 0 in singular postures; how many steps gaped",
     }
     declaration, functions = loop_parts(prefix, replace(loop, name="assemble"), scalar, meanings)
     assert model.choice is not None
@@ -46,7 +46,7 @@ def _test_block(prefix: str, scalar: str, x: np.ndarray, y: np.ndarray) -> str:
         f"        {constant_array(scalar, 'x', x)}",
         f"        {constant_array(scalar, 'y_expected', y)}",
         f"        {scalar} y[{len(y)}];",
-        f"        {scalar} state[2];",
+        f"        {scalar} state[3];",
         f"        {prefix}_assemble(x, {prefix}_posture, y, state);",
         f'        bad |= state[0] > 0 || differs("assemble y", y, y_expected, {len(y)});',
         "    }",

@@ -11,6 +11,8 @@ from armdyn.robot.loops.assembly import Assembly
 from armdyn.robot.related import Related
 
 ROUNDS = 40
+LEGS = 6  # parts in which the way to a posture is gone once more
+MARGIN = 1e-6  # squared sine of a joint that follows against the others: less is nearly singular
 STEEP = (
     20.0  # rad per rad, or of the robot's size: a posture in which a joint moves faster is nearly singular
 )
@@ -42,7 +44,7 @@ def random_postures(assembly: Assembly, rng: np.random.Generator, count: int) ->
 def can_be(assembly: Assembly, q: np.ndarray) -> np.ndarray:
     """(N,): whether loops close at q (N, n), not nearly singular, with all joints that follow in range."""
     model, units = assembly.model, assembly.units
-    found = assembly.closes(q)
+    found = assembly.closes(q, MARGIN, LEGS)
     if not found.any():
         return found
     own = [link.name for link in model.coordinates]
