@@ -52,8 +52,8 @@ class FourBar:
 
     def __post_init__(self):
         values = {name: float(value) for name, value in self.robot.model.symbols}
-        self.lengths = [values[name] for name in ("crank", "coupler", "rocker")]
-        self.ground = np.array([values["ground"], 0.0])
+        self.lengths = [values[name] for name in ("a1", "a2", "a3")]
+        self.ground = np.array([values["a4"], 0.0])
         self.bodies = []
         for link in self.robot.model.links:
             com, tensor = (
@@ -162,7 +162,7 @@ class Delta:
 
     def elbows(self, theta):
         """Where arms end, less where forearms end on the platform; and by θ once and twice."""
-        R, a, r = (self.values[name] for name in ("radius", "arm", "platform"))
+        R, a, r = (self.values[name] for name in ("r0", "a1", "r"))
         c, s, up = np.cos(theta)[:, None], np.sin(theta)[:, None], np.array([0, 0, 1])
         e = (R - r) * self.out + a * (c * self.out - s * up)
         return e, a * (-s * self.out - c * up), a * (-c * self.out + s * up)
@@ -170,7 +170,7 @@ class Delta:
     def platform(self, theta):
         """The middle of the platform: three spheres about the elbows, the lower of two points."""
         e = self.elbows(theta)[0]
-        radius = self.values["forearm"]
+        radius = self.values["a2"]
         x = e[1] - e[0]
         ex = x / np.linalg.norm(x)
         i = ex @ (e[2] - e[0])
@@ -191,7 +191,7 @@ class Delta:
         dp = J @ rate
         dde = e_t * second[:, None] + e_tt * rate[:, None] ** 2
         ddp = np.linalg.solve(n, (n * dde).sum(1) - ((dp - de) ** 2).sum(1))
-        g, m = np.array([0, 0, -9.81]), self.values["rod"]
+        g, m = np.array([0, 0, -9.81]), self.values["m"]
         at_elbow = m / 3 * dde + m / 6 * ddp - m / 2 * g
         at_platform = (m / 6 * dde + m / 3 * ddp - m / 2 * g).sum(0) + self.platform_mass * (ddp - g)
         x, _, z = self.arm_com

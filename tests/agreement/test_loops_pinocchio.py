@@ -109,17 +109,15 @@ def sliding_delta(robot):
         joint = peer.model.addJoint(joint, pin.JointModelPrismaticUnaligned(*axis), pin.SE3.Identity(), name)
         peer.names.append(name)
     values = {name: float(value) for name, value in model.symbols}
-    middle = pin.SE3(
-        np.eye(3), np.array([values["platform"], 0, 0])
-    )  # the link's frame is at the first forearm
+    middle = pin.SE3(np.eye(3), np.array([values["r"], 0, 0]))  # the link's frame is at the first forearm
     peer.places["platform"] = (joint, middle)
     peer.weigh(model, by_name["platform"], peer.places["platform"])
     for i in (1, 2, 3):
         for name in (f"arm {i}", f"bend {i}", f"forearm {i}"):
             peer.add(model, by_name[name])
         angle = 2 * np.pi / 3 * (i - 1)
-        end = values["platform"] * np.array([np.cos(angle) - 1, np.sin(angle), 0])
-        down = pin.SE3(np.eye(3), np.array([0, 0, -values["forearm"]]))
+        end = values["r"] * np.array([np.cos(angle) - 1, np.sin(angle), 0])
+        down = pin.SE3(np.eye(3), np.array([0, 0, -values["a2"]]))
         peer.tie((f"forearm {i}", down), ("platform", pin.SE3(np.eye(3), end)))
     return peer
 

@@ -80,6 +80,11 @@ class Skeleton:
     names: tuple[str, ...] = ()  # of the bodies, where loops leave joints without numbers
 
     @property
+    def joined(self) -> np.ndarray:
+        """(N, 3): joints, and what closes loops."""
+        return np.array([*(x.point for x in self.joints), *(x.point for x in self.closings)])
+
+    @property
     def points(self) -> np.ndarray:
         """(N, 3): everything that is drawn."""
         lines = [line for body in self.lines for line in body]
@@ -205,7 +210,7 @@ def _links(
     ends: dict[int, np.ndarray],
     closings: Sequence[ClosingPlace],
 ) -> tuple[tuple[np.ndarray, ...], ...]:
-    """From each body's joint to its children's, to the tip or its end, to what closes loops; the base last."""
+    """From each body's joint to its children's, to tip or end, to what closes loops; the base last."""
     bodies = [*range(len(mechanism.bodies)), FIXED_BASE]
     found = []
     for body in bodies:
