@@ -73,6 +73,7 @@ class Peer:
         settings = pin.ProximalSettings(1e-13, 1e-6, 2000)
         vectors = [np.array([values[name] for name in self.names]) for values in (y, yd, tau)]
         found = pin.constraintDynamics(self.model, data, *vectors, models, ties, settings)
+        self.forces = [tie.contact_force.linear for tie in ties]  # on the first link, in its axes
         return dict(zip(self.names, found, strict=True))
 
 
@@ -144,6 +145,7 @@ def spatial_loop(seed, joint):
                 "com": com.tolist(),
                 "inertia": {key: float(I[at]) for key, at in keys.items()},
                 "friction": {"viscous": 0.1},
+                "actuated": i < 3,
             }
         )
     table = {"name": "loop", "convention": "frames", "gravity": [1, -2, -9.0], "link": links}
@@ -177,18 +179,31 @@ def states(robot, spread, count=6):
     return zip(q, rng.uniform(-2, 2, shape), rng.uniform(-5, 5, shape), strict=True)
 
 
+def rubs(robot, name, speed):
+    """Friction of a joint by hand; sliding coordinates of the delta's platform have none."""
+    found = [link.friction for link in robot.model.links if link.name == name]
+    if not found:
+        return 0.0
+    up, down = (robot.model.number(x) for x in found[0].coulomb)
+    return robot.model.number(found[0].viscous) * speed + (up if speed > 0 else -abs(down)) * (speed != 0)
+
+
 def compare(robot, peer, spread, further=None):
-    """q̈ of the coordinates, for torques on them; friction of all joints is taken off by hand."""
+    """q̈ of the coordinates, for torques on them and friction in all joints; the force in a ball joint."""
     names = [link.name for link in robot.model.coordinates]
     for q, qd, tau in states(robot, spread):
         y, yd = by_joint(robot, robot.joint_positions(q)), by_joint(robot, robot.joint_velocities(qd, q=q))
         if further is not None:
             y, yd = {**y, **further(robot, q, qd)[0]}, {**yd, **further(robot, q, qd)[1]}
-        rubs = robot.friction(qd, q=q)
-        torques = {**dict.fromkeys(y, 0.0), **dict(zip(names, tau - rubs, strict=True))}
+        torques = {name: -rubs(robot, name, yd[name]) for name in y}
+        for name, given in zip(names, tau, strict=True):
+            torques[name] += given
         theirs = peer.accelerations(y, yd, torques)
         ours = robot.forward_dynamics(q, qd, tau)
         assert_same(ours, [theirs[name] for name in names], TOLERANCE)
+        if further is None and robot.model.loops[0].joint == "spherical":
+            force = robot.loop_wrenches(q, qd, ours)[0, :3]
+            assert_same(force, -peer.forces[0], TOLERANCE)
 
 
 @pytest.mark.parametrize("name", ["four_bar", "five_bar"])
