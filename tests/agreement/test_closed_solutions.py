@@ -20,13 +20,14 @@ def numbers(robot, entries):
     return np.array([robot.model.number(x) for x in entries])
 
 
+def rotor_inertia(robot):
+    """Of rotors whose carriers stand still."""
+    motors = [link.motor for link in robot.model.coordinates]
+    return np.array([robot.model.number(m.axial) * robot.model.number(m.gear) ** 2 for m in motors])
+
+
 def motor_torque(robot, q, qd, qdd):
-    """Of rotors whose carriers stand still, and of friction."""
-    reflected = [
-        robot.model.number(link.motor.axial) * robot.model.number(link.motor.gear) ** 2
-        for link in robot.model.coordinates
-    ]
-    return np.array(reflected) * qdd + robot.friction(qd, q=q)
+    return rotor_inertia(robot) * qdd + robot.friction(qd, q=q)
 
 
 # ---- the four-bar ------------------------------------------------------------------------------------------
@@ -52,15 +53,16 @@ class FourBar:
 
     def __post_init__(self):
         values = {name: float(value) for name, value in self.robot.model.symbols}
-        self.lengths = [values[name] for name in ("crank", "coupler", "rocker")]
-        self.ground = np.array([values["ground"], 0.0])
+        self.lengths = [values[name] for name in ("a1", "a2", "a3")]
+        self.ground = np.array([values["a4"], 0.0])
         self.bodies = []
         for link in self.robot.model.links:
             com, tensor = (
                 numbers(self.robot, link.inertia.com),
                 numbers(self.robot, link.inertia.tensor_at_com),
             )
-            self.bodies.append((self.robot.model.number(link.inertia.mass), com[:2], tensor[5]))
+            rubs = self.robot.model.number(link.friction.viscous)
+            self.bodies.append((self.robot.model.number(link.inertia.mass), com[:2], tensor[5], rubs))
 
     def angles(self, crank):
         """Where circles about the crank's end and the rocker's joint meet, above the ground."""
@@ -91,12 +93,12 @@ class FourBar:
         acting = [((0, 1), (1, -1)), ((1, 1), (2, -1)), ((3, 1), (2, 1))]
         first = -(speeds[0] ** 2) * r[0] + dw * left_of(r[0])
         starts = [np.zeros(2), first, np.zeros(2)]
-        for k, (m, com, zz) in enumerate(self.bodies):
+        for k, (m, com, zz, rubs) in enumerate(self.bodies):
             R = np.array([turned(angles[k]), left_of(turned(angles[k]))]).T
             to_com = R @ com
             a = starts[k] - speeds[k] ** 2 * to_com + accelerations[k] * left_of(to_com)
             b[3 * k : 3 * k + 2] = m * (a - g)
-            b[3 * k + 2] = zz * accelerations[k]
+            b[3 * k + 2] = zz * accelerations[k] + rubs * speeds[k]  # of crank and rocker, on the ground
             for (force, sign), arm in zip(acting[k], (-to_com, r[k] - to_com), strict=True):
                 A[3 * k : 3 * k + 2, 2 * force : 2 * force + 2] += sign * np.eye(2)
                 A[3 * k + 2, 2 * force : 2 * force + 2] += sign * np.array([-arm[1], arm[0]])
@@ -131,10 +133,16 @@ def test_four_bar_torque_is_that_of_newton_and_euler():
     robot = Robot.load("four_bar")
     by_hand = FourBar(robot)
     for q, qd, qdd in crank_states():
-        torque, _ = by_hand.solve(q[0], qd[0], qdd[0])
-        expected = torque + motor_torque(robot, q, qd, qdd)
+        torque, forces = by_hand.solve(q[0], qd[0], qdd[0])
+        expected = torque + rotor_inertia(robot) * qdd
         assert_same(robot.inverse_dynamics(q, qd, qdd), expected, 1e-10)
         assert_same(robot.forward_dynamics(q, qd, expected), qdd, 1e-10)
+        coupler = robot.pose(q, "coupler")[:2, :2]
+        assert_same(coupler @ robot.loop_wrenches(q, qd, qdd)[0, :2], forces[2], 1e-10)
+        wrenches = robot.joint_wrenches(q, qd, qdd)
+        for link, force in (("crank", 0), ("coupler", 1), ("rocker", 3)):
+            R = robot.pose(q, link)[:2, :2]
+            assert_same(R @ wrenches[robot.joints.index(link), :2], forces[force], 1e-9)
 
 
 # ---- the delta ---------------------------------------------------------------------------------------------
@@ -162,7 +170,7 @@ class Delta:
 
     def elbows(self, theta):
         """Where arms end, less where forearms end on the platform; and by θ once and twice."""
-        R, a, r = (self.values[name] for name in ("radius", "arm", "platform"))
+        R, a, r = (self.values[name] for name in ("r0", "a1", "r"))
         c, s, up = np.cos(theta)[:, None], np.sin(theta)[:, None], np.array([0, 0, 1])
         e = (R - r) * self.out + a * (c * self.out - s * up)
         return e, a * (-s * self.out - c * up), a * (-c * self.out + s * up)
@@ -170,7 +178,7 @@ class Delta:
     def platform(self, theta):
         """The middle of the platform: three spheres about the elbows, the lower of two points."""
         e = self.elbows(theta)[0]
-        radius = self.values["forearm"]
+        radius = self.values["a2"]
         x = e[1] - e[0]
         ex = x / np.linalg.norm(x)
         i = ex @ (e[2] - e[0])
@@ -191,7 +199,7 @@ class Delta:
         dp = J @ rate
         dde = e_t * second[:, None] + e_tt * rate[:, None] ** 2
         ddp = np.linalg.solve(n, (n * dde).sum(1) - ((dp - de) ** 2).sum(1))
-        g, m = np.array([0, 0, -9.81]), self.values["rod"]
+        g, m = np.array([0, 0, -9.81]), self.values["m"]
         at_elbow = m / 3 * dde + m / 6 * ddp - m / 2 * g
         at_platform = (m / 6 * dde + m / 3 * ddp - m / 2 * g).sum(0) + self.platform_mass * (ddp - g)
         x, _, z = self.arm_com

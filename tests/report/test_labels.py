@@ -20,6 +20,8 @@ def drawn(name):
     """The drawings of a robot, in a posture and along a motion that are none in particular."""
     robot = Robot.load(name)
     q = np.linspace(0.3, 0.9, robot.n)
+    if (choice := robot.model.choice) is not None:
+        q = np.array(choice.posture)[list(choice.free)]
     for joint, link in enumerate(robot.model.coordinates):
         if link.joint == "prismatic":
             q[joint] = 0.4

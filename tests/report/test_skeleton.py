@@ -7,6 +7,7 @@ import pytest
 
 import armdyn
 from armdyn import Robot, bundled_robots
+from armdyn.description.bundled import bundled_table
 from armdyn.report import plot_arm
 from armdyn.report.figures.drawing import svg
 from armdyn.report.findings.drawn.skeleton import skeleton
@@ -16,21 +17,36 @@ from arms import assert_same, freed, generators, law, robots, state
 from trees import dual_arm
 
 PLANAR = {"pendulum", "planar", "planar3", "pr", "rp", "rmit2r", "cartesian", "cartesian45"}
+<<<<<<< HEAD
 PLANAR |= {"elastic_link", "parallelogram"}
+=======
+PLANAR |= {"four_bar", "five_bar", "gripper", "parallelogram"}
+
+
+def posture(robot, seed):
+    """None in particular; where loops can be closed."""
+    if robot.model.loops:
+        return state(robot, np.random.default_rng(seed))[0]
+    return np.random.default_rng(seed).uniform(0.1, 0.9, robot.n)
+>>>>>>> mechanisms
 
 
 @pytest.mark.parametrize("name", bundled_robots())
 def test_tip_joints_and_links_hang_together(name):
     robot = Robot.load(name)
-    q = np.random.default_rng(1).uniform(0.1, 0.9, robot.n)
+    q = posture(robot, 1)
     drawn = skeleton(robot, q)
     pose = robot.pose(q)
     assert np.allclose(drawn.tip, pose[:3, 3])
     assert np.allclose(drawn.tip_axes, pose[:3, :3])
     assert len(drawn.joints) == len(robot.joints)
     ends = [line[k] for body in drawn.lines for line in body for k in (0, -1)]
+<<<<<<< HEAD
     known = [np.zeros(3), drawn.tip, *(joint.point for joint in drawn.joints)]
     known += [robot.pose(q, link.name)[:3, 3] for link in robot.model.links]
+=======
+    known = [np.zeros(3), drawn.tip, *drawn.joined, *(end.point for end in drawn.ends)]
+>>>>>>> mechanisms
     for end in ends:
         assert min(np.abs(end - point).max() for point in known) < 1e-9
 
@@ -38,8 +54,15 @@ def test_tip_joints_and_links_hang_together(name):
 @pytest.mark.parametrize("name", bundled_robots())
 def test_a_joint_moves_its_link_and_the_tip_about_its_drawn_axis(name):
     """The tip where the joint carries it: not from another branch, as the jaw of the SO-101."""
+<<<<<<< HEAD
     robot = freed(Robot.load(name))
     q = np.random.default_rng(2).uniform(0.1, 0.9, robot.n)
+=======
+    robot = Robot.load(name)
+    if robot.n < len(robot.joints):
+        pytest.skip("a coordinate moves several joints")
+    q = posture(robot, 2)
+>>>>>>> mechanisms
     drawn, J = skeleton(robot, q), robot.jacobian(q)
     for i, (joint, link) in enumerate(zip(drawn.joints, robot.model.moving, strict=True)):
         moved = [(robot.jacobian(q, link.name), robot.pose(q, link.name)[:3, 3])]
@@ -52,7 +75,7 @@ def test_a_joint_moves_its_link_and_the_tip_about_its_drawn_axis(name):
 @pytest.mark.parametrize("name", bundled_robots())
 def test_planar_arms_are_seen_at_right_angles_and_upright(name):
     robot = Robot.load(name)
-    drawn = skeleton(robot, np.full(robot.n, 0.5))
+    drawn = skeleton(robot, posture(robot, 3) if robot.model.loops else np.full(robot.n, 0.5))
     view = view_of(robot, drawn)
     axes = np.array([view.right, view.up, view.towards])
     assert np.allclose(axes @ axes.T, np.eye(3))
@@ -130,8 +153,12 @@ def test_random_arms_are_drawn_where_they_are(robot, rng):
 def test_default_motion_keeps_to_the_limits(name):
     robot = Robot.load(name)
     motion = default_motion(robot).trajectory
+<<<<<<< HEAD
     q, qd, qdd = robot.joint_positions(motion.q), *map(robot.joint_velocities, (motion.qd, motion.qdd))
     for i, link in enumerate(robot.model.moving):
+=======
+    for i, link in enumerate(robot.model.coordinates):
+>>>>>>> mechanisms
         limits = link.limits
         if limits.position is not None:
             low, high = (robot.model.number(x) for x in limits.position)
@@ -172,3 +199,44 @@ def test_branches_of_a_tree_are_drawn_to_their_ends():
     assert "left gripper" in picture
     assert "right gripper" in picture
     assert skeleton(Robot.load("panda"), q[:7]).ends == ()
+
+
+@pytest.mark.parametrize("name", ["four_bar", "five_bar", "delta", "gripper"])
+def test_loops_are_drawn_closed(name):
+    """Both links of a loop reach what closes it, and only coordinates have numbers."""
+    robot = Robot.load(name)
+    drawn = skeleton(robot, posture(robot, 5))
+    assert len(drawn.closings) == len(robot.model.loops)
+    for place in drawn.closings:
+        for body in place.tied:
+            ends = [line[-1] for line in drawn.lines[body]]
+            assert min(np.abs(end - place.point).max() for end in ends) < 1e-9
+    assert [x for x in drawn.labels if x] == [str(i + 1) for i in range(robot.n)]
+    assert drawn.ends == ()
+    picture = svg(plot_arm(robot, posture(robot, 5)))
+    assert all(link.name in picture for link in robot.model.moving if robot.model.number(link.inertia.mass))
+
+
+def test_a_motion_about_where_loops_are_closed():
+    """A five-bar without limits: the whole span would open the loop."""
+    table = bundled_table("five_bar")
+    links = [{key: x for key, x in link.items() if key != "limits"} for link in table["link"]]
+    robot = Robot.from_dict({**table, "link": links})
+    motion = default_motion(robot).trajectory
+    assert np.ptp(motion.q, axis=0).min() > 0.1
+    robot.pose(motion.q)  # loops stay closed
+
+
+def test_springs_between_points_are_drawn_where_they_are_tied():
+    table = bundled_table("four_bar")
+    spring = {
+        "between": ["base", "rocker"],
+        "at": [[0.1, 0.2, 0], [0.1, 0, 0]],
+        "stiffness": 100,
+        "rest": 0.1,
+    }
+    robot = Robot.from_dict({**table, "spring": [spring]})
+    drawn = skeleton(robot, [0.7])
+    T = robot.pose([0.7], "rocker")
+    assert_same(drawn.springs[0], [[0.1, 0.2, 0], T[:3, :3] @ [0.1, 0, 0] + T[:3, 3]])
+    assert len(svg(plot_arm(robot, [0.7]))) > len(svg(plot_arm(Robot.load("four_bar"), [0.7])))

@@ -138,8 +138,7 @@ def draw_arm(paper: Canvas, view: View, drawn: Skeleton, frame: bool = True) -> 
 def _in_depth(view: View, drawn: Skeleton, radius: float) -> list[tuple[int, Any]]:
     """Pieces of links (0) and joints (1), the farthest first; in a plane, joints over links."""
     things: list[tuple[float, int, Any]] = []
-    stands = view.planar and len(_feet(drawn)) > 1  # on several feet: the ground is no rod between them
-    for body in drawn.lines[:-1] if stands else drawn.lines:
+    for body in _rods(view, drawn):
         for line in body:
             for a, b in pairwise(line):
                 things.append((float((a + b) / 2 @ view.towards), 0, np.array([a, b])))
@@ -161,12 +160,12 @@ def _faces(place: JointPlace | ClosingPlace, view: View, radius: float) -> tuple
 def draw_ghost(paper: Canvas, view: View, drawn: Skeleton, lightness: float) -> None:
     """A posture in passing: thin grey lines and dots."""
     shade = str(round(lightness, 3))
-    for body in drawn.lines:
+    for body in _rods(view, drawn):
         for line in body:
             flat = view.flat(line)
             paper.panel.plot(*flat.T, color=shade, lw=2.0, solid_capstyle="round", zorder=10)
             paper.places.line(paper.points(flat), 2.0)
-    points = view.flat(np.array([joint.point for joint in drawn.joints]))
+    points = view.flat(drawn.joined)
     paper.panel.plot(*points.T, ls="none", marker="o", ms=4, mfc="white", mec=shade, zorder=11)
 
 
@@ -185,6 +184,11 @@ def _feet(drawn: Skeleton) -> list[np.ndarray]:
         if not any(np.abs(place - other).max() < 1e-6 * drawn.size for other in found):
             found.append(place)
     return found
+
+
+def _rods(view: View, drawn: Skeleton) -> tuple[tuple[np.ndarray, ...], ...]:
+    """The lines that are drawn; a linkage in a plane stands on its feet, and the ground is no rod."""
+    return drawn.lines[:-1] if view.planar and drawn.closings else drawn.lines
 
 
 def _draw_spring(paper: Canvas, ends: np.ndarray, radius: float) -> None:
@@ -279,8 +283,8 @@ def label_arm(paper: Canvas, view: View, drawn: Skeleton) -> None:
         if not text:
             continue
         apart = np.linalg.norm(others - others[k], axis=1) > 1
-        farther = () if text.isdigit() else (near + 24, near + 36, near + 50)  # names need more room
-        paper.label(text, place, near, near + 4, near + 9, near + 15, *farther, rivals=others[apart])
+        further = (22, 30, 40, 55) if len(text) > 2 else ()  # names take more room than numbers
+        paper.label(text, place, *(near + k for k in (0, 4, 9, 15, *further)), rivals=others[apart])
     if drawn.ends:  # of a tree: which branch is which
         for name, point in [(drawn.tip_link, drawn.tip), *((end.link, end.point) for end in drawn.ends)]:
             paper.label(one_line(name), view.flat(point), 14, 20, 28, 38, color=GREY, fontsize=8.0)

@@ -89,14 +89,15 @@ def _about_reference(robot: Robot) -> DefaultMotion:
     lower, upper = _ranges(robot, limits)
     span = _span(robot, limits)
     for share in _SHARES:
-        half = share * span / 2
-        middle = np.clip(np.array(choice.posture)[list(choice.free)], lower + half, upper - half)
+        half = share * span / 2 * np.cos(2 * np.arange(robot.n))  # legs that are alike move differently
+        room = np.abs(half)
+        middle = np.clip(np.array(choice.posture)[list(choice.free)], lower + room, upper - room)
         try:
             robot.pose(middle + np.linspace(-1.1, 1.1, 45)[:, None] * half)
             break
         except LoopError:
             continue
-    duration, reason = _duration(2 * half, limits)
+    duration, reason = _duration(2 * room, limits)
     text = (
         "All coordinates move along a straight line by a polynomial of fifth degree, about the posture in "
         f"which the loops were first closed; {reason}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from armdyn.expression import Expression
+from armdyn.expression.messages import listed
 from armdyn.report.figures.arm import draw_posture
 from armdyn.report.findings.robot import DescriptionFinding, RobotFinding
 from armdyn.report.findings.subject import Posture
@@ -43,7 +44,8 @@ def write_robot(found: RobotFinding) -> list[Part]:
     if posture is not None:
         picture = draw_posture(posture)
         caption = _caption(robot, posture)
-        return [_facts(found), Picture(picture, f"{robot.name} in a posture", caption, drawing=True)]
+        drawing = Picture(picture, f"{robot.name} in a posture", caption, drawing=True)
+        return [_facts(found), drawing, *_loops(robot)]
     note = paragraph(
         "Without a value: ",
         join((_symbol(name) for name in found.free_symbols), ", "),
@@ -51,6 +53,35 @@ def write_robot(found: RobotFinding) -> list[Part]:
         "ellipsoids, simulation) is left out until the robot file gives them.",
     )
     return [_facts(found), tag("div", note, class_="note")]
+
+
+def _loops(robot: Robot) -> list[Part]:
+    """Which joints follow which, and what closes the loops."""
+    model, choice = robot.model, robot.model.choice
+    if choice is None:
+        return []
+    driving = [link.name for link in model.coordinates]
+    following = [link.name for link in model.moving if link.name not in driving]
+    kinds = {"revolute": "a revolute joint", "fixed": "a weld"}
+    ties = [
+        f"{loop.between[0]} and {loop.between[1]} by {kinds.get(loop.joint, 'a ball joint')}"
+        for loop in model.loops
+    ]
+    text = (
+        f"{'The coordinate is' if robot.n == 1 else 'Coordinates are'} the {_joints(driving)}; "
+        f"the {_joints(following)} follow. "
+        f"{'A loop is' if len(ties) == 1 else 'Loops are'} closed between {listed(ties)}."
+    )
+    if choice.redundant:
+        text += (
+            f" Of the conditions that this makes, {choice.redundant} follow from the others and are left "
+            "out: what rigid bodies bear along these is not determined."
+        )
+    return [paragraph(text)]
+
+
+def _joints(names: list[str]) -> str:
+    return f"{'joint' if len(names) == 1 else 'joints'} of {listed(names)}"
 
 
 def _symbol(name: str) -> Markup:
@@ -89,6 +120,10 @@ def _caption(robot: Robot, posture: Posture) -> list[str]:
     caption.append(f") {_units(robot)}. {' and '.join(shapes).capitalize()}, numbered from the base{named}; ")
     beside = "" if posture.view.planar else "; those beside the base have the directions of its axes"
     caption.append(f"the arrows at the end are the tip frame{beside}.")
+    if robot.model.loops:
+        caption.append(" Blue joints close loops.")
+    if posture.arm.springs:
+        caption.append(" Zigzag lines are springs.")
     motors = [link for link in robot.model.moving if link.motor]
     if motors and robot.model.rotors != "none":
         caption.append(

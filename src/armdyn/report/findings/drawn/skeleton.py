@@ -80,6 +80,11 @@ class Skeleton:
     names: tuple[str, ...] = ()  # of the bodies, where loops leave joints without numbers
 
     @property
+    def joined(self) -> np.ndarray:
+        """(N, 3): joints, and what closes loops."""
+        return np.array([*(x.point for x in self.joints), *(x.point for x in self.closings)])
+
+    @property
     def points(self) -> np.ndarray:
         """(N, 3): everything that is drawn."""
         lines = [line for body in self.lines for line in body]
