@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import Log, Robot, excite, identify, identify_payload
-from armdyn.robot.joints import follower_limits
+from armdyn.robot.joints import followers
 from arms import assert_same
 
 FRAMES = {"parallelogram": [3.1, 1.3], "palletizer": [0.2, 0.4, 0.5, 0.1]}
@@ -80,7 +80,7 @@ def test_what_a_palletiser_carries_is_found_up_to_what_its_level_hand_hides():
 def test_excitation_keeps_the_ranges_of_joints_that_follow_several(kind):
     """Of the rod of the parallelogram, which its own limits of the coordinates do not imply."""
     robot = Robot.load("parallelogram")
-    limits = follower_limits(robot)
+    limits = followers(robot)
     corners = np.array([[2.2, 2.5], [4.2, 0.2]])
     assert (limits.excess(corners) > 0).all()
     size = {"harmonics": 2} if kind == "fourier" else {"points": 3}

@@ -116,7 +116,9 @@ def no_rotors(patch, module):
 
 def friction_of_the_opposite_motion(patch, module):
     real = module.with_friction
-    patch.setattr(module, "with_friction", lambda Y, M, layout, qd, _: real(Y, M, layout, [-x for x in qd]))
+    patch.setattr(
+        module, "with_friction", lambda Y, M, layout, q, qd, _: real(Y, M, layout, q, [-x for x in qd])
+    )
 
 
 @pytest.mark.parametrize("fault", [another_C, no_rotors, friction_of_the_opposite_motion])

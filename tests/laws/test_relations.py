@@ -11,7 +11,7 @@ from armdyn.dynamics import inertia_by_jacobians
 from armdyn.exact import Equations
 from armdyn.expression import Expression
 from armdyn.model.closures.relations import Relation
-from armdyn.robot.joints import follower_limits
+from armdyn.robot.joints import followers
 from arms import assert_same, generators, law, models, related, robots, state
 
 
@@ -195,10 +195,11 @@ def test_limits_of_a_joint_that_follows_several_are_rows():
     table = gripper()
     table["link"][2]["limits"] = {"velocity": 4.0, "position": [-1, 2]}
     table["closure"] = [{"relation": {"right": 1, "left": -8, "wrist": 1}, "offset": 0.5}]
-    limits = follower_limits(Robot.from_dict(table))
-    assert limits.rows.tolist() == [[-1, 8]]
-    assert (limits.velocity, limits.lower, limits.upper, limits.shift) == (4, -1, 2, 0.5)
-    assert_same(limits.excess(np.array([[0.0, 0.0], [0.5, 0.5]])), [[-1.5], [2.0]])
+    found = followers(Robot.from_dict(table))
+    limits = found.limits
+    assert found.linear.S.tolist() == [[-1, 8]]
+    assert (limits.velocity, limits.lower, limits.upper, found.linear.s0) == (4, -1, 2, 0.5)
+    assert_same(found.excess(np.array([[0.0, 0.0], [0.5, 0.5]])), [[-1.5], [2.0]])
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,7 +104,7 @@ def test_equations_of_long_chains_are_refused(n):
     """In a process of its own with 3 GB: FLINT ends the process when it gets no memory."""
     program = f"""
 import resource, sys
-sys.path.insert(0, {str(__file__).rpartition("/")[0]!r})
+sys.path[:0] = {[str(Path(__file__).parents[k]) for k in (0, 1)]!r}
 from test_sizes import SizeError, chain
 resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))
 equations = chain({n}).equations()

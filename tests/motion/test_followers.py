@@ -5,7 +5,7 @@ import pytest
 
 from armdyn import Robot, Trajectory, scale_to_limits, simulate, time_optimal
 from armdyn.motion.trajectories.ranges import beyond_limits
-from armdyn.robot.joints import follower_limits
+from armdyn.robot.joints import followers
 from armdyn.simulation.errors import SimulationError, SimulationWarning
 
 
@@ -24,12 +24,13 @@ def both(t):
 
 
 def test_rows_are_those_of_the_relations():
-    limits = follower_limits(arm(position=[-2.7, -0.4], velocity=2, acceleration=30, jerk=200))
-    assert [link.name for link in limits.links] == ["link 2'"]
-    assert limits.rows.tolist() == [[-1, 1]]
+    found = followers(arm(position=[-2.7, -0.4], velocity=2, acceleration=30, jerk=200))
+    limits = found.limits
+    assert [link.name for link in found.links] == ["link 2'"]
+    assert found.linear.S.tolist() == [[-1, 1]]
     assert (limits.lower, limits.upper, limits.velocity) == (-2.7, -0.4, 2)
     assert (limits.acceleration, limits.jerk) == (30, 200)
-    assert len(follower_limits(Robot.load("planar"))) == 0
+    assert followers(Robot.load("planar")) is None
 
 
 def test_scaling_and_least_time_keep_the_speed_of_a_follower():

@@ -147,7 +147,7 @@ def limits_for(
         _rows("velocity", joint.velocity, K, motor.velocity),
         _rows("acceleration", joint.acceleration, K[:0], motor.torque[:0]),
     )
-    return found if not robot.model.loops else _with_followers(robot, found)
+    return _with_followers(robot, found)
 
 
 def _transmission(robot: Robot) -> np.ndarray:
@@ -160,7 +160,7 @@ def _transmission(robot: Robot) -> np.ndarray:
 
 
 def _with_followers(robot: Robot, found: Limits) -> Limits:
-    """With rows for the joints that follow by loops and have limits of velocity or acceleration."""
+    """With rows for the joints that follow others and have limits of velocity or acceleration."""
     others = followers(robot)
     if others is None or not np.isfinite([others.limits.velocity, others.limits.acceleration]).any():
         return found
