@@ -201,7 +201,7 @@ def closed_states(
     robot: Robot, rng: np.random.Generator, rows: int = 4, reach: float = 0.15
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q, q̇, q̈ (rows, n) near the first posture, where loops close and no speed is near zero."""
-    found = []
+    found, steep = [], 10.0
     while len(found) < rows:
         q = reference(robot) + rng.uniform(-reach, reach, robot.n)
         try:
@@ -210,9 +210,9 @@ def closed_states(
         except LoopError:
             reach *= 0.9
             continue
-        if np.abs(speeds).max() < 30 and np.isfinite(y).all():  # away from singular postures
+        if np.abs(speeds).max() < steep and np.isfinite(y).all():  # away from singular postures
             found.append(q)
-        reach *= 0.99
+        reach, steep = 0.99 * reach, 1.02 * steep
     q = np.array(found)
     qd = rng.uniform(0.2, 1, q.shape) * rng.choice([-1, 1], q.shape)
     return q, qd, rng.uniform(-3, 3, q.shape)

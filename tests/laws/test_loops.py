@@ -12,8 +12,9 @@ from armdyn import BaseMotion, Robot
 from arms import assert_same, difference, gradient
 from loops import closed_states, random_loop
 
-SEEDS = [0, 7, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3, 4, 5, 6, *range(20, 40)))]
+SEEDS = [0, 7, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3, 4, 5, 6, *range(20, 30)))]
 STEP = 1e-3
+SHORT = 3e-4  # near singular postures energies bend sharply
 
 
 def tree_of(robot: Robot) -> Robot:
@@ -65,7 +66,7 @@ def test_power_of_the_coordinates_is_the_rate_of_energy(seed):
     q, qd, qdd = closed_states(robot, np.random.default_rng(seed), 3)
     path = along(q, qd, qdd)
     energy = difference(
-        lambda t: robot.kinetic_energy(path(t), qd + qdd * t) + robot.potential_energy(path(t)), STEP
+        lambda t: robot.kinetic_energy(path(t), qd + qdd * t) + robot.potential_energy(path(t)), SHORT
     )
     power = (robot.inverse_dynamics(q, qd, qdd) * qd).sum(-1)
     heat = (robot.friction(qd, q=q) * qd).sum(-1)
@@ -95,7 +96,8 @@ def test_terms_add_up_and_come_back(seed):
     assert_same(np.einsum("si,sij,sj->s", qd, N, qd), np.zeros(3), 1e-7, np.abs(Bd).max())
 
 
-@pytest.mark.parametrize("seed", SEEDS[1:])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
 def test_derivatives_are_those_of_differences(seed):
     robot = random_loop(seed)
     q, qd, qdd = (x[0] for x in closed_states(robot, np.random.default_rng(seed), 1))

@@ -66,18 +66,7 @@ def by_position(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     for e, link in enumerate(model.elastic):  # a motor's position takes the place of the link's
         S[place[link.name]], s0[place[link.name]] = 0.0, 0.0
         S[place[link.name], len(model.positions) - len(model.elastic) + e] = 1.0
-    by_position, shift = K @ S, K @ s0
-    if model.choice is None:
-        return by_position, shift
-    free = list(model.choice.free)
-    for row, link in zip(np.delete(by_position, free, 1), links, strict=True):
-        if row.any():
-            raise ModelError(
-                f"{model.name}: the motor of '{link.name}' turns with a joint that follows others by a loop, "
-                "so its angle and torque depend on the posture; motors are supported whose joints, and those "
-                f"they are coupled with, are coordinates: {', '.join(x.name for x in model.coordinates)}"
-            )
-    return by_position[:, free], shift
+    return K @ S, K @ s0
 
 
 def driven_coordinates(model: RobotModel) -> list[int]:
