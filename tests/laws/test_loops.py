@@ -65,7 +65,7 @@ def test_power_of_the_coordinates_is_the_rate_of_energy(seed):
     q, qd, qdd = closed_states(robot, np.random.default_rng(seed), 3)
     path = along(q, qd, qdd)
     energy = difference(
-        lambda t: robot.kinetic_energy(path(t), qd + qdd * t) + robot.potential_energy(path(t)), STEP
+        lambda t: robot.kinetic_energy(path(t), qd + qdd * t) + robot.potential_energy(path(t)), STEP / 4
     )
     power = (robot.inverse_dynamics(q, qd, qdd) * qd).sum(-1)
     heat = (robot.friction(qd, q=q) * qd).sum(-1)

@@ -17,10 +17,7 @@ from arms import assert_same, freed, generators, law, robots, state
 from trees import dual_arm
 
 PLANAR = {"pendulum", "planar", "planar3", "pr", "rp", "rmit2r", "cartesian", "cartesian45"}
-<<<<<<< HEAD
-PLANAR |= {"elastic_link", "parallelogram"}
-=======
-PLANAR |= {"four_bar", "five_bar", "gripper", "parallelogram"}
+PLANAR |= {"elastic_link", "parallelogram", "four_bar", "five_bar", "gripper"}
 
 
 def posture(robot, seed):
@@ -28,7 +25,6 @@ def posture(robot, seed):
     if robot.model.loops:
         return state(robot, np.random.default_rng(seed))[0]
     return np.random.default_rng(seed).uniform(0.1, 0.9, robot.n)
->>>>>>> mechanisms
 
 
 @pytest.mark.parametrize("name", bundled_robots())
@@ -41,12 +37,8 @@ def test_tip_joints_and_links_hang_together(name):
     assert np.allclose(drawn.tip_axes, pose[:3, :3])
     assert len(drawn.joints) == len(robot.joints)
     ends = [line[k] for body in drawn.lines for line in body for k in (0, -1)]
-<<<<<<< HEAD
-    known = [np.zeros(3), drawn.tip, *(joint.point for joint in drawn.joints)]
+    known = [np.zeros(3), drawn.tip, *drawn.joined]
     known += [robot.pose(q, link.name)[:3, 3] for link in robot.model.links]
-=======
-    known = [np.zeros(3), drawn.tip, *drawn.joined, *(end.point for end in drawn.ends)]
->>>>>>> mechanisms
     for end in ends:
         assert min(np.abs(end - point).max() for point in known) < 1e-9
 
@@ -54,15 +46,9 @@ def test_tip_joints_and_links_hang_together(name):
 @pytest.mark.parametrize("name", bundled_robots())
 def test_a_joint_moves_its_link_and_the_tip_about_its_drawn_axis(name):
     """The tip where the joint carries it: not from another branch, as the jaw of the SO-101."""
-<<<<<<< HEAD
-    robot = freed(Robot.load(name))
-    q = np.random.default_rng(2).uniform(0.1, 0.9, robot.n)
-=======
     robot = Robot.load(name)
-    if robot.n < len(robot.joints):
-        pytest.skip("a coordinate moves several joints")
-    q = posture(robot, 2)
->>>>>>> mechanisms
+    robot = freed(robot.opened() if robot.model.loops else robot)
+    q = np.random.default_rng(2).uniform(0.1, 0.9, robot.n)
     drawn, J = skeleton(robot, q), robot.jacobian(q)
     for i, (joint, link) in enumerate(zip(drawn.joints, robot.model.moving, strict=True)):
         moved = [(robot.jacobian(q, link.name), robot.pose(q, link.name)[:3, 3])]
@@ -153,12 +139,11 @@ def test_random_arms_are_drawn_where_they_are(robot, rng):
 def test_default_motion_keeps_to_the_limits(name):
     robot = Robot.load(name)
     motion = default_motion(robot).trajectory
-<<<<<<< HEAD
-    q, qd, qdd = robot.joint_positions(motion.q), *map(robot.joint_velocities, (motion.qd, motion.qdd))
-    for i, link in enumerate(robot.model.moving):
-=======
-    for i, link in enumerate(robot.model.coordinates):
->>>>>>> mechanisms
+    links, q, qd, qdd = robot.model.coordinates, motion.q, motion.qd, motion.qdd
+    if not robot.model.loops:
+        q, qd, qdd = robot.joint_positions(q), *map(robot.joint_velocities, (qd, qdd))
+        links = robot.model.moving
+    for i, link in enumerate(links):
         limits = link.limits
         if limits.position is not None:
             low, high = (robot.model.number(x) for x in limits.position)
