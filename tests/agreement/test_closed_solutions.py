@@ -354,3 +354,16 @@ def test_parallelogram_with_a_loop_and_with_relations_in_all_else():
     )
     ours, expected = (r.adaptive_regressor(q, qd, further, qdd) for r in (loop, relations))
     assert_same(ours, expected, 1e-9)
+
+
+# ---- the five-bar: the mode is kept ------------------------------------------------------------------------
+
+
+def test_five_bar_stays_in_its_mode_near_singular_postures():
+    """The forearms' angle keeps its sign all over the workspace: only at single points is it zero."""
+    robot = Robot.load("five_bar")
+    start = np.array([2.2, 0.94])
+    q = start + np.random.default_rng(7).uniform(-1.2, 1.2, (2048, 2))
+    y = robot.joint_positions(q)
+    between = np.sin(y[:, 2] + y[:, 3] - y[:, 0] - y[:, 1])
+    assert (between > 0).all()

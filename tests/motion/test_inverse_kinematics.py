@@ -233,7 +233,7 @@ def test_which_arms_can_keep_the_orientation_of_their_tip() -> None:
     able = {name for name in ROBOTS if can_keep_orientation(Robot.load(name))}
     assert able == {
         *("cartesian", "cartesian45", "planar3", "scara", "stanford", "puma560", "ur10", "panda"),
-        *("ur5e", "irb120", "tx40", "fr3", "gen3", "xarm7", "lwr4"),
+        *("ur5e", "irb120", "tx40", "fr3", "gen3", "xarm7", "lwr4", "palletizer"),
     }
 
 

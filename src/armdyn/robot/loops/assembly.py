@@ -1,9 +1,10 @@
 """Assembly: all positions of a robot with loops from its coordinates, compiled, for any number of states.
 
 A posture is followed from one in which the loops are closed: the coordinates go straight to where they should
-be, in steps that no joint answers with more than `STEP`, and every step closes the loops by one step of
-Newton's method. So a result depends on the coordinates and that first posture alone: it is the assembly mode
-that can be reached from there. Where the coordinates are at their end, the loops are closed to rounding.
+be, in steps that no joint answers with more than `STEP`, shorter where another mode is near, and every step
+closes the loops by one step of Newton's method. So a result depends on the coordinates and that first posture
+alone: it is the assembly mode that can be reached from there. Where the coordinates are at their end, the
+loops are closed to rounding.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.dynamics.constraints.loops import Following, gaps
-from armdyn.expression.functions import larger, select
+from armdyn.expression.functions import larger, select, sqrt
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, real_array
 from armdyn.kernels.loop_kernel import LoopKernel
@@ -27,6 +28,7 @@ from armdyn.program.loops import Argument, Call, Load, Local, Loop, Save, Set, W
 from armdyn.robot.loops.closing import Closed
 
 STEP = 0.2  # the most that a position moves in a step [rad, or of the robot's size]
+LEAST = 1e-3  # the same near singular postures, where steps are shorter
 MOST = 400  # steps
 TOO_MANY = 40  # steps in which the loops gape too far to be closed at once: there is no way
 CLOSED = 1e-6  # a posture that closing the loops moves by less is closed [rad, or of the robot's size]
@@ -263,13 +265,15 @@ def step_program(mechanism: Mechanism, weights: tuple[float, ...], fine: float =
         correction = following.factor.solve([-g for g in gap])
         far = _largest([abs(w * m) for w, m in zip(weights, moved, strict=True)])
         off = _largest([abs(weights[d] * c) for d, c in zip(following.dependent, correction, strict=True)])
-        share, mend = STEP / larger(far, STEP), STEP / larger(off, STEP)
+        # columns at an angle β part by β from another mode: no step there is longer than sin β
+        margin = -_largest([-x for x in following.factor.margins])
+        step = STEP / larger(1, STEP / (sqrt(margin) + LEAST))
+        share, mend = step / larger(far, step), STEP / larger(off, STEP)
         new = [a + share * m for a, m in zip(y, moved, strict=True)]
         for d, c in zip(following.dependent, correction, strict=True):
             new[d] = new[d] + mend * c
         for i, goal in zip(mechanism.free, x, strict=True):
-            new[i] = select(far - STEP, new[i], goal)
-        margin = -_largest([-x for x in following.factor.margins])
+            new[i] = select(far - step, new[i], goal)
         count = gaping[0] + select(off - STEP, 1, 0)
         still_open = select(far, 1, select(off - fine, 1, 0))
         return new, [still_open, margin, count], [select(count - TOO_MANY, 0, still_open)]
