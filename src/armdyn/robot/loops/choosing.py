@@ -27,6 +27,13 @@ def with_choice(model: RobotModel) -> RobotModel:
     """The model with what its loops leave free; as it is where there are none or symbols have no values."""
     if not model.loops or model.choice is not None or any(x is None for _, x in model.symbols):
         return model
+    try:
+        return _chosen(model)
+    except ModelError as problem:
+        raise ModelError(f"{model.source or model.name}: {problem}") from None
+
+
+def _chosen(model: RobotModel) -> RobotModel:
     closed = Closed.of(model)
     start = _assembled(closed)
     postures = _postures(closed, start)
