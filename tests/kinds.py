@@ -150,6 +150,9 @@ def _vary_joint(rng: random.Random, link: dict[str, Any]) -> None:
         link["guess"] = rng.choice(["pi/4", 0.3, "x", "-L"])
     if "motor" in link and rng.random() < 0.3:
         link["motor"] |= rng.choice([{"stiffness": 1e4}, {"stiffness": "m*k**2", "damping": "L"}])
+        friction = link["motor"].get("friction", {})
+        if isinstance(friction.get("coulomb"), list):  # a motor with a coordinate of its own takes one value
+            friction["coulomb"] = friction["coulomb"][0]
     elif rng.random() < 0.2:
         link["actuated"] = False
 

@@ -77,7 +77,7 @@ def values_of(equations, rng):
         by_name |= {f"q{i + 1}": q[i], f"qd{i + 1}": qd[i], f"qdd{i + 1}": qdd[i], f"sgn{i + 1}": 1.0}
         by_name |= {f"c{i + 1}": math.cos(q[i]), f"s{i + 1}": math.sin(q[i])}
     for i, surface in enumerate(basis.speeds):
-        speed = sum(float(parse(str(k)).value()) * qd[j] for j, k in surface.row)
+        speed = sum(float(parse(str(k)).value(equations.model.exact_values)) * qd[j] for j, k in surface.row)
         by_name[f"sgnm{i + 1}"] = float(np.sign(speed))
     for name, value in by_name.items():
         if not (name[0] in "cs" and name[1:].isdigit()):

@@ -13,10 +13,10 @@ from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.regression.template import Template
 from armdyn.model import RobotModel
-from armdyn.model.parameters import Parameter
+from armdyn.model.parameters import SPRINGS, Parameter
 from armdyn.robot import Robot
 
-GROUPS = ("all", "inertia", "friction", "payload")
+GROUPS = ("all", "inertia", "friction", "springs", "payload")
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,12 @@ class Free:
         part = parameter.kind.part
         if self.group == "payload":
             return part == "body" and parameter.joint == tip
-        friction = part in ("joint", "motor")
-        return {"all": True, "friction": friction, "inertia": not friction}[self.group]
+        parts: dict[str, tuple[str, ...]] = {
+            "inertia": ("body", "rotor"),
+            "friction": ("joint", "motor", "damper"),
+            "springs": SPRINGS,
+        }
+        return self.group == "all" or part in parts[self.group]
 
 
 def _exists(model: RobotModel, parameter: Parameter) -> bool:
