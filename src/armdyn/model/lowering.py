@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from armdyn.expression import Expression
@@ -160,11 +161,12 @@ def _struts(model: RobotModel, convert: Converter, places: Places) -> tuple[Stru
 def _loops(model: RobotModel, convert: Converter, places: Places) -> tuple[Closing, ...]:
     """With the rows that were chosen, or with all where nothing is chosen yet."""
     found = []
+    weight = convert(1 / Fraction(model.choice.size)) if model.choice else 1
     for i, loop in enumerate(model.loops):
         (a, T_a), (b, T_b) = (places[name] for name in loop.between)
         frame_a, frame_b = (T @ convert.transform(at) for T, at in zip((T_a, T_b), loop.at, strict=True))
         rows = model.choice.rows[i] if model.choice else ROWS[loop.joint]
-        found.append(Closing((a, b), (frame_a.R, frame_b.R), (frame_a.p, frame_b.p), rows))
+        found.append(Closing((a, b), (frame_a.R, frame_b.R), (frame_a.p, frame_b.p), rows, weight))
     return tuple(found)
 
 

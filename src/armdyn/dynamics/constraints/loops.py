@@ -80,9 +80,16 @@ class Following:
         return [[row[d] for row in self.A] for d in self.dependent]
 
     @cached_property
+    def scales(self) -> list[Scalar]:
+        """Of the rows, so that lengths compare with angles; 1 where there are lengths alone."""
+        rows = [(loop.weight, i) for loop in self.mechanism.loops for i in loop.kept]
+        turns = any(i >= 3 for _, i in rows)
+        return [weight if turns and i < 3 else 1 for weight, i in rows]
+
+    @cached_property
     def factor(self) -> Orthogonal:
         """A_d, ready to be solved with."""
-        return Orthogonal.of(self.columns)
+        return Orthogonal.of(self.columns, self.scales)
 
     @cached_property
     def side(self) -> Scalar:
@@ -95,10 +102,15 @@ class Following:
             least = select(least - x, x, least)
         return turned(self.columns) * least
 
+    @cached_property
+    def gaps(self) -> list[Scalar]:
+        """How far the loops gape, row by row."""
+        pairs = zip(self.mechanism.loops, self.chains, strict=True)
+        return [gap for loop, chains in pairs for gap in gaps(loop, *chains)]
+
     def closed(self) -> list[Scalar]:
         """The positions that follow after one step of Newton's method that closes the loops."""
-        pairs = zip(self.mechanism.loops, self.chains, strict=True)
-        off = self.factor.solve([-gap for loop, chains in pairs for gap in gaps(loop, *chains)])
+        off = self.factor.solve([-gap for gap in self.gaps])
         return [self.y[d] + x for d, x in zip(self.dependent, off, strict=True)]
 
     @cached_property
@@ -252,10 +264,3 @@ def placed(mechanism: Mechanism, free: Sequence[Scalar], dependent: Sequence[Sca
     """Numbers of coordinates and of what follows, in the order of positions."""
     first, others = iter(free), iter(dependent)
     return [next(first) if i in mechanism.free else next(others) for i in range(mechanism.positions)]
-
-
-def loop_gaps(mechanism: Mechanism, y: Sequence[Scalar]) -> list[Scalar]:
-    """How far the loops gape at positions y, row by row."""
-    found = Following(mechanism, y)
-    loops = zip(mechanism.loops, found.chains, strict=True)
-    return [gap for loop, chains in loops for gap in gaps(loop, *chains)]

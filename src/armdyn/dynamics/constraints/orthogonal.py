@@ -2,7 +2,7 @@
 
 A = V R with orthogonal columns v_k of V and a unit upper triangular R: Gram and Schmidt, modified, without
 square roots. It needs no exchange of rows, so it can be recorded, and is as accurate as elimination that
-exchanges them.
+exchanges them. Rows in different units have scales: the columns are those of D A.
 """
 
 from __future__ import annotations
@@ -24,29 +24,31 @@ class Orthogonal:
     R: list[list[Scalar]]  # R[k][j] for j > k
     inverse: list[Scalar]  # 1/(v_k · v_k)
     margins: list[Scalar]  # (v_k · v_k)/(a_k · a_k): the squared sine of a column against those before it
+    scales: list[Scalar]  # of the rows: the diagonal of D
 
     @staticmethod
-    def of(columns: Sequence[Sequence[Scalar]]) -> Orthogonal:
-        left = [list(column) for column in columns]
+    def of(columns: Sequence[Sequence[Scalar]], scales: Sequence[Scalar]) -> Orthogonal:
+        left = [_times(scales, column) for column in columns]
+        squares = [inner(column, column) for column in left]
         size = len(left)
         V: list[Column] = []
         R: list[list[Scalar]] = [[0] * size for _ in range(size)]
         inverse: list[Scalar] = []
         margins: list[Scalar] = []
-        for k, column in enumerate(columns):
+        for k in range(size):
             v = left[k]
             square = inner(v, v)
             inverse.append(1 / square)
-            margins.append(square / inner(column, column))
+            margins.append(square / squares[k])
             V.append(v)
             for j in range(k + 1, size):
                 R[k][j] = inner(v, left[j]) * inverse[k]
                 left[j] = _less(left[j], R[k][j], v)
-        return Orthogonal(V, R, inverse, margins)
+        return Orthogonal(V, R, inverse, margins, list(scales))
 
     def solve(self, b: Sequence[Scalar]) -> Column:
         """x with A x = b."""
-        rest, x = list(b), []
+        rest, x = _times(self.scales, b), []
         for v, inverse in zip(self.V, self.inverse, strict=True):
             x.append(inner(v, rest) * inverse)
             rest = _less(rest, x[-1], v)
@@ -64,7 +66,7 @@ class Orthogonal:
         x: Column = [0] * len(w)
         for v, w_k, inverse in zip(self.V, w, self.inverse, strict=True):
             x = _less(x, -(w_k * inverse), v)
-        return x
+        return _times(self.scales, x)
 
 
 def turned(columns: Sequence[Sequence[Scalar]]) -> Scalar:
@@ -92,6 +94,10 @@ def inner(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
     for x, y in zip(a, b, strict=True):
         total = total + x * y
     return total
+
+
+def _times(scales: Sequence[Scalar], b: Sequence[Scalar]) -> Column:
+    return [s * x for s, x in zip(scales, b, strict=True)]
 
 
 def _less(a: Sequence[Scalar], factor: Scalar, b: Sequence[Scalar]) -> Column:

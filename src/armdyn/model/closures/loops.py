@@ -52,6 +52,7 @@ class Choice:
     rows: tuple[tuple[int, ...], ...]  # of each loop, which of its rows are kept: as many as joints follow
     posture: tuple[float, ...]  # all positions of a posture in which the loops are closed
     redundant: int = 0  # how many rows follow from the others
+    size: float = 1.0  # about the largest length in the robot [m]: what lengths are measured in beside angles
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,13 @@ class Closing:
     R: tuple[Matrix, Matrix]
     p: tuple[Vector, Vector]
     kept: tuple[int, ...]
+    weight: Scalar = 1  # of lengths beside angles, where rows are compared: 1/size
 
     def map(self, f: Map) -> Closing:
         def vector(v: Vector) -> Vector:
             return (f(v[0]), f(v[1]), f(v[2]))
 
         R_a, R_b = ((vector(R[0]), vector(R[1]), vector(R[2])) for R in self.R)
-        return Closing(self.tied, (R_a, R_b), (vector(self.p[0]), vector(self.p[1])), self.kept)
+        return Closing(
+            self.tied, (R_a, R_b), (vector(self.p[0]), vector(self.p[1])), self.kept, f(self.weight)
+        )

@@ -1,10 +1,9 @@
 """Assembly: all positions of a robot with loops from its coordinates, compiled, for any number of states.
 
 A posture is followed from one in which the loops are closed: the coordinates go straight to where they should
-be, in steps that no joint answers with more than `STEP`, shorter where another mode is near, and every step
-closes the loops by one step of Newton's method. So a result depends on the coordinates and that first posture
-alone: it is the assembly mode that can be reached from there. Where the coordinates are at their end, the
-loops are closed to rounding.
+be, in steps that are shorter where another mode is near (`steps.py`). So a result depends on the coordinates
+and that first posture alone: it is the assembly mode that can be reached from there without passing a
+singular posture. Where the coordinates are at their end, the loops are closed to rounding.
 """
 
 from __future__ import annotations
@@ -15,24 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.dynamics.constraints.loops import Following, gaps
-from armdyn.expression.functions import larger, select, sqrt
+from armdyn.dynamics.constraints.loops import Following
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, real_array
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.model.errors import ModelError
-from armdyn.model.mechanism import Mechanism
 from armdyn.model.robot_model import RobotModel
-from armdyn.program import Program, record
-from armdyn.program.loops import Argument, Call, Load, Local, Loop, Save, Set, While
-from armdyn.robot.loops.closing import Closed
+from armdyn.program import record
+from armdyn.robot.loops.closing import Closed, least_follower
+from armdyn.robot.loops.steps import assembly_loop
 
-STEP = 0.2  # the most that a position moves in a step [rad, or of the robot's size]
-LEAST = 1e-3  # the same near singular postures, where steps are shorter
-MOST = 400  # steps
-TOO_MANY = 40  # steps in which the loops gape too far to be closed at once: there is no way
 CLOSED = 1e-6  # a posture that closing the loops moves by less is closed [rad, or of the robot's size]
-FINE = 1e-8  # a last correction of this size leaves an error of its square
+NEAR = 1e-3  # a way that ends so near to a singular posture, as a sine, ends because of it
 SINGULAR = 1e-12  # squared sine of a joint's column against the others: less than this is no column
 TURN = 2 * np.pi
 
@@ -58,6 +51,7 @@ class Assembly:
             return self._posture(q)
         x, y, state, dtype = self._followed(q, near)
         self._check(x, y, state)
+        y[:, list(self.model.mechanism.free)] = x
         found = y.reshape(*given[:-1], y.shape[-1])
         return found.astype(np.float32) if dtype == np.float32 else found
 
@@ -76,12 +70,11 @@ class Assembly:
             fine &= (state[:, 0] <= 0) & (state[:, 1] >= margin)
             at = np.where(fine[:, None], at, self._start)
         if legs > 1:
-            at[:, list(self.model.mechanism.free)] = x
             fine &= (np.abs(at - y) / self.units).max(1, initial=0.0) < CLOSED
         return np.asarray(fine).reshape(np.shape(q)[:-1])
 
     def _followed(self, q: Any, near: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
-        """Coordinates (N, n), positions (N, positions), how the loop ended (N, 3); and the type of q."""
+        """Coordinates (N, n), positions (N, positions) up to turns, how it ended (N, 3); the type of q."""
         mechanism = self.model.mechanism
         given = real_array("q", q, f"numbers (..., {mechanism.n})", ModelError)
         if given.shape[-1:] != (mechanism.n,):
@@ -92,7 +85,6 @@ class Assembly:
             y, state = self.sought(self._without_turns(x), self._start)
         else:
             y, state = self.sought(x, _rows_of(near, mechanism.positions, given.shape[:-1]))
-        y[:, list(mechanism.free)] = x
         return x, y, state, given.dtype
 
     def _posture(self, posture: Any) -> Floats:
@@ -110,7 +102,7 @@ class Assembly:
     def sought(self, x: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions (samples, positions) at x (samples, n), from postures `start` (samples or 1, positions).
 
-        And the state of each (samples, 3): 1 where loops stay open, the least margin, steps that gape.
+        And the state of each (samples, 3), as `steps.py` has it.
         """
         y, state = np.empty((1, len(x), start.shape[1])), np.zeros((1, len(x), 3))
         if len(x):
@@ -199,28 +191,40 @@ class Assembly:
         where = f"q = [{_text(x[i])}]"
         if len(x) > 1:
             where += f" (row {i})"
-        if singular[i] and not open_loops[i]:
-            raise LoopError(f"{where}: a singular posture: {self.stuck(y[i])}")
-        text = Closed.of(self.model).gap_text(y[i])
+        free = list(self.model.mechanism.free)
+        left = np.abs(self._without_turns(x[i]) - y[i, free]) / self.units[free]
+        margin, stuck = least_follower(self.model, y[i])
+        if left.max() < NEAR and margin < NEAR**2:
+            raise LoopError(f"{where}: a singular posture: {stuck}")
+        text = Closed.of(self.model).gap_text(_placed(y[i], free, x[i]))
+        end = (
+            f"; it ends in a singular posture near [{_short(y[i, free])}]: {stuck}"
+            if margin < NEAR**2
+            else ""
+        )
         raise LoopError(
-            f"{where}: {text}; no way was found there from the posture "
-            f"[{', '.join(f'{v:.4g}' for v in self.reference)}] in which the loops are closed"
+            f"{where}: {text}; no way was found there from the posture [{_short(self.reference)}] "
+            f"in which the loops are closed{end}"
         )
 
     def stuck(self, y: np.ndarray) -> str:
         """Which joints do not follow the coordinates there."""
-        names = [link.name for link in self.model.positions]
-        mechanism = self.model.mechanism
-        margins = Following(mechanism, [float(v) for v in y]).factor.margins
-        dependent = [i for i in range(len(names)) if i not in mechanism.free]
-        worst = dependent[int(np.argmin(np.array(margins, float)))]
-        moved = ", ".join(f"'{names[i]}'" for i in mechanism.free)
-        return f"the joint '{names[worst]}' does not follow from {moved}"
+        return least_follower(self.model, y)[1]
 
     @cached_property
     def _kernel(self) -> LoopKernel:
-        mechanism = self.model.mechanism
-        return LoopKernel(assembly_loop(mechanism, tuple(1 / self.units)))
+        return LoopKernel(assembly_loop(Closed.of(self.model)))
+
+
+def _placed(y: np.ndarray, free: list[int], x: np.ndarray) -> np.ndarray:
+    """The posture y with coordinates x."""
+    found = y.copy()
+    found[free] = x
+    return found
+
+
+def _short(x: np.ndarray) -> str:
+    return ", ".join(f"{v:.4g}" for v in x)
 
 
 def _text(x: np.ndarray) -> str:
@@ -230,61 +234,3 @@ def _text(x: np.ndarray) -> str:
 def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:
     found = np.broadcast_to(np.asarray(near, float), (*batch, positions))
     return np.ascontiguousarray(found).reshape(-1, positions)
-
-
-def assembly_loop(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Loop:
-    """Coordinates x to positions y; `state` is 1 where loops stay open, the least margin, steps that gape.
-
-    A last correction of at most `fine` ends it.
-    """
-    n, positions = mechanism.n, mechanism.positions
-    x, y, state, going = Local("x", n), Local("y", positions), Local("state", 3), Local("going", 1)
-    X, START = Argument("x", n), Argument("start", positions)
-    Y, STATE = Argument("y", positions, written=True), Argument("state", 3, written=True)
-    step = Call("step", (y.all, x.all, state[2]), (y.all, state.all, going.all))
-    body = (
-        Load(x.all, X),
-        Load(y.all, START),
-        Set(going.all, 1),
-        While(going.all, (step,), MOST),
-        Save(Y, 0, y.all),
-        Save(STATE, 0, state.all),
-    )
-    return Loop("assembly", (), (X, START, Y, STATE), body, {"step": step_program(mechanism, weights, fine)})
-
-
-def step_program(mechanism: Mechanism, weights: tuple[float, ...], fine: float = FINE) -> Program:
-    """One step from positions y towards coordinates x: the new positions, the state, whether to go on."""
-
-    def function(y: list[Any], x: list[Any], gaping: list[Any]) -> Any:
-        following = Following(mechanism, y)
-        left = [goal - y[i] for goal, i in zip(x, mechanism.free, strict=True)]
-        moved = following.velocities(left)
-        pairs = zip(mechanism.loops, following.chains, strict=True)
-        gap = [g for loop, chains in pairs for g in gaps(loop, *chains)]
-        correction = following.factor.solve([-g for g in gap])
-        far = _largest([abs(w * m) for w, m in zip(weights, moved, strict=True)])
-        off = _largest([abs(weights[d] * c) for d, c in zip(following.dependent, correction, strict=True)])
-        # columns at an angle β part by β from another mode: no step there is longer than sin β
-        margin = -_largest([-x for x in following.factor.margins])
-        step = STEP / larger(1, STEP / (sqrt(margin) + LEAST))
-        share, mend = step / larger(far, step), STEP / larger(off, STEP)
-        new = [a + share * m for a, m in zip(y, moved, strict=True)]
-        for d, c in zip(following.dependent, correction, strict=True):
-            new[d] = new[d] + mend * c
-        for i, goal in zip(mechanism.free, x, strict=True):
-            new[i] = select(far - step, new[i], goal)
-        count = gaping[0] + select(off - STEP, 1, 0)
-        still_open = select(far, 1, select(off - fine, 1, 0))
-        return new, [still_open, margin, count], [select(count - TOO_MANY, 0, still_open)]
-
-    inputs = [("y", mechanism.positions), ("x", mechanism.n), ("gaping", 1)]
-    outputs = [("y", (mechanism.positions,)), ("state", (3,)), ("going", (1,))]
-    return record(function, inputs, outputs)
-
-
-def _largest(values: list[Any]) -> Any:
-    found = values[0]
-    for x in values[1:]:
-        found = larger(found, x)
-    return found

@@ -7,6 +7,7 @@ as far as the others can follow them.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -15,11 +16,12 @@ from armdyn.expression.messages import listed
 from armdyn.model.closures.loops import Choice
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
-from armdyn.robot.loops.closing import Closed
+from armdyn.robot.loops.closing import Closed, least_follower
 
 POSTURES = 24  # random assembled ones
 STARTS = 60  # random ones, where the guess leads nowhere
 WALK = 0.35  # how far random postures are apart [rad, or of the robot's size]
+SINGULAR = 1e-11  # squared sine of a joint's column against the others, in the first posture
 DEPENDENT = 1e-7  # of a column or row: what is left of it beside others, if less, is zero
 
 
@@ -50,9 +52,10 @@ def _chosen(model: RobotModel) -> RobotModel:
     dependent = _dependent(model, A, rank)
     rows = _rows(A[:, :, dependent], rank)
     free = tuple(i for i in range(closed.positions) if i not in dependent)
-    found = replace(
-        model, choice=Choice(free, _by_loop(closed, rows), tuple(start.tolist()), A.shape[1] - rank)
-    )
+    size = 2.0 ** round(math.log2(closed.size))  # scaling by it rounds nothing
+    kept = _by_loop(closed, rows)
+    found = replace(model, choice=Choice(free, kept, tuple(start.tolist()), A.shape[1] - rank, size))
+    _check_start(found, start)
     _check_load_friction(found)
     return found
 
@@ -83,20 +86,23 @@ def _within_a_turn(closed: Closed, y: np.ndarray, guess: np.ndarray) -> np.ndarr
 
 
 def _postures(closed: Closed, start: np.ndarray) -> np.ndarray:
-    """Assembled postures about the first, on the way that the mechanism can go."""
+    """Assembled postures on ways that the mechanism can go: about the first, and straight on from there."""
     random = np.random.default_rng(1)
-    found = [start]
-    for _ in range(4 * POSTURES):
-        y = found[random.integers(len(found))]
+    found, last, way = [start], start, np.zeros(len(start))
+    for k in range(4 * POSTURES):
+        on = k % 2 and way.any()
+        y = last if on else found[random.integers(len(found))]
         A = closed(y)[1][0]
         _, s, Vt = np.linalg.svd(A)
         rank = int((s > DEPENDENT * s[0]).sum())
-        step = Vt[rank:].T @ random.normal(size=len(y) - rank)
+        step = Vt[rank:].T @ (Vt[rank:] @ way if on else random.normal(size=len(y) - rank))
         length = np.abs(step).max() if len(step) else 0.0
         if not length:
             break
         trial, fine = closed.near(y + WALK * random.uniform(0.2, 1) * step / length * closed.units)
         if fine and np.abs((trial - y) / closed.units).max() < 3 * WALK:
+            if on or not way.any():
+                last, way = trial, (trial - y) / closed.units
             found.append(trial)
         if len(found) > POSTURES:
             break
@@ -154,6 +160,16 @@ def _by_loop(closed: Closed, rows: list[int]) -> tuple[tuple[int, ...], ...]:
     owners = [(k, i) for k, loop in enumerate(closed.mechanism.loops) for i in loop.kept]
     kept = [owners[row] for row in rows]
     return tuple(tuple(i for k, i in kept if k == loop) for loop in range(len(closed.mechanism.loops)))
+
+
+def _check_start(model: RobotModel, start: np.ndarray) -> None:
+    """Refuse a first posture in which joints do not follow: no way leads from there."""
+    margin, stuck = least_follower(model, start)
+    if not margin > SINGULAR:
+        raise ModelError(
+            f"loops: at the posture {_text(model, start)} the loops are closed, but it is singular: "
+            f"{stuck}. Give links a `guess` elsewhere"
+        )
 
 
 def _check_load_friction(model: RobotModel) -> None:

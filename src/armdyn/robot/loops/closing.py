@@ -65,21 +65,26 @@ class Closed:
 
         def function(y: list[Any]) -> Any:
             found = Following(self.mechanism, y)
-            pairs = list(zip(self.mechanism.loops, found.chains, strict=True))
-            gap = [x for loop, chains in pairs for x in gaps(loop, *chains)]
-            # where a revolute or fixed joint would be upside down, its rows are zero too
-            upright = [
-                sum(a.R[k][2] * b.R[k][2] for k in range(3)) if 3 in loop.kept else 1
-                for loop, (a, b) in pairs
-            ]
-            return gap, found.A, upright
+            return *self.gaps(found), found.A
 
-        outputs = [("gaps", (rows,)), ("A", (rows, n)), ("upright", (len(self.mechanism.loops),))]
+        outputs = [("gaps", (rows,)), ("upright", (len(self.mechanism.loops),)), ("A", (rows, n))]
         return record(function, [("y", n)], outputs)
 
+    def gaps(self, following: Following) -> tuple[list[Any], list[Any]]:
+        """All rows of the loops, and of each loop how upright it is.
+
+        Where a revolute or fixed joint would be upside down, its rows are zero too.
+        """
+        pairs = list(zip(self.mechanism.loops, following.chains, strict=True))
+        upright = []
+        for loop, (a, b) in pairs:
+            x, y, z = (sum(a.R[k][i] * b.R[k][i] for k in range(3)) for i in range(3))
+            upright.append(x + y + z - 1 if 5 in loop.kept else z if 3 in loop.kept else 1)
+        return [g for loop, chains in pairs for g in gaps(loop, *chains)], upright
+
     def __call__(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Gaps (samples, rows), A (samples, rows, positions) over units, and cosines (samples, loops)."""
-        gap, A, upright = self._run(np.atleast_2d(y))
+        """Gaps (samples, rows), A (samples, rows, positions) over units, how upright (samples, loops)."""
+        gap, upright, A = self._run(np.atleast_2d(y))
         A = A.reshape(len(A), len(self.scales), self.positions)
         return gap / self.scales, A * self.units / self.scales[:, None], upright
 
@@ -109,7 +114,9 @@ class Closed:
 
     def gap_text(self, y: np.ndarray) -> str:
         """Which loop gapes most at a posture, and how far."""
-        gap = self(y)[0][0]
+        gap, _, upright = (x[0] for x in self(y))
+        if np.abs(gap).max() < CLOSED and (upright < 0).any():
+            return f"the loop '{self.model.loops[int(upright.argmin())].label}' is closed upside down"
         owner = [k for k, loop in enumerate(self.mechanism.loops) for _ in loop.kept]
         worst = owner[int(np.abs(gap).argmax())]
         own = [abs(g * s) for g, s, k in zip(gap, self.scales, owner, strict=True) if k == worst]
@@ -117,3 +124,15 @@ class Closed:
         turns = np.linalg.norm(own[sum(i < 3 for i in self.mechanism.loops[worst].kept) :])
         text = f"{lengths:.3g} m" + (f" and {turns:.3g} rad" if turns > 0 else "")
         return f"the loop '{self.model.loops[worst].label}' stays open by {text}"
+
+
+def least_follower(model: RobotModel, y: np.ndarray) -> tuple[float, str]:
+    """The least squared sine of a joint that follows against the others, and which joint that is."""
+    following = Following(model.mechanism, [float(v) for v in y])
+    A = (np.array(following.columns, float) * np.array(following.scales, float)).T
+    left = np.abs(np.diag(np.linalg.qr(A, mode="r")))
+    margins = (left / np.maximum(np.linalg.norm(A, axis=0), 1e-300)) ** 2
+    names = [link.name for link in model.positions]
+    worst = names[following.dependent[int(margins.argmin())]]
+    moved = ", ".join(f"'{names[i]}'" for i in model.mechanism.free)
+    return float(margins.min()), f"the joint '{worst}' does not follow from {moved}"

@@ -8,8 +8,10 @@ import numpy as np
 
 from armdyn.kernels.c import Further, Words, comment_block, constant_array
 from armdyn.kernels.c_loop import loop_parts
-from armdyn.robot.loops.assembly import FINE, Assembly, assembly_loop
+from armdyn.robot.loops.assembly import Assembly
+from armdyn.robot.loops.closing import Closed
 from armdyn.robot.loops.postures import random_postures
+from armdyn.robot.loops.steps import FINE, assembly_loop
 
 ROUGH = 1e-4  # in single precision: what a last correction may be
 
@@ -18,7 +20,7 @@ def assembly_in_c(assembly: Assembly, prefix: str, scalar: str) -> Further:
     """`PREFIX_assemble` and the posture `PREFIX_posture` to begin with; other functions are tested closed."""
     model = assembly.model
     fine = FINE if scalar == "double" else ROUGH
-    loop = assembly_loop(model.mechanism, tuple(float(1 / x) for x in assembly.units), fine)
+    loop = assembly_loop(Closed.of(model), fine)
     meanings = {
         "x": "positions of the coordinates [rad or m]",
         "start": f"a posture near by in which the loops are closed, such as {prefix}_posture",
