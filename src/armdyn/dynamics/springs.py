@@ -51,7 +51,7 @@ def spring_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
         for j, k in spring.row:
             tau[j] = tau[j] + k * torque
     for strut, stretch in _stretches(mechanism, q):
-        pull = stretch.pull(strut)
+        pull = stretch.pull(strut) if stretch.slopes else 0  # none within one body, whatever its length
         for j, slope in stretch.slopes:
             tau[j] = tau[j] + pull * slope
     return tau
@@ -69,6 +69,8 @@ def strut_wrenches(
 ) -> Iterator[tuple[int, Vector, Vector]]:
     """(body, force, moment about its origin): what bodies exert on the struts at them, in body axes."""
     for strut in mechanism.struts:
+        if strut.tied[0] == strut.tied[1]:
+            continue  # no joint bears what it does within a body
         stretch = _stretch(mechanism, joints, strut)
         force = scale(stretch.pull(strut), stretch.span)  # the strut pulls the first point by it
         for body, point, R, f in zip(
