@@ -142,3 +142,28 @@ def test_spring_terms_in_other_coordinates():
     values |= {"c2": np.cos(p[1]), "s2": np.sin(p[1]), **robot.model.values}
     joint = robot.springs(q)
     assert_same([x.poly.value(values) for x in found], [joint[0] - joint[1], joint[1]], 1e-12)
+
+
+@pytest.mark.parametrize(
+    "J", [[[1, 0], [1, 1]], [["-a1*s1 - a2*s12", "-a2*s12"], ["a1*c1 + a2*c12", "a2*c12"]]]
+)
+def test_equations_in_other_coordinates_are_written_with_springs(J):
+    equations = Robot(two_springs()).symbolic().equations()
+    found = equations.in_coordinates(J)
+    text = str(found)
+    assert f"e[1] = {found.springs[0]}".split("(")[0].split("q")[0] in text
+    assert ("g and e over det J" in text) == (J[0][0] != 1)
+    if J[0][0] == 1:
+        row = " ".join(text.split("tau[1]")[1].split("tau[2]")[0].split())
+        assert row.endswith("+ Ks2*(qr2 + p1 - p2) + Kp1*a1*(a2*sin(p2 - p1) - uy1*c1)")
+    for written in (found.latex(), found.markdown(), found.mathml()):
+        assert "Spring torques" in written
+    bare = Robot.load("planar").symbolic().equations().in_coordinates([[1, 0], [1, 1]])
+    assert "Spring" not in str(bare)
+
+
+def test_motor_coordinates_need_rigid_joints():
+    equations = Robot.load("elastic_link").equations()
+    for refused in (equations.in_motor_coordinates, equations.motor_torques):
+        with pytest.raises(ArmdynError, match="the link of an elastic joint does not follow from its motor"):
+            refused()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot
@@ -70,3 +71,25 @@ def test_changes_of_elastic_robots() -> None:
     assert robot.symbolic().symbols["De1"] == 1
     assert Robot.from_toml(robot.to_toml()).parameter_names == robot.parameter_names
     assert "2 elastic" in repr(robot)
+
+
+def test_a_spring_is_slack_where_link_and_motor_are_at_one_place_also_behind_a_relation() -> None:
+    table = two_links().to_dict()
+    table["closure"] = [{"relation": {"link 2": 1, "link 1": 1}, "offset": "pi/4"}]
+    table["link"][1]["spring"] = {"stiffness": 30, "rest": 0.2}
+    robot = Robot.from_dict(table)
+    q = 0.3
+    second = np.pi / 4 - q
+    at = [q, q, second]
+    assert robot.coordinates == ("link 1", "link 1 motor", "link 2 motor")
+    np.testing.assert_allclose(robot.springs(at), [-30 * (second - 0.2), 0, 0], atol=1e-12)
+    weightless = robot.with_gravity([0, 0, 0])
+    assert weightless.potential_energy(at) == pytest.approx(30 * second * (second / 2 - 0.2))
+    named = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    assert named["Kr2"] == pytest.approx(6)
+    assert robot.with_parameters(robot.parameters).parameters.tolist() == robot.parameters.tolist()
+    states = np.random.default_rng(1).uniform(-1, 1, (3, 3))
+    np.testing.assert_allclose(
+        robot.regressor(*states) @ robot.parameters, robot.inverse_dynamics(*states), atol=1e-10
+    )
+    assert robot.symbolic().equations().springs[2] == "Ke2*(q1 + q3 - 1/4*pi)"

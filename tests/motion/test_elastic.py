@@ -196,3 +196,27 @@ def test_motions_may_have_more_knots_than_needed() -> None:
     at = plan.trajectory.samples(knots=True)
     tau = robot.inverse_dynamics(at.q, at.qd, at.qdd)
     assert np.abs(tau[:, :2]).max() < 1e-6 * np.abs(tau).max()
+
+
+@pytest.mark.parametrize("damping", [1e-300, 1e-12, 1e-6, 4.9e-5])
+def test_a_damper_that_is_almost_none_needs_almost_the_torques_of_none(damping: float) -> None:
+    motion = Trajectory.smooth([-0.3, 0.2], [0.5, 1.0], duration=0.5)
+    plans = []
+    for d in (damping, 0):
+        robot = two_links(damping=(d, d)).with_rotors("reflected")
+        plans.append(elastic_feedforward(robot, motion))
+    damped, undamped = plans
+    allowed = 1e-11 + 100 * damping
+    assert np.abs(damped.torques - undamped.torques).max() < allowed
+    states = damped.trajectory(damped.t)
+    assert np.abs(damped.robot.inverse_dynamics(*states)[:, :2]).max() < 1e-10
+
+
+def test_series_and_integration_of_a_short_lag_agree() -> None:
+    motion = Trajectory.smooth([-0.3, 0.2], [0.5, 1.0], duration=0.5)
+    K = (900, 500)
+    torques = []
+    for lag in (0.99e-7, 1.01e-7):
+        robot = two_links(damping=[lag * k for k in K], stiffness=K).with_rotors("reflected")
+        torques.append(elastic_feedforward(robot, motion).torques[1:])  # the start takes a lag
+    assert np.abs(torques[0] - torques[1]).max() < 1e-4

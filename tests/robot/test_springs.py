@@ -178,3 +178,15 @@ def test_robots_that_differ_in_springs_are_different():
     assert robot != Robot(tower())
     assert robot == balanced()
     assert hash(robot) == hash(balanced())
+
+
+def test_a_spring_within_one_body_does_nothing_even_without_length():
+    model = tower()
+    plate = replace(model.links[1], name="plate", joint="fixed", parent="arm", motor=None)
+    springs = (strut(("arm", "plate"), ((0.3, 0, 1), (0, 0, 0)), 10, 0.5, 3),)
+    bare = Robot(replace(model, links=(*model.links, plate), tip="arm"))
+    robot = Robot(replace(bare.model, springs=springs))
+    state = np.random.default_rng(1).uniform(-1, 1, (3, 2))
+    for name in ("inverse_dynamics", "forward_dynamics", "joint_wrenches"):
+        np.testing.assert_array_equal(getattr(robot, name)(*state), getattr(bare, name)(*state))
+    assert not robot.regressor(*state)[:, -2:].any()

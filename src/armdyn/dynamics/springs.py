@@ -1,8 +1,8 @@
 """Springs: the torques that hold a robot against them, their energy, and the columns of their parameters.
 
 A spring at a joint, or in the transmission of an elastic joint, has the energy ½ k e² − m e along
-e = Σ k_j q_j, with m = k·rest. A strut, the spring between points a and b of two bodies, has ½ k l² − P l
-with its length l = |d|, d = p_b − p_a, and P = k·rest − force. So its torques are
+e = Σ k_j q_j + shift, with m = k·rest. A strut, the spring between points a and b of two bodies, has
+½ k l² − P l with its length l = |d|, d = p_b − p_a, and P = k·rest − force. So its torques are
 
     ∂U/∂q_j = (k − P/l) σ_j,    σ_j = dᵀ ∂d/∂q_j.
 
@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from armdyn.dynamics.coordinates import of_joints
 from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
 from armdyn.expression.functions import half, sqrt
-from armdyn.model.friction import along
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.parameters import Parameter, symbol
 from armdyn.model.springs import Spring, Strut
@@ -48,11 +47,11 @@ def spring_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
     """∂U/∂q of all springs, (n) [N m or N]: what holds the robot against them."""
     tau: list[Scalar] = [0] * len(mechanism.bodies)
     for spring in mechanism.springs:
-        torque = spring.stiffness * along(spring.row, q) - spring.moment
+        torque = spring.stiffness * spring.along(q) - spring.moment
         for j, k in spring.row:
             tau[j] = tau[j] + k * torque
     for strut, stretch in _stretches(mechanism, q):
-        pull = stretch.pull(strut)
+        pull = stretch.pull(strut) if stretch.slopes else 0  # none within one body, whatever its length
         for j, slope in stretch.slopes:
             tau[j] = tau[j] + pull * slope
     return tau
@@ -70,6 +69,8 @@ def strut_wrenches(
 ) -> Iterator[tuple[int, Vector, Vector]]:
     """(body, force, moment about its origin): what bodies exert on the struts at them, in body axes."""
     for strut in mechanism.struts:
+        if strut.tied[0] == strut.tied[1]:
+            continue  # no joint bears what it does within a body
         stretch = _stretch(mechanism, joints, strut)
         force = scale(stretch.pull(strut), stretch.span)  # the strut pulls the first point by it
         for body, point, R, f in zip(
@@ -84,7 +85,7 @@ def spring_energies(mechanism: Mechanism, q: Sequence[Scalar]) -> dict[Parameter
     """The coefficient of each spring's parameters in the potential energy."""
     beta: dict[Parameter, Scalar] = {}
     for spring in mechanism.springs:
-        e = along(spring.row, q)
+        e = spring.along(q)
         beta[Parameter(symbol(spring.part, "stiffness"), spring.joint)] = half(e * e)
         if spring.part == "spring":
             beta[Parameter(symbol("spring", "moment"), spring.joint)] = -e
@@ -104,7 +105,7 @@ def spring_columns(
     """
     found: dict[tuple[str, int, str], Shares] = {}
     for spring in mechanism.springs:
-        found |= _of_spring(spring, along(spring.row, q))
+        found |= _of_spring(spring, spring.along(q))
     for strut, stretch in _stretches(mechanism, q):
         found["strut", strut.number, "stiffness"] = stretch.slopes
         if Parameter(symbol("strut", "preload"), strut.number) in layout:

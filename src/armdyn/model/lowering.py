@@ -134,15 +134,15 @@ def _twist(link: Link, joint_of: dict[str, int], driver: dict[str, int]) -> Row:
 
 def _springs(model: RobotModel, joint_of: dict[str, int], driver: dict[str, int]) -> list[Spring]:
     """Those at joints, then the elastic transmissions; joints at s₀ of q = S y + s₀ stand at 0 there."""
+    shifts = model.dependence.offsets if model.relations else [0] * len(model.moving)
     found = []
     for i, link in enumerate(model.moving):
         if not link.spring.is_zero:
-            shift = model.dependence.offsets[i] if model.relations else 0
             k = link.spring.stiffness
-            found.append(Spring(i, ((i, 1),), k, k * (link.spring.rest - shift)))
+            found.append(Spring(i, ((i, 1),), k, k * link.spring.rest, shift=shifts[i]))
     for link in model.elastic:
-        row = _twist(link, joint_of, driver)
-        found.append(Spring(joint_of[link.name], row, stiffness(link), 0, "elastic"))
+        i, row = joint_of[link.name], _twist(link, joint_of, driver)
+        found.append(Spring(i, row, stiffness(link), 0, "elastic", shifts[i]))
     return found
 
 

@@ -224,7 +224,7 @@ def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotMod
 
 
 def _joint_spring(model: RobotModel, joint: int, given: dict[Parameter, Expression]) -> JointSpring:
-    """The spring at a joint: its rest is moment/stiffness, where related joints count from another place."""
+    """The spring at a joint: its rest is moment/stiffness."""
     own = model.moving[joint].spring
     stiffness, moment = (Parameter(symbol("spring", entry), joint) for entry in ("stiffness", "moment"))
     if stiffness not in given:
@@ -236,8 +236,7 @@ def _joint_spring(model: RobotModel, joint: int, given: dict[Parameter, Expressi
                 "has no torque; 0 is allowed"
             )
         return replace(own, stiffness=ZERO)
-    shift = model.dependence.offsets[joint] if model.relations else ZERO
-    return JointSpring(given[stiffness], given[moment] / given[stiffness] + shift)
+    return JointSpring(given[stiffness], given[moment] / given[stiffness])
 
 
 def _point_spring(number: int, own: PointSpring, given: dict[Parameter, Expression]) -> PointSpring:

@@ -6,12 +6,12 @@ What a description says is exact (`JointSpring`, `PointSpring`); what the algori
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from armdyn.expression import ZERO, Expression
-from armdyn.model.friction import Row, mapped
+from armdyn.model.friction import Row, along, mapped
 from armdyn.model.vector import Scalar, Vector
 
 Map: TypeAlias = Callable[[Scalar], Scalar]
@@ -49,9 +49,10 @@ class PointSpring:
 
 @dataclass(frozen=True)
 class Spring:
-    """Over any scalar: along e = Σ k_j q_j the torque stiffness·e − moment, of which joint j bears k_j times.
+    """Over any scalar: along e = Σ k_j q_j + shift the torque stiffness·e − moment.
 
-    Its energy is ½ stiffness e² − moment e: zero at e = 0, as that of gravity is at the base's origin.
+    Joint j bears k_j times it. Its energy is ½ stiffness e² − moment e: zero at e = 0, as that of gravity is
+    at the base's origin.
     """
 
     joint: int  # the joint it belongs to
@@ -59,10 +60,21 @@ class Spring:
     stiffness: Scalar
     moment: Scalar = 0  # stiffness · rest
     part: Literal["spring", "elastic"] = "spring"  # at a joint, or between a link and its motor
+    shift: Scalar = 0  # where the joint really stands when the algorithms' q_j are zero
+
+    def along(self, q: Sequence[Scalar]) -> Scalar:
+        """e."""
+        e = along(self.row, q)
+        return e if type(self.shift) is int and self.shift == 0 else e + self.shift
 
     def map(self, geometry: Map, parameter: Map) -> Spring:
-        row = mapped(geometry, self.row)
-        return Spring(self.joint, row, parameter(self.stiffness), parameter(self.moment), self.part)
+        return replace(
+            self,
+            row=mapped(geometry, self.row),
+            stiffness=parameter(self.stiffness),
+            moment=parameter(self.moment),
+            shift=geometry(self.shift),
+        )
 
 
 @dataclass(frozen=True)

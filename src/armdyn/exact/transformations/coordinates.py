@@ -108,6 +108,11 @@ def motor_rows(basis: Basis) -> list[list[Expression]]:
     model, S = basis.model, basis.exact.rows
     rows = {rotor.joint: dict(product(rotor.row, S) if S else rotor.row) for rotor in basis.exact.rotors}
     own = model.dependence.independent
+    if model.elastic:
+        raise CoordinateError(
+            "motor coordinates need rigid joints: the link of an elastic joint does not follow from its "
+            "motor; with_rigid_joints() is the robot without elasticity"
+        )
     if len(rows) < basis.n:
         missing = ", ".join(model.moving[j].name for j in own if j not in rows)
         raise CoordinateError(f"motor coordinates need a motor on every joint; none on: {missing}")

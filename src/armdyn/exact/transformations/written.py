@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from armdyn.exact.engine.form import Entry
+from armdyn.exact.engine.form import Array, Entry
 from armdyn.exact.engine.ring import Poly
 from armdyn.exact.engine.size import check_written
 from armdyn.exact.printing.document import Section
@@ -34,9 +34,9 @@ def sections(found: InCoordinates, style: Style) -> list[Section]:
         parts.append(Section("Equations of motion", "Friction is left out.", _motion(found, printer)))
     parts.append(Section("Inertia matrix", "", _matrix("b", found.B.rows, printer, symmetric=True)))
     parts.append(Section("Coriolis matrix", "", _matrix("c", found.C.rows, printer)))
-    zero = all(not x.poly for x in found.g)
-    gravity = [(printer.style.entry("g", (i + 1,)), _parts(printer, x)) for i, x in enumerate(found.g)]
-    parts.append(Section("Gravity torques", "None." if zero else "", [] if zero else gravity))
+    parts.append(_vector("Gravity torques", "g", found.g, printer))
+    if any(x.poly for x in found.springs):
+        parts.append(_vector("Spring torques", "e", found.springs, printer))
     parts.append(Section("Where", "", [*printer.definitions.items(), *_angles(found, printer, letter)]))
     return [part for part in parts if part.lines or part.text]
 
@@ -52,7 +52,8 @@ def _meaning(found: InCoordinates, style: Style, letter: str) -> str:
     if found.inverse is not None:
         return ""
     rates = f"{letter}d = J qd" if style.glyph is None else f"d{letter} = J dq"
-    return f"{rates}; B stands over the square of det J, C over its cube, g over det J itself."
+    held = "g and e" if any(x.poly for x in found.springs) else "g"
+    return f"{rates}; B stands over the square of det J, C over its cube, {held} over det J itself."
 
 
 def _coordinates(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
@@ -79,7 +80,7 @@ def _sum(style: Style, row: tuple[Expression, ...], names: list[str]) -> list[st
 
 
 def _motion(found: InCoordinates, printer: Printer) -> list[Line]:
-    """τ = B p̈ + C ṗ + g, row by row."""
+    """τ = B p̈ + C ṗ + g + springs, row by row."""
     style, n, lines = printer.style, len(found.g), []
     for i, g in enumerate(found.g):
         row = [(found.B[i, k].poly, f"qdd{k + 1}") for k in range(n) if found.B[i, k].poly]
@@ -87,9 +88,17 @@ def _motion(found: InCoordinates, printer: Printer) -> list[Line]:
         speeds = g.poly.ring.zero
         for k in range(n):
             speeds = speeds + found.C[i, k].poly * g.poly.ring.gen(f"qd{k + 1}")
-        terms += [part for poly in (speeds, g.poly) if poly for part in printer.poly_parts(poly)]
+        held = (speeds, g.poly, found.springs[i].poly)
+        terms += [part for poly in held if poly for part in printer.poly_parts(poly)]
         lines.append((style.entry("tau", (i + 1,)), terms or [style.zero]))
     return lines
+
+
+def _vector(title: str, letter: str, entries: Array[Entry], printer: Printer) -> Section:
+    if not any(x.poly for x in entries):
+        return Section(title, "None.")
+    lines = [(printer.style.entry(letter, (i + 1,)), _parts(printer, x)) for i, x in enumerate(entries)]
+    return Section(title, "", lines)
 
 
 def _matrix(letter: str, rows: list[list[Entry]], printer: Printer, symmetric: bool = False) -> list[Line]:
@@ -115,7 +124,8 @@ def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
     if found.inverse is None:
         return []
     names = [_position(style, basis, letter, k) for k in range(basis.n)]
-    used = {name for M in (*found.B, *found.C, found.g.rows) for x in M for name in _generators(x.poly)}
+    rows = (*found.B, *found.C, found.g.rows, found.springs.rows)
+    used = {name for row in rows for x in row for name in _generators(x.poly)}
     lines = []
     for i, row in enumerate(found.inverse):
         terms = _sum(style, row, names)

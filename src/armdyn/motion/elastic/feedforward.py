@@ -44,17 +44,15 @@ class ElasticMotion:
     def evaluate(self, t: np.ndarray, side: Side) -> States:
         """Positions, velocities and accelerations (N, n) of links, then motors."""
         tied = self._transmissions
-        damped = tied.damping > 0
-        order = 2 if damped.all() else 4
-        motion = self.links.derivatives(t, side, order)
-        shape = (len(t), len(damped))
-        found = [np.empty(shape) for _ in range(3)]
-        if not damped.all():
-            for k, x in enumerate(found):
-                x[:] = tied.needed(motion[: 3 + k]) / tied.stiffness
+        integrated = tied.remembering
+        motion = self.links.derivatives(t, side, 2 if integrated.all() else tied.order)
+        if integrated.all():
+            found = [np.empty((len(t), len(integrated))) for _ in range(3)]
+        else:
+            found = tied.deflections(motion)
         if self.deflection is not None:
             for x, y in zip(found, self.deflection.derivatives(t, side, 2), strict=True):
-                x[:, damped] = y
+                x[:, integrated] = y
         pairs = zip(motion, found, strict=False)
         q, qd, qdd = (np.concatenate([x, x[:, tied.links] + bent], axis=1) for x, bent in pairs)
         return q, qd, qdd
@@ -120,7 +118,8 @@ def elastic_feedforward(robot: Robot, trajectory: Trajectory) -> ElasticFeedforw
 
     `trajectory` has the n − e coordinates of the links, as polynomials. Without damping in every joint its
     jerk is continuous, so that the motors' speeds are (`Trajectory.smooth`, and `Trajectory.through` with
-    kind="quintic"); where all elastic joints are damped, its acceleration. A motion that begins or ends with
+    kind="quintic"); where all elastic joints are damped, its acceleration. Damping below 1e-7 s of stiffness
+    counts as none there. A motion that begins or ends with
     a jerk (acceleration) that is not zero needs motors that move at that instant already. A damped
     transmission is at rest in the beginning: δ̇ = 0.
 
@@ -133,9 +132,9 @@ def elastic_feedforward(robot: Robot, trajectory: Trajectory) -> ElasticFeedforw
     check.robot(robot)
     tied = Transmissions(robot)
     links = _profile(robot, tied, trajectory)
-    damped = tied.damping > 0
-    _check_joins(robot, links, 2 if damped.all() else 3)
-    deflection = _deflection(tied, links, min(trajectory.step, FINEST)) if damped.any() else None
+    integrated = tied.remembering
+    _check_joins(robot, links, 2 if integrated.all() else 3)
+    deflection = _deflection(tied, links, min(trajectory.step, FINEST)) if integrated.any() else None
     moves = ElasticMotion(robot, links, deflection)
     motion = Motion(
         n=robot.n,
@@ -184,7 +183,11 @@ def _check_joins(robot: Robot, links: Profile, highest: int) -> None:
         wrong = np.argwhere(np.abs(x - y) > 1e-7 * size)
         if len(wrong):
             i, j = wrong[0]
-            why = "elastic joints without damping" if highest == 3 else "elastic joints"
+            why = (
+                "elastic joints without damping (or with D/K below 1e-7 s)"
+                if highest == 3
+                else "elastic joints"
+            )
             raise MotionError(
                 f"trajectory: the {NAMES[k]} of {joint_name(robot, int(j))} jumps at {knots[i]:g} s from "
                 f"{x[i, j]:g} to {y[i, j]:g}, and so would the motors' speeds; {why} need motions that are "
@@ -194,7 +197,7 @@ def _check_joins(robot: Robot, links: Profile, highest: int) -> None:
 
 def _deflection(tied: Transmissions, links: Profile, step: float) -> Profile:
     """δ of the damped joints along the motion, with δ̇ and δ̈ at all instants of a grid."""
-    damped = tied.damping > 0
+    damped = tied.remembering
     K, D = tied.stiffness[damped], tied.damping[damped]
     t = deflections.instants(links.duration, links.knots, step, D / K)
     sides: tuple[tuple[np.ndarray, Side], ...] = ((t[:-1], "after"), (t[1:], "before"))

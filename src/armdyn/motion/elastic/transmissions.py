@@ -29,7 +29,8 @@ from armdyn.program import Program, record, time_derivative
 from armdyn.robot import Robot
 from armdyn.robot.motors import driven_coordinates
 
-ORDERS = ("q", "qd", "qdd", "jerk", "snap")
+ORDERS = ("q", "qd", "qdd", "jerk", "snap", "crackle")
+SHORTEST = 1e-7  # s, D/K: below it, a damper's motion is computed as a series in D/K
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,16 @@ class Transmissions:
         return np.array([found.get(j, 0.0) for j in joints])
 
     @cached_property
+    def lags(self) -> np.ndarray:
+        """D/K (e,) [s]: for about that long a damped joint remembers."""
+        return np.asarray(self.damping / self.stiffness)
+
+    @cached_property
+    def remembering(self) -> np.ndarray:
+        """Whose deflections follow from an equation in time (e,); those of others follow from N at once."""
+        return np.asarray(self.lags >= SHORTEST)
+
+    @cached_property
     def links(self) -> np.ndarray:
         """Which coordinates the elastic links are (e,)."""
         return elastic_coordinates(self.robot)
@@ -69,10 +80,26 @@ class Transmissions:
         """N (N, e), or its derivative: of q, q̇, q̈ the torques, of more derivatives the later ones' rates."""
         return np.asarray(self._kernels[len(motion) - 3](*motion))
 
+    def deflections(self, motion: list[np.ndarray]) -> list[np.ndarray]:
+        """δ, δ̇ and δ̈ (N, e) of joints that do not remember, from five derivatives, or four without damping.
+
+        D δ̇ + K δ = N has the solution N/K − (D/K) Ṅ/K, but for (D/K)², which is less than rounding.
+        """
+        found = [self.needed(motion[: 3 + k]) / self.stiffness for k in range(len(motion) - 2)]
+        if len(found) == 3:
+            return found
+        lags = np.where(self.remembering, 0.0, self.lags)
+        return [x - lags * rate for x, rate in pairwise(found)]
+
+    @cached_property
+    def order(self) -> int:
+        """How many derivatives of a motion `deflections` needs."""
+        return 5 if (self.lags[~self.remembering] > 0).any() else 4
+
     @cached_property
     def _kernels(self) -> list[Kernel]:
         found = [self._program]
-        for order in (3, 4):
+        for order in range(3, self.order + 1):
             rates = dict(pairwise(ORDERS[: order + 1]))
             found.append(time_derivative(found[-1], rates))
         return [Kernel.of(f"elastic_torques_{k}", program) for k, program in enumerate(found)]
