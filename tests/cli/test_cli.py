@@ -15,10 +15,11 @@ import typer
 from typer.testing import CliRunner
 
 from armdyn import Robot, bundled_robots, cli
-from armdyn.cli import app, describe
+from armdyn.cli import app
 from armdyn.description.bundled import KINDS
 from armdyn.model.closures.loops import Loop
 from armdyn.model.parts import Transform
+from armdyn.report.findings.mechanisms import mechanism_grids
 from commands import refused, rows, run
 
 FULL = Path("/dev/full")
@@ -178,7 +179,7 @@ def test_show_has_loops_and_passive_joints():
     """As tables; what else there is to show needs numbers."""
     model = Robot.load("planar").model
     loop = Loop(("link 2", "base"), (Transform(), Transform.translation(1, 0, 0)), "revolute")
-    grid = describe._loops(replace(model, loops=(loop,)))
+    grid = mechanism_grids(replace(model, loops=(loop,)))[0]
     assert grid.rows == (("link 2", "base", "revolute", "at (0, 0, 0)", "at (1, 0, 0)"),)
 
 

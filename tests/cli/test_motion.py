@@ -351,3 +351,10 @@ def test_a_link_in_the_place_of_the_tip(tmp_path, monkeypatch, capsys):
         error
         == "error: --link: found 'tail'; links: base, waist, upper arm, forearm, wrist 1, wrist 2, wrist 3"
     )
+
+
+def test_simulations_of_loops_begin_where_the_loops_were_first_closed(tmp_path):
+    """As motions do: five-bars are not closed, or jam, with all coordinates zero."""
+    run("simulate", "five_bar", "-o", tmp_path / "run.csv", "--duration", 0.002)
+    first = np.loadtxt(tmp_path / "run.csv", delimiter=",", skiprows=1)[0]
+    assert np.allclose(first[1:3], Robot.load("five_bar").assembly.reference)

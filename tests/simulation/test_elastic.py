@@ -134,7 +134,7 @@ def test_laws_that_need_a_torque_on_every_coordinate_say_so() -> None:
     ):
         with pytest.raises(SimulationError, match="where none act; MotorPD is for them"):
             make()
-    with pytest.raises(SimulationError, match=r"torque: found one on joint 1 \('link'\)"):
+    with pytest.raises(SimulationError, match=r"torque: found .* on joint 1 \('link'\)"):
         simulate(robot, [0, 0], [0, 0], 0.1, [1, 0])
     with pytest.raises(MotionError, match="has no elastic joint"):
         MotorPD(robot.with_rigid_joints(), [0.1], 1, 1)
@@ -151,3 +151,14 @@ def test_energies_of_a_stiff_arm_add_up() -> None:
     for method in ("adaptive", "rk4"):
         run = simulate(robot, [0.3, -0.4, 0.3, -0.4], 0, 0.3, [0, 0, 2, 1], method=method, step=2e-4)
         assert run.completed, run.message
+
+
+def test_functions_may_not_put_torques_on_links_of_elastic_joints_but_for_rounding():
+    robot = Robot.load("elastic_link")
+    with pytest.raises(SimulationError, match=r"torque: found 3 on joint 1 \('rod'\)"):
+        simulate(robot, [0, 0], [0, 0], 0.01, lambda t, q, qd: [3.0, 1.0])
+    with pytest.raises(SimulationError, match="torque: found 3 on joint 1"):
+        simulate(robot, [0, 0], [0, 0], 0.01, [3.0, 1.0], method="rk4")
+    exact = simulate(robot, [0, 0], [0, 0], 0.01, [0.0, 1.0])
+    for rounded in ([1e-13, 1.0], lambda t, q, qd: [1e-13, 1.0]):
+        assert np.allclose(simulate(robot, [0, 0], [0, 0], 0.01, rounded).q, exact.q, atol=1e-12)

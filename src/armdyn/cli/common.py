@@ -139,6 +139,13 @@ def is_read(output: Path, given: str | Path) -> bool:
     return Path(given).exists() and output.samefile(given)
 
 
+def start_of(robot: Robot, text: str | None) -> np.ndarray:
+    """The positions of --from; default zeros, with loops the posture in which they were first closed."""
+    if text is None and robot.model.loops:
+        return robot.assembly.reference
+    return numbers(text, "--from", robot.n)
+
+
 def numbers(text: str | None, option: str, count: int) -> np.ndarray:
     """`count` numbers of an option, zeros where it is not given."""
     if text is None:

@@ -25,8 +25,8 @@ from armdyn.model import Inertia, Link, RobotModel, Transform
 from armdyn.model.friction import SINGLE, Friction
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.robot_model import BASE
-from armdyn.model.springs import NO_SPRING
 from armdyn.output import one_line
+from armdyn.report.findings.mechanisms import joints_text, mechanism_grids
 from armdyn.report.findings.tables import (
     Grid,
     cell_text,
@@ -74,7 +74,7 @@ def show(
         _say(console, line)
     if passive := [link.joint_label for link in model.moving if not link.actuated]:
         _say(console, f"joints that nothing drives: {', '.join(passive)}")
-    for grid in (_loops(model), _joint_springs(model), _point_springs(model), _elastic(model)):
+    for grid in mechanism_grids(model):
         _grid(console, grid)
     _grid(console, _friction(model))
     _grid(console, _motors(model))
@@ -113,9 +113,7 @@ def _table(headings: list[str], rows: list[list[str]]) -> Table:
 def _title(robot: Robot) -> str:
     model = robot.model
     moving, links = len(model.moving), len(model.links)
-    joints = f"{moving} moving joint{'s' if moving > 1 else ''}"
-    if model.relations or model.choice:
-        joints += f", {robot.n} of them independent"
+    joints = joints_text(model)
     if links > moving:
         joints += f", {links} links"
     motors = f"rotors {model.rotors}" if any(link.motor for link in model.links) else "no motors"
@@ -193,54 +191,6 @@ def _motors(model: RobotModel) -> Grid:
     )
 
 
-def _loops(model: RobotModel) -> Grid:
-    """What closes loops: the two links, the joint between them, and where it is on each."""
-    rows = [(*loop.between, loop.joint, *map(pose_text, loop.at)) for loop in model.loops]
-    return Grid(("loop from", "to", "by a joint", "on the first", "on the second"), tuple(rows))
-
-
-def _joint_springs(model: RobotModel) -> Grid:
-    rows = []
-    for link in model.moving:
-        if link.spring != NO_SPRING:
-            stiffness, rest = ("N/m", "m") if link.joint == "prismatic" else ("N m/rad", "rad")
-            values = (f"{short(link.spring.stiffness)} {stiffness}", f"{short(link.spring.rest)} {rest}")
-            rows.append((link.joint_label, *values))
-    return Grid(("spring at", "stiffness", "rest"), tuple(rows))
-
-
-def _point_springs(model: RobotModel) -> Grid:
-    """Springs between points of links; without the numbers that are zero."""
-    rows = []
-    for i, spring in enumerate(model.springs):
-        numbers = (spring.stiffness, spring.rest, spring.force)
-        cells = ["" if x.is_zero else short(x) for x in numbers]
-        ends = [
-            f"{link} at ({', '.join(map(short, p))})"
-            for link, p in zip(spring.between, spring.at, strict=True)
-        ]
-        rows.append((spring.name or str(i + 1), *ends, *cells))
-    headings = ("spring", "between", "and", "stiffness [N/m]", "rest [m]", "force [N]")
-    return Grid(headings, tuple(rows))
-
-
-def _elastic(model: RobotModel) -> Grid:
-    """Transmissions that are springs, at the joint."""
-    rows = []
-    for link in model.elastic:
-        assert link.motor is not None
-        unit = "N/m" if link.joint == "prismatic" else "N m/rad"
-        damping = "" if link.motor.damping.is_zero else f"{short(link.motor.damping)} {_per_second(unit)}"
-        rows.append((link.joint_label, f"{short(link.motor.stiffness)} {unit}", damping))
-    return Grid(("elastic joint", "stiffness", "damping"), tuple(rows))
-
-
-def _per_second(unit: str) -> str:
-    """The unit of a damper beside a spring."""
-    force, _, way = unit.partition("/")
-    return f"{force} s/{way}"
-
-
 def _friction(model: RobotModel) -> Grid:
     """Friction of joints, and of motors at their shafts. A unit that all of them have stands in the head."""
     surfaces = [(link.name, link.joint, link.friction) for link in model.moving]
@@ -312,10 +262,10 @@ def _following(model: RobotModel) -> Iterator[str]:
     if model.choice is None:
         return
     own = [link.joint_label for link in model.coordinates]
-    others = [link.joint_label for link in model.moving if link.joint_label not in own]
+    others = [link.joint_label for link in model.positions if link.joint_label not in own]
     yield f"coordinates: {', '.join(own)}; {', '.join(others)} follow by loops"
     posture = zip(model.positions, model.choice.posture, strict=True)
-    yield "closed at: " + ", ".join(f"{link.joint_label} = {x:.6g}" for link, x in posture)
+    yield "closed at: " + ", ".join(f"{link.joint_label} = {round(x, 9) + 0.0:.6g}" for link, x in posture)
     if model.choice.redundant:
         yield f"of the loops' equations {model.choice.redundant} follow from the others"
 

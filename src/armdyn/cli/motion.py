@@ -21,6 +21,7 @@ from armdyn.cli.common import (
     number_list,
     numbers,
     say,
+    start_of,
     wrench_of,
 )
 from armdyn.cli.terminal import add_row, table_of, terminal
@@ -107,9 +108,7 @@ def trajectory(
     else:
         law = profile or Profile.trapezoidal
         data = _law_data(law, given)
-        start = numbers(q0, "--from", loaded.n)
-        if q0 is None and loaded.model.loops:
-            start = loaded.assembly.reference
+        start = start_of(loaded, q0)
         if synchronised and q1 is None:
             raise ArmdynError("--synchronised: it goes with --to; the tip moves all joints at the same time")
         if q1 is not None:

@@ -25,6 +25,7 @@ from armdyn.cli.common import (
     number_list,
     numbers,
     say,
+    start_of,
     wrench_of,
 )
 from armdyn.cli.terminal import add_row, table_of, terminal
@@ -58,7 +59,11 @@ def simulate(
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
     duration: Annotated[float | None, typer.Option(help="[s]; default: the duration of the file.")] = None,
     q0: Annotated[
-        str | None, typer.Option("--from", help="Positions at the start; default: the file's, or zero.")
+        str | None,
+        typer.Option(
+            "--from",
+            help="Positions at the start; default: the file's, or zero, with loops the first posture.",
+        ),
     ] = None,
     qd0: Annotated[
         str | None, typer.Option("--qd", help="Velocities at the start; default: the file's, or zero.")
@@ -124,7 +129,7 @@ def simulate(
         warnings.simplefilter("ignore", SimulationWarning)  # the summary says it
         run = run_simulation(
             loaded,
-            plan.q0 if q0 is None else numbers(q0, "--from", loaded.n),
+            plan.q0 if q0 is None else start_of(loaded, q0),
             plan.qd0 if qd0 is None else numbers(qd0, "--qd", loaded.n),
             length,
             plan.drive,
@@ -156,7 +161,7 @@ def _followed(robot: Robot, law: Any, target: Any) -> _Plan:
     zero = np.zeros(robot.n)
     if isinstance(target, Trajectory):
         return _Plan(law, target.q[0], zero, target.duration)
-    return _Plan(law, zero, zero)
+    return _Plan(law, start_of(robot, None), zero)
 
 
 def _plan(robot: Robot, torque: str | None) -> _Plan:
@@ -164,7 +169,8 @@ def _plan(robot: Robot, torque: str | None) -> _Plan:
     zero = np.zeros(robot.n)
     path = _torque_file(torque)
     if path is None:
-        return _Plan(None if torque is None else numbers(torque, "--torque", robot.n), zero, zero)
+        drive = None if torque is None else numbers(torque, "--torque", robot.n)
+        return _Plan(drive, start_of(robot, None), zero)
     file = read_torques(path)
     if file.tau.shape[1] != robot.n:
         raise ArmdynError(f"{path}: torques of {file.tau.shape[1]} joints, but {robot.name} has {robot.n}")

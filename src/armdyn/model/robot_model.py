@@ -102,7 +102,7 @@ class RobotModel:
     @property
     def followers(self) -> list[str]:
         """What each joint is that follows others, by name: "finger = 0.5*thumb + 0.1"."""
-        found, names = [], [link.joint_label for link in self.coordinates]
+        found, names = [], [link.joint_label for link in self.positions]
         for j, link in enumerate(self.moving):
             if self.relations and j not in self.dependence.independent:
                 row, offset = self.dependence.rows[j], self.dependence.offsets[j]

@@ -44,6 +44,7 @@ class Recursion:
         self.ring = self._ring()
         self.bodies = [self._body(i) for i in range(len(basis.exact.bodies))]
         self.mechanism = self._mechanism()
+        self.links = basis.model.moving  # the first bodies; those of elastic joints' motors only turn rotors
         variables = self.ring.joint_variables()
         q, qd, qdd = (joint_values(self.mechanism, x) for x in variables)
         self.motion = dynamics.newton_euler(freed(self.mechanism), q, qd, qdd)
@@ -175,13 +176,15 @@ def sections(equations: ClosedForm, style: Style) -> list[Section]:
     recursion = Recursion(equations.basis)
     check_written(recursion.terms)
     printer = Printer(equations.basis, style)
-    links = range(len(recursion.bodies))
+    links = range(len(recursion.links))
     found = [_initial(recursion, printer)]
     found += [_forward(recursion, printer, i) for i in links]
     found += [_backward(recursion, printer, i) for i in reversed(links)]
-    if recursion.mechanism.rows:
-        lines = [_torque(recursion, printer, k) for k in range(equations.n)]
-        found.append(Section("Torques of the coordinates", "", lines))
+    further = range(0 if recursion.mechanism.rows else len(links), equations.n)
+    if further:
+        what = "coordinates" if recursion.mechanism.rows else "motors of elastic joints"
+        lines = [_torque(recursion, printer, k) for k in further]
+        found.append(Section(f"Torques of the {what}", "", lines))
     where = Section("Where", loads(equations, style))
     for left, right in recursion.definitions():
         name, value = printer.poly(left), printer.poly(right)
@@ -215,8 +218,7 @@ def _forward(recursion: Recursion, printer: Printer, i: int) -> Section:
     for typeset, text, quantity in rows:
         if quantity is not None:
             lines += _vector_lines(printer, ring, typeset if latex else text, quantity)
-    name = recursion.basis.model.moving[i].name
-    return Section(f"Forward recursion: link {i + 1} ({name})", "", lines)
+    return Section(f"Forward recursion: link {i + 1} ({recursion.links[i].name})", "", lines)
 
 
 def _backward(recursion: Recursion, printer: Printer, i: int) -> Section:
@@ -226,8 +228,7 @@ def _backward(recursion: Recursion, printer: Printer, i: int) -> Section:
     lines += _vector_lines(printer, ring, rf"\mu{index}" if latex else f"mu{i + 1}", motion.mu[i])
     if not recursion.mechanism.rows:
         lines.append(_torque(recursion, printer, i))
-    name = recursion.basis.model.moving[i].name
-    return Section(f"Backward recursion: link {i + 1} ({name})", "", lines)
+    return Section(f"Backward recursion: link {i + 1} ({recursion.links[i].name})", "", lines)
 
 
 def _torque(recursion: Recursion, printer: Printer, k: int) -> tuple[str, list[str]]:

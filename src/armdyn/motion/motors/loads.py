@@ -22,7 +22,7 @@ from armdyn.motion.torques import torques_along
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.output import Shown
 from armdyn.robot import Robot
-from armdyn.robot.joints import UNITS, Units, joint_name
+from armdyn.robot.joints import UNITS, Units, joint_name, torque_unit
 from armdyn.robot.motors import (
     ShaftLimits,
     driven_coordinates,
@@ -290,8 +290,8 @@ def _check_elastic(robot: Robot, tau: np.ndarray) -> None:
         most = np.nanmax(np.abs(tau[..., i]))
         if most > 1e-6 * np.nanmax(np.abs(tau), initial=1e-300):
             raise MotionError(
-                f"{joint_name(robot, i)}: the motion needs a torque of {most:g} on the link of an elastic "
-                "joint, where none acts; motions of elastic_feedforward and of simulate need none"
+                f"{joint_name(robot, i)}: the motion needs {most:g} {torque_unit(robot, i)} on the link of "
+                "an elastic joint, where none acts; motions of elastic_feedforward and of simulate need none"
             )
 
 

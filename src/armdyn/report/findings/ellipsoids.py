@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -88,24 +88,39 @@ class EllipsoidsFinding:
     acceleration: AccelerationEllipsoids
     kinematic: KinematicEllipsoids
     strength: str
+    elastic: bool  # joints, which are taken as rigid
 
 
 def find_ellipsoids(subject: Subject) -> EllipsoidsFinding:
-    weights, strength = _strength(subject)
-    robot, posture = subject.robot_half_way, subject.middle
+    """Of the arm with rigid joints: behind elastic ones torques accelerate no link at once."""
+    robot = subject.robot_half_way.with_rigid_joints()
+    posture = replace(subject.middle, q=subject.middle.q[: robot.n])
+    weights, strength = _strength(subject, robot)
     return EllipsoidsFinding(
-        acceleration_ellipsoids(robot, posture, weights), kinematic_ellipsoids(robot, posture), strength
+        acceleration_ellipsoids(robot, posture, weights),
+        kinematic_ellipsoids(robot, posture),
+        strength,
+        bool(subject.robot.model.elastic),
     )
 
 
-def _strength(subject: Subject) -> tuple[Any, str]:
+def _strength(subject: Subject, rigid: Robot) -> tuple[Any, str]:
     """The torques that count as one unit: the limits, or else the largest of the motion."""
-    if np.isfinite(subject.limits.torque).all():
+    if np.isfinite(joint_limits(rigid).torque).all():
         return "torque_limits", "torques of unit norm when each is divided by its limit"
-    tau = np.abs(subject.torque).max(0)
+    tau = np.abs(_rigid_torque(subject, rigid)).max(0)
     if not tau.max() > 0:
         return 1.0, "torques of unit norm"
     return (
         np.maximum(tau, 1e-3 * tau.max()),
         "torques of unit norm when each is divided by its largest value in the motion above",
     )
+
+
+def _rigid_torque(subject: Subject, rigid: Robot) -> np.ndarray:
+    """The torques of the motion (N, n); behind elastic joints those that the motors give in their place."""
+    torque, links = subject.torque[:, : rigid.n].copy(), [link.name for link in rigid.model.coordinates]
+    for i, link in enumerate(subject.robot.model.elastic):
+        if link.name in links:
+            torque[:, links.index(link.name)] += subject.torque[:, rigid.n + i]
+    return torque

@@ -188,13 +188,14 @@ def find_torques(subject: Subject) -> TorquesFinding:
     curves, at = torque_curves(subject), subject.samples
     sizes = {name: np.abs(part).max(0) for name, part in curves.causes.items()}
     largest = {name: np.where(x > curves.least, x, 0.0) for name, x in sizes.items()}
-    worst = np.abs(curves.total).argmax(0)
-    rms = np.sqrt(np.trapezoid(curves.total**2, at.t, axis=0) / at.t[-1])
+    total = np.where(np.abs(curves.total).max(0) > curves.least, curves.total, 0.0)
+    worst = np.abs(total).argmax(0)
+    rms = np.sqrt(np.trapezoid(total**2, at.t, axis=0) / at.t[-1])
     peaks = tuple(
         JointPeaks(
             float(np.abs(at.qd[:, i]).max()),
             float(np.abs(at.qdd[:, i]).max()),
-            float(abs(curves.total[worst[i], i])),
+            float(abs(total[worst[i], i])),
             float(at.t[worst[i]]),
             float(rms[i]),
             float(subject.limits.torque[i]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from armdyn.expression import Expression
+from armdyn.report.findings.mechanisms import mechanism_grids
 from armdyn.report.findings.subject import Posture, Subject
 from armdyn.report.findings.tables import (
     Grid,
@@ -54,6 +55,7 @@ class DescriptionFinding:
     frames: Grid
     motors: Grid
     limits: Grid
+    mechanisms: tuple[Grid, ...]  # loops, springs at joints, springs between points, elastic joints
     warnings: tuple[str, ...]
     symbols: tuple[tuple[str, Expression | None], ...]
 
@@ -71,6 +73,7 @@ def find_description(subject: Subject) -> DescriptionFinding:
         frames_grid(model),
         motors_grid(model),
         limits_grid(model),
+        mechanism_grids(model),
         tuple(subject.robot.warnings),
         tuple(model.symbols),
     )

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from armdyn.analysis.ellipsoid import Ellipsoid
 from armdyn.report.figures.ellipsoids import draw_accelerations, draw_velocities_and_forces
 from armdyn.report.findings.ellipsoids import EllipsoidsFinding, KinematicEllipsoids
 from armdyn.report.page.page import Amount, Markup, Part, Picture, number, paragraph, table
 from armdyn.report.page.tables import Heading, TableCell
 
+_SMALL = 1e-9  # of an ellipsoid's size: smaller numbers are rounding
+
 
 def write_ellipsoids(found: EllipsoidsFinding) -> list[Part]:
+    rigid = " Elastic joints are taken as rigid in this section." if found.elastic else ""
     return [
         paragraph(
             "Half-way through the motion, at rest: the accelerations that the joints can give the tip, and "
             "its velocities and forces for joint velocities and torques of unit norm. The farther an "
-            "ellipsoid reaches in a direction, the easier that direction is for the arm."
+            "ellipsoid reaches in a direction, the easier that direction is for the arm." + rigid
         ),
         Picture(
             draw_accelerations(found.acceleration),
@@ -37,7 +42,7 @@ def _dynamic_caption(found: EllipsoidsFinding) -> list[str]:
     size = found.acceleration.shift
     caption: list[str] = [f"Accelerations of the tip at rest for {found.strength}: from "]
     caption += [number(shifted.lengths.min(), 3), " to ", number(shifted.lengths.max(), 3), " m/s². "]
-    if size > 0:
+    if size > _SMALL * shifted.lengths.max():
         caption += ["Gravity shifts the whole ellipsoid by ", number(size, 3), " m/s² (arrow)."]
     else:
         caption.append("Gravity does not shift it in this posture.")
@@ -78,5 +83,7 @@ def _axes_table(found: EllipsoidsFinding) -> Markup:
     headings += [("semi-axes", str(k + 1)) for k in range(first.m)]
     rows: list[tuple[TableCell, ...]] = []
     for name, e in listed.items():
-        rows.append((name, *(Amount(x, 3) for x in (*e.centre, *e.lengths))))
+        numbers = np.array([*e.centre, *e.lengths])
+        numbers[np.abs(numbers) < _SMALL * e.lengths.max()] = 0.0
+        rows.append((name, *(Amount(x, 3) for x in numbers)))
     return table(("ellipsoid", *headings), rows)

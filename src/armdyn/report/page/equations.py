@@ -11,6 +11,7 @@ from armdyn.exact.printing.document import Section as Lines
 from armdyn.exact.printing.document import in_matrices, letters, sections
 from armdyn.exact.printing.mathml import MATHML, aligned, inline
 from armdyn.exact.printing.printer import Printer
+from armdyn.expression.messages import listed
 from armdyn.report.findings.equations import EquationsFinding, Outline
 from armdyn.report.page.page import (
     Amount,
@@ -44,7 +45,7 @@ _SPEED = 12  # terms of a rotor's z·ω that fit into a table
 def write_equations(found: EquationsFinding) -> list[Part]:
     parts: list[Part] = []
     if found.written is None:
-        parts.append(paragraph(f"They are not written here: {found.problem}."))
+        parts.append(paragraph(f"They are not written here: {found.problem.removeprefix('equations: ')}."))
     else:
         outline, size = found.written.outline, found.written.size
         parts.append(_notation(found.robot, relations=outline is not None))
@@ -67,11 +68,22 @@ def _notation(robot: Robot, relations: bool) -> Markup:
     if relations and (followers := robot.model.followers):
         own = ", ".join(f"{i + 1} is {link.joint_label}" for i, link in enumerate(robot.model.coordinates))
         related = f" Of the joints {own}; the others follow: {'; '.join(followers)}."
+    related += _elastic(robot)
     return paragraph(
         f"In these equations {', '.join(variables)}; cᵢ and sᵢ on the right-hand sides are cosine and sine "
         "of an angle, with several indices of the sum of those angles. They are exact: they come from the "
         "energies by Lagrange's equations and hold for every posture and motion." + related
     )
+
+
+def _elastic(robot: Robot) -> str:
+    """Which of the coordinates are those of motors."""
+    elastic = robot.model.elastic
+    if not elastic:
+        return ""
+    first = robot.n - len(elastic) + 1
+    motors = [f"coordinate {i} is that of the motor of {link.name}" for i, link in enumerate(elastic, first)]
+    return f" Joints are elastic: {listed(motors)}, its position divided by the gear."
 
 
 def _whole(equations: Equations) -> list[Markup]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from armdyn.expression import Expression
 from armdyn.expression.messages import listed
+from armdyn.model import RobotModel
 from armdyn.report.figures.arm import draw_posture
+from armdyn.report.findings.mechanisms import joints_text
 from armdyn.report.findings.robot import DescriptionFinding, RobotFinding
 from armdyn.report.findings.subject import Posture
 from armdyn.report.findings.tables import Grid
@@ -26,16 +28,13 @@ from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
 
 _KINDS = {"revolute": "R", "prismatic": "P"}
+_MECHANISMS = ("Loops", "Springs at joints", "Springs between points", "Elastic joints")
 _ROTORS = {"exact": "exact", "reflected": "reflected (diagonal)", "none": "left out"}
 
 
 def subtitle(robot: Robot) -> str:
     kinds = "".join(_KINDS[link.joint] for link in robot.model.moving)
-    count = len(robot.joints)
-    joints = "1 moving joint" if count == 1 else f"{count} moving joints"
-    if count > robot.n:
-        joints += f", {robot.n} of them independent"
-    return f"{joints} ({kinds})"
+    return f"{joints_text(robot.model)} ({kinds})"
 
 
 def write_robot(found: RobotFinding) -> list[Part]:
@@ -69,7 +68,7 @@ def _loops(robot: Robot) -> list[Part]:
     ]
     text = (
         f"{'The coordinate is' if robot.n == 1 else 'Coordinates are'} the {_joints(driving)}; "
-        f"the {_joints(following)} follow. "
+        f"the {_joints(following)} follow{_by_relations(model)}. "
         f"{'A loop is' if len(ties) == 1 else 'Loops are'} closed between {listed(ties)}."
     )
     if choice.redundant:
@@ -78,6 +77,11 @@ def _loops(robot: Robot) -> list[Part]:
             "out: what rigid bodies bear along these is not determined."
         )
     return [paragraph(text)]
+
+
+def _by_relations(model: RobotModel) -> str:
+    """How those joints follow that relations tie, in a robot with loops."""
+    return f", with {'; '.join(model.followers)}" if model.followers else ""
 
 
 def _joints(names: list[str]) -> str:
@@ -116,7 +120,7 @@ def _caption(robot: Robot, posture: Posture) -> list[str]:
         "The arm half-way through the motion below, at q = (",
         join((number(x, 3) for x in posture.q), ", "),
     ]
-    named = ", those that follow others named" if robot.model.relations else ""
+    named = ", those that follow others named" if len(robot.model.moving) > robot.n else ""
     caption.append(f") {_units(robot)}. {' and '.join(shapes).capitalize()}, numbered from the base{named}; ")
     beside = "" if posture.view.planar else "; those beside the base have the directions of its axes"
     caption.append(f"the arrows at the end are the tip frame{beside}.")
@@ -148,6 +152,9 @@ def write_description(found: DescriptionFinding) -> list[Part]:
     for title, table in (("Motors", found.motors), ("Limits", found.limits)):
         nothing = paragraph(f"The description gives no {title.lower()}.")
         parts += [tag("h3", title), grid(table) if table.rows else nothing]
+    for title, table in zip(_MECHANISMS, found.mechanisms, strict=True):
+        if table.rows:
+            parts += [tag("h3", title), grid(table)]
     parts.append(
         paragraph(
             "SI units and radians throughout. Frames are those of the links in the frames of their parents, "

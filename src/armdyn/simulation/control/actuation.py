@@ -20,6 +20,8 @@ from armdyn.simulation.errors import SimulationError, check
 
 Batch: TypeAlias = tuple[int, ...]
 
+_ROUNDING = 1e-9  # of the largest torque: less on a link of an elastic joint is none
+
 
 @dataclass(frozen=True, eq=False)
 class Source:
@@ -106,6 +108,7 @@ class Function(Source):
     name: str = field(kw_only=True)
     function: Callable[[float, np.ndarray, np.ndarray], Any] = field(kw_only=True)
     start: float = field(kw_only=True, default=0.0)
+    undriven: Mapping[int, str] = field(kw_only=True, default_factory=dict)  # places where no torque may act
     kind = "asked"
 
     def later(self, start: float) -> Function:
@@ -118,6 +121,8 @@ class Function(Source):
         array = check.floats(name, found)  # a copy: the function may use its array again
         if array.shape[-1:] != shape[-1:]:
             raise SimulationError(f"{name}: expected (..., {shape[-1]}), found {array.shape}")
+        if self.undriven:
+            _refuse_undriven(array, self.undriven, max(1.0, float(np.abs(array).max(initial=0.0))))
         try:
             return np.broadcast_to(array, shape).reshape(len(q), self.size)
         except ValueError:
@@ -288,8 +293,7 @@ def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: 
     wrenches = tuple(_source(name, x, 6, batch, duration) for name, x in given.items())
     if not isinstance(torque, Controller):
         source = _source("torque", torque, robot.n, batch, duration)
-        _check_driven(robot, source)
-        return Actuation(batch, duration, source, wrenches, links)
+        return Actuation(batch, duration, _check_driven(robot, source), wrenches, links)
     if torque.robot.n != robot.n:
         raise SimulationError(
             f"torque: the controller is for {torque.robot.n} joints, the robot has {robot.n}"
@@ -308,15 +312,25 @@ def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: 
     return Actuation(batch, duration, source, wrenches, links)
 
 
-def _check_driven(robot: Robot, torque: Source) -> None:
-    """Refuse torques on the links of elastic joints."""
-    if not robot.model.elastic or not torque.rows.shape[-1]:
-        return
-    for i in set(range(robot.n)) - set(driven_coordinates(robot.model)):
-        if torque.rows[..., i].any():
+def _check_driven(robot: Robot, torque: Source) -> Source:
+    """Refuse torques on the links of elastic joints: at once, or when a function gives them."""
+    if not robot.model.elastic or torque.size == 0:
+        return torque
+    undriven = {i: joint_name(robot, i) for i in set(range(robot.n)) - set(driven_coordinates(robot.model))}
+    if isinstance(torque, Function):
+        return replace(torque, undriven=undriven)
+    if torque.rows.shape[-1]:
+        _refuse_undriven(torque.rows, undriven, float(np.abs(torque.rows).max(initial=0.0)))
+    return torque
+
+
+def _refuse_undriven(tau: np.ndarray, undriven: Mapping[int, str], scale: float) -> None:
+    for i, name in undriven.items():
+        most = float(np.abs(tau[..., i]).max(initial=0.0))
+        if most > _ROUNDING * scale:
             raise SimulationError(
-                f"torque: found one on {joint_name(robot, i)}, the link of an elastic joint, where none "
-                "acts; torques act on its motor, after the links"
+                f"torque: found {most:g} on {name}, the link of an elastic joint, where none acts; torques "
+                "act on its motor, whose coordinate comes after the links"
             )
 
 
