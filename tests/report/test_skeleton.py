@@ -20,6 +20,12 @@ PLANAR = {"pendulum", "planar", "planar3", "pr", "rp", "rmit2r", "cartesian", "c
 PLANAR |= {"elastic_link", "four_bar", "five_bar", "gripper", "parallelogram"}
 
 
+@pytest.fixture(autouse=True)
+def _evaluated():
+    with armdyn.backend("evaluator"):  # a few postures of many robots: not worth compiling
+        yield
+
+
 def posture(robot, seed):
     """None in particular; where loops can be closed."""
     if robot.model.loops:
