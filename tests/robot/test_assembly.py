@@ -118,3 +118,17 @@ def test_planar_loops_keep_two_of_five_rows():
     choice = four_bar().model.choice
     assert choice.rows == ((0, 1),)
     assert choice.redundant == 3
+
+
+@pytest.mark.parametrize(
+    ("q", "near", "said"),
+    [
+        ([[1.0, 2.0], [3.0]], None, "q: expected numbers"),
+        ([1.0], [0.0, 1.0], r"near: expected \(3,\), found \(2,\)"),
+        ([1.0], "there", "near: expected numbers"),
+        ([1.0], np.zeros((4, 3)), r"near: expected \(3,\), found \(4, 3\)"),
+    ],
+)
+def test_arrays_of_wrong_shape_are_refused(q, near, said):
+    with pytest.raises(ModelError, match=said):
+        four_bar().assembly(q, near=near)

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from armdyn import Robot
+from armdyn import Robot, simulate
 from armdyn.model.errors import ModelError
 from armdyn.robot.loops.assembly import LoopError
 from armdyn.robot.loops.closing import Closed
@@ -59,7 +59,38 @@ def test_rows_left_out_are_closed_too(guess):
     q = np.random.default_rng(1).uniform(-6, 6, (2000, 1))
     q = q[robot.assembly.closes(q)]
     assert len(q) > 200
+    assert robot.assembly.closes(np.linspace(0.01, 3.13, 50)[:, None]).all()  # up to where it is flat
     assert np.abs(Closed.of(robot.model)(robot.assembly(q))[0]).max() < 1e-9
+
+
+@pytest.mark.parametrize(("twist", "guess"), [(0.3, 1.0), (1.0, 0.4), (1.4, 2.0)])
+def test_bennetts_linkage_turns_all_the_way(twist, guess):
+    """Three of five rows follow from the others, but no two of them are enough everywhere."""
+    robot = bennett(twist, guess)
+    q = np.linspace(-6, 6, 200)[:, None]
+    y = robot.assembly(q)
+    assert np.abs(Closed.of(robot.model)(y)[0]).max() < 1e-13
+    speed, h = np.ones_like(q), 1e-5
+    energy = [robot.kinetic_energy(x, speed) + robot.potential_energy(x) for x in (q + h, q - h)]
+    power = robot.inverse_dynamics(q, speed, 0 * q)[:, 0]
+    np.testing.assert_allclose(power, (energy[0] - energy[1]) / (2 * h), atol=1e-6)
+    run = simulate(robot, [guess], [1.0], 1.0)
+    assert np.ptp(run.energy) < 1e-7 * np.ptp(run.kinetic)
+
+
+def bennett(twist: float, guess: float) -> Robot:
+    """Opposite links alike: 1 m and 0.7 m long, twists whose sines have the same ratio."""
+    other = float(np.arcsin(0.7 * np.sin(twist)))
+    ratio = np.sin((other + twist) / 2) / np.sin((other - twist) / 2)
+    guesses = [guess, 2 * np.arctan(ratio / np.tan(guess / 2)), 2 * np.pi - guess]
+    links = [bar("1", "base", 1, 0), bar("2", "1", 0.7, 1), bar("3", "2", 1, 0.7)]
+    for link, angle, x in zip(links, guesses, (0, twist, other), strict=True):
+        link |= {"guess": float(angle), "actuated": link["name"] == "1"}
+        link["origin"]["rpy"] = [x, 0, 0]
+    at = [{"xyz": [1, 0, 0], "rpy": [twist, 0, 0]}, {"xyz": [-0.7, 0, 0], "rpy": [-other, 0, 0]}]
+    closure = {"between": ["3", "base"], "at": at, "joint": "revolute"}
+    table = {"name": "Bennett", "convention": "frames", "gravity": [0, -9.81, 1], "link": links}
+    return Robot.from_dict(table | {"closure": [closure]})
 
 
 @pytest.mark.parametrize("seed", [6])  # turns beside lengths, a prismatic coordinate

@@ -1,4 +1,4 @@
-"""Small linear systems over any scalar, solved by orthogonal columns.
+"""Small linear systems over any scalar, solved by orthogonal columns; there may be more rows than columns.
 
 A = V R with orthogonal columns v_k of V and a unit upper triangular R: Gram and Schmidt, modified, without
 square roots. It needs no exchange of rows, so it can be recorded, and is as accurate as elimination that
@@ -18,7 +18,7 @@ Column = list[Scalar]
 
 @dataclass(frozen=True)
 class Orthogonal:
-    """A square matrix, ready to be solved with."""
+    """A matrix with at least as many rows as columns, ready to be solved with."""
 
     V: list[Column]  # by columns
     R: list[list[Scalar]]  # R[k][j] for j > k
@@ -47,7 +47,7 @@ class Orthogonal:
         return Orthogonal(V, R, inverse, margins, list(scales))
 
     def solve(self, b: Sequence[Scalar]) -> Column:
-        """x with A x = b."""
+        """x with A x = b; where b is out of reach, with the least squares of D (A x − b)."""
         rest, x = _times(self.scales, b), []
         for v, inverse in zip(self.V, self.inverse, strict=True):
             x.append(inner(v, rest) * inverse)
@@ -58,12 +58,12 @@ class Orthogonal:
         return x
 
     def solve_transposed(self, b: Sequence[Scalar]) -> Column:
-        """x with Aᵀ x = b."""
+        """x with Aᵀ x = b; of several, the one with the least D⁻¹ x."""
         w = list(b)
         for k in range(len(w)):
             for i in range(k):
                 w[k] = w[k] - self.R[i][k] * w[i]
-        x: Column = [0] * len(w)
+        x: Column = [0] * len(self.scales)
         for v, w_k, inverse in zip(self.V, w, self.inverse, strict=True):
             x = _less(x, -(w_k * inverse), v)
         return _times(self.scales, x)
@@ -72,8 +72,10 @@ class Orthogonal:
 def turned(columns: Sequence[Sequence[Scalar]]) -> Scalar:
     """The sign of a square matrix's determinant, 1 or −1, by reflections (Householder), without exchanges.
 
-    Each reflection takes a column onto an axis, on the side where nothing cancels.
+    Each reflection takes a column onto an axis, on the side where nothing cancels. 1 if there are more rows.
     """
+    if len(columns) < len(columns[0]):
+        return 1
     left = [list(column) for column in columns]
     found: Scalar = 1
     while left:

@@ -49,7 +49,9 @@ class Choice:
     """
 
     free: tuple[int, ...]  # which positions are the coordinates
-    rows: tuple[tuple[int, ...], ...]  # of each loop, which of its rows are kept: as many as joints follow
+    rows: tuple[
+        tuple[int, ...], ...
+    ]  # of each loop, which of its rows are kept: as many as joints follow, or more
     posture: tuple[float, ...]  # all positions of a posture in which the loops are closed
     redundant: int = 0  # how many rows follow from the others
     size: float = 1.0  # about the largest length in the robot [m]: what lengths are measured in beside angles

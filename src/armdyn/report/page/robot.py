@@ -73,8 +73,8 @@ def _loops(robot: Robot) -> list[Part]:
     )
     if choice.redundant:
         text += (
-            f" Of the conditions that this makes, {choice.redundant} follow from the others and are left "
-            "out: what rigid bodies bear along these is not determined."
+            f" Of the conditions that this makes, {choice.redundant} follow from the others: "
+            "what rigid bodies bear along these is not determined."
         )
     return [paragraph(text)]
 

@@ -46,14 +46,15 @@ class Assembly:
         Where q is (..., positions), it is a posture already: another assembly mode, or turns that count. Its
         loops must be closed; rounding is taken off.
         """
-        given = np.shape(q)
-        if near is None and given[-1:] == (self.model.mechanism.positions,):
-            return self._posture(q)
-        x, y, state, dtype = self._followed(q, near)
-        self._check(x, y, state)
-        y[:, list(self.model.mechanism.free)] = x
-        found = y.reshape(*given[:-1], y.shape[-1])
-        return found.astype(np.float32) if dtype == np.float32 else found
+        given = self._numbers("q", q, self.model.mechanism.n)
+        if near is None and given.shape[-1:] == (self.model.mechanism.positions,):
+            return self._posture(given)
+        x, target, y, state = self._followed(given, near)
+        self._check(x, target, y, state)
+        if target is not x:
+            y[:, list(self.model.mechanism.free)] = x
+        found = y.reshape(*given.shape[:-1], y.shape[-1])
+        return found.astype(np.float32) if given.dtype == np.float32 else found
 
     def closes(self, q: Any, margin: float = SINGULAR, legs: int = 1) -> np.ndarray:
         """(...): whether the loops can be closed at q (..., n), and the posture is not a singular one.
@@ -62,9 +63,9 @@ class Assembly:
         several `legs`, the way there is gone in so many parts too, and must end in the same posture: near a
         singular posture, rounding would decide where it leads.
         """
-        x, y, state, _ = self._followed(q, None)
+        _, target, y, state = self._followed(self._numbers("q", q, self.model.mechanism.n), None)
         fine = (state[:, 0] <= 0) & (state[:, 1] >= margin)
-        target, at = self._without_turns(x), np.broadcast_to(self._start, y.shape)
+        at = np.broadcast_to(self._start, y.shape)
         for k in range(1, legs + 1 if legs > 1 else 1):
             at, state = self.sought(self.reference + (target - self.reference) * (k / legs), at)
             fine &= (state[:, 0] <= 0) & (state[:, 1] >= margin)
@@ -73,23 +74,34 @@ class Assembly:
             fine &= (np.abs(at - y) / self.units).max(1, initial=0.0) < CLOSED
         return np.asarray(fine).reshape(np.shape(q)[:-1])
 
-    def _followed(self, q: Any, near: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
-        """Coordinates (N, n), positions (N, positions) up to turns, how it ended (N, 3); the type of q."""
+    def _numbers(self, name: str, x: Any, size: int) -> np.ndarray:
+        return real_array(name, x, f"numbers (..., {size})", ModelError)
+
+    def _followed(
+        self, given: np.ndarray, near: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Coordinates (N, n), the same without turns, positions (N, positions) there, how it ended (N, 3)."""
         mechanism = self.model.mechanism
-        given = real_array("q", q, f"numbers (..., {mechanism.n})", ModelError)
         if given.shape[-1:] != (mechanism.n,):
             allowed = f"(..., {mechanism.n}), or all positions (..., {mechanism.positions})"
             raise ModelError(f"q: expected {allowed}, found {given.shape}")
         x = np.ascontiguousarray(given, float).reshape(-1, mechanism.n)
-        if near is None:
-            y, state = self.sought(self._without_turns(x), self._start)
-        else:
-            y, state = self.sought(x, _rows_of(near, mechanism.positions, given.shape[:-1]))
-        return x, y, state, given.dtype
+        target = self._without_turns(x) if near is None else x
+        start = self._start if near is None else self._beginnings(near, given.shape[:-1])
+        return x, target, *self.sought(target, start)
 
-    def _posture(self, posture: Any) -> Floats:
+    def _beginnings(self, near: Any, batch: tuple[int, ...]) -> np.ndarray:
+        """Postures (N, positions) to begin with, one for each state."""
+        positions = self.model.mechanism.positions
+        given = self._numbers("near", near, positions)
+        try:
+            found = np.broadcast_to(given, (*batch, positions))
+        except ValueError:
+            raise ModelError(f"near: expected {(*batch, positions)}, found {given.shape}") from None
+        return np.ascontiguousarray(found, float).reshape(-1, positions)
+
+    def _posture(self, given: np.ndarray) -> Floats:
         """A posture whose loops are closed but for rounding."""
-        given = real_array("q", posture, f"numbers (..., {self.model.mechanism.positions})", ModelError)
         found = self(given[..., list(self.model.mechanism.free)], near=given)
         off = np.abs(found - given) / Closed.of(self.model).units
         if (off > CLOSED).any():
@@ -182,7 +194,7 @@ class Assembly:
         )
         return Kernel.of("velocities of positions", program)
 
-    def _check(self, x: np.ndarray, y: np.ndarray, state: np.ndarray) -> None:
+    def _check(self, x: np.ndarray, target: np.ndarray, y: np.ndarray, state: np.ndarray) -> None:
         """Refuse states whose loops stay open or whose joints do not follow; NaN stays NaN."""
         open_loops, singular = state[:, 0] > 0, state[:, 1] < SINGULAR
         if not (open_loops | singular).any():
@@ -192,7 +204,7 @@ class Assembly:
         if len(x) > 1:
             where += f" (row {i})"
         free = list(self.model.mechanism.free)
-        left = np.abs(self._without_turns(x[i]) - y[i, free]) / self.units[free]
+        left = np.abs(target[i] - y[i, free]) / self.units[free]
         margin, stuck = least_follower(self.model, y[i])
         if left.max() < NEAR and margin < NEAR**2:
             raise LoopError(f"{where}: a singular posture: {stuck}")
@@ -229,8 +241,3 @@ def _short(x: np.ndarray) -> str:
 
 def _text(x: np.ndarray) -> str:
     return ", ".join(f"{v:.6g}" for v in x)
-
-
-def _rows_of(near: Any, positions: int, batch: tuple[int, ...]) -> np.ndarray:
-    found = np.broadcast_to(np.asarray(near, float), (*batch, positions))
-    return np.ascontiguousarray(found).reshape(-1, positions)

@@ -18,7 +18,8 @@ from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
 from armdyn.robot.loops.closing import Closed, least_follower
 
-POSTURES = 24  # random assembled ones
+ENOUGH = 0.5  # of what all rows are worth, rows that are kept should be
+POSTURES = 40  # random assembled ones
 STARTS = 60  # random ones, where the guess leads nowhere
 WALK = 0.35  # how far random postures are apart [rad, or of the robot's size]
 SINGULAR = 1e-11  # squared sine of a joint's column against the others, in the first posture
@@ -99,11 +100,14 @@ def _postures(closed: Closed, start: np.ndarray) -> np.ndarray:
         length = np.abs(step).max() if len(step) else 0.0
         if not length:
             break
-        trial, fine = closed.near(y + WALK * random.uniform(0.2, 1) * step / length * closed.units)
+        part = 1.0 if on else random.uniform(0.2, 1)
+        trial, fine = closed.near(y + WALK * part * step / length * closed.units)
         if fine and np.abs((trial - y) / closed.units).max() < 3 * WALK:
             if on or not way.any():
                 last, way = trial, (trial - y) / closed.units
             found.append(trial)
+        elif on:  # the other way
+            last, way = start, -way
         if len(found) > POSTURES:
             break
     return np.array(found)
@@ -143,7 +147,11 @@ def _dependent(model: RobotModel, A: np.ndarray, rank: int) -> list[int]:
 
 
 def _rows(A: np.ndarray, rank: int) -> list[int]:
-    """As many rows as joints follow, each as far from those before it as can be, at all postures."""
+    """As many rows as joints follow, each as far from those before it as can be, at most postures.
+
+    Then rows are exchanged until they are nearly as good as all together, in every posture: such rows lose
+    rank only where the mechanism does. If that is not to be had (Bennett's linkage), there are more of them.
+    """
     chosen: list[int] = []
     left = A.copy()
     for _ in range(rank):
@@ -152,7 +160,25 @@ def _rows(A: np.ndarray, rank: int) -> list[int]:
         chosen.append(best)
         unit = left[:, best] / np.maximum(np.linalg.norm(left[:, best], axis=1, keepdims=True), 1e-300)
         left -= np.einsum("srd,sd->sr", left, unit)[:, :, None] * unit[:, None, :]
+    worth = _worth(A, chosen)
+    while worth < ENOUGH:
+        others = [row for row in range(A.shape[1]) if row not in chosen]
+        trials = [[other if row == old else row for row in chosen] for old in chosen for other in others]
+        best_worth, best_rows = max((_worth(A, rows), rows) for rows in trials)
+        if best_worth <= worth:
+            break
+        worth, chosen = best_worth, best_rows
+    while worth < ENOUGH:
+        trials = [[*chosen, row] for row in range(A.shape[1]) if row not in chosen]
+        worth, chosen = max((_worth(A, rows), rows) for rows in trials)
     return sorted(chosen)
+
+
+def _worth(A: np.ndarray, rows: list[int]) -> float:
+    """The least singular value of rows against that of all rows, in the posture where it is least."""
+    whole, some = (np.linalg.svd(a, compute_uv=False)[:, -1] for a in (A, A[:, rows]))
+    known = whole > DEPENDENT
+    return float((some[known] / whole[known]).min(initial=1.0))
 
 
 def _by_loop(closed: Closed, rows: list[int]) -> tuple[tuple[int, ...], ...]:
