@@ -216,7 +216,7 @@ def test_series_and_integration_of_a_short_lag_agree() -> None:
     motion = Trajectory.smooth([-0.3, 0.2], [0.5, 1.0], duration=0.5)
     K = (900, 500)
     torques = []
-    for lag in (0.99e-7, 1.01e-7):
+    for lag in (0.99e-6, 1.01e-6):
         robot = two_links(damping=[lag * k for k in K], stiffness=K).with_rotors("reflected")
         torques.append(elastic_feedforward(robot, motion).torques[1:])  # the start takes a lag
     assert np.abs(torques[0] - torques[1]).max() < 1e-4

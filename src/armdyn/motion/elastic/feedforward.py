@@ -118,10 +118,9 @@ def elastic_feedforward(robot: Robot, trajectory: Trajectory) -> ElasticFeedforw
 
     `trajectory` has the n − e coordinates of the links, as polynomials. Without damping in every joint its
     jerk is continuous, so that the motors' speeds are (`Trajectory.smooth`, and `Trajectory.through` with
-    kind="quintic"); where all elastic joints are damped, its acceleration. Damping below 1e-7 s of stiffness
-    counts as none there. A motion that begins or ends with
-    a jerk (acceleration) that is not zero needs motors that move at that instant already. A damped
-    transmission is at rest in the beginning: δ̇ = 0.
+    kind="quintic"); where all elastic joints are damped, its acceleration. Where D/K is below 1e-6 s, damping
+    does not count there. A motion that begins or ends with a jerk (acceleration) that is not zero needs
+    motors that move at that instant already. A damped transmission is at rest in the beginning: δ̇ = 0.
 
     Rotors are "reflected", or carried by links that do not turn. With exact rotors on links that turn, the
     motor's acceleration enters the equations of the links: these robots are refused, as is dry friction.
@@ -184,7 +183,7 @@ def _check_joins(robot: Robot, links: Profile, highest: int) -> None:
         if len(wrong):
             i, j = wrong[0]
             why = (
-                "elastic joints without damping (or with D/K below 1e-7 s)"
+                "elastic joints without damping (or with D/K below 1e-6 s)"
                 if highest == 3
                 else "elastic joints"
             )

@@ -30,7 +30,7 @@ from armdyn.robot import Robot
 from armdyn.robot.motors import driven_coordinates
 
 ORDERS = ("q", "qd", "qdd", "jerk", "snap", "crackle")
-SHORTEST = 1e-7  # s, D/K: below it, a damper's motion is computed as a series in D/K
+SHORTEST = 1e-6  # s, D/K: below it, a damper's motion is computed as a series in D/K
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Transmissions:
     def deflections(self, motion: list[np.ndarray]) -> list[np.ndarray]:
         """δ, δ̇ and δ̈ (N, e) of joints that do not remember, from five derivatives, or four without damping.
 
-        D δ̇ + K δ = N has the solution N/K − (D/K) Ṅ/K, but for (D/K)², which is less than rounding.
+        D δ̇ + K δ = N has the solution N/K − (D/K) Ṅ/K, but for (D/K)², which is nothing here.
         """
         found = [self.needed(motion[: 3 + k]) / self.stiffness for k in range(len(motion) - 2)]
         if len(found) == 3:
