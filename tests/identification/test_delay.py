@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn.identification import IdentificationError, IdentificationWarning, Log, estimate_delay, identify
+from armdyn.identification.regression.delay import _Misfit
+from armdyn.identification.regression.factor import Factors
 from identification.logs.recordings import arm, changed, motion, recording
 
 LATE = 0.012
@@ -76,3 +78,13 @@ def test_a_log_keeps_its_delay_in_files(tmp_path):
 def test_a_wrong_delay_is_refused(delay):
     with pytest.raises(IdentificationError, match="delay"):
         replace(recording(), delay=delay)
+
+
+def test_columns_of_rounding_are_left_out():
+    """In robots with loops some parameters never count, but for rounding; scaled up they stopped the SVD."""
+    rng = np.random.default_rng(3)
+    R = np.triu(rng.normal(size=(12, 12)))
+    R[:, 4:6] *= 1e-26
+    delays = np.linspace(-0.1, 0.1, 5)
+    misfit = _Misfit.of(Factors((R,), np.array([40])), delays)
+    assert misfit.U.shape[1] == 5

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.interpolate import CubicSpline
+from scipy.linalg import svd
 from scipy.ndimage import minimum_filter1d
 from scipy.optimize import minimize_scalar
 
@@ -28,6 +29,7 @@ MOST = 0.1  # s: longer delays are not looked for
 CUTOFF, SHARE = 20.0, 1 / 8  # Hz, and of the rate: the low-pass that model and torques get
 BETTER = 0.05  # of the misfit: what taking a delay out has to gain to be clear
 INSTANTS = 8_000  # that are enough
+_ROUNDING = 1e-14  # of the largest column
 _EACH_SIDE = 20  # delays that torques are taken at, before and after; a spline is between them
 
 
@@ -155,8 +157,9 @@ class _Misfit:
     def of(factors: Factors, delays: np.ndarray) -> _Misfit:
         p = factors.R[0].shape[1] - len(delays)
         R = factors.weighted(_scale(factors, p, p + len(delays) // 2))
-        A = R[:, :p] / np.maximum(np.linalg.norm(R[:, :p], axis=0), 1e-300)
-        U, s, _ = np.linalg.svd(A, full_matrices=False)
+        sizes = np.linalg.norm(R[:, :p], axis=0)
+        shown = sizes > _ROUNDING * sizes.max(initial=0.0)  # what a column of rounding points at is chance
+        U, s, _ = svd(R[:, :p][:, shown] / sizes[shown], full_matrices=False, lapack_driver="gesvd")
         return _Misfit(CubicSpline(delays, R[:, p:], axis=1), U[:, s > RANK * s.max(initial=0.0)])
 
     def __call__(self, delay: float) -> float:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from armdyn.description.conversion.dh_table import pose_text
+from armdyn.expression import Expression
 from armdyn.model import RobotModel
 from armdyn.model.springs import NO_SPRING
-from armdyn.report.findings.tables import Grid, short
+from armdyn.report.findings.tables import Cell, Grid, Values, short
 
 
 def mechanism_grids(model: RobotModel) -> tuple[Grid, ...]:
@@ -33,7 +34,7 @@ def _joint_springs(model: RobotModel) -> Grid:
     for link in model.moving:
         if link.spring != NO_SPRING:
             stiffness, rest = ("N/m", "m") if link.joint == "prismatic" else ("N m/rad", "rad")
-            values = (f"{short(link.spring.stiffness)} {stiffness}", f"{short(link.spring.rest)} {rest}")
+            values = (_value(link.spring.stiffness, stiffness), _value(link.spring.rest, rest))
             rows.append((link.joint_label, *values))
     return Grid(("spring at", "stiffness", "rest"), tuple(rows))
 
@@ -43,7 +44,7 @@ def _point_springs(model: RobotModel) -> Grid:
     rows = []
     for i, spring in enumerate(model.springs):
         numbers = (spring.stiffness, spring.rest, spring.force)
-        cells = ["" if x.is_zero else short(x) for x in numbers]
+        cells: list[Cell] = ["" if x.is_zero else x for x in numbers]
         ends = [
             f"{link} at ({', '.join(map(short, p))})"
             for link, p in zip(spring.between, spring.at, strict=True)
@@ -55,16 +56,15 @@ def _point_springs(model: RobotModel) -> Grid:
 
 def _elastic(model: RobotModel) -> Grid:
     """Transmissions that are springs, at the joint."""
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for link in model.elastic:
         assert link.motor is not None
-        unit = "N/m" if link.joint == "prismatic" else "N m/rad"
-        damping = "" if link.motor.damping.is_zero else f"{short(link.motor.damping)} {_per_second(unit)}"
-        rows.append((link.joint_label, f"{short(link.motor.stiffness)} {unit}", damping))
+        assert link.motor.stiffness is not None
+        stiffness, damping = ("N/m", "N s/m") if link.joint == "prismatic" else ("N m/rad", "N m s/rad")
+        damper: Cell = "" if link.motor.damping.is_zero else _value(link.motor.damping, damping)
+        rows.append((link.joint_label, _value(link.motor.stiffness, stiffness), damper))
     return Grid(("elastic joint", "stiffness", "damping"), tuple(rows))
 
 
-def _per_second(unit: str) -> str:
-    """The unit of a damper beside a spring."""
-    force, _, way = unit.partition("/")
-    return f"{force} s/{way}"
+def _value(x: Expression, unit: str) -> Values:
+    return Values((("", x),), unit=unit)
