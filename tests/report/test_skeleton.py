@@ -233,3 +233,17 @@ def test_springs_between_points_are_drawn_where_they_are_tied():
     T = robot.pose([0.7], "rocker")
     assert_same(drawn.springs[0], [[0.1, 0.2, 0], T[:3, :3] @ [0.1, 0, 0] + T[:3, 3]])
     assert len(svg(plot_arm(robot, [0.7]))) > len(svg(plot_arm(Robot.load("four_bar"), [0.7])))
+
+
+def test_springs_hang_on_lines_of_their_links():
+    """Also where a link reaches nowhere else; not twice where it does."""
+    link = {"name": "arm", "joint": "revolute", "origin": {"xyz": [0, 0, 0]}, "axis": [0, -1, 0]}
+    link |= {"mass": 1, "com": [0.3, 0, 0], "inertia": {"yy": 0.1, "zz": 0.1}}
+    table = {"convention": "frames", "name": "balanced", "gravity": [0, 0, -9.81], "link": [link]}
+    table["spring"] = [{"between": ["base", "arm"], "at": [[0, 0, 0.5], [0.4, 0, 0]], "stiffness": 100}]
+    alone = skeleton(Robot.from_dict(table), [0.3])
+    assert len(alone.lines[0]) == 1
+    assert np.allclose(alone.lines[0][0][-1], alone.springs[0][1])
+    reaching = skeleton(Robot.from_dict(table | {"tool": {"xyz": [0.6, 0, 0]}}), [0.3])
+    assert len(reaching.lines[0]) == 1
+    assert np.allclose(np.linalg.norm(reaching.lines[0][0][-1]), 0.6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -112,10 +113,11 @@ def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
     ends = _ends(robot, frames, joints)
     held = _held(robot, frames, ends)
     met = [end.point for end in held]
-    closings = _closings(robot, frames)
+    closings, springs = _closings(robot, frames), _springs(mechanism, frames)
+    links = _links(mechanism, joints, tip, [*ends, *held], closings)
     return Skeleton(
         joints,
-        _links(mechanism, joints, tip, [*ends, *held], closings),
+        _with_anchors(links, mechanism, joints, springs),
         _motors(robot, frames),
         tip,
         R @ np.array(mechanism.R_tip, float),
@@ -125,7 +127,7 @@ def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
         np.array(mechanism.p_base, float),
         np.array(mechanism.R_base, float),
         closings,
-        _springs(mechanism, frames),
+        springs,
         _grounded(mechanism, joints, closings),
         tuple(one_line(link.name) for link in robot.model.moving) if mechanism.loops else (),
     )
@@ -248,6 +250,32 @@ def _links(
         lines += [_dog_leg(start, None, place.point, None) for place in closings if body in place.tied]
         found.append(tuple(line for line in lines if len(line) > 1))
     return tuple(found)
+
+
+def _with_anchors(
+    links: tuple[tuple[np.ndarray, ...], ...],
+    mechanism: Mechanism,
+    joints: Sequence[JointPlace],
+    springs: Sequence[np.ndarray],
+) -> tuple[tuple[np.ndarray, ...], ...]:
+    """Also from each moving body's joint to the springs that hang on it, where no line is."""
+    found = [list(lines) for lines in links]
+    for strut, ends in zip(mechanism.struts, springs, strict=True):
+        for body, point in zip(strut.tied, ends, strict=True):
+            if body != FIXED_BASE and not any(_passes(line, point) for line in found[body]):
+                line = _dog_leg(joints[body].point, None, point, None)
+                found[body] += [line] if len(line) > 1 else []
+    return tuple(tuple(lines) for lines in found)
+
+
+def _passes(line: np.ndarray, point: np.ndarray) -> bool:
+    """Whether a point is on a line of several pieces."""
+    for a, b in pairwise(line):
+        along = b - a
+        part = float(np.clip((point - a) @ along / (along @ along), 0.0, 1.0))
+        if _same(a + part * along, point):
+            return True
+    return False
 
 
 def _dog_leg(
