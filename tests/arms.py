@@ -35,11 +35,15 @@ KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
 # ---- how often ---------------------------------------------------------------------------------------------
 
 
-def law(*strategies: st.SearchStrategy, examples: int = 20, thorough: int | None = None) -> Callable:
+QUICK, THOROUGH = 12, 100  # random draws of a law in the two suites, where it does not say
+
+
+def law(*strategies: st.SearchStrategy, examples: int = QUICK, thorough: int | None = None) -> Callable:
     """A test over random draws: some examples in the quick suite, more in the slow one."""
 
     def decorate(check: Callable[..., None]) -> Callable[..., None]:
-        many = pytest.param(thorough or 5 * examples, marks=pytest.mark.slow)
+        more = thorough or (THOROUGH if examples == QUICK else 5 * examples)
+        many = pytest.param(more, marks=pytest.mark.slow)
 
         @pytest.mark.parametrize("examples", [examples, many])
         def test(examples: int) -> None:

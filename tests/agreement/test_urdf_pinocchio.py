@@ -97,7 +97,11 @@ class Peer:
         return self.S.T @ np.asarray(tau)[self.order]
 
 
-@pytest.fixture(scope="module", params=FILES)
+LARGE = ("tricky/tiago.urdf", "tricky/romeo_laas_small.urdf")  # trees with dozens of links: seconds each
+EACH = [pytest.param(name, marks=pytest.mark.slow if name in LARGE else ()) for name in FILES]
+
+
+@pytest.fixture(scope="module", params=EACH)
 def peer(request):
     return Peer(request.param, FILES[request.param])
 

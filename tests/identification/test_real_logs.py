@@ -46,6 +46,7 @@ def test_motor_side_log_gives_the_same_as_the_joint_side() -> None:
     assert a.parameters == pytest.approx(b.parameters, rel=1e-6, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_cubic_term_that_overfits_is_not_taken() -> None:
     """On the KUKA, third file to first, a cubic term without damping makes the prediction worse."""
     data = real_logs("kuka_3_1")

@@ -7,7 +7,7 @@ from armdyn import Robot, backend
 from armdyn.model import ModelError
 from loops import closed_states, five_bar, four_bar, four_bar_table, random_loop
 
-SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 40))]
+SEEDS = [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(40) if seed != 2)]
 
 
 @pytest.fixture(autouse=True)

@@ -114,6 +114,7 @@ def gripper(**closure: object) -> dict:
     }
 
 
+@pytest.mark.slow
 def test_a_slide_that_turns_a_joint_is_proved_and_simulated():
     """cos(8 d) has no polynomial form in d; its derivative is known all the same."""
     robot = Robot.from_dict(gripper())

@@ -58,7 +58,15 @@ def test_forward_dynamics_of_long_chains_is_linear_too():
     assert counts[32] / 32 <= 1.1 * counts[20] / 20
 
 
-@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name not in OF_TIP])
+LONG = ("forward_dynamics_derivatives", "inverse_dynamics_derivatives")  # long programs: recorded in seconds
+EACH = [
+    pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+    for name in FUNCTIONS
+    if name not in OF_TIP
+]
+
+
+@pytest.mark.parametrize("function", EACH)
 def test_two_arms_cost_what_one_costs_twice(function):
     """On a torso they share: nothing is computed between the branches, nor filled in where B is zero."""
     one, two = dual_arm("panda", sides=("left",)), dual_arm("panda")
@@ -67,7 +75,7 @@ def test_two_arms_cost_what_one_costs_twice(function):
 
 
 @needs_files
-@pytest.mark.parametrize("function", [name for name in FUNCTIONS if name not in OF_TIP])
+@pytest.mark.parametrize("function", EACH)
 def test_a_joint_of_baxter_costs_what_a_joint_of_its_arm_costs(function):
     """Fingers that follow others count as joints."""
     tree, arm = quiet_load(BAXTER), quiet_load(BAXTER, tip="l_gripper_l_finger_tip")
