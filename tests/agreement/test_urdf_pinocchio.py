@@ -97,7 +97,11 @@ class Peer:
         return self.S.T @ np.asarray(tau)[self.order]
 
 
-LARGE = ("tricky/tiago.urdf", "tricky/romeo_laas_small.urdf")  # trees with dozens of links: seconds each
+LARGE = (
+    "tricky/tiago.urdf",
+    "tricky/romeo_laas_small.urdf",
+    "tricky/pr2.urdf",
+)  # trees with dozens of links: seconds each
 EACH = [pytest.param(name, marks=pytest.mark.slow if name in LARGE else ()) for name in FILES]
 
 

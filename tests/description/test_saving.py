@@ -48,7 +48,10 @@ def test_identified_robots_and_what_is_read_from_their_files(robot):
     same(robot.with_parameters(-robot.parameters))
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+EACH = [pytest.param(x, marks=pytest.mark.slow if x == "delta" else ()) for x in bundled_robots()]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_bundled_robots_and_what_is_read_from_their_files(name, tmp_path):
     robot = Robot.load(name)
     table = same(robot)

@@ -53,6 +53,7 @@ def test_inverse_dynamics_is_linear_in_the_joints():
     assert counts[50] - counts[35] == 15 * (counts[6] - counts[5])  # each further joint costs the same
 
 
+@pytest.mark.slow
 def test_forward_dynamics_of_long_chains_is_linear_too():
     counts = {n: chain(n).program("forward_dynamics").operations for n in (20, 32)}
     assert counts[32] / 32 <= 1.1 * counts[20] / 20

@@ -184,6 +184,7 @@ def test_a_given_motion_is_the_one_reported(tmp_path):
     assert "at q = (0.275) rad" in page.words
 
 
+@pytest.mark.slow
 def test_numbers_do_not_depend_on_how_a_motion_is_sampled(tmp_path):
     """Two samples would say that nothing moves, a million would not fit in memory."""
     robot = Robot.from_dict(arm(LINK))

@@ -124,7 +124,7 @@ def test_out_of_reach_and_from_a_singularity_the_arm_stays_tame(start):
     np.testing.assert_allclose(run.q[-1], [np.arctan2(0.2, 2.5), 0], atol=1e-3)
 
 
-@pytest.mark.parametrize("away", [1.3, 3.0])
+@pytest.mark.parametrize("away", [pytest.param(1.3, marks=pytest.mark.slow), 3.0])
 @pytest.mark.parametrize("method", ["adaptive", "rk4"])
 def test_a_target_far_out_of_reach_does_not_tear_at_the_arm(away, method):
     goal = PANDA.pose(READY)[:3, 3] + away * np.array([1.0, 0.3, 0.2])
