@@ -11,7 +11,7 @@ from armdyn.program import Program, record
 from armdyn.program.loops import Argument, Call, Load, Local, Loop, Save, Set, While
 from armdyn.robot.loops.closing import Closed
 
-STEP = 0.2  # the most that a position moves in a step [rad, or of the robot's size]
+STEP = 0.3  # the most that a position moves in a step [rad, or of the robot's size]
 LEAST = 1e-6  # part of a step: shorter ones end it
 FALL = 0.25  # of the squared sine of a joint's column: to less than this it may not fall in a step
 BACK, ON = 0.3, 1.5  # what a step taken back has of its length, and how others grow
