@@ -132,7 +132,8 @@ def test_running_out_of_memory_is_one_line(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("backend", ["nonsense", pytest.param("module://nowhere", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["nonsense", "module://nowhere"])
 def test_a_report_needs_no_backend(tmp_path, backend):
     path = tmp_path / "report.html"
     command = [sys.executable, "-m", "armdyn", "report", "pendulum", "-o", str(path)]

@@ -28,7 +28,10 @@ def exported(robot, folder, *options):
 
 
 @needs_compiler
-@pytest.mark.parametrize("robot", ["planar", "pendulum", "scara", "elbow", "puma560"])
+@pytest.mark.parametrize(
+    "robot",
+    ["planar", "scara", *(pytest.param(x, marks=pytest.mark.slow) for x in ("pendulum", "elbow", "puma560"))],
+)
 @pytest.mark.parametrize("options", [[], ["--float"]], ids=["double", "float"])
 def test_exported_test_program_and_strict_compiler(tmp_path, robot, options):
     """Every function of arms with prismatic joints, rotors and friction."""

@@ -222,6 +222,7 @@ def test_an_arm_with_one_joint_has_no_force_ellipsoid_and_none_is_announced(tmp_
     assert "force (dashed)" not in page.words
 
 
+@pytest.mark.slow
 def test_long_names_may_be_broken(tmp_path):
     robot = Robot.from_dict(arm(LINK, {**LINK, "name": "a name " * 12}))
     page = check_page(written(robot, tmp_path))
