@@ -11,7 +11,7 @@ import copy
 import json
 import os
 import xml.etree.ElementTree as ET
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 from run import machine
-from timing import Call, race
+from timing import Call, Figure, race
 
 import armdyn
 from armdyn import Robot, set_threads
@@ -33,26 +33,6 @@ AT_LEAST = 10.0  # times MuJoCo's throughput
 STEP = 1e-4  # s, of MuJoCo's; does not change its time
 SPREAD = 0.6  # rad, of the driven joints about where the loop is described
 AGREEMENT = 1e-3  # at rest, relative to the largest acceleration: MuJoCo's loops are soft
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Ours and theirs in nanoseconds for one evaluation; the target is a least ratio."""
-
-    what: str
-    ours: float
-    peer: str
-    theirs: float
-    target: float | None = None
-    note: str = ""
-
-    @property
-    def ratio(self) -> float:
-        return self.theirs / self.ours
-
-    @property
-    def met(self) -> bool | None:
-        return None if self.target is None else self.ratio >= self.target
 
 
 def five_bar() -> Robot:

@@ -9,7 +9,7 @@ an adaptive integration to 1e-13, so that the accuracies can be seen to be the s
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import robots
 from rich.console import Console
 from rich.table import Table
 from run import machine
-from timing import Call, race
+from timing import Call, Figure, race
 
 import armdyn
 from armdyn import Robot, get_threads, set_threads
@@ -32,26 +32,6 @@ BATCH_AT_LEAST = 10.0  # times the throughput of the loop of aba
 ARM_AT_LEAST = 4.0  # times the speed of MuJoCo's RK4
 HANGING = np.array([1.378, -2.924, 3.115, -0.51, 0.988, 2.108, -6.163])  # least potential energy
 ABA_CALLS = 4000  # timed: the time of one does not depend on their number
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Ours and theirs in nanoseconds for one step of one arm; the target is a least ratio."""
-
-    what: str
-    ours: float
-    peer: str
-    theirs: float
-    target: float | None = None
-    note: str = ""
-
-    @property
-    def ratio(self) -> float:
-        return self.theirs / self.ours
-
-    @property
-    def met(self) -> bool | None:
-        return None if self.target is None else self.ratio >= self.target
 
 
 def start(robot: Robot, arms: int) -> tuple[np.ndarray, np.ndarray]:

@@ -28,6 +28,26 @@ class Call:
         return Timer(f"f({', '.join(names)})", globals=scope)
 
 
+@dataclass(frozen=True)
+class Figure:
+    """Ours and theirs in nanoseconds, for one evaluation or step; the target is a least ratio."""
+
+    what: str
+    ours: float
+    peer: str
+    theirs: float
+    target: float | None = None
+    note: str = ""
+
+    @property
+    def ratio(self) -> float:
+        return self.theirs / self.ours
+
+    @property
+    def met(self) -> bool | None:
+        return None if self.target is None else self.ratio >= self.target
+
+
 def race(
     calls: Sequence[Call],
     rounds: int,

@@ -8,11 +8,12 @@ that is zero at all of them is zero everywhere.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from armdyn.dynamics.coordinates import freed, joint_values
+from armdyn.dynamics.constraints.relations import joint_values
+from armdyn.dynamics.coordinates import freed
 from armdyn.dynamics.inertia_matrix import composites_about_joints, inertia_matrix
 from armdyn.dynamics.kinematics import joint_frame, joint_frames, velocities
 from armdyn.model.lowering import Converter, lower, places_of
@@ -69,7 +70,7 @@ def in_numbers(model: RobotModel) -> tuple[Mechanism, Converter]:
 
 
 def _opened(mechanism: Mechanism) -> Mechanism:
-    return replace(mechanism, loops=(), free=()) if mechanism.loops else mechanism
+    return mechanism.without_loops()
 
 
 def freedoms(model: RobotModel, mechanism: Mechanism, convert: Converter) -> dict[str, Freedom]:

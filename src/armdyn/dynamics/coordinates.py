@@ -20,9 +20,8 @@ from functools import wraps
 from typing import Any, Literal, ParamSpec, TypeVar
 
 from armdyn.dynamics.constraints.loops import Following
-from armdyn.model.friction import Row, along
+from armdyn.dynamics.constraints.relations import by_position, joint_values
 from armdyn.model.mechanism import Mechanism
-from armdyn.model.vector import Scalar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,39 +61,18 @@ def of_joints(variables: int, gives: Gives) -> Callable[[Callable[P, T]], Callab
     return around
 
 
-def joint_values(mechanism: Mechanism, x: Sequence[Scalar]) -> list[Scalar]:
-    """S x: what all joints do for what the coordinates do."""
-    return [along(row, x) for row in mechanism.rows] if mechanism.rows else list(x)
-
-
 def freed(mechanism: Mechanism) -> Mechanism:
     """The mechanism with every joint a coordinate, and without friction, which acts on coordinates."""
     if not mechanism.rows and not mechanism.loops:
         return mechanism
-    return replace(mechanism, rows=(), friction=(), loops=(), free=(), driven=())
+    return replace(mechanism.without_loops(), rows=(), friction=())
 
 
 def _gathered(mechanism: Mechanism, following: Following | None, by_joint: Sequence[Any]) -> list[Any]:
     """Sᵀ times torques, or times the rows of a matrix."""
-    found = _by_position(mechanism.rows, mechanism.positions, by_joint) if mechanism.rows else list(by_joint)
+    found = by_position(mechanism, by_joint)
     if following is None:
         return found
     if not isinstance(found[0], list):
         return following.gathered(found)
     return [list(row) for row in zip(*map(following.gathered, zip(*found, strict=True)), strict=True)]
-
-
-def _by_position(rows: Sequence[Row], n: int, by_joint: Sequence[Any]) -> list[Any]:
-    """The same for relations alone."""
-    total: list[Any] = [0] * n
-    for row, x in zip(rows, by_joint, strict=True):
-        for k, factor in row:
-            total[k] = _sum(total[k], factor, x)
-    return total
-
-
-def _sum(total: Any, factor: Scalar, x: Any) -> Any:
-    if not isinstance(x, list):
-        return total + factor * x
-    entries = total if isinstance(total, list) else [0] * len(x)
-    return [t + factor * y for t, y in zip(entries, x, strict=True)]

@@ -28,7 +28,7 @@ def friction_torques(
     """
     if mechanism.loops:
         following = at_posture(mechanism, q)
-        opened = replace(mechanism, loops=(), free=())
+        opened = mechanism.without_loops()
         loads = None if rigid is None else dict(zip(mechanism.free, rigid, strict=True))
         return following.gathered(friction_on_positions(opened, following.velocities(qd), directions, loads))
     return friction_on_positions(mechanism, qd, directions, None if rigid is None else dict(enumerate(rigid)))

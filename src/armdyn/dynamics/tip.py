@@ -50,7 +50,7 @@ def jacobian_dot(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]
     if not mechanism.loops:
         return found
     following = Following(mechanism, q)
-    opened = replace(mechanism, loops=(), free=())
+    opened = mechanism.without_loops()
     J, yd = jacobian(opened, q), following.velocities(qd)
     for i in range(mechanism.n):
         unit = following.velocities([int(k == i) for k in range(mechanism.n)])

@@ -163,6 +163,10 @@ class Mechanism:
             driven=self.driven,
         )
 
+    def without_loops(self) -> Mechanism:
+        """The tree of bodies with its loops cut open: every position is a coordinate."""
+        return replace(self, loops=(), free=(), driven=())
+
     def loaded_alone(self, wrench: bool) -> Mechanism:
         """Without its tip, which the equations of motion do not depend on; with `wrench` where it acts."""
         return replace(

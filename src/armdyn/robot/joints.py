@@ -10,7 +10,7 @@ import numpy as np
 from armdyn.expression import Expression
 from armdyn.model.parts import Limits, Link
 from armdyn.model.robot_model import RobotModel
-from armdyn.robot.related import Related
+from armdyn.robot.related import Related, turning_positions
 from armdyn.robot.robot import Robot
 
 
@@ -63,14 +63,7 @@ def revolute_joints(robot: Robot) -> np.ndarray:
 
 def whole_turns(robot: Robot) -> np.ndarray:
     """(n,): whether a full turn of a joint brings back the posture, joints that follow it included."""
-    found = revolute_joints(robot)
-    model = robot.model
-    if model.loops:
-        return robot.assembly.turning
-    for link, row in zip(model.moving, model.dependence.rows, strict=True) if model.relations else ():
-        for k, factor in row:
-            found[k] &= link.joint == "revolute" and model.number(factor).is_integer()
-    return found
+    return robot.assembly.turning if robot.model.loops else turning_positions(robot.model)
 
 
 @dataclass(frozen=True)

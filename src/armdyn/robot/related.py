@@ -11,6 +11,15 @@ from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
 
 
+def turning_positions(model: RobotModel) -> np.ndarray:
+    """(positions,): whether a full turn of a position brings back the frames of all joints that follow it."""
+    found = np.array([link.joint == "revolute" for link in model.positions])
+    for link, row in zip(model.moving, model.dependence.rows, strict=True) if model.relations else ():
+        for k, factor in row:
+            found[k] &= link.joint == "revolute" and model.number(factor).is_integer()
+    return found
+
+
 class Related(NamedTuple):
     """How all moving joints follow from the positions."""
 

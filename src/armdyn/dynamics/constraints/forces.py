@@ -67,7 +67,7 @@ def _multipliers(
     wrench: Sequence[Scalar] | None,
 ) -> list[Scalar]:
     following = Following(mechanism, q)
-    opened = replace(mechanism, loops=(), free=())
+    opened = mechanism.without_loops()
     y, yd, ydd = following.moved((q, qd, qdd))
     rigid = rigid_torques(opened, y, yd, ydd, wrench)
     tau = inverse_dynamics(mechanism, q, qd, qdd, wrench)

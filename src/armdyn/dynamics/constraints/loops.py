@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from armdyn.dynamics.constraints.orthogonal import Orthogonal, inner, turned
+from armdyn.dynamics.constraints.relations import by_position, joint_values
 from armdyn.dynamics.kinematics import BaseFrame, ancestors, base_frames, joint_frames, pose_of
 from armdyn.expression.functions import half, select
 from armdyn.model.closures.loops import Closing
-from armdyn.model.friction import along
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.vector import (
     ZERO3,
@@ -55,8 +55,7 @@ class Following:
 
     @cached_property
     def frames(self) -> list[BaseFrame]:
-        q = [along(row, self.y) for row in self.mechanism.rows] if self.mechanism.rows else list(self.y)
-        return base_frames(self.mechanism, joint_frames(self.mechanism, q))
+        return base_frames(self.mechanism, joint_frames(self.mechanism, joint_values(self.mechanism, self.y)))
 
     @cached_property
     def chains(self) -> list[tuple[Chain, Chain]]:
@@ -69,7 +68,7 @@ class Following:
         loops = zip(self.mechanism.loops, self.chains, strict=True)
         joints = len(self.mechanism.bodies)
         return [
-            over_positions(self.mechanism, row)
+            by_position(self.mechanism, row)
             for loop, chains in loops
             for row in jacobian_rows(loop, *chains, joints)
         ]
@@ -121,19 +120,18 @@ class Following:
 
     def velocities(self, xd: Sequence[Scalar]) -> list[Scalar]:
         """S ẋ: of all positions."""
-        return self._placed(xd, [inner(row, xd) for row in self.S])
+        return placed(self.mechanism, xd, [inner(row, xd) for row in self.S])
 
     def rate(self, yd: Sequence[Scalar], yd_r: Sequence[Scalar]) -> list[Scalar]:
         """Ṡ ẋ_r of all positions, at velocities ẏ, for ẏ_r = S ẋ_r."""
         joints = len(self.mechanism.bodies)
-        by_joint = _over_joints(self.mechanism, yd)
-        r_by_joint = _over_joints(self.mechanism, yd_r)
+        by_joint, r_by_joint = (joint_values(self.mechanism, x) for x in (yd, yd_r))
         bias = [
             -inner(row, r_by_joint)
             for loop, chains in zip(self.mechanism.loops, self.chains, strict=True)
             for row in jacobian_rate_rows(loop, *chains, by_joint, joints)
         ]
-        return self._placed([0] * self.mechanism.n, self.factor.solve(bias))
+        return placed(self.mechanism, [0] * self.mechanism.n, self.factor.solve(bias))
 
     def moved(self, values: Sequence[Sequence[Scalar]]) -> list[Sequence[Scalar]]:
         """q; q, q̇; q, q̇, q̈; or q, q̇, q̇_r, q̈_r of the coordinates, of all positions."""
@@ -153,9 +151,6 @@ class Following:
         for d, row in zip(self.dependent, self.S, strict=True):
             total = [t + k * by_position[d] for t, k in zip(total, row, strict=True)]
         return total
-
-    def _placed(self, free: Sequence[Scalar], dependent: Sequence[Scalar]) -> list[Scalar]:
-        return placed(self.mechanism, free, dependent)
 
 
 @dataclass(frozen=True)
@@ -243,21 +238,6 @@ def _swept(chain: Chain, qd: Sequence[Scalar]) -> tuple[Vector, Vector, list[tup
             w = add(w, scale(qd[j], frame.z))
     pd = add(v, cross(w, sub(chain.p, at))) if chain.joints else ZERO3
     return w, pd, found
-
-
-def over_positions(mechanism: Mechanism, row: Sequence[Scalar]) -> list[Scalar]:
-    """A row over joints as one over positions: row · S of the relations."""
-    if not mechanism.rows:
-        return list(row)
-    found: list[Scalar] = [0] * mechanism.positions
-    for x, entries in zip(row, mechanism.rows, strict=True):
-        for k, factor in entries:
-            found[k] = found[k] + factor * x
-    return found
-
-
-def _over_joints(mechanism: Mechanism, y: Sequence[Scalar]) -> list[Scalar]:
-    return [along(row, y) for row in mechanism.rows] if mechanism.rows else list(y)
 
 
 def placed(mechanism: Mechanism, free: Sequence[Scalar], dependent: Sequence[Scalar]) -> list[Scalar]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 
-from armdyn.dynamics.coordinates import joint_values
+from armdyn.dynamics.constraints.relations import joint_values
 from armdyn.dynamics.kinematics import joint_frames, velocities
 from armdyn.exact.engine.basis import Basis
 from armdyn.exact.engine.form import Entry

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from armdyn import dynamics
-from armdyn.dynamics.coordinates import freed, joint_values
+from armdyn.dynamics.constraints.relations import joint_values
+from armdyn.dynamics.coordinates import freed
 from armdyn.dynamics.newton_euler import point_acceleration
 from armdyn.exact.engine.basis import Basis
 from armdyn.exact.engine.closed_form import ClosedForm

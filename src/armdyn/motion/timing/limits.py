@@ -35,7 +35,7 @@ NOTHING = 1e-13  # of the largest entry of a row: smaller ones are rounding erro
 class Limit:
     """What a row limits: "torque", "velocity" or "acceleration" of a joint, or the first two of a motor.
 
-    "follower velocity" and "follower acceleration" are those of a joint that follows by a loop.
+    "follower velocity" and "follower acceleration" are those of a joint that follows others.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class Limit:
 class Rows:
     """|R x| ≤ bound for x (..., n): R is the unit matrix over `coupled`.
 
-    With limits of joints that follow by loops, these are among the x: n counts them too.
+    With limits of joints that follow others, these are among the x: n counts them too.
     """
 
     coupled: np.ndarray  # (r, n)
@@ -113,7 +113,7 @@ class Limits:
         return self.torque, self.velocity, self.acceleration
 
     def velocities(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """What the rows of velocities take, (..., n): q̇, then those of joints that follow by loops."""
+        """What the rows of velocities take, (..., n): q̇, then those of joints that follow others."""
         if self.followers is None:
             return qd
         return np.concatenate([qd, self.followers.velocities(q, qd)], -1)

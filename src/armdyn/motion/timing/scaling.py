@@ -43,7 +43,7 @@ class Scaled(Shown):
 
     `kind`, `joint` (counted from 0) and `instant` tell the limit that keeps it from being faster: "torque",
     "velocity" or "acceleration" of a joint, or "motor torque" or "motor velocity"; then `joint` is the number
-    of the motor. Of a joint that follows by a loop it is "follower velocity" or "follower acceleration", and
+    of the motor. Of a joint that follows others it is "follower velocity" or "follower acceleration", and
     `joint` its number in `robot.joints`. They are None where the motion was within its limits and stayed as
     it was.
     """

@@ -2,8 +2,8 @@
 
 A posture is followed from one in which the loops are closed: the coordinates go straight to where they should
 be, in steps that are shorter where another mode is near (`steps.py`). So a result depends on the coordinates
-and that first posture alone: it is the assembly mode that can be reached from there without passing a
-singular posture. Where the coordinates are at their end, the loops are closed to rounding.
+and that first posture alone: it is the assembly mode that can be reached from there. A singular posture that
+is met on the way ends it. Where the coordinates are at their end, the loops are closed to rounding.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from armdyn.model.robot_model import RobotModel
 from armdyn.program import record
 from armdyn.robot.loops.closing import Closed, least_follower
 from armdyn.robot.loops.steps import assembly_loop
+from armdyn.robot.related import turning_positions
 
 CLOSED = 1e-6  # a posture that closing the loops moves by less is closed [rad, or of the robot's size]
 NEAR = 1e-3  # a way that ends so near to a singular posture, as a sine, ends because of it
@@ -153,12 +154,7 @@ class Assembly:
     @cached_property
     def turning(self) -> np.ndarray:
         """(n,): whether a full turn of a coordinate brings back the frames."""
-        model = self.model
-        found = np.array([link.joint == "revolute" for link in model.positions])
-        for link, row in zip(model.moving, model.dependence.rows, strict=True) if model.relations else ():
-            for k, factor in row:
-                found[k] &= link.joint == "revolute" and model.number(factor).is_integer()
-        return np.asarray(found[list(model.mechanism.free)])
+        return np.asarray(turning_positions(self.model)[list(self.model.mechanism.free)])
 
     def velocities(self, q: Any, qd: Any) -> Floats:
         """Of all positions, (..., positions), at q and q̇ (..., n)."""

@@ -88,21 +88,15 @@ class Closed:
         A = A.reshape(len(A), len(self.scales), self.positions)
         return gap / self.scales, A * self.units / self.scales[:, None], upright
 
-    def near(self, y: np.ndarray, fixed: np.ndarray | None = None) -> tuple[np.ndarray, bool]:
-        """The posture that closes the loops near y, by damped steps; and whether it does.
-
-        `fixed` says which positions stay as they are.
-        """
-        free = np.ones(self.positions, bool) if fixed is None else ~fixed
+    def near(self, y: np.ndarray) -> tuple[np.ndarray, bool]:
+        """The posture that closes the loops near y, by damped steps; and whether it does."""
         y, damping = np.array(y, float), 1e-3
         gap, A, upright = (x[0] for x in self(y))
         for _ in range(ITERATIONS):
             if np.abs(gap).max() < CLOSED:
                 break
-            J = A[:, free]
-            step = -J.T @ np.linalg.solve(J @ J.T + damping * np.eye(len(J)), gap)
-            trial = y.copy()
-            trial[free] += step * self.units[free]
+            step = -A.T @ np.linalg.solve(A @ A.T + damping * np.eye(len(A)), gap)
+            trial = y + step * self.units
             new_gap, new_A, new_upright = (x[0] for x in self(trial))
             if np.linalg.norm(new_gap) < np.linalg.norm(gap):
                 y, gap, A, upright, damping = trial, new_gap, new_A, new_upright, max(damping * 0.1, 1e-15)

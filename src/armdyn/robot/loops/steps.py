@@ -73,9 +73,10 @@ def _step(closed: Closed, fine: float) -> Program:
 
     A posture is trusted if closing its loops takes less than `TRUST` of the way to another mode, and if det
     A_d keeps its sign and A_d does not come much nearer to being singular. Otherwise the step is taken back
-    to the last `good` posture, and made again with a part of its length. So no singular posture is passed:
-    steps end there. `trust` is the squared sine of the last posture trusted with the sign of det A_d, 0 as
-    long as there is none, and the part of its length that a step has.
+    to the last `good` posture, and made again with a part of its length. So steps end at a singular posture
+    that they meet. (Two loops that turn over within one step keep the sign and are not seen.) `trust` is the
+    squared sine of the last posture trusted with the sign of det A_d, 0 as long as there is none, and the
+    part of its length that a step has.
     """
     mechanism, weights = closed.model.mechanism, [float(1 / unit) for unit in closed.units]
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from armdyn.dynamics.coordinates import joint_values
+from armdyn.dynamics.constraints.relations import joint_values
 from armdyn.dynamics.kinematics import BaseFrame, base_frames, joint_frames
 from armdyn.model import Mechanism, RobotModel
 from armdyn.model.closures.loops import LoopJoint
