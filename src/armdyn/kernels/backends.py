@@ -1,16 +1,26 @@
-"""Which backend runs a kernel: the arrays decide, else the innermost `with backend(…)`, else the default."""
+"""Which backend runs a kernel: the arrays decide, else the innermost `with backend(…)`, else the default.
+
+NumPy arrays go to a backend. Arrays of other libraries go to the module that `LIBRARIES` names, which is
+imported when the first of them comes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
 
 from armdyn.expression import shown
 from armdyn.kernels.evaluator import Evaluated
 from armdyn.kernels.llvm.compiled import Compiled
 from armdyn.kernels.specification import Specification
+
+if TYPE_CHECKING:
+    from armdyn.kernels.kernel import Kernel
 
 Backend = Literal["compiled", "evaluator"]
 
@@ -25,8 +35,15 @@ class Run(Protocol):
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any: ...
 
 
+class Library(Protocol):
+    """A module that runs kernels on the arrays of another library."""
+
+    def call(self, kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
+        """Like `Kernel.call`; some of the arrays are the library's."""
+
+
 BACKENDS: dict[str, Callable[[Specification], Run]] = {"compiled": Compiled, "evaluator": Evaluated}
-LIBRARIES: dict[str, str] = {}  # array library -> the backend that takes its arrays ("cupy": "cuda", one day)
+LIBRARIES: dict[str, str] = {}  # package of an array's type -> the module that takes such arrays
 
 default: list[Backend] = ["compiled"]
 chosen: ContextVar[Backend] = ContextVar("armdyn.backend")  # not set outside any `with`
@@ -55,11 +72,13 @@ def backend(name: Backend) -> Iterator[None]:
         chosen.reset(token)
 
 
-def backend_of(arrays: Sequence[Any]) -> str | None:
-    """The only backend that takes these arrays; None for NumPy arrays, lists and numbers."""
-    for x in arrays if LIBRARIES else ():
-        if found := LIBRARIES.get(type(x).__module__.partition(".")[0]):
-            return found
+def library_of(arrays: Sequence[Any]) -> Library | None:
+    """The module that takes these arrays; None for NumPy arrays, lists and numbers."""
+    for x in arrays:
+        if type(x) is not np.ndarray:
+            home = LIBRARIES.get(type(x).__module__.partition(".")[0])
+            if home is not None:
+                return import_module(home)
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from armdyn.kernels.backends import BACKENDS, Run, backend_of, chosen, default, get_backend
+from armdyn.kernels.backends import BACKENDS, Run, chosen, default, get_backend, library_of
 from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
 from armdyn.program.program import Program
@@ -48,7 +48,9 @@ class Kernel:
             result = self._quick[chosen.get(default[0])](*arrays)
             if result is not None:
                 return result
-        return self.on(backend_of(arrays) or get_backend())(arrays, out)
+        if library := library_of(arrays):
+            return library.call(self, arrays, out)
+        return self.on(get_backend())(arrays, out)
 
 
 class _Quick(dict[str, Callable[..., Any]]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from armdyn.kernels import Kernel
+from armdyn.kernels.backends import library_of
 from armdyn.robot.loops.assembly import Assembly
 
 
@@ -16,5 +17,7 @@ class ClosedKernel(Kernel):
         self.assembly = assembly
 
     def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
+        if library := library_of(arrays):
+            return library.call(self, arrays, out)
         q, *others = arrays
         return super().call((self.assembly(q), *others), out)
