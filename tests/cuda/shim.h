@@ -1,0 +1,163 @@
+// What CUDA's language has and C++ has not: blocks of threads on one core of a CPU, for tests.
+// A block's threads run one after the other; where they wait for each other, each has a stack of its own.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <tuple>
+#include <ucontext.h>
+#include <utility>
+#include <vector>
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __shared__ static
+#define __align__(n) alignas(n)
+#define __grid_constant__
+
+struct uint3 { unsigned x, y, z; };
+struct dim3 { unsigned x, y, z; };
+static uint3 threadIdx, blockIdx;
+static dim3 blockDim, gridDim;
+static const int warpSize = 32;
+
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
+struct alignas(16) double2 { double x, y; };
+struct alignas(16) double4 { double x, y, z, w; };
+static inline float2 make_float2(float x, float y) { return {x, y}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+static inline double2 make_double2(double x, double y) { return {x, y}; }
+
+using std::abs;
+using std::fma;
+using std::isfinite;
+using std::isinf;
+using std::isnan;
+template <class A, class B> static inline auto min(A a, B b) { using T = std::common_type_t<A, B>; return T(b) < T(a) ? T(b) : T(a); }
+template <class A, class B> static inline auto max(A a, B b) { using T = std::common_type_t<A, B>; return T(a) < T(b) ? T(b) : T(a); }
+static inline double rsqrt(double x) { return 1 / std::sqrt(x); }
+static inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+template <class T> static inline T __ldg(const T *x) { return *x; }
+
+namespace shim {
+enum class State { ready, warp, block, done };
+struct Thread {
+    ucontext_t context;
+    std::vector<char> stack;
+    State state;
+    uint3 index;
+};
+static std::vector<Thread> threads;
+static ucontext_t scheduler;
+static Thread *running;
+static const std::function<void()> *body;
+static std::vector<double> memory;  // dynamic shared memory
+static inline void *shared() { return memory.data(); }
+
+static void run() {
+    (*body)();
+    running->state = State::done;
+    swapcontext(&running->context, &scheduler);
+}
+
+static inline void wait(State state) {
+    if (!running) {
+        std::fputs("shim: a thread waits outside a block that runs together\n", stderr);
+        std::abort();
+    }
+    running->state = state;
+    swapcontext(&running->context, &scheduler);
+}
+
+static bool released(size_t first, size_t last, State state) {
+    bool any = false;
+    for (size_t k = first; k < last; ++k) {
+        if (threads[k].state != State::done && threads[k].state != state) return false;
+        any |= threads[k].state == state;
+    }
+    for (size_t k = first; any && k < last; ++k)
+        if (threads[k].state == state) threads[k].state = State::ready;
+    return any;
+}
+
+// The threads of a block together. False where they wait for each other for ever.
+static bool together() {
+    for (Thread &t : threads) {
+        t.stack.resize(1 << 18);
+        getcontext(&t.context);
+        t.context.uc_stack.ss_sp = t.stack.data();
+        t.context.uc_stack.ss_size = t.stack.size();
+        t.context.uc_link = nullptr;
+        makecontext(&t.context, run, 0);
+        t.state = State::ready;
+    }
+    for (;;) {
+        for (Thread &t : threads)
+            if (t.state == State::ready) {
+                running = &t;
+                threadIdx = t.index;
+                swapcontext(&scheduler, &t.context);
+            }
+        running = nullptr;
+        bool more = released(0, threads.size(), State::block);
+        for (size_t k = 0; k < threads.size(); k += 32)
+            more |= released(k, std::min(k + 32, threads.size()), State::warp);
+        if (!more)
+            return std::all_of(threads.begin(), threads.end(), [](Thread &t) { return t.state == State::done; });
+    }
+}
+
+static int launch(const std::function<void()> &kernel, const unsigned *sizes, size_t shared_bytes, bool waits) {
+    gridDim = {sizes[0], sizes[1], sizes[2]};
+    blockDim = {sizes[3], sizes[4], sizes[5]};
+    memory.assign((shared_bytes + 7) / 8, NAN);
+    body = &kernel;
+    std::vector<uint3> indices;
+    for (unsigned z = 0; z < blockDim.z; ++z)
+        for (unsigned y = 0; y < blockDim.y; ++y)
+            for (unsigned x = 0; x < blockDim.x; ++x) indices.push_back({x, y, z});
+    threads.resize(waits ? indices.size() : 0);
+    for (size_t k = 0; k < threads.size(); ++k) threads[k].index = indices[k];
+    for (unsigned z = 0; z < gridDim.z; ++z)
+        for (unsigned y = 0; y < gridDim.y; ++y)
+            for (unsigned x = 0; x < gridDim.x; ++x) {
+                blockIdx = {x, y, z};
+                if (waits && !together()) return 1;
+                for (size_t k = 0; !waits && k < indices.size(); ++k) {
+                    threadIdx = indices[k];
+                    kernel();
+                }
+            }
+    threads.clear();
+    return 0;
+}
+
+template <class T> using Plain = std::remove_cv_t<T>;
+template <class... P, size_t... I>
+static void call(void (*kernel)(P...), void **given, std::index_sequence<I...>) {
+    kernel(*static_cast<Plain<P> *>(given[I])...);
+}
+template <class... P> static int start(void (*kernel)(P...), void **given, const unsigned *sizes, size_t shared, bool waits) {
+    std::function<void()> one = [=] { call(kernel, given, std::index_sequence_for<P...>{}); };
+    return launch(one, sizes, shared, waits);
+}
+// The sizes of a kernel's arguments in bytes, ended by 0.
+template <class... P> static const int *sizes(void (*)(P...)) {
+    static const int found[] = {int(sizeof(P))..., 0};
+    return found;
+}
+}  // namespace shim
+
+static inline void __syncthreads() { shim::wait(shim::State::block); }
+static inline void __syncwarp(unsigned = 0xffffffffu) { shim::wait(shim::State::warp); }
+static inline void __threadfence() {}
+static inline void __threadfence_block() {}
