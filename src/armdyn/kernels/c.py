@@ -204,7 +204,7 @@ def _statements(program: Program, scalar: str) -> Iterator[str]:
         start += size
     for i, node in enumerate(program.nodes):
         if node[0] == "const":
-            values.append(_number(node[1], scalar))
+            values.append(number(node[1], scalar))
         elif node[0] == "input":
             values.append(places[node[1]])
         else:
@@ -218,7 +218,8 @@ def _statements(program: Program, scalar: str) -> Iterator[str]:
             k += 1
 
 
-def _number(value: float, scalar: str) -> str:
+def number(value: float, scalar: str) -> str:
+    """A constant as C writes it."""
     text = repr(_rounded(value, scalar))
     if "e" not in text and "." not in text:
         text += ".0"
@@ -290,7 +291,7 @@ def _test_block(
 
 def constant_array(scalar: str, name: str, values: np.ndarray, kind: str = "static const") -> str:
     """The definition of an array of numbers."""
-    numbers = [_number(float(v), scalar).strip("()") for v in values]
+    numbers = [number(float(v), scalar).strip("()") for v in values]
     lines, line = [], ""
     for number in numbers:
         if len(line) + len(number) > _WIDTH:

@@ -1,0 +1,1 @@
+"""The backend for arrays on a GPU (CuPy): programs and loops as CUDA."""
