@@ -49,8 +49,8 @@ def real_array(
         raise error(f"{name}: expected {expected}, found an integer larger than any float") from None
     except (TypeError, ValueError) as problem:
         raise error(f"{name}: expected {expected}, found {problem}") from None
-    if not _is_real(array.dtype):
-        raise error(f"{name}: expected {expected}, found an array of {_dtype_text(array.dtype)}")
+    if not is_real(array.dtype):
+        raise error(f"{name}: expected {expected}, found an array of {dtype_text(array.dtype)}")
     return array
 
 
@@ -79,7 +79,8 @@ def _is_plain(kind: type) -> bool:
     return kind.__array_ufunc__ is np.ndarray.__array_ufunc__
 
 
-def _is_real(dtype: np.dtype[Any]) -> bool:
+def is_real(dtype: np.dtype[Any]) -> bool:
+    """Whether an array of this type has real numbers of at most 64 bits."""
     return dtype.kind in "iuf" and dtype.itemsize <= 8
 
 
@@ -115,8 +116,8 @@ def _check_inner_arrays(kind: type, entries: Sequence[Any]) -> None:
     if not _is_plain(kind):
         raise TypeError(f"{_kind_text(entries[0])} in a list")
     for dtype in {entry.dtype for entry in entries}:
-        if not _is_real(dtype):
-            raise TypeError(f"an array of {_dtype_text(dtype)} in a list")
+        if not is_real(dtype):
+            raise TypeError(f"an array of {dtype_text(dtype)} in a list")
 
 
 def _check_size(x: Any) -> None:
@@ -138,7 +139,8 @@ def _kind_text(x: Any) -> str:
     return f"an object of type {home}{kind.__qualname__}; {_ACCEPTED}"
 
 
-def _dtype_text(dtype: np.dtype[Any]) -> str:
+def dtype_text(dtype: np.dtype[Any]) -> str:
+    """What an array has in it, for messages."""
     words = {
         "b": "truth values",
         "c": "complex numbers",
@@ -201,6 +203,6 @@ def _check_target(y: Any, batch: Shape, shape: Shape) -> None:
     if not fits:
         raise ArmdynError(f"out: expected {(*batch, *shape)}, found {y.shape}")
     if y.dtype.kind != "f":
-        raise TypeError(f"out: expected an array of floats, found an array of {_dtype_text(y.dtype)}")
+        raise TypeError(f"out: expected an array of floats, found an array of {dtype_text(y.dtype)}")
     if not y.flags.writeable:
         raise ArmdynError("out: the array is read-only")

@@ -36,14 +36,32 @@ class Run(Protocol):
 
 
 class Library(Protocol):
-    """A module that runs kernels on the arrays of another library."""
+    """A module that runs kernels on the arrays of another library.
+
+    `ASSEMBLES` says whether the assembly of loops takes such arrays; else the module is given a robot's
+    coordinates.
+    """
+
+    ASSEMBLES: bool
 
     def call(self, kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
         """Like `Kernel.call`; some of the arrays are the library's."""
 
 
-BACKENDS: dict[str, Callable[[Specification], Run]] = {"compiled": Compiled, "evaluator": Evaluated}
-LIBRARIES: dict[str, str] = {}  # package of an array's type -> the module that takes such arrays
+def _on_gpu(specification: Specification) -> Run:
+    from armdyn.kernels.cuda.kernel import OnGpu
+
+    return OnGpu(specification)
+
+
+BACKENDS: dict[str, Callable[[Specification], Run]] = {
+    "compiled": Compiled,
+    "evaluator": Evaluated,
+    "cuda": _on_gpu,  # chosen by arrays, not by name
+}
+LIBRARIES: dict[str, str] = {  # package of an array's type -> the module that takes such arrays
+    "cupy": "armdyn.kernels.cuda.kernel",
+}
 
 default: list[Backend] = ["compiled"]
 chosen: ContextVar[Backend] = ContextVar("armdyn.backend")  # not set outside any `with`

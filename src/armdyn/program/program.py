@@ -88,21 +88,26 @@ def finished(
     outputs: Sequence[tuple[str, Shape]],
     results: Sequence[int],
 ) -> Program:
-    """The program of some nodes of a tape: what they do not need is left out, the order stays."""
-    needed = [False] * len(tape.nodes)
+    """The program of some nodes of a tape."""
+    return Program(tuple(inputs), tuple(outputs), *needed(tape.nodes, results))
+
+
+def needed(nodes: Sequence[Node], results: Sequence[int]) -> tuple[tuple[Node, ...], tuple[int, ...]]:
+    """Nodes without those that the results do not need, in the same order; and the results among them."""
+    used = [False] * len(nodes)
     for r in results:
-        needed[r] = True
-    for i in range(len(tape.nodes) - 1, -1, -1):
-        if needed[i] and tape.nodes[i][0] in OPS:
-            for a in tape.nodes[i][1:]:
-                needed[a] = True
+        used[r] = True
+    for i in range(len(nodes) - 1, -1, -1):
+        if used[i] and nodes[i][0] in OPS:
+            for a in nodes[i][1:]:
+                used[a] = True
     new: dict[int, int] = {}
-    nodes: list[Node] = []
-    for i, node in enumerate(tape.nodes):
-        if needed[i]:
-            new[i] = len(nodes)
-            nodes.append((node[0], *(new[a] for a in node[1:])) if node[0] in OPS else node)
-    return Program(tuple(inputs), tuple(outputs), tuple(nodes), tuple(new[r] for r in results))
+    found: list[Node] = []
+    for i, node in enumerate(nodes):
+        if used[i]:
+            new[i] = len(found)
+            found.append((node[0], *(new[a] for a in node[1:])) if node[0] in OPS else node)
+    return tuple(found), tuple(new[r] for r in results)
 
 
 def inline(program: Program, columns: Sequence[Sequence[Any]]) -> list[list[Any]]:

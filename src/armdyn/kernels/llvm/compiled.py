@@ -42,7 +42,7 @@ class Compiled:
     def __init__(self, specification: Specification) -> None:
         self.name, self.inputs = specification.name, specification.inputs
         self.outputs = specification.outputs
-        self._form, self._numbers = _form_of(specification)
+        self._form, self._numbers = form_of(specification)
         code = _code(self._form, "double")
         self.float64 = self._bound(code.gufunc, FLOAT64)
         self.quick: Callable[..., Any] = self._bound(code.single, FLOAT64)
@@ -96,7 +96,7 @@ def _overlap(inputs: Sequence[np.ndarray], targets: Sequence[Any] | None) -> boo
     return any(y is not None and np.may_share_memory(x, y) for x in inputs for y in targets or ())
 
 
-def _form_of(specification: Specification) -> tuple[Specification, np.ndarray | None]:
+def form_of(specification: Specification) -> tuple[Specification, np.ndarray | None]:
     """The specification to compile, and the numbers to hand it."""
     shared = specification.shared
     if shared is None:

@@ -17,7 +17,8 @@ class ClosedKernel(Kernel):
         self.assembly = assembly
 
     def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
-        if library := library_of(arrays):
+        library = library_of(arrays)
+        if library is not None and not library.ASSEMBLES:
             return library.call(self, arrays, out)
         q, *others = arrays
         return super().call((self.assembly(q), *others), out)

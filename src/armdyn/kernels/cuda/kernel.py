@@ -1,0 +1,281 @@
+"""Kernels on CuPy arrays: what `Kernel.call` does with NumPy arrays, on the GPU where the arrays are.
+
+Nothing is copied and nothing waits: kernels are put on CuPy's current stream. Results are laid out as the
+first input: row after row, or with the batch contiguous. It computes in float64, or in float32 when all inputs
+are float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from armdyn.expression import ArmdynError, shown
+from armdyn.kernels.arrays import dtype_text, is_real
+from armdyn.kernels.cuda import layout
+from armdyn.kernels.cuda.array_text import BLOCK, Form, array_text
+from armdyn.kernels.cuda.layout import Operand
+from armdyn.kernels.cuda.module import function
+from armdyn.kernels.cuda.parts import parts_of
+from armdyn.kernels.cuda.text import SCALARS
+from armdyn.kernels.llvm.compiled import form_of
+from armdyn.kernels.specification import Specification
+from armdyn.program.program import Shape
+
+if TYPE_CHECKING:
+    from armdyn.kernels.kernel import Kernel
+
+ASSEMBLES = True  # assembly runs on these arrays too
+MOST_PLANS = 256  # of a kernel
+
+
+def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
+    """A kernel on CuPy arrays."""
+    return kernel.on("cuda")(arrays, out)
+
+
+class Launch(NamedTuple):
+    """A function of CUDA, how many blocks, the extents of axes, and the strides of each operand."""
+
+    function: Any
+    blocks: int
+    extents: tuple[Any, ...]
+    strides: tuple[tuple[Any, ...], ...]
+
+
+class Plan(NamedTuple):
+    """All that arrays of the same shapes, strides and types have in common."""
+
+    dtype: Any
+    batch: Shape
+    axes: tuple[int, ...] | None  # of a result laid out batch last, the leading axes in memory; None: rows
+    launches: dict[tuple[Any, ...], tuple[Launch, ...]]  # by the strides of the results
+
+
+class OnGpu:
+    """A kernel as functions of CUDA, for the arrays that come: compiled when first used."""
+
+    def __init__(self, specification: Specification) -> None:
+        self.name, self.inputs = specification.name, specification.inputs
+        self.outputs = specification.outputs
+        self._form, self._numbers = form_of(specification)
+        self._constants: dict[tuple[str, int], Any] = {}  # the robot's numbers, by type and device
+        self._plans: dict[Any, Plan] = {}
+
+    def quick(self, *arrays: Any) -> None:
+        """Nothing is quicker than the call below."""
+
+    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
+        import cupy
+
+        key = tuple((x.shape, x.strides, x.dtype.char) for x in arrays if isinstance(x, cupy.ndarray))
+        plan = self._plans.get(key) if len(key) == len(self.inputs) == len(arrays) else None
+        if plan is None:
+            plan = self._planned(arrays)
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            self._plans[key] = plan
+        device = _device(self.inputs, arrays)
+        with cupy.cuda.Device(device):
+            inputs = [_typed(x, plan.dtype) for x in arrays]
+            if self._numbers is not None:
+                inputs.insert(0, self._constant(plan.dtype, device))
+            targets = self._targets(plan, inputs, out)
+            self._launch(plan, inputs, targets, device)
+            results = _given_back(targets, out)
+        return results if len(results) > 1 else results[0]
+
+    # ---- what arrays have in common ----------------------------------------------------------------------
+
+    def _planned(self, arrays: Sequence[Any]) -> Plan:
+        """Refuse what does not fit, and decide on type, batch and the layout of results."""
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(name for name, _ in self.inputs)
+            raise TypeError(f"{self.name}: expected {names}, found {len(arrays)} arguments")
+        for (name, size), x in zip(self.inputs, arrays, strict=True):
+            _check(name, size, x)
+        try:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+        except ValueError:
+            shapes = ", ".join(f"{name} {x.shape}" for (name, _), x in zip(self.inputs, arrays, strict=True))
+            raise ArmdynError(f"{self.name}: shapes do not fit together: {shapes}") from None
+        single = all(x.dtype == np.float32 for x in arrays)
+        leading = next((x for x in arrays if x.size // max(x.shape[-1], 1) == prod(batch)), arrays[0])
+        *steps, core = leading.strides
+        lead = leading.shape[:-1]
+        rows = layout.broadcast_strides(batch, lead, steps)
+        axes = None
+        if layout.batch_is_adjacent(batch, rows, core, leading.shape[-1]):
+            axes = layout.order_of_axes(batch, rows)
+        return Plan(np.dtype(np.float32 if single else np.float64), batch, axes, {})
+
+    def _constant(self, dtype: Any, device: int) -> Any:
+        import cupy
+
+        key = (dtype.char, device)
+        if key not in self._constants:
+            self._constants[key] = cupy.asarray(self._numbers, dtype=dtype)
+        return self._constants[key]
+
+    # ---- results ---------------------------------------------------------------------------------------
+
+    def _targets(self, plan: Plan, inputs: Sequence[Any], out: Any) -> list[Any]:
+        """Where results go: into what is given, if kernels can write there, else into new arrays."""
+        given = self._checked_out(plan, out)
+        found: list[Any] = []
+        for y, shape in zip(given, self.outputs, strict=True):
+            usable = (
+                y is not None
+                and y.dtype == plan.dtype
+                and y.shape == (*plan.batch, *shape)
+                and _steps(y, len(plan.batch)) is not None
+                and not any(_overlap(x, y) for x in (*inputs, *found))
+            )
+            found.append(y if usable else _new(plan, shape))
+        return found
+
+    def _checked_out(self, plan: Plan, out: Any) -> tuple[Any, ...]:
+        import cupy
+
+        shapes = self.outputs
+        given = (None,) * len(shapes) if out is None else out if isinstance(out, tuple) else (out,)
+        if len(given) != len(shapes):
+            several = f"a tuple of {len(shapes)} arrays" if len(shapes) > 1 else "one array"
+            raise TypeError(f"out: expected {several}, found {len(given)}")
+        for y, shape in zip(given, shapes, strict=True):
+            if y is None:
+                continue
+            if not isinstance(y, cupy.ndarray):
+                raise TypeError(f"out: expected a CuPy array, found {_kind(y)}")
+            if y.shape != (*plan.batch, *shape):
+                raise ArmdynError(f"out: expected {(*plan.batch, *shape)}, found {y.shape}")
+            if y.dtype.kind != "f":
+                raise TypeError(f"out: expected an array of floats, found an array of {dtype_text(y.dtype)}")
+        return given
+
+    # ---- running ---------------------------------------------------------------------------------------
+
+    def _launch(self, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any], device: int) -> None:
+        if not prod(plan.batch):
+            return
+        key = (device, *(y.strides for y in targets))
+        launches = plan.launches.get(key)
+        if launches is None:
+            launches = plan.launches[key] = self._launches(plan, inputs, targets, device)
+        arrays = (*inputs, *targets)
+        for launch in launches:
+            arguments = [*launch.extents]
+            for x, strides in zip(arrays, launch.strides, strict=True):
+                arguments += (x, *strides)
+            launch.function((launch.blocks,), (BLOCK,), tuple(arguments))
+
+    def _launches(
+        self, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any], device: int
+    ) -> tuple[Launch, ...]:
+        scalar = SCALARS[plan.dtype.name]
+        operands = [_operand(plan.batch, x, x.shape[-1:]) for x in inputs]
+        operands += [_operand(plan.batch, y, shape) for y, shape in zip(targets, self.outputs, strict=True)]
+        known = layout.layout_of(plan.batch, operands)
+        form = Form(len(known.extents), tuple(x.staged for x in known.operands))
+        extents = (np.int64(known.rows), *(np.int64(extent) for extent in known.extents[1:]))
+        strides = tuple(tuple(np.int64(s) for s in (*x.rows, x.core)) for x in known.operands)
+        found = []
+        for k, part in enumerate(parts_of(self._form.program, scalar)):
+            name = f"{self.name}_{k}"
+            compiled = function(array_text(name, part, scalar, form), name, device)
+            found.append(Launch(compiled, -(-known.rows // BLOCK), extents, strides))
+        return tuple(found)
+
+
+# ---- arrays ----------------------------------------------------------------------------------------------
+
+
+def _check(name: str, size: int, x: Any) -> None:
+    import cupy
+
+    if not isinstance(x, cupy.ndarray):
+        raise TypeError(f"{name}: expected a CuPy array, as others are, found {_kind(x)}")
+    if not is_real(x.dtype):
+        raise TypeError(f"{name}: expected numbers (..., {size}), found an array of {dtype_text(x.dtype)}")
+    if x.shape[-1:] != (size,):
+        raise ArmdynError(f"{name}: expected (..., {size}), found {x.shape}")
+
+
+def _kind(x: Any) -> str:
+    kind = type(x)
+    return (
+        shown(x)
+        if kind.__module__ == "builtins"
+        else f"an object of type {kind.__module__}.{kind.__qualname__}"
+    )
+
+
+def _device(inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> int:
+    devices = {x.device.id for x in arrays}
+    if len(devices) > 1:
+        where = ", ".join(f"{name} on {x.device.id}" for (name, _), x in zip(inputs, arrays, strict=True))
+        raise ArmdynError(f"all arrays must be on the same device; found {where}")
+    return int(devices.pop())
+
+
+def _typed(x: Any, dtype: Any) -> Any:
+    """An array of a type, with strides of whole numbers."""
+    if x.dtype != dtype:
+        x = x.astype(dtype)
+    return x if all(s % dtype.itemsize == 0 for s in x.strides) else x.copy()
+
+
+def _new(plan: Plan, shape: Shape) -> Any:
+    """A new array (*batch, *shape), laid out as the plan says."""
+    import cupy
+
+    if plan.axes is None:
+        return cupy.empty((*plan.batch, *shape), plan.dtype)
+    memory = cupy.empty((*shape, *(plan.batch[axis] for axis in plan.axes)), plan.dtype)
+    back = [len(shape) + plan.axes.index(axis) for axis in range(len(plan.batch))]
+    return memory.transpose(*back, *range(len(shape)))
+
+
+def _steps(y: Any, lead: int) -> int | None:
+    """The stride within a row, in bytes; None if there is not one."""
+    if any(s % y.dtype.itemsize for s in y.strides):
+        return None
+    return layout.core_stride(y.shape[lead:], y.strides[lead:])
+
+
+def _operand(batch: Shape, x: Any, core: Shape) -> Operand:
+    lead = x.ndim - len(core)
+    unit = x.dtype.itemsize
+    step = layout.core_stride(core, x.strides[lead:])
+    assert step is not None
+    rows = layout.broadcast_strides(batch, x.shape[:lead], x.strides[:lead])
+    size = prod(core)
+    return Operand(size, tuple(s // unit for s in rows), step // unit if size > 1 else 1)
+
+
+def _overlap(x: Any, y: Any) -> bool:
+    """Whether the memory of two arrays may have numbers in common."""
+    (a, b), (c, d) = _bounds(x), _bounds(y)
+    return a < d and c < b
+
+
+def _bounds(x: Any) -> tuple[int, int]:
+    low = high = int(x.data.ptr)
+    for size, stride in zip(x.shape, x.strides, strict=True):
+        way = (size - 1) * stride
+        low, high = low + min(way, 0), high + max(way, 0)
+    return low, high + int(x.dtype.itemsize)
+
+
+def _given_back(targets: Sequence[Any], out: Any) -> tuple[Any, ...]:
+    """The results, copied into what was given for them where kernels could not write there."""
+    if out is None:
+        return tuple(targets)
+    given = out if isinstance(out, tuple) else (out,)
+    for y, target in zip(given, targets, strict=True):
+        if y is not None and y is not target:
+            y[...] = target
+    return tuple(target if y is None else y for y, target in zip(given, targets, strict=True))
