@@ -44,6 +44,9 @@ class Library(Protocol):
 
     ASSEMBLES: bool
 
+    def functions(self) -> Any:
+        """The library's functions of arrays: `concatenate`, `broadcast_to`."""
+
     def call(self, kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
         """Like `Kernel.call`; some of the arrays are the library's."""
 
