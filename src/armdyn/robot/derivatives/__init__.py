@@ -1,0 +1,1 @@
+"""Programs of derivatives that are put together from several."""
