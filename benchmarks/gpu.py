@@ -4,8 +4,8 @@
 
 Speeds are given as a ratio to the speed at which the same GPU copies memory, in the same run: bytes of inputs
 and results over time. Errors are relative to the largest entry of each row; the reference is the CPU. It
-prints a table and writes build/benchmarks/gpu.json. The machine needs neither a compiler nor the libraries for
-equations.
+prints a table and writes build/benchmarks/gpu.json. The machine needs neither a compiler nor the libraries
+for equations.
 """
 
 from __future__ import annotations

@@ -192,7 +192,8 @@ class OnGpu:
         extents = (np.int64(known.rows), *(np.int64(extent) for extent in known.extents[1:]))
         strides = tuple(tuple(np.int64(s) for s in (*x.rows, x.core)) for x in known.operands)
         found = []
-        for k, part in enumerate(parts_of(self._form.program, scalar)):
+        staged = any(form.staged[len(inputs) :])
+        for k, part in enumerate(parts_of(self._form.program, scalar, staged)):
             name = f"{self.name}_{k}"
             text = array_text(name, part, scalar, form)
             compiled = function(text.text, name, device, text.shared)

@@ -31,20 +31,24 @@ class Part:
     places: tuple[int, ...]
 
 
-def parts_of(program: Program, scalar: str) -> list[Part]:
+def parts_of(program: Program, scalar: str, staged: bool = False) -> list[Part]:
     """The number of parts with the least work, what registers cannot hold included.
 
-    A part has results that are known at about the same time: those have the most in common.
+    A part has results that are known at about the same time: those have the most in common. Results that are
+    `staged` stay together: a part would have few neighbours to store at a time, which costs more than memory.
     """
     limit = REGISTERS[scalar]
     found = [_part(program, range(len(program.results)))]
-    if most_alive(program) <= limit:
+    if staged or most_alive(program) <= limit:
         return found
-    known = sorted(range(len(program.results)), key=program.results.__getitem__)
+    fixed = [k for k, r in enumerate(program.results) if program.nodes[r][0] == "const"]
+    known = sorted(set(range(len(program.results))) - set(fixed), key=program.results.__getitem__)
     ways = [found]
     for m in range(2, min(MOST, len(known)) + 1):
         edges = [len(known) * k // m for k in range(m + 1)]
-        ways.append([_part(program, sorted(known[a:b])) for a, b in pairwise(edges)])
+        groups = [known[a:b] for a, b in pairwise(edges)]
+        groups[0] += fixed
+        ways.append([_part(program, sorted(group)) for group in groups])
     return min(ways, key=lambda parts: sum(_work(part, limit) for part in parts))
 
 
