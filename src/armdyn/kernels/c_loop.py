@@ -40,7 +40,7 @@ def loop_parts(
     programs = {name: _plain(loop.programs[name]) for name in called}
     for name, program in programs.items():
         check_constants(name, program, scalar)
-    printer = _Printer(loop, prefix, scalar)
+    printer = Printer(loop, prefix, scalar)
     own = f"{prefix}_{loop.name}"
     functions = [f"static {definition(own, name, p, scalar)}" for name, p in programs.items()]
     return f"{_documented(loop, meanings or {})}{printer.prototype};\n", [*functions, printer.function()]
@@ -92,8 +92,10 @@ def _pointer(place: Place) -> str:
     return array if k == "0" else f"{array} + {k}"
 
 
-class _Printer:
+class Printer:
     """Writes the function: local arrays are NAME_, counters index_NAME."""
+
+    integer = "long"
 
     def __init__(self, loop: loops.Loop, prefix: str, scalar: str) -> None:
         self.loop, self.prefix, self.scalar = loop, prefix, scalar
@@ -115,15 +117,25 @@ class _Printer:
     def function(self) -> str:
         self.block(self.loop.body)
         body = "\n".join(self.lines)
-        head = [f"    {self.scalar} {x.name}_[{x.size}] = {{0}};" for x in self.loop.locals if x.size]
-        counters = dict.fromkeys(s.counter.name for s in self.loop.statements if isinstance(s, loops.For))
-        head += [f"    long index_{name} = 0;" for name in counters]
         names = [count.name for count in self.loop.counts] + [a.name for a in self.loop.arguments]
-        names += [f"index_{name}" for name in counters]
+        names += [f"index_{name}" for name in self.counters]
         unread = [name for name in names if not re.search(rf"\b{name}\b(?! = )", body)]
-        return "\n".join(
-            [self.prototype, "{", *head, *(f"    (void){name};" for name in unread), body, "}", ""]
-        )
+        head = [*self.variables, *(f"    (void){name};" for name in unread)]
+        return "\n".join([self.prototype, "{", *head, body, "}", ""])
+
+    @property
+    def counters(self) -> list[str]:
+        found = (s.counter.name for s in self.loop.statements if isinstance(s, loops.For))
+        return list(dict.fromkeys(found))
+
+    @property
+    def variables(self) -> list[str]:
+        """Local arrays and counters."""
+        arrays = [f"    {self.scalar} {x.name}_[{x.size}] = {{0}};" for x in self.loop.locals if x.size]
+        return arrays + [f"    {self.integer} index_{name} = 0;" for name in self.counters]
+
+    def function_name(self, program: str) -> str:
+        return f"{self.prefix}_{self.loop.name}_{program}"
 
     def do(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -152,7 +164,7 @@ class _Printer:
             case loops.Set(target, value):
                 self.do(f"{self._number(target)} = ({self.scalar}){self._int(value)};")
             case loops.Call(program, inputs, outputs):
-                self._call(f"{self.prefix}_{self.loop.name}_{program}(", inputs, outputs)
+                self._call(f"{self.function_name(program)}(", inputs, outputs)
             case loops.Ask(name, row, inputs, output):
                 self._call(f"{name}(context, {self._int(row)}, ", inputs, (output,))
             case loops.For():
@@ -162,7 +174,8 @@ class _Printer:
                 if most is not None:
                     k = self._name("left")
                     head = (
-                        f"for (long {k} = {self._int(most)}; {k} > 0 && {self._number(condition)} > 0; --{k})"
+                        f"for ({self.integer} {k} = {self._int(most)}; "
+                        f"{k} > 0 && {self._number(condition)} > 0; --{k})"
                     )
                 self.nested(head, body)
             case loops.If(condition, body, otherwise):
@@ -175,10 +188,10 @@ class _Printer:
         start, stop = self._int(statement.start), self._int(statement.stop)
         counter = f"index_{statement.counter.name} = {k}"
         if statement.backwards:
-            head = f"for (long {k} = {stop}, {end} = {start}; {k} > {end}; --{k})"
+            head = f"for ({self.integer} {k} = {stop}, {end} = {start}; {k} > {end}; --{k})"
             self.nested(head, statement.body, f"{counter} - 1;")
         else:
-            head = f"for (long {k} = {start}, {end} = {stop}; {k} < {end}; ++{k})"
+            head = f"for ({self.integer} {k} = {start}, {end} = {stop}; {k} < {end}; ++{k})"
             self.nested(head, statement.body, f"{counter};")
 
     def _call(self, head: str, inputs: tuple[loops.Part, ...], outputs: tuple[loops.Part, ...]) -> None:
@@ -206,13 +219,17 @@ class _Printer:
         self.do("}")
 
     def _copy(self, target: Place, source: Place, size: int) -> None:
-        (to, k), (of, j) = target, source
         if size == 1:
-            self.do(f"{to}[{k}] = {of}[{j}];")
+            self.do(f"{self._entry(target)} = {self._entry(source)};")
         elif size:
             entry = self._name("entry")
             self.do(f"for (int {entry} = 0; {entry} < {size}; ++{entry})")
-            self.do(f"    {to}[{k} + {entry}] = {of}[{j} + {entry}];")
+            self.do(f"    {self._entry(target, entry)} = {self._entry(source, entry)};")
+
+    def _entry(self, place: Place, entry: str = "") -> str:
+        """A number at a place, or so many after it."""
+        array, k = place
+        return f"{array}[{k} + {entry}]" if entry else f"{array}[{k}]"
 
     def _number(self, part: loops.Part) -> str:
         return f"{part.array.name}_[{part.start}]"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.kernels.backends import get_backend
+from armdyn.kernels.cuda.loop import LoopOnGpu, are_cupy
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.loop import loop_ir
 from armdyn.kernels.llvm.machine import loaded, vector_bytes
@@ -44,8 +45,14 @@ class LoopKernel:
         arguments: Mapping[str, np.ndarray],
         asked: Mapping[str, Asked] | None = None,
     ) -> None:
-        """Run it; arrays (rows, instances or 1, columns) that it writes are changed in place."""
+        """Run it; arrays (rows, instances or 1, columns) that it writes are changed in place.
+
+        All of them may be CuPy arrays: then it runs on the GPU, in float64 or float32.
+        """
         arrays = [arguments[argument.name] for argument in self.loop.arguments]
+        if arrays and not (type(arrays[0]) is type(arrays[-1]) is np.ndarray) and are_cupy(arrays):
+            self._on_gpu(instances, counts, arguments, arrays)
+            return
         self._check(instances, arrays)
         evaluated = get_backend() == "evaluator"
         if evaluated or (self._asks and instances > 1):
@@ -135,6 +142,19 @@ class LoopKernel:
                 self._extents.clear()
             self._extents[counts] = found
         return found
+
+    # ---- on a GPU ------------------------------------------------------------------------------------------
+
+    def _on_gpu(
+        self, instances: int, counts: Mapping[str, int], arguments: Mapping[str, Any], arrays: Sequence[Any]
+    ) -> None:
+        given = tuple(int(counts[count.name]) for count in self.loop.counts)
+        self._check_rows(self._extent(given), arguments)
+        self._gpu(instances, given, arrays)
+
+    @cached_property
+    def _gpu(self) -> LoopOnGpu:
+        return LoopOnGpu(self.loop)
 
     # ---- by the evaluator ----------------------------------------------------------------------------------
 

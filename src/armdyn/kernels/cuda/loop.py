@@ -1,0 +1,77 @@
+"""Loops on CuPy arrays: one thread for each instance.
+
+The kernel is put on CuPy's current stream; nothing is copied and nothing waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from armdyn.expression import ArmdynError
+from armdyn.kernels.arrays import dtype_text
+from armdyn.kernels.cuda.loop_text import BLOCK, loop_text
+from armdyn.kernels.cuda.module import function
+from armdyn.kernels.cuda.text import SCALARS
+from armdyn.program.loops import Argument, Loop
+
+
+def are_cupy(arrays: Sequence[Any]) -> bool:
+    """Whether some arrays are CuPy's."""
+    return any(type(x).__module__.partition(".")[0] == "cupy" for x in arrays)
+
+
+class LoopOnGpu:
+    """A loop as a function of CUDA, compiled when first used: in float64, or in float32 for such arrays."""
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop, self.name = loop, f"armdyn_{loop.name}"
+        self._text: Callable[[str], str] = lru_cache(lambda scalar: loop_text(self.name, loop, scalar))
+
+    def __call__(self, instances: int, counts: Sequence[int], arrays: Sequence[Any]) -> None:
+        import cupy
+
+        if self.loop.asks:
+            raise ArmdynError(
+                f"{self.loop.name}: '{self.loop.asks[0]}' is a function of Python, which a GPU cannot call"
+            )
+        given = list(zip(self.loop.arguments, arrays, strict=True))
+        first = arrays[0]
+        for argument, x in given:
+            self._check(instances, first, argument, x)
+        if not instances:
+            return
+        fields = [np.int64(instances), *(np.int64(count) for count in counts)]
+        for _, x in given:
+            row, instance, column = (np.int64(stride // x.dtype.itemsize) for stride in x.strides)
+            fields += [x, row, instance if x.shape[1] > 1 else np.int64(0), column]
+        device = int(first.device.id)
+        run = function(self._text(SCALARS[first.dtype.name]), self.name, device)
+        with cupy.cuda.Device(device):
+            run((-(-instances // BLOCK),), (BLOCK,), tuple(fields))
+
+    def _check(self, instances: int, first: Any, argument: Argument, x: Any) -> None:
+        """Refuse arrays that the kernel would misread."""
+        import cupy
+
+        name = f"{self.loop.name}: argument '{argument.name}'"
+        if not isinstance(x, cupy.ndarray):
+            raise TypeError(f"{name}: expected a CuPy array, as others are, found {type(x).__name__}")
+        lengths = {instances} if argument.written else {1, instances}
+        fits = x.ndim == 3 and x.shape[1] in lengths and x.shape[2] == argument.columns
+        if (
+            x.dtype.name not in SCALARS
+            or x.dtype != first.dtype
+            or not fits
+            or any(stride % x.dtype.itemsize for stride in x.strides)
+        ):
+            allowed = " or ".join(str(length) for length in sorted(lengths))
+            raise ValueError(
+                f"{name} is {dtype_text(x.dtype)} of shape {x.shape}; expected {first.dtype}, as the first "
+                f"is, (rows, {allowed}, {argument.columns}); float64 and float32 are allowed"
+            )
+        if x.device.id != first.device.id:
+            raise ValueError(f"{name} is on device {x.device.id}, the first on {first.device.id}")
