@@ -1,0 +1,1 @@
+"""Derivatives of long chains, which are too long as one program."""
