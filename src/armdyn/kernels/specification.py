@@ -17,10 +17,10 @@ class Specification:
     """A function of arrays: inputs (..., size) by name, outputs (..., *shape).
 
     `record` makes the program when it is needed; `identity` is a text with all that the program depends on.
-    `loop`, if there is one, makes the same function as a loop around programs, for functions that are too long
-    as one program: then the program is recorded only for those who ask for it. It has no counts, and its
-    arguments, with one row each, are the inputs and then the outputs. `shared` is the same function in a form
-    that other robots can use too.
+    `loop`, if there is one, makes the same function as a loop around programs, where one program would be too
+    long: that is then recorded only for those who ask for it. The loop has no counts; its arguments, with one
+    row each, are the inputs and then the outputs. `shared` is the same function in a form that other robots
+    can use too.
     """
 
     name: str

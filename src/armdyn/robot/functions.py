@@ -28,9 +28,11 @@ from armdyn.program import Program, jacobian, record
 from armdyn.program.loops import Loop
 from armdyn.program.program import Shape, inline
 from armdyn.robot.derivatives.forward import forward_derivatives_loop
+from armdyn.robot.derivatives.inverse import by_recursion
 
 STATE = ("q", "qd", "qdd")
 BASE_INPUTS = ("base.angular_velocity", "base.angular_acceleration", "base.linear_acceleration")
+FEW_JOINTS = 4  # beyond, derivatives of inverse dynamics do not come from the tape
 NUMBERS = "numbers"  # the input that stands for a robot's numbers in kernels that robots share
 LONG = 12  # coordinates: with fewer, solving for columns as part of the program is as quick
 Inputs = Sequence[tuple[str, int]]
@@ -150,9 +152,26 @@ def _regressor(row: Function, inputs: Inputs, context: Context) -> Program:
 
 
 def _inverse_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
-    """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈ of the recorded inverse dynamics."""
-    program = jacobian(_recorded(FUNCTIONS["inverse_dynamics"], inputs, context), STATE)
-    return _along_coordinates(program, inputs, context) if context.mechanism.loops else program
+    """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈: by recursion, or of few joints from the tape if this takes fewer operations.
+
+    With loops they come from the tape alone. Of many joints the tape takes several times the operations, and
+    long to record: it is not tried.
+    """
+    torques = FUNCTIONS["inverse_dynamics"]
+
+    def recorded(algorithm: Callable[..., Any], inputs: Inputs, shapes: Sequence[Shape]) -> Program:
+        results = tuple(Result(shape, "") for shape in shapes)
+        return _recorded(replace(torques, results=results, algorithm=algorithm), inputs, context)
+
+    if context.mechanism.loops:
+        return _along_coordinates(jacobian(_recorded(torques, inputs, context), STATE), inputs, context)
+    recursion = by_recursion(recorded, inputs, context.n)
+    outputs = tuple((f"d{context.name}/d{x}", (context.n, context.n)) for x in STATE)
+    recursion = replace(recursion, outputs=outputs)
+    if len(context.mechanism.bodies) > FEW_JOINTS:
+        return recursion
+    tape = jacobian(_recorded(torques, inputs, context), STATE)
+    return tape if tape.operations < recursion.operations else recursion
 
 
 def _along_coordinates(program: Program, inputs: Inputs, context: Context) -> Program:

@@ -1,1 +1,1 @@
-"""Derivatives of long chains, which are too long as one program."""
+"""Derivatives as programs put together from several, and as loops around programs."""
