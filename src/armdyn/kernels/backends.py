@@ -32,6 +32,9 @@ class Run(Protocol):
     def quick(self) -> Callable[..., Any]:
         """The result for arrays of the simplest kind, or None: then the call below decides."""
 
+    def get_ready(self) -> None:
+        """Make now what is otherwise made when it is first needed."""
+
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any: ...
 
 

@@ -1,1 +1,1 @@
-"""Programs of derivatives that are put together from several."""
+"""Derivatives as programs put together from several, and as loops around programs."""
