@@ -43,7 +43,9 @@ class Library(Protocol):
 
 
 BACKENDS: dict[str, Callable[[Specification], Run]] = {"compiled": Compiled, "evaluator": Evaluated}
-LIBRARIES: dict[str, str] = {}  # package of an array's type -> the module that takes such arrays
+LIBRARIES: dict[str, str] = {  # package of an array's type -> the module that takes such arrays
+    "torch": "armdyn.kernels.libraries.torch",
+}
 
 default: list[Backend] = ["compiled"]
 chosen: ContextVar[Backend] = ContextVar("armdyn.backend")  # not set outside any `with`

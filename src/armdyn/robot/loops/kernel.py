@@ -16,6 +16,11 @@ class ClosedKernel(Kernel):
         super().__init__(kernel.specification)
         self.assembly = assembly
 
+    @property
+    def speeds(self) -> Kernel:
+        """Velocities of all positions, S q̇, from all positions and q̇ (n)."""
+        return self.assembly._velocities
+
     def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
         if library := library_of(arrays):
             return library.call(self, arrays, out)
