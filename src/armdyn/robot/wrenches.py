@@ -33,8 +33,12 @@ def label(link: str) -> str:
     return f"wrench[{shown(link)}]"
 
 
-def side_by_side(wrenches: Mapping[str, Any]) -> np.ndarray:
-    """Wrenches (..., 6) on k links, broadcast against each other: (..., 6 k)."""
+def side_by_side(wrenches: Mapping[str, Any]) -> Any:
+    """Wrenches (..., 6) on k links, broadcast against each other: (..., 6 k). Tensors stay tensors."""
+    if "torch" in {type(x).__module__.partition(".")[0] for x in wrenches.values()}:
+        from armdyn.kernels.libraries.torch import side_by_side as of_tensors
+
+        return of_tensors({label(link): x for link, x in wrenches.items()})
     arrays = {link: real_array(label(link), x, "numbers (..., 6)") for link, x in wrenches.items()}
     for link, x in arrays.items():
         if x.shape[-1:] != (6,):

@@ -6,7 +6,7 @@ gradients or traces the call, the kernel is called at once; else by the operator
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,7 @@ import torch
 from armdyn.expression import ArmdynError
 from armdyn.kernels.arrays import real_array
 from armdyn.kernels.kernel import Kernel
-from armdyn.kernels.libraries.torch_operator import apply, closed_parts, run
-from armdyn.kernels.specification import Specification
+from armdyn.kernels.libraries.torch_operator import apply, closed_parts, is_watched, run
 
 _DTYPES = (torch.float64, torch.float32)
 _DEVICES = ("cpu", "cuda")
@@ -27,8 +26,8 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
 
     It is in float64, or in float32 when all inputs are.
     """
-    tensors = _checked(kernel.specification, arrays)
-    if not _is_watched(tensors):
+    tensors = _checked(kernel.specification.name, kernel.specification.inputs, arrays)
+    if not is_watched(tensors):
         return _at_once(kernel, tensors, out)
     if out is not None:
         raise ArmdynError("out: a result that gradients go through cannot be put there; use torch.no_grad()")
@@ -41,48 +40,55 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
     return found[0] if len(found) == 1 else found
 
 
-def _checked(function: Specification, arrays: Sequence[Any]) -> list[Any]:
-    """The arguments as dense tensors of one dtype on one device."""
-    first = next(x for x in arrays if isinstance(x, torch.Tensor))
-    device, float32, mixed = first.device, True, False
-    tensors = []
-    for (name, size), x in zip(function.inputs, arrays, strict=True):
+def side_by_side(wrenches: Mapping[str, Any]) -> Any:
+    """Wrenches (..., 6) on k links by what they are called, broadcast against each other: (..., 6 k)."""
+    tensors = _checked("wrench", [(name, 6) for name in wrenches], list(wrenches.values()))
+    for name, x in zip(wrenches, tensors, strict=True):
+        if x.ndim == 0 or x.shape[-1] != 6:
+            raise ArmdynError(f"{name}: expected (..., 6), found {tuple(x.shape)}")
+    try:
+        return torch.cat(torch.broadcast_tensors(*tensors), dim=-1)
+    except RuntimeError:
+        shapes = ", ".join(f"{name} {tuple(x.shape)}" for name, x in zip(wrenches, tensors, strict=True))
+        raise ArmdynError(f"wrench: shapes do not fit together: {shapes}") from None
+
+
+def _checked(function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> list[Any]:
+    """The arguments of a function as dense tensors of one dtype on one device; lists are read as numbers."""
+    first = next((x for x in arrays if isinstance(x, torch.Tensor)), None)
+    device = torch.device("cpu") if first is None else first.device
+    if device.type not in _DEVICES:
+        raise ArmdynError(f"{function}: expected tensors on the CPU or a CUDA device, found {device}")
+    tensors, mixed = [], False
+    for (name, size), x in zip(inputs, arrays, strict=True):
         if isinstance(x, list | tuple):
             x = _listed(name, size, x).to(device)
         if not isinstance(x, torch.Tensor):
-            kind = "a NumPy array" if isinstance(x, np.ndarray) else f"{type(x).__name__}"
-            raise TypeError(f"{name}: expected a tensor, as others are, found {kind}; use torch.as_tensor")
-        if x.dtype not in _DTYPES or x.layout is not torch.strided:
-            kind = f"one of {x.dtype}" if x.dtype not in _DTYPES else f"one with layout {x.layout}"
-            raise TypeError(f"{name}: expected a dense tensor of float64 or float32, found {kind}")
+            kind = "a NumPy array" if isinstance(x, np.ndarray) else f"an object of type {type(x).__name__}"
+            raise TypeError(
+                f"{name}: expected a tensor, as other inputs are, found {kind}; use torch.as_tensor"
+            )
+        _check_kind(name, x)
         if x.device != device:
             raise ArmdynError(
-                f"{function.name}: tensors are on different devices: {name} on {x.device}, others on {device}"
+                f"{function}: found tensors on {device} and, {name}, on {x.device}; allowed: one"
             )
-        mixed |= x.dtype != first.dtype
         tensors.append(x)
-    if device.type not in _DEVICES:
-        raise ArmdynError(f"{function.name}: tensors on the CPU or a CUDA device are expected, found {device}")
+        mixed = mixed or x.dtype != tensors[0].dtype
     return [x.to(torch.float64) for x in tensors] if mixed else tensors
+
+
+def _check_kind(name: str, x: Any) -> None:
+    if x.dtype not in _DTYPES:
+        raise TypeError(f"{name}: expected a tensor of float64 or float32, found one of {x.dtype}")
+    if x.layout is not torch.strided:
+        raise TypeError(f"{name}: expected a dense tensor, found one with layout {x.layout}")
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
 def _listed(name: str, size: int, x: Any) -> Any:
     """A list of numbers as a tensor: float64, as NumPy would have it."""
     return torch.from_numpy(real_array(name, x, f"numbers (..., {size})").astype(np.float64))
-
-
-def _is_watched(tensors: Sequence[Any]) -> bool:
-    """Whether PyTorch must see the call: for gradients, to compile it, or as a transform such as vmap is on."""
-    if torch.compiler.is_compiling():
-        return True
-    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
-        return True
-    if torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0:
-        return True
-    if any(type(x) is not torch.Tensor and type(x) is not torch.nn.Parameter for x in tensors):
-        return True
-    return torch.autograd.forward_ad._current_level >= 0
 
 
 def _at_once(kernel: Kernel, tensors: Sequence[Any], out: Any) -> Any:
@@ -104,9 +110,8 @@ def _at_once(kernel: Kernel, tensors: Sequence[Any], out: Any) -> Any:
 
 def _check_target(y: Any, device: Any) -> None:
     if not isinstance(y, torch.Tensor):
-        raise TypeError(f"out: expected a tensor, as the inputs are, found {type(y).__name__}")
-    if y.dtype not in _DTYPES or y.layout is not torch.strided:
-        raise TypeError(f"out: expected a dense tensor of float64 or float32, found one of {y.dtype}")
+        raise TypeError(f"out: expected a tensor, as inputs are, found an object of type {type(y).__name__}")
+    _check_kind("out", y)
     if y.device != device:
         raise ArmdynError(f"out: expected a tensor on {device}, found one on {y.device}")
     if y.requires_grad and torch.is_grad_enabled():

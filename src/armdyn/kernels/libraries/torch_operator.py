@@ -83,6 +83,19 @@ def closed_parts(kernel: Kernel) -> tuple[Kernel, Assembled] | None:
     return found
 
 
+def is_watched(tensors: Sequence[Any]) -> bool:
+    """Whether PyTorch must see the call: for gradients, to compile it, or as a transform such as vmap is on."""
+    if torch.compiler.is_compiling():
+        return True
+    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
+        return True
+    if torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0:
+        return True
+    if torch.autograd.forward_ad._current_level >= 0:
+        return True
+    return any(type(x) is not torch.Tensor and type(x) is not torch.nn.Parameter for x in tensors)
+
+
 # ---- numbers -----------------------------------------------------------------------------------------------
 
 
@@ -91,7 +104,7 @@ def run(kernel: Kernel, tensors: Sequence[Any], out: Any = None) -> list[Any]:
     device = tensors[0].device
     there, into, back = _on_cpu if device.type == "cpu" else _on_gpu(device)
     with there:
-        arrays = tuple([into(x.detach()) for x in tensors])
+        arrays = tuple([into(x.detach() if x.requires_grad else x) for x in tensors])
         if out is not None:
             targets = tuple(None if y is None else into(y.detach()) for y in _several(out))
             out = targets if isinstance(out, tuple) else targets[0]
@@ -147,6 +160,8 @@ def apply(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
     """The kernel's results, with gradients, under any transform."""
     if torch.compiler.is_compiling():
         return tuple(evaluate(handle_of(kernel), list(arrays)))
+    if not is_watched(arrays):
+        return tuple(run(kernel, arrays))
     return _Differentiable.apply(kernel, *arrays)  # type: ignore[no-any-return]
 
 
@@ -155,6 +170,8 @@ class _Differentiable(torch.autograd.Function):  # type: ignore[misc, unused-ign
 
     @staticmethod
     def forward(kernel: Kernel, *arrays: Any) -> tuple[Any, ...]:
+        if not is_watched(arrays):
+            return tuple(run(kernel, arrays))
         return tuple(evaluate(handle_of(kernel), list(arrays)))
 
     @staticmethod
@@ -187,7 +204,7 @@ def _gradients(ctx: Any, needed: Sequence[bool], cotangents: Sequence[Any]) -> l
     arrays, function = ctx.saved_tensors, kernel.specification
     by = [name for (name, _), wanted in zip(function.inputs, needed, strict=True) if wanted]
     flat = [
-        c.reshape(*c.shape[: c.ndim - len(shape)], prod(shape))
+        c if len(shape) == 1 else c.reshape(*c.shape[: c.ndim - len(shape)], prod(shape))
         for c, shape in zip(cotangents, function.outputs, strict=True)
     ]
     found = iter(apply(adjoint_of(kernel, by), [*arrays, *flat]))

@@ -6,6 +6,7 @@ from typing import Any
 
 from armdyn.kernels import Kernel
 from armdyn.kernels.backends import library_of
+from armdyn.kernels.kernel import opaque
 from armdyn.robot.loops.assembly import Assembly
 
 
@@ -21,6 +22,7 @@ class ClosedKernel(Kernel):
         """Velocities of all positions, S q̇, from all positions and q̇ (n)."""
         return self.assembly._velocities
 
+    @opaque
     def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
         if library := library_of(arrays):
             return library.call(self, arrays, out)
