@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from armdyn.kernels.backends import BACKENDS, Run, chosen, default, get_backend, library_of
 from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
 from armdyn.program.program import Program
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def opaque(call: F) -> F:
+    """Let torch.compile trace a call of a kernel with tensors as what follows: machine code cannot be traced.
+
+    An attribute says so, which PyTorch looks for. PyTorch itself is not needed here.
+    """
+    call._torchdynamo_inline = _traced  # type: ignore[attr-defined]
+    return call
+
+
+def _traced(kernel: Kernel, arrays: tuple[Any, ...], out: Any) -> Any:
+    from armdyn.kernels.libraries import torch
+
+    return torch.call(kernel, arrays, out)
 
 
 class Kernel:
@@ -42,6 +59,7 @@ class Kernel:
         """One array, or a tuple of arrays when there are several outputs."""
         return self.call(arrays, out)
 
+    @opaque
     def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
         """The same, quicker, as Python has no keywords to sort out."""
         if out is None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from armdyn.kernels import Kernel
 from armdyn.kernels.backends import library_of
+from armdyn.kernels.kernel import opaque
 from armdyn.robot.loops.assembly import Assembly
 
 
@@ -16,6 +17,12 @@ class ClosedKernel(Kernel):
         super().__init__(kernel.specification)
         self.assembly = assembly
 
+    @property
+    def speeds(self) -> Kernel:
+        """Velocities of all positions, S q̇, from all positions and q̇ (n)."""
+        return self.assembly._velocities
+
+    @opaque
     def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
         library = library_of(arrays)
         if library is not None and not library.ASSEMBLES:
