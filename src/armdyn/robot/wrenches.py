@@ -9,6 +9,7 @@ import numpy as np
 
 from armdyn.expression import ArmdynError, shown
 from armdyn.kernels.arrays import Numbers, real_array
+from armdyn.kernels.backends import library_of
 from armdyn.model import ModelError, RobotModel
 from armdyn.model.robot_model import listed
 
@@ -34,8 +35,11 @@ def label(link: str) -> str:
 
 
 def side_by_side(wrenches: Mapping[str, Any]) -> np.ndarray:
-    """Wrenches (..., 6) on k links, broadcast against each other: (..., 6 k)."""
-    arrays = {link: real_array(label(link), x, "numbers (..., 6)") for link, x in wrenches.items()}
+    """Wrenches (..., 6) on k links, broadcast against each other: (..., 6 k), in their own library."""
+    arrays = {
+        link: x if library_of([x]) else real_array(label(link), x, "numbers (..., 6)")
+        for link, x in wrenches.items()
+    }
     for link, x in arrays.items():
         if x.shape[-1:] != (6,):
             raise ArmdynError(f"{label(link)}: expected (..., 6), found {x.shape}")
