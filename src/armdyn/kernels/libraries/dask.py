@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import isnan
 from operator import itemgetter
 from typing import Any
@@ -24,7 +25,6 @@ from armdyn.program.program import Shape
 
 ASSEMBLES = False
 da: Any = dask.array  # without types
-_INPUT, _OUTPUT = 1000, 2000  # Dask tells axes apart by numbers: those of the batch begin at 0
 
 
 def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
@@ -37,18 +37,14 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
         raise ArmdynError("out: a Dask array is computed later, into new memory; use the result instead")
     names = [name for name, _ in function.inputs]
     inputs = [_checked(*given) for given in zip(names, kernel.sizes, arrays, strict=True)]
-    axes = _batch_axes(function.name, names, inputs)
+    _check_shapes(function.name, names, inputs)
     dtype = FLOAT32 if all(x.dtype == FLOAT32 for x in inputs) else FLOAT64
     block = Block(kernel, get_backend())
-    pairs: list[Any] = []
-    for k, x in enumerate(inputs):  # the last axis of each is its own, and not one of the result
-        pairs += [x, (*axes[len(axes) - x.ndim + 1 :], _INPUT + k)]
     if len(function.outputs) == 1:
-        return _result(function.name, block, axes, pairs, function.outputs[0], dtype)
-    meta = _meta(len(axes), dtype)
-    together = da.blockwise(block, axes, *pairs, token=function.name, dtype=dtype, meta=meta)
+        return _blockwise(function.name, block, inputs, function.outputs[0], dtype)
+    together = _blockwise(function.name, block, inputs, (1,), dtype)  # a block of it is a tuple of results
     return tuple(
-        _result(f"{function.name}_{k}", itemgetter(k), axes, [together, axes], shape, dtype)
+        _blockwise(f"{function.name}_{k}", itemgetter(k), [together], shape, dtype)
         for k, shape in enumerate(function.outputs)
     )
 
@@ -61,9 +57,7 @@ class Block:
     backend: Any
 
     def __call__(self, *blocks: Any) -> Any:
-        arrays = tuple(
-            x[0] if isinstance(x, list) else x for x in blocks
-        )  # the one block along the last axis
+        arrays = tuple(x[0] if isinstance(x, list) else x for x in blocks)  # a list along a contracted axis
         with backend(self.backend), one_thread():
             return self.kernel.call(arrays, None)
 
@@ -80,29 +74,41 @@ def _checked(name: str, sizes: Sequence[int], x: Any) -> Any:
     return x.rechunk({x.ndim - 1: -1})
 
 
-def _batch_axes(function: str, names: Sequence[str], inputs: Sequence[Any]) -> tuple[int, ...]:
-    """A number for each batch axis, from the left; the inputs' shapes must broadcast.
+def _check_shapes(function: str, names: Sequence[str], inputs: Sequence[Any]) -> None:
+    """The inputs' leading axes must broadcast.
 
     Dask does not know how many rows a selection has: two of them must have as many blocks as each other.
     """
-    dimensions = max(x.ndim for x in inputs) - 1
-    for axis in range(2, dimensions + 2):  # from the right, after the last
+    for axis in range(2, max(x.ndim for x in inputs) + 1):  # from the right, after the last
         along = [(x.shape[-axis], x.numblocks[-axis]) for x in inputs if x.ndim >= axis]
         lengths = {f"? in {blocks}" if isnan(length) else length for length, blocks in along}
         if len(lengths - {1}) > 1:
             found = ", ".join(f"{name} {x.shape}" for name, x in zip(names, inputs, strict=True))
             raise ArmdynError(f"{function}: shapes do not fit together: {found}")
-    return tuple(range(dimensions))
 
 
-def _result(
-    name: str, make: Any, axes: tuple[int, ...], pairs: Sequence[Any], shape: Shape, dtype: Any
-) -> Any:
-    """The Dask array with the blocks that `make` gives, and axes of its own for the result."""
-    own = {_OUTPUT + k: size for k, size in enumerate(shape)}
-    meta = _meta(len(axes) + len(shape), dtype)
-    return da.blockwise(make, (*axes, *own), *pairs, token=name, new_axes=own, dtype=dtype, meta=meta)
+def _blockwise(name: str, make: Any, inputs: Sequence[Any], shape: Shape, dtype: Any) -> Any:
+    """The Dask array (*batch, *shape) whose blocks `make` gives for blocks of the inputs.
 
-
-def _meta(dimensions: int, dtype: Any) -> Any:
-    return np.empty((0,) * dimensions, dtype)
+    Axes have numbers: 0, 1, … those of the batch, then those of the result. The last axis of every input
+    counts as the first one of the result, though sizes differ: each has one block. Had it a number that the
+    result lacks, Dask would take this for a reduction, and not put the block's steps into one task.
+    """
+    batch = max(x.ndim for x in inputs) - 1
+    axes, own = list(range(batch)), list(range(batch, batch + len(shape)))
+    leads = [axes[batch - x.ndim + 1 :] for x in inputs]
+    apart = [(x, (*lead, batch + k)) for k, (x, lead) in enumerate(zip(inputs, leads, strict=True))]
+    chunks, aligned = da.core.unify_chunks(*chain.from_iterable(apart))
+    sizes = {axis: chunks[axis] for axis in axes} | {axis: (shape[0],) for axis in own[:1]}
+    pairs = [(x, (*lead, batch)) for x, lead in zip(aligned, leads, strict=True)]
+    return da.blockwise(
+        make,
+        (*axes, *own),
+        *chain.from_iterable(pairs),
+        token=name,
+        new_axes=dict(zip(own[1:], shape[1:], strict=True)),
+        adjust_chunks=sizes,
+        align_arrays=False,
+        dtype=dtype,
+        meta=np.empty((0,) * (batch + len(shape)), dtype),
+    )
