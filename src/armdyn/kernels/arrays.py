@@ -136,7 +136,8 @@ def _kind_text(x: Any) -> str:
         return "a masked array, whose mask would be lost; fill or compress it first"
     kind = type(x)
     home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-    return f"an object of type {home}{kind.__qualname__}; {_ACCEPTED}"
+    also = "; `robot.jax` makes functions for JAX" if home.startswith("jax") else ""
+    return f"an object of type {home}{kind.__qualname__}; {_ACCEPTED}{also}"
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str:

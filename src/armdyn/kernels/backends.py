@@ -67,6 +67,7 @@ BACKENDS: dict[str, Callable[[Specification], Run]] = {
 }
 LIBRARIES: dict[str, str] = {  # package of an array's type -> the module that takes such arrays
     "cupy": "armdyn.kernels.cuda.kernel",
+    "dask": "armdyn.kernels.libraries.dask",
     "torch": "armdyn.kernels.libraries.torch",
 }
 

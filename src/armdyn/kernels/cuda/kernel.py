@@ -79,6 +79,9 @@ class OnGpu:
     def quick(self, *arrays: Any) -> None:
         """Nothing is quicker than the call below."""
 
+    def get_ready(self) -> None:
+        """What is compiled depends on the arrays."""
+
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         import cupy
 
