@@ -42,6 +42,7 @@ BY_NAME = {
     "cli/__init__.py": "its own modules",
     "description/__init__.py": "its own modules",
     "description/exporting/__init__.py": "its own modules",
+    "kernels/backends.py": "modules of its own layer, for the arrays of other libraries",
     "output/display.py": "armdyn.report.notebook, when a notebook asks: it draws what the layers hold",
     "report/__init__.py": "its own modules, and matplotlib",
     "report/notebook/__init__.py": "its own modules",

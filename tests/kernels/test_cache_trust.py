@@ -11,7 +11,7 @@ import pytest
 
 import armdyn
 from armdyn import CacheWarning, Robot
-from armdyn.kernels import cache
+from armdyn.kernels import Kernel, cache
 from armdyn.kernels.llvm import machine
 from armdyn.kernels.llvm.gufunc_loop import module_ir
 from armdyn.kernels.llvm.machine import compile_ir, vector_bytes
@@ -37,10 +37,11 @@ def only_the_disk(monkeypatch):
 def planted(fresh_cache):
     """The one file of a cache, with right magic, checksum and names, but another robot's gravity inside."""
     right = Robot.load("planar").gravity(Q)
-    other = Robot.load("planar").with_payload(3).program("gravity")
+    other = Kernel.of("gravity", Robot.load("planar").with_payload(3).program("gravity")).specification
     (file,) = fresh_cache.iterdir()
     name = file.stem[:24]
-    code = module_ir(other, "double", vector_bytes() // 8, name, single_ir(other, name))
+    width = vector_bytes() // 8
+    code = module_ir(other, "double", (width, 1), width, name, single_ir(other, width, name))
     cache.write(file.stem, compile_ir(code))
     assert gravity_differs(right), "planted code must be run where it is trusted, or this shows nothing"
     return file, right

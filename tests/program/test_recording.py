@@ -146,10 +146,12 @@ SCRIPT = """
 import hashlib
 from armdyn import Robot
 from armdyn.robot.functions import FUNCTIONS
+from armdyn.kernels import Kernel
 from armdyn.kernels.llvm.gufunc_loop import module_ir
 robot = Robot.load("scara")
 text = "".join(str(robot.program(f, FUNCTIONS[f].optional[:1])) for f in FUNCTIONS if "derivatives" not in f)
-text += module_ir(robot.program("inverse_dynamics"), "double", 8, "name")
+kernel = Kernel.of("inverse_dynamics", robot.program("inverse_dynamics"))
+text += module_ir(kernel.specification, "double", (8, 1), 8, "name")
 print(hashlib.sha256(text.encode()).hexdigest())
 """
 

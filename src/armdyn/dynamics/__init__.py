@@ -4,6 +4,7 @@ from armdyn.dynamics.adaptive import adaptive_regressor
 from armdyn.dynamics.articulated import articulated_is_possible, forward_dynamics_articulated
 from armdyn.dynamics.constraints.forces import actuator_torques, loop_wrenches, wrenches_in_joints
 from armdyn.dynamics.coriolis import coriolis_matrix
+from armdyn.dynamics.derivatives.torques import torque_derivatives
 from armdyn.dynamics.energy import (
     kinetic_energy,
     kinetic_regressor,
@@ -25,6 +26,7 @@ from armdyn.dynamics.newton_euler import (
     inverse_dynamics,
     joint_wrenches,
     newton_euler,
+    rigid_torques,
 )
 from armdyn.dynamics.regressor import regressor
 from armdyn.dynamics.springs import spring_torques
@@ -57,6 +59,8 @@ __all__ = [
     "potential_energy",
     "potential_regressor",
     "regressor",
+    "rigid_torques",
     "spring_torques",
+    "torque_derivatives",
     "wrenches_in_joints",
 ]

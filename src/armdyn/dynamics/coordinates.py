@@ -25,7 +25,7 @@ from armdyn.model.mechanism import Mechanism
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Gives = Literal["torques", "square", "columns", "anything"]
+Gives = Literal["torques", "square", "squares", "columns", "anything"]
 
 
 def of_joints(variables: int, gives: Gives) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -33,8 +33,8 @@ def of_joints(variables: int, gives: Gives) -> Callable[[Callable[P, T]], Callab
 
     Of its arguments the first is the mechanism; the next `variables` are q, q̇, q̈ of the joints, or q, q̇, q̇_r,
     q̈_r if there are four. `gives` says
-    what it returns: torques (or rows of a matrix by joint), a square matrix, columns by joint, or anything
-    that has no index of a joint.
+    what it returns: torques (or rows of a matrix by joint), a square matrix, several of these, columns by
+    joint, or anything that has no index of a joint.
     """
 
     def around(algorithm: Callable[P, T]) -> Callable[P, T]:
@@ -50,9 +50,13 @@ def of_joints(variables: int, gives: Gives) -> Callable[[Callable[P, T]], Callab
             joints = [joint_values(mechanism, x) for x in values]
             arguments: Any = (freed(mechanism), *joints, *args[1 + variables :])
             found: Any = algorithm(*arguments, **others)
-            if gives in ("torques", "square"):
+            if gives == "squares":
+                return tuple(_on_both_sides(mechanism, following, matrix) for matrix in found)
+            if gives == "square":
+                return _on_both_sides(mechanism, following, found)
+            if gives == "torques":
                 found = _gathered(mechanism, following, found)
-            if gives in ("columns", "square"):
+            if gives == "columns":
                 found = [_gathered(mechanism, following, row) for row in found]
             return found
 
@@ -66,6 +70,11 @@ def freed(mechanism: Mechanism) -> Mechanism:
     if not mechanism.rows and not mechanism.loops:
         return mechanism
     return replace(mechanism.without_loops(), rows=(), friction=())
+
+
+def _on_both_sides(mechanism: Mechanism, following: Following | None, matrix: Any) -> list[list[Any]]:
+    """Sᵀ M S."""
+    return [_gathered(mechanism, following, row) for row in _gathered(mechanism, following, matrix)]
 
 
 def _gathered(mechanism: Mechanism, following: Following | None, by_joint: Sequence[Any]) -> list[Any]:

@@ -56,6 +56,17 @@ def solve(
     row, its 1/d being zero, neither gives nor takes in the elimination. With `least`, so are rows whose pivot
     d is not greater: B may be semidefinite then.
     """
+    factors = factorised(B, free, least)
+    return [substituted(*factors, column) for column in columns]
+
+
+def factorised(
+    B: list[list[Scalar]], free: Sequence[Scalar] | None = None, least: Sequence[Scalar] | None = None
+) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """L and 1/d with B = L D Lᵀ; L is upper triangular with ones on the diagonal, which are left out.
+
+    Sums end with what was found last, so that a processor can begin them before it is known.
+    """
     n = len(B)
     L: list[list[Scalar]] = [[0] * n for _ in range(n)]
     D: list[Scalar] = [0] * n
@@ -63,26 +74,26 @@ def solve(
         LD: list[Scalar] = [0] * n  # L_ij d_j
         for j in reversed(range(i + 1, n)):
             LD[j] = B[i][j]
-            for k in range(j + 1, n):
+            for k in reversed(range(j + 1, n)):
                 LD[j] = LD[j] - LD[k] * L[j][k]
             L[i][j] = LD[j] * D[j]
         pivot = B[i][i]
-        for k in range(i + 1, n):
+        for k in reversed(range(i + 1, n)):
             pivot = pivot - L[i][k] * LD[k]
         one = 1 if free is None else free[i]
         if least is not None:
             one = select(pivot - least[i], one, 0)
             pivot = select(one, pivot, 1)
         D[i] = over_inertia(one, pivot, i)
-    return [_substituted(L, D, column) for column in columns]
+    return L, D
 
 
-def _substituted(L: list[list[Scalar]], D: list[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
-    """x with L D⁻¹ Lᵀ x = b, L upper triangular with a unit diagonal left out, D holding 1/d_i."""
+def substituted(L: list[list[Scalar]], D: list[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """x with L D Lᵀ x = b, from what `factorised` gives: L and 1/d."""
     n = len(b)
     x: list[Scalar] = list(b)
     for i in reversed(range(n)):
-        for k in range(i + 1, n):
+        for k in reversed(range(i + 1, n)):
             x[i] = x[i] - L[i][k] * x[k]
     x = [x_i * d for x_i, d in zip(x, D, strict=True)]
     for i in range(n):

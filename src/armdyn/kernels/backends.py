@@ -32,6 +32,9 @@ class Run(Protocol):
     def quick(self) -> Callable[..., Any]:
         """The result for arrays of the simplest kind, or None: then the call below decides."""
 
+    def get_ready(self) -> None:
+        """Make now what is otherwise made when it is first needed."""
+
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any: ...
 
 
@@ -43,6 +46,9 @@ class Library(Protocol):
     """
 
     ASSEMBLES: bool
+
+    def functions(self) -> Any:
+        """The library's functions of arrays: `concatenate`, `broadcast_to`."""
 
     def call(self, kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
         """Like `Kernel.call`; some of the arrays are the library's."""

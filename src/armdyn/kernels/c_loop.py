@@ -36,7 +36,7 @@ def loop_parts(
     prefix: str, loop: loops.Loop, scalar: str = "double", meanings: Mapping[str, str] | None = None
 ) -> tuple[str, list[str]]:
     """The declaration of a loop's function, and all functions it consists of."""
-    called = dict.fromkeys(s.program for s in loop.statements if isinstance(s, loops.Call))
+    called = dict.fromkeys(s.program for s in loop.statements if isinstance(s, loops.Call | loops.Each))
     programs = {name: _plain(loop.programs[name]) for name in called}
     for name, program in programs.items():
         check_constants(name, program, scalar)
@@ -165,6 +165,8 @@ class Printer:
                 self.do(f"{self._number(target)} = ({self.scalar}){self._int(value)};")
             case loops.Call(program, inputs, outputs):
                 self._call(f"{self.function_name(program)}(", inputs, outputs)
+            case loops.Each():
+                self._each(statement)
             case loops.Ask(name, row, inputs, output):
                 self._call(f"{name}(context, {self._int(row)}, ", inputs, (output,))
             case loops.For():
@@ -217,6 +219,35 @@ class Printer:
             self._copy(self._at(parts[k]), (name, "0"), parts[k].size)
         self.depth -= 1
         self.do("}")
+
+    def _each(self, each: loops.Each) -> None:
+        """Columns go by way of arrays of their own."""
+        read, written = (
+            [(part, self._name("column")) for part in parts if part.size]
+            for parts in (each.matrices, each.results)
+        )
+        k, columns = self._name("k"), each.columns
+        self.do(f"for (long {k} = 0; {k} < {columns}; ++{k}) {{")
+        self.depth += 1
+        for part, array in (*read, *written):
+            self.do(f"{self.scalar} {array}[{part.size // columns}];")
+        for part, array in read:
+            of, start = self._at(part)
+            self._entries(f"{array}[%]", f"{of}[{start} + {columns} * % + {k}]", part.size // columns)
+        given = [_pointer(self._at(part)) for part in each.inputs if part.size]
+        arguments = ", ".join([*given, *(array for _, array in (*read, *written))])
+        self.do(f"{self.function_name(each.program)}({arguments});")
+        for part, array in written:
+            to, start = self._at(part)
+            self._entries(f"{to}[{start} + {columns} * % + {k}]", f"{array}[%]", part.size // columns)
+        self.depth -= 1
+        self.do("}")
+
+    def _entries(self, target: str, source: str, size: int) -> None:
+        """Entry by entry; % stands for its number."""
+        entry = self._name("entry")
+        self.do(f"for (int {entry} = 0; {entry} < {size}; ++{entry})")
+        self.do(f"    {target.replace('%', entry)} = {source.replace('%', entry)};")
 
     def _copy(self, target: Place, source: Place, size: int) -> None:
         if size == 1:

@@ -50,7 +50,17 @@ class Kernel:
                 return result
         if library := library_of(arrays):
             return library.call(self, arrays, out)
-        return self.on(get_backend())(arrays, out)
+        backend = get_backend()
+        run = self.on(backend)
+        result = run(arrays, out)
+        self._quick[backend] = run.quick  # long code for single calls is there only when one has come
+        return result
+
+    def compile(self) -> None:
+        """Make all compiled code ready, for single calls and for batches."""
+        run = self.on("compiled")
+        run.get_ready()
+        self._quick["compiled"] = run.quick
 
 
 class _Quick(dict[str, Callable[..., Any]]):

@@ -18,6 +18,7 @@ from armdyn.program.loops import (
     Block,
     Call,
     Copy,
+    Each,
     For,
     If,
     Int,
@@ -105,6 +106,8 @@ class _Actions:
                 return lambda mask: _write(to, np.float64(k()), mask)
             case Call():
                 return self._call(statement)
+            case Each():
+                return self._each(statement)
             case Ask(name, row, inputs, output):
                 to, k, given = self._at(output), self._int(row), [self._at(part) for part in inputs]
                 return lambda mask: _write(to, self.asked[name](k(), *given), mask)
@@ -124,6 +127,23 @@ class _Actions:
         def run(mask: Mask) -> None:
             for to, found in zip(outputs, function(*inputs), strict=True):
                 _write(to, found, mask)
+
+        return run
+
+    def _each(self, statement: Each) -> Action:
+        """All columns of all instances at once."""
+        function, columns = self.functions[statement.program], statement.columns
+        inputs, matrices, results = (
+            [self._at(part) for part in parts]
+            for parts in (statement.inputs, statement.matrices, statement.results)
+        )
+
+        def run(mask: Mask) -> None:
+            given = [x.repeat(columns, axis=0) for x in inputs]
+            given += [_swapped(x, columns).reshape(len(x) * columns, -1) for x in matrices]
+            for to, found in zip(results, function(*given), strict=True):
+                rows = found.shape[1]
+                _write(to, _swapped(found.reshape(len(to), -1), rows).reshape(to.shape), mask)
 
         return run
 
@@ -175,6 +195,11 @@ class _Actions:
 @cache
 def _code(text: str) -> CodeType:
     return compile(text, "<integer>", "eval")
+
+
+def _swapped(x: np.ndarray, columns: int) -> np.ndarray:
+    """Matrices (instances, rows · columns), transposed: (instances, columns, rows)."""
+    return x.reshape(len(x), -1, columns).swapaxes(1, 2)
 
 
 def _both(mask: Mask, other: np.ndarray) -> np.ndarray:

@@ -6,7 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from armdyn.program.loops import Block, Call, Combined, Count, Counter, For, If, Int, Load, Loop, Save, While
+from armdyn.program.loops import (
+    Block,
+    Call,
+    Combined,
+    Count,
+    Counter,
+    Each,
+    For,
+    If,
+    Int,
+    Load,
+    Loop,
+    Save,
+    While,
+)
 
 Range = tuple[int, int]  # the least and the largest value
 _MANY = 1000  # of each count, where formulas are looked for
@@ -74,6 +88,8 @@ class _Walk:
             match statement:
                 case Call(program):
                     total += self.loop.programs[program].operations
+                case Each(program, columns):
+                    total += columns * self.loop.programs[program].operations
                 case Load(source=argument, row=row) | Save(target=argument, row=row):
                     low, high = self._range(row)
                     least, most = self.rows.get(argument.name, (low, high))

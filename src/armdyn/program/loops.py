@@ -156,6 +156,26 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Each:
+    """A program for each column of matrices, which are parts with one row after the other.
+
+    The program takes `inputs` and a column of each of `matrices`, and gives a column of each of `results`,
+    which lie apart from all that is read. No column waits for another.
+    """
+
+    program: str
+    columns: int
+    inputs: tuple[Part, ...]
+    matrices: tuple[Part, ...]
+    results: tuple[Part, ...]
+
+    def __post_init__(self) -> None:
+        read, written = (*self.inputs, *self.matrices), self.results
+        if any(overlaps(part, (*read, *written[:k])) for k, part in enumerate(written)):
+            raise ValueError(f"results of '{self.program}' overlap what is read, or each other")
+
+
+@dataclass(frozen=True)
 class Ask:
     """A function that the caller gives: an integer and parts in, one part out. In C it is a callback."""
 
@@ -194,7 +214,7 @@ class If:
     otherwise: Block = ()
 
 
-Statement: TypeAlias = Load | Save | Copy | Set | Call | Ask | For | While | If
+Statement: TypeAlias = Load | Save | Copy | Set | Call | Each | Ask | For | While | If
 Block: TypeAlias = tuple[Statement, ...]
 
 
@@ -211,7 +231,7 @@ class Loop:
     @property
     def statements(self) -> Iterator[Statement]:
         """All of them, also those within others, in the order they are written."""
-        return _within(self.body)
+        return within(self.body)
 
     @cached_property
     def locals(self) -> tuple[Local, ...]:
@@ -240,8 +260,21 @@ def parts_of(statement: Statement) -> tuple[Part, ...]:
             return (source, target)
         case Call(inputs=inputs, outputs=outputs):
             return (*inputs, *outputs)
+        case Each(inputs=inputs, matrices=matrices, results=results):
+            return (*inputs, *matrices, *results)
         case Ask(inputs=inputs, output=output):
             return (*inputs, output)
+        case _:
+            return ()
+
+
+def written_by(statement: Statement) -> tuple[Part, ...]:
+    """Those among them that it writes."""
+    match statement:
+        case Load(target=part) | Set(target=part) | Copy(target=part) | Ask(output=part):
+            return (part,)
+        case Call(outputs=parts) | Each(results=parts):
+            return parts
         case _:
             return ()
 
@@ -254,11 +287,12 @@ def overlaps(part: Part, others: Iterable[Part]) -> bool:
     )
 
 
-def _within(block: Block) -> Iterator[Statement]:
+def within(block: Block) -> Iterator[Statement]:
+    """The statements of a block, also those within others, in the order they are written."""
     for statement in block:
         yield statement
         if isinstance(statement, For | While):
-            yield from _within(statement.body)
+            yield from within(statement.body)
         elif isinstance(statement, If):
-            yield from _within(statement.body)
-            yield from _within(statement.otherwise)
+            yield from within(statement.body)
+            yield from within(statement.otherwise)

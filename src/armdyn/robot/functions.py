@@ -25,11 +25,16 @@ from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
 from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, jacobian, record
+from armdyn.program.loops import Loop
 from armdyn.program.program import Shape, inline
+from armdyn.robot.derivatives.forward import forward_derivatives_loop
+from armdyn.robot.derivatives.inverse import by_recursion
 
 STATE = ("q", "qd", "qdd")
 BASE_INPUTS = ("base.angular_velocity", "base.angular_acceleration", "base.linear_acceleration")
+FEW_JOINTS = 4  # beyond, derivatives of inverse dynamics do not come from the tape
 NUMBERS = "numbers"  # the input that stands for a robot's numbers in kernels that robots share
+LONG = 12  # coordinates: with fewer, solving for columns as part of the program is as quick
 Inputs = Sequence[tuple[str, int]]
 Key: TypeAlias = str | tuple[Any, ...]
 
@@ -73,6 +78,7 @@ class Function:
     algorithm: Callable[..., Any]
     optional: tuple[str, ...] = ("parameters",)
     make: Callable[[Function, Inputs, Context], Program] | None = None
+    loop: Callable[[Function, Inputs, Context], Loop] | None = None  # the same as a loop, for long chains
 
 
 @dataclass(frozen=True)
@@ -146,9 +152,26 @@ def _regressor(row: Function, inputs: Inputs, context: Context) -> Program:
 
 
 def _inverse_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
-    """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈ of the recorded inverse dynamics."""
-    program = jacobian(_recorded(FUNCTIONS["inverse_dynamics"], inputs, context), STATE)
-    return _along_coordinates(program, inputs, context) if context.mechanism.loops else program
+    """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈: by recursion, or of few joints from the tape if this takes fewer operations.
+
+    With loops they come from the tape alone. Of many joints the tape takes several times the operations, and
+    long to record: it is not tried.
+    """
+    torques = FUNCTIONS["inverse_dynamics"]
+
+    def recorded(algorithm: Callable[..., Any], inputs: Inputs, shapes: Sequence[Shape]) -> Program:
+        results = tuple(Result(shape, "") for shape in shapes)
+        return _recorded(replace(torques, results=results, algorithm=algorithm), inputs, context)
+
+    if context.mechanism.loops:
+        return _along_coordinates(jacobian(_recorded(torques, inputs, context), STATE), inputs, context)
+    recursion = by_recursion(recorded, inputs, context.n)
+    outputs = tuple((f"d{context.name}/d{x}", (context.n, context.n)) for x in STATE)
+    recursion = replace(recursion, outputs=outputs)
+    if len(context.mechanism.bodies) > FEW_JOINTS:
+        return recursion
+    tape = jacobian(_recorded(torques, inputs, context), STATE)
+    return tape if tape.operations < recursion.operations else recursion
 
 
 def _along_coordinates(program: Program, inputs: Inputs, context: Context) -> Program:
@@ -175,10 +198,7 @@ def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Pro
     Load friction multiplies row i of ∂τ/∂q̈ = B by 1 + Fl s sgn(τ_r). All rows are divided by that first,
     which leaves a symmetric matrix.
     """
-    inner = [("qdd", size) if name == "tau" else (name, size) for name, size in inputs]
-    slopes = _inverse_derivatives(row, inner, context)
-    forward = _forward(FUNCTIONS["forward_dynamics"], inputs, context)
-    factors = _recorded(replace(FUNCTIONS["inverse_dynamics"], algorithm=_load_factors), inner, context)
+    inner, forward, slopes, factors = _forward_parts(row, inputs, context)
     n = context.n
 
     def function(*columns: Any) -> Any:
@@ -196,6 +216,22 @@ def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Pro
 
     outputs = [(f"d qdd/d {name}", (n, n)) for name in ("q", "qd", "tau")]
     return record(function, inputs, outputs)
+
+
+def _forward_parts(
+    row: Function, inputs: Inputs, context: Context
+) -> tuple[Inputs, Program, Program, Program]:
+    """Forward dynamics; and at the q̈ that it gives: the inputs, their derivatives and load factors."""
+    inner = [("qdd", size) if name == "tau" else (name, size) for name, size in inputs]
+    slopes = _inverse_derivatives(row, inner, context)
+    forward = _forward(FUNCTIONS["forward_dynamics"], inputs, context)
+    factors = _recorded(replace(FUNCTIONS["inverse_dynamics"], algorithm=_load_factors), inner, context)
+    return inner, forward, slopes, factors
+
+
+def _forward_derivatives_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
+    _, *parts = _forward_parts(row, inputs, context)
+    return forward_derivatives_loop(context.name, inputs, context.n, *parts)
 
 
 def _one(meaning: str, *shape: int | str) -> tuple[Result, ...]:
@@ -267,6 +303,7 @@ FUNCTIONS: dict[str, Function] = {
         dynamics.forward_dynamics,
         _WITH_WRENCH,
         _forward_derivatives,
+        _forward_derivatives_loop,
     ),
 }
 CLOSED_FUNCTIONS: dict[str, Function] = {  # of robots with loops only
@@ -342,7 +379,8 @@ def _specification(
 ) -> Specification:
     identity = f"{context.mechanism!r} {[p.name for p in context.layout]} {inputs!r}"
     record = partial(row.make or _recorded, row, inputs, context)
-    return Specification(context.name, tuple(inputs), context.shapes(row), record, identity, shared)
+    loop = partial(row.loop, row, inputs, context) if row.loop and context.n >= LONG else None
+    return Specification(context.name, tuple(inputs), context.shapes(row), record, identity, shared, loop)
 
 
 class Kernels(dict[Key, Kernel]):

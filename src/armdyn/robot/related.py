@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, real_array
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
+from armdyn.program import record
 
 
 def turning_positions(model: RobotModel) -> np.ndarray:
@@ -41,6 +43,18 @@ class Related(NamedTuple):
     def velocities(self, qd: Numbers) -> Floats:
         """S q̇, (..., joints)."""
         return self._moved("qd", qd)
+
+    def kernel(self, name: str) -> Kernel:
+        """S x + s₀ as a kernel of an input of that name, for arrays of other libraries than NumPy."""
+        joints, n = self.S.shape
+        rows = [(*zip(row.tolist(), range(n), strict=True),) for row in self.S]
+
+        def function(x: list[Any]) -> list[Any]:
+            return [
+                sum((k * x[i] for k, i in row if k), float(s0)) for row, s0 in zip(rows, self.s0, strict=True)
+            ]
+
+        return Kernel.of("all_joints", record(function, [(name, n)], [("joints", (joints,))]))
 
     def _moved(self, name: str, x: Numbers) -> Floats:
         n = self.S.shape[1]

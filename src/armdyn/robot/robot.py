@@ -332,7 +332,7 @@ class Robot(Described):
             check_function(self._model, name, optional)
         for name, *optional in keys:
             given = [key for key in known[name].optional if key in optional]  # in the order of calls
-            self._kernels[(name, "", *given) if given else name].on("compiled")
+            self._kernels[(name, "", *given) if given else name].compile()
 
     # ---- inside ----------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from armdyn.expression import ArmdynError, shown
 from armdyn.kernels.arrays import Numbers, real_array
+from armdyn.kernels.backends import library_of
 from armdyn.model import ModelError, RobotModel
 from armdyn.model.robot_model import listed
 
@@ -33,15 +34,21 @@ def label(link: str) -> str:
     return f"wrench[{shown(link)}]"
 
 
-def side_by_side(wrenches: Mapping[str, Any]) -> np.ndarray:
+def side_by_side(wrenches: Mapping[str, Any]) -> Any:
     """Wrenches (..., 6) on k links, broadcast against each other: (..., 6 k)."""
-    arrays = {link: real_array(label(link), x, "numbers (..., 6)") for link, x in wrenches.items()}
+    library = library_of(list(wrenches.values()))
+    functions: Any = np if library is None else library.functions()
+    arrays = dict(wrenches)
+    if library is None:
+        arrays = {link: real_array(label(link), x, "numbers (..., 6)") for link, x in wrenches.items()}
     for link, x in arrays.items():
-        if x.shape[-1:] != (6,):
+        if library_of([x]) is not library:
+            raise TypeError(f"{label(link)}: expected an array of {functions.__name__}, as others are")
+        if tuple(x.shape[-1:]) != (6,):
             raise ArmdynError(f"{label(link)}: expected (..., 6), found {x.shape}")
     try:
         lead = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
     except ValueError:
         shapes = ", ".join(f"{label(link)} {x.shape}" for link, x in arrays.items())
         raise ArmdynError(f"wrench: shapes do not fit together: {shapes}") from None
-    return np.concatenate([np.broadcast_to(x, (*lead, 6)) for x in arrays.values()], axis=-1)
+    return functions.concatenate([functions.broadcast_to(x, (*lead, 6)) for x in arrays.values()], axis=-1)

@@ -1,8 +1,8 @@
 """The CUDA kernel of a program over arrays: one thread a row.
 
-Operands that lie row after row pass through shared memory, so that the threads of a warp read and write
-neighbouring numbers: a warp loads its 32 rows together, and stores results in slices, each as soon as all of
-it is known. Other operands are read and written where they are, by strides that the caller gives.
+Operands with long rows, one after the other, pass through shared memory, so that the threads of a warp read
+and write neighbouring numbers: a warp loads its 32 rows together, and stores results in slices, each as soon
+as all of it is known. Other operands are read and written where they are, by strides that the caller gives.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from math import prod
 from armdyn.kernels.cuda.parts import Part
 from armdyn.kernels.cuda.text import lines
 
-BLOCK = 128  # threads
+BLOCK, STAGED_BLOCK = 128, 64  # threads, without and with shared memory
 WARP = 32
 WHOLE = 64  # results of a row: up to so many are one slice
-SLICE = 32  # else a slice has so many
-SHARED = 44 * 1024  # bytes of a block at most; a block has 48 kB without asking for more
+SLICE = 16  # else a slice has so many
 
 
 @dataclass(frozen=True)
@@ -27,6 +26,16 @@ class Form:
 
     axes: int
     staged: tuple[bool, ...]  # inputs, then outputs
+    most_shared: int  # bytes of shared memory that a block can have
+
+
+@dataclass(frozen=True)
+class ArrayText:
+    """The text of a kernel, how many threads a block has, and how many bytes of shared memory it needs."""
+
+    text: str
+    block: int
+    shared: int
 
 
 @dataclass(frozen=True)
@@ -43,9 +52,11 @@ class _Slice:
         return self.size | 1  # odd: no two threads meet in the same bank
 
 
-def array_text(name: str, part: Part, scalar: str, form: Form) -> str:
+def array_text(name: str, part: Part, scalar: str, form: Form) -> ArrayText:
     """`void NAME(rows, extents of further axes…, pointer and strides of each operand…)`."""
-    return "\n".join(_Writer(name, part, scalar, form).text())
+    writer = _Writer(name, part, scalar, form)
+    block = STAGED_BLOCK if writer.width else BLOCK
+    return ArrayText("\n".join(writer.text(block)), block, writer.shared(writer.width))
 
 
 class _Writer:
@@ -73,7 +84,11 @@ class _Writer:
         return found
 
     def _fits(self, width: int) -> bool:
-        return width * BLOCK * self.bytes <= SHARED
+        return self.shared(width) <= self.form.most_shared
+
+    def shared(self, width: int) -> int:
+        """Bytes of shared memory for a block with so many numbers a row."""
+        return width * STAGED_BLOCK * self.bytes
 
     # ---- slices of results -----------------------------------------------------------------------------
 
@@ -123,20 +138,21 @@ class _Writer:
 
     # ---- text ------------------------------------------------------------------------------------------
 
-    def text(self) -> Iterator[str]:
+    def text(self, block: int) -> Iterator[str]:
         parameters = ", ".join(self._parameters())
-        yield f'extern "C" __global__ void __launch_bounds__({BLOCK}) {self.name}({parameters})'
+        yield f'extern "C" __global__ void __launch_bounds__({block}) {self.name}({parameters})'
         yield "{"
-        yield f"    long long row = blockIdx.x * {BLOCK}LL + threadIdx.x;"
-        together = bool(self.slots) or bool(self.slices)
-        if together:
+        yield f"    long long row = blockIdx.x * {block}LL + threadIdx.x;"
+        if self.width:
             yield f"    const int lane = threadIdx.x % {WARP};"
             yield "    const long long first = row - lane;"
             yield "    if (first >= rows) return;"
             yield f"    const int count = rows - first < {WARP} ? (int)(rows - first) : {WARP};"
-            yield "    if (row >= rows) row = rows - 1;"
-            yield f"    __shared__ {self.scalar} all[{self.width * BLOCK}];"
-            yield f"    {self.scalar} *const own = all + (threadIdx.x - lane) * {self.width};"
+            # threads beyond the last row do that one again
+            yield "    const int mine = lane < count ? lane : count - 1;"
+            yield "    row = first + mine;"
+            yield f"    extern __shared__ {self.scalar} together[];"
+            yield f"    {self.scalar} *const own = together + (threadIdx.x - lane) * {self.width};"
             yield from self._gathered()
         else:
             yield "    if (row >= rows) return;"
@@ -159,9 +175,8 @@ class _Writer:
         """Staged inputs, loaded by the whole warp."""
         for k, slot in self.slots.items():
             size = self.sizes[k]
-            target = f"own[{slot * WARP} + k / {size} * {size | 1} + k % {size}]"
-            yield f"    for (int k = lane; k < count * {size}; k += {WARP})"
-            yield f"        {target} = p{k}[first * {size} + k];"
+            line = f"own[{_place(slot, size)}] = p{k}[first * {size} + k];"
+            yield from (f"    {text}" for text in _together(size, line))
         yield "    __syncwarp();"
 
     def _places(self) -> Iterator[str]:
@@ -194,7 +209,7 @@ class _Writer:
         def load(k: int) -> str:
             operand, j = self.loads[k]
             if operand in self.slots:
-                return f"own[{self.slots[operand] * WARP} + lane * {self.sizes[operand] | 1} + {j}]"
+                return f"own[{self.slots[operand] * WARP} + mine * {self.sizes[operand] | 1} + {j}]"
             return f"x{operand}[{j} * core{operand}]"
 
         def store(k: int, value: str) -> list[str]:
@@ -216,12 +231,22 @@ class _Writer:
     def _stored(self, part: _Slice) -> list[str]:
         """A slice that is complete, stored by the whole warp."""
         size, row = part.size, self.sizes[part.output]
-        source = f"own[{part.slot * WARP} + k / {size} * {part.pitch} + k % {size}]"
-        target = f"p{part.output}[first * {row} + k / {size} * {row} + {part.start} + k % {size}]"
-        if size == row:
-            target = f"p{part.output}[first * {row} + k]"
-        return [
-            "__syncwarp();",
-            f"for (int k = lane; k < count * {size}; k += {WARP}) {target} = {source};",
-            "__syncwarp();",
-        ]
+        place = "k" if size == row else f"k / {size} * {row} + {part.start} + k % {size}"
+        line = f"p{part.output}[first * {row} + {place}] = own[{_place(part.slot, size)}];"
+        return ["__syncwarp();", *_together(size, line), "__syncwarp();"]
+
+
+def _place(slot: int, size: int) -> str:
+    """Where the k-th number of a warp's rows is in shared memory, whose rows have an odd length."""
+    return f"{slot * WARP} + " + ("k" if size % 2 else f"k / {size} * {size + 1} + k % {size}")
+
+
+def _together(size: int, line: str) -> list[str]:
+    """What is done with the numbers k of all rows of a warp, neighbours by neighbouring threads."""
+    return [
+        "#pragma unroll",
+        f"for (int j = 0; j < {size}; ++j) {{",
+        f"    const int k = j * {WARP} + lane;",
+        f"    if (k < count * {size}) {line}",
+        "}",
+    ]

@@ -1,8 +1,8 @@
 """Kernels on CuPy arrays: what `Kernel.call` does with NumPy arrays, on the GPU where the arrays are.
 
 Nothing is copied and nothing waits: kernels are put on CuPy's current stream. Results are laid out as the
-first input: row after row, or with the batch contiguous. It computes in float64, or in float32 when all inputs
-are float32.
+first input: row after row, or with the batch contiguous. It computes in float64, or in float32 when all
+inputs are float32.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from armdyn.expression import ArmdynError, shown
 from armdyn.kernels.arrays import dtype_text, is_real
 from armdyn.kernels.cuda import layout
-from armdyn.kernels.cuda.array_text import BLOCK, Form, array_text
+from armdyn.kernels.cuda.array_text import Form, array_text
 from armdyn.kernels.cuda.layout import Operand
-from armdyn.kernels.cuda.module import function
+from armdyn.kernels.cuda.module import function, most_shared
 from armdyn.kernels.cuda.parts import parts_of
 from armdyn.kernels.cuda.text import SCALARS
 from armdyn.kernels.llvm.compiled import form_of
@@ -32,16 +32,25 @@ ASSEMBLES = True  # assembly runs on these arrays too
 MOST_PLANS = 256  # of a kernel
 
 
+def functions() -> Any:
+    """CuPy."""
+    import cupy
+
+    return cupy
+
+
 def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
     """A kernel on CuPy arrays."""
     return kernel.on("cuda")(arrays, out)
 
 
 class Launch(NamedTuple):
-    """A function of CUDA, how many blocks, the extents of axes, and the strides of each operand."""
+    """A function of CUDA, its blocks, shared memory [bytes], extents of axes, and strides of each operand."""
 
     function: Any
     blocks: int
+    block: int
+    shared: int
     extents: tuple[Any, ...]
     strides: tuple[tuple[Any, ...], ...]
 
@@ -170,7 +179,7 @@ class OnGpu:
             arguments = [*launch.extents]
             for x, strides in zip(arrays, launch.strides, strict=True):
                 arguments += (x, *strides)
-            launch.function((launch.blocks,), (BLOCK,), tuple(arguments))
+            launch.function((launch.blocks,), (launch.block,), tuple(arguments), shared_mem=launch.shared)
 
     def _launches(
         self, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any], device: int
@@ -179,14 +188,17 @@ class OnGpu:
         operands = [_operand(plan.batch, x, x.shape[-1:]) for x in inputs]
         operands += [_operand(plan.batch, y, shape) for y, shape in zip(targets, self.outputs, strict=True)]
         known = layout.layout_of(plan.batch, operands)
-        form = Form(len(known.extents), tuple(x.staged for x in known.operands))
+        form = Form(len(known.extents), tuple(x.staged for x in known.operands), most_shared(device))
         extents = (np.int64(known.rows), *(np.int64(extent) for extent in known.extents[1:]))
         strides = tuple(tuple(np.int64(s) for s in (*x.rows, x.core)) for x in known.operands)
         found = []
-        for k, part in enumerate(parts_of(self._form.program, scalar)):
+        staged = any(form.staged[len(inputs) :])
+        for k, part in enumerate(parts_of(self._form.program, scalar, staged)):
             name = f"{self.name}_{k}"
-            compiled = function(array_text(name, part, scalar, form), name, device)
-            found.append(Launch(compiled, -(-known.rows // BLOCK), extents, strides))
+            text = array_text(name, part, scalar, form)
+            compiled = function(text.text, name, device, text.shared)
+            blocks = -(-known.rows // text.block)
+            found.append(Launch(compiled, blocks, text.block, text.shared, extents, strides))
         return tuple(found)
 
 

@@ -11,6 +11,8 @@ from math import prod
 
 from armdyn.program.program import Shape
 
+LONG = 16  # numbers of a row: shorter ones are as fast without staging
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -22,8 +24,8 @@ class Operand:
 
     @property
     def staged(self) -> bool:
-        """Whether rows lie one after the other, so that threads can load them together."""
-        return self.size > 1 and self.rows == (self.size,) and self.core == 1
+        """Whether long rows lie one after the other. A warp moves them together; caches do for short ones."""
+        return self.size > LONG and self.rows == (self.size,) and self.core == 1
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from armdyn.program.ops import OPS
 from armdyn.program.program import Program, needed
 
-REGISTERS = {
-    "double": 112,
-    "float": 230,
-}  # values that a thread can hold, beside addresses
+MOST = 6  # parts
+SPILL = 20  # operations that a value beyond the registers costs
+# How many values alive a thread's 255 registers hold, as `most_alive` counts them: the compiler computes some
+# of them later or twice (seen with CUDA 13 on programs of the Panda).
+REGISTERS = {"double": 160, "float": 320}
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,29 @@ class Part:
     places: tuple[int, ...]
 
 
-def parts_of(program: Program, scalar: str) -> list[Part]:
-    """One part if registers hold the program."""
-    return [_part(program, range(len(program.results)))]
+def parts_of(program: Program, scalar: str, staged: bool = False) -> list[Part]:
+    """The number of parts with the least work, what registers cannot hold included.
+
+    A part has results that are known at about the same time: those have the most in common. Results that are
+    `staged` stay together: a part would have few neighbours to store at a time, which costs more than memory.
+    """
+    limit = REGISTERS[scalar]
+    found = [_part(program, range(len(program.results)))]
+    if staged or most_alive(program) <= limit:
+        return found
+    fixed = [k for k, r in enumerate(program.results) if program.nodes[r][0] == "const"]
+    known = sorted(set(range(len(program.results))) - set(fixed), key=program.results.__getitem__)
+    ways = [found]
+    for m in range(2, min(MOST, len(known)) + 1):
+        edges = [len(known) * k // m for k in range(m + 1)]
+        groups = [known[a:b] for a, b in pairwise(edges)]
+        groups[0] += fixed
+        ways.append([_part(program, sorted(group)) for group in groups])
+    return min(ways, key=lambda parts: sum(_work(part, limit) for part in parts))
+
+
+def _work(part: Part, limit: int) -> int:
+    return part.program.operations + SPILL * max(0, most_alive(part.program) - limit)
 
 
 def _part(program: Program, chosen: Sequence[int]) -> Part:

@@ -8,6 +8,7 @@ one basic block grows faster than its length.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 from textwrap import dedent
@@ -20,24 +21,39 @@ from armdyn.program.program import Program
 
 Place: TypeAlias = tuple[str, int]  # a pointer, and the register behind it
 SEGMENT = 600  # operations in one function
+_PLAIN = ("fadd", "fsub", "fmul", "fdiv", "fneg")
 SHORT = 200  # operations: in a loop, a call would cost more than the code it saves
 
 
-def body_ir(program: Program, lane: Lane) -> str:
+@dataclass(frozen=True)
+class Columns:
+    """How a program reads and writes columns of matrices; the rows of these are in registers of a loop.
+
+    With registers of one number in the loop, a register of the program has W columns side by side.
+    """
+
+    loop: Lane
+    stride: int  # the loop's registers from row to row
+    shared: int  # so many inputs, the first ones, are the same for all columns
+
+
+def program_ir(program: Program, lane: Lane) -> str:
     """`@body_W(in, out, scratch)` and what it needs."""
     return (
         named_body_ir(program, lane, "body") + "\n" + routines_ir(lane, {node[0] for node in program.nodes})
     )
 
 
-def named_body_ir(program: Program, lane: Lane, name: str, apart: bool = False) -> str:
+def named_body_ir(
+    program: Program, lane: Lane, name: str, apart: bool = False, columns: Columns | None = None
+) -> str:
     """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs.
 
     `apart`: with one pointer for each input and output (in0, in1, …, out0, …, scratch), as loops need it.
     LLVM then makes slower code of some long programs. Short programs are marked to be inlined, which
     `compile_ir` does only when asked to.
     """
-    emitter = _Emitter(program, lane, name, apart)
+    emitter = _Emitter(program, lane, name, apart, columns)
     segments = list(emitter.segments())
     w = lane.width
     arguments = ", ".join(f"ptr %{x}" for x in emitter.pointers)
@@ -61,25 +77,40 @@ def scratch_slots(program: Program, lane: Lane) -> int:
     return _Emitter(program, lane).slot_count
 
 
-def _places(name: str, sizes: Sequence[int], apart: bool) -> list[Place]:
+def _places(name: str, sizes: Sequence[int], apart: bool, strides: Sequence[int]) -> list[Place]:
     """Where the scalars of several columns are: under one pointer, or under one for each."""
     if not apart:
         return [(name, k) for k in range(sum(sizes))]
-    return [(f"{name}{k}", j) for k, size in enumerate(sizes) for j in range(size)]
+    return [(f"{name}{k}", strides[k] * j) for k, size in enumerate(sizes) for j in range(size)]
 
 
 class _Emitter:
     """Writes the nodes of a program as instructions, part by part."""
 
-    def __init__(self, program: Program, lane: Lane, name: str = "body", apart: bool = False) -> None:
+    def __init__(
+        self,
+        program: Program,
+        lane: Lane,
+        name: str = "body",
+        apart: bool = False,
+        columns: Columns | None = None,
+    ) -> None:
         self.program, self.lane, self.name = program, lane, name
+        self.outside = columns.loop if columns else lane  # registers of inputs and outputs
         self.attribute = "alwaysinline " if apart and is_short(program) else ""
         sizes_in = [size for _, size in program.inputs]
         sizes_out = [prod(shape) for _, shape in program.outputs]
-        self.inputs = _places("in", sizes_in, apart)
-        self.outputs = _places("out", sizes_out, apart)
-        columns = [f"in{k}" for k in range(len(sizes_in))] + [f"out{k}" for k in range(len(sizes_out))]
-        self.pointers = [*(columns if apart else ["in", "out"]), "scratch"]
+        strides = [1] * len(sizes_in), [1] * len(sizes_out)
+        self.spread = set[str]()  # inputs of which one number fills a register
+        if columns:
+            own = len(sizes_in) - columns.shared
+            strides = [1] * columns.shared + [columns.stride] * own, [columns.stride] * len(sizes_out)
+            if self.outside != lane:
+                self.spread = {f"in{k}" for k in range(columns.shared)}
+        self.inputs = _places("in", sizes_in, apart, strides[0])
+        self.outputs = _places("out", sizes_out, apart, strides[1])
+        pointers = [f"in{k}" for k in range(len(sizes_in))] + [f"out{k}" for k in range(len(sizes_out))]
+        self.pointers = [*(pointers if apart else ["in", "out"]), "scratch"]
         self.slots: dict[int, int] = {}  # nodes that later parts need -> place in scratch
         self.slot_count = 0
         self.parts = self._cut()
@@ -157,13 +188,24 @@ class _Emitter:
             return
         source, k = self.inputs[node[1]] if node[0] == "input" else ("scratch", self.slots[a])
         here[a] = f"%v{a}"
-        yield f"  %p{a} = getelementptr {self.lane.type}, ptr %{source}, i64 {k}"
-        yield f"  %v{a} = load {self.lane.type}, ptr %p{a}, align {self.lane.align}"
+        T, unit, align = self.lane.type, self._unit(source), self.outside.align
+        yield f"  %p{a} = getelementptr {unit}, ptr %{source}, i64 {k}"
+        if source in self.spread:
+            yield f"  %n{a} = load {unit}, ptr %p{a}, align {align}"
+            yield f"  %i{a} = insertelement {T} undef, {unit} %n{a}, i32 0"
+            zero = f"<{self.lane.width} x i32> zeroinitializer"
+            yield f"  %v{a} = shufflevector {T} %i{a}, {T} undef, {zero}"
+        else:
+            yield f"  %v{a} = load {T}, ptr %p{a}, align {align}"
 
     def _store(self, place: Place, value: str, name: str) -> Iterator[str]:
         target, k = place
-        yield f"  %{name} = getelementptr {self.lane.type}, ptr %{target}, i64 {k}"
-        yield f"  store {self.lane.type} {value}, ptr %{name}, align {self.lane.align}"
+        yield f"  %{name} = getelementptr {self._unit(target)}, ptr %{target}, i64 {k}"
+        yield f"  store {self.lane.type} {value}, ptr %{name}, align {self.outside.align}"
+
+    def _unit(self, pointer: str) -> str:
+        """What lies behind a pointer, one after the other."""
+        return self.lane.type if pointer == "scratch" else self.outside.type
 
     def _plain(self, entries: list[tuple[int, int]]) -> Iterator[str]:
         """Outputs that are constants or inputs as they are."""
@@ -176,7 +218,7 @@ class _Emitter:
     def _operation(self, i: int, op: str, args: list[str], first: int, pairs: set[int]) -> Iterator[str]:
         spelling = OPS[op].llvm
         T = self.lane.type
-        if spelling in ("fadd", "fsub", "fmul", "fdiv"):
+        if spelling in _PLAIN and spelling != "fneg":
             yield f"  %v{i} = {spelling} contract {T} {args[0]}, {args[1]}"
         elif spelling == "fneg":
             yield f"  %v{i} = fneg {T} {args[0]}"
@@ -188,6 +230,11 @@ class _Emitter:
         else:
             arguments = ", ".join(f"{T} {a}" for a in args)
             yield f"  %v{i} = call {T} @{spelling}_{self.lane.width}({arguments})"
+
+
+def needs_routines(program: Program) -> bool:
+    """Whether its operations call routines: all but plain arithmetic do."""
+    return any(OPS[op].llvm not in _PLAIN for op in program.counts)
 
 
 def routines_ir(lane: Lane, used: set[str]) -> str:

@@ -93,17 +93,25 @@ class Code:
         self.begin(end)
 
     def over_registers(
-        self, first: str, last: str, width: int, body: Callable[[int, str, str], None]
+        self,
+        first: str,
+        last: str,
+        widths: Sequence[int],
+        body: Callable[[int, str, str], None],
+        rest: Callable[[str, str], None] | None = None,
     ) -> None:
-        """`body(w, k, first)` for full registers of rows, then row by row.
+        """`body(w, k, first)` for full registers, width by width; then `rest(k, count)` if any are left.
 
         The floating-point flags stay as they were: `%environment` keeps them (see `ENVIRONMENT`).
         """
         self.do("call i32 @fegetenv(ptr %environment)")
-        for w in dict.fromkeys((width, 1)):
+        for w in dict.fromkeys(widths):
             with self.counted(first, last, w) as k:
                 body(w, k, first)
             first = k
+        if rest and widths[-1] > 1:
+            left, write = self.value(f"sub i64 {last}, {first}"), rest
+            self.choose(self.value(f"icmp sgt i64 {left}, 0"), lambda: write(first, left))
         self.do("call i32 @fesetenv(ptr %environment)")
 
 

@@ -3,7 +3,8 @@
 Broadcasting, casting and errors are NumPy's own. It computes in float64, or in float32 when all inputs are
 float32. The first robot of a structure gets code with its numbers as constants. When a robot that differs in
 numbers only asks for the same function, code is made that takes the numbers as an input, and all further
-robots of this structure use it.
+robots of this structure use it. A function with many inputs and outputs has long code: there, the code for
+few rows and the code for many are compiled apart, each when it is first needed.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class Code(NamedTuple):
     single: Callable[..., Any]  # the result for plain vectors, else None
 
 
+LARGE = 1000  # inputs and outputs of a function: with more, code for few and for many rows is made apart
+FEW, MANY = "few", "many"  # rows that code is for
 _first: dict[str, str] = {}  # structure -> the robot whose numbers are constants
 
 
@@ -43,14 +46,39 @@ class Compiled:
         self.name, self.inputs = specification.name, specification.inputs
         self.outputs = specification.outputs
         self._form, self._numbers = form_of(specification)
-        code = _code(self._form, "double")
-        self.float64 = self._bound(code.gufunc, FLOAT64)
-        self.quick: Callable[..., Any] = self._bound(code.single, FLOAT64)
+        self._apart = sum(size for _, size in self.inputs) + sum(map(prod, self.outputs)) > LARGE
+        self.quick: Callable[..., Any] = _not_quick
+        if not self._apart:
+            code = _code(self._form, "double", FEW, MANY)
+            self.float64 = self._bound(code.gufunc, FLOAT64)
+            self.quick = self._bound(code.single, FLOAT64)
+
+    @cached_property
+    def float64(self) -> Any:
+        """The gufunc in double precision, for any number of rows; `float32` is that in single precision."""
+        return self._bound(_code(self._form, "double", MANY).gufunc, FLOAT64)
 
     @cached_property
     def float32(self) -> Any:
-        """The gufunc in single precision; `float64` is the one in double precision."""
-        return self._bound(_code(self._form, "float").gufunc, FLOAT32)
+        rows = (MANY,) if self._apart else (FEW, MANY)
+        return self._bound(_code(self._form, "float", *rows).gufunc, FLOAT32)
+
+    @cached_property
+    def _few(self) -> Any:
+        """The gufunc for fewer rows than a register has room for; with it, single calls become quick."""
+        code = _code(self._form, "double", FEW)
+        self.quick = self._bound(code.single, FLOAT64)
+        return self._bound(code.gufunc, FLOAT64)
+
+    def get_ready(self) -> None:
+        """Compile the code for few rows and for many, in double precision."""
+        if self._apart:
+            _ = self._few, self.float64
+
+    def _gufunc(self, float32: bool, rows: int) -> Any:
+        if float32:
+            return self.float32
+        return self._few if self._apart and rows < vector_bytes() // 8 else self.float64
 
     def _bound(self, function: Any, dtype: np.dtype[Any]) -> Any:
         """A function with the robot's numbers as its first argument, where it takes them."""
@@ -59,11 +87,12 @@ class Compiled:
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         inputs, batch = checked_inputs(self.name, self.inputs, arrays)
         float32 = inputs[0].dtype == FLOAT32 and all(x.dtype == FLOAT32 for x in inputs)
-        dtype, gufunc = (FLOAT32, self.float32) if float32 else (FLOAT64, self.float64)
+        rows = prod(batch)
+        dtype, gufunc = FLOAT32 if float32 else FLOAT64, self._gufunc(float32, rows)
         targets = None if out is None else checked_out(out, batch, self.outputs)
         before = failures()
         result = None
-        if len(batch) > 0 and prod(batch) >= 2 * MINIMUM_ROWS:
+        if rows >= 2 * MINIMUM_ROWS:
             result = self._in_slices(gufunc, inputs, targets, batch, dtype)
         if result is None:
             result = gufunc(*inputs) if targets is None else gufunc(*inputs, out=targets)
@@ -108,23 +137,25 @@ def form_of(specification: Specification) -> tuple[Specification, np.ndarray | N
     return shared.specification, shared.numbers
 
 
-def _code(form: Specification, scalar: str) -> Code:
-    """The code of a specification in "double" or "float"."""
-    with_single = scalar == "double" and all(form.outputs) and layout_is_known()
+def _code(form: Specification, scalar: str, *rows: str) -> Code:
+    """The code of a specification in "double" or "float", for few rows, many, or both."""
+    with_single = FEW in rows and scalar == "double" and all(form.outputs) and layout_is_known()
     dtype = FLOAT64 if scalar == "double" else FLOAT32
+    widest = vector_bytes() // dtype.itemsize
+    widths = [widest if kind == MANY else 1 for kind in sorted(rows, reverse=True)]
     signature = ",".join(f"({size})" for _, size in form.inputs) + "->"
     signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in form.outputs)
 
     def ir(name: str) -> str:
-        single = single_ir(form.program, name) if with_single else ""
-        return module_ir(form.program, scalar, vector_bytes() // dtype.itemsize, name, single)
+        single = single_ir(form, widest, name) if with_single else ""
+        return module_ir(form, scalar, widths, widest, name, single)
 
     def made(loop: int, *single: int) -> Code:
         gufunc = make_gufunc(loop, form.name, signature, len(form.inputs), len(form.outputs), dtype)
         return Code(gufunc, make_single(form.name, *single) if single else _not_quick)
 
     kinds = ["loop", "single", "context"] if with_single else ["loop"]
-    return loaded([form.name, form.identity, scalar, str(with_single)], kinds, ir, made)
+    return loaded([form.name, form.identity, scalar, str(with_single), *rows], kinds, ir, made)
 
 
 def _not_quick(*arrays: Any) -> None:

@@ -9,46 +9,62 @@ to the count that `data` points to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from armdyn.kernels.llvm.body import body_ir, scratch_slots
+from armdyn.kernels.llvm.bodies import body_ir, body_slots
 from armdyn.kernels.llvm.code import ENVIRONMENT, Code, declared_once, function_ir, workspace_ir
 from armdyn.kernels.llvm.lane import Lane
 from armdyn.kernels.llvm.moves import masked_declarations, move_ir, strided_ir
-from armdyn.program.program import Program, Shape
+from armdyn.kernels.specification import Specification
+from armdyn.program.program import Shape
 
 
-def module_ir(program: Program, scalar: str, width: int, name: str, further: str = "") -> str:
-    """A module with `@loop_NAME` for a program in one floating-point format, and further functions."""
-    wide, single = Lane(scalar, width), Lane(scalar, 1)
-    sizes = {"load": {size for _, size in program.inputs}, "store": {prod(y) for _, y in program.outputs}}
-    moves = [move_ir(wide, size, verb) for verb in sizes for size in sorted(sizes[verb])]
+def module_ir(
+    form: Specification, scalar: str, widths: Sequence[int], widest: int, name: str, further: str = ""
+) -> str:
+    """A module with `@loop_NAME` for a function in one floating-point format, and further functions.
+
+    `widths`: the registers there is code for, the widest first; `widest`: numbers in the widest there are.
+    """
+    sizes = {"load": {size for _, size in form.inputs}, "store": {prod(shape) for shape in form.outputs}}
+    wide = Lane(scalar, widths[0])
+    moves = [move_ir(wide, size, verb) for verb in sizes for size in sorted(sizes[verb]) if wide.width > 1]
     moves += [strided_ir(scalar, verb) for verb in sizes]
-    bodies = [body_ir(program, single), body_ir(program, wide)]
-    return declared_once(
-        [*bodies, *moves, masked_declarations(wide), _loop_ir(f"loop_{name}", wide, program), further]
+    bodies = [body_ir(form.body, Lane(scalar, width), widest) for width in dict.fromkeys(widths)]
+    loop = _loop_ir(f"loop_{name}", form, scalar, widths, widest)
+    return declared_once([*bodies, *moves, masked_declarations(wide), loop, further])
+
+
+def _loop_ir(name: str, form: Specification, scalar: str, widths: Sequence[int], widest: int) -> str:
+    """The loop itself: full registers, then the rest one by one, or in a register that is not full."""
+    lane = Lane(scalar, widths[0])
+    sizes = [sum(size for _, size in form.inputs), sum(map(prod, form.outputs))]
+    slots = max(
+        -(-width * body_slots(form.body, Lane(scalar, width), widest) // lane.width) for width in widths
     )
-
-
-def _loop_ir(name: str, lane: Lane, program: Program) -> str:
-    """The loop itself: full registers, then the rest one by one."""
-    sizes = [sum(size for _, size in program.inputs), sum(prod(shape) for _, shape in program.outputs)]
-    columns = {"in": sizes[0], "out": sizes[1], "scratch": scratch_slots(program, lane)}
-    workspace, release = workspace_ir(lane, columns)
+    workspace, release = workspace_ir(lane, {"in": sizes[0], "out": sizes[1], "scratch": slots})
     code = Code("ready")
-    operands = list(_operands(code, lane, program))
+    operands = list(_operands(code, lane, form))
+    inputs, outputs = operands[: len(form.inputs)], operands[len(form.inputs) :]
 
     def rows(width: int, row: str, first: str) -> None:
         register = Lane(lane.scalar, width)
-        for operand in operands[: len(program.inputs)]:
+        for operand in inputs:
             operand.bring_in(code, register, row, first)
         code.do(f"call void @body_{width}(ptr %in, ptr %out, ptr %scratch)")
-        for operand in operands[len(program.inputs) :]:
+        for operand in outputs:
             operand.move(code, register, row)
 
-    code.over_registers("0", code.load("i64", "%dims"), lane.width, rows)
+    def rest(row: str, count: str) -> None:
+        for operand in inputs:
+            operand.move_some(code, lane, row, count)
+        code.do(f"call void @body_{lane.width}(ptr %in, ptr %out, ptr %scratch)")
+        for operand in outputs:
+            operand.move_some(code, lane, row, count)
+
+    code.over_registers("0", code.load("i64", "%dims"), widths, rows, rest)
     end = [*release, "  ret void", "no_memory:", "  atomicrmw add ptr %data, i64 1 seq_cst", "  ret void"]
     head = f"define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data)"
     return function_ir(head, ENVIRONMENT, *workspace, *code.lines, *end)
@@ -74,29 +90,35 @@ class _Operand:
 
     def move(self, code: Code, register: Lane, row: str) -> None:
         """Move W rows into the columns, or back."""
-        is_input = self.verb == "load"
-        rows = code.at("i8", self.base, code.value(f"mul i64 {row}, {self.step}"))
-        columns = code.at(register.type, "%in" if is_input else "%out", self.start)
-        (n1, n2), (s1, s2), size = self.lengths, self.strides, prod(self.lengths)
+        size = prod(self.lengths)
 
         def dense() -> None:
+            rows, columns = self._ends(code, register, row)
             if register.width == 1:
-                target, source = (columns, rows) if is_input else (rows, columns)
+                target, source = (columns, rows) if self.verb == "load" else (rows, columns)
                 code.copy(target, source, size * register.bytes)
             else:
                 code.do(f"call void @{self.verb}_{size}(ptr {columns}, ptr {rows}, i64 {self.step})")
 
-        def general() -> None:
-            where = f"ptr {columns}, ptr {rows}, i64 {register.width}, i64 {self.step}"
-            code.do(f"call void @{self.verb}({where}, i64 {n1}, i64 {s1}, i64 {n2}, i64 {s2})")
+        code.choose(self.dense, dense, lambda: self.move_some(code, register, row, str(register.width)))
 
-        code.choose(self.dense, dense, general)
+    def move_some(self, code: Code, register: Lane, row: str, count: str) -> None:
+        """Move that many rows, at most W, entry by entry. The last of them fills a register on the way in."""
+        rows, columns = self._ends(code, register, row)
+        (n1, n2), (s1, s2) = self.lengths, self.strides
+        where = f"ptr {columns}, ptr {rows}, i64 {register.width}, i64 {count}, i64 {self.step}"
+        code.do(f"call void @{self.verb}({where}, i64 {n1}, i64 {s1}, i64 {n2}, i64 {s2})")
+
+    def _ends(self, code: Code, register: Lane, row: str) -> tuple[str, str]:
+        """Where the rows are, and the columns."""
+        rows = code.at("i8", self.base, code.value(f"mul i64 {row}, {self.step}"))
+        return rows, code.at(register.type, "%in" if self.verb == "load" else "%out", self.start)
 
 
-def _operands(code: Code, lane: Lane, program: Program) -> Iterator[_Operand]:
+def _operands(code: Code, lane: Lane, form: Specification) -> Iterator[_Operand]:
     """Read the pointers, outer strides and inner strides."""
-    inputs: list[tuple[str, Shape]] = [("load", (size,)) for _, size in program.inputs]
-    shapes = inputs + [("store", shape) for _, shape in program.outputs]
+    inputs: list[tuple[str, Shape]] = [("load", (size,)) for _, size in form.inputs]
+    shapes = inputs + [("store", shape) for shape in form.outputs]
     start, core = {"load": 0, "store": 0}, len(shapes)
     for k, (verb, shape) in enumerate(shapes):
         base, step = (

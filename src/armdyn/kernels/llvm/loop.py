@@ -7,9 +7,17 @@ instances of a register only. Results are then computed for all of them, but wri
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
-from armdyn.kernels.llvm.body import is_short, named_body_ir, routines_ir, scratch_slots
+from armdyn.kernels.llvm.body import (
+    Columns,
+    is_short,
+    named_body_ir,
+    needs_routines,
+    routines_ir,
+    scratch_slots,
+)
 from armdyn.kernels.llvm.code import ENVIRONMENT, Code, declared_once, function_ir, workspace_ir
 from armdyn.kernels.llvm.lane import Lane
 from armdyn.kernels.llvm.moves import masked_declarations, move_ir
@@ -23,61 +31,63 @@ def loop_ir(loop: loops.Loop, width: int, name: str) -> str:
     address and the bytes from row to row and from instance to instance, and the addresses of the functions
     that are asked. These take the row and the addresses of their parts; only code of width 1 can ask.
     """
-    used = {node[0] for program in loop.programs.values() for node in program.nodes}
     parts = []
     for lane in (Lane("double", w) for w in dict.fromkeys((1, width))):
         printer = _Printer(loop, lane)
-        programs = {f"program_{key}": program for key, program in loop.programs.items()}
-        parts += [named_body_ir(program, lane, key, apart=True) for key, program in programs.items()]
-        parts += [routines_ir(lane, used), printer.function()]
+        parts += [*printer.programs(), printer.function()]
         parts += [move_ir(lane, size, verb) for verb, size in sorted(printer.moves)]
     code = Code()
     last = code.load("i64", code.at("i64", "%fields", 1))
     code.over_registers(
         code.load("i64", "%fields"),
         last,
-        width,
+        (width, 1),
         lambda w, instance, _: code.do(f"call void @instances_{w}(ptr %fields, i64 {instance})"),
     )
     entry = function_ir(f"define void @loop_{name}(ptr %fields)", ENVIRONMENT, *code.lines, "  ret void")
     return declared_once([*parts, masked_declarations(lane), entry])
 
 
-class _Printer(Code):
-    """Writes `@instances_W(fields, instance)`: statements as lines, arrays and integers as what they need."""
+class Statements(Code):
+    """Writes statements as lines. `%x_NAME` are the local arrays, `%a_NAME` the arguments.
 
-    def __init__(self, loop: loops.Loop, lane: Lane) -> None:
+    `across` is a wider register: code for one instance can have columns of a matrix in it side by side.
+    """
+
+    def __init__(self, loop: loops.Loop, lane: Lane, across: Lane | None = None) -> None:
         super().__init__("ready")
-        self.loop, self.lane = loop, lane
+        self.loop, self.lane, self.across = loop, lane, across
         self.variables: list[str] = []  # of loops with a condition
         self.counters: dict[str, str] = {}
         self.arrays = {f"x_{local.name}": local.size for local in loop.locals}  # columns
         self.arrays["scratch"] = max([0, *(scratch_slots(p, lane) for p in loop.programs.values())])
+        if across:  # its registers take the room of several
+            several = across.width // lane.width
+            slots = [scratch_slots(loop.programs[each.program], across) for each in self._eaches()]
+            self.arrays["scratch"] = max([self.arrays["scratch"], *(several * count for count in slots)])
         self.moves: set[tuple[str, int]] = set()
 
-    def function(self) -> str:
-        self._fields()
-        for local in self.loop.locals:
-            size = local.size * self.lane.bytes
-            self.do(f"call void @llvm.memset.p0.i64(ptr %x_{local.name}, i8 0, i64 {size}, i1 false)")
-        self.block(self.loop.body, None)
-        memory, release = workspace_ir(self.lane, self.arrays)
-        end = [*release, "  ret void", "no_memory:", "  store i64 -1, ptr %fields", "  ret void"]
-        head = f"define internal void @instances_{self.lane.width}(ptr %fields, i64 %instance)"
-        return function_ir(head, *self.variables, *memory, *self.lines, *end)
+    def programs(self) -> Iterator[str]:
+        """The programs that the statements call, and the routines that these call."""
+        programs = self.loop.programs
+        for key in dict.fromkeys(s.program for s in self.loop.statements if isinstance(s, loops.Call)):
+            yield named_body_ir(programs[key], self.lane, f"program_{key}", apart=True)
+        for name, each in {self._name_of(each): each for each in self._eaches()}.items():
+            columns = Columns(self.lane, each.columns, len(each.inputs))
+            yield named_body_ir(programs[each.program], self._lane_of(each), name, True, columns)
+        yield routines_ir(self.lane, {node[0] for program in programs.values() for node in program.nodes})
 
-    def _fields(self) -> None:
-        """The caller's integers and, for each argument, where the first of these instances is in row 0."""
-        names = [f"n_{count.name}" for count in self.loop.counts]
-        for argument in self.loop.arguments:
-            names += [f"{kind}_{argument.name}" for kind in ("all", "row", "step")]
-        names += [f"ask_{name}" for name in self.loop.asks]
-        for k, name in enumerate(names, 2):
-            kind = "ptr" if name.startswith(("all_", "ask_")) else "i64"
-            self.do(f"%{name} = load {kind}, ptr {self.at('i64', '%fields', k)}")
-        for argument in self.loop.arguments:
-            offset = self.value(f"mul i64 %instance, %step_{argument.name}")
-            self.do(f"%a_{argument.name} = getelementptr i8, ptr %all_{argument.name}, i64 {offset}")
+    def _eaches(self) -> Iterator[loops.Each]:
+        return (s for s in self.loop.statements if isinstance(s, loops.Each))
+
+    def _name_of(self, each: loops.Each) -> str:
+        return f"program_{each.program}_for_{each.columns}_of_{self.lane.width}"
+
+    def _lane_of(self, each: loops.Each) -> Lane:
+        """Columns side by side, where there are enough of them for a register and no routines are called."""
+        if self.across is None or each.columns < self.across.width:
+            return self.lane
+        return self.lane if needs_routines(self.loop.programs[each.program]) else self.across
 
     # ---- places --------------------------------------------------------------------------------------------
 
@@ -133,6 +143,8 @@ class _Printer(Code):
                 self._set(target, value, mask)
             case loops.Call():
                 self._call(statement, mask)
+            case loops.Each():
+                self._each(statement, mask)
             case loops.For():
                 self._for(statement, mask)
             case loops.While():
@@ -180,9 +192,9 @@ class _Printer(Code):
 
     def _set(self, target: loops.Part, value: loops.Int, mask: str | None) -> None:
         T, w = self.lane.type, self.lane.width
-        x = self.value(f"sitofp i64 {self.integer(value)} to double")
+        x = self.value(f"sitofp i64 {self.integer(value)} to {self.lane.scalar}")
         if w > 1:
-            one = self.value(f"insertelement {T} undef, double {x}, i32 0")
+            one = self.value(f"insertelement {T} undef, {self.lane.scalar} {x}, i32 0")
             x = self.value(f"shufflevector {T} {one}, {T} undef, <{w} x i32> zeroinitializer")
         place = self.part(target)
         if mask is not None:
@@ -204,6 +216,26 @@ class _Printer(Code):
         self.do(f"call void @program_{call.program}_{self.lane.width}({arguments})")
         for part, columns in apart:
             self._merge(self.part(part), columns, part.size, mask)
+
+    def _each(self, each: loops.Each, mask: str | None) -> None:
+        """Column after column, or registers of columns: the last of these ends with the last column."""
+        results = [self.part(x) if mask is None else self.array(x.size) for x in each.results]
+        shared, matrices = ([self.part(x) for x in parts] for parts in (each.inputs, each.matrices))
+        lane = self._lane_of(each)
+        step = lane.width // self.lane.width
+
+        def run(column: str) -> None:
+            places = [self.at(self.lane.type, x, column) for x in (*matrices, *results)]
+            arguments = ", ".join(f"ptr {x}" for x in (*shared, *places, "%scratch"))
+            self.do(f"call void @{self._name_of(each)}_{lane.width}({arguments})")
+
+        with self.counted("0", str(each.columns), step) as k:
+            run(k)
+        if each.columns % step:
+            run(str(each.columns - step))
+        if mask is not None:
+            for part, columns in zip(each.results, results, strict=True):
+                self._merge(self.part(part), columns, part.size, mask)
 
     def _for(self, statement: loops.For, mask: str | None) -> None:
         start, stop = self.integer(statement.start), self.integer(statement.stop)
@@ -261,3 +293,31 @@ class _Printer(Code):
             return mask
         bits = self.value(f"bitcast <{w} x i1> {mask} to i{w}")
         return self.value(f"icmp ne i{w} {bits}, 0")
+
+
+class _Printer(Statements):
+    """Writes `@instances_W(fields, instance)`, with arguments as the caller has them."""
+
+    def function(self) -> str:
+        self._fields()
+        for local in self.loop.locals:
+            size = local.size * self.lane.bytes
+            self.do(f"call void @llvm.memset.p0.i64(ptr %x_{local.name}, i8 0, i64 {size}, i1 false)")
+        self.block(self.loop.body, None)
+        memory, release = workspace_ir(self.lane, self.arrays)
+        end = [*release, "  ret void", "no_memory:", "  store i64 -1, ptr %fields", "  ret void"]
+        head = f"define internal void @instances_{self.lane.width}(ptr %fields, i64 %instance)"
+        return function_ir(head, *self.variables, *memory, *self.lines, *end)
+
+    def _fields(self) -> None:
+        """The caller's integers and, for each argument, where the first of these instances is in row 0."""
+        names = [f"n_{count.name}" for count in self.loop.counts]
+        for argument in self.loop.arguments:
+            names += [f"{kind}_{argument.name}" for kind in ("all", "row", "step")]
+        names += [f"ask_{name}" for name in self.loop.asks]
+        for k, name in enumerate(names, 2):
+            kind = "ptr" if name.startswith(("all_", "ask_")) else "i64"
+            self.do(f"%{name} = load {kind}, ptr {self.at('i64', '%fields', k)}")
+        for argument in self.loop.arguments:
+            offset = self.value(f"mul i64 %instance, %step_{argument.name}")
+            self.do(f"%a_{argument.name} = getelementptr i8, ptr %all_{argument.name}, i64 {offset}")

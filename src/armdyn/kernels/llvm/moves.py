@@ -67,19 +67,25 @@ def _transposed(code: Code, lane: Lane, rows: Sequence[str]) -> list[str]:
 
 
 def strided_ir(scalar: str, verb: str) -> str:
-    """`@load(cols, rows, w, stride, n1, s1, n2, s2)`: entries with any strides, one by one; `@store` back."""
+    """`@load(cols, rows, w, count, stride, n1, s1, n2, s2)`: entries with any strides, one by one.
+
+    `@store` puts them back. If there are fewer rows than w, the last one is loaded several times.
+    """
     code = Code()
+    last = code.value("sub i64 %count, 1")
     with code.counted("0", "%n1") as i:
         first, offset = code.value(f"mul i64 {i}, %n2"), code.value(f"mul i64 {i}, %s1")
         with code.counted("0", "%n2") as j:
             register = code.value(f"mul i64 {code.value(f'add i64 {first}, {j}')}, %w")
             entry = code.value(f"add i64 {offset}, {code.value(f'mul i64 {j}, %s2')}")
-            with code.counted("0", "%w") as k:
+            with code.counted("0", "%w" if verb == "load" else "%count") as k:
                 column = code.at(scalar, "%cols", code.value(f"add i64 {register}, {k}"))
-                row = code.value(f"mul i64 {k}, %stride")
+                inside = code.value(f"icmp slt i64 {k}, {last}")
+                row = code.value(f"select i1 {inside}, i64 {k}, i64 {last}")
+                row = code.value(f"mul i64 {row}, %stride")
                 place = code.at("i8", "%rows", code.value(f"add i64 {entry}, {row}"))
                 source, target = (place, column) if verb == "load" else (column, place)
                 code.store(scalar, code.load(scalar, source), target)
-    sizes = "i64 %w, i64 %stride, i64 %n1, i64 %s1, i64 %n2, i64 %s2"
+    sizes = "i64 %w, i64 %count, i64 %stride, i64 %n1, i64 %s1, i64 %n2, i64 %s2"
     head = f"define internal void @{verb}(ptr noalias %cols, ptr %rows, {sizes})"
     return function_ir(head, *code.lines, "  ret void")

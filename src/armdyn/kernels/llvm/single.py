@@ -10,6 +10,7 @@ of CPython, the function is not used.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
 from math import prod
@@ -17,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.kernels.llvm.body import scratch_slots
+from armdyn.kernels.llvm.bodies import body_slots
 from armdyn.kernels.llvm.code import Code, function_ir, workspace_ir
 from armdyn.kernels.llvm.gufunc import api_table
 from armdyn.kernels.llvm.lane import Lane
-from armdyn.program.program import Program, Shape
+from armdyn.kernels.specification import Specification
+from armdyn.program.program import Shape
 
 _TYPE, _DATA, _NDIM, _DIMS, _DESCR, _FLAGS = 8, 16, 24, 32, 56, 64  # bytes from the start of an array object
 _PLAIN = 0x101  # C-contiguous and aligned
@@ -86,17 +88,16 @@ def _context() -> list[int]:
     ]
 
 
-def single_ir(program: Program, name: str) -> str:
+def single_ir(form: Specification, widest: int, name: str) -> str:
     """`PyObject *single_NAME(self, args, nargs)` around the scalar body `@body_1`."""
-    sizes = [size for _, size in program.inputs]
-    shapes = [shape for _, shape in program.outputs]
+    sizes, shapes = [size for _, size in form.inputs], form.outputs
     constants = [f"@context_{name} = global [{_CONTEXT} x ptr] zeroinitializer"]
     for k, shape in enumerate(shapes):
         dims = ", ".join(f"i64 {d}" for d in shape)
         constants.append(f"@dims{k}_{name} = internal constant [{len(shape)} x i64] [{dims}]")
     lane = Lane("double", 1)
-    columns = {"in": sum(sizes), "out": sum(map(prod, shapes)), "scratch": scratch_slots(program, lane)}
-    workspace, release = workspace_ir(lane, columns)
+    columns = {"in": sum(sizes), "out": sum(map(prod, shapes))}
+    workspace, release = workspace_ir(lane, columns | {"scratch": body_slots(form.body, lane, widest)})
     code = _Single(name)
     code.require(code.value(f"icmp eq i64 %nargs, {len(sizes)}"), "no")
     arrays = [code.checked(k, size) for k, size in enumerate(sizes)]
@@ -141,7 +142,7 @@ class _Single(Code):
         self.require(self.value(f"icmp eq i64 {length}, {size}"), "no")
         return array
 
-    def results(self, shapes: list[Shape], release: list[str]) -> None:
+    def results(self, shapes: Sequence[Shape], release: list[str]) -> None:
         """Return new arrays with the outputs; several in a tuple."""
         several = len(shapes) > 1
         if several:

@@ -1,0 +1,1 @@
+"""The derivatives of inverse dynamics, by a recursion of their own."""

@@ -1,0 +1,102 @@
+"""Each body with all it carries: what a change of its motion takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from armdyn.dynamics.derivatives.moments import outer, plus, symmetric, without_trace
+from armdyn.dynamics.derivatives.motion import Change, Moving
+from armdyn.model.friction import along
+from armdyn.model.inertia import Inertia, matrix_tensor
+from armdyn.model.mechanism import FIXED_BASE, Mechanism
+from armdyn.model.vector import (
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    apply,
+    apply_transposed,
+    cross,
+    multiply,
+    scale,
+    transpose,
+    vector,
+)
+
+
+@dataclass(frozen=True)
+class Composite:
+    """Integrals over a body and all it carries, about its reference point, in body axes."""
+
+    inertia: Inertia
+    P: Vector  # ∫ 2u dm
+    H: Matrix  # tr(G) 1 − G with G = ∫ 2u pᵀ dm; the spin of rotors adds −S(Im θ̇ z_m)
+    f: Vector  # ∫ a dm
+    n: Vector  # ∫ p × a dm
+
+    def __add__(self, other: Composite) -> Composite:
+        return Composite(
+            self.inertia + other.inertia,
+            add(self.P, other.P),
+            plus(self.H, other.H),
+            add(self.f, other.f),
+            add(self.n, other.n),
+        )
+
+    def on_parent(self, body: Moving) -> Composite:
+        """The same about the parent's reference point, in its axes."""
+        R, d = body.joint.R, body.d
+        I = symmetric(body.turn(self.inertia.matrix))
+        inertia = Inertia(self.inertia.mass, apply(R, self.inertia.moment), matrix_tensor(I)).translated(d)
+        P, f = apply(R, self.P), apply(R, self.f)
+        H = plus(body.turn(self.H), without_trace(outer(P, d)))
+        return Composite(inertia, P, H, f, add(apply(R, self.n), cross(d, f)))
+
+    def wrench(self, change: Change) -> tuple[Vector, Vector]:
+        """Force and moment that a change of all accelerations takes: ∫ δa dm and ∫ p × δa dm."""
+        m, h = self.inertia.mass, self.inertia.moment
+        f = add(scale(m, change.A), cross(change.O, h), cross(change.w, self.P))
+        n = add(cross(h, change.A), apply(self.inertia.matrix, change.O), apply(self.H, change.w))
+        return f, n
+
+    def along(self, body: Moving) -> Vector:
+        """y: what the joint of this body bears of 2 δω × u is yᵀδω."""
+        z = body.joint.z
+        return apply_transposed(self.H, z) if body.revolute else cross(self.P, z)
+
+
+def composites(
+    mechanism: Mechanism, bodies: Sequence[Moving], qd: Sequence[Scalar], qdd: Sequence[Scalar]
+) -> list[Composite]:
+    total = [_own(body) for body in bodies]
+    for rotor in mechanism.rotors:
+        if rotor.carrier != FIXED_BASE:
+            carrier = total[rotor.carrier]
+            spin, rate = (scale(rotor.inertia * along(rotor.row, x), rotor.axis) for x in (qd, qdd))
+            moment = add(rate, cross(bodies[rotor.carrier].w, spin))
+            H, n = plus(carrier.H, _minus_cross(spin)), add(carrier.n, moment)
+            total[rotor.carrier] = Composite(carrier.inertia, carrier.P, H, carrier.f, n)
+    for i in reversed(range(len(bodies))):
+        if bodies[i].parent != FIXED_BASE:
+            parent = bodies[i].parent
+            total[parent] = total[parent] + total[i].on_parent(bodies[i])
+    return total
+
+
+def _own(body: Moving) -> Composite:
+    """A body alone: a = a_0 + D p and u = v + ω × p."""
+    m, h, J = body.mass.m, body.mass.h, body.mass.J
+    P = add(scale(m, body.v2), cross(body.w2, h))
+    turning = transpose(vector(cross(column, body.w2) for column in J))  # −S(2ω) J, which has no trace
+    H = plus(without_trace(outer(body.v2, h)), turning)
+    f = add(scale(m, body.a), apply(body.D, h))
+    K = multiply(body.D, J)  # ∫ D p pᵀ dm
+    about = (K[2][1] - K[1][2], K[0][2] - K[2][0], K[1][0] - K[0][1])
+    inertia = Inertia(m, h, matrix_tensor(without_trace(J)))
+    return Composite(inertia, P, H, f, add(about, cross(h, body.a)))
+
+
+def _minus_cross(a: Vector) -> Matrix:
+    """−S(a)."""
+    return ((0, a[2], -a[1]), (-a[2], 0, a[0]), (a[1], -a[0], 0))

@@ -1,0 +1,105 @@
+"""The body of a function: `@body_W(in, out, scratch)` of a program, or of a loop around several programs.
+
+A loop as a body has no counts. Its arguments have one row each: those that it reads are the function's
+inputs, those that it writes its outputs, in their order.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import accumulate
+
+from armdyn.kernels.llvm.body import program_ir, scratch_slots
+from armdyn.kernels.llvm.code import function_ir
+from armdyn.kernels.llvm.lane import Lane
+from armdyn.kernels.llvm.loop import Statements
+from armdyn.program import loops
+from armdyn.program.program import Program
+
+
+def body_ir(body: Program | loops.Loop, lane: Lane, width: int) -> str:
+    """The body in registers of a lane, and what it needs. `width`: numbers in the widest register."""
+    if isinstance(body, Program):
+        return program_ir(body, lane)
+    printer = _Body(body, lane, width)
+    return "\n".join([*printer.programs(), printer.function()])
+
+
+def body_slots(body: Program | loops.Loop, lane: Lane, width: int) -> int:
+    """How many registers the body needs in scratch."""
+    if isinstance(body, Program):
+        return scratch_slots(body, lane)
+    return _Body(body, lane, width).slots
+
+
+class _Body(Statements):
+    """Writes a loop as a body: local arrays are in scratch, or where the inputs and outputs are."""
+
+    def __init__(self, loop: loops.Loop, lane: Lane, width: int) -> None:
+        super().__init__(loop, lane, Lane(lane.scalar, width) if width > lane.width == 1 else None)
+        self.columns: dict[str, tuple[str, int]] = {}  # where arguments are
+        for name, written in (("in", False), ("out", True)):
+            arguments = [x for x in loop.arguments if x.written == written]
+            starts = accumulate((x.columns for x in arguments), initial=0)
+            self.columns |= {x.name: (name, k) for x, k in zip(arguments, starts, strict=False)}
+        self.places = _places_outside(loop)
+        for local in self.places:
+            del self.arrays[f"x_{local.name}"]
+        for local in _to_clear(loop):
+            size = local.size * lane.bytes
+            self.do(f"call void @llvm.memset.p0.i64(ptr %x_{local.name}, i8 0, i64 {size}, i1 false)")
+        self.block(loop.body, None)
+
+    @property
+    def slots(self) -> int:
+        return sum(self.arrays.values())
+
+    def function(self) -> str:
+        T, lines = self.lane.type, ["  br label %ready", "ready:"]
+        starts = dict(zip(self.arrays, accumulate(self.arrays.values(), initial=0), strict=False))
+        places = {name: ("memory", k) for name, k in starts.items()}
+        places |= {f"x_{local.name}": self.columns[x.name] for local, x in self.places.items()}
+        lines += [f"  %{x} = getelementptr {T}, ptr %{of}, i64 {k}" for x, (of, k) in places.items()]
+        head = f"define internal void @body_{self.lane.width}(ptr %in, ptr %out, ptr %memory)"
+        return function_ir(head, *self.variables, *lines, *self.lines, "  ret void")
+
+    def _argument(self, argument: loops.Argument) -> str:
+        pointer, k = self.columns[argument.name]
+        return self.at(self.lane.type, f"%{pointer}", k)
+
+    def _load(self, target: loops.Part, source: loops.Argument, row: loops.Int, mask: str | None) -> None:
+        if target.array not in self.places:
+            self._merge(self.part(target), self._argument(source), target.size, mask)
+
+    def _save(self, target: loops.Argument, row: loops.Int, source: loops.Part, mask: str | None) -> None:
+        if source.array not in self.places:
+            self._merge(self._argument(target), self.part(source), source.size, mask)
+
+
+def _places_outside(loop: loops.Loop) -> dict[loops.Local, loops.Argument]:
+    """Local arrays that can lie where an argument is: loaded and not changed, or saved once, as a whole."""
+    writes = [part.array for s in loop.statements for part in loops.written_by(s)]
+    saves = [s.source.array for s in loop.statements if isinstance(s, loops.Save)]
+    found: dict[loops.Local, loops.Argument] = {}
+    for statement in loop.body:
+        match statement:
+            case loops.Load(part, argument) if part == part.array.all and writes.count(part.array) == 1:
+                found[part.array] = argument
+            case loops.Save(argument, source=part) if part == part.array.all and part.array not in found:
+                if saves.count(part.array) == 1:
+                    found[part.array] = argument
+    return found
+
+
+def _to_clear(loop: loops.Loop) -> list[loops.Local]:
+    """Local arrays that are not written as a whole before anything else is done with them."""
+    cleared, seen = list[loops.Local](), set[loops.Local]()
+    for statement in loop.body:
+        parts = Counter(part for s in loops.within((statement,)) for part in loops.parts_of(s))
+        written = loops.written_by(statement)  # of a statement with others within: nothing for certain
+        read = {part.array for part in parts - Counter(written)}
+        for local in dict.fromkeys(part.array for part in parts):
+            if local not in seen and (local in read or local.all not in written):
+                cleared.append(local)
+            seen.add(local)
+    return cleared

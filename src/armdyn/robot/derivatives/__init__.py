@@ -1,0 +1,1 @@
+"""Derivatives as programs put together from several, and as loops around programs."""

@@ -1,0 +1,205 @@
+"""Numeric functions on CuPy arrays: layouts, strides, types, broadcasting, `out=`, parts, errors.
+
+Without a GPU the CUDA text is compiled as C++ (`cupy_on_cpu.py`), so that what is tested is the text itself.
+"""
+
+import numpy as np
+import pytest
+
+from armdyn import ArmdynError, Robot
+from armdyn.kernels.cuda import parts
+from armdyn.robot.functions import FUNCTIONS
+from arms import Part, Plan, table_of
+
+ROWS = 70  # two warps and a bit
+PLAN = Plan(
+    (
+        Part("a", "base", "revolute", "base", ("c",), True),
+        Part("b", "a", "prismatic", "a", (), True),
+        Part("c", "b", "revolute", "a", ("b",), False),
+    ),
+    "exact",
+    "c",
+    11,
+)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    """Full tensors, a slide, coupled rotors on other links, friction."""
+    return Robot.from_dict(table_of(PLAN))
+
+
+def states(robot, count, *lead, dtype=float, seed=3):
+    rng = np.random.default_rng(seed)
+    return [rng.uniform(0.2, 1.5, (*lead, robot.n)).astype(dtype) for _ in range(count)]
+
+
+def batch_last(cupy, x):
+    """The same array, laid out with its leading axes contiguous."""
+    return cupy.asarray(np.ascontiguousarray(np.moveaxis(x, -1, 0))).transpose(*range(1, x.ndim), 0)
+
+
+def agree(found, expected, tolerance=1e-12):
+    """Errors relative to the largest entry of each row."""
+    assert found.shape == expected.shape
+    rows = np.abs(expected).reshape(len(expected), -1).max(1).reshape(-1, *[1] * (expected.ndim - 1))
+    assert (np.abs(found.get() - expected) <= tolerance * rows).all()
+
+
+@pytest.mark.parametrize("layout", ["rows", "batch"])
+@pytest.mark.parametrize("name", ["inverse_dynamics", "inertia", "regressor", "kinetic_energy", "pose"])
+def test_functions(cupy, robot, name, layout):
+    given = states(robot, len(FUNCTIONS[name].inputs), ROWS)
+    place = cupy.asarray if layout == "rows" else lambda x: batch_last(cupy, x)
+    found = getattr(robot, name)(*map(place, given))
+    assert type(found).__module__.startswith("cupy")
+    agree(found, getattr(robot, name)(*given))
+    if layout == "batch":  # results are laid out as the first input
+        assert found.strides[0] == 8
+    else:
+        assert found.flags.c_contiguous
+
+
+def test_several_results(cupy, robot):
+    given = states(robot, 3, ROWS)
+    for place in (cupy.asarray, lambda x: batch_last(cupy, x)):
+        found = robot.inverse_dynamics_derivatives(*map(place, given))
+        for y, expected in zip(found, robot.inverse_dynamics_derivatives(*given), strict=True):
+            agree(y, expected)
+
+
+def test_optional_inputs_by_row(cupy, robot):
+    q, qd, qdd = states(robot, 3, ROWS)
+    rng = np.random.default_rng(2)
+    wrench = rng.uniform(-5, 5, (ROWS, 6))
+    parameters = robot.parameters * rng.uniform(0.8, 1.2, (ROWS, len(robot.parameters)))
+    given = [cupy.asarray(x) for x in (q, qd, qdd, wrench, parameters)]
+    found = robot.inverse_dynamics(*given[:4], parameters=given[4])
+    agree(found, robot.inverse_dynamics(q, qd, qdd, wrench, parameters=parameters))
+    by_links = {"b": given[3], "c": given[3]}
+    expected = robot.inverse_dynamics(q, qd, qdd, {"b": wrench, "c": wrench})
+    agree(robot.inverse_dynamics(*given[:3], by_links), expected)
+
+
+def test_single_precision(cupy, robot):
+    given = states(robot, 3, ROWS, dtype=np.float32)
+    found = robot.inverse_dynamics(*map(cupy.asarray, given))
+    assert found.dtype == np.float32
+    agree(found, robot.inverse_dynamics(*(x.astype(float) for x in given)), 1e-5)
+    mixed = robot.inverse_dynamics(
+        cupy.asarray(given[0]), cupy.asarray(given[1].astype(float)), cupy.asarray(given[2])
+    )
+    assert mixed.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((), (), ()),
+        ((ROWS,), (), (1,)),
+        ((), (ROWS,), (ROWS,)),
+        ((5, 1), (7,), (5, 7)),
+        ((4, 1, 3), (2, 1), (4, 2, 3)),
+        ((0,), (), ()),
+    ],
+)
+def test_broadcasting(cupy, robot, shapes):
+    rng = np.random.default_rng(1)
+    given = [rng.uniform(0.2, 1.5, (*lead, robot.n)) for lead in shapes]
+    found = robot.inverse_dynamics(*map(cupy.asarray, given))
+    np.testing.assert_allclose(found.get(), robot.inverse_dynamics(*given), rtol=1e-11, atol=1e-11)
+
+
+def test_any_strides(cupy, robot):
+    """Slices, steps, reversed and transposed arrays are read where they are."""
+    rng = np.random.default_rng(4)
+    big = rng.uniform(0.2, 1.5, (2 * ROWS, 3, robot.n + 2))
+    views = [
+        lambda x: x[::2, 0, 1 : robot.n + 1],
+        lambda x: x[::-2, 1, : robot.n],
+        lambda x: x[:ROWS, 2, robot.n + 1 : 1 : -1],
+    ]
+    given = [view(big) for view in views]
+    there = cupy.asarray(big)
+    found = robot.inverse_dynamics(*(view(there) for view in views))
+    agree(found, robot.inverse_dynamics(*given))
+    cube = rng.uniform(0.2, 1.5, (4, 5, robot.n)).transpose(1, 0, 2)
+    agree(robot.gravity(cupy.asarray(cube.copy().transpose(1, 0, 2)).transpose(1, 0, 2)), robot.gravity(cube))
+
+
+def test_nothing_waits(stand_in, robot):
+    given = [stand_in.asarray(x) for x in states(robot, 3, ROWS)]
+    robot.inverse_dynamics(*given)
+    before = stand_in.waits
+    robot.inverse_dynamics(*given)
+    assert stand_in.waits == before
+
+
+def test_given_results(cupy, robot):
+    q, qd, qdd = states(robot, 3, ROWS)
+    expected = robot.inverse_dynamics(q, qd, qdd)
+    given = [cupy.asarray(x) for x in (q, qd, qdd)]
+    out = cupy.zeros((ROWS, robot.n))
+    assert robot.inverse_dynamics(*given, out=out) is out
+    agree(out, expected)
+    narrow = cupy.zeros((ROWS, robot.n), np.float32)
+    agree(robot.inverse_dynamics(*given, out=narrow), expected, 1e-6)
+    columns = cupy.zeros((robot.n, ROWS)).T
+    agree(robot.inverse_dynamics(*given, out=columns), expected)
+    robot.inverse_dynamics(*given, out=given[0])  # over an input
+    agree(given[0], expected)
+    skewed = cupy.zeros((ROWS, robot.n, 2 * robot.n))[:, :, ::2]
+    agree(robot.inertia(cupy.asarray(q), out=skewed), robot.inertia(q))
+
+
+def test_long_programs_in_parts(cupy, robot, monkeypatch):
+    """The same results, whatever registers hold."""
+    given = states(robot, 3, ROWS)
+    expected = robot.regressor(*given)
+    program = robot.program("regressor")
+    limit = parts.most_alive(program) // 2
+    monkeypatch.setattr(parts, "REGISTERS", {"double": limit, "float": limit})
+    monkeypatch.setattr(parts, "SPILL", 1000)
+    assert len(parts.parts_of(program, "double")) > 1
+    fresh = Robot.from_dict(table_of(PLAN))
+    for place in (cupy.asarray, lambda x: batch_last(cupy, x)):
+        agree(fresh.regressor(*map(place, given)), expected)
+
+
+def test_robots_that_differ_in_numbers_share_their_code(cupy, robot):
+    q, qd, qdd = states(robot, 3, ROWS)
+    given = [cupy.asarray(x) for x in (q, qd, qdd)]
+    for mass in (1.0, 2.0, 3.0):
+        heavier = robot.with_payload(mass)
+        agree(heavier.inverse_dynamics(*given), heavier.inverse_dynamics(q, qd, qdd))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (
+            lambda cp, q: (q, np.zeros(3), q),
+            TypeError,
+            "qd: expected a CuPy array, as others are, found an object of type numpy.ndarray",
+        ),
+        (lambda cp, q: (q, q, [0, 0, 0]), TypeError, "qdd: expected a CuPy array"),
+        (lambda cp, q: (q[:, :2], q, q), ArmdynError, r"q: expected \(..., 3\), found \(70, 2\)"),
+        (lambda cp, q: (q, q[:5], q), ArmdynError, "inverse_dynamics: shapes do not fit together: q"),
+        (lambda cp, q: (q, q > 0, q), TypeError, "qd: expected numbers .* found an array of truth values"),
+    ],
+)
+def test_wrong_arrays(cupy, robot, wrong, error, message):
+    q = cupy.asarray(states(robot, 1, ROWS)[0])
+    with pytest.raises(error, match=message):
+        robot.inverse_dynamics(*wrong(cupy, q))
+
+
+def test_wrong_results(cupy, robot):
+    q = cupy.asarray(states(robot, 1, ROWS)[0])
+    with pytest.raises(ArmdynError, match=r"out: expected \(70, 3\), found \(3,\)"):
+        robot.gravity(q, out=cupy.zeros(3))
+    with pytest.raises(TypeError, match="out: expected a CuPy array"):
+        robot.gravity(q, out=np.zeros((ROWS, 3)))
+    with pytest.raises(TypeError, match="out: expected an array of floats"):
+        robot.gravity(q, out=cupy.zeros((ROWS, 3), np.int64))
