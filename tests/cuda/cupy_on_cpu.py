@@ -353,6 +353,10 @@ class Device:
     def attributes(self):
         return {"MultiProcessorCount": 1, "MaxThreadsPerBlock": 1024, "MaxSharedMemoryPerBlockOptin": 232448}
 
+    @property
+    def mem_info(self):
+        return 2**33, 2**34
+
     def __int__(self):
         return self.id
 

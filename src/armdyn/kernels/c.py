@@ -293,10 +293,10 @@ def constant_array(scalar: str, name: str, values: np.ndarray, kind: str = "stat
     """The definition of an array of numbers."""
     numbers = [number(float(v), scalar).strip("()") for v in values]
     lines, line = [], ""
-    for number in numbers:
-        if len(line) + len(number) > _WIDTH:
+    for text in numbers:
+        if len(line) + len(text) > _WIDTH:
             lines.append(line)
             line = ""
-        line += f"{number}, "
+        line += f"{text}, "
     body = "\n            ".join([*lines, line.rstrip(", ")])
     return f"{kind} {scalar} {name}[{len(numbers)}] = {{\n            {body}}};"

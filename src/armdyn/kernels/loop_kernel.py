@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from armdyn.kernels.backends import get_backend
-from armdyn.kernels.cuda.loop import LoopOnGpu, are_cupy
+from armdyn.kernels.cuda.arrays import is_cupy
+from armdyn.kernels.cuda.loop import LoopOnGpu
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.loop import loop_ir
 from armdyn.kernels.llvm.machine import loaded, vector_bytes
@@ -50,7 +51,7 @@ class LoopKernel:
         All of them may be CuPy arrays: then it runs on the GPU, in float64 or float32.
         """
         arrays = [arguments[argument.name] for argument in self.loop.arguments]
-        if arrays and not (type(arrays[0]) is type(arrays[-1]) is np.ndarray) and are_cupy(arrays):
+        if arrays and not (type(arrays[0]) is type(arrays[-1]) is np.ndarray) and any(map(is_cupy, arrays)):
             self._on_gpu(instances, counts, arguments, arrays)
             return
         self._check(instances, arrays)

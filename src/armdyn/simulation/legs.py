@@ -105,7 +105,8 @@ def joined(robot: Robot, loaded: Loaded, legs: Sequence[Leg], runs: Sequence[Run
         return np.concatenate([*(x[:-1] for x in parts[:-1]), parts[-1]])
 
     def work(name: str) -> np.ndarray:
-        parts, done = [], np.zeros(runs[0].q.shape[1:-1])
+        parts: list[Any] = []
+        done: Any = 0.0
         for run in runs:
             parts.append(getattr(run, name) + done)
             done = parts[-1][-1]

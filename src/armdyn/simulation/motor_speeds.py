@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from armdyn.kernels.cuda.arrays import host, like
 from armdyn.robot import Robot
 from armdyn.robot.motors import by_position, driven_links, shaft_limits
 
@@ -47,13 +48,18 @@ def speeds_passed(
     names = [link.name for link in driven_links(robot.model)]
     found = []
     for motor in np.flatnonzero(np.isfinite(limits)).tolist():
-        speed, most = np.abs(qd @ K[motor]), float(limits[motor])
+        speed, most = np.abs(qd @ like(qd, K[motor])), float(limits[motor])
+        speed = speed.reshape(len(t), -1)
         beyond = speed > most * (1 + WITHIN)
-        for arm in map(tuple, np.argwhere(beyond.any(0)).tolist()):
-            own = speed[(slice(None), *arm)]
-            k = int(beyond[(slice(None), *arm)].argmax())
-            time = float(t[0] if k == 0 else np.interp(most, own[k - 1 : k + 1], t[k - 1 : k + 1]))
-            found.append(SpeedPassed(time, motor, names[motor], most, float(np.nanmax(own)), arm))
+        arms = np.flatnonzero(host(beyond.any(0)))
+        if not arms.size:
+            continue
+        places = np.stack(np.unravel_index(arms, qd.shape[1:-1]), -1) if qd.ndim > 2 else arms[:, None][:, :0]
+        first, largest = beyond[:, arms].argmax(0), host(np.nanmax(speed[:, arms], axis=0))
+        before, after = (host(speed[np.maximum(first - k, 0), arms]) for k in (1, 0))
+        for arm, k, *own, top in zip(places.tolist(), host(first), before, after, largest, strict=True):
+            time = float(t[0] if k == 0 else np.interp(most, own, t[k - 1 : k + 1]))
+            found.append(SpeedPassed(time, motor, names[motor], most, float(top), tuple(arm)))
     return tuple(sorted(found))
 
 

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from armdyn.kernels.cuda.arrays import array, host, like, zeros
 from armdyn.robot import Robot
 from armdyn.simulation.balance import Imbalance, imbalances
 from armdyn.simulation.control.actuation import Actuation
@@ -22,20 +23,20 @@ Method: TypeAlias = Literal["adaptive", "rk4"]
 def make_run(robot: Robot, method: Method, grid: Grid, driven: Actuation, trace: Trace) -> Run:
     """The trace in the shape of the batch, without instants that no arm reached."""
     n, batch, held = robot.n, driven.batch, trace.held
-    memory = np.zeros((*trace.states.shape[:2], 0)) if trace.memory is None else trace.memory
-    reached = np.isfinite(trace.states[..., :n]).all(axis=-1).any(axis=-1)
+    memory = zeros(trace.states, (*trace.states.shape[:2], 0)) if trace.memory is None else trace.memory
+    reached = host(np.isfinite(trace.states[..., :n]).all(axis=-1).any(axis=-1))
     count = int(np.flatnonzero(reached)[-1]) + 1
     t, states = np.array(grid.t[:count]), trace.states[:count]
     if not batch and (stop := next(iter(trace.stops), None)) and stop.at_limit and stop.time > t[-1]:
-        t, states = np.append(t, stop.time), np.concatenate([states, stop.state[None, None]])
-        held = None if held is None else np.concatenate([held[:count], np.asarray(stop.held)[None, None]])
-        last = memory[0, 0] if stop.memory is None else stop.memory
+        t, states = np.append(t, stop.time), np.concatenate([states, like(states, stop.state)[None, None]])
+        held = None if held is None else np.concatenate([held[:count], like(held, stop.held)[None, None]])
+        last = memory[0, 0] if stop.memory is None else like(memory, stop.memory)
         memory = np.concatenate([memory[:count], last[None, None]])
     q, qd = states[..., :n], states[..., n : 2 * n]
     y = _positions(robot, states)
     followers = split(robot, y)[1]
     tau = driven.torque.values(t, q, qd, followers, method == "adaptive") if held is None else held[: len(t)]
-    tau = np.where(np.isnan(q), np.nan, tau)
+    tau = np.where(np.isnan(q), np.nan, like(q, tau))
     works = dict.fromkeys(WORKS, np.where(np.isnan(q[..., 0]), np.nan, 0.0))
     works |= {name: states[..., -1 - k] for k, name in enumerate(reversed(trace.works))}
     shape = (len(t), *batch)
@@ -56,7 +57,7 @@ def _positions(robot: Robot, states: np.ndarray) -> np.ndarray:
     """All positions of states; between two steps the loops are closed here."""
     n = robot.n
     y = joined(robot, states[..., :n], states[..., 2 * n : n + robot.mechanism.positions])
-    return np.asarray(robot.assembly(states[..., :n], near=y)) if robot.model.loops else y
+    return array(robot.assembly(states[..., :n], near=y)) if robot.model.loops else y
 
 
 def judged(run: Run, method: Method, grid: Grid, stops: list[Stop]) -> Run:

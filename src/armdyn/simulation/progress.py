@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from rich.console import Console
-from rich.progress import Progress
+if TYPE_CHECKING:
+    pass
 
 Update: TypeAlias = Callable[[float], None]  # takes the part that is done, 0 to 1
 AFTER = 1.0  # s
@@ -24,6 +24,9 @@ def progress_bar(label: str, shown: bool | None) -> Iterator[Update]:
     if not (sys.stderr.isatty() if shown is None else shown):
         yield lambda part: None
         return
+    from rich.console import Console
+    from rich.progress import Progress
+
     start, bars = monotonic(), list[Progress]()
 
     def update(part: float) -> None:

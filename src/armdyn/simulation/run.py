@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from armdyn.expression import shown
+from armdyn.kernels.cuda.arrays import array, host, zeros
 from armdyn.motion.trajectories import csv_files
 from armdyn.motion.trajectories.loads import Loaded
 from armdyn.output import Shown
@@ -96,13 +97,13 @@ class Run(Shown):
         In a robot with loops turns count: a joint beside a crank that turns and turns does so too, where
         `robot.joint_positions(q)` takes whole turns off.
         """
-        return np.asarray(self.robot.joint_positions(self.positions))
+        return array(self.robot.joint_positions(self.positions))
 
     @cached_property
     def kinetic(self) -> np.ndarray:
         """Kinetic energy (N, ...) [J], with what the arm carries."""
         if self.carried is None:
-            return np.asarray(self.robot.kinetic_energy(self.positions, self.qd))
+            return array(self.robot.kinetic_energy(self.positions, self.qd))
         after = np.zeros(len(self.t), bool)
         return self.carried.evaluate(Robot.kinetic_energy, self.t, self.positions, self.qd, before=after)
 
@@ -110,14 +111,14 @@ class Run(Shown):
     def potential(self) -> np.ndarray:
         """Potential energy (N, ...) [J], with what the arm carries."""
         if self.carried is None:
-            return np.asarray(self.robot.potential_energy(self.positions))
+            return array(self.robot.potential_energy(self.positions))
         after = np.zeros(len(self.t), bool)
         return self.carried.evaluate(Robot.potential_energy, self.t, self.positions, before=after)
 
     @cached_property
     def load_energy(self) -> np.ndarray:
         """The energy that loads bring when taken up, less what they take away (N, ...) [J]."""
-        total = np.zeros(self.q.shape[:-1])
+        total = zeros(self.q, self.q.shape[:-1])
         if self.carried is None:
             return total
         for k, t in enumerate(self.carried.boundaries):
@@ -125,8 +126,8 @@ class Run(Shown):
             if row >= len(self.t):
                 break
             energies = [
-                np.asarray(r.kinetic_energy(self.positions[row], self.qd[row]))
-                + np.asarray(r.potential_energy(self.positions[row]))
+                array(r.kinetic_energy(self.positions[row], self.qd[row]))
+                + array(r.potential_energy(self.positions[row]))
                 for r in self.carried.robots[k : k + 2]
             ]
             total[row:] += energies[1] - energies[0]
@@ -135,7 +136,7 @@ class Run(Shown):
     @cached_property
     def energy(self) -> np.ndarray:
         """Total energy (N, ...) [J]."""
-        return np.asarray(self.kinetic + self.potential)
+        return array(self.kinetic + self.potential)
 
     @cached_property
     def balance(self) -> np.ndarray:
@@ -148,7 +149,7 @@ class Run(Shown):
     def unexplained(self, load_energy: np.ndarray) -> np.ndarray:
         """`balance`, of a run at some of its instants only: there the energy of loads is known from all."""
         gained = self.energy - self.energy[:1] - load_energy
-        return np.asarray(gained - self.torque_work - self.wrench_work + self.dissipated)
+        return array(gained - self.torque_work - self.wrench_work + self.dissipated)
 
     @cached_property
     def speeds_passed(self) -> tuple[SpeedPassed, ...]:
@@ -166,7 +167,7 @@ class Run(Shown):
     def to_csv(self, path: str | Path, arm: Any = None) -> None:
         """Columns t, q1…, qd1…, tau1…, energy; of a batch, those of one `arm` (its index)."""
         at: Any = (slice(None), *self.place_of(arm))
-        columns = {"q": self.q[at], "qd": self.qd[at], "tau": self.tau[at], "energy": self.energy[at]}
+        columns = {name: host(getattr(self, name)[at]) for name in ("q", "qd", "tau", "energy")}
         csv_files.write(path, self.t, columns)
 
     def __repr__(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.kernels.arrays import Numbers
+from armdyn.kernels.cuda.arrays import array, is_cupy, on_device
 from armdyn.model.errors import ModelError
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import actuation
@@ -21,6 +21,7 @@ from armdyn.simulation.engine.limits import Limits, PositionLimits, position_lim
 from armdyn.simulation.engine.surfaces import check_friction
 from armdyn.simulation.engine.trace import Stop
 from armdyn.simulation.engine.trial import Effort
+from armdyn.simulation.engine.where import memory_of, of_states
 from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.legs import Leg, joined, legs_of, loaded_robot
 from armdyn.simulation.motor_speeds import warning_of
@@ -83,29 +84,36 @@ def simulate(
     ("stop"), or nothing ("ignore"). A motor that exceeds its limit of velocity gives a SimulationWarning,
     unless limits are ignored. A motion that diverges, that takes too many steps or whose energies do
     not add up is not `completed` and gives a SimulationWarning; what was computed is kept.
+
+    CuPy arrays q0 and qd0 are simulated on their GPU, with the method "rk4", one thread for each arm; the
+    run then has CuPy arrays, all but `t`. Torques and wrenches are arrays of either library, or a controller;
+    a function of Python cannot be called from there. It computes in float64, or in float32 where both are
+    float32. It returns when the arms are there.
     """
     check.robot(robot)
     check.one_of("method", method, "adaptive", "rk4")
     watched = position_limits(robot, limits)
     check_friction(robot)
-    q, qd = _states(robot, q0, qd0)
-    batch, n = q.shape[:-1], robot.n
-    driven = actuation(robot, batch, check.positive("duration", duration), torque, wrench)
-    grid = _grid(driven.duration, step, output, method, driven.period)
-    _check_size(grid, int(np.prod(batch)), 2 * n + robot.mechanism.positions + 3 + driven.memory.shape[-1])
     most = None if max_steps is None else check.whole_number("max_steps", max_steps, least=1)
     effort = Effort(check.positive("rtol", rtol), check.positive("atol", atol), most)
-    starts = q.reshape(-1, robot.mechanism.positions), qd.reshape(-1, n)
-    watched.check_start(starts[0])
     task = _Task(method, step, output, watched, effort, progress)
-    loaded = loaded_robot(robot, loads, torque, driven.duration)
-    legs = legs_of(loaded, driven)
-    runs, stops = task.run_all(legs, *starts)
-    run = judged(joined(robot, loaded, legs, runs), method, grid, stops)
+    with on_device(q0 if is_cupy(q0) else qd0):
+        q, qd = _states(robot, q0, qd0, method)
+        batch, n = q.shape[:-1], robot.n
+        driven = actuation(robot, q, check.positive("duration", duration), torque, wrench)
+        grid = _grid(driven.duration, step, output, method, driven.period)
+        _check_size(grid, q, 2 * n + robot.mechanism.positions + 3 + driven.memory.shape[-1])
+        starts = q.reshape(-1, robot.mechanism.positions), qd.reshape(-1, n)
+        watched.check_start(starts[0])
+        loaded = loaded_robot(robot, loads, torque, driven.duration)
+        legs = legs_of(loaded, driven)
+        runs, stops = task.run_all(legs, *starts)
+        run = judged(joined(robot, loaded, legs, runs), method, grid, stops)
+        speeds = run.speeds_passed if limits != "ignore" else ()
     if run.limits_passed and limits == "warn":
         warnings.warn(SimulationWarning(watched.warning(run.limits_passed, batch)), stacklevel=2)
-    if limits != "ignore" and run.speeds_passed:
-        warnings.warn(SimulationWarning(warning_of(run.speeds_passed, batch)), stacklevel=2)
+    if speeds:
+        warnings.warn(SimulationWarning(warning_of(speeds, batch)), stacklevel=2)
     if not run.completed:
         warnings.warn(SimulationWarning(run.message), stacklevel=2)
     return run
@@ -152,16 +160,16 @@ class _Task:
         return run, [replace(stop, instant=stop.instant + leg.start) for stop in trace.stops]
 
 
-def _states(robot: Robot, q0: Any, qd0: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Positions, with loops all of them, and velocities, for each arm."""
-    posture = _is_posture(robot, q0)
-    first = check.floats("q0", q0) if posture else check.wide("q0", q0, robot.n)
-    arrays = [check.numbers("q0", first), check.numbers("qd0", check.wide("qd0", qd0, robot.n))]
+def _states(robot: Robot, q0: Any, qd0: Any, method: Method) -> tuple[np.ndarray, np.ndarray]:
+    """Positions, with loops all of them, and velocities, for each arm; on a GPU if one of them is there."""
+    where = of_states(q0, qd0, method)
+    first = where.floats("q0", q0) if _is_posture(robot, q0) else where.wide("q0", q0, robot.n)
+    arrays = [where.finite("q0", first), where.finite("qd0", where.wide("qd0", qd0, robot.n))]
     try:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
     except ValueError:
         raise SimulationError(f"q0, qd0: shapes {arrays[0].shape} and {arrays[1].shape} differ") from None
-    q, qd = (np.array(np.broadcast_to(x, (*batch, x.shape[-1]))) for x in arrays)
+    q, qd = (np.broadcast_to(x, (*batch, x.shape[-1])).copy() for x in arrays)
     if not q.size:
         raise SimulationError(f"q0, qd0: found shape {q.shape}; at least one arm is expected")
     return (_assembled(robot, q) if robot.model.loops else q), qd
@@ -174,7 +182,7 @@ def _is_posture(robot: Robot, q0: Any) -> bool:
 
 def _assembled(robot: Robot, q: np.ndarray) -> np.ndarray:
     try:
-        return np.asarray(robot.assembly(q))
+        return array(robot.assembly(q))
     except ModelError as error:
         raise SimulationError(f"q0: {str(error).removeprefix('q: ')}") from None
 
@@ -191,16 +199,15 @@ def _grid(duration: float, step: Any, output: Any, method: Method, period: float
     return Grid(duration, kept, most)
 
 
-def _check_size(grid: Grid, arms: int, columns: int) -> None:
-    """Refuse what does not fit the memory before it takes the memory."""
-    size = 8 * (grid.samples + 1) * arms * columns
-    try:
-        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):  # a system that does not tell
-        return
-    if size > there:
+def _check_size(grid: Grid, q: np.ndarray, columns: int) -> None:
+    """Refuse what does not fit the memory before it takes the memory: that of the GPU if q is there."""
+    arms = int(np.prod(q.shape[:-1]))
+    size = q.dtype.itemsize * (grid.samples + 1) * arms * columns
+    there = memory_of(q)
+    if there is not None and size > there:
         count = f"{grid.samples + 1:,} instants of {arms} arm{'s' * (arms > 1)}"
         raise SimulationError(
-            f"output: {count} would take {size / 2**30:,.0f} GiB; this machine has {there / 2**30:,.0f} GiB. "
+            f"output: {count} would take {size / 2**30:,.0f} GiB; this {'GPU' if is_cupy(q) else 'machine'} "
+            f"has {there / 2**30:,.0f} GiB. "
             "A longer `output` takes less"
         )

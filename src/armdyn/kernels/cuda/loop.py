@@ -19,11 +19,6 @@ from armdyn.kernels.cuda.text import SCALARS
 from armdyn.program.loops import Argument, Loop
 
 
-def are_cupy(arrays: Sequence[Any]) -> bool:
-    """Whether some arrays are CuPy's."""
-    return any(type(x).__module__.partition(".")[0] == "cupy" for x in arrays)
-
-
 class LoopOnGpu:
     """A loop as a function of CUDA, compiled when first used: in float64, or in float32 for such arrays."""
 

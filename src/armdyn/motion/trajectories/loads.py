@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.kernels.cuda.arrays import array, zeros
 from armdyn.model import Inertia
 from armdyn.model.edit import payload
 from armdyn.motion.errors import MotionError
@@ -127,12 +128,12 @@ class Loaded:
     ) -> np.ndarray:
         """`function(robot, *rows)` for the rows (N, …) of arrays at instants t (N,), each with its robot."""
         if not self.loads or not len(t):
-            return np.asarray(function(self.robot, *arrays))
+            return array(function(self.robot, *arrays))
         result: np.ndarray | None = None
         for mask, robot in self.groups(t, before):
-            part = np.asarray(function(robot, *(x[mask] for x in arrays)))
+            part = array(function(robot, *(x[mask] for x in arrays)))
             if result is None:
-                result = np.empty((len(t), *part.shape[1:]))
+                result = zeros(part, (len(t), *part.shape[1:]))
             result[mask] = part
         assert result is not None
         return result

@@ -16,7 +16,8 @@ import numpy as np
 
 from armdyn.dynamics.constraints.loops import Following
 from armdyn.kernels import Kernel
-from armdyn.kernels.arrays import Floats, real_array
+from armdyn.kernels.arrays import Floats, is_real, real_array
+from armdyn.kernels.cuda.arrays import array, host, is_cupy, like, on_device, zeros_by_instance
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
@@ -46,8 +47,13 @@ class Assembly:
 
         Where q is (..., positions), it is a posture already: another assembly mode, or turns that count. Its
         loops must be closed; rounding is taken off.
+
+        Of CuPy arrays it is computed on the GPU; to see whether it succeeded, it waits for that.
         """
-        given = self._numbers("q", q, self.model.mechanism.n)
+        with on_device(q):
+            return self._found(self._numbers("q", q, self.model.mechanism.n), near)
+
+    def _found(self, given: np.ndarray, near: Any) -> Floats:
         if near is None and given.shape[-1:] == (self.model.mechanism.positions,):
             return self._posture(given)
         x, target, y, state = self._followed(given, near)
@@ -64,7 +70,8 @@ class Assembly:
         several `legs`, the way there is gone in so many parts too, and must end in the same posture: near a
         singular posture, rounding would decide where it leads.
         """
-        _, target, y, state = self._followed(self._numbers("q", q, self.model.mechanism.n), None)
+        given = real_array("q", q, f"numbers (..., {self.model.mechanism.n})", ModelError)
+        _, target, y, state = self._followed(given, None)
         fine = (state[:, 0] <= 0) & (state[:, 1] >= margin)
         at = np.broadcast_to(self._start, y.shape)
         for k in range(1, legs + 1 if legs > 1 else 1):
@@ -76,6 +83,8 @@ class Assembly:
         return np.asarray(fine).reshape(np.shape(q)[:-1])
 
     def _numbers(self, name: str, x: Any, size: int) -> np.ndarray:
+        if is_cupy(x) and is_real(x.dtype):
+            return array(x)
         return real_array(name, x, f"numbers (..., {size})", ModelError)
 
     def _followed(
@@ -86,27 +95,27 @@ class Assembly:
         if given.shape[-1:] != (mechanism.n,):
             allowed = f"(..., {mechanism.n}), or all positions (..., {mechanism.positions})"
             raise ModelError(f"q: expected {allowed}, found {given.shape}")
-        x = np.ascontiguousarray(given, float).reshape(-1, mechanism.n)
+        x = _doubles(given).reshape(-1, mechanism.n)
         target = self._without_turns(x) if near is None else x
-        start = self._start if near is None else self._beginnings(near, given.shape[:-1])
+        start = self._start if near is None else self._beginnings(near, x, given.shape[:-1])
         return x, target, *self.sought(target, start)
 
-    def _beginnings(self, near: Any, batch: tuple[int, ...]) -> np.ndarray:
-        """Postures (N, positions) to begin with, one for each state."""
+    def _beginnings(self, near: Any, x: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+        """Postures (N, positions) to begin with, one for each state; where the states x are."""
         positions = self.model.mechanism.positions
         given = self._numbers("near", near, positions)
         try:
-            found = np.broadcast_to(given, (*batch, positions))
+            found = np.broadcast_to(like(x, given), (*batch, positions))
         except ValueError:
             raise ModelError(f"near: expected {(*batch, positions)}, found {given.shape}") from None
-        return np.ascontiguousarray(found, float).reshape(-1, positions)
+        return _doubles(found).reshape(-1, positions)
 
     def _posture(self, given: np.ndarray) -> Floats:
         """A posture whose loops are closed but for rounding."""
         found = self(given[..., list(self.model.mechanism.free)], near=given)
-        off = np.abs(found - given) / Closed.of(self.model).units
+        off = np.abs(found - given) / like(found, self.units)
         if (off > CLOSED).any():
-            rows = given.reshape(-1, given.shape[-1])
+            rows = host(given.reshape(-1, given.shape[-1]))
             i = int((off > CLOSED).any(-1).argmax())
             text = Closed.of(self.model).gap_text(rows[i])
             raise LoopError(f"q: all positions are given, [{_text(rows[i])}], but {text}")
@@ -117,9 +126,9 @@ class Assembly:
 
         And the state of each (samples, 3), as `steps.py` has it.
         """
-        y, state = np.empty((1, len(x), start.shape[1])), np.zeros((1, len(x), 3))
+        y, state = (zeros_by_instance(x, (1, len(x), columns)) for columns in (start.shape[1], 3))
         if len(x):
-            arguments = {"x": np.ascontiguousarray(x)[None], "start": start[None], "y": y, "state": state}
+            arguments = {"x": _doubles(x)[None], "start": like(x, start)[None], "y": y, "state": state}
             self._kernel(len(x), {}, arguments)
         return y[0], state[0]
 
@@ -145,11 +154,11 @@ class Assembly:
 
     def _without_turns(self, x: np.ndarray) -> np.ndarray:
         """Coordinates less than a turn from the first posture's, where turns do not matter."""
-        away = x - self.reference
-        if not (np.abs(away) > TURN).any():
+        away = x - like(x, self.reference)
+        if not is_cupy(x) and not (np.abs(away) > TURN).any():
             return x
-        turns = np.trunc(np.where(self.turning & np.isfinite(away), away, 0) / TURN)
-        return np.asarray(x - TURN * turns)
+        turns = np.trunc(np.where(np.isfinite(away), away, 0) / TURN) * like(x, self.turning)
+        return array(x - TURN * turns)
 
     @cached_property
     def turning(self) -> np.ndarray:
@@ -158,17 +167,17 @@ class Assembly:
 
     def velocities(self, q: Any, qd: Any) -> Floats:
         """Of all positions, (..., positions), at q and q̇ (..., n)."""
-        return np.asarray(self._velocities(self(q), qd))
+        return array(self._velocities(self(q), qd))
 
     def rates(self, q: Any) -> Floats:
         """S (..., positions, n) with ẏ = S q̇, at q (..., n)."""
         y = self(q)
-        columns = self._velocities(y[..., None, :], np.eye(self.model.mechanism.n))
-        return np.asarray(np.swapaxes(columns, -1, -2))
+        columns = self._velocities(y[..., None, :], like(y, np.eye(self.model.mechanism.n)))
+        return array(np.swapaxes(columns, -1, -2))
 
     def accelerations(self, q: Any, qd: Any, qdd: Any) -> Floats:
         """Of all positions, (..., positions), at q, q̇ and q̈ (..., n)."""
-        return np.asarray(self._accelerations(self(q), qd, qdd))
+        return array(self._accelerations(self(q), qd, qdd))
 
     @cached_property
     def _accelerations(self) -> Kernel:
@@ -195,6 +204,7 @@ class Assembly:
         open_loops, singular = state[:, 0] > 0, state[:, 1] < SINGULAR
         if not (open_loops | singular).any():
             return
+        x, target, y = (host(one) for one in (x, target, y))
         i = int((open_loops | singular).argmax())
         where = f"q = [{_text(x[i])}]"
         if len(x) > 1:
@@ -222,6 +232,11 @@ class Assembly:
     @cached_property
     def _kernel(self) -> LoopKernel:
         return LoopKernel(assembly_loop(Closed.of(self.model)))
+
+
+def _doubles(x: np.ndarray) -> np.ndarray:
+    """As float64, contiguous in NumPy."""
+    return x.astype(np.float64, copy=False) if is_cupy(x) else np.ascontiguousarray(x, float)
 
 
 def _placed(y: np.ndarray, free: list[int], x: np.ndarray) -> np.ndarray:

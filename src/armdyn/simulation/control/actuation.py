@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from armdyn.kernels.cuda.arrays import array, host, is_cupy, like
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name
@@ -16,6 +17,7 @@ from armdyn.robot.wrenches import label, of_links
 from armdyn.simulation.control.controller import Controller, frozen, side_by_side
 from armdyn.simulation.control.sums import Later
 from armdyn.simulation.engine.integrand import Drive, Held, tau_as_given, wrench_names
+from armdyn.simulation.engine.where import FUNCTION_ON_GPU, Where
 from armdyn.simulation.errors import SimulationError, check
 
 Batch: TypeAlias = tuple[int, ...]
@@ -88,14 +90,15 @@ class Sampled(Source):
         halves = np.rint(2 * place)
         place = np.where(np.abs(2 * place - halves) < 1e-9, halves / 2, place)
         k = np.minimum(place.astype(int), last - 1)
-        if len(t) % 2 and np.array_equal(2 * place, 2 * k[0] + np.arange(len(t))):  # a sample for each step
+        in_steps = len(t) % 2 and np.array_equal(2 * place, 2 * k[0] + np.arange(len(t)))
+        if in_steps and not is_cupy(rows):  # a sample for each step
             first, found = k[0], np.empty((len(t), *rows.shape[1:]))
             found[::2] = rows[first : first + (len(t) + 1) // 2]
             np.add(found[:-1:2], found[2::2], out=found[1::2])
             found[1::2] *= 0.5
             return found
-        part = (place - k)[:, None, None]
-        return np.asarray((1 - part) * rows[k] + part * rows[k + 1])
+        part = like(rows, place - k)[:, None, None]
+        return array((1 - part) * rows[k] + part * rows[k + 1])
 
     def values(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray, followers: np.ndarray, alone: bool) -> Any:
         return self.signals(t)
@@ -176,6 +179,7 @@ class Actuation:
     torque: Source
     wrenches: tuple[Source, ...]  # one at the tip, or one for each of `links`
     links: tuple[str, ...] = ()
+    first: Any = None  # on a GPU, an array of CuPy of the type of all others
 
     @property
     def sources(self) -> dict[str, Source]:
@@ -201,11 +205,15 @@ class Actuation:
 
     def constants(self) -> np.ndarray:
         """The columns of the drive's constants, (arms or 1, columns)."""
-        return _joined(*(source.constants for source in self.sources.values()))
+        return self._joined(*(source.constants for source in self.sources.values()))
 
     def signals(self, t: np.ndarray) -> np.ndarray:
         """The columns of the drive's signals at times (N,), (N, arms or 1, columns); (1, 1, 0) if none."""
-        return _joined(*(source.signals(t) for source in self.sources.values()))
+        return self._joined(*(source.signals(t) for source in self.sources.values()))
+
+    def _joined(self, *parts: np.ndarray) -> np.ndarray:
+        """Parts side by side; on a GPU, all of them there."""
+        return _joined(*(parts if self.first is None else [like(self.first, x) for x in parts]))
 
     def asked(self, times: np.ndarray) -> dict[str, Callable[..., np.ndarray]]:
         """What the loops ask for: by name, functions of a place in `times` and q, q̇ (arms, n)."""
@@ -284,16 +292,17 @@ def _by_arm(x: np.ndarray, batch: Batch, lead: int = 0) -> np.ndarray:
 # ---- what enters -------------------------------------------------------------------------------------------
 
 
-def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: Any) -> Actuation:
-    """The actuation of what `simulate` was given."""
+def actuation(robot: Robot, q: np.ndarray, duration: float, torque: Any, wrench: Any) -> Actuation:
+    """The actuation of what `simulate` was given, for arms in the states q (..., n), where these are."""
+    batch, where = q.shape[:-1], Where(q if is_cupy(q) else None)
     by_link = of_links(robot.model, wrench) if isinstance(wrench, Mapping) else {}
     links = tuple(by_link)
     given = {label(link): x for link, x in by_link.items()}
     given = given or {"wrench": None if isinstance(wrench, Mapping) else wrench}
-    wrenches = tuple(_source(name, x, 6, batch, duration) for name, x in given.items())
+    wrenches = tuple(_source(name, x, 6, batch, duration, where) for name, x in given.items())
     if not isinstance(torque, Controller):
-        source = _source("torque", torque, robot.n, batch, duration)
-        return Actuation(batch, duration, _check_driven(robot, source), wrenches, links)
+        source = _source("torque", torque, robot.n, batch, duration, where)
+        return Actuation(batch, duration, _check_driven(robot, source), wrenches, links, where.first)
     if torque.robot.n != robot.n:
         raise SimulationError(
             f"torque: the controller is for {torque.robot.n} joints, the robot has {robot.n}"
@@ -309,7 +318,7 @@ def actuation(robot: Robot, batch: Batch, duration: float, torque: Any, wrench: 
     if torque.remembered:
         memory = frozen(gains.pop())
     source = Law(robot.n, batch, frozen(_joined(*gains)), controller=torque, memory=memory)
-    return Actuation(batch, duration, source, wrenches, links)
+    return Actuation(batch, duration, source, wrenches, links, where.first)
 
 
 def _check_driven(robot: Robot, torque: Source) -> Source:
@@ -320,7 +329,8 @@ def _check_driven(robot: Robot, torque: Source) -> Source:
     if isinstance(torque, Function):
         return replace(torque, undriven=undriven)
     if torque.rows.shape[-1]:
-        _refuse_undriven(torque.rows, undriven, float(np.abs(torque.rows).max(initial=0.0)))
+        rows = host(torque.rows)
+        _refuse_undriven(rows, undriven, float(np.abs(rows).max(initial=0.0)))
     return torque
 
 
@@ -347,15 +357,17 @@ def check_loops(robot: Robot, model: Robot) -> None:
         )
 
 
-def _source(name: str, given: Any, size: int, batch: Batch, duration: float) -> Source:
+def _source(name: str, given: Any, size: int, batch: Batch, duration: float, where: Where) -> Source:
     if given is None:
         return Source(size, batch)
     if isinstance(given, Controller):
         raise SimulationError(f"{name}: expected an array or a function of (t, q, qd), found a controller")
-    if callable(given) and not isinstance(given, type | Trajectory):
-        return Function(size, batch, name=name, function=given)
     controller = " or a controller" if name == "torque" else ""
-    array = check.floats(name, given, f"an array, a function of (t, q, qd){controller}")
+    if callable(given) and not isinstance(given, type | Trajectory):
+        if where.first is not None:
+            raise SimulationError(f"{name}: {FUNCTION_ON_GPU.format(or_controller=controller)}")
+        return Function(size, batch, name=name, function=given)
+    array = where.floats(name, given, f"an array, a function of (t, q, qd){controller}")
     sampled = array.ndim == len(batch) + 2
     try:
         if array.shape[-1:] != (size,) or array.ndim > len(batch) + 2:
@@ -366,5 +378,5 @@ def _source(name: str, given: Any, size: int, batch: Batch, duration: float) -> 
         raise SimulationError(f"{name}: found shape {array.shape}; allowed: {allowed}") from None
     if sampled and len(array) < 2:
         raise SimulationError(f"{name}: samples over time are at least two, found {len(array)}")
-    check.numbers(name, array)
+    where.finite(name, array)
     return Sampled(size, batch, rows, duration=duration) if sampled else Constant(size, batch, rows)

@@ -22,6 +22,7 @@ import numpy as np
 
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
+from armdyn.kernels.cuda.arrays import like
 from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
@@ -175,8 +176,8 @@ class Controller(ABC):
         """
         given = [x for x in (gains, targets, self.first_memory if memory is None else memory) if x.shape[-1]]
         if self._loops:
-            given.insert(0, np.asarray(followers, float))
-        return self.kernel(np.asarray(q, float), np.asarray(qd, float), *given)
+            given.insert(0, like(q, followers))
+        return self.kernel(*(like(q, x) for x in (q, qd, *given)))
 
     @cached_property
     def sizes(self) -> tuple[Sizes, Sizes]:

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from armdyn.kernels.cuda.arrays import host, is_cupy, like, zeros_by_instance
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
@@ -21,12 +22,14 @@ from armdyn.simulation.engine.integrand import Drive, Integrand
 from armdyn.simulation.engine.limits import PositionLimits, Watch
 from armdyn.simulation.engine.many_steps import many_steps
 from armdyn.simulation.engine.steps import Stepping
-from armdyn.simulation.engine.trace import SPEED_LIMIT, Batch, Stop, Trace, changes, place
+from armdyn.simulation.engine.trace import SPEED_LIMIT, Batch, Stop, Trace, changes
 from armdyn.simulation.progress import Update
 from armdyn.simulation.run import LimitPassed
 
 CHUNK = 2_000_000_000  # operations between two reports of progress, less than a second's
+CHUNK_ON_GPU = 1_000_000_000_000
 SIGNALS = 2**24  # numbers that signals may take at a time
+SIGNALS_ON_GPU = 2**28
 NEVER = -1.0  # the step in which an arm ended that did not start
 ASKED = 100  # steps between two reports where Python functions are called
 OF_FIRST_ORDER = (
@@ -49,7 +52,7 @@ def integrate_fixed(
     run = _Steps(integrand, kernel, grid, actuation, limits.watch)
     run.start(q0, qd0)
     run.advance(update)
-    return run.trace(limits)
+    return run.trace()
 
 
 @lru_cache(maxsize=64)
@@ -80,7 +83,7 @@ class _Steps:
         self.columns = {a.name: a.columns for a in self.kernel.loop.arguments}
 
     def start(self, q: np.ndarray, qd: np.ndarray) -> None:
-        n, w, x = self.integrand.n, self.width, np.zeros((len(q), self.columns["state"]))
+        n, w, x = self.integrand.n, self.width, zeros_by_instance(q, (len(q), self.columns["state"]))
         q, followers = split(self.integrand.robot, q)
         there = np.isfinite(q).all(1)  # others have stopped before: they stay where they are, not moving
         q, qd, followers = (np.where(there[:, None], x, 0.0) for x in (q, qd, followers))
@@ -90,13 +93,13 @@ class _Steps:
         for k, watched in enumerate(self.watch.joints, w + 2):
             at = watched.of(x)
             x[:, k] = 1.0 * (at > watched.upper) - (at < watched.lower)
-        self.state, self.saved = x[None], np.empty((self.grid.samples + 1, len(q), w))
+        self.state, self.saved = x[None], zeros_by_instance(q, (self.grid.samples + 1, len(q), w))
         self.saved[0] = x[:, :w]
         if "held" in self.columns:
-            self.held = np.zeros((self.grid.samples + 1, len(q), n))
+            self.held = zeros_by_instance(q, (self.grid.samples + 1, len(q), n))
         if m := self.columns.get("remembered", 0):
-            x[:, self._memory] = self.actuation.memory
-            self.remembered = np.empty((self.grid.samples + 1, len(q), m))
+            x[:, self._memory] = like(q, self.actuation.memory)
+            self.remembered = zeros_by_instance(q, (self.grid.samples + 1, len(q), m))
             self.remembered[0] = x[:, self._memory]
 
     @property
@@ -111,8 +114,9 @@ class _Steps:
         The work is cut into several calls so that progress can be reported and the user can interrupt it.
         """
         arms, done = self.state.shape[1], 0
-        by_time = CHUNK // max(1, 4 * arms * self.integrand.programs["rate"].operations)
-        by_size = SIGNALS // max(1, 2 * arms * self.columns.get("signals", 0))
+        chunk, size = (CHUNK_ON_GPU, SIGNALS_ON_GPU) if is_cupy(self.state) else (CHUNK, SIGNALS)
+        by_time = chunk // max(1, 4 * arms * self.integrand.programs["rate"].operations)
+        by_size = size // max(1, 2 * arms * self.columns.get("signals", 0))
         most = max(1, min(by_time, by_size, ASKED if self.kernel.loop.asks else by_size))
         for stretch in self.grid.stretches(most):
             self._advance(stretch)
@@ -123,7 +127,7 @@ class _Steps:
 
     def _advance(self, stretch: Stretch) -> None:
         arms, times, actuation = self.state.shape[1], stretch.halves(), self.actuation
-        arguments = {
+        arguments: dict[str, np.ndarray] = {
             "settings": np.array([[[stretch.h, SPEED_LIMIT]]]),
             "constants": actuation.constants()[None],
             "signals": actuation.signals(times),
@@ -131,11 +135,13 @@ class _Steps:
             "saved": self.saved[stretch.rows],
         }
         if self.held is not None:
-            held = np.zeros((stretch.count, arms, self.integrand.n))
+            held = zeros_by_instance(self.state, (stretch.count, arms, self.integrand.n))
             arguments |= self._samples(times[:-1:2]) | {"held": held}
         if self.remembered is not None:
             arguments["remembered"] = self.remembered[stretch.rows]
         counts = {"rows": stretch.count, "every": stretch.every}
+        if is_cupy(self.state):
+            arguments = {name: like(self.state, arguments[name]) for name in self.columns}
         self.kernel(arms, counts, arguments, actuation.asked(times))
         if self.held is not None:
             if stretch.step == 0:
@@ -156,37 +162,41 @@ class _Steps:
 
     # ---- what is left of it ----------------------------------------------------------------------------
 
-    def trace(self, limits: PositionLimits) -> Trace:
+    def trace(self) -> Trace:
         """States, NaN from where an arm has ended; events; why arms stopped."""
-        n, w, batch, x = self.integrand.n, self.width, self.actuation.batch, self.state[0]
-        late = self.grid.row_steps[:, None] > x[:, w + 1]
-        self.saved[late & (x[:, w] == 0)] = np.nan
-        started = x[:, w + 1] != NEVER
+        n, w, batch = self.integrand.n, self.width, self.actuation.batch
+        end = host(self.state[0, :, w : w + 2 + len(self.watch.joints)])
+        started, ended = end[:, 1] != NEVER, end[:, 0] == 0
+        if ended.any():
+            self.saved[(self.grid.row_steps[:, None] > end[:, 1]) & ended] = np.nan
         trace = Trace(self.saved, self.integrand.works, self.held, self.remembered)
         qd, modes = self.saved[..., n : 2 * n], self.saved[..., self.layout.modes]
         with np.errstate(invalid="ignore"):  # what other surfaces hold does not slide, whatever its mode
             modes = modes * (self.integrand.directions(qd) == modes)
         trace.events += changes(self.grid.t, self.integrand.names, modes, batch)
-        trace.stops += [self._stop(int(arm), limits) for arm in np.flatnonzero(started & (x[:, w] == 0))]
+        stopped = np.flatnonzero(started & ended)
+        trace.stops += map(self._stop, stopped.tolist(), host(self.state[0, stopped]))
         trace.notes += [OF_FIRST_ORDER] if self.integrand.surfaces else []
-        joints = x[:, w + 2 : w + 2 + len(self.watch.joints)] * started[:, None]
-        trace.passed += self._passed(limits, joints, batch)
+        trace.passed += self._passed(end[:, 2:] * started[:, None], batch)
         return trace
 
-    def _passed(self, limits: PositionLimits, instants: np.ndarray, batch: Batch) -> list[LimitPassed]:
+    def _passed(self, instants: np.ndarray, batch: Batch) -> list[LimitPassed]:
         """The joints that left their ranges, from their columns (arms, watched)."""
-        found = []
-        for arm, k in zip(*np.nonzero(instants), strict=True):
-            instant = float(instants[arm, k])
-            time = self.grid.time(abs(instant) - 1.0)
-            found.append(self.watch.joints[k].passed(bool(instant > 0), time, place(int(arm), batch)))
-        return sorted(found, key=lambda one: one.time)
+        rows, columns = np.nonzero(instants)
+        found = instants[rows, columns]
+        places = zip(*np.unravel_index(rows, batch), strict=True) if batch else [()] * len(rows)
+        each = zip(columns, found > 0, self.grid.times(np.abs(found) - 1.0), places, strict=True)
+        passed = [
+            self.watch.joints[k].passed(bool(above), float(time), tuple(map(int, arm)))
+            for k, above, time, arm in each
+        ]
+        return sorted(passed, key=lambda one: one.time)
 
-    def _stop(self, arm: int, limits: PositionLimits) -> Stop:
+    def _stop(self, arm: int, x: np.ndarray) -> Stop:
         """An arm that diverged or was stopped, with its last state."""
-        n, w, x = self.integrand.n, self.width, self.state[0, arm]
+        n, w = self.integrand.n, self.width
         time = self.grid.time(x[w + 1])
-        passed = self._passed(limits, x[None, w + 2 : w + 2 + len(self.watch.joints)], ())
+        passed = self._passed(x[None, w + 2 : w + 2 + len(self.watch.joints)], ())
         at_limit = bool(passed) and self.watch.stops
         reason, instant = (passed[0].event, passed[0].time) if at_limit else ("it diverged", time)
         if self.integrand.followers and not at_limit and x[self.layout.side_at] in (LOST, APART):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.dynamics.constraints.loops import Following, placed
+from armdyn.kernels.cuda.arrays import zeros
 from armdyn.model.mechanism import Mechanism
 from armdyn.robot import Robot
 from armdyn.simulation.control.laws import FOLLOWERS, POSITIONS, Given, Scalars
@@ -61,7 +62,7 @@ def joined(robot: Robot, q: np.ndarray, followers: np.ndarray) -> np.ndarray:
     free = list(robot.mechanism.free)
     if not free:
         return q
-    y = np.empty((*q.shape[:-1], q.shape[-1] + followers.shape[-1]))
+    y = zeros(q, (*q.shape[:-1], q.shape[-1] + followers.shape[-1]))
     y[..., free] = q
     y[..., [i for i in range(y.shape[-1]) if i not in free]] = followers
     return y

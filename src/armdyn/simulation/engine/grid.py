@@ -102,7 +102,11 @@ class Grid:
 
     def time(self, steps: float) -> float:
         """The instant after a number of steps, whole or not."""
-        return float(np.interp(steps, self.row_steps, self.t))
+        return float(self.times(np.array(steps)))
+
+    def times(self, steps: np.ndarray) -> np.ndarray:
+        """The instants after numbers of steps."""
+        return np.asarray(np.interp(steps, self.row_steps, self.t))
 
 
 def at_least(length: float, step: float) -> int:

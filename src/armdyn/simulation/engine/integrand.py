@@ -36,6 +36,7 @@ from armdyn.dynamics.constraints.sticking import constrained
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.dynamics.tip import loaded_jacobian
 from armdyn.expression.functions import select, sign
+from armdyn.kernels.cuda.arrays import array, like
 from armdyn.model.friction import Surface
 from armdyn.model.mechanism import Mechanism
 from armdyn.program import Program, record
@@ -181,8 +182,11 @@ class Integrand:
 
     def directions(self, qd: np.ndarray) -> np.ndarray:
         """In which direction (..., E) surfaces slide at velocities (..., n); 0 at rest."""
-        speeds, sizes = qd @ self.rows.T, np.abs(qd) @ np.abs(self.rows).T
-        return np.asarray(np.sign(speeds) * (np.abs(speeds) > AT_REST * sizes))
+        if not self.surfaces:
+            return qd[..., :0]
+        rows = like(qd, self.rows)
+        speeds, sizes = qd @ rows.T, np.abs(qd) @ np.abs(rows).T
+        return array(np.sign(speeds) * (np.abs(speeds) > AT_REST * sizes))
 
     @cached_property
     def works(self) -> tuple[str, ...]:

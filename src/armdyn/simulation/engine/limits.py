@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from armdyn.kernels.cuda.arrays import array, host
 from armdyn.model.friction import along
 from armdyn.robot import Robot
 from armdyn.robot.joints import UNITS, followers, joint_limits, joint_name, joint_units
@@ -50,7 +51,7 @@ class Watched(NamedTuple):
 
     def of(self, x: np.ndarray) -> np.ndarray:
         """The same of states (..., width), or of their rates."""
-        return np.asarray(self.position(np.moveaxis(x, -1, 0)))
+        return array(self.position(np.moveaxis(x, -1, 0)))
 
     def within(self, x: np.ndarray) -> np.ndarray:
         """How far the joint is within its range in states (..., width)."""
@@ -117,7 +118,7 @@ class PositionLimits:
         """Refuse positions (arms, positions) beyond a limit that is to stop the arm."""
         if self.word != "stop":
             return
-        own, others = split(self.robot, q)
+        own, others = split(self.robot, host(q))
         states = np.concatenate([own, np.zeros_like(own), others], axis=-1)
         for watched in self.watch.joints:
             x = watched.of(states)

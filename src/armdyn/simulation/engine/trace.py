@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from armdyn.kernels.cuda.arrays import host
 from armdyn.simulation.run import Event, Kind, LimitPassed
 
 SPEED_LIMIT = 1e4  # rad/s or m/s: an arm this fast has diverged
@@ -47,11 +48,14 @@ class Trace:
 
 def changes(t: np.ndarray, names: Sequence[str], sliding: np.ndarray, batch: Batch) -> list[Event]:
     """Events from one instant to the next, where directions of sliding (N, arms, E) change; 0 sticks."""
+    if not names:
+        return []
     before, after = sliding[:-1], sliding[1:]
-    found = np.nonzero((before != after) & np.isfinite(after))
+    places = np.nonzero((before != after) & np.isfinite(after))
+    before, after, *found = (host(x) for x in (before[places], after[places], *places))
     arms = {int(arm): place(int(arm), batch) for arm in np.unique(found[1])}
     kinds: list[Kind] = ["reverse", "slip", "stick"]
-    kind = np.where(after[found] == 0, 2, np.where(before[found] == 0, 1, 0))
+    kind = np.where(after == 0, 2, np.where(before == 0, 1, 0))
     columns = (t[1:][found[0]], *found[1:], kind)
     return [
         Event(time, names[e], kinds[which], arms[arm])
