@@ -1,5 +1,6 @@
 """How many operations arms take."""
 
+import numpy as np
 import pytest
 
 from armdyn import Robot
@@ -44,6 +45,20 @@ def test_inverse_dynamics_of_the_panda():
 )
 def test_other_functions_of_the_panda(function, limit):
     assert Robot.load("panda").program(function).operations <= limit
+
+
+def test_derivatives_of_inverse_dynamics():
+    panda = Robot.load("panda")
+    assert panda.program("inverse_dynamics_derivatives").operations <= 2710
+    assert panda.program("inverse_dynamics_derivatives", ["wrench", "parameters"]).operations <= 3150
+
+
+@pytest.mark.slow
+def test_derivatives_of_inverse_dynamics_of_thirty_joints():
+    """Each pair of joints costs the same, and each joint."""
+    counts = [chain(n).program("inverse_dynamics_derivatives").operations for n in (10, 15, 20, 25, 30)]
+    assert counts[-1] <= 47_000
+    assert len(set(np.diff(counts, 3))) == 1
 
 
 def test_inverse_dynamics_is_linear_in_the_joints():

@@ -1,4 +1,4 @@
-"""Second moments ∫ x yᵀ dm of bodies as 3×3 matrices: turned, shifted, and the moments of fields they give."""
+"""Second moments ∫ x yᵀ dm of bodies as 3×3 matrices, and how a joint turns them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from armdyn.dynamics.kinematics import JointFrame
 from armdyn.expression.functions import cos, half, sin
 from armdyn.model.inertia import Inertia, matrix_tensor
 from armdyn.model.mechanism import Body
-from armdyn.model.vector import Matrix, Scalar, Vector, add, apply, multiply, transpose, vector
+from armdyn.model.vector import Matrix, Scalar, Vector, add, multiply, transpose, vector
 
 
 def plus(*matrices: Matrix) -> Matrix:
