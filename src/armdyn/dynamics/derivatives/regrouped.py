@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from armdyn.dynamics.derivatives.moments import outer, plus, second_moment, symmetric, turned
+from armdyn.dynamics.derivatives.moments import along_axis, outer, plus, second_moment, symmetric, turned
 from armdyn.dynamics.kinematics import joint_frames
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.vector import (
@@ -89,16 +89,16 @@ def _on_axis(mass: Mass, z: Vector) -> Mass:
 def _places(mechanism: Mechanism) -> list[tuple[Vector, Vector]]:
     """d and r of each body.
 
-    On a revolute axis the reference point is the one next to the parent's. That of a prismatic joint is the
-    parent's when the joint is at 0.
+    On a revolute axis along one of the parent's axes the reference point is the one next to the parent's:
+    this makes an entry of d zero. That of a prismatic joint is the parent's when the joint is at 0.
     """
     found: list[tuple[Vector, Vector]] = []
     for body in mechanism.bodies:
         d = body.p_before if body.parent == FIXED_BASE else add(found[body.parent][1], body.p_before)
         r = apply_transposed(body.R_after, body.p_after)
+        axis = apply(body.R_before, body.axis)
         if body.joint == "revolute":
-            axis = apply(body.R_before, body.axis)
-            slid = dot(axis, d)
+            slid = dot(axis, d) if along_axis(axis) is not None else 0
             d, r = sub(d, scale(slid, axis)), add(r, scale(slid, apply_transposed(body.R_after, body.axis)))
         else:
             before = apply_transposed(body.R_after, apply_transposed(body.R_before, d))

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from armdyn.dynamics.coordinates import of_joints
+from armdyn.dynamics.derivatives.axes import in_joint_axes
 from armdyn.dynamics.derivatives.composites import Composite, composites
 from armdyn.dynamics.derivatives.motion import Change, Moving, moving_bodies
 from armdyn.dynamics.kinematics import ancestors, wrench_at_body
@@ -64,6 +65,7 @@ def torque_derivatives(
 
     `wrench` is that of `newton_euler`. It is not for loops: there S depends on q.
     """
+    mechanism = in_joint_axes(mechanism)
     bodies = moving_bodies(mechanism, q, qd, qdd)
     outside = _outside(mechanism, bodies, wrench)
     motors = _motors(mechanism, bodies)
