@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from armdyn.dynamics.derivatives.moments import outer, plus, without_trace
 from armdyn.dynamics.derivatives.motion import Change, Moving
@@ -71,21 +71,22 @@ class Composite:
 
 def composites(
     mechanism: Mechanism, bodies: Sequence[Moving], qd: Sequence[Scalar], qdd: Sequence[Scalar]
-) -> list[Composite]:
-    """Of every body, with the rotors it carries."""
-    total = [_own(body) for body in bodies]
-    for rotor in mechanism.rotors:
-        if rotor.carrier != FIXED_BASE:
-            carrier = total[rotor.carrier]
-            spin, rate = (scale(rotor.inertia * along(rotor.row, x), rotor.axis) for x in (qd, qdd))
-            moment = add(rate, cross(bodies[rotor.carrier].motion.w, spin))
-            H, n = plus(carrier.H, _minus_cross(spin)), add(carrier.n, moment)
-            total[rotor.carrier] = Composite(carrier.inertia, carrier.P, H, carrier.f, n)
+) -> Iterator[tuple[int, Composite]]:
+    """(i, the composite of body i with the rotors on it), from the last body to the first."""
+    carried: dict[int, Composite] = {}
     for i in reversed(range(len(bodies))):
-        if bodies[i].parent != FIXED_BASE:
-            parent = bodies[i].parent
-            total[parent] = total[parent] + total[i].on_parent(bodies[i])
-    return total
+        body, total = bodies[i], _own(bodies[i])
+        for rotor in mechanism.rotors:
+            if rotor.carrier == i:
+                spin, rate = (scale(rotor.inertia * along(rotor.row, x), rotor.axis) for x in (qd, qdd))
+                moment = add(rate, cross(body.motion.w, spin))
+                total = replace(total, H=plus(total.H, _minus_cross(spin)), n=add(total.n, moment))
+        if i in carried:
+            total = total + carried.pop(i)
+        yield i, total
+        if body.parent != FIXED_BASE:
+            moved = total.on_parent(body)
+            carried[body.parent] = carried[body.parent] + moved if body.parent in carried else moved
 
 
 def _own(body: Moving) -> Composite:

@@ -70,7 +70,7 @@ def torque_derivatives(
     outside = _outside(mechanism, bodies, wrench)
     motors = _motors(mechanism, bodies)
     found = _Slopes(bodies)
-    for i, composite in enumerate(composites(mechanism, bodies, qd, qdd)):
+    for i, composite in composites(mechanism, bodies, qd, qdd):
         lever, turning = outside.get(i, (ZERO3, ZERO3))
         found.later_by_earlier(i, composite, turning, motors[i])
         found.earlier_by_later(i, composite, lever, motors[i])
