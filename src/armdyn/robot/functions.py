@@ -381,6 +381,7 @@ def _specification(
     identity = f"{context.mechanism!r} {[p.name for p in context.layout]} {inputs!r}"
     record = partial(row.make or _recorded, row, inputs, context)
     loop = partial(row.loop, row, inputs, context) if row.loop and context.n >= LONG else None
+    identity += " as a loop" if loop else ""
     return Specification(context.name, tuple(inputs), context.shapes(row), record, identity, shared, loop)
 
 
