@@ -8,14 +8,14 @@ import weakref
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: tensors were not tested")
-
 from armdyn import BaseMotion, Robot
 from armdyn.kernels import Kernel
 from armdyn.robot.functions import FUNCTIONS
 from arms import Part, Plan, table_of
 from kernels.tools import arguments, as_tuple
 from loops import four_bar
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: tensors were not tested")
 
 gradcheck, gradgradcheck = torch.autograd.gradcheck, torch.autograd.gradgradcheck
 WRENCH_AND_PARAMETERS = ["wrench", "parameters"]
@@ -385,6 +385,24 @@ def test_gradients_outlive_a_robot_and_nothing_else_does():
     del tau
     gc.collect()
     assert kernel() is None
+
+
+def test_equal_kernels_share_what_stands_for_them():
+    """What torch.compile made for one robot works on when an equal robot, seen before, is gone."""
+    from armdyn.kernels.libraries.torch_operator import handle_of, kernel_of
+
+    first, second = random_arm(19), random_arm(19)
+    handle = handle_of(first._kernels["gravity"])
+    assert handle_of(second._kernels["gravity"]) == handle
+    stands = weakref.ref(kernel_of(handle))
+    assert stands() is first._kernels["gravity"]
+    del first
+    gc.collect()
+    assert kernel_of(handle) is stands()
+    del second
+    gc.collect()
+    with pytest.raises(ValueError, match="the robot of a compiled function is gone"):
+        kernel_of(handle)
 
 
 # ---- errors ------------------------------------------------------------------------------------------------

@@ -6,11 +6,11 @@ so does a graph of gradients. A function compiled by torch.compile holds its rob
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from math import prod
 from typing import Any
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 import torch
@@ -44,47 +44,50 @@ def _no_program() -> Any:
     raise NotImplementedError("assembly is no straight-line program")
 
 
-_handles: WeakKeyDictionary[Kernel, str] = WeakKeyDictionary()
-_kernels: dict[str, list[ref[Kernel]]] = {}  # equal kernels have one handle
-_parts: WeakKeyDictionary[Kernel, tuple[Kernel, Assembled]] = WeakKeyDictionary()
+# The first of equal kernels stands for all of them. The others keep it: it lives as long as any of them.
+_kernels: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
+_names: WeakKeyDictionary[Kernel, tuple[str, Kernel | None]] = WeakKeyDictionary()
+_parts: WeakKeyDictionary[Kernel, tuple[Kernel, ...]] = WeakKeyDictionary()
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
 def handle_of(kernel: Kernel) -> str:
     """The text that stands for a kernel. Equal kernels have the same, in every process."""
-    handle = _handles.get(kernel)
-    if handle is None:
+    found = _names.get(kernel)
+    if found is None:
         with lock():
             handle = digest_of(kernel.specification.name, kernel.specification.identity)
-            alive = [other for other in _kernels.get(handle, ()) if other() is not None]
-            _kernels[handle] = [*alive, ref(kernel)]
-            _handles[kernel] = handle
-    return handle
+            first = _kernels.setdefault(handle, kernel)
+            found = _names[kernel] = handle, None if first is kernel else first
+    return found[0]
 
 
 def kernel_of(handle: str) -> Kernel:
     """The kernel of a handle."""
-    for found in _kernels.get(handle, ()):
-        kernel = found()
-        if kernel is not None:
-            return kernel
-    raise ArmdynError("the robot of a compiled function is gone; keep it as long as that function")
+    kernel = _kernels.get(handle)
+    if kernel is None:
+        raise ArmdynError("the robot of a compiled function is gone; keep it as long as that function")
+    return kernel
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
-def closed_parts(kernel: Kernel) -> tuple[Kernel, Assembled] | None:
-    """Of a robot with loops: the kernel that takes all positions, and what assembles these; else None."""
+def _steps(kernel: Kernel) -> tuple[Kernel, ...]:
+    """A kernel; of a robot with loops, what assembles all positions and the kernel that takes these."""
     if not hasattr(kernel, "assembly"):
-        return None
+        return (kernel,)
     found = _parts.get(kernel)
     if found is None:
         with lock():
-            found = _parts.setdefault(kernel, (Kernel(kernel.specification), Assembled(kernel)))
+            found = _parts.setdefault(kernel, (Assembled(kernel), Kernel(kernel.specification)))
     return found
 
 
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+def _handles(kernel: Kernel) -> tuple[str, ...]:
+    """Those of a kernel's steps: constants, when torch.compile traces."""
+    return tuple(handle_of(step) for step in _steps(kernel))
+
+
 def is_watched(tensors: Sequence[Any]) -> bool:
-    """Whether PyTorch must see the call: for gradients, to compile it, or as a transform such as vmap is on."""
+    """Whether PyTorch must see the call: for gradients, to compile it, or for a transform such as vmap."""
     if torch.compiler.is_compiling():
         return True
     if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
@@ -134,8 +137,14 @@ def _on_gpu(device: Any) -> tuple[Any, Callable[[Any], Any], Callable[[Any], Any
         raise ArmdynError(
             'tensors on a GPU need CuPy: pip install "armdyn[cuda]", or move them to the CPU'
         ) from None
+    return _stream(cupy, device), cupy.from_dlpack, torch.from_dlpack
+
+
+@contextmanager
+def _stream(cupy: Any, device: Any) -> Iterator[None]:
     stream = torch.cuda.current_stream(device).cuda_stream
-    return cupy.cuda.ExternalStream(stream, device.index), cupy.from_dlpack, torch.from_dlpack
+    with cupy.cuda.Device(device.index), cupy.cuda.ExternalStream(stream, device.index):
+        yield
 
 
 def _contiguous_run(handle: str, arrays: Sequence[Any]) -> list[Any]:
@@ -156,10 +165,22 @@ def _shapes(handle: str, arrays: Sequence[Any]) -> list[Any]:
 # ---- gradients and batches ---------------------------------------------------------------------------------
 
 
-def apply(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """The kernel's results, with gradients, under any transform."""
+def watched(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """A kernel's results where PyTorch must see the call."""
+    first, *others = arrays
     if torch.compiler.is_compiling():
-        return tuple(evaluate(handle_of(kernel), list(arrays)))
+        *before, last = _handles(kernel)
+        for handle in before:
+            (first,) = evaluate(handle, [first])
+        return tuple(evaluate(last, [first, *others]))
+    *steps, end = _steps(kernel)
+    for step in steps:
+        (first,) = apply(step, [first])
+    return apply(end, [first, *others])
+
+
+def apply(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of a kernel with gradients, under any transform."""
     if not is_watched(arrays):
         return tuple(run(kernel, arrays))
     return _Differentiable.apply(kernel, *arrays)  # type: ignore[no-any-return]
