@@ -18,7 +18,7 @@ import torch
 from armdyn.expression import ArmdynError
 from armdyn.kernels.cache import digest_of
 from armdyn.kernels.kernel import Kernel
-from armdyn.kernels.libraries.adjoints import adjoint_of
+from armdyn.kernels.libraries.derivatives import adjoint_of, tangent_of
 from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
 
@@ -187,7 +187,7 @@ def apply(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
 
 
 class _Differentiable(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """The operator for eager calls. By itself it takes no part in torch.func's transforms."""
+    """The operator for eager calls. By itself it takes no part in the derivatives of torch.func."""
 
     @staticmethod
     def forward(kernel: Kernel, *arrays: Any) -> tuple[Any, ...]:
@@ -205,6 +205,10 @@ class _Differentiable(torch.autograd.Function):  # type: ignore[misc, unused-ign
         return None, *_gradients(ctx, ctx.needs_input_grad[1:], cotangents)
 
     @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Any) -> tuple[Any, ...]:
+        return _tangents(ctx, tangents)
+
+    @staticmethod
     def vmap(info: Any, in_dims: Any, kernel: Kernel, *arrays: Any) -> tuple[Any, Any]:
         found = apply(kernel, _batched(in_dims[1:], arrays))
         return found, (0,) * len(found)
@@ -212,7 +216,9 @@ class _Differentiable(torch.autograd.Function):  # type: ignore[misc, unused-ign
 
 def _keep(ctx: Any, kernel: Kernel, arrays: Sequence[Any], output: Sequence[Any]) -> None:
     ctx.kernel = kernel
-    ctx.save_for_backward(*(output if isinstance(kernel, Assembled) else arrays))
+    kept = output if isinstance(kernel, Assembled) else arrays
+    ctx.save_for_backward(*kept)
+    ctx.save_for_forward(*kept)
 
 
 def _gradients(ctx: Any, needed: Sequence[bool], cotangents: Sequence[Any]) -> list[Any]:
@@ -232,6 +238,17 @@ def _gradients(ctx: Any, needed: Sequence[bool], cotangents: Sequence[Any]) -> l
     return [
         next(found).sum_to_size(x.shape) if wanted else None for x, wanted in zip(arrays, needed, strict=True)
     ]
+
+
+def _tangents(ctx: Any, tangents: Sequence[Any]) -> tuple[Any, ...]:
+    """How the results change with the inputs that do; None stands for an input that does not."""
+    kernel: Kernel = ctx.kernel
+    moving = [v for v in tangents if v is not None]
+    if isinstance(kernel, Assembled):
+        return apply(kernel.speeds, [*ctx.saved_tensors, *moving])
+    names = [name for name, _ in kernel.specification.inputs]
+    by = [name for name, v in zip(names, tangents, strict=True) if v is not None]
+    return apply(tangent_of(kernel, by), [*ctx.saved_tensors, *moving])
 
 
 def _batched(dims: Sequence[int | None], arrays: Sequence[Any]) -> list[Any]:
