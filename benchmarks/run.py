@@ -35,6 +35,7 @@ MODULES = (
     "accuracy",
     "excitation",
     "identification",
+    "dask_states",
 )
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
 

@@ -405,7 +405,6 @@ def test_pandas_tables():
         ("torch", lambda m: m.zeros(6)),
         ("jax.numpy", lambda m: m.zeros(6)),
         ("xarray", lambda m: m.DataArray(np.zeros(6))),
-        ("dask.array", lambda m: m.zeros(6)),
         ("polars", lambda m: m.Series([0.0] * 6)),
     ],
 )

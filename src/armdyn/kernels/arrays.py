@@ -7,7 +7,7 @@ lost. They are refused, and the message names their type.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any, Protocol, TypeAlias
 
@@ -136,7 +136,8 @@ def _kind_text(x: Any) -> str:
         return "a masked array, whose mask would be lost; fill or compress it first"
     kind = type(x)
     home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-    return f"an object of type {home}{kind.__qualname__}; {_ACCEPTED}"
+    also = "; `robot.jax` makes functions for JAX" if home.startswith("jax") else ""
+    return f"an object of type {home}{kind.__qualname__}; {_ACCEPTED}{also}"
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str:
@@ -177,6 +178,22 @@ def checked_inputs(
     except ValueError:
         shapes = ", ".join(f"{name} {x.shape}" for (name, _), x in zip(inputs, found, strict=True))
         raise ArmdynError(f"{function}: shapes do not fit together: {shapes}") from None
+
+
+def joined(arrays: Mapping[str, Any], size: int = 6, functions: Any = np) -> Any:
+    """Arrays (..., size), by what messages call them, broadcast and side by side: (..., size k).
+
+    `functions` are those of the arrays' library.
+    """
+    for name, x in arrays.items():
+        if x.shape[-1:] != (size,):
+            raise ArmdynError(f"{name}: expected (..., {size}), found {x.shape}")
+    try:
+        lead = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
+        raise ArmdynError(f"wrench: shapes do not fit together: {shapes}") from None
+    return functions.concatenate([functions.broadcast_to(x, (*lead, size)) for x in arrays.values()], axis=-1)
 
 
 def checked_out(out: Any, batch: Shape, shapes: Sequence[Shape]) -> tuple[Any, ...]:

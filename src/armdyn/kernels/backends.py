@@ -6,7 +6,7 @@ imported when the first of them comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
@@ -47,8 +47,8 @@ class Library(Protocol):
 
     ASSEMBLES: bool
 
-    def functions(self) -> Any:
-        """The library's functions of arrays: `concatenate`, `broadcast_to`."""
+    def side_by_side(self, arrays: Mapping[str, Any]) -> Any:
+        """Arrays (..., 6) by what messages call them, broadcast against each other: (..., 6 k)."""
 
     def call(self, kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
         """Like `Kernel.call`; some of the arrays are the library's."""
@@ -67,6 +67,8 @@ BACKENDS: dict[str, Callable[[Specification], Run]] = {
 }
 LIBRARIES: dict[str, str] = {  # package of an array's type -> the module that takes such arrays
     "cupy": "armdyn.kernels.cuda.kernel",
+    "dask": "armdyn.kernels.libraries.dask",
+    "torch": "armdyn.kernels.libraries.torch",
 }
 
 default: list[Backend] = ["compiled"]

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from armdyn.kernels.backends import BACKENDS, Run, chosen, default, get_backend, library_of
 from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
 from armdyn.program.program import Program
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def opaque(call: F) -> F:
+    """Let torch.compile trace a call of a kernel with tensors as what follows: machine code cannot be traced.
+
+    An attribute says so, which PyTorch looks for. PyTorch itself is not needed here.
+    """
+    call._torchdynamo_inline = _traced  # type: ignore[attr-defined]
+    return call
+
+
+def _traced(kernel: Kernel, arrays: tuple[Any, ...], out: Any) -> Any:
+    from armdyn.kernels.libraries import torch
+
+    return torch.call(kernel, arrays, out)
 
 
 class Kernel:
@@ -16,6 +33,7 @@ class Kernel:
 
     def __init__(self, specification: Specification) -> None:
         self.specification = specification
+        self.source: tuple[Callable[..., Kernel], tuple[Any, ...]] | None = None  # what makes it, elsewhere
         self._runs: dict[str, Run] = {}
         self._quick = _Quick()
 
@@ -28,6 +46,19 @@ class Kernel:
     @property
     def program(self) -> Program:
         return self.specification.program
+
+    @property
+    def sizes(self) -> tuple[tuple[int, ...], ...]:
+        """The sizes that each argument of a call may have in its last axis."""
+        return tuple((size,) for _, size in self.specification.inputs)
+
+    def __reduce__(self) -> tuple[Callable[..., Kernel], tuple[Any, ...]]:
+        """A kernel is not carried to another process: it is made there, by its source."""
+        if self.source is None:
+            raise TypeError(
+                f"{self.specification.name}: this kernel belongs to no robot and cannot be pickled"
+            )
+        return self.source
 
     def on(self, backend: str) -> Run:
         """The kernel on a backend, made ready when first asked for."""
@@ -42,6 +73,7 @@ class Kernel:
         """One array, or a tuple of arrays when there are several outputs."""
         return self.call(arrays, out)
 
+    @opaque
     def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
         """The same, quicker, as Python has no keywords to sort out."""
         if out is None:

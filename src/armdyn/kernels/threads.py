@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import pairwise
 from math import prod
 from typing import Any, TypeAlias
@@ -21,6 +23,7 @@ Part: TypeAlias = Callable[[int, int], None]
 Slices: TypeAlias = "dict[Future[None], tuple[Part, int, int]]"
 
 _settings: dict[str, int] = {}
+_alone: ContextVar[bool] = ContextVar("armdyn.alone", default=False)  # others run beside this: one thread
 _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}  # by process and size: a fork does not inherit threads
 
 
@@ -46,8 +49,23 @@ def get_threads() -> int:
                 f"{VARIABLE}: expected a whole number from 1 to {MOST_THREADS}, found {given[:40]!r}"
             )
         return int(given)
+    if _alone.get():
+        return 1
     available = getattr(os, "sched_getaffinity", None)
     return len(available(0)) if available else os.cpu_count() or 1
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Within this block, in this thread, large batches use one thread, unless the user has said how many.
+
+    For callers that run several calls side by side, themselves.
+    """
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:

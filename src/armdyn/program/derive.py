@@ -1,4 +1,7 @@
-"""Derivatives of programs: forward (tangents), reverse (adjoints), Jacobians by the cheaper of the two."""
+"""Derivatives of programs: forward (tangents), reverse (adjoints), Jacobians by the cheaper of the two.
+
+The operation sign(x), of dry friction, has derivative zero everywhere, at its jump too.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,42 @@ from armdyn.program.ops import OPS
 from armdyn.program.program import Program, Shape, finished, replay
 from armdyn.program.tape import Recorder, Tape
 
+_COTANGENT = "cotangent "  # how the inputs c_k of a `vector_jacobian` are called, and no others
+
 
 def jacobian(program: Program, by: Sequence[str]) -> Program:
     """The program of ∂output/∂input for one vector output and the named inputs: one (m, size) output each."""
     rows = _by_adjoints(program, by)
     columns = _by_tangents(program, by)
     return rows if rows.operations <= columns.operations else columns
+
+
+def vector_jacobian(program: Program, by: Sequence[str]) -> Program:
+    """The program of Σ_k c_kᵀ ∂output_k/∂input for the named inputs: one (size,) output each, in one sweep.
+
+    Its inputs are the program's, then c_k for each output, flattened row by row.
+    """
+    inputs = with_cotangents(program.inputs, [shape for _, shape in program.outputs])
+    tape = Tape()
+    values = replay(program, tape)
+    start = sum(size for _, size in program.inputs)
+    seeds: dict[int, Any] = {}
+    for k, result in enumerate(program.results):  # several results may be one node
+        c = Recorder(tape, tape.input(start + k))
+        seeds[result] = seeds[result] + c if result in seeds else c
+    adjoints = _adjoints(program, _local_partials(program, values), seeds)
+    found = {node[1]: adjoints.get(i, 0) for i, node in enumerate(program.nodes) if node[0] == "input"}
+    results = [_index(tape, found.get(k, 0)) for columns in _columns_of(program, by) for k in columns]
+    sizes = dict(program.inputs)
+    return finished(tape, inputs, [(f"gradient by {name}", (sizes[name],)) for name in by], results)
+
+
+def with_cotangents(
+    inputs: Sequence[tuple[str, int]], outputs: Sequence[Shape]
+) -> tuple[tuple[str, int], ...]:
+    """The inputs of a `vector_jacobian`. A product of a product has two sets of c_k, numbered on."""
+    first = sum(name.startswith(_COTANGENT) for name, _ in inputs)
+    return (*inputs, *((f"{_COTANGENT}{k}", prod(shape)) for k, shape in enumerate(outputs, first)))
 
 
 def time_derivative(program: Program, rates: Mapping[str, str]) -> Program:
@@ -66,7 +99,7 @@ def _by_adjoints(program: Program, by: Sequence[str]) -> Program:
     zero = tape.constant(0.0)
     rows = []
     for result in program.results:
-        adjoints = _adjoints(program, partials, result)
+        adjoints = _adjoints(program, partials, {result: 1})
         rows.append({k: _index(tape, adjoints.get(i, 0)) for k, i in inputs.items()})
     results = [row.get(k, zero) for r in ranges for row in rows for k in r]
     return finished(tape, program.inputs, _outputs(program, by), results)
@@ -84,10 +117,12 @@ def _local_partials(program: Program, values: Sequence[Recorder]) -> list[tuple[
     return found
 
 
-def _adjoints(program: Program, partials: Sequence[tuple[Any, ...]], result: int) -> dict[int, Any]:
-    """∂result/∂node for every node the result depends on."""
-    adjoints: dict[int, Any] = {result: 1}
-    for i in range(result, -1, -1):
+def _adjoints(
+    program: Program, partials: Sequence[tuple[Any, ...]], seeds: Mapping[int, Any]
+) -> dict[int, Any]:
+    """Σ seed · ∂result/∂node over the seeds' results, for every node that these depend on."""
+    adjoints: dict[int, Any] = dict(seeds)
+    for i in range(max(seeds, default=-1), -1, -1):
         bar = adjoints.get(i)
         if bar is None or program.nodes[i][0] not in OPS:
             continue

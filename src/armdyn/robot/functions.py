@@ -393,5 +393,13 @@ class Kernels(dict[Key, Kernel]):
         self._make = make
 
     def __missing__(self, key: Key) -> Kernel:
-        kernel = self[key] = self._make(key)
+        self._prepare(key)
+        kernel: Kernel = getattr(self, repr(key))
+        self[key] = kernel
         return kernel
+
+    def _prepare(self, key: Key) -> None:
+        """Make a kernel, as an attribute, where torch.compile can find what was made while it traced."""
+        setattr(self, repr(key), self._make(key))
+
+    _prepare._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile runs it, untraced

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from armdyn.robot.functions import (
     functions_of,
     make_kernel,
 )
-from armdyn.robot.loops.kernel import ClosedKernel
+from armdyn.robot.loops.kernel import ClosedKernel, refuse_loops
 from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
 
 if TYPE_CHECKING:
@@ -317,9 +318,35 @@ class Robot(Described):
 
         With `links` the input "wrench" (6 k) is what these k links exert, one after the other.
         """
-        check_function(self._model, function, optional)
-        where = tuple(check_link(self._model, "links", link) for link in links)
-        return self._kernel((function, where, *optional)).program
+        return self._kernel(self._key(function, optional, links)).program
+
+    def jax(
+        self, function: str, optional: Sequence[str] = (), links: Sequence[str] = ()
+    ) -> Callable[..., Any]:
+        """A pure function for JAX, jitted, of the inputs of `program(function, optional, links)`.
+
+        They are (..., size) and broadcast; outputs are (..., *shape), several in a tuple. Precision is JAX's:
+        float32, unless jax_enable_x64 is set. Robots with loops are refused. See docs/other-libraries.md.
+        """
+        refuse_loops(self._model, "jax")
+        kernel = self._kernels[self._key(function, optional, links)]
+        from armdyn.kernels.libraries.jax import jax_function  # brings JAX: only when asked for
+
+        return jax_function(kernel)
+
+    def casadi(self, function: str, optional: Sequence[str] = (), links: Sequence[str] = ()) -> Any:
+        """A `casadi.Function` in SX of the inputs of `program(function, optional, links)`.
+
+        They are columns with the program's names (dots are underscores); outputs are matrices of their
+        shapes. Robots with loops are refused. See docs/other-libraries.md.
+        """
+        refuse_loops(self._model, "casadi")
+        kernel = self._kernels[self._key(function, optional, links)]
+        from armdyn.kernels.libraries.casadi import casadi_function  # brings CasADi: only when asked for
+
+        results = functions_of(self._model)[function].results
+        names = [function] if len(results) == 1 else [result.meaning for result in results]
+        return casadi_function(kernel, names)
 
     def compile(self, *functions: str | tuple[str, ...]) -> None:
         """Compile and load functions, all if none is named, so that the first call is as fast as the others.
@@ -348,10 +375,23 @@ class Robot(Described):
                 del given["wrench"]
         return self._kernels[(name, links, *given)].call((*arguments, *given.values()), out)
 
+    def _key(self, function: str, optional: Sequence[str], links: Sequence[str]) -> Key:
+        check_function(self._model, function, optional)
+        return (function, tuple(check_link(self._model, "links", link) for link in links), *optional)
+
     def _kernel(self, key: Key) -> Kernel:
         name, links, *optional = (key, ()) if isinstance(key, str) else key
         mechanism = self.mechanism
         if links:
             mechanism = replace(mechanism, places=self._model.places(links))
         kernel = make_kernel(name, mechanism, self._layout, optional)
-        return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel
+        if mechanism.loops:
+            kernel = ClosedKernel(kernel, self.assembly)
+        kernel.source = (kernel_of, (self, key))
+        return kernel
+
+
+@lru_cache(maxsize=256)
+def kernel_of(robot: Robot, key: Key) -> Kernel:
+    """A kernel by what it was made from: one in a process, however many equal robots are sent there."""
+    return robot._kernels[key]

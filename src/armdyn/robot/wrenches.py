@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from armdyn.expression import ArmdynError, shown
-from armdyn.kernels.arrays import Numbers, real_array
+from armdyn.expression import shown
+from armdyn.kernels.arrays import Numbers, joined, real_array
 from armdyn.kernels.backends import library_of
 from armdyn.model import ModelError, RobotModel
 from armdyn.model.robot_model import listed
@@ -35,20 +33,8 @@ def label(link: str) -> str:
 
 
 def side_by_side(wrenches: Mapping[str, Any]) -> Any:
-    """Wrenches (..., 6) on k links, broadcast against each other: (..., 6 k)."""
-    library = library_of(list(wrenches.values()))
-    functions: Any = np if library is None else library.functions()
-    arrays = dict(wrenches)
-    if library is None:
-        arrays = {link: real_array(label(link), x, "numbers (..., 6)") for link, x in wrenches.items()}
-    for link, x in arrays.items():
-        if library_of([x]) is not library:
-            raise TypeError(f"{label(link)}: expected an array of {functions.__name__}, as others are")
-        if tuple(x.shape[-1:]) != (6,):
-            raise ArmdynError(f"{label(link)}: expected (..., 6), found {x.shape}")
-    try:
-        lead = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
-    except ValueError:
-        shapes = ", ".join(f"{label(link)} {x.shape}" for link, x in arrays.items())
-        raise ArmdynError(f"wrench: shapes do not fit together: {shapes}") from None
-    return functions.concatenate([functions.broadcast_to(x, (*lead, 6)) for x in arrays.values()], axis=-1)
+    """Wrenches (..., 6) on k links, broadcast against each other: (..., 6 k), in their own library."""
+    called = {label(link): x for link, x in wrenches.items()}
+    if library := library_of(list(called.values())):
+        return library.side_by_side(called)
+    return joined({name: real_array(name, x, "numbers (..., 6)") for name, x in called.items()})

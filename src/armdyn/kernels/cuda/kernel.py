@@ -7,14 +7,14 @@ inputs are float32.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from armdyn.expression import ArmdynError, shown
-from armdyn.kernels.arrays import dtype_text, is_real
+from armdyn.kernels.arrays import dtype_text, is_real, joined
 from armdyn.kernels.cuda import layout
 from armdyn.kernels.cuda.array_text import Form, array_text
 from armdyn.kernels.cuda.layout import Operand
@@ -32,11 +32,13 @@ ASSEMBLES = True  # assembly runs on these arrays too
 MOST_PLANS = 256  # of a kernel
 
 
-def functions() -> Any:
-    """CuPy."""
+def side_by_side(arrays: Mapping[str, Any]) -> Any:
+    """CuPy arrays (..., 6) by what messages call them, broadcast against each other: (..., 6 k)."""
     import cupy
 
-    return cupy
+    for name, x in arrays.items():
+        _check(name, 6, x)
+    return joined(arrays, 6, cupy)
 
 
 def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
@@ -76,6 +78,9 @@ class OnGpu:
 
     def quick(self, *arrays: Any) -> None:
         """Nothing is quicker than the call below."""
+
+    def get_ready(self) -> None:
+        """What is compiled depends on the arrays."""
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         import cupy

@@ -1,0 +1,252 @@
+"""The operator `torch.ops.armdyn.kernel`: a kernel as PyTorch sees it, with gradients and batching.
+
+PyTorch knows a kernel by a text, its handle. The table of kernels does not keep them alive: a robot does, and
+so does a graph of gradients. A function compiled by torch.compile holds its robot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from math import prod
+from typing import Any
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+import torch
+
+from armdyn.expression import ArmdynError
+from armdyn.kernels.cache import digest_of
+from armdyn.kernels.kernel import Kernel
+from armdyn.kernels.libraries.adjoints import adjoint_of
+from armdyn.kernels.llvm.machine import lock
+from armdyn.kernels.specification import Specification
+
+# ---- kernels by name ---------------------------------------------------------------------------------------
+
+
+class Assembled(Kernel):
+    """All positions of a robot with loops from its coordinates, in the form of a kernel."""
+
+    def __init__(self, kernel: Any) -> None:
+        model = kernel.assembly.model
+        mechanism = model.mechanism
+        identity = f"{mechanism!r} {model.choice!r}"
+        inputs, outputs = (("q", mechanism.n),), ((mechanism.positions,),)
+        super().__init__(Specification("positions", inputs, outputs, _no_program, identity))
+        self.assembly, self.speeds = kernel.assembly, kernel.speeds
+
+    def call(self, arrays: tuple[Any, ...], out: Any) -> Any:
+        return self.assembly(*arrays)
+
+
+def _no_program() -> Any:
+    raise NotImplementedError("assembly is no straight-line program")
+
+
+_handles: WeakKeyDictionary[Kernel, str] = WeakKeyDictionary()
+_kernels: dict[str, list[ref[Kernel]]] = {}  # equal kernels have one handle
+_parts: WeakKeyDictionary[Kernel, tuple[Kernel, Assembled]] = WeakKeyDictionary()
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+def handle_of(kernel: Kernel) -> str:
+    """The text that stands for a kernel. Equal kernels have the same, in every process."""
+    handle = _handles.get(kernel)
+    if handle is None:
+        with lock():
+            handle = digest_of(kernel.specification.name, kernel.specification.identity)
+            alive = [other for other in _kernels.get(handle, ()) if other() is not None]
+            _kernels[handle] = [*alive, ref(kernel)]
+            _handles[kernel] = handle
+    return handle
+
+
+def kernel_of(handle: str) -> Kernel:
+    """The kernel of a handle."""
+    for found in _kernels.get(handle, ()):
+        kernel = found()
+        if kernel is not None:
+            return kernel
+    raise ArmdynError("the robot of a compiled function is gone; keep it as long as that function")
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+def closed_parts(kernel: Kernel) -> tuple[Kernel, Assembled] | None:
+    """Of a robot with loops: the kernel that takes all positions, and what assembles these; else None."""
+    if not hasattr(kernel, "assembly"):
+        return None
+    found = _parts.get(kernel)
+    if found is None:
+        with lock():
+            found = _parts.setdefault(kernel, (Kernel(kernel.specification), Assembled(kernel)))
+    return found
+
+
+def is_watched(tensors: Sequence[Any]) -> bool:
+    """Whether PyTorch must see the call: for gradients, to compile it, or as a transform such as vmap is on."""
+    if torch.compiler.is_compiling():
+        return True
+    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
+        return True
+    if torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0:
+        return True
+    if torch.autograd.forward_ad._current_level >= 0:
+        return True
+    return any(type(x) is not torch.Tensor and type(x) is not torch.nn.Parameter for x in tensors)
+
+
+# ---- numbers -----------------------------------------------------------------------------------------------
+
+
+def run(kernel: Kernel, tensors: Sequence[Any], out: Any = None) -> list[Any]:
+    """Call a kernel on the memory of tensors, on the device where they are; one tensor for each result."""
+    device = tensors[0].device
+    there, into, back = _on_cpu if device.type == "cpu" else _on_gpu(device)
+    with there:
+        arrays = tuple([into(x.detach() if x.requires_grad else x) for x in tensors])
+        if out is not None:
+            targets = tuple(None if y is None else into(y.detach()) for y in _several(out))
+            out = targets if isinstance(out, tuple) else targets[0]
+        return [back(x) for x in _several(kernel.call(arrays, out))]
+
+
+def _several(x: Any) -> tuple[Any, ...]:
+    return x if isinstance(x, tuple) else (x,)
+
+
+def _from_numpy(x: Any) -> Any:
+    return torch.from_numpy(x if type(x) is np.ndarray else np.asarray(x))  # a scalar is no array
+
+
+_on_cpu: tuple[Any, Callable[[Any], Any], Callable[[Any], Any]] = (
+    nullcontext(),
+    torch.Tensor.numpy,
+    _from_numpy,
+)
+
+
+def _on_gpu(device: Any) -> tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]:
+    """The stream that PyTorch uses there, and the ways from tensors to CuPy arrays and back."""
+    try:
+        import cupy
+    except ImportError:
+        raise ArmdynError(
+            'tensors on a GPU need CuPy: pip install "armdyn[cuda]", or move them to the CPU'
+        ) from None
+    stream = torch.cuda.current_stream(device).cuda_stream
+    return cupy.cuda.ExternalStream(stream, device.index), cupy.from_dlpack, torch.from_dlpack
+
+
+def _contiguous_run(handle: str, arrays: Sequence[Any]) -> list[Any]:
+    """The operator's work. Results are contiguous, as `_shapes` promises."""
+    return [x.contiguous() for x in run(kernel_of(handle), arrays)]
+
+
+def _shapes(handle: str, arrays: Sequence[Any]) -> list[Any]:
+    """The operator's results without their numbers."""
+    kernel = kernel_of(handle).specification
+    for (name, size), x in zip(kernel.inputs, arrays, strict=True):
+        if x.ndim == 0 or x.shape[-1] != size:
+            raise ArmdynError(f"{name}: expected (..., {size}), found {tuple(x.shape)}")
+    batch = torch.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+    return [arrays[0].new_empty((*batch, *shape)) for shape in kernel.outputs]
+
+
+# ---- gradients and batches ---------------------------------------------------------------------------------
+
+
+def apply(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The kernel's results, with gradients, under any transform."""
+    if torch.compiler.is_compiling():
+        return tuple(evaluate(handle_of(kernel), list(arrays)))
+    if not is_watched(arrays):
+        return tuple(run(kernel, arrays))
+    return _Differentiable.apply(kernel, *arrays)  # type: ignore[no-any-return]
+
+
+class _Differentiable(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+    """The operator for eager calls. By itself it takes no part in torch.func's transforms."""
+
+    @staticmethod
+    def forward(kernel: Kernel, *arrays: Any) -> tuple[Any, ...]:
+        if not is_watched(arrays):
+            return tuple(run(kernel, arrays))
+        return tuple(evaluate(handle_of(kernel), list(arrays)))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        kernel, *arrays = inputs
+        _keep(ctx, kernel, arrays, output)
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+        return None, *_gradients(ctx, ctx.needs_input_grad[1:], cotangents)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, kernel: Kernel, *arrays: Any) -> tuple[Any, Any]:
+        found = apply(kernel, _batched(in_dims[1:], arrays))
+        return found, (0,) * len(found)
+
+
+def _keep(ctx: Any, kernel: Kernel, arrays: Sequence[Any], output: Sequence[Any]) -> None:
+    ctx.kernel = kernel
+    ctx.save_for_backward(*(output if isinstance(kernel, Assembled) else arrays))
+
+
+def _gradients(ctx: Any, needed: Sequence[bool], cotangents: Sequence[Any]) -> list[Any]:
+    """Gradients by the inputs that need them. They come from kernels, and so have gradients themselves."""
+    kernel: Kernel = ctx.kernel
+    if isinstance(kernel, Assembled):  # ẏ = S q̇, so Sᵀ c
+        (y,) = ctx.saved_tensors
+        at_rest = y.new_zeros(kernel.specification.inputs[0][1])
+        return list(apply(adjoint_of(kernel.speeds, ["qd"]), [y, at_rest, *cotangents]))
+    arrays, function = ctx.saved_tensors, kernel.specification
+    by = [name for (name, _), wanted in zip(function.inputs, needed, strict=True) if wanted]
+    flat = [
+        c if len(shape) == 1 else c.reshape(*c.shape[: c.ndim - len(shape)], prod(shape))
+        for c, shape in zip(cotangents, function.outputs, strict=True)
+    ]
+    found = iter(apply(adjoint_of(kernel, by), [*arrays, *flat]))
+    return [
+        next(found).sum_to_size(x.shape) if wanted else None for x, wanted in zip(arrays, needed, strict=True)
+    ]
+
+
+def _batched(dims: Sequence[int | None], arrays: Sequence[Any]) -> list[Any]:
+    """Arrays with the axis that vmap takes away in front of all others."""
+    axes = max(x.ndim - (d is not None) for x, d in zip(arrays, dims, strict=True))
+    return [x if d is None else _in_front(x, d, axes) for x, d in zip(arrays, dims, strict=True)]
+
+
+def _in_front(x: Any, axis: int, axes: int) -> Any:
+    x = x.movedim(axis, 0)
+    return x.reshape(x.shape[0], *(1,) * (axes + 1 - x.ndim), *x.shape[1:])
+
+
+# ---- the operator ------------------------------------------------------------------------------------------
+
+
+def _operator_keep(ctx: Any, inputs: Any, output: Any) -> None:
+    handle, arrays = inputs
+    _keep(ctx, kernel_of(handle), arrays, output)
+
+
+def _operator_gradients(ctx: Any, cotangents: Sequence[Any]) -> tuple[None, list[Any]]:
+    return None, _gradients(ctx, ctx.needs_input_grad[1], cotangents)
+
+
+def _operator_batched(info: Any, in_dims: Any, handle: str, arrays: Sequence[Any]) -> tuple[Any, list[int]]:
+    found = evaluate(handle, _batched(in_dims[1], arrays))
+    return found, [0] * len(found)
+
+
+evaluate = torch.library.custom_op(
+    "armdyn::kernel",
+    _contiguous_run,
+    mutates_args=(),
+    schema="(str handle, Tensor[] arrays) -> Tensor[]",
+)
+evaluate.register_fake(_shapes)
+evaluate.register_autograd(_operator_gradients, setup_context=_operator_keep)
+evaluate.register_vmap(_operator_batched)
