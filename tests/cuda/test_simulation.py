@@ -128,6 +128,7 @@ def test_a_controller_with_gains_for_each_arm(cupy):
     compare(cupy, robot, *states(robot), law)
 
 
+@pytest.mark.slow
 def test_loads_are_picked_up(cupy):
     robot = arm(1)
     loads = (Carried(0.02, 0.04, Load.of(2.0, (0.1, 0.0, 0.2))),)
