@@ -1,16 +1,11 @@
 // What CUDA's language has and C++ has not: blocks of threads on one core of a CPU, for tests.
 // A block's threads run one after the other; where they wait for each other, each has a stack of its own.
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <tuple>
 #include <ucontext.h>
 #include <utility>
-#include <vector>
 
 #define __global__
 #define __device__
@@ -52,19 +47,22 @@ namespace shim {
 enum class State { ready, warp, block, done };
 struct Thread {
     ucontext_t context;
-    std::vector<char> stack;
+    char *stack;
     State state;
     uint3 index;
 };
-static std::vector<Thread> threads;
+static const size_t STACK = 1 << 18;
+static Thread *threads;
+static size_t count;  // of threads in a block
 static ucontext_t scheduler;
 static Thread *running;
-static const std::function<void()> *body;
-static std::vector<double> memory;  // dynamic shared memory
-static inline void *shared() { return memory.data(); }
+static void (*body)(void *);
+static void *given;
+static double *memory;  // dynamic shared memory
+static inline void *shared() { return memory; }
 
 static void run() {
-    (*body)();
+    body(given);
     running->state = State::done;
     swapcontext(&running->context, &scheduler);
 }
@@ -78,6 +76,7 @@ static inline void wait(State state) {
     swapcontext(&running->context, &scheduler);
 }
 
+// Let threads that wait for each other go on, if none of them still runs or waits for others.
 static bool released(size_t first, size_t last, State state) {
     bool any = false;
     for (size_t k = first; k < last; ++k) {
@@ -91,54 +90,59 @@ static bool released(size_t first, size_t last, State state) {
 
 // The threads of a block together. False where they wait for each other for ever.
 static bool together() {
-    for (Thread &t : threads) {
-        t.stack.resize(1 << 18);
+    for (size_t k = 0; k < count; ++k) {
+        Thread &t = threads[k];
         getcontext(&t.context);
-        t.context.uc_stack.ss_sp = t.stack.data();
-        t.context.uc_stack.ss_size = t.stack.size();
+        t.context.uc_stack.ss_sp = t.stack;
+        t.context.uc_stack.ss_size = STACK;
         t.context.uc_link = nullptr;
         makecontext(&t.context, run, 0);
         t.state = State::ready;
     }
     for (;;) {
-        for (Thread &t : threads)
-            if (t.state == State::ready) {
-                running = &t;
-                threadIdx = t.index;
-                swapcontext(&scheduler, &t.context);
+        for (size_t k = 0; k < count; ++k)
+            if (threads[k].state == State::ready) {
+                running = threads + k;
+                threadIdx = running->index;
+                swapcontext(&scheduler, &running->context);
             }
         running = nullptr;
-        bool more = released(0, threads.size(), State::block);
-        for (size_t k = 0; k < threads.size(); k += 32)
-            more |= released(k, std::min(k + 32, threads.size()), State::warp);
-        if (!more)
-            return std::all_of(threads.begin(), threads.end(), [](Thread &t) { return t.state == State::done; });
+        bool more = released(0, count, State::block);
+        for (size_t k = 0; k < count; k += 32) more |= released(k, k + 32 < count ? k + 32 : count, State::warp);
+        if (more) continue;
+        for (size_t k = 0; k < count; ++k)
+            if (threads[k].state != State::done) return false;
+        return true;
     }
 }
 
-static int launch(const std::function<void()> &kernel, const unsigned *sizes, size_t shared_bytes, bool waits) {
+static int launch(const unsigned *sizes, size_t shared_bytes, bool waits) {
     gridDim = {sizes[0], sizes[1], sizes[2]};
     blockDim = {sizes[3], sizes[4], sizes[5]};
-    memory.assign((shared_bytes + 7) / 8, NAN);
-    body = &kernel;
-    std::vector<uint3> indices;
-    for (unsigned z = 0; z < blockDim.z; ++z)
-        for (unsigned y = 0; y < blockDim.y; ++y)
-            for (unsigned x = 0; x < blockDim.x; ++x) indices.push_back({x, y, z});
-    threads.resize(waits ? indices.size() : 0);
-    for (size_t k = 0; k < threads.size(); ++k) threads[k].index = indices[k];
-    for (unsigned z = 0; z < gridDim.z; ++z)
-        for (unsigned y = 0; y < gridDim.y; ++y)
-            for (unsigned x = 0; x < gridDim.x; ++x) {
+    count = size_t(sizes[3]) * sizes[4] * sizes[5];
+    threads = static_cast<Thread *>(std::calloc(count, sizeof(Thread)));
+    char *stacks = waits ? static_cast<char *>(std::malloc(count * STACK)) : nullptr;
+    memory = static_cast<double *>(std::malloc(shared_bytes + 8));
+    for (size_t k = 0; k < shared_bytes / 8; ++k) memory[k] = NAN;
+    for (size_t k = 0; k < count; ++k) {
+        threads[k].stack = stacks + k * STACK;
+        threads[k].index = {unsigned(k % sizes[3]), unsigned(k / sizes[3] % sizes[4]), unsigned(k / sizes[3] / sizes[4])};
+    }
+    bool fine = true;
+    for (unsigned z = 0; z < gridDim.z && fine; ++z)
+        for (unsigned y = 0; y < gridDim.y && fine; ++y)
+            for (unsigned x = 0; x < gridDim.x && fine; ++x) {
                 blockIdx = {x, y, z};
-                if (waits && !together()) return 1;
-                for (size_t k = 0; !waits && k < indices.size(); ++k) {
-                    threadIdx = indices[k];
-                    kernel();
+                if (waits) fine = together();
+                for (size_t k = 0; !waits && k < count; ++k) {
+                    threadIdx = threads[k].index;
+                    body(given);
                 }
             }
-    threads.clear();
-    return 0;
+    std::free(threads);
+    std::free(stacks);
+    std::free(memory);
+    return !fine;
 }
 
 template <class T> using Plain = std::remove_cv_t<T>;
@@ -146,9 +150,20 @@ template <class... P, size_t... I>
 static void call(void (*kernel)(P...), void **given, std::index_sequence<I...>) {
     kernel(*static_cast<Plain<P> *>(given[I])...);
 }
-template <class... P> static int start(void (*kernel)(P...), void **given, const unsigned *sizes, size_t shared, bool waits) {
-    std::function<void()> one = [=] { call(kernel, given, std::index_sequence_for<P...>{}); };
-    return launch(one, sizes, shared, waits);
+template <class... P> struct Kernel {
+    void (*function)(P...);
+    void **arguments;
+    static void one(void *self) {
+        auto &x = *static_cast<Kernel *>(self);
+        call(x.function, x.arguments, std::index_sequence_for<P...>{});
+    }
+};
+template <class... P>
+static int start(void (*kernel)(P...), void **arguments, const unsigned *sizes, size_t shared, bool waits) {
+    Kernel<P...> own{kernel, arguments};
+    body = Kernel<P...>::one;
+    given = &own;
+    return launch(sizes, shared, waits);
 }
 // The sizes of a kernel's arguments in bytes, ended by 0.
 template <class... P> static const int *sizes(void (*)(P...)) {
