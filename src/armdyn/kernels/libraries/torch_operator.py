@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -143,8 +144,23 @@ def _on_gpu(device: Any) -> tuple[Any, Callable[[Any], Any], Callable[[Any], Any
 @contextmanager
 def _stream(cupy: Any, device: Any) -> Iterator[None]:
     stream = torch.cuda.current_stream(device).cuda_stream
-    with cupy.cuda.Device(device.index), cupy.cuda.ExternalStream(stream, device.index):
-        yield
+    with cupy.cuda.Device(device.index):
+        if hasattr(cupy.cuda.Stream, "from_external"):
+            there = cupy.cuda.Stream.from_external(_Stream(stream))
+        else:  # CuPy 13
+            there = cupy.cuda.ExternalStream(stream, device.index)
+        with there:
+            yield
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """A stream of CUDA by its address, as CuPy takes it."""
+
+    address: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.address
 
 
 def _contiguous_run(handle: str, arrays: Sequence[Any]) -> list[Any]:
