@@ -13,20 +13,23 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from armdyn import Equations, PhysicsWarning, Robot, bundled_robots
+from armdyn import PhysicsWarning, Robot, bundled_robots
 from armdyn.description import from_table
 from armdyn.description.bundled import bundled_table
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.expression import Expression
 from armdyn.model import Relation, RobotModel, Transform
 from armdyn.model.lowering import lower
+
+if TYPE_CHECKING:
+    from armdyn import Equations
 
 ROTORS = ("exact", "reflected", "none")
 KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,11 @@ EXPECTED = {
     "equations": ["b12 = Il2 + ml2*(l2**2 + a1*l2*c2) + kr2*Im2", "True False", "b66 = Izz6 + kr6**2*Im6"],
     "own_arm": ["<Robot 'shoulder and elbow' RR", "the same robot: True", "unknown symbol 'm3'"],
     "parameters": ["tau = Y @ pi: True", "11 independent combinations", "payload of nothing: True"],
+    "payload_by_gradient": (
+        ["as with_payload has them: True", "found: 2.500 kg at [ 0.03 -0.05  0.12]"]
+        if find_spec("torch")
+        else ["PyTorch is not installed"]
+    ),
     "rotors": ["motor of upper arm, on shoulder: qd1", "b13 = kr3*Im3*s2", "the diagonal leaves out"],
 }
 

@@ -13,7 +13,9 @@ import armdyn
 from armdyn import CacheWarning, Robot
 from armdyn.kernels import Kernel, cache
 from armdyn.kernels.llvm import machine
+from armdyn.kernels.llvm.bodies import body_of
 from armdyn.kernels.llvm.gufunc_loop import module_ir
+from armdyn.kernels.llvm.lane import Lane
 from armdyn.kernels.llvm.machine import compile_ir, vector_bytes
 from armdyn.kernels.llvm.single import single_ir
 from kernels.tools import Forgetful
@@ -41,7 +43,8 @@ def planted(fresh_cache):
     (file,) = fresh_cache.iterdir()
     name = file.stem[:24]
     width = vector_bytes() // 8
-    code = module_ir(other, "double", (width, 1), width, name, single_ir(other, width, name))
+    bodies = {w: body_of(other.program, Lane("double", w), width) for w in (width, 1)}
+    code = module_ir(other, "double", bodies, name, single_ir(other, bodies[1].slots, name))
     cache.write(file.stem, compile_ir(code))
     assert gravity_differs(right), "planted code must be run where it is trusted, or this shows nothing"
     return file, right

@@ -8,14 +8,14 @@ import weakref
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed: tensors were not tested")
-
 from armdyn import BaseMotion, Robot
 from armdyn.kernels import Kernel
 from armdyn.robot.functions import FUNCTIONS
 from arms import Part, Plan, table_of
 from kernels.tools import arguments, as_tuple
 from loops import four_bar
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: tensors were not tested")
 
 gradcheck, gradgradcheck = torch.autograd.gradcheck, torch.autograd.gradgradcheck
 WRENCH_AND_PARAMETERS = ["wrench", "parameters"]
@@ -142,6 +142,15 @@ def test_gradgradcheck():
     assert gradgradcheck(lambda *x: called(robot, "inverse_dynamics", *x), given)
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:FutureWarning")
+@pytest.mark.parametrize("make", [random_arm, four_bar])
+def test_forward_mode(make):
+    robot = make()
+    q, qd, qdd = tensors(robot, "inverse_dynamics", (2,), grad=True)
+    assert gradcheck(robot.inverse_dynamics, [q, qd, qdd.detach()], check_forward_ad=True)
+    assert gradgradcheck(robot.gravity, [q], check_fwd_over_rev=True)
+
+
 def test_gradients_are_summed_over_broadcast_axes():
     robot = random_arm()
     shapes = [(3, 1, 3), (2, 3), (3,), (1, 1, 6), (3, 2, len(robot.parameters))]
@@ -181,12 +190,18 @@ def test_jacobians_are_the_derivative_functions():
         assert_close(y, z)
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:FutureWarning")  # PyTorch warns of itself
 def test_second_derivatives_by_transforms():
     """∂²U/∂q² is ∂g/∂q."""
     robot = random_arm(3)
     (q,) = tensors(robot, "gravity")
-    found = torch.func.jacrev(torch.func.jacrev(robot.potential_energy))(q)
-    assert_close(found, torch.func.jacrev(robot.gravity)(q))
+    expected = torch.func.jacrev(robot.gravity)(q)
+    jacfwd, jacrev = torch.func.jacfwd, torch.func.jacrev
+    assert_close(jacfwd(robot.gravity)(q), expected)
+    for outer in (jacfwd, jacrev):
+        for inner in (jacfwd, jacrev):
+            assert_close(outer(inner(robot.potential_energy))(q), expected)
+    assert_close(torch.func.vmap(torch.func.hessian(robot.potential_energy))(q[None])[0], expected)
 
 
 def test_wrenches_by_link_and_a_moving_base():
@@ -385,6 +400,24 @@ def test_gradients_outlive_a_robot_and_nothing_else_does():
     del tau
     gc.collect()
     assert kernel() is None
+
+
+def test_equal_kernels_share_what_stands_for_them():
+    """What torch.compile made for one robot works on when an equal robot, seen before, is gone."""
+    from armdyn.kernels.libraries.torch_operator import handle_of, kernel_of
+
+    first, second = random_arm(19), random_arm(19)
+    handle = handle_of(first._kernels["gravity"])
+    assert handle_of(second._kernels["gravity"]) == handle
+    stands = weakref.ref(kernel_of(handle))
+    assert stands() is first._kernels["gravity"]
+    del first
+    gc.collect()
+    assert kernel_of(handle) is stands()
+    del second
+    gc.collect()
+    with pytest.raises(ValueError, match="the robot of a compiled function is gone"):
+        kernel_of(handle)
 
 
 # ---- errors ------------------------------------------------------------------------------------------------

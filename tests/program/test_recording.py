@@ -147,11 +147,14 @@ import hashlib
 from armdyn import Robot
 from armdyn.robot.functions import FUNCTIONS
 from armdyn.kernels import Kernel
+from armdyn.kernels.llvm.bodies import body_of
 from armdyn.kernels.llvm.gufunc_loop import module_ir
+from armdyn.kernels.llvm.lane import Lane
 robot = Robot.load("scara")
 text = "".join(str(robot.program(f, FUNCTIONS[f].optional[:1])) for f in FUNCTIONS if "derivatives" not in f)
 kernel = Kernel.of("inverse_dynamics", robot.program("inverse_dynamics"))
-text += module_ir(kernel.specification, "double", (8, 1), 8, "name")
+bodies = {w: body_of(kernel.program, Lane("double", w), 8) for w in (8, 1)}
+text += module_ir(kernel.specification, "double", bodies, "name")
 print(hashlib.sha256(text.encode()).hexdigest())
 """
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.kernels.libraries.adjoints import adjoint_of
+from armdyn.kernels.libraries.derivatives import adjoint_of, tangent_of
 from armdyn.program import evaluate, jacobian, record, vector_jacobian
 from arms import assert_same, generators, law, robots, state
 from kernels.tools import arguments
@@ -94,3 +94,18 @@ def test_kernels_are_made_once_and_robots_of_one_structure_share_code():
             assert_same(x, y, 1e-13)
     shared = [adjoint_of(x._kernels["coriolis"], ["q", "qd"]).specification.shared for x in (robot, other)]
     assert shared[0].specification.identity == shared[1].specification.identity
+
+
+def test_tangents_and_gradients_agree():
+    """c · (J v) = (Jᵀ c) · v, and again for the tangent's own."""
+    robot, rng = Robot.load("rp"), np.random.default_rng(5)
+    q, qd = arguments(robot, "coriolis", (3,))
+    v, w, c = rng.uniform(-1, 1, (3, 2)), rng.uniform(-1, 1, (3, 2)), rng.uniform(-1, 1, (3, 4))
+    kernel = robot._kernels["coriolis"]
+    tangent, by_q, by_qd = tangent_of(kernel, ["q", "qd"]), *adjoint_of(kernel, ["q", "qd"])(q, qd, c)
+    found = (c * tangent(q, qd, v, w).reshape(3, 4)).sum(-1)
+    assert_same(found, (by_q * v + by_qd * w).sum(-1), 1e-13)
+    twice = tangent_of(tangent_of(kernel, ["q"]), ["q"])
+    h = 1e-5
+    near = [tangent_of(kernel, ["q"])(q + s * h * w, qd, v) for s in (1, -1)]
+    assert_same(twice(q, qd, v, w), (near[0] - near[1]) / (2 * h), 1e-8)

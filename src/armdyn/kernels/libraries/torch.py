@@ -15,7 +15,7 @@ import torch
 from armdyn.expression import ArmdynError
 from armdyn.kernels.arrays import real_array
 from armdyn.kernels.kernel import Kernel
-from armdyn.kernels.libraries.torch_operator import apply, closed_parts, is_watched, run
+from armdyn.kernels.libraries.torch_operator import is_watched, run, watched
 
 ASSEMBLES = False
 _DTYPES = (torch.float64, torch.float32)
@@ -32,12 +32,7 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
         return _at_once(kernel, tensors, out)
     if out is not None:
         raise ArmdynError("out: a result that gradients go through cannot be put there; use torch.no_grad()")
-    parts = closed_parts(kernel)
-    if parts is not None:
-        kernel, assembled = parts
-        (positions,) = apply(assembled, [tensors[0]])
-        tensors = [positions, *tensors[1:]]
-    found = apply(kernel, tensors)
+    found = watched(kernel, tensors)
     return found[0] if len(found) == 1 else found
 
 

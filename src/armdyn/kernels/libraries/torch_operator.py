@@ -6,11 +6,11 @@ so does a graph of gradients. A function compiled by torch.compile holds its rob
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from math import prod
 from typing import Any
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ import torch
 from armdyn.expression import ArmdynError
 from armdyn.kernels.cache import digest_of
 from armdyn.kernels.kernel import Kernel
-from armdyn.kernels.libraries.adjoints import adjoint_of
+from armdyn.kernels.libraries.derivatives import adjoint_of, tangent_of
 from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
 
@@ -44,47 +44,50 @@ def _no_program() -> Any:
     raise NotImplementedError("assembly is no straight-line program")
 
 
-_handles: WeakKeyDictionary[Kernel, str] = WeakKeyDictionary()
-_kernels: dict[str, list[ref[Kernel]]] = {}  # equal kernels have one handle
-_parts: WeakKeyDictionary[Kernel, tuple[Kernel, Assembled]] = WeakKeyDictionary()
+# The first of equal kernels stands for all of them. The others keep it: it lives as long as any of them.
+_kernels: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
+_names: WeakKeyDictionary[Kernel, tuple[str, Kernel | None]] = WeakKeyDictionary()
+_parts: WeakKeyDictionary[Kernel, tuple[Kernel, ...]] = WeakKeyDictionary()
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
 def handle_of(kernel: Kernel) -> str:
     """The text that stands for a kernel. Equal kernels have the same, in every process."""
-    handle = _handles.get(kernel)
-    if handle is None:
+    found = _names.get(kernel)
+    if found is None:
         with lock():
             handle = digest_of(kernel.specification.name, kernel.specification.identity)
-            alive = [other for other in _kernels.get(handle, ()) if other() is not None]
-            _kernels[handle] = [*alive, ref(kernel)]
-            _handles[kernel] = handle
-    return handle
+            first = _kernels.setdefault(handle, kernel)
+            found = _names[kernel] = handle, None if first is kernel else first
+    return found[0]
 
 
 def kernel_of(handle: str) -> Kernel:
     """The kernel of a handle."""
-    for found in _kernels.get(handle, ()):
-        kernel = found()
-        if kernel is not None:
-            return kernel
-    raise ArmdynError("the robot of a compiled function is gone; keep it as long as that function")
+    kernel = _kernels.get(handle)
+    if kernel is None:
+        raise ArmdynError("the robot of a compiled function is gone; keep it as long as that function")
+    return kernel
 
 
-@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
-def closed_parts(kernel: Kernel) -> tuple[Kernel, Assembled] | None:
-    """Of a robot with loops: the kernel that takes all positions, and what assembles these; else None."""
+def _steps(kernel: Kernel) -> tuple[Kernel, ...]:
+    """A kernel; of a robot with loops, what assembles all positions and the kernel that takes these."""
     if not hasattr(kernel, "assembly"):
-        return None
+        return (kernel,)
     found = _parts.get(kernel)
     if found is None:
         with lock():
-            found = _parts.setdefault(kernel, (Kernel(kernel.specification), Assembled(kernel)))
+            found = _parts.setdefault(kernel, (Assembled(kernel), Kernel(kernel.specification)))
     return found
 
 
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
+def _handles(kernel: Kernel) -> tuple[str, ...]:
+    """Those of a kernel's steps: constants, when torch.compile traces."""
+    return tuple(handle_of(step) for step in _steps(kernel))
+
+
 def is_watched(tensors: Sequence[Any]) -> bool:
-    """Whether PyTorch must see the call: for gradients, to compile it, or as a transform such as vmap is on."""
+    """Whether PyTorch must see the call: for gradients, to compile it, or for a transform such as vmap."""
     if torch.compiler.is_compiling():
         return True
     if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
@@ -134,8 +137,14 @@ def _on_gpu(device: Any) -> tuple[Any, Callable[[Any], Any], Callable[[Any], Any
         raise ArmdynError(
             'tensors on a GPU need CuPy: pip install "armdyn[cuda]", or move them to the CPU'
         ) from None
+    return _stream(cupy, device), cupy.from_dlpack, torch.from_dlpack
+
+
+@contextmanager
+def _stream(cupy: Any, device: Any) -> Iterator[None]:
     stream = torch.cuda.current_stream(device).cuda_stream
-    return cupy.cuda.ExternalStream(stream, device.index), cupy.from_dlpack, torch.from_dlpack
+    with cupy.cuda.Device(device.index), cupy.cuda.ExternalStream(stream, device.index):
+        yield
 
 
 def _contiguous_run(handle: str, arrays: Sequence[Any]) -> list[Any]:
@@ -156,17 +165,29 @@ def _shapes(handle: str, arrays: Sequence[Any]) -> list[Any]:
 # ---- gradients and batches ---------------------------------------------------------------------------------
 
 
-def apply(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """The kernel's results, with gradients, under any transform."""
+def watched(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """A kernel's results where PyTorch must see the call."""
+    first, *others = arrays
     if torch.compiler.is_compiling():
-        return tuple(evaluate(handle_of(kernel), list(arrays)))
+        *before, last = _handles(kernel)
+        for handle in before:
+            (first,) = evaluate(handle, [first])
+        return tuple(evaluate(last, [first, *others]))
+    *steps, end = _steps(kernel)
+    for step in steps:
+        (first,) = apply(step, [first])
+    return apply(end, [first, *others])
+
+
+def apply(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """The results of a kernel with gradients, under any transform."""
     if not is_watched(arrays):
         return tuple(run(kernel, arrays))
     return _Differentiable.apply(kernel, *arrays)  # type: ignore[no-any-return]
 
 
 class _Differentiable(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
-    """The operator for eager calls. By itself it takes no part in torch.func's transforms."""
+    """The operator for eager calls. By itself it takes no part in the derivatives of torch.func."""
 
     @staticmethod
     def forward(kernel: Kernel, *arrays: Any) -> tuple[Any, ...]:
@@ -184,6 +205,10 @@ class _Differentiable(torch.autograd.Function):  # type: ignore[misc, unused-ign
         return None, *_gradients(ctx, ctx.needs_input_grad[1:], cotangents)
 
     @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Any) -> tuple[Any, ...]:
+        return _tangents(ctx, tangents)
+
+    @staticmethod
     def vmap(info: Any, in_dims: Any, kernel: Kernel, *arrays: Any) -> tuple[Any, Any]:
         found = apply(kernel, _batched(in_dims[1:], arrays))
         return found, (0,) * len(found)
@@ -191,7 +216,9 @@ class _Differentiable(torch.autograd.Function):  # type: ignore[misc, unused-ign
 
 def _keep(ctx: Any, kernel: Kernel, arrays: Sequence[Any], output: Sequence[Any]) -> None:
     ctx.kernel = kernel
-    ctx.save_for_backward(*(output if isinstance(kernel, Assembled) else arrays))
+    kept = output if isinstance(kernel, Assembled) else arrays
+    ctx.save_for_backward(*kept)
+    ctx.save_for_forward(*kept)
 
 
 def _gradients(ctx: Any, needed: Sequence[bool], cotangents: Sequence[Any]) -> list[Any]:
@@ -211,6 +238,17 @@ def _gradients(ctx: Any, needed: Sequence[bool], cotangents: Sequence[Any]) -> l
     return [
         next(found).sum_to_size(x.shape) if wanted else None for x, wanted in zip(arrays, needed, strict=True)
     ]
+
+
+def _tangents(ctx: Any, tangents: Sequence[Any]) -> tuple[Any, ...]:
+    """How the results change with the inputs that do; None stands for an input that does not."""
+    kernel: Kernel = ctx.kernel
+    moving = [v for v in tangents if v is not None]
+    if isinstance(kernel, Assembled):
+        return apply(kernel.speeds, [*ctx.saved_tensors, *moving])
+    names = [name for name, _ in kernel.specification.inputs]
+    by = [name for name, v in zip(names, tangents, strict=True) if v is not None]
+    return apply(tangent_of(kernel, by), [*ctx.saved_tensors, *moving])
 
 
 def _batched(dims: Sequence[int | None], arrays: Sequence[Any]) -> list[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import accumulate
 
-from armdyn.kernels.llvm.body import program_ir, scratch_slots
+from armdyn.kernels.llvm.body import Body, program_body
 from armdyn.kernels.llvm.code import function_ir
 from armdyn.kernels.llvm.lane import Lane
 from armdyn.kernels.llvm.loop import Statements
@@ -17,22 +17,15 @@ from armdyn.program import loops
 from armdyn.program.program import Program
 
 
-def body_ir(body: Program | loops.Loop, lane: Lane, width: int) -> str:
+def body_of(function: Program | loops.Loop, lane: Lane, width: int) -> Body:
     """The body in registers of a lane, and what it needs. `width`: numbers in the widest register."""
-    if isinstance(body, Program):
-        return program_ir(body, lane)
-    printer = _Body(body, lane, width)
-    return "\n".join([*printer.programs(), printer.function()])
+    if isinstance(function, Program):
+        return program_body(function, lane)
+    printer = _Printer(function, lane, width)
+    return Body(f"{printer.programs}\n{printer.function()}", sum(printer.arrays.values()))
 
 
-def body_slots(body: Program | loops.Loop, lane: Lane, width: int) -> int:
-    """How many registers the body needs in scratch."""
-    if isinstance(body, Program):
-        return scratch_slots(body, lane)
-    return _Body(body, lane, width).slots
-
-
-class _Body(Statements):
+class _Printer(Statements):
     """Writes a loop as a body: local arrays are in scratch, or where the inputs and outputs are."""
 
     def __init__(self, loop: loops.Loop, lane: Lane, width: int) -> None:
@@ -49,10 +42,6 @@ class _Body(Statements):
             size = local.size * lane.bytes
             self.do(f"call void @llvm.memset.p0.i64(ptr %x_{local.name}, i8 0, i64 {size}, i1 false)")
         self.block(loop.body, None)
-
-    @property
-    def slots(self) -> int:
-        return sum(self.arrays.values())
 
     def function(self) -> str:
         T, lines = self.lane.type, ["  br label %ready", "ready:"]

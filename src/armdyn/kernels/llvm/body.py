@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 from textwrap import dedent
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from armdyn.kernels.llvm.lane import Lane, per_lane
 from armdyn.kernels.llvm.sincos import sincos_ir
@@ -37,16 +37,22 @@ class Columns:
     shared: int  # so many inputs, the first ones, are the same for all columns
 
 
-def program_ir(program: Program, lane: Lane) -> str:
+class Body(NamedTuple):
+    """A body as text, and how many registers it hands on through scratch."""
+
+    text: str
+    slots: int
+
+
+def program_body(program: Program, lane: Lane) -> Body:
     """`@body_W(in, out, scratch)` and what it needs."""
-    return (
-        named_body_ir(program, lane, "body") + "\n" + routines_ir(lane, {node[0] for node in program.nodes})
-    )
+    text, slots = named_body(program, lane, "body")
+    return Body(f"{text}\n{routines_ir(lane, {node[0] for node in program.nodes})}", slots)
 
 
-def named_body_ir(
+def named_body(
     program: Program, lane: Lane, name: str, apart: bool = False, columns: Columns | None = None
-) -> str:
+) -> Body:
     """`@NAME_W(in, out, scratch)` without the routines it calls, for modules with several programs.
 
     `apart`: with one pointer for each input and output (in0, in1, …, out0, …, scratch), as loops need it.
@@ -64,17 +70,12 @@ define internal void @{name}_{w}({emitter.parameters}) {emitter.attribute}{{
   ret void
 }}
 """
-    return "\n".join([*segments, main])
+    return Body("\n".join([*segments, main]), emitter.slot_count)
 
 
 def is_short(program: Program) -> bool:
     """Whether a loop has the program's operations in place of a call."""
     return sum(program.counts.values()) <= SHORT
-
-
-def scratch_slots(program: Program, lane: Lane) -> int:
-    """How many registers the parts of a program hand on through scratch."""
-    return _Emitter(program, lane).slot_count
 
 
 def _places(name: str, sizes: Sequence[int], apart: bool, strides: Sequence[int]) -> list[Place]:

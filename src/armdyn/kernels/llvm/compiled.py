@@ -18,8 +18,10 @@ import numpy as np
 
 from armdyn.kernels import cache
 from armdyn.kernels.arrays import FLOAT32, FLOAT64, checked_inputs, checked_out
+from armdyn.kernels.llvm.bodies import body_of
 from armdyn.kernels.llvm.gufunc import failures, make_gufunc
 from armdyn.kernels.llvm.gufunc_loop import module_ir
+from armdyn.kernels.llvm.lane import Lane
 from armdyn.kernels.llvm.machine import loaded, vector_bytes
 from armdyn.kernels.llvm.single import layout_is_known, make_single, single_ir
 from armdyn.kernels.specification import Specification
@@ -147,15 +149,17 @@ def _code(form: Specification, scalar: str, *rows: str) -> Code:
     signature += ",".join("(" + ",".join(map(str, shape)) + ")" for shape in form.outputs)
 
     def ir(name: str) -> str:
-        single = single_ir(form, widest, name) if with_single else ""
-        return module_ir(form, scalar, widths, widest, name, single)
+        bodies = {width: body_of(form.body, Lane(scalar, width), widest) for width in widths}
+        single = single_ir(form, bodies[1].slots, name) if with_single else ""
+        return module_ir(form, scalar, bodies, name, single)
 
     def made(loop: int, *single: int) -> Code:
         gufunc = make_gufunc(loop, form.name, signature, len(form.inputs), len(form.outputs), dtype)
         return Code(gufunc, make_single(form.name, *single) if single else _not_quick)
 
     kinds = ["loop", "single", "context"] if with_single else ["loop"]
-    return loaded([form.name, form.identity, scalar, str(with_single), *rows], kinds, ir, made)
+    parts = [form.name, form.identity, scalar, str(with_single), *rows]
+    return loaded(parts, kinds, ir, made, level=2 if len(rows) > 1 else 1)
 
 
 def _not_quick(*arrays: Any) -> None:

@@ -9,11 +9,11 @@ to the count that `data` points to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from armdyn.kernels.llvm.bodies import body_ir, body_slots
+from armdyn.kernels.llvm.body import Body
 from armdyn.kernels.llvm.code import ENVIRONMENT, Code, declared_once, function_ir, workspace_ir
 from armdyn.kernels.llvm.lane import Lane
 from armdyn.kernels.llvm.moves import masked_declarations, move_ir, strided_ir
@@ -22,28 +22,26 @@ from armdyn.program.program import Shape
 
 
 def module_ir(
-    form: Specification, scalar: str, widths: Sequence[int], widest: int, name: str, further: str = ""
+    form: Specification, scalar: str, bodies: Mapping[int, Body], name: str, further: str = ""
 ) -> str:
     """A module with `@loop_NAME` for a function in one floating-point format, and further functions.
 
-    `widths`: the registers there is code for, the widest first; `widest`: numbers in the widest there are.
+    `bodies`: by the width of their registers, the widest first.
     """
     sizes = {"load": {size for _, size in form.inputs}, "store": {prod(shape) for shape in form.outputs}}
-    wide = Lane(scalar, widths[0])
+    wide = Lane(scalar, max(bodies))
     moves = [move_ir(wide, size, verb) for verb in sizes for size in sorted(sizes[verb]) if wide.width > 1]
     moves += [strided_ir(scalar, verb) for verb in sizes]
-    bodies = [body_ir(form.body, Lane(scalar, width), widest) for width in dict.fromkeys(widths)]
-    loop = _loop_ir(f"loop_{name}", form, scalar, widths, widest)
-    return declared_once([*bodies, *moves, masked_declarations(wide), loop, further])
+    loop = _loop_ir(f"loop_{name}", form, scalar, bodies)
+    texts = [body.text for body in bodies.values()]
+    return declared_once([*texts, *moves, masked_declarations(wide), loop, further])
 
 
-def _loop_ir(name: str, form: Specification, scalar: str, widths: Sequence[int], widest: int) -> str:
+def _loop_ir(name: str, form: Specification, scalar: str, bodies: Mapping[int, Body]) -> str:
     """The loop itself: full registers, then the rest one by one, or in a register that is not full."""
-    lane = Lane(scalar, widths[0])
+    lane = Lane(scalar, max(bodies))
     sizes = [sum(size for _, size in form.inputs), sum(map(prod, form.outputs))]
-    slots = max(
-        -(-width * body_slots(form.body, Lane(scalar, width), widest) // lane.width) for width in widths
-    )
+    slots = max(-(-width * body.slots // lane.width) for width, body in bodies.items())
     workspace, release = workspace_ir(lane, {"in": sizes[0], "out": sizes[1], "scratch": slots})
     code = Code("ready")
     operands = list(_operands(code, lane, form))
@@ -64,7 +62,7 @@ def _loop_ir(name: str, form: Specification, scalar: str, widths: Sequence[int],
         for operand in outputs:
             operand.move_some(code, lane, row, count)
 
-    code.over_registers("0", code.load("i64", "%dims"), widths, rows, rest)
+    code.over_registers("0", code.load("i64", "%dims"), list(bodies), rows, rest)
     end = [*release, "  ret void", "no_memory:", "  atomicrmw add ptr %data, i64 1 seq_cst", "  ret void"]
     head = f"define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data)"
     return function_ir(head, ENVIRONMENT, *workspace, *code.lines, *end)

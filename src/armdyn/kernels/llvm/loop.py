@@ -13,10 +13,9 @@ from functools import partial
 from armdyn.kernels.llvm.body import (
     Columns,
     is_short,
-    named_body_ir,
+    named_body,
     needs_routines,
     routines_ir,
-    scratch_slots,
 )
 from armdyn.kernels.llvm.code import ENVIRONMENT, Code, declared_once, function_ir, workspace_ir
 from armdyn.kernels.llvm.lane import Lane
@@ -34,7 +33,7 @@ def loop_ir(loop: loops.Loop, width: int, name: str) -> str:
     parts = []
     for lane in (Lane("double", w) for w in dict.fromkeys((1, width))):
         printer = _Printer(loop, lane)
-        parts += [*printer.programs(), printer.function()]
+        parts += [printer.programs, printer.function()]
         parts += [move_ir(lane, size, verb) for verb, size in sorted(printer.moves)]
     code = Code()
     last = code.load("i64", code.at("i64", "%fields", 1))
@@ -60,25 +59,23 @@ class Statements(Code):
         self.variables: list[str] = []  # of loops with a condition
         self.counters: dict[str, str] = {}
         self.arrays = {f"x_{local.name}": local.size for local in loop.locals}  # columns
-        self.arrays["scratch"] = max([0, *(scratch_slots(p, lane) for p in loop.programs.values())])
-        if across:  # its registers take the room of several
-            several = across.width // lane.width
-            slots = [scratch_slots(loop.programs[each.program], across) for each in self._eaches()]
-            self.arrays["scratch"] = max([self.arrays["scratch"], *(several * count for count in slots)])
         self.moves: set[tuple[str, int]] = set()
+        self.programs = "\n".join(
+            self._programs()
+        )  # what statements call, and its routines
 
-    def programs(self) -> Iterator[str]:
-        """The programs that the statements call, and the routines that these call."""
-        programs = self.loop.programs
-        for key in dict.fromkeys(s.program for s in self.loop.statements if isinstance(s, loops.Call)):
-            yield named_body_ir(programs[key], self.lane, f"program_{key}", apart=True)
-        for name, each in {self._name_of(each): each for each in self._eaches()}.items():
-            columns = Columns(self.lane, each.columns, len(each.inputs))
-            yield named_body_ir(programs[each.program], self._lane_of(each), name, True, columns)
+    def _programs(self) -> Iterator[str]:
+        programs, statements = self.loop.programs, list(self.loop.statements)
+        for key in dict.fromkeys(s.program for s in statements if isinstance(s, loops.Call)):
+            text, slots = named_body(programs[key], self.lane, f"program_{key}", apart=True)
+            self.array(slots, "scratch")
+            yield text
+        for name, each in {self._name_of(s): s for s in statements if isinstance(s, loops.Each)}.items():
+            lane, columns = self._lane_of(each), Columns(self.lane, each.columns, len(each.inputs))
+            text, slots = named_body(programs[each.program], lane, name, True, columns)
+            self.array(slots * lane.width // self.lane.width, "scratch")
+            yield text
         yield routines_ir(self.lane, {node[0] for program in programs.values() for node in program.nodes})
-
-    def _eaches(self) -> Iterator[loops.Each]:
-        return (s for s in self.loop.statements if isinstance(s, loops.Each))
 
     def _name_of(self, each: loops.Each) -> str:
         return f"program_{each.program}_for_{each.columns}_of_{self.lane.width}"

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.kernels.llvm.bodies import body_slots
 from armdyn.kernels.llvm.code import Code, function_ir, workspace_ir
 from armdyn.kernels.llvm.gufunc import api_table
 from armdyn.kernels.llvm.lane import Lane
@@ -88,16 +87,16 @@ def _context() -> list[int]:
     ]
 
 
-def single_ir(form: Specification, widest: int, name: str) -> str:
-    """`PyObject *single_NAME(self, args, nargs)` around the scalar body `@body_1`."""
+def single_ir(form: Specification, slots: int, name: str) -> str:
+    """`PyObject *single_NAME(self, args, nargs)` around the scalar body `@body_1`, which needs slots."""
     sizes, shapes = [size for _, size in form.inputs], form.outputs
     constants = [f"@context_{name} = global [{_CONTEXT} x ptr] zeroinitializer"]
     for k, shape in enumerate(shapes):
         dims = ", ".join(f"i64 {d}" for d in shape)
         constants.append(f"@dims{k}_{name} = internal constant [{len(shape)} x i64] [{dims}]")
     lane = Lane("double", 1)
-    columns = {"in": sum(sizes), "out": sum(map(prod, shapes))}
-    workspace, release = workspace_ir(lane, columns | {"scratch": body_slots(form.body, lane, widest)})
+    columns = {"in": sum(sizes), "out": sum(map(prod, shapes)), "scratch": slots}
+    workspace, release = workspace_ir(lane, columns)
     code = _Single(name)
     code.require(code.value(f"icmp eq i64 %nargs, {len(sizes)}"), "no")
     arrays = [code.checked(k, size) for k, size in enumerate(sizes)]
