@@ -61,7 +61,7 @@ def moved(cupy, x, layout=None):
 
 
 def compare(cupy, robot, q, qd, torque=None, *, layout=None, duration=0.05, tolerance=1e-12, **more):
-    """Both runs, with arrays among the arguments on the GPU in one of them; all that they have is the same."""
+    """Both runs, one with the arrays among its arguments on the GPU; all that they have is the same."""
     with backend("evaluator"):
         expected, said = quietly(robot, q, qd, duration, torque, **more)
     given = [moved(cupy, x, layout) for x in (q, qd)]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from armdyn.kernels.c import CSource, Words, c_source, identifier
 from armdyn.kernels.c_loop import loop_source
 from armdyn.robot import Robot
@@ -60,7 +58,7 @@ def steps_source(
     check.robot(robot)
     check_friction(robot)
     check.one_of("scalar", scalar, "double", "float")
-    driven = actuation(robot, np.zeros(robot.n), 1.0, torque, None)
+    driven = actuation(robot, (), 1.0, torque, None)
     drive = driven.drive()
     if drive.asked:
         raise SimulationError("torque: C code cannot call a function of Python; give torques or a controller")

@@ -21,7 +21,7 @@ from armdyn.simulation.engine.limits import Limits, PositionLimits, position_lim
 from armdyn.simulation.engine.surfaces import check_friction
 from armdyn.simulation.engine.trace import Stop
 from armdyn.simulation.engine.trial import Effort
-from armdyn.simulation.engine.where import memory_of, of_states
+from armdyn.simulation.engine.where import Where, memory_of, of_states
 from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.legs import Leg, joined, legs_of, loaded_robot
 from armdyn.simulation.motor_speeds import warning_of
@@ -100,7 +100,8 @@ def simulate(
     with on_device(q0 if is_cupy(q0) else qd0):
         q, qd = _states(robot, q0, qd0, method)
         batch, n = q.shape[:-1], robot.n
-        driven = actuation(robot, q, check.positive("duration", duration), torque, wrench)
+        where = Where(q if is_cupy(q) else None)
+        driven = actuation(robot, batch, check.positive("duration", duration), torque, wrench, where)
         grid = _grid(driven.duration, step, output, method, driven.period)
         _check_size(grid, q, 2 * n + robot.mechanism.positions + 3 + driven.memory.shape[-1])
         starts = q.reshape(-1, robot.mechanism.positions), qd.reshape(-1, n)

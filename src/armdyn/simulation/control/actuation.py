@@ -17,7 +17,7 @@ from armdyn.robot.wrenches import label, of_links
 from armdyn.simulation.control.controller import Controller, frozen, side_by_side
 from armdyn.simulation.control.sums import Later
 from armdyn.simulation.engine.integrand import Drive, Held, tau_as_given, wrench_names
-from armdyn.simulation.engine.where import FUNCTION_ON_GPU, Where
+from armdyn.simulation.engine.where import CPU, FUNCTION_ON_GPU, Where
 from armdyn.simulation.errors import SimulationError, check
 
 Batch: TypeAlias = tuple[int, ...]
@@ -292,9 +292,10 @@ def _by_arm(x: np.ndarray, batch: Batch, lead: int = 0) -> np.ndarray:
 # ---- what enters -------------------------------------------------------------------------------------------
 
 
-def actuation(robot: Robot, q: np.ndarray, duration: float, torque: Any, wrench: Any) -> Actuation:
-    """The actuation of what `simulate` was given, for arms in the states q (..., n), where these are."""
-    batch, where = q.shape[:-1], Where(q if is_cupy(q) else None)
+def actuation(
+    robot: Robot, batch: Batch, duration: float, torque: Any, wrench: Any, where: Where = CPU
+) -> Actuation:
+    """The actuation of what `simulate` was given, where the states are."""
     by_link = of_links(robot.model, wrench) if isinstance(wrench, Mapping) else {}
     links = tuple(by_link)
     given = {label(link): x for link, x in by_link.items()}

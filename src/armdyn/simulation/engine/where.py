@@ -59,11 +59,14 @@ class Where:
         return x
 
 
+CPU = Where()
+
+
 def of_states(q0: Any, qd0: Any, method: str) -> Where:
     """Where the states are; the first error about them."""
     given = [x for x in (q0, qd0) if is_cupy(x)]
     if not given:
-        return Where()
+        return CPU
     if method != "rk4":
         raise SimulationError(f"method: found '{method}'; CuPy arrays are simulated with method='rk4'")
     single = len(given) == 2 and all(x.dtype == np.float32 for x in given)
