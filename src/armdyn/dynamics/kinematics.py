@@ -110,6 +110,11 @@ def ancestors(mechanism: Mechanism, body: int) -> list[int]:
     return path
 
 
+def longest_path(mechanism: Mechanism) -> int:
+    """How many joints follow one another at most."""
+    return max(len(ancestors(mechanism, body)) for body in range(len(mechanism.bodies)))
+
+
 def wrench_at_body(
     mechanism: Mechanism, joints: Sequence[JointFrame], body: int, wrench: Sequence[Scalar]
 ) -> tuple[Vector, Vector]:

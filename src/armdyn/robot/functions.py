@@ -17,6 +17,7 @@ from armdyn.dynamics import BaseMotion
 from armdyn.dynamics.constraints.loops import Following
 from armdyn.dynamics.forward import solve
 from armdyn.dynamics.friction import has_load, load_factors, without_friction
+from armdyn.dynamics.kinematics import longest_path
 from armdyn.expression import shown
 from armdyn.kernels import Kernel, Shared, Specification
 from armdyn.kernels.c import Words
@@ -32,7 +33,7 @@ from armdyn.robot.derivatives.inverse import by_recursion
 
 STATE = ("q", "qd", "qdd")
 BASE_INPUTS = ("base.angular_velocity", "base.angular_acceleration", "base.linear_acceleration")
-FEW_JOINTS = 4  # beyond, derivatives of inverse dynamics do not come from the tape
+SHORT_PATH = 5  # of joints; beyond, derivatives of inverse dynamics do not come from the tape
 NUMBERS = "numbers"  # the input that stands for a robot's numbers in kernels that robots share
 LONG = 15  # coordinates: from here on a loop over columns is compiled in half the time, and no slower
 Inputs = Sequence[tuple[str, int]]
@@ -152,10 +153,10 @@ def _regressor(row: Function, inputs: Inputs, context: Context) -> Program:
 
 
 def _inverse_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
-    """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈: by recursion, or of few joints from the tape if this takes fewer operations.
+    """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈: by recursion, or from the tape if this takes fewer operations.
 
-    With loops they come from the tape alone. Of many joints the tape takes several times the operations, and
-    long to record: it is not tried.
+    It may where few joints follow one another, above all prismatic ones. Of long chains the tape takes twice
+    the operations or more, and long to record: it is not tried. With loops there is the tape alone.
     """
     torques = FUNCTIONS["inverse_dynamics"]
 
@@ -168,7 +169,7 @@ def _inverse_derivatives(row: Function, inputs: Inputs, context: Context) -> Pro
     recursion = by_recursion(recorded, inputs, context.n)
     outputs = tuple((f"d{context.name}/d{x}", (context.n, context.n)) for x in STATE)
     recursion = replace(recursion, outputs=outputs)
-    if len(context.mechanism.bodies) > FEW_JOINTS:
+    if longest_path(context.mechanism) > SHORT_PATH:
         return recursion
     tape = jacobian(_recorded(torques, inputs, context), STATE)
     return tape if tape.operations < recursion.operations else recursion

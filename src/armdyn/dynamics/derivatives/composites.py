@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from armdyn.dynamics.derivatives.moments import outer, plus, symmetric, without_trace
+from armdyn.dynamics.derivatives.moments import outer, plus, without_trace
 from armdyn.dynamics.derivatives.motion import Change, Moving
 from armdyn.model.friction import along
 from armdyn.model.inertia import Inertia, matrix_tensor
@@ -27,7 +27,10 @@ from armdyn.model.vector import (
 
 @dataclass(frozen=True)
 class Composite:
-    """Integrals over a body and all it carries, about its reference point, in body axes."""
+    """Integrals over a body and all it carries, about its reference point, in body axes.
+
+    Velocities are counted twice, as the accelerations 2 δω × u have them.
+    """
 
     inertia: Inertia
     P: Vector  # ∫ 2u dm
@@ -47,8 +50,8 @@ class Composite:
     def on_parent(self, body: Moving) -> Composite:
         """The same about the parent's reference point, in its axes."""
         R, d = body.joint.R, body.d
-        I = symmetric(body.turn(self.inertia.matrix))
-        inertia = Inertia(self.inertia.mass, apply(R, self.inertia.moment), matrix_tensor(I)).translated(d)
+        tensor = matrix_tensor(body.turn(self.inertia.matrix))
+        inertia = Inertia(self.inertia.mass, apply(R, self.inertia.moment), tensor).translated(d)
         P, f = apply(R, self.P), apply(R, self.f)
         H = plus(body.turn(self.H), without_trace(outer(P, d)))
         return Composite(inertia, P, H, f, add(apply(R, self.n), cross(d, f)))
@@ -56,8 +59,8 @@ class Composite:
     def wrench(self, change: Change) -> tuple[Vector, Vector]:
         """Force and moment that a change of all accelerations takes: ∫ δa dm and ∫ p × δa dm."""
         m, h = self.inertia.mass, self.inertia.moment
-        f = add(scale(m, change.A), cross(change.O, h), cross(change.w, self.P))
-        n = add(cross(h, change.A), apply(self.inertia.matrix, change.O), apply(self.H, change.w))
+        f = add(scale(m, change.A), cross(change.Omega, h), cross(change.w, self.P))
+        n = add(cross(h, change.A), apply(self.inertia.matrix, change.Omega), apply(self.H, change.w))
         return f, n
 
     def along(self, body: Moving) -> Vector:
@@ -68,33 +71,34 @@ class Composite:
 
 def composites(
     mechanism: Mechanism, bodies: Sequence[Moving], qd: Sequence[Scalar], qdd: Sequence[Scalar]
-) -> list[Composite]:
-    total = [_own(body) for body in bodies]
-    for rotor in mechanism.rotors:
-        if rotor.carrier != FIXED_BASE:
-            carrier = total[rotor.carrier]
-            spin, rate = (scale(rotor.inertia * along(rotor.row, x), rotor.axis) for x in (qd, qdd))
-            moment = add(rate, cross(bodies[rotor.carrier].w, spin))
-            H, n = plus(carrier.H, _minus_cross(spin)), add(carrier.n, moment)
-            total[rotor.carrier] = Composite(carrier.inertia, carrier.P, H, carrier.f, n)
+) -> Iterator[tuple[int, Composite]]:
+    """(i, the composite of body i with the rotors on it), from the last body to the first."""
+    carried: dict[int, Composite] = {}
     for i in reversed(range(len(bodies))):
-        if bodies[i].parent != FIXED_BASE:
-            parent = bodies[i].parent
-            total[parent] = total[parent] + total[i].on_parent(bodies[i])
-    return total
+        body, total = bodies[i], _own(bodies[i])
+        for rotor in mechanism.rotors:
+            if rotor.carrier == i:
+                spin, rate = (scale(rotor.inertia * along(rotor.row, x), rotor.axis) for x in (qd, qdd))
+                moment = add(rate, cross(body.motion.w, spin))
+                total = replace(total, H=plus(total.H, _minus_cross(spin)), n=add(total.n, moment))
+        if i in carried:
+            total = total + carried.pop(i)
+        yield i, total
+        if body.parent != FIXED_BASE:
+            moved = total.on_parent(body)
+            carried[body.parent] = carried[body.parent] + moved if body.parent in carried else moved
 
 
 def _own(body: Moving) -> Composite:
-    """A body alone: a = a_0 + D p and u = v + ω × p."""
-    m, h, J = body.mass.m, body.mass.h, body.mass.J
-    P = add(scale(m, body.v2), cross(body.w2, h))
-    turning = transpose(vector(cross(column, body.w2) for column in J))  # −S(2ω) J, which has no trace
-    H = plus(without_trace(outer(body.v2, h)), turning)
-    f = add(scale(m, body.a), apply(body.D, h))
-    K = multiply(body.D, J)  # ∫ D p pᵀ dm
+    """A body alone: its points have the accelerations a + D p and the velocities v + ω × p."""
+    m, h, J, x = body.mass.m, body.mass.h, body.mass.J, body.motion
+    P = add(scale(m, x.v2), cross(x.w2, h))
+    turning = transpose(vector(cross(column, x.w2) for column in J))  # −S(2ω) J, which has no trace
+    H = plus(without_trace(outer(x.v2, h)), turning)
+    K = multiply(x.D, J)  # ∫ D p pᵀ dm
     about = (K[2][1] - K[1][2], K[0][2] - K[2][0], K[1][0] - K[0][1])
-    inertia = Inertia(m, h, matrix_tensor(without_trace(J)))
-    return Composite(inertia, P, H, f, add(about, cross(h, body.a)))
+    f, n = add(scale(m, x.a), apply(x.D, h)), add(about, cross(h, x.a))
+    return Composite(Inertia(m, h, matrix_tensor(without_trace(J))), P, H, f, n)
 
 
 def _minus_cross(a: Vector) -> Matrix:

@@ -1,4 +1,4 @@
-"""Second moments ∫ x yᵀ dm of bodies as 3×3 matrices: turned, shifted, and the moments of fields they give."""
+"""Second moments ∫ x yᵀ dm of bodies as 3×3 matrices, and how a joint turns them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from armdyn.dynamics.kinematics import JointFrame
 from armdyn.expression.functions import cos, half, sin
 from armdyn.model.inertia import Inertia, matrix_tensor
 from armdyn.model.mechanism import Body
-from armdyn.model.vector import Matrix, Scalar, Vector, add, apply, multiply, transpose, vector
+from armdyn.model.vector import Matrix, Scalar, Vector, add, multiply, transpose, vector
 
 
 def plus(*matrices: Matrix) -> Matrix:
@@ -55,7 +55,7 @@ class Turn:
 
     def __init__(self, body: Body, joint: JointFrame, q: Scalar) -> None:
         self._body, self._R = body, joint.R
-        self._k = _along(body.axis) if body.joint == "revolute" else None
+        self._k = along_axis(body.axis) if body.joint == "revolute" else None
         if self._k is not None:
             self._c, self._s = cos(q), body.axis[self._k] * sin(q)
 
@@ -76,7 +76,7 @@ class Turn:
         return vector(vector(row) for row in found)
 
 
-def _along(axis: Vector) -> int | None:
-    """Which axis of its frame a joint turns about; None where that is not plain from the numbers."""
-    found = [k for k, x in enumerate(axis) if not (isinstance(x, (int, float)) and x == 0)]
+def along_axis(v: Vector) -> int | None:
+    """Which axis of its frame a vector lies along; None where that is not plain from the numbers."""
+    found = [k for k, x in enumerate(v) if not (isinstance(x, (int, float)) and x == 0)]
     return found[0] if len(found) == 1 else None

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from armdyn.dynamics.derivatives.moments import Turn
-from armdyn.dynamics.derivatives.regrouped import Mass, regrouped
+from armdyn.dynamics.derivatives.regrouped import ZERO33, Mass, regrouped
 from armdyn.dynamics.kinematics import JointFrame, joint_frames
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.vector import (
@@ -32,6 +32,7 @@ from armdyn.model.vector import (
     apply,
     apply_transposed,
     cross,
+    dot,
     neg,
     scale,
     sub,
@@ -43,13 +44,29 @@ class Change:
     """A + Ω × p + 2 δω × u, in body axes; p from the body's reference point."""
 
     A: Vector = ZERO3
-    O: Vector = ZERO3
+    Omega: Vector = ZERO3
     w: Vector = ZERO3
 
 
 @dataclass(frozen=True)
+class Motion:
+    """ω, ω̇, S(ω̇) + S(ω)², and acceleration (gravity included) and twice the velocity of a reference point."""
+
+    w: Vector
+    dw: Vector
+    D: Matrix
+    a: Vector
+    v2: Vector
+
+    @property
+    def w2(self) -> Vector:
+        """2 ω."""
+        return scale(2, self.w)
+
+
+@dataclass(frozen=True)
 class Moving:
-    """A body in motion, in its own axes. Velocities of points are counted twice, as Coriolis does."""
+    """A body in motion, in its own axes."""
 
     parent: int
     revolute: bool
@@ -58,61 +75,65 @@ class Moving:
     d: Vector  # from the parent's reference point to this one, parent axes
     r: Vector  # from the reference point to the origin of the body's frame
     mass: Mass
-    w: Vector  # ω
-    D: Matrix  # S(ω̇) + S(ω)²
-    a: Vector  # acceleration of the reference point, gravity included
-    w2: Vector  # 2 ω
-    v2: Vector  # 2 v of the reference point
+    motion: Motion
     by_q: Change
     by_qd: Change
     by_qdd: Change
 
     def felt(self, f: Vector, mu: Vector) -> Scalar:
         """What the joint bears of a force and a moment about the reference point."""
-        z, x = self.joint.z, mu if self.revolute else f
-        return z[0] * x[0] + z[1] * x[1] + z[2] * x[2]
+        return dot(self.joint.z, mu if self.revolute else f)
 
 
 def moving_bodies(
     mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar]
 ) -> list[Moving]:
-    """All bodies, from the base on (7.107)–(7.109), about other points."""
+    """All bodies, from the base on, as (7.107)–(7.109) say."""
     found: list[Moving] = []
-    dw: list[Vector] = []
     joints, places = joint_frames(mechanism, q), regrouped(mechanism)
     for i, (body, joint, place) in enumerate(zip(mechanism.bodies, joints, places, strict=True)):
-        revolute, z, d = body.joint == "revolute", joint.z, place.d
+        revolute, d = body.joint == "revolute", place.d
         if not revolute:
             d = add(d, scale(q[i], apply(body.R_before, body.axis)))
-        if body.parent == FIXED_BASE:
-            w, dw_i, a, v2 = ZERO3, ZERO3, neg(mechanism.gravity), ZERO3
-        else:
-            p = found[body.parent]
-            w, dw_i = p.w, dw[body.parent]
-            a, v2 = add(p.a, apply(p.D, d)), add(p.v2, cross(p.w2, d))
-        w, dw_i, a, v2 = (apply_transposed(joint.R, x) for x in (w, dw_i, a, v2))
-        e = cross(w, z)
-        if revolute:
-            dw_i = add(dw_i, scale(qdd[i], z), scale(qd[i], e))
-            w = add(w, scale(qd[i], z))
-        w2 = scale(2, w)
-        e2 = cross(w2, z)
-        if not revolute:
-            a, v2 = add(a, scale(qdd[i], z), scale(qd[i], e2)), add(v2, scale(2 * qd[i], z))
-        D = _centripetal(w, dw_i)
-        if revolute:
-            changes = (
-                Change(sub(cross(a, z), cross(e, v2)), apply(D, z), e),
-                Change(cross(v2, z), e2, z),
-                Change(O=z),
-            )
-        else:
-            changes = (Change(apply(D, z)), Change(e2), Change(z))
+        at_base = body.parent == FIXED_BASE
+        before = Motion(ZERO3, ZERO3, ZERO33, neg(mechanism.gravity), ZERO3)
+        if not at_base:
+            before = found[body.parent].motion
+        make = _turning if revolute else _sliding
+        motion, *changes = make(joint, _brought(before, joint, d), qd[i], qdd[i], at_base)
         turn = Turn(body, joint, q[i])
-        moving = (body.parent, revolute, joint, turn, d, place.r, place.mass, w, D, a, w2, v2)
-        found.append(Moving(*moving, *changes))
-        dw.append(dw_i)
+        found.append(Moving(body.parent, revolute, joint, turn, d, place.r, place.mass, motion, *changes))
     return found
+
+
+def _brought(parent: Motion, joint: JointFrame, d: Vector) -> tuple[Vector, ...]:
+    """ω, ω̇, a and 2v of the parent at the point d of it, in the axes of the next body."""
+    a, v2 = add(parent.a, apply(parent.D, d)), add(parent.v2, cross(parent.w2, d))
+    return tuple(apply_transposed(joint.R, x) for x in (parent.w, parent.dw, a, v2))
+
+
+def _turning(
+    joint: JointFrame, brought: tuple[Vector, ...], qd: Scalar, qdd: Scalar, at_base: bool
+) -> tuple[Motion, Change, Change, Change]:
+    """The motion behind a revolute joint and what changes it; on the base the axis does not turn: D z = 0."""
+    z, (w, dw, a, v2) = joint.z, brought
+    e = cross(w, z)
+    dw = add(dw, scale(qdd, z), scale(qd, e))
+    w = add(w, scale(qd, z))
+    motion = Motion(w, dw, _centripetal(w, dw), a, v2)
+    by_q = Change(sub(cross(a, z), cross(e, v2)), ZERO3 if at_base else apply(motion.D, z), e)
+    return motion, by_q, Change(cross(v2, z), scale(2, e), z), Change(Omega=z)
+
+
+def _sliding(
+    joint: JointFrame, brought: tuple[Vector, ...], qd: Scalar, qdd: Scalar, _: bool
+) -> tuple[Motion, Change, Change, Change]:
+    """The motion behind a prismatic joint and what changes it."""
+    z, (w, dw, a, v2) = joint.z, brought
+    e2 = scale(2, cross(w, z))
+    a, v2 = add(a, scale(qdd, z), scale(qd, e2)), add(v2, scale(2 * qd, z))
+    motion = Motion(w, dw, _centripetal(w, dw), a, v2)
+    return motion, Change(apply(motion.D, z)), Change(e2), Change(z)
 
 
 def _centripetal(w: Vector, dw: Vector) -> Matrix:

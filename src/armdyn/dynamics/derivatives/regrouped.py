@@ -11,10 +11,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from armdyn.dynamics.derivatives.moments import outer, plus, second_moment, symmetric, turned
+from armdyn.dynamics.derivatives.moments import along_axis, outer, plus, second_moment, symmetric, turned
 from armdyn.dynamics.kinematics import joint_frames
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
-from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, add, apply, apply_transposed, dot, scale, sub
+from armdyn.model.vector import (
+    IDENTITY,
+    ZERO3,
+    Matrix,
+    Scalar,
+    Vector,
+    add,
+    apply,
+    apply_transposed,
+    dot,
+    scale,
+    sub,
+    vector,
+)
 
 ZERO33: Matrix = (ZERO3, ZERO3, ZERO3)
 
@@ -32,7 +45,7 @@ class Mass:
 
     def __sub__(self, other: Mass) -> Mass:
         J = (sub(a, b) for a, b in zip(self.J, other.J, strict=True))
-        return Mass(self.m - other.m, sub(self.h, other.h), tuple(J))
+        return Mass(self.m - other.m, sub(self.h, other.h), vector(J))
 
     def placed(self, R: Matrix, d: Vector) -> Mass:
         """Turned by R, then moved by d."""
@@ -57,7 +70,7 @@ def regrouped(mechanism: Mechanism) -> list[Placed]:
     masses = []
     for body, (_, r) in zip(mechanism.bodies, places, strict=True):
         own = Mass(body.inertia.mass, body.inertia.moment, second_moment(body.inertia))
-        masses.append(own.placed(_IDENTITY, r))
+        masses.append(own.placed(IDENTITY, r))
     for i in reversed(range(mechanism.n)):
         body, z = mechanism.bodies[i], joints[i].z
         still = _on_axis(masses[i], z) if body.joint == "revolute" else Mass(J=masses[i].J)
@@ -65,9 +78,6 @@ def regrouped(mechanism: Mechanism) -> list[Placed]:
         if body.parent != FIXED_BASE:
             masses[body.parent] = masses[body.parent] + still.placed(joints[i].R, places[i][0])
     return [Placed(d, r, mass) for (d, r), mass in zip(places, masses, strict=True)]
-
-
-_IDENTITY: Matrix = ((1, 0, 0), (0, 1, 0), (0, 0, 1))
 
 
 def _on_axis(mass: Mass, z: Vector) -> Mass:
@@ -79,16 +89,16 @@ def _on_axis(mass: Mass, z: Vector) -> Mass:
 def _places(mechanism: Mechanism) -> list[tuple[Vector, Vector]]:
     """d and r of each body.
 
-    On a revolute axis the reference point is the one next to the parent's. That of a prismatic joint is the
-    parent's when the joint is at 0.
+    On a revolute axis along one of the parent's axes the reference point is the one next to the parent's:
+    this makes an entry of d zero. That of a prismatic joint is the parent's when the joint is at 0.
     """
     found: list[tuple[Vector, Vector]] = []
     for body in mechanism.bodies:
         d = body.p_before if body.parent == FIXED_BASE else add(found[body.parent][1], body.p_before)
         r = apply_transposed(body.R_after, body.p_after)
+        axis = apply(body.R_before, body.axis)
         if body.joint == "revolute":
-            axis = apply(body.R_before, body.axis)
-            slid = dot(axis, d)
+            slid = dot(axis, d) if along_axis(axis) is not None else 0
             d, r = sub(d, scale(slid, axis)), add(r, scale(slid, apply_transposed(body.R_after, body.axis)))
         else:
             before = apply_transposed(body.R_after, apply_transposed(body.R_before, d))

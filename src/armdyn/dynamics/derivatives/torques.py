@@ -15,12 +15,13 @@ dynamics algorithms, RSS 2018; S. Singh, R. P. Russell, P. M. Wensing, IEEE RA-L
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from armdyn.dynamics.coordinates import of_joints
+from armdyn.dynamics.derivatives.axes import in_joint_axes
 from armdyn.dynamics.derivatives.composites import Composite, composites
-from armdyn.dynamics.derivatives.motion import Moving, moving_bodies
+from armdyn.dynamics.derivatives.motion import Change, Moving, moving_bodies
 from armdyn.dynamics.kinematics import ancestors, wrench_at_body
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.vector import ZERO3, Scalar, Vector, add, apply, cross, dot, scale
@@ -30,10 +31,11 @@ SquareMatrix = list[list[Scalar]]
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors at a body that go towards the base: a force, a moment about the reference point, two free ones."""
+    """What goes from body to body towards the base: joint i bears fᵀA + μᵀΩ + yᵀδω of a change there, and tᵀz
+    of wrenches from outside as a joint turns there about z."""
 
     f: Vector = ZERO3
-    mu: Vector = ZERO3
+    mu: Vector = ZERO3  # about the reference point
     y: Vector = ZERO3
     t: Vector = ZERO3
 
@@ -41,6 +43,10 @@ class Vectors:
         return Vectors(
             add(self.f, other.f), add(self.mu, other.mu), add(self.y, other.y), add(self.t, other.t)
         )
+
+    def by(self, change: Change) -> Scalar:
+        """What they make of a change of the accelerations that a joint before causes."""
+        return dot(self.f, change.A) + dot(self.mu, change.Omega) + dot(self.y, change.w)
 
     def on_parent(self, body: Moving) -> Vectors:
         f, mu, y, t = (apply(body.joint.R, x) for x in (self.f, self.mu, self.y, self.t))
@@ -57,38 +63,62 @@ def torque_derivatives(
 ) -> tuple[SquareMatrix, SquareMatrix, SquareMatrix]:
     """∂τ/∂q, ∂τ/∂q̇, ∂τ/∂q̈ = B, (n, n) each, of τ without friction and springs.
 
-    `wrench` is that of `newton_euler`. Loops are not for this recursion: S then depends on q.
+    `wrench` is that of `newton_euler`. It is not for loops: there S depends on q.
     """
-    n = mechanism.n
+    mechanism = in_joint_axes(mechanism)
     bodies = moving_bodies(mechanism, q, qd, qdd)
-    total = composites(mechanism, bodies, qd, qdd)
     outside = _outside(mechanism, bodies, wrench)
     motors = _motors(mechanism, bodies)
-    by_q, by_qd, B = ([[0] * n for _ in range(n)] for _ in range(3))  # type: tuple[SquareMatrix, ...]
-    for i, (body, composite) in enumerate(zip(bodies, total, strict=True)):
+    found = _Slopes(bodies)
+    for i, composite in composites(mechanism, bodies, qd, qdd):
         lever, turning = outside.get(i, (ZERO3, ZERO3))
-        f, mu = composite.wrench(body.by_qdd)
-        own = Vectors(f, mu, composite.along(body), turning)
-        B[i][i] = B[i][i] + body.felt(f, mu)
-        for j, x in _towards_base(bodies, motors[i], {i: own}):
-            change, rate = bodies[j].by_q, bodies[j].by_qd
-            by_q[i][j] = by_q[i][j] + dot(x.f, change.A) + dot(x.mu, change.O) + dot(x.y, change.w)
-            by_qd[i][j] = by_qd[i][j] + dot(x.f, rate.A) + dot(x.mu, rate.O) + dot(x.y, rate.w)
-            if bodies[j].revolute:
-                by_q[i][j] = by_q[i][j] + dot(x.t, bodies[j].joint.z)
-            felt = bodies[j].felt(x.f, x.mu)
-            B[i][j], B[j][i] = B[i][j] + felt, B[j][i] + felt if i != j else B[i][i] + 2 * felt
-        f, mu = _turned_with(body, composite)
-        for j, x in _towards_base(bodies, {i: Vectors(f, add(mu, lever))}):
-            by_q[j][i] = by_q[j][i] + bodies[j].felt(x.f, x.mu)
-        rates = {c: Vectors(mu=x.y) for c, x in motors[i].items()}
-        for j, x in _towards_base(bodies, _sum(rates, {i: Vectors(*composite.wrench(body.by_qd))})):
-            by_qd[j][i] = by_qd[j][i] + bodies[j].felt(x.f, x.mu)
+        found.later_by_earlier(i, composite, turning, motors[i])
+        found.earlier_by_later(i, composite, lever, motors[i])
     for rotor in mechanism.rotors:
         for i, k in rotor.row:
             for j, k_j in rotor.row:
-                B[i][j] = B[i][j] + rotor.inertia * (k * k_j)
-    return by_q, by_qd, B
+                found.B[i][j] = found.B[i][j] + rotor.inertia * (k * k_j)
+    return found.by_q, found.by_qd, found.B
+
+
+class _Slopes:
+    """The matrices, as they are filled joint by joint."""
+
+    def __init__(self, bodies: Sequence[Moving]) -> None:
+        self._bodies, n = bodies, len(bodies)
+        self.by_q, self.by_qd, self.B = ([[0] * n for _ in range(n)] for _ in range(3))
+
+    def later_by_earlier(
+        self, i: int, composite: Composite, turning: Vector, motors: Mapping[int, Vectors]
+    ) -> None:
+        """What joint i bears as joints before it change, and its own motors as those before carriers do."""
+        f, mu = composite.wrench(self._bodies[i].by_qdd)
+        own = Vectors(f, mu, composite.along(self._bodies[i]), turning)
+        self._add(self.B, i, i, self._bodies[i].felt(f, mu))
+        for j, x in _towards_base(self._bodies, motors, {i: own}):
+            body = self._bodies[j]
+            slope, rate = x.by(body.by_q), x.by(body.by_qd)
+            self._add(self.by_q, i, j, slope + dot(x.t, body.joint.z) if body.revolute else slope)
+            self._add(self.by_qd, i, j, rate)
+            felt = body.felt(x.f, x.mu)
+            self._add(self.B, i, j, felt)
+            self._add(self.B, j, i, felt)
+
+    def earlier_by_later(
+        self, i: int, composite: Composite, lever: Vector, motors: Mapping[int, Vectors]
+    ) -> None:
+        """What joint i and those before it bear as joint i changes, and what carriers' joints bear."""
+        f, mu = _turned_with(self._bodies[i], composite)
+        for j, x in _towards_base(self._bodies, {i: Vectors(f, add(mu, lever))}):
+            self._add(self.by_q, j, i, self._bodies[j].felt(x.f, x.mu))
+        rates = {carrier: Vectors(mu=x.y) for carrier, x in motors.items()}
+        own = {i: Vectors(*composite.wrench(self._bodies[i].by_qd))}
+        for j, x in _towards_base(self._bodies, _sum(rates, own)):
+            self._add(self.by_qd, j, i, self._bodies[j].felt(x.f, x.mu))
+
+    @staticmethod
+    def _add(matrix: SquareMatrix, i: int, j: int, x: Scalar) -> None:
+        matrix[i][j] = matrix[i][j] + x
 
 
 def _turned_with(body: Moving, composite: Composite) -> tuple[Vector, Vector]:
@@ -104,7 +134,7 @@ def _towards_base(
     sources: Mapping[int, Vectors],
     later: Mapping[int, Vectors] | None = None,
 ) -> Iterator[tuple[int, Vectors]]:
-    """(j, the sum of the vectors that started at body j or beyond); those `later` count from the parent on."""
+    """(j, the sum of what started at body j or beyond); what comes `later` counts from the parent on."""
     at, later = dict(sources), later or {}
     for j in reversed(range(1 + max((*at, *later)))):
         if j in at:
@@ -130,7 +160,7 @@ def _motors(mechanism: Mechanism, bodies: Sequence[Moving]) -> list[dict[int, Ve
     for rotor in mechanism.rotors:
         if rotor.carrier != FIXED_BASE:
             axis = scale(rotor.inertia, rotor.axis)
-            y = cross(bodies[rotor.carrier].w, axis)
+            y = cross(bodies[rotor.carrier].motion.w, axis)
             for i, k in rotor.row:
                 own = {rotor.carrier: Vectors(mu=scale(k, axis), y=scale(k, y))}
                 found[i] = _sum(found[i], own)
@@ -146,15 +176,18 @@ def _outside(
     feels zᵀ times the second, as F and M keep their directions.
     """
     found: dict[int, tuple[Vector, Vector]] = {}
-    for k, place in enumerate(mechanism.loaded if wrench is not None else ()):
-        p = place.p if place.body == FIXED_BASE else add(bodies[place.body].r, place.p)
-        for i in ancestors(mechanism, place.body):
-            body, z = bodies[i], bodies[i].joint.z
-            joints = [x.joint for x in bodies]
+    if wrench is None:
+        return found
+    joints = [body.joint for body in bodies]
+    for k, place in enumerate(mechanism.loaded):
+        path = ancestors(mechanism, place.body)
+        p = add(bodies[path[0]].r, place.p) if path else ZERO3
+        for i in path:
+            z, revolute = joints[i].z, bodies[i].revolute
             F, M = wrench_at_body(mechanism, joints, i, wrench[6 * k : 6 * k + 6])
-            lever = cross(cross(z, p) if body.revolute else z, F)
-            turning = add(cross(z, M), lever) if body.revolute else lever
+            lever = cross(cross(z, p) if revolute else z, F)
+            turning = add(cross(z, M), lever) if revolute else lever
             before = found.get(i, (ZERO3, ZERO3))
             found[i] = (add(before[0], lever), add(before[1], turning))
-            p = add(apply(body.joint.R, p), body.d)
+            p = add(apply(joints[i].R, p), bodies[i].d)
     return found
