@@ -35,7 +35,7 @@ STATE = ("q", "qd", "qdd")
 BASE_INPUTS = ("base.angular_velocity", "base.angular_acceleration", "base.linear_acceleration")
 SHORT_PATH = 5  # of joints; beyond, derivatives of inverse dynamics do not come from the tape
 NUMBERS = "numbers"  # the input that stands for a robot's numbers in kernels that robots share
-LONG = 12  # coordinates: with fewer, solving for columns as part of the program is as quick
+LONG = 15  # coordinates: from here on a loop over columns is compiled in half the time, and no slower
 Inputs = Sequence[tuple[str, int]]
 Key: TypeAlias = str | tuple[Any, ...]
 
