@@ -5,9 +5,10 @@ A new function is an algorithm in `dynamics/`, a row here and a method of `Robot
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -356,4 +357,18 @@ class Kernels(dict[Key, Kernel]):
 
     def __missing__(self, key: Key) -> Kernel:
         kernel = self[key] = self._make(key)
+        kernel.source = lambda: (kernel_of, (self._pickled, key))
         return kernel
+
+    @cached_property
+    def _pickled(self) -> bytes:
+        """What makes the kernels, with its robot."""
+        return pickle.dumps(self._make)
+
+
+@lru_cache(maxsize=256)
+def kernel_of(make: bytes, key: Key) -> Kernel:
+    """A kernel in another process, where it is made once, however often it is sent there."""
+    kernel: Kernel = pickle.loads(make)(key)
+    kernel.source = lambda: (kernel_of, (make, key))  # it may be sent on
+    return kernel
