@@ -5,9 +5,10 @@ A new function is an algorithm in `dynamics/`, a row here and a method of `Robot
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -402,6 +403,21 @@ class Kernels(dict[Key, Kernel]):
 
     def _prepare(self, key: Key) -> None:
         """Make a kernel, as an attribute, where torch.compile can find what was made while it traced."""
-        setattr(self, repr(key), self._make(key))
+        kernel = self._make(key)
+        kernel.source = lambda: (kernel_of, (self._pickled, key))
+        setattr(self, repr(key), kernel)
 
     _prepare._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile runs it, untraced
+
+    @cached_property
+    def _pickled(self) -> bytes:
+        """What makes the kernels, with its robot."""
+        return pickle.dumps(self._make)
+
+
+@lru_cache(maxsize=256)
+def kernel_of(make: bytes, key: Key) -> Kernel:
+    """A kernel in another process, where it is made once, however often it is sent there."""
+    kernel: Kernel = pickle.loads(make)(key)
+    kernel.source = lambda: (kernel_of, (make, key))  # it may be sent on
+    return kernel

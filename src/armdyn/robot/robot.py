@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -385,13 +384,4 @@ class Robot(Described):
         if links:
             mechanism = replace(mechanism, places=self._model.places(links))
         kernel = make_kernel(name, mechanism, self._layout, optional)
-        if mechanism.loops:
-            kernel = ClosedKernel(kernel, self.assembly)
-        kernel.source = (kernel_of, (self, key))
-        return kernel
-
-
-@lru_cache(maxsize=256)
-def kernel_of(robot: Robot, key: Key) -> Kernel:
-    """A kernel by what it was made from: one in a process, however many equal robots are sent there."""
-    return robot._kernels[key]
+        return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel
