@@ -16,12 +16,12 @@ from armdyn.program import Program
 from armdyn.robot.described import Described
 from armdyn.robot.functions import (
     BASE_INPUTS,
-    Kernels,
     Key,
     check_function,
     functions_of,
     make_kernel,
 )
+from armdyn.robot.kernels import Kernels
 from armdyn.robot.loops.kernel import ClosedKernel, refuse_loops
 from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
 
