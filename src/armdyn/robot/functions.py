@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +37,6 @@ SHORT_PATH = 5  # of joints; beyond, derivatives of inverse dynamics do not come
 NUMBERS = "numbers"  # the input that stands for a robot's numbers in kernels that robots share
 LONG = 15  # coordinates: from here on a loop over columns is compiled in half the time, and no slower
 Inputs = Sequence[tuple[str, int]]
-Key: TypeAlias = str | tuple[Any, ...]
 
 MEANINGS = {
     "q": "joint positions [rad or m]",

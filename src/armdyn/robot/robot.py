@@ -11,17 +11,16 @@ import numpy as np
 from armdyn.dynamics import BaseMotion
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
+from armdyn.kernels.kept import Kernels, Key
 from armdyn.model import RobotModel
 from armdyn.program import Program
 from armdyn.robot.described import Described
 from armdyn.robot.functions import (
     BASE_INPUTS,
-    Key,
     check_function,
     functions_of,
     make_kernel,
 )
-from armdyn.robot.kernels import Kernels
 from armdyn.robot.loops.kernel import ClosedKernel, refuse_loops
 from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
 

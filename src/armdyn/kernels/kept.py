@@ -1,13 +1,15 @@
-"""The kernels of a robot, made when first asked for."""
+"""Kernels by what they are asked for by, made when first asked for."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
 from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
 
-from armdyn.kernels import Kernel
-from armdyn.robot.functions import Key
+from armdyn.kernels.kernel import Kernel
+
+Key: TypeAlias = str | tuple[Any, ...]
 
 
 class Kernels(dict[Key, Kernel]):
