@@ -187,7 +187,10 @@ def columns() -> Loop:
         "mixed": record(mixed, [("g", 3), ("column", 2), ("lower", 1)], [("turned", (2,)), ("sum", (1,))]),
         "waved": record(lambda g, a: [(a[0] * g[1] * 0.1).sin()], [("g", 3), ("a", 1)], [("b", (1,))]),
         "ended": record(
-            lambda wide, flat: [(sum(wide) / (4 * n)).sin(), (flat[0] - flat[n - 1] + flat[n // 2] * 0.5).cos() * 0.3],
+            lambda wide, flat: [
+                (sum(wide) / (4 * n)).sin(),
+                (flat[0] - flat[n - 1] + flat[n // 2] * 0.5).cos() * 0.3,
+            ],
             [("wide", 2 * n), ("flat", n)],
             [("x", (2,))],
         ),
