@@ -1,4 +1,4 @@
-"""The functions that are timed, and what they should reach against a peer, with 7 joints if nothing is said."""
+"""The functions that are timed, and what they should reach against a peer (with 7 joints, if not said)."""
 
 from __future__ import annotations
 
