@@ -1,6 +1,8 @@
 """How long the first call of a function takes in a fresh process, with an empty cache and from the cache.
 
 python benchmarks/first_use.py ARM FUNCTION     one such process: prints seconds and operations
+
+Several functions, one after the other, are joined by "+".
 """
 
 from __future__ import annotations
@@ -15,6 +17,10 @@ from time import perf_counter, process_time
 
 import robots
 from functions import INPUTS
+
+from armdyn import Robot
+from armdyn.program import Program
+from armdyn.program.extent import extent
 
 
 @dataclass(frozen=True)
@@ -55,14 +61,22 @@ def _process(arm: str, function: str, folder: str, count: bool = True) -> dict:
     return json.loads(done.stdout)
 
 
+def operations_of(robot: Robot, function: str) -> int:
+    """Those of a call: of the function's program, or of the loop that it is."""
+    body = robot._kernels[function].specification.body
+    return body.operations if isinstance(body, Program) else extent(body, {}).operations
+
+
 def main(arm: str, function: str, count: str = "") -> None:
     robot = robots.arm(arm)
-    state = [x[0].copy() for x in robots.states(robot, 1)][: INPUTS[function]]
-    call = getattr(robot, function)
+    state = [x[0].copy() for x in robots.states(robot, 1)]
+    functions = function.split("+")
+    calls = [(getattr(robot, name), state[: INPUTS[name]]) for name in functions]
     start, busy = perf_counter(), process_time()
-    call(*state)
+    for call, given in calls:
+        call(*given)
     seconds, processor = perf_counter() - start, process_time() - busy
-    operations = robot.program(function).operations if count else None
+    operations = sum(operations_of(robot, name) for name in functions) if count else None
     print(
         json.dumps({"seconds": seconds, "processor": processor, "joints": robot.n, "operations": operations})
     )

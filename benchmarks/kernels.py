@@ -29,6 +29,7 @@ from functions import (
     IMPORT,
     INPUTS,
     PER_JOINT_WITHIN,
+    SINGLE_30_JOINTS_AT_MOST,
     SINGLE_AT_MOST,
     TWO_THREADS,
     VARIANTS,
@@ -113,7 +114,8 @@ def single_calls(robot: Robot, rivals: list[peers.Peer], function: str, rounds: 
             entered.append((peer, theirs))
     ours_ns, *theirs_ns = race([Call(call, first[: INPUTS[function]]), *(c for _, c in entered)], rounds)
     for (peer, theirs), ns in zip(entered, theirs_ns, strict=True):
-        target = SINGLE_AT_MOST.get((function, peer.name)) if robot.n == 7 else None
+        targets = {7: SINGLE_AT_MOST, 30: SINGLE_30_JOINTS_AT_MOST}.get(robot.n, {})
+        target = targets.get((function, peer.name))
         yield Figure(function, robot.n, "single", 1, 1, ours_ns, peer.name, ns, theirs.note, target)
 
 
