@@ -22,7 +22,15 @@ from draw import draw_readme  # noqa: E402
 
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
-LIBRARIES = ("pinocchio", "mujoco", "roboticstoolbox", "sympybotics", "jax", "casadi", "dask")  # those that some blocks need
+LIBRARIES = (
+    "pinocchio",
+    "mujoco",
+    "roboticstoolbox",
+    "sympybotics",
+    "jax",
+    "casadi",
+    "dask",
+)  # those that some blocks need
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
