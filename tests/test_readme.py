@@ -22,7 +22,17 @@ from draw import draw_readme  # noqa: E402
 
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
-LIBRARIES = ("pinocchio", "mujoco", "roboticstoolbox", "sympybotics", "torch")  # those that some blocks need
+LIBRARIES = (  # those that some blocks need
+    "pinocchio",
+    "mujoco",
+    "roboticstoolbox",
+    "sympybotics",
+    "cupy",
+    "torch",
+    "jax",
+    "casadi",
+    "dask",
+)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -2,8 +2,9 @@
 
 Every operation of the program is one of `jax.numpy`, on columns of the inputs. The columns of a result are
 put into it one by one: if they were concatenated, XLA's code for processors would compute what they share
-again for each use, which takes 100 times as long. The function is jitted here, so that JAX traces it once for
-each shape, however often others use it.
+again for each use, which takes 100 times as long. The same holds for gradients with respect to an input, so
+taking an input apart is a primitive of its own, whose transpose puts columns together in that way. The
+function is jitted here, so that JAX traces it once for each shape, however often others use it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from armdyn.program.program import Program, Shape
 try:
     import jax
     import jax.numpy as jnp
+    from jax.extend.core import Primitive
+    from jax.interpreters import ad, batching, mlir
 except ModuleNotFoundError as problem:
     raise ModuleNotFoundError('robot.jax needs JAX: pip install "armdyn[jax]"') from problem
 
@@ -74,7 +77,7 @@ def _evaluating(name: str, program: Program) -> Callable[..., Any]:
     def evaluated(*arrays: Any) -> Any:
         inputs, batch = _checked(name, program.inputs, arrays)
         dtype = jnp.result_type(*inputs)
-        values = _values(program, [x[..., k] for x in inputs for k in range(x.shape[-1])])
+        values = _values(program, [column for x in inputs for column in _apart.bind(x)])
         results, start = [], 0
         for _, shape in program.outputs:
             columns = [values[r] for r in program.results[start : start + prod(shape)]]
@@ -128,3 +131,32 @@ def _joined(columns: Sequence[Any], batch: Shape, dtype: Any) -> Any:
             column = jnp.broadcast_to(x, batch).astype(dtype)[..., None]
             joined = jax.lax.dynamic_update_index_in_dim(joined, column, k, len(batch))
     return joined
+
+
+def _columns(x: Any) -> list[Any]:
+    return [x[..., k] for k in range(x.shape[-1])]
+
+
+def _made_primitive() -> Any:
+    """The primitive: an array (..., size) as its `size` columns. It is linear; this says so to JAX."""
+
+    def transposed(cotangents: Sequence[Any], x: Any) -> list[Any]:
+        shape, dtype = x.aval.shape, x.aval.dtype
+        columns = [0.0 if type(c) is ad.Zero else c for c in cotangents]
+        return [_joined(columns, shape[:-1], dtype)]
+
+    def batched(arrays: Sequence[Any], axes: Sequence[int]) -> tuple[list[Any], list[int]]:
+        columns = apart.bind(jnp.moveaxis(arrays[0], axes[0], 0))
+        return columns, [0] * len(columns)
+
+    apart: Any = Primitive("columns")
+    apart.multiple_results = True
+    apart.def_impl(_columns)
+    apart.def_abstract_eval(lambda x: [x.update(shape=x.shape[:-1])] * x.shape[-1])
+    mlir.register_lowering(apart, mlir.lower_fun(_columns, multiple_results=True))
+    ad.deflinear2(apart, transposed)
+    batching.primitive_batchers[apart] = batched
+    return apart
+
+
+_apart = _made_primitive()
