@@ -174,8 +174,8 @@ class _Steps:
         with np.errstate(invalid="ignore"):  # what other surfaces hold does not slide, whatever its mode
             modes = modes * (self.integrand.directions(qd) == modes)
         trace.events += changes(self.grid.t, self.integrand.names, modes, batch)
-        stopped = np.flatnonzero(started & ended)
-        trace.stops += map(self._stop, stopped.tolist(), host(self.state[0, stopped]))
+        if (stopped := np.flatnonzero(started & ended)).size:
+            trace.stops += map(self._stop, stopped.tolist(), host(self.state[0, stopped]))
         trace.notes += [OF_FIRST_ORDER] if self.integrand.surfaces else []
         trace.passed += self._passed(end[:, 2:] * started[:, None], batch)
         return trace
