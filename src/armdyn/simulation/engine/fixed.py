@@ -29,7 +29,7 @@ from armdyn.simulation.run import LimitPassed
 CHUNK = 2_000_000_000  # operations between two reports of progress, less than a second's
 CHUNK_ON_GPU = 1_000_000_000_000
 SIGNALS = 2**24  # numbers that signals may take at a time
-SIGNALS_ON_GPU = 2**28
+SIGNALS_ON_GPU = 2**26
 NEVER = -1.0  # the step in which an arm ended that did not start
 ASKED = 100  # steps between two reports where Python functions are called
 OF_FIRST_ORDER = (
