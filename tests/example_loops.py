@@ -10,6 +10,7 @@ from armdyn.program.loops import (
     Copy,
     Count,
     Counter,
+    Each,
     For,
     If,
     Load,
@@ -162,7 +163,50 @@ def long() -> Loop:
     return Loop("long", (STEPS,), (STATE, TRACE), body, programs)
 
 
-LOOPS = {"pendulum": pendulum, "arm": arm, "masks": masks, "long": long}
+def columns() -> Loop:
+    """A program for each column of two matrices of 11: long with short results, short under a condition."""
+    n = 11
+    x, g, wide, flat = Local("x", 2), Local("g", 3), Local("wide", 2 * n), Local("flat", n)
+    turned, sums = Local("turned", 2 * n), Local("sums", n)
+
+    def mixed(g, column, lower):
+        a, b = column
+        for _ in range(70):
+            a, b = 0.6 * a + g[0] * b * 0.1, 0.6 * b - a * 0.2 + lower[0]
+        return [a, b - g[1]], [a - b]
+
+    programs = {
+        "spread": record(
+            lambda x, g: (
+                [x[0] * (k / n) + g[0] - x[1] / (k + 2) for k in range(2 * n)],
+                [g[1] - x[1] * (k / n) for k in range(n)],
+            ),
+            [("x", 2), ("g", 3)],
+            [("wide", (2, n)), ("flat", (n,))],
+        ),
+        "mixed": record(mixed, [("g", 3), ("column", 2), ("lower", 1)], [("turned", (2,)), ("sum", (1,))]),
+        "waved": record(lambda g, a: [(a[0] * g[1] * 0.1).sin()], [("g", 3), ("a", 1)], [("b", (1,))]),
+        "ended": record(
+            lambda wide, flat: [
+                (sum(wide) / (4 * n)).sin(),
+                (flat[0] - flat[n - 1] + flat[n // 2] * 0.5).cos() * 0.3,
+            ],
+            [("wide", 2 * n), ("flat", n)],
+            [("x", (2,))],
+        ),
+    }
+    step = (
+        Call("spread", (x.all, g.all), (wide.all, flat.all)),
+        Each("mixed", n, (g.all,), (wide.all, flat.all), (turned.all, sums.all)),
+        If(x[0], (Each("waved", n, (g.all,), (sums.all,), (flat.all,)),)),
+        Call("ended", (turned.all, flat.all), (x.all,)),
+        Save(TRACE, I, x.all),
+    )
+    body = (Load(g.all, GIVEN), Load(x.all, STATE), For(I, 0, STEPS, step), Save(STATE, 0, x.all))
+    return Loop("columns", (STEPS,), (GIVEN, STATE, TRACE), body, programs)
+
+
+LOOPS = {"pendulum": pendulum, "arm": arm, "masks": masks, "long": long, "columns": columns}
 
 
 def arguments(loop: Loop, instances: int, steps: int = 4, shared: bool = False) -> dict[str, np.ndarray]:

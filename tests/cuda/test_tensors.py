@@ -34,7 +34,8 @@ def test_numbers(robot):
         method = getattr(robot, name)
         found, expected = (method(*(x.to(where) for x in given[:count])) for where in ("cuda", "cpu"))
         for y, right in zip(*((x if isinstance(x, tuple) else (x,)) for x in (found, expected)), strict=True):
-            assert y.is_cuda and y.dtype == torch.float64
+            assert y.is_cuda
+            assert y.dtype == torch.float64
             torch.testing.assert_close(y.cpu(), right, rtol=1e-11, atol=1e-11)
 
 

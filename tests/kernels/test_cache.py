@@ -30,7 +30,7 @@ class Compiled(AssertionError):
 @pytest.fixture
 def no_compiler(monkeypatch):
     def refuse():
-        def compile_ir(ir, with_passes):
+        def compile_ir(*_):
             raise Compiled
 
         monkeypatch.setattr(machine, "compile_ir", compile_ir)
@@ -227,7 +227,7 @@ import numpy as np
 from armdyn import Robot
 from armdyn.kernels.llvm import compiled
 if sys.argv[1] == "cached":
-    def refuse(ir, with_passes):
+    def refuse(*_):
         raise SystemExit("compiled again")
     compiled.compile_ir = refuse
 robot = Robot.load("scara")

@@ -26,9 +26,9 @@ def compiled_programs(monkeypatch):
     """What is compiled: a list of the lengths of programs."""
     found, compile_ir = [], machine.compile_ir
 
-    def counted(ir, with_passes):
+    def counted(ir, *options):
         found.append(len(ir))
-        return compile_ir(ir, with_passes)
+        return compile_ir(ir, *options)
 
     monkeypatch.setattr(machine, "compile_ir", counted)
     return found

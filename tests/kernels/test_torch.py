@@ -2,6 +2,8 @@
 
 import gc
 import pickle
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -116,6 +118,15 @@ def test_out_takes_the_result():
     assert found[1] is slopes
     for x, y in zip(found, robot.inverse_dynamics_derivatives(q, qd, qdd), strict=True):
         assert torch.equal(x, y)
+
+
+def test_pytorch_is_imported_only_for_tensors():
+    code = (
+        "import sys, numpy, armdyn; robot = armdyn.Robot.load('rp'); robot.gravity(numpy.zeros(2));"
+        "assert 'torch' not in sys.modules; import torch;"
+        "robot.gravity(torch.zeros(2)); assert 'armdyn.kernels.libraries.torch' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 # ---- gradients ---------------------------------------------------------------------------------------------

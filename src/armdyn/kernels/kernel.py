@@ -33,7 +33,9 @@ class Kernel:
 
     def __init__(self, specification: Specification) -> None:
         self.specification = specification
-        self.source: tuple[Callable[..., Kernel], tuple[Any, ...]] | None = None  # what makes it, elsewhere
+        self.source: Callable[[], tuple[Any, ...]] | None = (
+            None  # what makes it in another process, as pickle has it
+        )
         self._runs: dict[str, Run] = {}
         self._quick = _Quick()
 
@@ -52,13 +54,13 @@ class Kernel:
         """The sizes that each argument of a call may have in its last axis."""
         return tuple((size,) for _, size in self.specification.inputs)
 
-    def __reduce__(self) -> tuple[Callable[..., Kernel], tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         """A kernel is not carried to another process: it is made there, by its source."""
         if self.source is None:
             raise TypeError(
                 f"{self.specification.name}: this kernel belongs to no robot and cannot be pickled"
             )
-        return self.source
+        return self.source()
 
     def on(self, backend: str) -> Run:
         """The kernel on a backend, made ready when first asked for."""

@@ -35,7 +35,7 @@ STATE = ("q", "qd", "qdd")
 BASE_INPUTS = ("base.angular_velocity", "base.angular_acceleration", "base.linear_acceleration")
 SHORT_PATH = 5  # of joints; beyond, derivatives of inverse dynamics do not come from the tape
 NUMBERS = "numbers"  # the input that stands for a robot's numbers in kernels that robots share
-LONG = 12  # coordinates: with fewer, solving for columns as part of the program is as quick
+LONG = 15  # coordinates: from here on a loop over columns is compiled in half the time, and no slower
 Inputs = Sequence[tuple[str, int]]
 Key: TypeAlias = str | tuple[Any, ...]
 
@@ -383,25 +383,3 @@ def _specification(
     loop = partial(row.loop, row, inputs, context) if row.loop and context.n >= LONG else None
     identity += " as a loop" if loop else ""
     return Specification(context.name, tuple(inputs), context.shapes(row), record, identity, shared, loop)
-
-
-class Kernels(dict[Key, Kernel]):
-    """A robot's kernels by function, or by function, links with wrenches ("": the tip) and optional inputs.
-
-    They are made when first asked for.
-    """
-
-    def __init__(self, make: Callable[[Key], Kernel]) -> None:
-        self._make = make
-
-    def __missing__(self, key: Key) -> Kernel:
-        self._prepare(key)
-        kernel: Kernel = getattr(self, repr(key))
-        self[key] = kernel
-        return kernel
-
-    def _prepare(self, key: Key) -> None:
-        """Make a kernel, as an attribute, where torch.compile can find what was made while it traced."""
-        setattr(self, repr(key), self._make(key))
-
-    _prepare._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile runs it, untraced

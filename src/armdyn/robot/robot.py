@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,12 +16,12 @@ from armdyn.program import Program
 from armdyn.robot.described import Described
 from armdyn.robot.functions import (
     BASE_INPUTS,
-    Kernels,
     Key,
     check_function,
     functions_of,
     make_kernel,
 )
+from armdyn.robot.kernels import Kernels
 from armdyn.robot.loops.kernel import ClosedKernel, refuse_loops
 from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
 
@@ -385,13 +384,4 @@ class Robot(Described):
         if links:
             mechanism = replace(mechanism, places=self._model.places(links))
         kernel = make_kernel(name, mechanism, self._layout, optional)
-        if mechanism.loops:
-            kernel = ClosedKernel(kernel, self.assembly)
-        kernel.source = (kernel_of, (self, key))
-        return kernel
-
-
-@lru_cache(maxsize=256)
-def kernel_of(robot: Robot, key: Key) -> Kernel:
-    """A kernel by what it was made from: one in a process, however many equal robots are sent there."""
-    return robot._kernels[key]
+        return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel

@@ -8,10 +8,10 @@ then have accelerations that change by
 because only the motion of the joint's parent changes its components. With the reference point on the axis of
 a revolute joint, its velocity v and acceleration a, and ω̇ × p + ω × (ω × p) = D p,
 
-               A               Ω         δω                              A          Ω          δω
-    ∂/∂q_j     a × z − δω × 2v   D z       ω × z      prismatic joint    D z        0          0
-    ∂/∂q̇_j     2v × z            2 ω × z   z                             2 ω × z    0          0
-    ∂/∂q̈_j     0                 z         0                             z          0          0
+    revolute     A                  Ω         δω          prismatic    A          Ω    δω
+    ∂/∂q_j       a × z − δω × 2v    D z       ω × z                    D z        0    0
+    ∂/∂q̇_j       2v × z             2 ω × z   z                        2 ω × z    0    0
+    ∂/∂q̈_j       0                  z         0                        z          0    0
 """
 
 from __future__ import annotations

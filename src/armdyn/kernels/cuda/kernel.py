@@ -15,6 +15,7 @@ import numpy as np
 
 from armdyn.expression import ArmdynError, shown
 from armdyn.kernels.arrays import dtype_text, is_real, joined
+from armdyn.kernels.c import identifier
 from armdyn.kernels.cuda import layout
 from armdyn.kernels.cuda.array_text import Form, array_text
 from armdyn.kernels.cuda.layout import Operand
@@ -199,7 +200,7 @@ class OnGpu:
         found = []
         staged = any(form.staged[len(inputs) :])
         for k, part in enumerate(parts_of(self._form.program, scalar, staged)):
-            name = f"{self.name}_{k}"
+            name = f"armdyn_{identifier(self.name)}_{k}"
             text = array_text(name, part, scalar, form)
             compiled = function(text.text, name, device, text.shared)
             blocks = -(-known.rows // text.block)

@@ -104,7 +104,7 @@ def _blockwise(name: str, make: Any, inputs: Sequence[Any], shape: Shape, dtype:
     leads = [axes[batch - x.ndim + 1 :] for x in inputs]
     apart = [(x, (*lead, batch + k)) for k, (x, lead) in enumerate(zip(inputs, leads, strict=True))]
     chunks, aligned = da.core.unify_chunks(*chain.from_iterable(apart))
-    sizes = {axis: chunks[axis] for axis in axes} | {axis: (shape[0],) for axis in own[:1]}
+    sizes = {axis: chunks[axis] for axis in axes} | dict.fromkeys(own[:1], shape[:1])
     pairs = [(x, (*lead, batch)) for x, lead in zip(aligned, leads, strict=True)]
     return da.blockwise(
         make,

@@ -51,6 +51,8 @@ def side_by_side(wrenches: Mapping[str, Any]) -> Any:
 
 def _checked(function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> list[Any]:
     """The arguments of a function as dense tensors of one dtype on one device; lists are read as numbers."""
+    if all(map(_is_usual, arrays)):
+        return list(arrays)
     first = next((x for x in arrays if isinstance(x, torch.Tensor)), None)
     device = torch.device("cpu") if first is None else first.device
     if device.type not in _DEVICES:
@@ -72,6 +74,11 @@ def _checked(function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[
         tensors.append(x)
         mixed = mixed or x.dtype != tensors[0].dtype
     return [x.to(torch.float64) for x in tensors] if mixed else tensors
+
+
+def _is_usual(x: Any) -> bool:
+    """Whether it is what is given nearly always, which is checked quickly."""
+    return type(x) is torch.Tensor and x.is_cpu and x.dtype is torch.float64 and x.layout is torch.strided
 
 
 def _check_kind(name: str, x: Any) -> None:

@@ -6,8 +6,8 @@ so does a graph of gradients. A function compiled by torch.compile holds its rob
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -21,6 +21,8 @@ from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.libraries.derivatives import adjoint_of, tangent_of
 from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)  # other kinds of tensors stand for something else than numbers
 
 # ---- kernels by name ---------------------------------------------------------------------------------------
 
@@ -90,13 +92,12 @@ def is_watched(tensors: Sequence[Any]) -> bool:
     """Whether PyTorch must see the call: for gradients, to compile it, or for a transform such as vmap."""
     if torch.compiler.is_compiling():
         return True
-    if torch.is_grad_enabled() and any(x.requires_grad for x in tensors):
-        return True
     if torch._C._are_functorch_transforms_active() or torch._C._len_torch_dispatch_stack() > 0:
         return True
     if torch.autograd.forward_ad._current_level >= 0:
         return True
-    return any(type(x) is not torch.Tensor and type(x) is not torch.nn.Parameter for x in tensors)
+    recording = torch.is_grad_enabled()
+    return any((recording and x.requires_grad) or type(x) not in _PLAIN for x in tensors)
 
 
 # ---- numbers -----------------------------------------------------------------------------------------------
@@ -104,14 +105,31 @@ def is_watched(tensors: Sequence[Any]) -> bool:
 
 def run(kernel: Kernel, tensors: Sequence[Any], out: Any = None) -> list[Any]:
     """Call a kernel on the memory of tensors, on the device where they are; one tensor for each result."""
+    if tensors[0].is_cpu:
+        return _run_on(kernel, tensors, out, torch.Tensor.numpy, _from_numpy)
+    try:
+        import cupy
+    except ImportError:
+        raise ArmdynError(
+            'tensors on a GPU need CuPy: pip install "armdyn[cuda]", or move them to the CPU'
+        ) from None
     device = tensors[0].device
-    there, into, back = _on_cpu if device.type == "cpu" else _on_gpu(device)
-    with there:
-        arrays = tuple([into(x.detach() if x.requires_grad else x) for x in tensors])
-        if out is not None:
-            targets = tuple(None if y is None else into(y.detach()) for y in _several(out))
-            out = targets if isinstance(out, tuple) else targets[0]
-        return [back(x) for x in _several(kernel.call(arrays, out))]
+    with cupy.cuda.Device(device.index), _stream(cupy, device):
+        return _run_on(kernel, tensors, out, cupy.from_dlpack, torch.from_dlpack)
+
+
+def _run_on(
+    kernel: Kernel,
+    tensors: Sequence[Any],
+    out: Any,
+    to_array: Callable[[Any], Any],
+    back: Callable[[Any], Any],
+) -> list[Any]:
+    arrays = tuple([to_array(x.detach() if x.requires_grad else x) for x in tensors])
+    if out is not None:
+        targets = tuple(None if y is None else to_array(y.detach()) for y in _several(out))
+        out = targets if isinstance(out, tuple) else targets[0]
+    return [back(x) for x in _several(kernel.call(arrays, out))]
 
 
 def _several(x: Any) -> tuple[Any, ...]:
@@ -122,29 +140,22 @@ def _from_numpy(x: Any) -> Any:
     return torch.from_numpy(x if type(x) is np.ndarray else np.asarray(x))  # a scalar is no array
 
 
-_on_cpu: tuple[Any, Callable[[Any], Any], Callable[[Any], Any]] = (
-    nullcontext(),
-    torch.Tensor.numpy,
-    _from_numpy,
-)
-
-
-def _on_gpu(device: Any) -> tuple[Any, Callable[[Any], Any], Callable[[Any], Any]]:
-    """The stream that PyTorch uses there, and the ways from tensors to CuPy arrays and back."""
-    try:
-        import cupy
-    except ImportError:
-        raise ArmdynError(
-            'tensors on a GPU need CuPy: pip install "armdyn[cuda]", or move them to the CPU'
-        ) from None
-    return _stream(cupy, device), cupy.from_dlpack, torch.from_dlpack
-
-
-@contextmanager
-def _stream(cupy: Any, device: Any) -> Iterator[None]:
+def _stream(cupy: Any, device: Any) -> Any:
+    """PyTorch's current stream, for CuPy."""
     stream = torch.cuda.current_stream(device).cuda_stream
-    with cupy.cuda.Device(device.index), cupy.cuda.ExternalStream(stream, device.index):
-        yield
+    if hasattr(cupy.cuda.Stream, "from_external"):
+        return cupy.cuda.Stream.from_external(_Stream(stream))
+    return cupy.cuda.ExternalStream(stream, device.index)  # CuPy 13
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """A stream of CUDA by its address, as CuPy takes it."""
+
+    address: int
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self.address
 
 
 def _contiguous_run(handle: str, arrays: Sequence[Any]) -> list[Any]:

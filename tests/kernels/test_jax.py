@@ -1,0 +1,185 @@
+"""`robot.jax`: values, batches and gradients against our own."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+from armdyn import ArmdynError, Robot, backend
+from armdyn.model import ModelError
+from armdyn.program.ops import OPS
+from armdyn.robot.functions import FUNCTIONS
+from arms import assert_same, law
+from kernels.single_ops import single
+from kernels.tools import arguments, as_tuple
+from rubbing import rubbing
+from sprung import sprung
+
+jax = pytest.importorskip("jax", reason="JAX is not installed")
+jnp = jax.numpy
+
+RANDOM = rubbing((2, 3)).map(lambda robot: Robot(sprung(robot.model, 5)))  # rotors, rails, friction, springs
+
+
+@pytest.fixture(autouse=True)
+def _double():
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    with backend("evaluator"):  # it defines what a program means
+        yield
+    jax.config.update("jax_enable_x64", before)
+
+
+@law(RANDOM, examples=1, thorough=8)
+def test_torques_and_their_gradients_of_random_arms(robot):
+    states = arguments(robot, "inverse_dynamics", (3,))
+    function = robot.jax("inverse_dynamics")
+    assert_same(function(*states), robot.inverse_dynamics(*states), 1e-12)
+    first = jax.jit(jax.vmap(jax.grad(lambda *x: function(*x)[0], argnums=(0, 1, 2))))(*states)
+    for found, expected in zip(first, robot.inverse_dynamics_derivatives(*states), strict=True):
+        assert_same(found, expected[:, 0], 1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["panda", "stanford"])
+def test_jacobians_of_larger_arms(name):
+    robot = Robot.load(name)
+    for kind in ("inverse_dynamics", "forward_dynamics"):
+        states = arguments(robot, kind, (4,))
+        slopes = jax.jit(jax.vmap(jax.jacrev(robot.jax(kind), argnums=(0, 1, 2))))(*states)
+        for found, expected in zip(slopes, getattr(robot, f"{kind}_derivatives")(*states), strict=True):
+            assert_same(found, expected, 1e-11)
+
+
+QUICK = ("pose", "kinetic_energy")  # others take JAX longer
+
+
+@pytest.mark.parametrize(
+    "function", [f if f in QUICK else pytest.param(f, marks=pytest.mark.slow) for f in FUNCTIONS]
+)
+def test_every_function(function):
+    robot = Robot.load("rp" if function in QUICK else "stanford")
+    inputs = arguments(robot, function, (2, 3))
+    found, expected = as_tuple(robot.jax(function)(*inputs)), as_tuple(getattr(robot, function)(*inputs))
+    for x, y in zip(found, expected, strict=True):
+        assert isinstance(x, jax.Array)
+        assert_same(x, y, 1e-12)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_operations_have_our_values_and_slopes(op):
+    from armdyn.kernels.libraries.jax import jax_function
+
+    kernel, points, values, slopes = single(op)
+    function = jax_function(kernel)
+    np.testing.assert_allclose(function(points), values, rtol=1e-15)
+    np.testing.assert_allclose(jax.vmap(jax.grad(function))(points), slopes, rtol=1e-14)
+
+
+@pytest.mark.parametrize("op", ["min", "max"])
+def test_least_and_largest_of_nothing_known_is_not_known(op):
+    from armdyn.kernels.libraries.jax import jax_function
+
+    function = jax_function(single(op)[0])
+    assert np.isnan(function([[np.nan, 1.0], [1.0, np.nan]])).all()
+
+
+def test_leading_axes_broadcast_and_optional_inputs_come_last():
+    robot = Robot.load("rp")
+    q, qd, qdd, wrench, parameters = arguments(
+        robot, "inverse_dynamics", (), optional=["wrench", "parameters"]
+    )
+    q, qd = q + np.linspace(0, 1, 3)[:, None, None], qd + np.linspace(0, 1, 4)[:, None]
+    function = robot.jax("inverse_dynamics", ["wrench", "parameters"])
+    found = function(q, qd, qdd, wrench, parameters)
+    assert found.shape == (3, 4, 2)
+    assert_same(found, robot.inverse_dynamics(q, qd, qdd, wrench, parameters=parameters), 1e-12)
+    link = next(iter(robot.model.index))
+    pushed = robot.jax("inverse_dynamics", ["wrench"], [link])(q, qd, qdd, wrench)
+    assert_same(pushed, robot.inverse_dynamics(q, qd, qdd, {link: wrench}), 1e-12)
+
+
+def test_gradient_with_respect_to_parameters_is_the_regressor():
+    robot = Robot.load("pendulum")
+    q, qd, qdd = arguments(robot, "inverse_dynamics")
+    function = robot.jax("inverse_dynamics", ["parameters"])
+    found = jax.jacrev(function, argnums=3)(q, qd, qdd, robot.parameters)
+    assert_same(found, robot.regressor(q, qd, qdd), 1e-12)
+
+
+def test_a_simulation_in_one_scan():
+    robot, h = Robot.load("rp"), 0.01
+    accelerations = robot.jax("forward_dynamics")
+    q, qd, tau = arguments(robot, "forward_dynamics", (5,))
+
+    def step(state, _):
+        q, qd = state
+        qd = qd + h * accelerations(q, qd, tau)
+        return (q + h * qd, qd), None
+
+    found, _ = jax.jit(lambda *state: jax.lax.scan(step, state, None, length=4))(q, qd)
+    for _ in range(4):
+        qd = qd + h * robot.forward_dynamics(q, qd, tau)
+        q = q + h * qd
+    assert_same(found[0], q, 1e-12)
+    assert_same(found[1], qd, 1e-12)
+
+
+def test_precision_is_that_of_jax():
+    robot = Robot.load("rp")
+    jax.config.update("jax_enable_x64", False)
+    found = robot.jax("gravity")(np.zeros((3, 2)))
+    assert found.dtype == jnp.float32
+    assert_same(found, robot.gravity(np.zeros((3, 2))), 1e-6)
+    assert robot.jax("gravity")([0, 1]).dtype == jnp.float32  # whole numbers
+
+
+def test_one_function_for_each_kernel_and_nothing_is_kept():
+    robot = Robot.load("rp")
+    assert robot.jax("gravity") is robot.jax("gravity")
+    assert robot.jax("gravity") is not robot.jax("gravity", ["parameters"])
+    kernel = weakref.ref(robot._kernels[("gravity", ())])
+    assert kernel() is not None
+    del robot
+    gc.collect()
+    assert kernel() is None
+
+
+@pytest.mark.parametrize(
+    ("inputs", "error", "message"),
+    [
+        ([np.zeros(3)], ArmdynError, r"q: expected \(\.\.\., 2\), found \(3,\)"),
+        ([np.zeros(2, complex)], TypeError, "q: expected real numbers .*, found an array of complex128"),
+        ([np.zeros(2, bool)], TypeError, "q: expected real numbers .*, found an array of bool"),
+        ([np.zeros(2), np.zeros(2)], TypeError, "gravity: expected q, found 2 arguments"),
+    ],
+)
+def test_wrong_inputs_are_refused(inputs, error, message):
+    with pytest.raises(error, match=message):
+        Robot.load("rp").jax("gravity")(*inputs)
+
+
+def test_what_does_not_fit_together_is_refused():
+    with pytest.raises(ArmdynError, match=r"coriolis: shapes do not fit together: q \(3, 2\), qd \(4, 2\)"):
+        Robot.load("rp").jax("coriolis")(np.zeros((3, 2)), np.zeros((4, 2)))
+
+
+def test_what_a_robot_does_not_have_is_refused():
+    with pytest.raises(ModelError, match="function: found 'dynamics'"):
+        Robot.load("rp").jax("dynamics")
+    with pytest.raises(ModelError, match="gravity: no input 'wrench'"):
+        Robot.load("rp").jax("gravity", ["wrench"])
+
+
+def test_loops_are_refused():
+    with pytest.raises(ModelError, match=r"jax: .* has loops; .*robot\.opened\(\).*robot\.assembly\(q\)"):
+        Robot.load("five_bar").jax("gravity")
+    tree = Robot.load("five_bar").opened()
+    q = np.full(tree.n, 0.3)
+    assert_same(tree.jax("gravity")(q), tree.gravity(q), 1e-12)
+
+
+def test_arrays_of_jax_are_sent_to_robot_jax():
+    with pytest.raises(TypeError, match=r"found an object of type jax.*`robot\.jax`"):
+        Robot.load("rp").gravity(jnp.zeros(2))
