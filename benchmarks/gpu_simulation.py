@@ -12,6 +12,7 @@ table and writes build/benchmarks/gpu_simulation.json.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -141,6 +142,7 @@ def of_jax(robot: Robot, arms: int, steps: int) -> dict[str, Any] | None:
         import jax
     except ModuleNotFoundError:
         return None
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # CuPy has its own memory there
     jax.config.update("jax_enable_x64", True)
     forward = jax.vmap(robot.jax("forward_dynamics"), in_axes=-1, out_axes=-1)
 

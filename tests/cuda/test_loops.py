@@ -62,11 +62,17 @@ def test_nothing_waits(stand_in):
     assert stand_in.waits == []
 
 
-def test_a_long_program_is_one_function():
+def test_the_stages_of_a_step_call_one_program_in_turns():
     text = loop_text("name", LOOPS["arm"](), "double")
-    assert text.count("__noinline__ void name_rate(") == 1
-    assert text.count("name_rate(") == 5
-    assert "__forceinline__ void name_end(" in text
+    assert text.count("__forceinline__ void name_rate(") == 1
+    assert text.count("name_rate(") == 2
+    assert "< 4; ++turn" in text
+
+
+def test_a_long_program_called_in_two_places_is_one_function():
+    text = loop_text("name", LOOPS["long"](), "double")
+    assert text.count("__noinline__ void name_twist(") == 1
+    assert text.count("name_twist(") == 3
 
 
 def test_what_a_gpu_cannot_do_is_refused(cupy):

@@ -114,7 +114,7 @@ def test_dry_friction(cupy):
     assert found.notes
 
 
-@pytest.mark.parametrize("rate", [None, 250.0])
+@pytest.mark.parametrize("rate", [None, pytest.param(250.0, marks=pytest.mark.slow)])
 def test_a_controller_with_gains_of_numpy(cupy, rate):
     robot = arm(1)
     move = Trajectory.quintic(np.zeros(2), np.array([0.3, -0.2]), 0.04)
@@ -136,7 +136,7 @@ def test_loads_are_picked_up(cupy):
     compare(cupy, robot, *states(robot), law, loads=loads)
 
 
-@pytest.mark.parametrize("limits", ["warn", "stop", "ignore"])
+@pytest.mark.parametrize("limits", ["warn", "stop", pytest.param("ignore", marks=pytest.mark.slow)])
 def test_limits_of_positions_and_motors(cupy, limits):
     robot = arm(1, position=(-0.6, 0.6))
     found = compare(cupy, robot, *states(robot), limits=limits, duration=0.2)

@@ -227,7 +227,7 @@ class Printer:
             for parts in (each.matrices, each.results)
         )
         k, columns = self._name("k"), each.columns
-        self.do(f"for (long {k} = 0; {k} < {columns}; ++{k}) {{")
+        self.do(f"for ({self.integer} {k} = 0; {k} < {columns}; ++{k}) {{")
         self.depth += 1
         for part, array in (*read, *written):
             self.do(f"{self.scalar} {array}[{part.size // columns}];")

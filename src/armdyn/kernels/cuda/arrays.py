@@ -14,7 +14,8 @@ import numpy as np
 
 def is_cupy(x: Any) -> bool:
     """Whether it is an array of CuPy, which need not be installed."""
-    return type(x).__module__.partition(".")[0] == "cupy"
+    kind = type(x)
+    return kind is not np.ndarray and kind.__module__.partition(".")[0] == "cupy"
 
 
 def on_device(x: Any) -> AbstractContextManager[Any]:

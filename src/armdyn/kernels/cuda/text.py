@@ -17,6 +17,11 @@ SCALARS = {"float64": "double", "float32": "float"}  # the C type by NumPy's nam
 SHORT = 200  # operations: a call would cost more than the code it saves
 
 
+def is_short(program: Program) -> bool:
+    """Whether it is inlined wherever it is called."""
+    return sum(program.counts.values()) <= SHORT
+
+
 def device_function(name: str, program: Program, scalar: str, several: bool = True) -> str:
     """`void NAME(const T *in0, …, T *out0, …)`: results may not overlap inputs. Empty ones are left out.
 
@@ -29,8 +34,7 @@ def device_function(name: str, program: Program, scalar: str, several: bool = Tr
     places = [f"out{k}[{j}]" for k, size in enumerate(sizes_out) for j in range(size)]
     arguments = [f"const {scalar} *__restrict__ in{k}" for k, size in enumerate(sizes_in) if size]
     arguments += [f"{scalar} *__restrict__ out{k}" for k, size in enumerate(sizes_out) if size]
-    inlined = not several or sum(program.counts.values()) <= SHORT
-    kind = "__forceinline__" if inlined else "__noinline__"
+    kind = "__forceinline__" if not several or is_short(program) else "__noinline__"
     body = lines(program, scalar, loads.__getitem__, lambda k, value: [f"{places[k]} = {value};"])
     return "\n".join(
         [f"__device__ {kind} void {name}({', '.join(arguments)})", "{", *(f"    {x}" for x in body), "}", ""]

@@ -50,8 +50,11 @@ class Assembly:
 
         Of CuPy arrays it is computed on the GPU; to see whether it succeeded, it waits for that.
         """
-        with on_device(q):
-            return self._found(self._numbers("q", q, self.model.mechanism.n), near)
+        given = self._numbers("q", q, self.model.mechanism.n)
+        if not is_cupy(given):
+            return self._found(given, near)
+        with on_device(given):
+            return self._found(given, near)
 
     def _found(self, given: np.ndarray, near: Any) -> Floats:
         if near is None and given.shape[-1:] == (self.model.mechanism.positions,):

@@ -29,7 +29,7 @@ from armdyn.simulation.run import LimitPassed
 CHUNK = 2_000_000_000  # operations between two reports of progress, less than a second's
 CHUNK_ON_GPU = 1_000_000_000_000
 SIGNALS = 2**24  # numbers that signals may take at a time
-SIGNALS_ON_GPU = 2**28
+SIGNALS_ON_GPU = 2**26
 NEVER = -1.0  # the step in which an arm ended that did not start
 ASKED = 100  # steps between two reports where Python functions are called
 OF_FIRST_ORDER = (
@@ -174,8 +174,8 @@ class _Steps:
         with np.errstate(invalid="ignore"):  # what other surfaces hold does not slide, whatever its mode
             modes = modes * (self.integrand.directions(qd) == modes)
         trace.events += changes(self.grid.t, self.integrand.names, modes, batch)
-        stopped = np.flatnonzero(started & ended)
-        trace.stops += map(self._stop, stopped.tolist(), host(self.state[0, stopped]))
+        if (stopped := np.flatnonzero(started & ended)).size:
+            trace.stops += map(self._stop, stopped.tolist(), host(self.state[0, stopped]))
         trace.notes += [OF_FIRST_ORDER] if self.integrand.surfaces else []
         trace.passed += self._passed(end[:, 2:] * started[:, None], batch)
         return trace

@@ -23,6 +23,7 @@ from armdyn.program.loops import (
     Counter,
     For,
     If,
+    Int,
     Load,
     Local,
     Loop,
@@ -35,7 +36,7 @@ from armdyn.simulation.engine.integrand import Integrand, width
 from armdyn.simulation.engine.limits import Watch
 from armdyn.simulation.engine.steps import Stepping, total
 
-STAGES = {1: (0.5,), 2: (0.0, 0.5), 3: (0.0, 0.0, 1.0)}
+STAGES = {1: 0.5, 2: 0.5, 3: 1.0}  # how far each is along the rate of the one before, in steps
 SUM = (1, 2, 2, 1)  # sixths
 ROWS, EVERY = Count("rows"), Count("every")
 ROW, STEP = Counter("row"), Counter("step")
@@ -61,7 +62,7 @@ def many_steps(integrand: Integrand, watch: Watch) -> Loop:
     first = 2 * (ROW * EVERY + STEP)  # row of the signals at the start of a step
     body = (
         *(*sampled, *s.begin(s.x), *s.give(first), *s.decide()),
-        *s.stages(STAGES, lambda i: first + (i + 1) // 2),
+        *_stages(s, first),
         *_finish(s, watch, limit),
     )
     rows = For(ROW, 0, ROWS, (For(STEP, 0, EVERY, body), Save(saved, ROW, s.x[: s.width]), *kept))
@@ -70,7 +71,7 @@ def many_steps(integrand: Integrand, watch: Watch) -> Loop:
         *s.load_constants(),
     )
     loop_arguments = (settings, s.constants, s.signals, state, saved, *arguments)
-    programs = integrand.programs | s.stage_programs(STAGES) | _programs(s, watch)
+    programs = integrand.programs | _stage_programs(s) | _programs(s, watch)
     return Loop(
         "integration",
         (ROWS, EVERY),
@@ -108,11 +109,44 @@ def _sampled(s: Stepping) -> tuple[Block, Block, tuple[Argument, ...]]:
     )
 
 
+def _sum(s: Stepping) -> Local:
+    """Σ w_j k_j of the stages so far, of the columns that have a rate: so only the last rate is kept."""
+    return Local("sum", len(s.moving))
+
+
+def _stages(s: Stepping, first: Int) -> Block:
+    """The rates of the stages after the first, each from that before; `first` is the row of the signals."""
+    block: Block = ()
+    k, sums, before = s.k(0), _sum(s), 0
+    for i in STAGES:
+        row = (i + 1) // 2
+        inputs = (s.x[: s.modes_at], s.h.all, k.all, *((sums.all,) if i > 1 else ()))
+        block += (Call(f"stage{i}", inputs, (s.at[: s.modes_at], sums.all)),)
+        block += (*s.give(first + row, again=row == before), *s.rate(0))
+        before = row
+    return block
+
+
+def _stage_programs(s: Stepping) -> dict[str, Program]:
+    size, w = s.modes_at, s.width
+
+    def program(weight: float, counts: int) -> Program:
+        def function(x: Scalars, h: Scalars, k: Scalars, *sums: Scalars) -> Any:
+            moved = [total(x[c], h[0], [weight], [k[c]]) for c in range(size)]
+            own = [k[c] for c in s.moving]
+            return moved, [a + counts * b for a, b in zip(sums[0], own, strict=True)] if sums else own
+
+        inputs = [("x", size), ("h", 1), ("k", w), ("sum", len(s.moving))][: 3 + (counts > 1)]
+        return record(function, inputs, [("x", (size,)), ("sum", (len(s.moving),))])
+
+    return {f"stage{i}": program(weight, SUM[i - 1]) for i, weight in STAGES.items()}
+
+
 def _finish(s: Stepping, watch: Watch, limit: Local) -> Block:
     """The state after a step, if it is within bounds; which joints have left their ranges; what stops."""
     new, beyond, n = Local("new", s.width + 2), Local("beyond", 1), s.n
     joints = s.x[s.width + 2 : s.width + 2 + len(watch.joints)]
-    rates = tuple(s.k(i).all for i in range(4))
+    rates = (_sum(s).all, s.k(0).all)
     closing = s.numbers if s.closing else ()
     inputs = (s.x[: s.width + 2 + len(watch.joints)], s.h.all, *rates, limit[1], *closing)
     outputs = (new.all, beyond.all) if watch.joints else (new.all,)
@@ -134,10 +168,10 @@ def _programs(s: Stepping, watch: Watch) -> dict[str, Program]:
 
     def finish(x: Scalars, h: Scalars, *more: Scalars) -> Any:
         """Where the new speeds are within the limit, the new state; elsewhere the old one, and it ends."""
-        rates, limit, numbers = more[:4], more[4], more[5:]
+        sums, k, limit, *numbers = more
         new = list(x[:w])
-        for c in s.moving:
-            new[c] = total(x[c], h[0] * (1 / 6), SUM, [k[c] for k in rates])
+        for c, before in zip(s.moving, sums, strict=True):
+            new[c] = total(x[c], h[0] * (1 / 6), (1, SUM[-1]), [before, k[c]])
         alive: Any = x[w]
         for c in range(n, 2 * n):
             alive = select(limit[0] - abs(new[c]), alive, 0)
@@ -148,7 +182,7 @@ def _programs(s: Stepping, watch: Watch) -> dict[str, Program]:
         state = [*kept, alive, x[w + 1] + alive]
         return (state, [_beyond(kept, alive, x[w + 2 :], watch)]) if watch.joints else state
 
-    inputs = [("x", w + 2 + len(watch.joints)), ("h", 1), *((f"k{i}", w) for i in range(4)), ("limit", 1)]
+    inputs = [("x", w + 2 + len(watch.joints)), ("h", 1), ("sum", len(s.moving)), ("k", w), ("limit", 1)]
     inputs += s.closing
     found = {"finish": record(finish, inputs, [("x", (w + 2,)), ("beyond", (1,))][: 1 + bool(watch.joints)])}
     if watch.joints:
