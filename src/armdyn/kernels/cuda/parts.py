@@ -14,10 +14,10 @@ from armdyn.program.ops import OPS
 from armdyn.program.program import Program, needed
 
 MOST = 6  # parts
-SPILL = 20  # operations that a value beyond the registers costs
+SPILL = 40  # operations that a value beyond the registers costs
 # How many values alive a thread's 255 registers hold, as `most_alive` counts them: the compiler computes some
 # of them later or twice (seen with CUDA 13 on programs of the Panda).
-REGISTERS = {"double": 160, "float": 320}
+REGISTERS = {"double": 155, "float": 310}
 
 
 @dataclass(frozen=True)
