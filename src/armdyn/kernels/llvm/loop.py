@@ -60,9 +60,7 @@ class Statements(Code):
         self.counters: dict[str, str] = {}
         self.arrays = {f"x_{local.name}": local.size for local in loop.locals}  # columns
         self.moves: set[tuple[str, int]] = set()
-        self.programs = "\n".join(
-            self._programs()
-        )  # what statements call, and its routines
+        self.programs = "\n".join(self._programs())  # what statements call, and its routines
 
     def _programs(self) -> Iterator[str]:
         programs, statements = self.loop.programs, list(self.loop.statements)
