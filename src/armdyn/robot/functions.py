@@ -15,7 +15,6 @@ import numpy as np
 from armdyn import dynamics
 from armdyn.dynamics import BaseMotion
 from armdyn.dynamics.constraints.loops import Following
-from armdyn.dynamics.forward import solve
 from armdyn.dynamics.friction import has_load, load_factors, without_friction
 from armdyn.dynamics.kinematics import longest_path
 from armdyn.expression import shown
@@ -28,7 +27,7 @@ from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, jacobian, record
 from armdyn.program.loops import Loop
 from armdyn.program.program import Shape, inline
-from armdyn.robot.derivatives.forward import forward_derivatives_loop
+from armdyn.robot.derivatives.forward import Parts, as_loop, as_program, at_acceleration
 from armdyn.robot.derivatives.inverse import by_recursion
 
 STATE = ("q", "qd", "qdd")
@@ -193,45 +192,22 @@ def _along_coordinates(program: Program, inputs: Inputs, context: Context) -> Pr
 
 
 def _forward_derivatives(row: Function, inputs: Inputs, context: Context) -> Program:
-    """∂q̈/∂q = −B⁻¹ ∂τ/∂q, ∂q̈/∂q̇ = −B⁻¹ ∂τ/∂q̇, ∂q̈/∂τ = B⁻¹, with τ = inverse dynamics at the q̈ found.
-
-    Load friction multiplies row i of ∂τ/∂q̈ = B by 1 + Fl s sgn(τ_r). All rows are divided by that first,
-    which leaves a symmetric matrix.
-    """
-    inner, forward, slopes, factors = _forward_parts(row, inputs, context)
-    n = context.n
-
-    def function(*columns: Any) -> Any:
-        (qdd,) = inline(forward, columns)
-        arguments = [qdd if name == "qdd" else x for (name, _), x in zip(inner, columns, strict=True)]
-        (loaded,) = inline(factors, arguments)
-        by_q, by_qd, B = (
-            [[x / loaded[i] for x in flat[n * i : n * i + n]] for i in range(n)]
-            for flat in inline(slopes, arguments)
-        )
-        unit = [[1 / loaded[j] if i == j else 0 for i in range(n)] for j in range(n)]
-        negative = [[[-x for x in column] for column in zip(*M, strict=True)] for M in (by_q, by_qd)]
-        solved = solve(B, [*negative[0], *negative[1], *unit])
-        return tuple([list(row) for row in zip(*solved[n * k : n * k + n], strict=True)] for k in range(3))
-
-    outputs = [(f"d qdd/d {name}", (n, n)) for name in ("q", "qd", "tau")]
-    return record(function, inputs, outputs)
-
-
-def _forward_parts(
-    row: Function, inputs: Inputs, context: Context
-) -> tuple[Inputs, Program, Program, Program]:
-    """Forward dynamics; and at the q̈ that it gives: the inputs, their derivatives and load factors."""
-    inner = [("qdd", size) if name == "tau" else (name, size) for name, size in inputs]
-    slopes = _inverse_derivatives(row, inner, context)
-    forward = _forward(FUNCTIONS["forward_dynamics"], inputs, context)
-    factors = _recorded(replace(FUNCTIONS["inverse_dynamics"], algorithm=_load_factors), inner, context)
-    return inner, forward, slopes, factors
+    """∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ: the inverse dynamics at the q̈ found, solved for accelerations."""
+    return as_program(inputs, context.n, _forward_parts(row, inputs, context))
 
 
 def _forward_derivatives_loop(row: Function, inputs: Inputs, context: Context) -> Loop:
-    _, *parts = _forward_parts(row, inputs, context)
-    return forward_derivatives_loop(context.name, inputs, context.n, *parts)
+    return as_loop(context.name, inputs, context.n, _forward_parts(row, inputs, context))
+
+
+def _forward_parts(row: Function, inputs: Inputs, context: Context) -> Parts:
+    inner = at_acceleration(inputs)
+    loads = replace(FUNCTIONS["inverse_dynamics"], algorithm=_load_factors)
+    return Parts(
+        _forward(FUNCTIONS["forward_dynamics"], inputs, context),
+        _inverse_derivatives(row, inner, context),
+        _recorded(loads, inner, context),
+    )
 
 
 def _one(meaning: str, *shape: int | str) -> tuple[Result, ...]:

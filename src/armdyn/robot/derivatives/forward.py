@@ -1,4 +1,4 @@
-"""The derivatives of forward dynamics as a loop: one program for a column, called for all of them.
+"""∂q̈/∂q, ∂q̈/∂q̇, ∂q̈/∂τ from programs: as one program, and as a loop with one program for all columns.
 
 As one program they grow with n³: of 30 joints, 81 000 multiplications and as many subtractions are the
 substitutions of 90 columns, which differ in nothing but their numbers.
@@ -8,23 +8,55 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from armdyn.dynamics.forward import factorised, substituted
+from armdyn.dynamics.forward import factorised, solve, substituted
 from armdyn.program import Program, record
 from armdyn.program.loops import Argument, Call, Each, Load, Local, Loop, Part, Save, Set, Statement
+from armdyn.program.program import inline
 
 Inputs = Sequence[tuple[str, int]]
 
 
-def forward_derivatives_loop(
-    name: str, inputs: Inputs, n: int, forward: Program, slopes: Program, factors: Program
-) -> Loop:
-    """∂q̈/∂q = −B⁻¹ ∂τ/∂q, ∂q̈/∂q̇ = −B⁻¹ ∂τ/∂q̇, ∂q̈/∂τ = B⁻¹, column by column.
+class Parts(NamedTuple):
+    """Programs: `forward` gives q̈ (n) from the inputs; the others take q̈ in the place of τ.
 
-    Programs of the function's inputs: `forward` gives q̈ (n). With q̈ in the place of τ, `slopes` gives ∂τ/∂q,
-    ∂τ/∂q̇ and B (n, n), and `factors` the factors of load friction (n), by which all rows are divided first.
+    `slopes` gives ∂τ/∂q, ∂τ/∂q̇ and B (n, n) of inverse dynamics, `factors` the factors 1 + Fl s sgn(τ_r) of
+    load friction (n). These multiply the rows of ∂τ/∂q̈ = B. All rows are divided by them first, which leaves
+    a symmetric matrix.
     """
+
+    forward: Program
+    slopes: Program
+    factors: Program
+
+
+def at_acceleration(inputs: Inputs) -> Inputs:
+    """The inputs with q̈ in the place of τ."""
+    return [("qdd", size) if name == "tau" else (name, size) for name, size in inputs]
+
+
+def as_program(inputs: Inputs, n: int, parts: Parts) -> Program:
+    """∂q̈/∂q = −B⁻¹ ∂τ/∂q, ∂q̈/∂q̇ = −B⁻¹ ∂τ/∂q̇, ∂q̈/∂τ = B⁻¹, (n, n) each."""
+
+    def function(*columns: Any) -> Any:
+        (qdd,) = inline(parts.forward, columns)
+        arguments = [qdd if name == "tau" else x for (name, _), x in zip(inputs, columns, strict=True)]
+        (loaded,) = inline(parts.factors, arguments)
+        by_q, by_qd, B = (
+            [[x / loaded[i] for x in flat[n * i : n * i + n]] for i in range(n)]
+            for flat in inline(parts.slopes, arguments)
+        )
+        unit = [[1 / loaded[j] if i == j else 0 for i in range(n)] for j in range(n)]
+        negative = [[[-x for x in column] for column in zip(*M, strict=True)] for M in (by_q, by_qd)]
+        solved = solve(B, [*negative[0], *negative[1], *unit])
+        return tuple([list(row) for row in zip(*solved[n * k : n * k + n], strict=True)] for k in range(3))
+
+    return record(function, inputs, [(f"d qdd/d {name}", (n, n)) for name in ("q", "qd", "tau")])
+
+
+def as_loop(name: str, inputs: Inputs, n: int, parts: Parts) -> Loop:
+    """The same; B is factorised once, and one program solves for each column in turn."""
     given = {key: Local(key, size) for key, size in inputs}
     qdd, loaded, D = Local("found", n), Local("loaded", n), Local("D", n)
     by_q, by_qd, B, unit = (Local(key, n * n) for key in ("by_q", "by_qd", "B", "unit"))
@@ -33,18 +65,18 @@ def forward_derivatives_loop(
     arguments = [Argument(key, size) for key, size in inputs]
     columns = tuple(x.all for x in given.values())
     inner = tuple(qdd.all if key == "tau" else x.all for key, x in given.items())
-    programs = {"forward": forward, "slopes": slopes}
+    programs = {"forward": parts.forward, "slopes": parts.slopes}
     body: list[Statement] = [Load(x.all, y) for x, y in zip(given.values(), arguments, strict=True)]
     body += [
         Call("forward", columns, (qdd.all,)),
         Call("slopes", inner, (by_q.all, by_qd.all, B.all)),
     ]
     scale: tuple[Part, ...] = ()
-    if not _all_are(factors, 1):
-        programs["factors"], scale = factors, (loaded.all,)
+    if not _all_are(parts.factors, 1):
+        programs["factors"], scale = parts.factors, (loaded.all,)
         body.append(Call("factors", inner, scale))
     further = [("loaded", n)] if scale else []
-    programs["factorised"], places = _factorising(n, slopes, further)
+    programs["factorised"], places = _factorising(n, parts.slopes, further)
     programs["substituted"] = _substituting(n, places, further)
     L = Local("L", len(places))
     body.append(Call("factorised", (B.all, *scale), (L.all, D.all)))
