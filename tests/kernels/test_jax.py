@@ -8,6 +8,8 @@ import pytest
 
 from armdyn import ArmdynError, Robot, backend
 from armdyn.model import ModelError
+from armdyn.program import jacobian
+from armdyn.program.evaluate import evaluate
 from armdyn.program.ops import OPS
 from armdyn.robot.functions import FUNCTIONS
 from arms import assert_same, law
@@ -106,6 +108,16 @@ def test_gradient_with_respect_to_parameters_is_the_regressor():
     function = robot.jax("inverse_dynamics", ["parameters"])
     found = jax.jacrev(function, argnums=3)(q, qd, qdd, robot.parameters)
     assert_same(found, robot.regressor(q, qd, qdd), 1e-12)
+
+
+def test_second_derivatives_forwards_and_backwards():
+    robot = Robot.load("pendulum")
+    (q,) = arguments(robot, "potential_energy", (3,))
+    energy = robot.jax("potential_energy")
+    (expected,) = evaluate(jacobian(robot.program("gravity"), ["q"]), q)
+    for twice in (jax.hessian(energy), jax.jacrev(jax.grad(energy)), jax.jacfwd(jax.jacfwd(energy))):
+        assert_same(jax.vmap(twice)(q), expected, 1e-12)
+    assert_same(jax.vmap(jax.grad(energy), in_axes=1, out_axes=1)(q.T), robot.gravity(q).T, 1e-12)
 
 
 def test_a_simulation_in_one_scan():
