@@ -1,6 +1,7 @@
 """`robot.jax`: values, batches and gradients against our own."""
 
 import gc
+import sys
 import weakref
 
 import numpy as np
@@ -195,3 +196,10 @@ def test_loops_are_refused():
 def test_arrays_of_jax_are_sent_to_robot_jax():
     with pytest.raises(TypeError, match=r"found an object of type jax.*`robot\.jax`"):
         Robot.load("rp").gravity(jnp.zeros(2))
+
+
+def test_without_the_library_an_error_says_how_to_get_it(monkeypatch):
+    monkeypatch.delitem(sys.modules, "armdyn.kernels.libraries.jax", raising=False)
+    monkeypatch.setitem(sys.modules, "jax", None)  # as if it were not installed
+    with pytest.raises(ImportError, match=r'needs JAX: pip install "armdyn\[jax\]"'):
+        Robot.load("rp").jax("gravity")
