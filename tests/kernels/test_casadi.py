@@ -1,5 +1,7 @@
 """`robot.casadi`: values and derivatives against our own."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,10 @@ def test_expressions_of_both_kinds_are_taken():
 def test_loops_are_refused():
     with pytest.raises(ModelError, match=r"casadi: .* has loops; .*robot\.opened\(\).*robot\.assembly\(q\)"):
         Robot.load("five_bar").casadi("gravity")
+
+
+def test_without_the_library_an_error_says_how_to_get_it(monkeypatch):
+    monkeypatch.delitem(sys.modules, "armdyn.kernels.libraries.casadi", raising=False)
+    monkeypatch.setitem(sys.modules, "casadi", None)  # as if it were not installed
+    with pytest.raises(ImportError, match=r'needs CasADi: pip install "armdyn\[casadi\]"'):
+        Robot.load("rp").casadi("gravity")

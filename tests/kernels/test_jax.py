@@ -1,6 +1,7 @@
 """`robot.jax`: values, batches and gradients against our own."""
 
 import gc
+import sys
 import weakref
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 
 from armdyn import ArmdynError, Robot, backend
 from armdyn.model import ModelError
+from armdyn.program import jacobian
+from armdyn.program.evaluate import evaluate
 from armdyn.program.ops import OPS
 from armdyn.robot.functions import FUNCTIONS
 from arms import assert_same, law
@@ -108,6 +111,16 @@ def test_gradient_with_respect_to_parameters_is_the_regressor():
     assert_same(found, robot.regressor(q, qd, qdd), 1e-12)
 
 
+def test_second_derivatives_forwards_and_backwards():
+    robot = Robot.load("pendulum")
+    (q,) = arguments(robot, "potential_energy", (3,))
+    energy = robot.jax("potential_energy")
+    (expected,) = evaluate(jacobian(robot.program("gravity"), ["q"]), q)
+    for twice in (jax.hessian(energy), jax.jacrev(jax.grad(energy)), jax.jacfwd(jax.jacfwd(energy))):
+        assert_same(jax.vmap(twice)(q), expected, 1e-12)
+    assert_same(jax.vmap(jax.grad(energy), in_axes=1, out_axes=1)(q.T), robot.gravity(q).T, 1e-12)
+
+
 def test_a_simulation_in_one_scan():
     robot, h = Robot.load("rp"), 0.01
     accelerations = robot.jax("forward_dynamics")
@@ -183,3 +196,10 @@ def test_loops_are_refused():
 def test_arrays_of_jax_are_sent_to_robot_jax():
     with pytest.raises(TypeError, match=r"found an object of type jax.*`robot\.jax`"):
         Robot.load("rp").gravity(jnp.zeros(2))
+
+
+def test_without_the_library_an_error_says_how_to_get_it(monkeypatch):
+    monkeypatch.delitem(sys.modules, "armdyn.kernels.libraries.jax", raising=False)
+    monkeypatch.setitem(sys.modules, "jax", None)  # as if it were not installed
+    with pytest.raises(ImportError, match=r'needs JAX: pip install "armdyn\[jax\]"'):
+        Robot.load("rp").jax("gravity")

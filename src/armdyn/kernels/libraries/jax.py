@@ -149,12 +149,13 @@ def _made_primitive() -> Any:
         columns = apart.bind(jnp.moveaxis(arrays[0], axes[0], 0))
         return columns, [0] * len(columns)
 
+    linear: Any = ad.deflinear2  # without types
     apart: Any = Primitive("columns")
     apart.multiple_results = True
     apart.def_impl(_columns)
     apart.def_abstract_eval(lambda x: [x.update(shape=x.shape[:-1])] * x.shape[-1])
     mlir.register_lowering(apart, mlir.lower_fun(_columns, multiple_results=True))
-    ad.deflinear2(apart, transposed)
+    linear(apart, transposed)
     batching.primitive_batchers[apart] = batched
     return apart
 
