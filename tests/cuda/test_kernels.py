@@ -3,11 +3,13 @@
 Without a GPU the CUDA text is compiled as C++ (`cupy_on_cpu.py`), so that what is tested is the text itself.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot
-from armdyn.kernels.cuda import parts
+from armdyn.kernels.cuda import kernel, parts
 from armdyn.robot.functions import FUNCTIONS
 from arms import Part, Plan, table_of
 
@@ -131,7 +133,7 @@ def test_any_strides(cupy, robot):
 def test_nothing_waits(stand_in, robot):
     given = [stand_in.asarray(x) for x in states(robot, 3, ROWS)]
     robot.inverse_dynamics(*given)
-    before = stand_in.waits
+    before = list(stand_in.waits)
     robot.inverse_dynamics(*given)
     assert stand_in.waits == before
 
@@ -175,6 +177,48 @@ def test_robots_that_differ_in_numbers_share_their_code(cupy, robot):
         agree(heavier.inverse_dynamics(*given), heavier.inverse_dynamics(q, qd, qdd))
 
 
+def test_numbers_of_robots_are_there_whatever_the_stream(stand_in, robot, monkeypatch):
+    """They are copied on a stream of their own, which is waited for once: another may be used next."""
+    given = [stand_in.asarray(x) for x in states(robot, 3, ROWS)]
+    used, asarray = [], stand_in.asarray
+    monkeypatch.setattr(
+        stand_in,
+        "asarray",
+        lambda *x, **k: used.append(stand_in.cuda.get_current_stream()) or asarray(*x, **k),
+    )
+    robot.inverse_dynamics(*given)
+    heavier = robot.with_payload(7.0)
+    before = list(stand_in.waits)
+    with stand_in.cuda.Stream() as stream:
+        heavier.inverse_dynamics(*given)
+        heavier.inverse_dynamics(*given)
+    assert used
+    assert stream not in used
+    assert stand_in.waits == [*before, "synchronize"]
+
+
+def test_text_is_written_once_for_any_number_of_rows(cupy, robot, monkeypatch):
+    written = []
+    original = kernel.array_text
+    monkeypatch.setattr(kernel, "array_text", lambda *x: written.append(x) or original(*x))
+    fresh = robot.with_payload(0.5)
+    for rows in (5, 6, 7):
+        fresh.gravity(cupy.zeros((rows, robot.n)))
+    assert len(written) == 1
+
+
+def test_layout_of_results_where_the_first_input_is_broadcast(cupy, robot):
+    q, rows = cupy.broadcast_to(cupy.zeros(robot.n), (ROWS, robot.n)), cupy.zeros((ROWS, robot.n))
+    assert robot.inverse_dynamics(q, rows, rows).flags.c_contiguous
+
+
+def test_constants_that_overflow_single_precision(cupy, robot):
+    q = cupy.zeros((2, robot.n), np.float32)
+    heavy = Robot.load("pendulum").with_payload(1e39)
+    with pytest.raises(ArmdynError, match=r"the constant .* cannot be written as a float"):
+        heavy.gravity(q[:, :1])
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
@@ -203,3 +247,18 @@ def test_wrong_results(cupy, robot):
         robot.gravity(q, out=np.zeros((ROWS, 3)))
     with pytest.raises(TypeError, match="out: expected an array of floats"):
         robot.gravity(q, out=cupy.zeros((ROWS, 3), np.int64))
+    with pytest.raises(ArmdynError, match="out: some of its entries are the same number in memory"):
+        robot.gravity(q, out=cupy.broadcast_to(cupy.zeros(3), (ROWS, 3)))
+
+
+def test_arrays_on_another_device(stand_in, robot):
+    class Elsewhere(stand_in.ndarray):
+        device = SimpleNamespace(id=1)
+
+    q, away = stand_in.zeros((2, robot.n)), Elsewhere((2, robot.n))
+    with pytest.raises(ArmdynError, match="same device; found q on 0, qd on 1"):
+        robot.kinetic_energy(q, away)
+    with pytest.raises(ArmdynError, match="out: found an array on device 1; the inputs are on 0"):
+        robot.gravity(q, out=away)
+    with pytest.raises(ArmdynError, match="same device"):
+        robot.inverse_dynamics(q, q, q, {"b": stand_in.zeros(6), "c": Elsewhere(6)})
