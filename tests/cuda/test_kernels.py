@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from armdyn import ArmdynError, Robot
+from armdyn import ArmdynError, BaseMotion, Robot
 from armdyn.kernels.cuda import kernel, parts
 from armdyn.robot.functions import FUNCTIONS
 from arms import Part, Plan, table_of
@@ -82,6 +82,16 @@ def test_optional_inputs_by_row(cupy, robot):
     by_links = {"b": given[3], "c": given[3]}
     expected = robot.inverse_dynamics(q, qd, qdd, {"b": wrench, "c": wrench})
     agree(robot.inverse_dynamics(*given[:3], by_links), expected)
+
+
+def test_a_base_whose_motion_is_partly_left_out(cupy):
+    robot = Robot.load("pendulum")
+    q, lift = np.full((2, 1), 0.3), np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]])
+    x = cupy.asarray(q)
+    found = robot.inverse_dynamics(x, x, x, base=BaseMotion(linear_acceleration=cupy.asarray(lift)))
+    agree(found, robot.inverse_dynamics(q, q, q, base=BaseMotion(linear_acceleration=lift)))
+    x = cupy.zeros((0, 1), np.float32)
+    assert robot.inverse_dynamics(x, x, x, base=BaseMotion()).dtype == np.float32
 
 
 def test_single_precision(cupy, robot):
@@ -249,6 +259,15 @@ def test_wrong_results(cupy, robot):
         robot.gravity(q, out=cupy.zeros((ROWS, 3), np.int64))
     with pytest.raises(ArmdynError, match="out: some of its entries are the same number in memory"):
         robot.gravity(q, out=cupy.broadcast_to(cupy.zeros(3), (ROWS, 3)))
+
+
+def test_wrong_arrays_of_a_robot_with_loops(cupy):
+    robot = Robot.load("four_bar")
+    q = robot.assembly.reference
+    with pytest.raises(ArmdynError, match=r"q: expected numbers .* found an array of truth values"):
+        robot.inertia(cupy.asarray(q) > 0)
+    with pytest.raises(ArmdynError, match="near: found a CuPy array; then q must be a CuPy array too"):
+        robot.assembly(q, near=cupy.asarray(robot.assembly(q)))
 
 
 def test_arrays_on_another_device(stand_in, robot):
