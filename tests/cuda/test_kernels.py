@@ -259,6 +259,8 @@ def test_wrong_results(cupy, robot):
         robot.gravity(q, out=cupy.zeros((ROWS, 3), np.int64))
     with pytest.raises(ArmdynError, match="out: some of its entries are the same number in memory"):
         robot.gravity(q, out=cupy.broadcast_to(cupy.zeros(3), (ROWS, 3)))
+    empty = cupy.zeros((2, 0, 3))  # its strides are 0, too
+    assert robot.gravity(empty, out=cupy.zeros_like(empty)).shape == (2, 0, 3)
 
 
 def test_wrong_arrays_of_a_robot_with_loops(cupy):

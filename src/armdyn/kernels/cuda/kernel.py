@@ -246,7 +246,7 @@ def _check_target(y: Any, shape: Shape, device: int) -> None:
         raise ArmdynError(f"out: expected {shape}, found {y.shape}")
     if y.dtype.kind != "f":
         raise TypeError(f"out: expected an array of floats, found an array of {dtype_text(y.dtype)}")
-    if 0 in y.strides and any(not s and n > 1 for s, n in zip(y.strides, y.shape, strict=True)):
+    if 0 in y.strides and y.size and any(not s and n > 1 for s, n in zip(y.strides, y.shape, strict=True)):
         raise ArmdynError(
             "out: some of its entries are the same number in memory, as broadcasting makes them"
         )
