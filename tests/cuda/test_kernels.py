@@ -3,6 +3,7 @@
 Without a GPU the CUDA text is compiled as C++ (`cupy_on_cpu.py`), so that what is tested is the text itself.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -207,14 +208,19 @@ def test_numbers_of_robots_are_there_whatever_the_stream(stand_in, robot, monkey
     assert stand_in.waits == [*before, "synchronize"]
 
 
-def test_text_is_written_once_for_any_number_of_rows(cupy, robot, monkeypatch):
+def test_text_is_written_once_for_any_number_of_rows_and_threads(cupy, robot, monkeypatch):
     written = []
     original = kernel.array_text
     monkeypatch.setattr(kernel, "array_text", lambda *x: written.append(x) or original(*x))
     fresh = robot.with_payload(0.5)
+    on_gpu = fresh._kernels["gravity"].on("cuda")
+    form = kernel.Form(1, (False,) * (len(on_gpu._form.program.inputs) + 1), 48 * 1024)
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(lambda _: on_gpu._code("double", form, 0), range(4)))) == 1
+    assert len(written) == 1
     for rows in (5, 6, 7):
         fresh.gravity(cupy.zeros((rows, robot.n)))
-    assert len(written) == 1
+    assert len(written) <= 2  # the GPU's own shared memory makes another form
 
 
 def test_layout_of_results_where_the_first_input_is_broadcast(cupy, robot):

@@ -7,7 +7,7 @@ inputs are float32.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,7 @@ from armdyn.kernels.cuda.module import function, most_shared
 from armdyn.kernels.cuda.parts import parts_of
 from armdyn.kernels.cuda.text import SCALARS
 from armdyn.kernels.llvm.compiled import form_of
+from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
 from armdyn.program.program import Shape
 
@@ -210,16 +211,19 @@ class OnGpu:
         """The parts of the program as functions: the same for any number of rows."""
         key = (scalar, form, device)
         if key not in self._codes:
-            program = self._form.program
-            check_constants(self.name, program, scalar)
-            found = []
-            staged = any(form.staged[len(program.inputs) :])
-            for k, part in enumerate(parts_of(program, scalar, staged)):
-                name = f"armdyn_{identifier(self.name)}_{k}"
-                text = array_text(name, part, scalar, form)
-                found.append(Code(function(text.text, name, device, text.shared), text.block, text.shared))
-            self._codes[key] = tuple(found)
+            with lock():  # several threads may come first: one of them compiles
+                if key not in self._codes:
+                    self._codes[key] = tuple(self._compiled(scalar, form, device))
         return self._codes[key]
+
+    def _compiled(self, scalar: str, form: Form, device: int) -> Iterator[Code]:
+        program = self._form.program
+        check_constants(self.name, program, scalar)
+        staged = any(form.staged[len(program.inputs) :])
+        for k, part in enumerate(parts_of(program, scalar, staged)):
+            name = f"armdyn_{identifier(self.name)}_{k}"
+            text = array_text(name, part, scalar, form)
+            yield Code(function(text.text, name, device, text.shared), text.block, text.shared)
 
 
 # ---- arrays ----------------------------------------------------------------------------------------------
