@@ -3,11 +3,14 @@
 Without a GPU the CUDA text is compiled as C++ (`cupy_on_cpu.py`), so that what is tested is the text itself.
 """
 
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from armdyn import ArmdynError, Robot
-from armdyn.kernels.cuda import parts
+from armdyn import ArmdynError, BaseMotion, Robot
+from armdyn.kernels.cuda import kernel, parts
 from armdyn.robot.functions import FUNCTIONS
 from arms import Part, Plan, table_of
 
@@ -82,6 +85,16 @@ def test_optional_inputs_by_row(cupy, robot):
     agree(robot.inverse_dynamics(*given[:3], by_links), expected)
 
 
+def test_a_base_whose_motion_is_partly_left_out(cupy):
+    robot = Robot.load("pendulum")
+    q, lift = np.full((2, 1), 0.3), np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]])
+    x = cupy.asarray(q)
+    found = robot.inverse_dynamics(x, x, x, base=BaseMotion(linear_acceleration=cupy.asarray(lift)))
+    agree(found, robot.inverse_dynamics(q, q, q, base=BaseMotion(linear_acceleration=lift)))
+    x = cupy.zeros((0, 1), np.float32)
+    assert robot.inverse_dynamics(x, x, x, base=BaseMotion()).dtype == np.float32
+
+
 def test_single_precision(cupy, robot):
     given = states(robot, 3, ROWS, dtype=np.float32)
     found = robot.inverse_dynamics(*map(cupy.asarray, given))
@@ -131,7 +144,7 @@ def test_any_strides(cupy, robot):
 def test_nothing_waits(stand_in, robot):
     given = [stand_in.asarray(x) for x in states(robot, 3, ROWS)]
     robot.inverse_dynamics(*given)
-    before = stand_in.waits
+    before = list(stand_in.waits)
     robot.inverse_dynamics(*given)
     assert stand_in.waits == before
 
@@ -175,6 +188,53 @@ def test_robots_that_differ_in_numbers_share_their_code(cupy, robot):
         agree(heavier.inverse_dynamics(*given), heavier.inverse_dynamics(q, qd, qdd))
 
 
+def test_numbers_of_robots_are_there_whatever_the_stream(stand_in, robot, monkeypatch):
+    """They are copied on a stream of their own, which is waited for once: another may be used next."""
+    given = [stand_in.asarray(x) for x in states(robot, 3, ROWS)]
+    used, asarray = [], stand_in.asarray
+    monkeypatch.setattr(
+        stand_in,
+        "asarray",
+        lambda *x, **k: used.append(stand_in.cuda.get_current_stream()) or asarray(*x, **k),
+    )
+    robot.inverse_dynamics(*given)
+    heavier = robot.with_payload(7.0)
+    before = list(stand_in.waits)
+    with stand_in.cuda.Stream() as stream:
+        heavier.inverse_dynamics(*given)
+        heavier.inverse_dynamics(*given)
+    assert used
+    assert stream not in used
+    assert stand_in.waits == [*before, "synchronize"]
+
+
+def test_text_is_written_once_for_any_number_of_rows_and_threads(cupy, robot, monkeypatch):
+    written = []
+    original = kernel.array_text
+    monkeypatch.setattr(kernel, "array_text", lambda *x: written.append(x) or original(*x))
+    fresh = robot.with_payload(0.5)
+    on_gpu = fresh._kernels["gravity"].on("cuda")
+    form = kernel.Form(1, (False,) * (len(on_gpu._form.program.inputs) + 1), 48 * 1024)
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(lambda _: on_gpu._code("double", form, 0), range(4)))) == 1
+    assert len(written) == 1
+    for rows in (5, 6, 7):
+        fresh.gravity(cupy.zeros((rows, robot.n)))
+    assert len(written) <= 2  # the GPU's own shared memory makes another form
+
+
+def test_layout_of_results_where_the_first_input_is_broadcast(cupy, robot):
+    q, rows = cupy.broadcast_to(cupy.zeros(robot.n), (ROWS, robot.n)), cupy.zeros((ROWS, robot.n))
+    assert robot.inverse_dynamics(q, rows, rows).flags.c_contiguous
+
+
+def test_constants_that_overflow_single_precision(cupy, robot):
+    q = cupy.zeros((2, robot.n), np.float32)
+    heavy = Robot.load("pendulum").with_payload(1e39)
+    with pytest.raises(ArmdynError, match=r"the constant .* cannot be written as a float"):
+        heavy.gravity(q[:, :1])
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
@@ -203,3 +263,29 @@ def test_wrong_results(cupy, robot):
         robot.gravity(q, out=np.zeros((ROWS, 3)))
     with pytest.raises(TypeError, match="out: expected an array of floats"):
         robot.gravity(q, out=cupy.zeros((ROWS, 3), np.int64))
+    with pytest.raises(ArmdynError, match="out: some of its entries are the same number in memory"):
+        robot.gravity(q, out=cupy.broadcast_to(cupy.zeros(3), (ROWS, 3)))
+    empty = cupy.zeros((2, 0, 3))  # its strides are 0, too
+    assert robot.gravity(empty, out=cupy.zeros_like(empty)).shape == (2, 0, 3)
+
+
+def test_wrong_arrays_of_a_robot_with_loops(cupy):
+    robot = Robot.load("four_bar")
+    q = robot.assembly.reference
+    with pytest.raises(ArmdynError, match=r"q: expected numbers .* found an array of truth values"):
+        robot.inertia(cupy.asarray(q) > 0)
+    with pytest.raises(ArmdynError, match="near: found a CuPy array; then q must be a CuPy array too"):
+        robot.assembly(q, near=cupy.asarray(robot.assembly(q)))
+
+
+def test_arrays_on_another_device(stand_in, robot):
+    class Elsewhere(stand_in.ndarray):
+        device = SimpleNamespace(id=1)
+
+    q, away = stand_in.zeros((2, robot.n)), Elsewhere((2, robot.n))
+    with pytest.raises(ArmdynError, match="same device; found q on 0, qd on 1"):
+        robot.kinetic_energy(q, away)
+    with pytest.raises(ArmdynError, match="out: found an array on device 1; the inputs are on 0"):
+        robot.gravity(q, out=away)
+    with pytest.raises(ArmdynError, match="same device"):
+        robot.inverse_dynamics(q, q, q, {"b": stand_in.zeros(6), "c": Elsewhere(6)})

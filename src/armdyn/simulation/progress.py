@@ -6,10 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    pass
+from typing import TypeAlias
 
 Update: TypeAlias = Callable[[float], None]  # takes the part that is done, 0 to 1
 AFTER = 1.0  # s

@@ -7,7 +7,7 @@ inputs are float32.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from armdyn.expression import ArmdynError, shown
 from armdyn.kernels.arrays import dtype_text, is_real, joined
-from armdyn.kernels.c import identifier
+from armdyn.kernels.c import check_constants, identifier
 from armdyn.kernels.cuda import layout
 from armdyn.kernels.cuda.array_text import Form, array_text
 from armdyn.kernels.cuda.layout import Operand
@@ -23,6 +23,7 @@ from armdyn.kernels.cuda.module import function, most_shared
 from armdyn.kernels.cuda.parts import parts_of
 from armdyn.kernels.cuda.text import SCALARS
 from armdyn.kernels.llvm.compiled import form_of
+from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
 from armdyn.program.program import Shape
 
@@ -39,7 +40,8 @@ def side_by_side(arrays: Mapping[str, Any]) -> Any:
 
     for name, x in arrays.items():
         _check(name, 6, x)
-    return joined(arrays, 6, cupy)
+    with cupy.cuda.Device(_device([(name, 6) for name in arrays], list(arrays.values()))):
+        return joined(arrays, 6, cupy)
 
 
 def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
@@ -47,13 +49,19 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
     return kernel.on("cuda")(arrays, out)
 
 
-class Launch(NamedTuple):
-    """A function of CUDA, its blocks, shared memory [bytes], extents of axes, and strides of each operand."""
+class Code(NamedTuple):
+    """A function of CUDA, the threads of a block, and the shared memory of one [bytes]."""
 
     function: Any
-    blocks: int
     block: int
     shared: int
+
+
+class Launch(NamedTuple):
+    """Code, how many blocks of it, extents of axes, and strides of each operand."""
+
+    code: Code
+    blocks: int
     extents: tuple[Any, ...]
     strides: tuple[tuple[Any, ...], ...]
 
@@ -76,6 +84,7 @@ class OnGpu:
         self._form, self._numbers = form_of(specification)
         self._constants: dict[tuple[str, int], Any] = {}  # the robot's numbers, by type and device
         self._plans: dict[Any, Plan] = {}
+        self._codes: dict[tuple[str, Form, int], tuple[Code, ...]] = {}  # by type, form and device
 
     def quick(self, *arrays: Any) -> None:
         """Nothing is quicker than the call below."""
@@ -98,7 +107,7 @@ class OnGpu:
             inputs = [_typed(x, plan.dtype) for x in arrays]
             if self._numbers is not None:
                 inputs.insert(0, self._constant(plan.dtype, device))
-            targets = self._targets(plan, inputs, out)
+            targets = self._targets(plan, inputs, out, device)
             self._launch(plan, inputs, targets, device)
             results = _given_back(targets, out)
         return results if len(results) > 1 else results[0]
@@ -132,14 +141,17 @@ class OnGpu:
 
         key = (dtype.char, device)
         if key not in self._constants:
-            self._constants[key] = cupy.asarray(self._numbers, dtype=dtype)
+            with cupy.cuda.Stream(non_blocking=True) as stream:  # the caller's other streams use it, too
+                found = cupy.asarray(self._numbers, dtype=dtype)
+                stream.synchronize()  # it waits for this copy alone
+            self._constants[key] = found
         return self._constants[key]
 
     # ---- results ---------------------------------------------------------------------------------------
 
-    def _targets(self, plan: Plan, inputs: Sequence[Any], out: Any) -> list[Any]:
+    def _targets(self, plan: Plan, inputs: Sequence[Any], out: Any, device: int) -> list[Any]:
         """Where results go: into what is given, if kernels can write there, else into new arrays."""
-        given = self._checked_out(plan, out)
+        given = self._checked_out(plan, out, device)
         found: list[Any] = []
         for y, shape in zip(given, self.outputs, strict=True):
             usable = (
@@ -152,23 +164,15 @@ class OnGpu:
             found.append(y if usable else _new(plan, shape))
         return found
 
-    def _checked_out(self, plan: Plan, out: Any) -> tuple[Any, ...]:
-        import cupy
-
+    def _checked_out(self, plan: Plan, out: Any, device: int) -> tuple[Any, ...]:
         shapes = self.outputs
         given = (None,) * len(shapes) if out is None else out if isinstance(out, tuple) else (out,)
         if len(given) != len(shapes):
             several = f"a tuple of {len(shapes)} arrays" if len(shapes) > 1 else "one array"
             raise TypeError(f"out: expected {several}, found {len(given)}")
         for y, shape in zip(given, shapes, strict=True):
-            if y is None:
-                continue
-            if not isinstance(y, cupy.ndarray):
-                raise TypeError(f"out: expected a CuPy array, found {_kind(y)}")
-            if y.shape != (*plan.batch, *shape):
-                raise ArmdynError(f"out: expected {(*plan.batch, *shape)}, found {y.shape}")
-            if y.dtype.kind != "f":
-                raise TypeError(f"out: expected an array of floats, found an array of {dtype_text(y.dtype)}")
+            if y is not None:
+                _check_target(y, (*plan.batch, *shape), device)
         return given
 
     # ---- running ---------------------------------------------------------------------------------------
@@ -185,7 +189,8 @@ class OnGpu:
             arguments = [*launch.extents]
             for x, strides in zip(arrays, launch.strides, strict=True):
                 arguments += (x, *strides)
-            launch.function((launch.blocks,), (launch.block,), tuple(arguments), shared_mem=launch.shared)
+            code = launch.code
+            code.function((launch.blocks,), (code.block,), tuple(arguments), shared_mem=code.shared)
 
     def _launches(
         self, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any], device: int
@@ -197,15 +202,28 @@ class OnGpu:
         form = Form(len(known.extents), tuple(x.staged for x in known.operands), most_shared(device))
         extents = (np.int64(known.rows), *(np.int64(extent) for extent in known.extents[1:]))
         strides = tuple(tuple(np.int64(s) for s in (*x.rows, x.core)) for x in known.operands)
-        found = []
-        staged = any(form.staged[len(inputs) :])
-        for k, part in enumerate(parts_of(self._form.program, scalar, staged)):
+        return tuple(
+            Launch(code, -(-known.rows // code.block), extents, strides)
+            for code in self._code(scalar, form, device)
+        )
+
+    def _code(self, scalar: str, form: Form, device: int) -> tuple[Code, ...]:
+        """The parts of the program as functions: the same for any number of rows."""
+        key = (scalar, form, device)
+        if key not in self._codes:
+            with lock():  # several threads may come first: one of them compiles
+                if key not in self._codes:
+                    self._codes[key] = tuple(self._compiled(scalar, form, device))
+        return self._codes[key]
+
+    def _compiled(self, scalar: str, form: Form, device: int) -> Iterator[Code]:
+        program = self._form.program
+        check_constants(self.name, program, scalar)
+        staged = any(form.staged[len(program.inputs) :])
+        for k, part in enumerate(parts_of(program, scalar, staged)):
             name = f"armdyn_{identifier(self.name)}_{k}"
             text = array_text(name, part, scalar, form)
-            compiled = function(text.text, name, device, text.shared)
-            blocks = -(-known.rows // text.block)
-            found.append(Launch(compiled, blocks, text.block, text.shared, extents, strides))
-        return tuple(found)
+            yield Code(function(text.text, name, device, text.shared), text.block, text.shared)
 
 
 # ---- arrays ----------------------------------------------------------------------------------------------
@@ -220,6 +238,24 @@ def _check(name: str, size: int, x: Any) -> None:
         raise TypeError(f"{name}: expected numbers (..., {size}), found an array of {dtype_text(x.dtype)}")
     if x.shape[-1:] != (size,):
         raise ArmdynError(f"{name}: expected (..., {size}), found {x.shape}")
+
+
+def _check_target(y: Any, shape: Shape, device: int) -> None:
+    """Refuse what results cannot be written to."""
+    import cupy
+
+    if not isinstance(y, cupy.ndarray):
+        raise TypeError(f"out: expected a CuPy array, found {_kind(y)}")
+    if y.shape != shape:
+        raise ArmdynError(f"out: expected {shape}, found {y.shape}")
+    if y.dtype.kind != "f":
+        raise TypeError(f"out: expected an array of floats, found an array of {dtype_text(y.dtype)}")
+    if 0 in y.strides and y.size and any(not s and n > 1 for s, n in zip(y.strides, y.shape, strict=True)):
+        raise ArmdynError(
+            "out: some of its entries are the same number in memory, as broadcasting makes them"
+        )
+    if y.device.id != device:
+        raise ArmdynError(f"out: found an array on device {y.device.id}; the inputs are on {device}")
 
 
 def _kind(x: Any) -> str:

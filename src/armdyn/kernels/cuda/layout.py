@@ -61,8 +61,11 @@ def broadcast_strides(batch: Shape, lead: Shape, strides: Sequence[int]) -> tupl
 
 
 def batch_is_adjacent(lead: Shape, rows: Sequence[int], core: int, size: int) -> bool:
-    """Whether neighbours along the batch lie closer together than neighbours within a row."""
-    steps = [abs(stride) for extent, stride in zip(lead, rows, strict=True) if extent > 1]
+    """Whether neighbours along the batch lie closer together than neighbours within a row.
+
+    Axes along which an array was broadcast have no neighbours.
+    """
+    steps = [abs(stride) for extent, stride in zip(lead, rows, strict=True) if extent > 1 and stride]
     return bool(steps) and size > 1 and min(steps) < abs(core)
 
 

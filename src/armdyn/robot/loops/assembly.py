@@ -16,7 +16,7 @@ import numpy as np
 
 from armdyn.dynamics.constraints.loops import Following
 from armdyn.kernels import Kernel
-from armdyn.kernels.arrays import Floats, is_real, real_array
+from armdyn.kernels.arrays import Floats, dtype_text, is_real, real_array
 from armdyn.kernels.cuda.arrays import array, host, is_cupy, like, on_device, zeros_by_instance
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.model.errors import ModelError
@@ -86,9 +86,12 @@ class Assembly:
         return np.asarray(fine).reshape(np.shape(q)[:-1])
 
     def _numbers(self, name: str, x: Any, size: int) -> np.ndarray:
-        if is_cupy(x) and is_real(x.dtype):
-            return array(x)
-        return real_array(name, x, f"numbers (..., {size})", ModelError)
+        if not is_cupy(x):
+            return real_array(name, x, f"numbers (..., {size})", ModelError)
+        if not is_real(x.dtype):
+            found = dtype_text(x.dtype)
+            raise ModelError(f"{name}: expected numbers (..., {size}), found an array of {found}")
+        return array(x)
 
     def _followed(
         self, given: np.ndarray, near: Any
@@ -107,6 +110,8 @@ class Assembly:
         """Postures (N, positions) to begin with, one for each state; where the states x are."""
         positions = self.model.mechanism.positions
         given = self._numbers("near", near, positions)
+        if is_cupy(given) and not is_cupy(x):
+            raise ModelError("near: found a CuPy array; then q must be a CuPy array too")
         try:
             found = np.broadcast_to(like(x, given), (*batch, positions))
         except ValueError:
