@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, BaseMotion, Robot
-from armdyn.kernels.cuda import kernel, parts
+from armdyn.kernels.cuda import kernel, parts, text
+from armdyn.robot import functions
 from armdyn.robot.functions import FUNCTIONS
 from arms import Part, Plan, table_of
 
@@ -289,3 +290,23 @@ def test_arrays_on_another_device(stand_in, robot):
         robot.gravity(q, out=away)
     with pytest.raises(ArmdynError, match="same device"):
         robot.inverse_dynamics(q, q, q, {"b": stand_in.zeros(6), "c": Elsewhere(6)})
+
+
+def test_functions_that_are_loops(cupy, monkeypatch):
+    monkeypatch.setattr(functions, "LONG", 1)
+    robot = Robot.from_dict(table_of(PLAN))
+    q, qd, tau = states(robot, 3, 6, 5)
+    expected = robot.forward_dynamics_derivatives(q, qd[0], tau[0, 0])
+    for place in (cupy.asarray, lambda x: batch_last(cupy, x)):
+        found = robot.forward_dynamics_derivatives(*map(place, (q, qd[0], tau[0, 0])))
+        for y, right in zip(found, expected, strict=True):
+            agree(y, right, 1e-11)
+
+
+def test_programs_that_are_too_long(cupy, robot, monkeypatch):
+    monkeypatch.setattr(text, "LONGEST", 100)
+    fresh = Robot.from_dict(table_of(PLAN)).with_payload(4.0)
+    with pytest.raises(
+        ArmdynError, match=r"inertia: a program of \d+ operations is too long for a GPU; at most 100"
+    ):
+        fresh.inertia(cupy.asarray(states(robot, 1, 2)[0]))

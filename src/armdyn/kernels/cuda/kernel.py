@@ -8,6 +8,7 @@ inputs are float32.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,9 +20,10 @@ from armdyn.kernels.c import check_constants, identifier
 from armdyn.kernels.cuda import layout
 from armdyn.kernels.cuda.array_text import Form, array_text
 from armdyn.kernels.cuda.layout import Operand
+from armdyn.kernels.cuda.loop import LoopOnGpu
 from armdyn.kernels.cuda.module import function, most_shared
 from armdyn.kernels.cuda.parts import parts_of
-from armdyn.kernels.cuda.text import SCALARS
+from armdyn.kernels.cuda.text import SCALARS, check_length
 from armdyn.kernels.llvm.compiled import form_of
 from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
@@ -112,6 +114,16 @@ class OnGpu:
             results = _given_back(targets, out)
         return results if len(results) > 1 else results[0]
 
+    @cached_property
+    def _loop(self) -> LoopOnGpu | None:
+        """The function as a loop, where it is one."""
+        if self._form.loop is None:
+            return None
+        loop = self._form.loop()
+        for program in loop.programs.values():
+            check_length(self.name, program)
+        return LoopOnGpu(loop)
+
     # ---- what arrays have in common ----------------------------------------------------------------------
 
     def _planned(self, arrays: Sequence[Any]) -> Plan:
@@ -180,6 +192,9 @@ class OnGpu:
     def _launch(self, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any], device: int) -> None:
         if not prod(plan.batch):
             return
+        if self._loop is not None:
+            self._run_loop(self._loop, plan, inputs, targets)
+            return
         key = (device, *(y.strides for y in targets))
         launches = plan.launches.get(key)
         if launches is None:
@@ -191,6 +206,21 @@ class OnGpu:
                 arguments += (x, *strides)
             code = launch.code
             code.function((launch.blocks,), (code.block,), tuple(arguments), shared_mem=code.shared)
+
+    def _run_loop(self, loop: LoopOnGpu, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any]) -> None:
+        """All rows of the batch, along one axis, are instances of the loop."""
+        import cupy
+
+        rows = prod(plan.batch)
+        arrays = []
+        for x in inputs:
+            lead = plan.batch if x.size > x.shape[-1] else ()
+            arrays.append(cupy.broadcast_to(x, (*lead, x.shape[-1])).reshape(1, prod(lead), -1))
+        direct = [y if y.flags.c_contiguous else cupy.empty(y.shape, y.dtype) for y in targets]
+        loop(rows, (), [*arrays, *(y.reshape(1, rows, -1) for y in direct)])
+        for y, found in zip(targets, direct, strict=True):
+            if y is not found:
+                y[...] = found
 
     def _launches(
         self, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any], device: int
@@ -218,6 +248,7 @@ class OnGpu:
 
     def _compiled(self, scalar: str, form: Form, device: int) -> Iterator[Code]:
         program = self._form.program
+        check_length(self.name, program)
         check_constants(self.name, program, scalar)
         staged = any(form.staged[len(program.inputs) :])
         for k, part in enumerate(parts_of(program, scalar, staged)):

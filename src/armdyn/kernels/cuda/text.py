@@ -9,12 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
 
+from armdyn.expression import ArmdynError
 from armdyn.kernels.c import check_constants, number
 from armdyn.program.ops import OPS
 from armdyn.program.program import Program
 
 SCALARS = {"float64": "double", "float32": "float"}  # the C type by NumPy's name
+LONGEST = 30_000  # operations: about two minutes of CUDA's compiler
 SHORT = 200  # operations: a call would cost more than the code it saves
+
+
+def check_length(name: str, program: Program) -> None:
+    """Refuse a program that CUDA's compiler would take many minutes for."""
+    if program.operations > LONGEST:
+        raise ArmdynError(
+            f"{name}: a program of {program.operations} operations is too long for a GPU; at most {LONGEST} "
+            "are allowed. NumPy arrays have no such limit"
+        )
 
 
 def is_short(program: Program) -> bool:
