@@ -368,7 +368,7 @@ class Robot(Described):
         wrench = given.get("wrench")
         if type(wrench) is not np.ndarray and isinstance(wrench, Mapping):  # an array is the usual case
             if wrenches := of_links(self._model, wrench):
-                links, given["wrench"] = tuple(wrenches), side_by_side(wrenches)
+                links, given["wrench"] = tuple(wrenches), side_by_side(wrenches, arguments)
             else:
                 del given["wrench"]
         return self._kernels[(name, links, *given)].call((*arguments, *given.values()), out)
@@ -382,5 +382,8 @@ class Robot(Described):
         mechanism = self.mechanism
         if links:
             mechanism = replace(mechanism, places=self._model.places(links))
-        kernel = make_kernel(name, mechanism, self._layout, optional)
+        if name in ("joint_positions", "joint_velocities"):
+            kernel = self._related.kernel(name, mechanism)
+        else:
+            kernel = make_kernel(name, mechanism, self._layout, optional)
         return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel

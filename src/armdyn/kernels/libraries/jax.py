@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from armdyn.expression import ArmdynError
+from armdyn.kernels.arrays import misfit, wrong_count
 from armdyn.kernels.kernel import Kernel
 from armdyn.program.program import Program, Shape
 
@@ -92,8 +93,7 @@ def _evaluating(name: str, program: Program) -> Callable[..., Any]:
 def _checked(name: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> tuple[list[Any], Shape]:
     """The arguments as JAX arrays of floats, and the shape that their leading axes broadcast to."""
     if len(arrays) != len(inputs):
-        names = ", ".join(key for key, _ in inputs)
-        raise TypeError(f"{name}: expected {names}, found {len(arrays)} arguments")
+        raise wrong_count(name, inputs, arrays)
     found = []
     for (key, size), x in zip(inputs, arrays, strict=True):
         x = jnp.asarray(x)
@@ -105,8 +105,7 @@ def _checked(name: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]
     try:
         return found, np.broadcast_shapes(*(x.shape[:-1] for x in found))
     except ValueError:
-        shapes = ", ".join(f"{key} {x.shape}" for (key, _), x in zip(inputs, found, strict=True))
-        raise ArmdynError(f"{name}: shapes do not fit together: {shapes}") from None
+        raise misfit(name, [key for key, _ in inputs], found) from None
 
 
 def _values(program: Program, columns: Sequence[Any]) -> list[Any]:
