@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from armdyn.dynamics import BaseMotion
+from armdyn.expression import shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
 from armdyn.kernels.kept import Kernels, Key
-from armdyn.model import RobotModel
+from armdyn.model import ModelError, RobotModel
 from armdyn.program import Program
 from armdyn.robot.described import Described
 from armdyn.robot.functions import (
@@ -375,6 +376,8 @@ class Robot(Described):
 
     def _key(self, function: str, optional: Sequence[str], links: Sequence[str]) -> Key:
         check_function(self._model, function, optional)
+        if isinstance(links, str):
+            raise ModelError(f"links: found {shown(links)}; a list of names is expected")
         return (function, tuple(check_link(self._model, "links", link) for link in links), *optional)
 
     def _kernel(self, key: Key) -> Kernel:
