@@ -260,6 +260,7 @@ def test_loops():
     assert_close(mapped, robot.gravity(state[0].detach()), 1e-10)
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script")  # PyTorch warns of itself
 def test_all_joints():
     """Relations and loops; the rates of positions are velocities."""
     closed, related = four_bar(), Robot.load("rp")
@@ -289,6 +290,8 @@ def test_views_that_stand_for_their_negative():
     q = torch.complex(*tensors(robot, "coriolis", (3,))).conj().imag
     assert q.is_neg()
     assert torch.equal(robot.gravity(q), robot.gravity(q.resolve_neg()))
+    with pytest.raises(ValueError, match="out: found a view whose memory has the other sign"):
+        robot.gravity(q.resolve_neg(), out=q)
     x = tensors(robot, "gravity", (3,), grad=True)
     (found,), (expected,) = (torch.autograd.grad(robot.gravity(*x), x, c) for c in (q, q.resolve_neg()))
     assert torch.equal(found, expected)

@@ -119,5 +119,7 @@ def _check_target(y: Any, device: Any) -> None:
     _check_kind("out", y)
     if y.device != device:
         raise ArmdynError(f"out: expected a tensor on {device}, found one on {y.device}")
+    if y.is_neg():
+        raise ArmdynError("out: found a view whose memory has the other sign; use a tensor of its own")
     if y.requires_grad and torch.is_grad_enabled():
         raise ArmdynError("out: found a tensor that requires gradients; use torch.no_grad()")
