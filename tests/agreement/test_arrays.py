@@ -240,7 +240,7 @@ class Units(np.ndarray):
 class Tensor:
     """Stands for the arrays of other libraries, which NumPy would convert without a word."""
 
-    __module__ = "torch"
+    __module__ = "tensors"
 
     def __array__(self, dtype=None, copy=None):
         return np.zeros(6)
@@ -281,9 +281,9 @@ NO_NUMBERS = {
     "units": (np.zeros(6).view(Units), f"an object of type {__name__}.Units; NumPy arrays, lists and pandas"),
     "tensor": (
         Tensor(),
-        "an object of type torch.Tensor; NumPy arrays, lists and pandas tables are accepted",
+        "an object of type tensors.Tensor; NumPy arrays, lists and pandas tables are accepted",
     ),
-    "tensors": ([Tensor()], "an object of type torch.Tensor; NumPy arrays, lists and pandas tables"),
+    "tensors": ([Tensor()], "an object of type tensors.Tensor in a list; NumPy arrays, lists and pandas"),
     "dict": ({"q": 1}, "an object of type dict"),
     "set": ({1.0}, "an object of type set"),
     "generator": ((x for x in range(6)), "an object of type generator"),
@@ -402,7 +402,6 @@ def test_pandas_tables():
 @pytest.mark.parametrize(
     ("library", "make"),
     [
-        ("torch", lambda m: m.zeros(6)),
         ("jax.numpy", lambda m: m.zeros(6)),
         ("xarray", lambda m: m.DataArray(np.zeros(6))),
         ("polars", lambda m: m.Series([0.0] * 6)),

@@ -128,6 +128,28 @@ def test_wrenches_on_links():
     np.testing.assert_array_equal(found.compute(), expected)
 
 
+def test_wrenches_on_links_of_selections():
+    robot = Robot.load("rp")
+    first, second = robot.model.index
+    q, wrench = np.random.default_rng(0).uniform(-1, 1, (9, 2)), np.ones((9, 6))
+    chosen = q[:, 0] > 0
+    given = [lazy(x, 4)[lazy(chosen, 4)] for x in (q, wrench)]
+    found = robot.inverse_dynamics(*[given[0]] * 3, {first: given[1], second: [2] * 6})
+    expected = robot.inverse_dynamics(*[q[chosen]] * 3, {first: wrench[chosen], second: [2] * 6})
+    assert_same(found.compute(), expected, 0)
+
+
+@pytest.mark.parametrize("name", ["rp", "five_bar"])
+def test_all_joints(name):
+    robot = Robot.load(name)
+    start = np.array(robot.model.choice.posture)[list(robot.model.choice.free)] if robot.model.loops else 0
+    q = start + np.random.default_rng(0).uniform(-0.1, 0.1, (5, robot.n))
+    assert_same(robot.joint_positions(lazy(q, 2)).compute(), robot.joint_positions(q), 0)
+    assert_same(robot.joint_velocities(lazy(q, 2), lazy(q, 2)).compute(), robot.joint_velocities(q, q), 0)
+    kernel = pickle.loads(pickle.dumps(robot._kernels["joint_positions"]))
+    assert_same(kernel(q), robot.joint_positions(q), 0)
+
+
 def test_single_precision_stays():
     robot = Robot.load("rp")
     q = np.ones((4, 2), np.float32)
@@ -213,6 +235,12 @@ def test_a_cluster_of_two_processes():
         (lambda r, q: r.gravity(q[:, :1]), ArmdynError, r"q: expected \(\.\.\., 2\), found \(4, 1\)"),
         (lambda r, q: r.gravity(q[0, 0]), ArmdynError, r"q: expected \(\.\.\., 2\), found \(\)"),
         (lambda r, q: r.gravity(q > 0), TypeError, "q: .* found a Dask array of truth values"),
+        (lambda r, q: r.gravity(da.ma.masked_less(q, 0)), TypeError, "q: .* blocks of type MaskedArray"),
+        (
+            lambda r, q: Robot.load("five_bar").gravity(q[:, :1]),
+            ArmdynError,
+            r"q: expected \(\.\.\., 2\), or all positions \(\.\.\., 4\), found \(4, 1\)",
+        ),
         (lambda r, q: r.gravity(q + 1j), TypeError, "q: .* found a Dask array of complex numbers"),
         (lambda r, q: r.coriolis(q, q[:3]), ArmdynError, r"fit together: q \(4, 2\), qd \(3, 2\)"),
         (lambda r, q: r.coriolis(q, "x"), TypeError, "qd: expected numbers or a Dask array .*, found 'x'"),

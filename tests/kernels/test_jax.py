@@ -139,6 +139,12 @@ def test_a_simulation_in_one_scan():
     assert_same(found[1], qd, 1e-12)
 
 
+def test_batches_whose_size_is_a_symbol():
+    rows = jax.ShapeDtypeStruct(jax.export.symbolic_shape("b, 2"), float)
+    (found,) = jax.export.export(Robot.load("rp").jax("coriolis"))(rows, rows).out_avals
+    assert str(found.shape) == "(b, 2, 2)"
+
+
 def test_precision_is_that_of_jax():
     robot = Robot.load("rp")
     jax.config.update("jax_enable_x64", False)
@@ -165,6 +171,8 @@ def test_one_function_for_each_kernel_and_nothing_is_kept():
         ([np.zeros(3)], ArmdynError, r"q: expected \(\.\.\., 2\), found \(3,\)"),
         ([np.zeros(2, complex)], TypeError, "q: expected real numbers .*, found an array of complex128"),
         ([np.zeros(2, bool)], TypeError, "q: expected real numbers .*, found an array of bool"),
+        ([None], TypeError, "q: expected real numbers .*, found None"),
+        ([[[1.0, 2.0], [1.0]]], TypeError, "q: expected real numbers .*, found .*shapes"),
         ([np.zeros(2), np.zeros(2)], TypeError, "gravity: expected q, found 2 arguments"),
     ],
 )
@@ -183,6 +191,8 @@ def test_what_a_robot_does_not_have_is_refused():
         Robot.load("rp").jax("dynamics")
     with pytest.raises(ModelError, match="gravity: no input 'wrench'"):
         Robot.load("rp").jax("gravity", ["wrench"])
+    with pytest.raises(ModelError, match="links: found 'arm'; a list of names is expected"):
+        Robot.load("rp").jax("inverse_dynamics", ["wrench"], "arm")
 
 
 def test_loops_are_refused():

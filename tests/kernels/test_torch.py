@@ -260,6 +260,50 @@ def test_loops():
     assert_close(mapped, robot.gravity(state[0].detach()), 1e-10)
 
 
+def test_all_joints():
+    """Relations and loops; the rates of positions are velocities."""
+    closed, related = four_bar(), Robot.load("rp")
+    q, qd = (x.requires_grad_() for x in tensors(closed, "coriolis", (2,)))
+    expected = torch.tensor(closed.joint_positions(q.detach().numpy()))
+    assert torch.equal(closed.joint_positions(q), expected)
+    (slope,) = torch.autograd.grad(closed.joint_positions(q).sum(), q)
+    assert_close(slope * qd, closed.joint_velocities(qd, q).sum(-1, keepdim=True))
+    assert gradcheck(closed.joint_velocities, [qd, q])
+    assert torch.equal(related.joint_velocities(torch.ones(2).double()), torch.ones(2).double())
+
+
+def test_the_gradient_by_a_whole_posture_is_refused():
+    """Assembly takes all positions too; gradients are by the coordinates."""
+    robot = four_bar()
+    q, qd = tensors(robot, "coriolis", (2,))
+    posture = torch.tensor(robot.assembly(q.numpy()))
+    qd.requires_grad_()
+    assert_close(robot.coriolis(posture, qd), robot.coriolis(q, qd))
+    with pytest.raises(ValueError, match=r"q: expected \(\.\.\., 1\), found \(2, 3\)"):
+        robot.coriolis(posture.requires_grad_(), qd)
+
+
+def test_views_that_stand_for_their_negative():
+    """PyTorch has some, such as the imaginary part of a conjugate: their memory has other signs."""
+    robot = Robot.load("rp")
+    q = torch.complex(*tensors(robot, "coriolis", (3,))).conj().imag
+    assert q.is_neg()
+    assert torch.equal(robot.gravity(q), robot.gravity(q.resolve_neg()))
+    with pytest.raises(ValueError, match="out: found a view whose memory has the other sign"):
+        robot.gravity(q.resolve_neg(), out=q)
+    x = tensors(robot, "gravity", (3,), grad=True)
+    (found,), (expected,) = (torch.autograd.grad(robot.gravity(*x), x, c) for c in (q, q.resolve_neg()))
+    assert torch.equal(found, expected)
+
+
+def test_wrenches_by_link_may_be_lists():
+    robot = random_arm()
+    state = tensors(robot, "inverse_dynamics", (2,))
+    wrenches = {"a": [1.0] * 6, "c": [[2] * 6] * 2}
+    expected = robot.inverse_dynamics(*(x.numpy() for x in state), wrenches)
+    np.testing.assert_array_equal(robot.inverse_dynamics(*state, wrenches).numpy(), expected)
+
+
 # ---- transforms --------------------------------------------------------------------------------------------
 
 
@@ -342,6 +386,7 @@ def test_compiled_with_links_and_loops_and_several_outputs():
 
     check(lambda q: robot.pose(q, "b"), q)
     check(lambda q, w: robot.inverse_dynamics(q, q, q, {"b": w}), q, w)
+    check(closed.joint_positions, x)
     check(lambda q: robot.inverse_dynamics(q, q, q, base=BaseMotion(linear_acceleration=q)), q)
     check(lambda q: robot.inverse_dynamics_derivatives(q, q, q), q)
     check(torch.func.vmap(robot.gravity), q)
@@ -452,6 +497,11 @@ def wrong_calls():
         "half": (lambda: robot.gravity(q.half()), TypeError, "found one of torch.float16"),
         "complex": (lambda: robot.gravity(q + 0j), TypeError, "found one of torch.complex128"),
         "sparse": (lambda: robot.gravity(q.to_sparse()), TypeError, "q: expected a dense tensor, found"),
+        "nested": (
+            lambda: robot.gravity(torch.nested.as_nested_tensor([q, q[:2]], layout=torch.jagged)),
+            TypeError,
+            "q: expected a dense tensor, found a nested one",
+        ),
         "numpy": (
             lambda: robot.coriolis(q, numbers),
             TypeError,
@@ -460,7 +510,11 @@ def wrong_calls():
         "first": (lambda: robot.coriolis(numbers, q), TypeError, "q: expected a tensor.*found a NumPy array"),
         "text": (lambda: robot.coriolis(q, "q"), TypeError, "qd: expected a tensor.*an object of type str"),
         "dtype": (lambda: robot.gravity(q.dtype), TypeError, "q: expected a tensor.*an object of type dtype"),
-        "list": (lambda: robot.coriolis(q, [q[0], q[1]]), TypeError, "qd: expected numbers"),
+        "list": (
+            lambda: robot.coriolis(q, [q[0], q[1]]),
+            TypeError,
+            "qd: expected numbers.*torch.Tensor in a list; NumPy",
+        ),
         "meta": (lambda: robot.gravity(q.to("meta")), ValueError, "the CPU or a CUDA device, found meta"),
         "devices": (lambda: robot.coriolis(q, q.to("meta")), ValueError, "tensors on cpu and, qd, on meta"),
         "size": (lambda: robot.gravity(q[:, :1]), ValueError, r"q: expected \(\.\.\., 2\), found \(3, 1\)"),

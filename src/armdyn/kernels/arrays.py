@@ -1,13 +1,14 @@
 """What enters an array function, and where its results may go.
 
-NumPy arrays, numbers, lists and tuples of them, and pandas tables are accepted. NumPy could also convert
-other things (tensors of other libraries, masked arrays, arrays with units), but a mask or a unit would be
-lost. They are refused, and the message names their type.
+NumPy arrays, numbers, lists and tuples of them, and pandas tables are accepted. Arrays of the libraries that
+`backends.py` lists do not come here. NumPy could also convert other things (arrays of further libraries,
+masked arrays, arrays with units), but a mask or a unit would be lost. They are refused, and the message names
+their type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, Protocol, TypeAlias
 
@@ -63,7 +64,7 @@ def _converted(x: Any) -> NDArray[Any]:
         except ValueError:
             raise ValueError("lists of different lengths") from None
         return array.astype(float) if array.dtype == object else array
-    if _is_plain(type(x)):
+    if is_plain(type(x)):
         return np.asarray(x)
     if _is_number(type(x)):
         return np.asarray(x if isinstance(x, np.number) else float(x))
@@ -72,7 +73,7 @@ def _converted(x: Any) -> NDArray[Any]:
     raise TypeError(_kind_text(x))
 
 
-def _is_plain(kind: type) -> bool:
+def is_plain(kind: type) -> bool:
     """Whether it is a plain array, not a subclass with a mask, units or its own arithmetic."""
     if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
         return False
@@ -113,8 +114,8 @@ def _check_entries(x: list[Any] | tuple[Any, ...]) -> None:
 
 def _check_inner_arrays(kind: type, entries: Sequence[Any]) -> None:
     """Check arrays in a list: NumPy would read truth values as numbers, and None as NaN."""
-    if not _is_plain(kind):
-        raise TypeError(f"{_kind_text(entries[0])} in a list")
+    if not is_plain(kind):
+        raise TypeError(_kind_text(entries[0], " in a list"))
     for dtype in {entry.dtype for entry in entries}:
         if not is_real(dtype):
             raise TypeError(f"an array of {dtype_text(dtype)} in a list")
@@ -128,16 +129,16 @@ def _check_size(x: Any) -> None:
         raise TypeError(f"lists of {size} numbers; at most {_MOST_LISTED} are read from lists")
 
 
-def _kind_text(x: Any) -> str:
-    """What kind of thing was found instead of numbers."""
+def _kind_text(x: Any, where: str = "") -> str:
+    """What kind of thing was found instead of numbers; `where`, such as " in a list"."""
     if x is None or isinstance(x, bool | np.bool | str | bytes | complex | np.generic):
-        return shown(x)
+        return shown(x) + where
     if isinstance(x, np.ma.MaskedArray):
-        return "a masked array, whose mask would be lost; fill or compress it first"
+        return f"a masked array{where}, whose mask would be lost; fill or compress it first"
     kind = type(x)
     home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     also = "; `robot.jax` makes functions for JAX" if home.startswith("jax") else ""
-    return f"an object of type {home}{kind.__qualname__}; {_ACCEPTED}{also}"
+    return f"an object of type {home}{kind.__qualname__}{where}; {_ACCEPTED}{also}"
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str:
@@ -160,8 +161,7 @@ def checked_inputs(
 ) -> tuple[list[NDArray[Any]], Shape]:
     """The arrays (..., size) of a function's inputs, and the shape their leading axes broadcast to."""
     if len(arrays) != len(inputs):
-        names = ", ".join(name for name, _ in inputs)
-        raise TypeError(f"{function}: expected {names}, found {len(arrays)} arguments")
+        raise wrong_count(function, inputs, arrays)
     found, leads = [], set()
     for (name, size), x in zip(inputs, arrays, strict=True):
         if type(x) is not np.ndarray or x.dtype is not FLOAT64:  # the usual case is quick
@@ -176,8 +176,19 @@ def checked_inputs(
     try:
         return found, np.broadcast_shapes(*leads)
     except ValueError:
-        shapes = ", ".join(f"{name} {x.shape}" for (name, _), x in zip(inputs, found, strict=True))
-        raise ArmdynError(f"{function}: shapes do not fit together: {shapes}") from None
+        raise misfit(function, [name for name, _ in inputs], found) from None
+
+
+def wrong_count(function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> TypeError:
+    """The error where a function is not given as many arrays as it has inputs."""
+    names = ", ".join(name for name, _ in inputs)
+    return TypeError(f"{function}: expected {names}, found {len(arrays)} arguments")
+
+
+def misfit(function: str, names: Iterable[str], arrays: Iterable[Any]) -> ArmdynError:
+    """The error where leading axes of arrays, of any library, do not broadcast."""
+    shapes = ", ".join(f"{name} {tuple(x.shape)}" for name, x in zip(names, arrays, strict=True))
+    return ArmdynError(f"{function}: shapes do not fit together: {shapes}")
 
 
 def joined(arrays: Mapping[str, Any], size: int = 6, functions: Any = np) -> Any:
@@ -191,8 +202,7 @@ def joined(arrays: Mapping[str, Any], size: int = 6, functions: Any = np) -> Any
     try:
         lead = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
     except ValueError:
-        shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
-        raise ArmdynError(f"wrench: shapes do not fit together: {shapes}") from None
+        raise misfit("wrench", arrays, arrays.values()) from None
     return functions.concatenate([functions.broadcast_to(x, (*lead, size)) for x in arrays.values()], axis=-1)
 
 
@@ -210,7 +220,7 @@ def checked_out(out: Any, batch: Shape, shapes: Sequence[Shape]) -> tuple[Any, .
 
 
 def _check_target(y: Any, batch: Shape, shape: Shape) -> None:
-    if not _is_plain(type(y)):
+    if not is_plain(type(y)):
         raise TypeError(f"out: expected a NumPy array, found {_kind_text(y)}")
     lead = y.shape[: y.ndim - len(shape)]
     try:

@@ -101,11 +101,32 @@ def backend(name: Backend) -> Iterator[None]:
 def library_of(arrays: Sequence[Any]) -> Library | None:
     """The module that takes these arrays; None for NumPy arrays, lists and numbers."""
     for x in arrays:
-        if type(x) is not np.ndarray:
-            home = LIBRARIES.get(type(x).__module__.partition(".")[0])
-            if home is not None:
-                return import_module(home)
+        if type(x) is not np.ndarray and not isinstance(x, list | tuple):
+            package = type(x).__module__.partition(".")[0]
+            if package in LIBRARIES:
+                return _module(package)
     return None
+
+
+class _Modules:
+    """The modules of `LIBRARIES` by package, as attributes: there torch.compile finds what it imports."""
+
+
+_modules = _Modules()
+
+
+def _module(package: str) -> Library:
+    if not hasattr(_modules, package):
+        _import(package)
+    found: Library = getattr(_modules, package)
+    return found
+
+
+def _import(package: str) -> None:
+    setattr(_modules, package, import_module(LIBRARIES[package]))
+
+
+_import._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile runs it, untraced
 
 
 def _checked(name: Backend) -> Backend:

@@ -12,9 +12,9 @@ import numpy as np
 from armdyn.description import from_table, load, physics_warnings
 from armdyn.description.importing.options import Options
 from armdyn.description.toml_text import parse_text
-from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, real_array
 from armdyn.kernels.backends import library_of
+from armdyn.kernels.kept import Kernels
 from armdyn.model import Mechanism, ModelError, RobotModel
 from armdyn.model.arguments import word
 from armdyn.model.inertia import Number
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 class Described(Shown, Changeable):
     """A robot by its model."""
+
+    _kernels: Kernels
 
     # ---- making ----------------------------------------------------------------------------------------
 
@@ -112,17 +114,16 @@ class Described(Shown, Changeable):
 
         With loops, those of the assembly mode that can be reached from the robot's first posture.
         """
-        found = self.assembly(q) if self._model.loops else q
-        if library_of([found]) is None:
-            return self._related.positions(found)
-        return cast(Floats, self._all_positions.call((found,), None))
+        if library_of([q]) is not None:
+            return cast(Floats, self._kernels["joint_positions"].call((q,), None))
+        return self._related.positions(self.assembly(q) if self._model.loops else q)
 
     def joint_velocities(self, qd: Numbers, q: Numbers | None = None) -> Floats:
         """Velocities (..., joints) of all moving joints at q̇ (..., n); with loops q (..., n) is needed."""
-        found = self.assembly.velocities(self._posture(q), qd) if self._model.loops else qd
-        if library_of([found]) is None:
-            return self._related.velocities(found)
-        return cast(Floats, self._all_velocities.call((found,), None))
+        given = (self._posture(q), qd) if self._model.loops else (qd,)
+        if library_of(given) is not None:
+            return cast(Floats, self._kernels["joint_velocities"].call(given, None))
+        return self._related.velocities(self.assembly.velocities(*given) if self._model.loops else qd)
 
     def _posture(self, q: Numbers | None) -> Numbers:
         if q is None:
@@ -150,15 +151,6 @@ class Described(Shown, Changeable):
     @cached_property
     def _related(self) -> Related:
         return Related.of(self._model)
-
-    @cached_property
-    def _all_positions(self) -> Kernel:
-        """S y + s₀ for arrays of other libraries."""
-        return self._related.kernel("q")
-
-    @cached_property
-    def _all_velocities(self) -> Kernel:
-        return Related(self._related.S, 0 * self._related.s0).kernel("qd")
 
     @cached_property
     def transmission(self) -> Floats:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from armdyn.dynamics.constraints.loops import Following
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, real_array
+from armdyn.model import Mechanism
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
 from armdyn.program import record
@@ -44,17 +47,26 @@ class Related(NamedTuple):
         """S q̇, (..., joints)."""
         return self._moved("qd", qd)
 
-    def kernel(self, name: str) -> Kernel:
-        """S x + s₀ as a kernel of an input of that name, for arrays of other libraries than NumPy."""
-        joints, n = self.S.shape
-        rows = [(*zip(row.tolist(), range(n), strict=True),) for row in self.S]
+    def kernel(self, function: str, mechanism: Mechanism) -> Kernel:
+        """`joint_positions` or `joint_velocities` for arrays of other libraries than NumPy.
 
-        def function(x: list[Any]) -> list[Any]:
-            return [
-                sum((k * x[i] for k, i in row if k), float(s0)) for row, s0 in zip(rows, self.s0, strict=True)
-            ]
+        As in all kernels, q are all positions. Without loops, velocities do not depend on them.
+        """
+        q, qd = ("q", mechanism.positions), ("qd", mechanism.n)
+        outputs = [("joints", (len(self.s0),))]
+        if function == "joint_positions":
+            program = record(lambda y: self._of_scalars(y, self.s0), [q], outputs)
+        elif not mechanism.loops:
+            program = record(self._of_scalars, [qd], outputs)
+        else:
+            program = record(
+                lambda y, qd: self._of_scalars(Following(mechanism, y).velocities(qd)), [q, qd], outputs
+            )
+        return Kernel.of(function, program)
 
-        return Kernel.of("all_joints", record(function, [(name, n)], [("joints", (joints,))]))
+    def _of_scalars(self, x: Sequence[Any], start: np.ndarray | None = None) -> list[Any]:
+        rows = zip(self.S.tolist(), np.zeros(len(self.S)) if start is None else start, strict=True)
+        return [sum((k * y for k, y in zip(row, x, strict=True) if k), float(first)) for row, first in rows]
 
     def _moved(self, name: str, x: Numbers) -> Floats:
         n = self.S.shape[1]

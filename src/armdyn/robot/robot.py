@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from armdyn.dynamics import BaseMotion
+from armdyn.expression import shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
 from armdyn.kernels.cuda.arrays import is_cupy, like
 from armdyn.kernels.kept import Kernels, Key
-from armdyn.model import RobotModel
+from armdyn.model import ModelError, RobotModel
 from armdyn.program import Program
 from armdyn.robot.described import Described
 from armdyn.robot.functions import (
@@ -364,13 +365,15 @@ class Robot(Described):
         wrench = given.get("wrench")
         if type(wrench) is not np.ndarray and isinstance(wrench, Mapping):  # an array is the usual case
             if wrenches := of_links(self._model, wrench):
-                links, given["wrench"] = tuple(wrenches), side_by_side(wrenches)
+                links, given["wrench"] = tuple(wrenches), side_by_side(wrenches, arguments)
             else:
                 del given["wrench"]
         return self._kernels[(name, links, *given)].call((*arguments, *given.values()), out)
 
     def _key(self, function: str, optional: Sequence[str], links: Sequence[str]) -> Key:
         check_function(self._model, function, optional)
+        if isinstance(links, str):
+            raise ModelError(f"links: found {shown(links)}; a list of names is expected")
         return (function, tuple(check_link(self._model, "links", link) for link in links), *optional)
 
     def _kernel(self, key: Key) -> Kernel:
@@ -378,7 +381,10 @@ class Robot(Described):
         mechanism = self.mechanism
         if links:
             mechanism = replace(mechanism, places=self._model.places(links))
-        kernel = make_kernel(name, mechanism, self._layout, optional)
+        if name in ("joint_positions", "joint_velocities"):
+            kernel = self._related.kernel(name, mechanism)
+        else:
+            kernel = make_kernel(name, mechanism, self._layout, optional)
         return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel
 
 

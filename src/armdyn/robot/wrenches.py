@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from armdyn.expression import shown
@@ -32,9 +32,14 @@ def label(link: str) -> str:
     return f"wrench[{shown(link)}]"
 
 
-def side_by_side(wrenches: Mapping[str, Any]) -> Any:
-    """Wrenches (..., 6) on k links, broadcast against each other: (..., 6 k), in their own library."""
+def side_by_side(wrenches: Mapping[str, Any], beside: Sequence[Any]) -> Any:
+    """Wrenches (..., 6) on k links, broadcast against each other: (..., 6 k), in their own library.
+
+    Lists beside arrays of another library stay a list, which every library reads.
+    """
     called = {label(link): x for link, x in wrenches.items()}
     if library := library_of(list(called.values())):
         return library.side_by_side(called)
-    return joined({name: real_array(name, x, "numbers (..., 6)") for name, x in called.items()})
+    found = joined({name: real_array(name, x, "numbers (..., 6)") for name, x in called.items()})
+    listed_only = all(isinstance(x, list | tuple) for x in called.values())
+    return found.tolist() if listed_only and library_of(beside) else found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from math import isnan
 from operator import itemgetter
@@ -17,7 +18,7 @@ import dask.array
 import numpy as np
 
 from armdyn.expression import ArmdynError
-from armdyn.kernels.arrays import FLOAT32, FLOAT64, dtype_text, is_real, joined, real_array
+from armdyn.kernels.arrays import FLOAT32, FLOAT64, dtype_text, is_plain, is_real, joined, misfit, real_array
 from armdyn.kernels.backends import backend, get_backend
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.threads import one_thread
@@ -38,7 +39,7 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
     names = [name for name, _ in function.inputs]
     inputs = [_checked(*given) for given in zip(names, kernel.sizes, arrays, strict=True)]
     _check_shapes(function.name, names, inputs)
-    dtype = FLOAT32 if all(x.dtype == FLOAT32 for x in inputs) else FLOAT64
+    dtype = _dtype(inputs)
     block = Block(kernel, get_backend())
     if len(function.outputs) == 1:
         return _blockwise(function.name, block, inputs, function.outputs[0], dtype)
@@ -51,7 +52,18 @@ def call(kernel: Kernel, arrays: Sequence[Any], out: Any) -> Any:
 
 def side_by_side(arrays: Mapping[str, Any]) -> Any:
     """Dask arrays, or others, (..., 6) by what messages call them, side by side: (..., 6 k)."""
-    return joined({name: _checked(name, (6,), x) for name, x in arrays.items()}, 6, da)
+    inputs = [_checked(name, (6,), x) for name, x in arrays.items()]
+    _check_shapes("wrench", list(arrays), inputs)
+    dtype = _dtype(inputs)
+    return _blockwise("wrench", partial(_joined, tuple(arrays), dtype), inputs, (6 * len(inputs),), dtype)
+
+
+def _joined(names: Sequence[str], dtype: Any, *blocks: Any) -> Any:
+    return joined(dict(zip(names, blocks, strict=True))).astype(dtype, copy=False)
+
+
+def _dtype(inputs: Sequence[Any]) -> Any:
+    return FLOAT32 if all(x.dtype == FLOAT32 for x in inputs) else FLOAT64
 
 
 @dataclass(frozen=True)
@@ -69,13 +81,16 @@ class Block:
 
 def _checked(name: str, sizes: Sequence[int], x: Any) -> Any:
     """An argument as a Dask array with one block along its last axis."""
+    n, *others = sizes  # others: of robots with loops
     if not isinstance(x, da.Array):
-        x = da.asarray(real_array(name, x, f"numbers or a Dask array (..., {sizes[0]})"))
-    if not isinstance(x._meta, np.ndarray) or not is_real(x.dtype):
-        kind = dtype_text(x.dtype) if isinstance(x._meta, np.ndarray) else f"blocks of {type(x._meta)}"
-        raise TypeError(f"{name}: expected numbers (..., {sizes[0]}), found a Dask array of {kind}")
+        x = da.asarray(real_array(name, x, f"numbers or a Dask array (..., {n})"))
+    plain = is_plain(type(x._meta))
+    if not plain or not is_real(x.dtype):
+        kind = dtype_text(x.dtype) if plain else f"blocks of type {type(x._meta).__qualname__}"
+        raise TypeError(f"{name}: expected numbers (..., {n}), found a Dask array of {kind}")
     if x.ndim == 0 or x.shape[-1] not in sizes:
-        raise ArmdynError(f"{name}: expected (..., {sizes[0]}), found {x.shape}")
+        also = "".join(f", or all positions (..., {size})" for size in others)
+        raise ArmdynError(f"{name}: expected (..., {n}){also}, found {x.shape}")
     return x.rechunk({x.ndim - 1: -1})
 
 
@@ -88,8 +103,7 @@ def _check_shapes(function: str, names: Sequence[str], inputs: Sequence[Any]) ->
         along = [(x.shape[-axis], x.numblocks[-axis]) for x in inputs if x.ndim >= axis]
         lengths = {f"? in {blocks}" if isnan(length) else length for length, blocks in along}
         if len(lengths - {1}) > 1:
-            found = ", ".join(f"{name} {x.shape}" for name, x in zip(names, inputs, strict=True))
-            raise ArmdynError(f"{function}: shapes do not fit together: {found}")
+            raise misfit(function, names, inputs)
 
 
 def _blockwise(name: str, make: Any, inputs: Sequence[Any], shape: Shape, dtype: Any) -> Any:

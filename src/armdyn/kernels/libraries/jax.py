@@ -14,9 +14,8 @@ from math import prod
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from armdyn.expression import ArmdynError
+from armdyn.kernels.arrays import misfit, wrong_count
 from armdyn.kernels.kernel import Kernel
 from armdyn.program.program import Program, Shape
 
@@ -92,21 +91,22 @@ def _evaluating(name: str, program: Program) -> Callable[..., Any]:
 def _checked(name: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> tuple[list[Any], Shape]:
     """The arguments as JAX arrays of floats, and the shape that their leading axes broadcast to."""
     if len(arrays) != len(inputs):
-        names = ", ".join(key for key, _ in inputs)
-        raise TypeError(f"{name}: expected {names}, found {len(arrays)} arguments")
+        raise wrong_count(name, inputs, arrays)
     found = []
     for (key, size), x in zip(inputs, arrays, strict=True):
-        x = jnp.asarray(x)
+        try:
+            x = jnp.asarray(x)
+        except (TypeError, ValueError) as problem:
+            raise TypeError(f"{key}: expected real numbers (..., {size}), found {problem}") from None
         if not any(jnp.issubdtype(x.dtype, kind) for kind in (jnp.floating, jnp.integer)):
             raise TypeError(f"{key}: expected real numbers (..., {size}), found an array of {x.dtype}")
         if x.shape[-1:] != (size,):
             raise ArmdynError(f"{key}: expected (..., {size}), found {x.shape}")
         found.append(x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(float))
     try:
-        return found, np.broadcast_shapes(*(x.shape[:-1] for x in found))
+        return found, jnp.broadcast_shapes(*(x.shape[:-1] for x in found))  # symbolic ones too
     except ValueError:
-        shapes = ", ".join(f"{key} {x.shape}" for (key, _), x in zip(inputs, found, strict=True))
-        raise ArmdynError(f"{name}: shapes do not fit together: {shapes}") from None
+        raise misfit(name, [key for key, _ in inputs], found) from None
 
 
 def _values(program: Program, columns: Sequence[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from armdyn.expression import ArmdynError
-from armdyn.kernels.arrays import real_array
+from armdyn.kernels.arrays import misfit, real_array
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.libraries.torch_operator import is_watched, run, watched
 
@@ -45,8 +45,7 @@ def side_by_side(wrenches: Mapping[str, Any]) -> Any:
     try:
         return torch.cat(torch.broadcast_tensors(*tensors), dim=-1)
     except RuntimeError:
-        shapes = ", ".join(f"{name} {tuple(x.shape)}" for name, x in zip(wrenches, tensors, strict=True))
-        raise ArmdynError(f"wrench: shapes do not fit together: {shapes}") from None
+        raise misfit("wrench", wrenches, tensors) from None
 
 
 def _checked(function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> list[Any]:
@@ -78,14 +77,17 @@ def _checked(function: str, inputs: Sequence[tuple[str, int]], arrays: Sequence[
 
 def _is_usual(x: Any) -> bool:
     """Whether it is what is given nearly always, which is checked quickly."""
-    return type(x) is torch.Tensor and x.is_cpu and x.dtype is torch.float64 and x.layout is torch.strided
+    if type(x) is not torch.Tensor or not x.is_cpu or x.dtype is not torch.float64:
+        return False
+    return x.layout is torch.strided and not x.is_nested
 
 
 def _check_kind(name: str, x: Any) -> None:
     if x.dtype not in _DTYPES:
         raise TypeError(f"{name}: expected a tensor of float64 or float32, found one of {x.dtype}")
-    if x.layout is not torch.strided:
-        raise TypeError(f"{name}: expected a dense tensor, found one with layout {x.layout}")
+    if x.layout is not torch.strided or x.is_nested:
+        kind = "a nested one" if x.is_nested else f"one with layout {x.layout}"
+        raise TypeError(f"{name}: expected a dense tensor, found {kind}")
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
@@ -117,5 +119,7 @@ def _check_target(y: Any, device: Any) -> None:
     _check_kind("out", y)
     if y.device != device:
         raise ArmdynError(f"out: expected a tensor on {device}, found one on {y.device}")
+    if y.is_neg():
+        raise ArmdynError("out: found a view whose memory has the other sign; use a tensor of its own")
     if y.requires_grad and torch.is_grad_enabled():
         raise ArmdynError("out: found a tensor that requires gradients; use torch.no_grad()")

@@ -125,7 +125,7 @@ def _run_on(
     to_array: Callable[[Any], Any],
     back: Callable[[Any], Any],
 ) -> list[Any]:
-    arrays = tuple([to_array(x.detach() if x.requires_grad else x) for x in tensors])
+    arrays = tuple([to_array((x.detach() if x.requires_grad else x).resolve_neg()) for x in tensors])
     if out is not None:
         targets = tuple(None if y is None else to_array(y.detach()) for y in _several(out))
         out = targets if isinstance(out, tuple) else targets[0]
@@ -165,12 +165,16 @@ def _contiguous_run(handle: str, arrays: Sequence[Any]) -> list[Any]:
 
 def _shapes(handle: str, arrays: Sequence[Any]) -> list[Any]:
     """The operator's results without their numbers."""
-    kernel = kernel_of(handle).specification
-    for (name, size), x in zip(kernel.inputs, arrays, strict=True):
+    kernel = kernel_of(handle)
+    _check_shapes(kernel, arrays)
+    batch = torch.broadcast_shapes(*(x.shape[:-1] for x in arrays))
+    return [arrays[0].new_empty((*batch, *shape)) for shape in kernel.specification.outputs]
+
+
+def _check_shapes(kernel: Kernel, arrays: Sequence[Any]) -> None:
+    for (name, size), x in zip(kernel.specification.inputs, arrays, strict=True):
         if x.ndim == 0 or x.shape[-1] != size:
             raise ArmdynError(f"{name}: expected (..., {size}), found {tuple(x.shape)}")
-    batch = torch.broadcast_shapes(*(x.shape[:-1] for x in arrays))
-    return [arrays[0].new_empty((*batch, *shape)) for shape in kernel.outputs]
 
 
 # ---- gradients and batches ---------------------------------------------------------------------------------
@@ -186,6 +190,8 @@ def watched(kernel: Kernel, arrays: Sequence[Any]) -> tuple[Any, ...]:
         return tuple(evaluate(last, [first, *others]))
     *steps, end = _steps(kernel)
     for step in steps:
+        if is_watched([first]):
+            _check_shapes(step, [first])  # assembly also takes all positions, which have no gradient
         (first,) = apply(step, [first])
     return apply(end, [first, *others])
 
