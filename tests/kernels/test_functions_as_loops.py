@@ -12,7 +12,7 @@ from armdyn.kernels import Kernel, Specification
 from armdyn.kernels.llvm import compiled, machine
 from armdyn.program import record
 from armdyn.program.evaluate import evaluate
-from armdyn.program.loops import Argument, Call, Each, For, If, Load, Local, Loop, Save, Set
+from armdyn.program.loops import Argument, Call, Copy, Each, For, If, Load, Local, Loop, Save, Set
 from armdyn.program.loops import Counter as LoopCounter
 from armdyn.robot import functions
 from arms import plans, state, table_of
@@ -90,6 +90,34 @@ def test_columns_in_registers(register, waved, monkeypatch):
         assert error(kernel(x[4], M[4]), expected[4]) < 1e-14
         with armdyn.backend("evaluator"):
             assert error(kernel(x, M), expected) < 1e-14
+
+
+X, Z, A, Y, W = Local("x", 3), Local("z", 3), Argument("a", 3), Argument("y", 3, True), Argument("w", 3, True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        (Load(X.all, A), Save(Y, 0, X.all), Save(W, 0, X.all)),
+        (Load(X.all, A), Set(X[1], 5), Save(Y, 0, X.all), Save(W, 0, X.all)),
+        (Set(X[1], 5), Save(Y, 0, X.all), Set(X[1], 6), Save(W, 0, X.all)),
+        (Copy(Z.all, X.all), Load(X.all, A), Save(Y, 0, Z.all), Save(W, 0, X.all)),
+        (Load(Z.all, A), Save(Y, 0, X.all), Save(Y, 0, Z.all), Set(X[0], 4), Save(W, 0, X.all)),
+    ],
+    ids=["handed on", "changed", "changed later", "read before", "saved over another"],
+)
+def test_arrays_that_might_lie_where_an_argument_is(body):
+    """In no order of statements do two of them get into each other's way."""
+    loop = Loop("moved", (), (A, Y, W), body, {})
+    outputs = ((3,), (3,))
+    kernel = Kernel(
+        Specification("moved", (("a", 3),), outputs, pytest.fail, loop.identity, None, lambda: loop)
+    )
+    a = np.arange(30.0).reshape(10, 3)
+    with armdyn.backend("evaluator"):
+        expected = kernel(a)
+    for found, y in zip(kernel(a), expected, strict=True):
+        np.testing.assert_array_equal(found, y)
 
 
 def test_results_lie_apart():

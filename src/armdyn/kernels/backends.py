@@ -71,6 +71,8 @@ LIBRARIES: dict[str, str] = {  # package of an array's type -> the module that t
     "torch": "armdyn.kernels.libraries.torch",
 }
 
+_PLAIN = frozenset({np.ndarray, list, tuple, float, int})
+
 default: list[Backend] = ["compiled"]
 chosen: ContextVar[Backend] = ContextVar("armdyn.backend")  # not set outside any `with`
 
@@ -101,7 +103,7 @@ def backend(name: Backend) -> Iterator[None]:
 def library_of(arrays: Sequence[Any]) -> Library | None:
     """The module that takes these arrays; None for NumPy arrays, lists and numbers."""
     for x in arrays:
-        if type(x) is not np.ndarray and not isinstance(x, list | tuple):
+        if type(x) not in _PLAIN:
             package = type(x).__module__.partition(".")[0]
             if package in LIBRARIES:
                 return _module(package)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from numpy import ndarray
+
 from armdyn.kernels.backends import BACKENDS, Run, chosen, default, get_backend, library_of
 from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
@@ -82,19 +84,14 @@ class Kernel:
             result = self._quick[chosen.get(default[0])](*arrays)
             if result is not None:
                 return result
-        if library := library_of(arrays):
-            return library.call(self, arrays, out)
-        backend = get_backend()
-        run = self.on(backend)
-        result = run(arrays, out)
-        self._quick[backend] = run.quick  # long code for single calls is there only when one has come
-        return result
+        for x in arrays:
+            if type(x) is not ndarray and (library := library_of(arrays)):
+                return library.call(self, arrays, out)
+        return self.on(get_backend())(arrays, out)
 
     def compile(self) -> None:
         """Make all compiled code ready, for single calls and for batches."""
-        run = self.on("compiled")
-        run.get_ready()
-        self._quick["compiled"] = run.quick
+        self.on("compiled").get_ready()
 
 
 class _Quick(dict[str, Callable[..., Any]]):

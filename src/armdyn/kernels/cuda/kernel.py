@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armdyn.expression import ArmdynError, shown
-from armdyn.kernels.arrays import dtype_text, is_real, joined
+from armdyn.kernels.arrays import dtype_text, is_real, joined, misfit, wrong_count
 from armdyn.kernels.c import check_constants, identifier
 from armdyn.kernels.cuda import layout
 from armdyn.kernels.cuda.array_text import Form, array_text
@@ -129,15 +129,13 @@ class OnGpu:
     def _planned(self, arrays: Sequence[Any]) -> Plan:
         """Refuse what does not fit, and decide on type, batch and the layout of results."""
         if len(arrays) != len(self.inputs):
-            names = ", ".join(name for name, _ in self.inputs)
-            raise TypeError(f"{self.name}: expected {names}, found {len(arrays)} arguments")
+            raise wrong_count(self.name, self.inputs, arrays)
         for (name, size), x in zip(self.inputs, arrays, strict=True):
             _check(name, size, x)
         try:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays))
         except ValueError:
-            shapes = ", ".join(f"{name} {x.shape}" for (name, _), x in zip(self.inputs, arrays, strict=True))
-            raise ArmdynError(f"{self.name}: shapes do not fit together: {shapes}") from None
+            raise misfit(self.name, [name for name, _ in self.inputs], arrays) from None
         single = all(x.dtype == np.float32 for x in arrays)
         leading = next((x for x in arrays if x.size // max(x.shape[-1], 1) == prod(batch)), arrays[0])
         *steps, core = leading.strides

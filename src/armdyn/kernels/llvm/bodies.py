@@ -7,6 +7,7 @@ inputs, those that it writes its outputs, in their order.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from itertools import accumulate
 
 from armdyn.kernels.llvm.body import Body, program_body
@@ -57,27 +58,37 @@ class _Printer(Statements):
         return self.at(self.lane.type, f"%{pointer}", k)
 
     def _load(self, target: loops.Part, source: loops.Argument, row: loops.Int, mask: str | None) -> None:
-        if target.array not in self.places:
+        if self.places.get(target.array) != source:
             self._merge(self.part(target), self._argument(source), target.size, mask)
 
     def _save(self, target: loops.Argument, row: loops.Int, source: loops.Part, mask: str | None) -> None:
-        if source.array not in self.places:
+        if self.places.get(source.array) != target:
             self._merge(self._argument(target), self.part(source), source.size, mask)
 
 
 def _places_outside(loop: loops.Loop) -> dict[loops.Local, loops.Argument]:
-    """Local arrays that can lie where an argument is: loaded and not changed, or saved once, as a whole."""
-    writes = [part.array for s in loop.statements for part in loops.written_by(s)]
-    saves = [s.source.array for s in loop.statements if isinstance(s, loops.Save)]
+    """Local arrays that can lie where an argument is.
+
+    They are loaded as a whole before anything else is done with them, and never changed; or they are saved as
+    a whole, as nothing else is in that argument, and not changed afterwards.
+    """
+    targets = [s.target for s in loop.statements if isinstance(s, loops.Save)]
     found: dict[loops.Local, loops.Argument] = {}
-    for statement in loop.body:
+    for i, statement in enumerate(loop.body):
+        before, after = loops.within(loop.body[:i]), loops.within(loop.body[i + 1 :])
         match statement:
-            case loops.Load(part, argument) if part == part.array.all and writes.count(part.array) == 1:
-                found[part.array] = argument
+            case loops.Load(part, argument) if part == part.array.all:
+                used = [x.array for s in before for x in loops.parts_of(s)]
+                if part.array not in (*used, *_changed(after)):
+                    found[part.array] = argument
             case loops.Save(argument, source=part) if part == part.array.all and part.array not in found:
-                if saves.count(part.array) == 1:
+                if targets.count(argument) == 1 and part.array not in _changed(after):
                     found[part.array] = argument
     return found
+
+
+def _changed(statements: Iterable[loops.Statement]) -> list[loops.Local]:
+    return [part.array for s in statements for part in loops.written_by(s)]
 
 
 def _to_clear(loop: loops.Loop) -> list[loops.Local]:

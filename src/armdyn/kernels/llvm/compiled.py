@@ -48,8 +48,9 @@ class Compiled:
         self.name, self.inputs = specification.name, specification.inputs
         self.outputs = specification.outputs
         self._form, self._numbers = form_of(specification)
+        self._single: Callable[..., Any] = _not_quick
         self._apart = sum(size for _, size in self.inputs) + sum(map(prod, self.outputs)) > LARGE
-        self.quick: Callable[..., Any] = _not_quick
+        self.quick: Callable[..., Any] = self._quick_once_made
         if not self._apart:
             code = _code(self._form, "double", FEW, MANY)
             self.float64 = self._bound(code.gufunc, FLOAT64)
@@ -69,18 +70,16 @@ class Compiled:
     def _few(self) -> Any:
         """The gufunc for fewer rows than a register has room for; with it, single calls become quick."""
         code = _code(self._form, "double", FEW)
-        self.quick = self._bound(code.single, FLOAT64)
+        self._single = self._bound(code.single, FLOAT64)
         return self._bound(code.gufunc, FLOAT64)
+
+    def _quick_once_made(self, *arrays: Any) -> Any:
+        return self._single(*arrays)
 
     def get_ready(self) -> None:
         """Compile the code for few rows and for many, in double precision."""
         if self._apart:
             _ = self._few, self.float64
-
-    def _gufunc(self, float32: bool, rows: int) -> Any:
-        if float32:
-            return self.float32
-        return self._few if self._apart and rows < vector_bytes() // 8 else self.float64
 
     def _bound(self, function: Any, dtype: np.dtype[Any]) -> Any:
         """A function with the robot's numbers as its first argument, where it takes them."""
@@ -90,7 +89,9 @@ class Compiled:
         inputs, batch = checked_inputs(self.name, self.inputs, arrays)
         float32 = inputs[0].dtype == FLOAT32 and all(x.dtype == FLOAT32 for x in inputs)
         rows = prod(batch)
-        dtype, gufunc = FLOAT32 if float32 else FLOAT64, self._gufunc(float32, rows)
+        few = self._apart and rows < vector_bytes() // 8
+        dtype = FLOAT32 if float32 else FLOAT64
+        gufunc = self.float32 if float32 else self._few if few else self.float64
         targets = None if out is None else checked_out(out, batch, self.outputs)
         before = failures()
         result = None
