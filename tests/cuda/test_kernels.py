@@ -92,8 +92,7 @@ def test_a_base_whose_motion_is_partly_left_out(cupy):
     x = cupy.asarray(q)
     found = robot.inverse_dynamics(x, x, x, base=BaseMotion(linear_acceleration=cupy.asarray(lift)))
     agree(found, robot.inverse_dynamics(q, q, q, base=BaseMotion(linear_acceleration=lift)))
-    x = cupy.zeros((0, 1), np.float32)
-    assert robot.inverse_dynamics(x, x, x, base=BaseMotion()).dtype == np.float32
+    agree(robot.inverse_dynamics(x, x, [0.5]), robot.inverse_dynamics(q, q, [0.5]))  # a list, too
 
 
 def test_single_precision(cupy, robot):
@@ -244,7 +243,8 @@ def test_constants_that_overflow_single_precision(cupy, robot):
             TypeError,
             "qd: expected a CuPy array, as others are, found an object of type numpy.ndarray",
         ),
-        (lambda cp, q: (q, q, [0, 0, 0]), TypeError, "qdd: expected a CuPy array"),
+        (lambda cp, q: (q, q, [0, 0]), ArmdynError, r"qdd: expected \(..., 3\), found \(2,\)"),
+        (lambda cp, q: (q, q, [0, "a", 0]), TypeError, "qdd: expected numbers"),
         (lambda cp, q: (q[:, :2], q, q), ArmdynError, r"q: expected \(..., 3\), found \(70, 2\)"),
         (lambda cp, q: (q, q[:5], q), ArmdynError, "inverse_dynamics: shapes do not fit together: q"),
         (lambda cp, q: (q, q > 0, q), TypeError, "qd: expected numbers .* found an array of truth values"),

@@ -445,6 +445,19 @@ def test_workers_of_a_data_loader():
             assert torch.equal(x, y)
 
 
+def test_what_stands_for_a_gradient_leads_to_it_in_another_process():
+    """PyTorch's caches on disk name gradients that a new process has not made."""
+    from armdyn.kernels.libraries import torch_operator
+    from armdyn.kernels.libraries.derivatives import adjoint_of, tangent_of
+
+    robot = Robot.load("rp")
+    gradient = adjoint_of(robot._kernels["gravity"], ["q"])
+    for kernel in (gradient, tangent_of(gradient, ["q"])):
+        handle = torch_operator.handle_of(kernel)
+        torch_operator._kernels.pop(handle)
+        assert torch_operator.kernel_of(handle).specification.identity == kernel.specification.identity
+
+
 def test_gradients_outlive_a_robot_and_nothing_else_does():
     robot = random_arm(17)
     kernel = weakref.ref(robot._kernels["gravity"])

@@ -12,7 +12,6 @@ from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
-from armdyn.kernels.cuda.arrays import is_cupy, like
 from armdyn.kernels.kept import Kernels, Key
 from armdyn.model import ModelError, RobotModel
 from armdyn.program import Program
@@ -86,7 +85,12 @@ class Robot(Described):
             return self._kernels["inverse_dynamics"].call((q, qd, qdd), out)
         if base is not None and not isinstance(base, BaseMotion):
             raise TypeError(f"base: expected a BaseMotion, found {type(base).__name__}")
-        further = {} if base is None else _base_inputs(base, q)
+        motion = (
+            ()
+            if base is None
+            else (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
+        )
+        further: dict[str, Any] = dict(zip(BASE_INPUTS, motion, strict=False))
         return self._run(
             "inverse_dynamics", (q, qd, qdd), out, wrench=wrench, parameters=parameters, **further
         )
@@ -386,15 +390,3 @@ class Robot(Described):
         else:
             kernel = make_kernel(name, mechanism, self._layout, optional)
         return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel
-
-
-def _base_inputs(base: BaseMotion, q: Any) -> dict[str, Any]:
-    """The motion of the base by the names of inputs; three plain numbers, as left out, go where q is."""
-    motion = (base.angular_velocity, base.angular_acceleration, base.linear_acceleration)
-    if is_cupy(q):
-        dtype = np.float32 if q.dtype == np.float32 else np.float64
-        return {
-            name: like(q, x, dtype) if isinstance(x, tuple) else x
-            for name, x in zip(BASE_INPUTS, motion, strict=True)
-        }
-    return dict(zip(BASE_INPUTS, motion, strict=True))

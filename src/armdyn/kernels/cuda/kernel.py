@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armdyn.expression import ArmdynError, shown
-from armdyn.kernels.arrays import dtype_text, is_real, joined, misfit, wrong_count
+from armdyn.kernels.arrays import dtype_text, is_real, joined, misfit, real_array, wrong_count
 from armdyn.kernels.c import check_constants, identifier
 from armdyn.kernels.cuda import layout
 from armdyn.kernels.cuda.array_text import Form, array_text
@@ -97,8 +97,12 @@ class OnGpu:
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         import cupy
 
+        if len(arrays) != len(self.inputs):
+            raise wrong_count(self.name, self.inputs, arrays)
+        if any(isinstance(x, list | tuple) for x in arrays):
+            arrays = self._with_lists(arrays)
         key = tuple((x.shape, x.strides, x.dtype.char) for x in arrays if isinstance(x, cupy.ndarray))
-        plan = self._plans.get(key) if len(key) == len(self.inputs) == len(arrays) else None
+        plan = self._plans.get(key) if len(key) == len(arrays) else None
         if plan is None:
             plan = self._planned(arrays)
             if len(self._plans) >= MOST_PLANS:
@@ -124,12 +128,23 @@ class OnGpu:
             check_length(self.name, program)
         return LoopOnGpu(loop)
 
+    def _with_lists(self, arrays: Sequence[Any]) -> list[Any]:
+        """Lists of numbers as float64 where the other arrays are."""
+        import cupy
+
+        first = next(x for x in arrays if isinstance(x, cupy.ndarray))
+        with first.device:
+            return [
+                cupy.asarray(real_array(name, x, f"numbers (..., {size})"), dtype=np.float64)
+                if isinstance(x, list | tuple)
+                else x
+                for (name, size), x in zip(self.inputs, arrays, strict=True)
+            ]
+
     # ---- what arrays have in common ----------------------------------------------------------------------
 
     def _planned(self, arrays: Sequence[Any]) -> Plan:
         """Refuse what does not fit, and decide on type, batch and the layout of results."""
-        if len(arrays) != len(self.inputs):
-            raise wrong_count(self.name, self.inputs, arrays)
         for (name, size), x in zip(self.inputs, arrays, strict=True):
             _check(name, size, x)
         try:

@@ -7,7 +7,8 @@ such products themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from weakref import WeakKeyDictionary
+from typing import NamedTuple
+from weakref import WeakKeyDictionary, ref
 
 from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.machine import lock
@@ -15,7 +16,23 @@ from armdyn.kernels.specification import Shared, Specification
 from armdyn.program.derive import time_derivative, vector_jacobian, with_cotangents
 
 _made: WeakKeyDictionary[Kernel, dict[tuple[str, ...], Kernel]] = WeakKeyDictionary()
+_origins: WeakKeyDictionary[Kernel, tuple[ref[Kernel], str, tuple[str, ...]]] = WeakKeyDictionary()
 _TANGENT = "tangent "  # how the inputs v of a `tangent_of` are called, and no others
+
+
+class Origin(NamedTuple):
+    """What a product is of: the kernel, the kind of product, and the inputs."""
+
+    kernel: Kernel
+    kind: str
+    by: tuple[str, ...]
+
+
+def origin_of(kernel: Kernel) -> Origin | None:
+    """What a product is of; None for other kernels."""
+    found = _origins.get(kernel)
+    origin = found and found[0]()
+    return Origin(origin, *found[1:]) if found and origin is not None else None
 
 
 def adjoint_of(kernel: Kernel, by: Sequence[str]) -> Kernel:
@@ -34,6 +51,12 @@ def tangent_of(kernel: Kernel, by: Sequence[str]) -> Kernel:
     return _once(kernel, "tangent", by, _tangent)
 
 
+PRODUCTS: dict[str, Callable[[Kernel, Sequence[str]], Kernel]] = {
+    "gradient": adjoint_of,
+    "tangent": tangent_of,
+}
+
+
 def _once(
     kernel: Kernel,
     kind: str,
@@ -47,6 +70,7 @@ def _once(
             kept = _made.setdefault(kernel, {})
             if key not in kept:
                 kept[key] = Kernel(make(kernel.specification, tuple(by)))
+                _origins[kept[key]] = ref(kernel), kind, tuple(by)
             found = kept[key]
     return found
 

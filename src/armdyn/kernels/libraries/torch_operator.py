@@ -18,7 +18,7 @@ import torch
 from armdyn.expression import ArmdynError
 from armdyn.kernels.cache import digest_of
 from armdyn.kernels.kernel import Kernel
-from armdyn.kernels.libraries.derivatives import adjoint_of, tangent_of
+from armdyn.kernels.libraries.derivatives import PRODUCTS, adjoint_of, origin_of, tangent_of
 from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
 
@@ -53,11 +53,17 @@ _parts: WeakKeyDictionary[Kernel, tuple[Kernel, ...]] = WeakKeyDictionary()
 
 
 def handle_of(kernel: Kernel) -> str:
-    """The text that stands for a kernel. Equal kernels have the same, in every process."""
+    """The text that stands for a kernel. Equal kernels have the same, in every process.
+
+    That of a gradient is the text of the kernel it is of, and a line with its kind and its inputs: PyTorch
+    keeps compiled graphs on disk, and a process that finds one there has not made the gradients in it.
+    """
     found = _names.get(kernel)
     if found is None:
         with lock():
             handle = digest_of(kernel.specification.name, kernel.specification.identity)
+            if (origin := origin_of(kernel)) is not None:
+                handle = "\n".join([handle_of(origin.kernel), "\t".join([origin.kind, *origin.by])])
             first = _kernels.setdefault(handle, kernel)
             found = _names[kernel] = handle, None if first is kernel else first
     return found[0]
@@ -67,6 +73,12 @@ def kernel_of(handle: str) -> Kernel:
     """The kernel of a handle."""
     kernel = _kernels.get(handle)
     if kernel is None:
+        origin, _, last = handle.rpartition("\n")
+        if origin:
+            kind, *by = last.split("\t")
+            kernel = PRODUCTS[kind](kernel_of(origin), by)
+            handle_of(kernel)
+            return kernel
         raise ArmdynError("the robot of a compiled function is gone; keep it as long as that function")
     return kernel
 
@@ -85,7 +97,11 @@ def _steps(kernel: Kernel) -> tuple[Kernel, ...]:
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator, unused-ignore]
 def _handles(kernel: Kernel) -> tuple[str, ...]:
     """Those of a kernel's steps: constants, when torch.compile traces."""
-    return tuple(handle_of(step) for step in _steps(kernel))
+    steps = _steps(kernel)
+    for step in steps:
+        if isinstance(step, Assembled):
+            handle_of(step.speeds)  # its gradient is the one of assembly
+    return tuple(handle_of(step) for step in steps)
 
 
 def is_watched(tensors: Sequence[Any]) -> bool:
