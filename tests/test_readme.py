@@ -33,7 +33,13 @@ LIBRARIES = (  # those that some blocks need
     "casadi",
     "dask",
 )
+LONG = ("from-a-log-to-a-model.md", "reports.md", "pick-and-place.md")  # they take ten seconds or more
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def in_its_suite(path):
+    """A page as a parameter of a test: long ones are slow."""
+    return pytest.param(path, id=path.name, marks=[pytest.mark.slow] * (path.name in LONG))
 
 
 def blocks(page, language):
@@ -90,7 +96,7 @@ class Page:
                 assert line.rstrip() in output
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [in_its_suite(path) for path in PAGES])
 def test_page_works_as_its_reader_works_through_it(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("figures").mkdir()

@@ -103,7 +103,7 @@ def test_export_makes_the_folder_itself_but_none_above_it(folder):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("derive", "panda", "-o", "kept"),
+        pytest.param(("derive", "panda", "-o", "kept"), marks=pytest.mark.slow),
         ("torque", "arm.toml", "--trajectory", "long.csv", "-o", "kept"),
         ("simulate", "arm.toml", "--duration", "1", "-o", "kept"),
     ],

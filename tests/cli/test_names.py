@@ -270,6 +270,7 @@ def test_a_name_in_html_is_text(tmp_path, name):
     assert not found.tags & {"script", "b", "a", "img"}
 
 
+@pytest.mark.slow
 def test_a_report_has_names_as_text_only(monkeypatch, capsys, folder):
     """In its title, headings, tables, captions and the texts for those who do not see the pictures."""
     printed(monkeypatch, capsys, folder, "report", "arm.toml", "-o", "page.html")

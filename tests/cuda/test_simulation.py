@@ -155,6 +155,7 @@ def test_arms_that_diverge(cupy):
     assert "arm (2,): it diverged" in found.message
 
 
+@pytest.mark.slow
 def test_a_four_bar(cupy):
     robot = four_bar()
     rng = np.random.default_rng(7)
@@ -168,6 +169,7 @@ def test_a_four_bar(cupy):
     )
 
 
+@pytest.mark.slow
 def test_in_single_precision(cupy):
     robot = arm(1)
     q, qd = states(robot)

@@ -200,6 +200,7 @@ def test_kernels_travel_as_their_robot_and_are_made_once():
         pickle.dumps(rotated_sum(2))
 
 
+@pytest.mark.slow
 def test_another_process_computes_the_same(tmp_path):
     robot = Robot.load("scara").with_payload(0.5)
     block = libraries_dask.Block(robot._kernels["inverse_dynamics"], "evaluator")

@@ -111,6 +111,7 @@ def test_gradient_with_respect_to_parameters_is_the_regressor():
     assert_same(found, robot.regressor(q, qd, qdd), 1e-12)
 
 
+@pytest.mark.slow
 def test_second_derivatives_forwards_and_backwards():
     robot = Robot.load("pendulum")
     (q,) = arguments(robot, "potential_energy", (3,))

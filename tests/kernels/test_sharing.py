@@ -76,7 +76,7 @@ def test_the_second_of_a_structure_is_shared_and_gives_the_same(function):
     assert is_shared(again, function) is not independent
 
 
-@over(plans((1, 4)), st.integers(0, 10**6), examples=6)
+@over(plans((1, 4)), st.integers(0, 10**6), examples=3)
 def test_random_arms(plan, seed):
     """Also prismatic joints, motors on any carrier, coupled motors, friction, any link as the tip."""
     with warnings.catch_warnings():

@@ -52,7 +52,7 @@ def test_a_simulation_with_a_load_is_two_simulations(puma: Robot, method: str) -
     assert abs(alone.q[-1] - run.q[-1]).max() > 1e-3
 
 
-@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("method", [pytest.param("adaptive", marks=pytest.mark.slow), "rk4"])
 def test_computed_torque_knows_the_loads_of_its_motion(puma: Robot, method: str) -> None:
     motion = carried(move(), (0.2, 0.4))
     control = ComputedTorque(puma, motion, stiffness=400)
