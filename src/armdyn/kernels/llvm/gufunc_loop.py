@@ -16,9 +16,11 @@ from math import prod
 from armdyn.kernels.llvm.body import Body
 from armdyn.kernels.llvm.code import ENVIRONMENT, Code, declared_once, function_ir, workspace_ir
 from armdyn.kernels.llvm.lane import Lane
-from armdyn.kernels.llvm.moves import masked_declarations, move_ir, strided_ir
+from armdyn.kernels.llvm.moves import masked_declarations, move_ir, stream_ir, streams, strided_ir
 from armdyn.kernels.specification import Specification
 from armdyn.program.program import Shape
+
+LARGE = 2 * 2**20  # bytes of a result that does not stay in the cache
 
 
 def module_ir(
@@ -31,10 +33,11 @@ def module_ir(
     sizes = {"load": {size for _, size in form.inputs}, "store": {prod(shape) for shape in form.outputs}}
     wide = Lane(scalar, max(bodies))
     moves = [move_ir(wide, size, verb) for verb in sizes for size in sorted(sizes[verb]) if wide.width > 1]
+    moves += [stream_ir(wide, size) for size in sorted(sizes["store"]) if streams(wide, size)]
     moves += [strided_ir(scalar, verb) for verb in sizes]
     loop = _loop_ir(f"loop_{name}", form, scalar, bodies)
     texts = [body.text for body in bodies.values()]
-    return declared_once([*texts, *moves, masked_declarations(wide), loop, further])
+    return declared_once([*texts, *moves, masked_declarations(wide), loop, further, "!0 = !{i32 1}"])
 
 
 def _loop_ir(name: str, form: Specification, scalar: str, bodies: Mapping[int, Body]) -> str:
@@ -63,6 +66,9 @@ def _loop_ir(name: str, form: Specification, scalar: str, bodies: Mapping[int, B
             operand.move_some(code, lane, row, count)
 
     code.over_registers("0", code.load("i64", "%dims"), list(bodies), rows, rest)
+    for operand in outputs:
+        if operand.past_cache:  # what was written is there for other threads, too
+            code.choose(operand.past_cache, lambda: code.do("fence seq_cst"))
     end = [*release, "  ret void", "no_memory:", "  atomicrmw add ptr %data, i64 1 seq_cst", "  ret void"]
     head = f"define void @{name}(ptr %args, ptr %dims, ptr %steps, ptr %data)"
     return function_ir(head, ENVIRONMENT, *workspace, *code.lines, *end)
@@ -79,6 +85,7 @@ class _Operand:
     step: str  # bytes from row to row
     strides: tuple[str, str]  # bytes from entry to entry
     dense: str  # whether the entries lie side by side
+    past_cache: str  # whether rows are written past the cache; empty: never
 
     def bring_in(self, code: Code, register: Lane, row: str, first: str) -> None:
         """Load rows into the columns. An input without a stride stays there after the first time."""
@@ -95,6 +102,12 @@ class _Operand:
             if register.width == 1:
                 target, source = (columns, rows) if self.verb == "load" else (rows, columns)
                 code.copy(target, source, size * register.bytes)
+            elif self.past_cache:
+                code.choose(
+                    self.past_cache,
+                    lambda: code.do(f"call void @stream_{size}(ptr {columns}, ptr {rows})"),
+                    lambda: code.do(f"call void @store_{size}(ptr {columns}, ptr {rows}, i64 {self.step})"),
+                )
             else:
                 code.do(f"call void @{self.verb}_{size}(ptr {columns}, ptr {rows}, i64 {self.step})")
 
@@ -130,6 +143,19 @@ def _operands(code: Code, lane: Lane, form: Specification) -> Iterator[_Operand]
         for n, stride, adjacent in ((n2, s2, entry), (n1, s1, entry * n2)):
             if n > 1:
                 dense = code.value(f"and i1 {dense}, {code.value(f'icmp eq i64 {stride}, {adjacent}')}")
-        yield _Operand(verb, start[verb], (n1, n2), base, step, (s1, s2), dense)
+        past_cache = ""
+        if verb == "store" and streams(lane, n1 * n2):
+            past_cache = _past_cache(code, base, step, n1 * n2 * entry)
+        yield _Operand(verb, start[verb], (n1, n2), base, step, (s1, s2), dense, past_cache)
         core += len(shape)
         start[verb] += n1 * n2
+
+
+def _past_cache(code: Code, base: str, step: str, row: int) -> str:
+    """Whether results are too large for the cache, lie row after row, and begin at a multiple of 16 bytes."""
+    total = code.value(f"mul i64 {code.load('i64', '%dims')}, {row}")
+    large = code.value(f"icmp sgt i64 {total}, {LARGE}")
+    adjacent = code.value(f"icmp eq i64 {step}, {row}")
+    address = code.value(f"and i64 {code.value(f'ptrtoint ptr {base} to i64')}, 15")
+    fits = code.value(f"icmp eq i64 {address}, 0")
+    return code.value(f"and i1 {large}, {code.value(f'and i1 {adjacent}, {fits}')}")

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from armdyn.kernels.llvm.code import Code, function_ir
 from armdyn.kernels.llvm.lane import Lane
 
+MOST_STREAMED = 16 * 1024  # bytes of a block on the stack
+PAIR = "<2 x i64>"  # what lies between the beginning of rows and the first whole register
+
 
 def masked_declarations(lane: Lane) -> str:
     T, M = lane.type, lane.mask
@@ -28,6 +31,38 @@ def move_ir(lane: Lane, size: int, verb: str) -> str:
     if rest:
         _move_block(code, lane, verb, rows, str(full * w), rest)
     head = f"define internal void @{verb}_{size}(ptr noalias %cols, ptr %rows, i64 %stride)"
+    return function_ir(head, *code.lines, "  ret void")
+
+
+def streams(lane: Lane, size: int) -> bool:
+    """Whether rows of so many entries can be written past the cache: see `stream_ir`."""
+    return lane.width > 1 and size > lane.width and lane.width * size * lane.bits // 8 <= MOST_STREAMED
+
+
+def stream_ir(lane: Lane, size: int) -> str:
+    """`@stream_L(cols, rows)`: like `@store_L` for rows one after the other, but past the cache.
+
+    A store first reads the line that it writes to. Whole lines that are written past the cache are not read,
+    which halves the traffic of results that are too large to stay in it. Rows are put together in a block
+    before, as lines must be written whole and in order.
+    """
+    code, total = Code(), lane.width * size * lane.bits // 8
+    code.do(f"%block = alloca [{total} x i8], align 64")
+    code.do(f"call void @store_{size}(ptr %cols, ptr %block, i64 {size * lane.bits // 8})")
+    address = code.value("ptrtoint ptr %rows to i64")
+    before = code.value(f"and i64 {code.value(f'sub i64 0, {address}')}, {lane.bytes - 1}")
+    whole = code.value(f"and i64 {code.value(f'sub i64 {total}, {before}')}, {-lane.bytes}")
+    after = code.value(f"add i64 {before}, {whole}")
+    for first, last, kind, step in (
+        ("0", before, PAIR, 16),
+        (before, after, lane.type, lane.bytes),
+        (after, str(total), PAIR, 16),
+    ):
+        with code.counted(first, last, step) as k:
+            source, target = (code.at("i8", base, k) for base in ("%block", "%rows"))
+            value = code.value(f"load {kind}, ptr {source}, align 16")
+            code.do(f"store {kind} {value}, ptr {target}, align {step}, !nontemporal !0")
+    head = f"define internal void @stream_{size}(ptr noalias %cols, ptr %rows)"
     return function_ir(head, *code.lines, "  ret void")
 
 
