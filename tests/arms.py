@@ -38,7 +38,15 @@ KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
 # ---- how often ---------------------------------------------------------------------------------------------
 
 
-QUICK, THOROUGH = 10, 100  # random draws of a law in the two suites, where it does not say
+QUICK, THOROUGH = 6, 100  # random draws of a law in the two suites, where it does not say
+
+
+FEW = ("pendulum", "rp", "planar", "stanford", "puma560", "panda", "tx40", "palletizer", "four_bar")
+
+
+def in_suites(names: Sequence[str]) -> list[Any]:
+    """Robots as parameters of a test: a few in the quick suite, all in the slow one."""
+    return [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in names]
 
 
 def law(*strategies: st.SearchStrategy, examples: int = QUICK, thorough: int | None = None) -> Callable:

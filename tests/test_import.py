@@ -15,6 +15,7 @@ def python(script, **environment):
     subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, **environment})
 
 
+@pytest.mark.slow
 def test_folders_are_found_without_being_imported():
     python("""
 import sys
@@ -65,7 +66,12 @@ def test_what_is_not_there_is_an_attribute_error():
 
 
 @pytest.mark.parametrize(
-    ("backend", "kept"), [("svg", "svg"), ("module://some.where", "module://some.where"), ("nonsense", None)]
+    ("backend", "kept"),
+    [
+        ("svg", "svg"),
+        pytest.param("module://some.where", "module://some.where", marks=pytest.mark.slow),
+        pytest.param("nonsense", None, marks=pytest.mark.slow),
+    ],
 )
 def test_the_users_backend_stays(backend, kept):
     """Also one that does not exist: then matplotlib chooses, when it has to."""

@@ -33,7 +33,10 @@ LIBRARIES = (  # those that some blocks need
     "casadi",
     "dask",
 )
-LONG = ("from-a-log-to-a-model.md", "reports.md", "pick-and-place.md")  # they take ten seconds or more
+LONG = (  # they take three seconds or more
+    *("from-a-log-to-a-model.md", "reports.md", "pick-and-place.md", "tutorial.md", "command-line.md"),
+    *("simulation.md", "elasticity.md", "trajectories.md", "excitation.md"),
+)
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

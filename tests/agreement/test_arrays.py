@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, BaseMotion, Robot, backend
-from arms import WITHOUT_LOOPS, assert_same, state
+from arms import FEW, WITHOUT_LOOPS, assert_same, state
 
 # method: its inputs, and the shapes of its outputs in n joints and p parameters, as in the design's table
 METHODS = {
@@ -44,7 +44,7 @@ DESIGN = (  # the names that are promised
 every_robot = pytest.mark.parametrize(
     "robot",
     [
-        pytest.param(robot, id=name, marks=() if name in DESIGN else pytest.mark.slow)
+        pytest.param(robot, id=name, marks=() if name in FEW else pytest.mark.slow)
         for name, robot in ROBOTS.items()
     ],
 )
@@ -309,7 +309,10 @@ def test_wrong_shapes_in_every_method(method):
                     getattr(robot, method)(*right[:i], wrong, *right[i + 1 :])
 
 
-@every_method
+@pytest.mark.parametrize(
+    "method",
+    [m if m in ("inverse_dynamics", "pose") else pytest.param(m, marks=pytest.mark.slow) for m in METHODS],
+)
 @pytest.mark.parametrize(("wrong", "found"), NO_NUMBERS.values(), ids=NO_NUMBERS.keys())
 def test_what_is_no_numbers_in_every_method(method, wrong, found):
     robot = Robot.load("puma560")

@@ -93,7 +93,9 @@ def test_file_and_mujoco(path):
 
 
 @pytest.mark.filterwarnings("ignore:Inertia matrix is too close to singular")  # joints in line
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize(
+    "seed", [*range(20), *(pytest.param(k, marks=pytest.mark.slow) for k in range(20, 60))]
+)
 def test_random_document_and_mujoco(seed):
     rng = random.Random(seed)
     text = text_of(document(rng))

@@ -7,7 +7,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.expression import Expression
-from arms import WITHOUT_LOOPS, assert_same, freed, generators, law, robots, state
+from arms import WITHOUT_LOOPS, assert_same, freed, generators, in_suites, law, robots, state
 
 pin = pytest.importorskip("pinocchio")
 
@@ -202,7 +202,7 @@ def test_derivatives_and_rnea_derivatives(robot, rng):
     assert_same(found[2], robot.inertia(q), 1e-12)
 
 
-@pytest.mark.parametrize("name", WITHOUT_LOOPS)
+@pytest.mark.parametrize("name", in_suites(WITHOUT_LOOPS))
 def test_bundled_robot_and_pinocchio(name):
     robot = freed(Robot.load(name)).with_rotors("reflected")
     if robot.model.elastic or any(link.motor and link.motor.coupling for link in robot.model.links):

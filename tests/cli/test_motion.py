@@ -173,6 +173,7 @@ def test_wrench_counts_when_a_motion_is_scaled(tmp_path):
     assert abs(tau).max() == pytest.approx(3000, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_report_is_written_for_a_motion(tmp_path):
     motion, page = tmp_path / "motion.csv", tmp_path / "report.html"
     triangular(motion)
@@ -319,6 +320,7 @@ def test_the_help_says_what_order_fixed_steps_have():
     assert "of first order where a joint stops, starts or reverses" in words
 
 
+@pytest.mark.slow
 def test_noise_in_a_file_is_one_line_of_warning(tmp_path):
     path = tmp_path / "noise.csv"
     rows = [f"{t},0.5,{t},{noise},1" for t, noise in ((0.0, 4e-16), (0.5, -4e-16), (1.0, 4e-16))]

@@ -120,6 +120,7 @@ armdyn.cli.main()
 """
 
 
+@pytest.mark.slow
 @LINUX
 def test_running_out_of_memory_is_one_line(tmp_path):
     """Ten million samples in 200 MB."""

@@ -16,7 +16,7 @@ from armdyn.description.exporting.numbers import text_of, written
 from armdyn.expression import Expression, parse
 from armdyn.model import Inertia, Transform
 from armdyn.model.parameters import parameter_names
-from arms import law, quietly, robots
+from arms import in_suites, law, quietly, robots
 from kinds import ANGLES, SYMBOLS, kinds, with_relation
 from urdf_files import FOLDER, needs_files, quiet_load, urdf_files
 
@@ -48,7 +48,7 @@ def test_identified_robots_and_what_is_read_from_their_files(robot):
     same(robot.with_parameters(-robot.parameters))
 
 
-EACH = [pytest.param(x, marks=pytest.mark.slow if x == "delta" else ()) for x in bundled_robots()]
+EACH = in_suites(bundled_robots())
 
 
 @pytest.mark.parametrize("name", EACH)

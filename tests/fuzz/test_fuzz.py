@@ -9,11 +9,11 @@ from fuzz.watch import watch
 
 QUICK = {
     "descriptions": 150,
-    "URDF files": 250,
-    "MJCF files": 150,
+    "URDF files": 120,
+    "MJCF files": 80,
     "expressions": 400,
     "arrays": 400,
-    "CSV files": 300,
+    "CSV files": 150,
     "logs": 200,
     "command lines": 25,
 }

@@ -102,6 +102,7 @@ sys.stdout.buffer.write("".join(write() for write in WRITTEN.values()).encode())
 """
 
 
+@pytest.mark.slow
 def test_two_processes_write_the_same_bytes():
     """Whatever the order in which they hash."""
     outputs = {

@@ -7,7 +7,7 @@ from armdyn import Log, Robot, identify
 from real_logs import FOLDER, ROBOTS, needs_logs, protocol, real_logs
 
 pytestmark = needs_logs
-QUICK = ("panda", "ur10")
+QUICK = ("panda",)
 EACH = [pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in ROBOTS]
 
 

@@ -126,6 +126,7 @@ def ends(script, folder, *given):
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_batch_of_a_long_chain(tmp_path):
     assert ends(BATCH, tmp_path) == "MemoryError inverse_dynamics: not enough memory"
 
@@ -142,6 +143,7 @@ def test_compiling_a_long_chain(tmp_path, megabytes):
     assert ends(COMPILING, tmp_path, megabytes) == expected
 
 
+@pytest.mark.slow
 def test_too_many_memory_maps(tmp_path):
     assert ends(MAPS, tmp_path).split() == ["MemoryError"] * 4 + ["(4,)"]
 

@@ -80,6 +80,7 @@ def test_nonsense_in_the_environment_is_refused_by_name(monkeypatch, robot, nons
     assert robot.gravity(q).shape == (ROWS, 2)
 
 
+@pytest.mark.slow
 def test_nonsense_in_the_environment_is_one_line_on_the_command_line(tmp_path):
     """Importing asks for no threads; a command that needs them says what is wrong."""
     environment = {**os.environ, "ARMDYN_THREADS": "99999999"}

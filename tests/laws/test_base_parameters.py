@@ -15,7 +15,7 @@ from armdyn import BaseParameterWarning, Robot, backend
 from armdyn.exact import SizeError
 from armdyn.expression import ArmdynError, MissingValueError
 from armdyn.model import Transform
-from arms import ROTORS, WITHOUT_LOOPS, generators, law, models, quietly, related, state
+from arms import ROTORS, WITHOUT_LOOPS, generators, in_suites, law, models, quietly, related, state
 from base_arms import ROTORS as COLUMNS
 from base_arms import TABLES, known_arm
 from rubbing import rubbing_models
@@ -170,7 +170,7 @@ def test_routes_agree(name, friction):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WITHOUT_LOOPS)
+@pytest.mark.parametrize("name", in_suites(WITHOUT_LOOPS))
 def test_routes_agree_on_every_bundled_robot(name):
     robot = quietly(lambda: Robot.load(name))
     exact, numeric = (robot.base_parameters(friction=True, route=route) for route in ("exact", "numeric"))
@@ -354,6 +354,7 @@ def rounded(angle):
     return quietly(lambda: Robot.from_dict(table))  # loading warns about them, too
 
 
+@pytest.mark.slow
 def test_rounded_angles_are_warned_about():
     robot = rounded(1.57079633)
     with pytest.warns(BaseParameterWarning, match="41 base parameters exactly.* but 40 in numbers.*snap"):

@@ -14,7 +14,19 @@ from armdyn.description.conversion.angles import inverse
 from armdyn.expression import Expression, parse
 from armdyn.model import Transform
 from armdyn.model.vector import apply
-from arms import ROTORS, assert_same, generators, law, model_of, open_chains, plans, quietly, state, table_of
+from arms import (
+    ROTORS,
+    assert_same,
+    generators,
+    in_suites,
+    law,
+    model_of,
+    open_chains,
+    plans,
+    quietly,
+    state,
+    table_of,
+)
 
 CONVENTIONS = ("dh", "mdh")
 
@@ -173,7 +185,7 @@ def test_bundled_robots_and_their_own_tables(convention, name):
     assert robot.in_dh(convention) == robot
 
 
-@pytest.mark.parametrize("name", open_chains())
+@pytest.mark.parametrize("name", in_suites(open_chains()))
 def test_bundled_robots_in_either_convention(name):
     robot = Robot.load(name)
     for convention in CONVENTIONS:
@@ -236,7 +248,7 @@ def quarter_turned(model, rng):
     return replace(model, links=tuple(links), tool=tool)
 
 
-@pytest.mark.parametrize("name", in_dh_already("dh"))
+@pytest.mark.parametrize("name", in_suites(in_dh_already("dh")))
 def test_equations_of_robots_in_other_frames_and_in_their_published_dh(name):
     """Converted back, the equations have no more terms than the published form, and are the same."""
     published = Robot.load(name)

@@ -17,6 +17,7 @@ from arms import (
     assert_same,
     cloud,
     generators,
+    in_suites,
     law,
     models,
     rational_transform,
@@ -43,7 +44,7 @@ def test_with_parameters_and_the_same_robot(robot, rng):
     same_dynamics(same, robot, rng)
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+@pytest.mark.parametrize("name", in_suites(bundled_robots()))
 def test_with_parameters_and_the_same_bundled_robot(name):
     robot = Robot.load(name)
     same = robot.with_parameters(robot.parameters)

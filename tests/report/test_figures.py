@@ -89,6 +89,7 @@ def all_figures(robot, motion):
     return found
 
 
+@pytest.mark.slow
 def test_every_axis_has_a_unit_and_every_figure_is_an_svg(planar, mixed):
     for robot, motion in (planar, mixed):
         for name, figure in all_figures(robot, motion).items():

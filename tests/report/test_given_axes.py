@@ -197,6 +197,7 @@ assert pyplot.get_fignums() == []
 """
 
 
+@pytest.mark.slow
 def test_figures_show_themselves_and_pyplot_forgets_windows_that_are_closed(tmp_path):
     (tmp_path / "windows.py").write_text(WINDOWS)
     script = f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n{SHOWN}"

@@ -174,6 +174,7 @@ def test_friction_of_joints_and_motors_is_listed_with_the_same_names():
     assert dict(of_motor.items).keys() == {"viscous", "coulomb+", "coulomb-"}
 
 
+@pytest.mark.slow
 def test_a_given_motion_is_the_one_reported(tmp_path):
     robot = Robot.load("pendulum")
     motion = Trajectory.quintic([0.1], [0.45], 2.5)
@@ -197,6 +198,7 @@ def test_numbers_do_not_depend_on_how_a_motion_is_sampled(tmp_path):
     assert "at most 1.5 m/s (at 0.5 s)" in dense
 
 
+@pytest.mark.slow
 def test_a_motion_at_rest_is_reported_as_one(tmp_path):
     """Held by dry friction: what the text says of limits, friction and energy must not be said of a fall."""
     limits = {"torque": 100, "position": [-1, 0.2]}
@@ -208,6 +210,7 @@ def test_a_motion_at_rest_is_reported_as_one(tmp_path):
     assert "leaves its range of -1 to 0.2 rad at 0 s and goes to 0.3 rad" in page.words
 
 
+@pytest.mark.slow
 def test_limits_of_acceleration_alone_are_shown_and_no_others(tmp_path):
     robot = Robot.from_dict(arm({**LINK, "limits": {"acceleration": 4}}))
     page = check_page(written(robot, tmp_path))
@@ -278,6 +281,7 @@ def test_each_quantity_is_computed_once(tmp_path, monkeypatch):
     assert sorted(calls) == ["gravity", "inverse_dynamics", "jacobian_dot"]
 
 
+@pytest.mark.slow
 def test_a_section_is_one_row_of_the_list(tmp_path, monkeypatch):
     """What a new section needs: a finding and a way to write it."""
     row = Section("mass", "Joints", lambda subject: subject.robot.n, lambda n: [paragraph(f"{n} of them")])
