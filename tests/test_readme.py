@@ -35,7 +35,7 @@ LIBRARIES = (  # those that some blocks need
 )
 LONG = (  # they take three seconds or more
     *("from-a-log-to-a-model.md", "reports.md", "pick-and-place.md", "tutorial.md", "command-line.md"),
-    *("simulation.md", "elasticity.md", "trajectories.md", "excitation.md"),
+    *("simulation.md", "elasticity.md", "trajectories.md", "excitation.md", "closed-chains.md", "control.md"),
 )
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -27,7 +27,7 @@ METHODS = {
     "pose": (("q",), lambda n, p: [(4, 4)]),
     "jacobian": (("q",), lambda n, p: [(6, n)]),
     "jacobian_dot": (("q", "qd"), lambda n, p: [(6, n)]),
-    "joint_wrenches": (("q", "qd", "qdd"), lambda n, p: [(n, 6)]),
+    "joint_wrenches": (("q", "qd", "qdd"), lambda n, p: [("joints", 6)]),
     "regressor": (("q", "qd", "qdd"), lambda n, p: [(n, p)]),
     "inverse_dynamics_derivatives": (("q", "qd", "qdd"), lambda n, p: [(n, n)] * 3),
     "forward_dynamics_derivatives": (("q", "qd", "tau"), lambda n, p: [(n, n)] * 3),
@@ -61,7 +61,8 @@ def outputs(result):
 
 
 def shapes(robot, method, batch=()):
-    return [batch + shape for shape in METHODS[method][1](robot.n, len(robot.parameters))]
+    found = METHODS[method][1](robot.n, len(robot.parameters))
+    return [batch + tuple(len(robot.joints) if k == "joints" else k for k in shape) for shape in found]
 
 
 def test_bundled_names_and_the_design():
@@ -496,5 +497,5 @@ def test_parameters_cannot_be_written():
 def test_robot_and_its_name(robot):
     assert robot.name
     assert robot.name in repr(robot)
-    assert robot.n == len(robot.model.moving)
+    assert robot.n == len(robot.model.coordinates)
     assert len(set(robot.parameter_names)) == len(robot.parameter_names)

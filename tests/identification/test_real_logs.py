@@ -64,6 +64,7 @@ def test_late_time_stamps_of_the_kuka_are_not_believed() -> None:
     assert stretch.rate == pytest.approx(200.0, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_robots_from_other_descriptions_serve_as_well() -> None:
     """A UR10 with the same geometry and no inertias at all in its description."""
     data = real_logs("ur10")

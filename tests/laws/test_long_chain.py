@@ -34,6 +34,7 @@ def test_forward_dynamics_of_inverse_dynamics_of_thirty_joints(robot):
     assert_same(robot.forward_dynamics(q, qd, tau), qdd, 1e-14 * condition)
 
 
+@pytest.mark.slow
 def test_regressor_times_parameters_of_thirty_joints(robot):
     q, qd, qdd = state(robot, np.random.default_rng(5))
     assert_same(robot.regressor(q, qd, qdd) @ robot.parameters, robot.inverse_dynamics(q, qd, qdd))

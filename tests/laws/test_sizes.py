@@ -86,6 +86,7 @@ def test_a_bomb_is_called_too_large(text):
         parse(text)
 
 
+@pytest.mark.slow
 def test_factors_that_are_large_together_are_refused():
     """Each entry is read, but mass times centre of mass squared has millions of terms."""
     names = [f"x{i}" for i in range(20)]
@@ -135,6 +136,7 @@ def test_a_refusal_says_what_works_instead():
         check_written(10**6)
 
 
+@pytest.mark.slow
 def test_large_changes_of_coordinates_are_refused():
     rng = np.random.default_rng(2)
     J = [[f"{x}*m{x}" for x in row] for row in rng.integers(1, 9, (14, 14))]

@@ -170,6 +170,7 @@ def test_the_same_value_gives_the_same_card(planar):
     assert planar._repr_html_() == Robot.load("planar")._repr_html_()
 
 
+@pytest.mark.slow
 def test_nothing_is_drawn_before_a_notebook_asks():
     script = """
 import sys

@@ -219,6 +219,7 @@ def test_limits_of_acceleration_alone_are_shown_and_no_others(tmp_path):
     assert "Grey lines are the limits" not in page.words
 
 
+@pytest.mark.slow
 def test_an_arm_with_one_joint_has_no_force_ellipsoid_and_none_is_announced(tmp_path):
     page = check_page(written(Robot.from_dict(arm(LINK)), tmp_path))
     assert "Velocity ellipsoid." in page.words

@@ -181,6 +181,7 @@ def test_torques_stay_within_the_robots_limits():
     assert (np.abs(run.tau) == limits).any()
 
 
+@pytest.mark.slow
 def test_gains_and_set_points_of_each_arm_of_a_batch():
     rng = np.random.default_rng(9)
     targets, stiffness = rng.uniform(-0.3, 0.3, (5, 7)) + READY, rng.uniform(50, 200, (5, 1)) * np.ones(7)

@@ -36,7 +36,7 @@ def move(duration: float = 0.6) -> Trajectory:
     return Trajectory.quintic(START, START + np.array([0.4, 0.3, -0.3, 0.2, 0.1, 0.5]), duration)
 
 
-@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("method", [pytest.param("adaptive", marks=pytest.mark.slow), "rk4"])
 def test_a_simulation_with_a_load_is_two_simulations(puma: Robot, method: str) -> None:
     torques = np.linspace(1.0, 2.0, 13)[:, None] * np.ones(6)
     given = {"method": method, "rtol": 1e-12, "output": 0.01}

@@ -99,6 +99,7 @@ def test_register_widths(drive, register, monkeypatch):
     compare(*many(DRIVES[drive], 11))
 
 
+@pytest.mark.slow
 def test_register_widths_of_an_adaptive_step_and_of_limits():
     for drive in ("nothing", "signal", "law"):
         compare(*one(DRIVES[drive]))
