@@ -129,16 +129,21 @@ def _check_size(x: Any) -> None:
         raise TypeError(f"lists of {size} numbers; at most {_MOST_LISTED} are read from lists")
 
 
+def type_text(x: Any) -> str:
+    """What an object is, for messages."""
+    kind = type(x)
+    home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return f"an object of type {home}{kind.__qualname__}"
+
+
 def _kind_text(x: Any, where: str = "") -> str:
     """What kind of thing was found instead of numbers; `where`, such as " in a list"."""
     if x is None or isinstance(x, bool | np.bool | str | bytes | complex | np.generic):
         return shown(x) + where
     if isinstance(x, np.ma.MaskedArray):
         return f"a masked array{where}, whose mask would be lost; fill or compress it first"
-    kind = type(x)
-    home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-    also = "; `robot.jax` makes functions for JAX" if home.startswith("jax") else ""
-    return f"an object of type {home}{kind.__qualname__}{where}; {_ACCEPTED}{also}"
+    also = "; `robot.jax` makes functions for JAX" if type(x).__module__.startswith("jax") else ""
+    return f"{type_text(x)}{where}; {_ACCEPTED}{also}"
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str:
@@ -206,13 +211,19 @@ def joined(arrays: Mapping[str, Any], size: int = 6, functions: Any = np) -> Any
     return functions.concatenate([functions.broadcast_to(x, (*lead, size)) for x in arrays.values()], axis=-1)
 
 
-def checked_out(out: Any, batch: Shape, shapes: Sequence[Shape]) -> tuple[Any, ...]:
-    """The array or None given for each output; `batch` must broadcast to its leading axes."""
+def given_results(out: Any, count: int) -> tuple[Any, ...]:
+    """What is given for each of so many results, of any library."""
     given = out if isinstance(out, tuple) else (out,)
-    if len(given) != len(shapes):
-        several = f"a tuple of {len(shapes)} arrays" if len(shapes) > 1 else "one array"
+    if len(given) != count:
+        several = f"a tuple of {count} arrays" if count > 1 else "one array"
         found = f"a tuple of {len(out)}" if isinstance(out, tuple) else "one"
         raise TypeError(f"out: expected {several}, found {found}")
+    return given
+
+
+def checked_out(out: Any, batch: Shape, shapes: Sequence[Shape]) -> tuple[Any, ...]:
+    """The array or None given for each output; `batch` must broadcast to its leading axes."""
+    given = given_results(out, len(shapes))
     for y, shape in zip(given, shapes, strict=True):
         if y is not None:
             _check_target(y, batch, shape)

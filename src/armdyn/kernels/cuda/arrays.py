@@ -28,14 +28,14 @@ def array(x: Any) -> np.ndarray:
     return x if is_cupy(x) else np.asarray(x)
 
 
-def like(first: Any, x: Any, dtype: Any = None) -> np.ndarray:
-    """Numbers as an array where another is: of CuPy and of its type or that given, or float64 of NumPy."""
+def like(first: Any, x: Any) -> np.ndarray:
+    """Numbers as an array where another is: of CuPy and of its type, or float64 of NumPy."""
     if not is_cupy(first):
         return np.asarray(x, float)
     import cupy
 
     with first.device:
-        found: np.ndarray = cupy.asarray(x, dtype=dtype or first.dtype)
+        found: np.ndarray = cupy.asarray(x, dtype=first.dtype)
         return found
 
 

@@ -1,8 +1,9 @@
 """Kernels on CuPy arrays: what `Kernel.call` does with NumPy arrays, on the GPU where the arrays are.
 
-Nothing is copied and nothing waits: kernels are put on CuPy's current stream. Results are laid out as the
-first input: row after row, or with the batch contiguous. It computes in float64, or in float32 when all
-inputs are float32.
+Kernels are put on CuPy's current stream, and nothing waits, but for one copy of the numbers of a robot that
+shares its code with others. Arrays of the type that it computes in are read where they are, but for functions
+that are loops. Results are laid out as the first input: row after row, or with the batch contiguous. It
+computes in float64, or in float32 when all inputs are float32.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from armdyn.expression import ArmdynError, shown
-from armdyn.kernels.arrays import dtype_text, is_real, joined, misfit, real_array, wrong_count
+from armdyn.kernels.arrays import (
+    dtype_text,
+    given_results,
+    is_real,
+    joined,
+    misfit,
+    real_array,
+    type_text,
+    wrong_count,
+)
 from armdyn.kernels.c import check_constants, identifier
 from armdyn.kernels.cuda import layout
 from armdyn.kernels.cuda.array_text import Form, array_text
@@ -190,12 +200,8 @@ class OnGpu:
         return found
 
     def _checked_out(self, plan: Plan, out: Any, device: int) -> tuple[Any, ...]:
-        shapes = self.outputs
-        given = (None,) * len(shapes) if out is None else out if isinstance(out, tuple) else (out,)
-        if len(given) != len(shapes):
-            several = f"a tuple of {len(shapes)} arrays" if len(shapes) > 1 else "one array"
-            raise TypeError(f"out: expected {several}, found {len(given)}")
-        for y, shape in zip(given, shapes, strict=True):
+        given = (None,) * len(self.outputs) if out is None else given_results(out, len(self.outputs))
+        for y, shape in zip(given, self.outputs, strict=True):
             if y is not None:
                 _check_target(y, (*plan.batch, *shape), device)
         return given
@@ -303,12 +309,7 @@ def _check_target(y: Any, shape: Shape, device: int) -> None:
 
 
 def _kind(x: Any) -> str:
-    kind = type(x)
-    return (
-        shown(x)
-        if kind.__module__ == "builtins"
-        else f"an object of type {kind.__module__}.{kind.__qualname__}"
-    )
+    return shown(x) if type(x).__module__ == "builtins" else type_text(x)
 
 
 def _device(inputs: Sequence[tuple[str, int]], arrays: Sequence[Any]) -> int:

@@ -1,6 +1,7 @@
 """Where the numbers of arrays are: leading axes of several arrays as few common axes, whose strides differ.
 
-Everything here is about shapes and strides (in numbers, not bytes), so that it needs no GPU.
+Everything here is about shapes and strides, so that it needs no GPU. Strides of an `Operand` are in numbers;
+functions of strides take them in any unit.
 """
 
 from __future__ import annotations
