@@ -14,7 +14,8 @@ from commands import run
 ROOT = Path(__file__).parent.parent.parent
 COMMANDS = re.findall(r"(?:^  |`)(armdyn [\w -./]*?)(?=  |`|$)", START, re.MULTILINE)
 NOT_HERE = ("armdyn --help", "armdyn COMMAND --help", "armdyn new my_arm.toml", "armdyn view puma560")
-URDF = """<robot name="one"><link name="base"/><link name="arm"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>
+URDF = """<robot name="one"><link name="base"/>
+<link name="arm"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>
 <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
 <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/>
 <limit lower="-1" upper="1" effort="10" velocity="2"/></joint></robot>"""
