@@ -15,7 +15,7 @@ from armdyn.output import one_line
 from armdyn.robot import Robot
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.errors import ViewError
-from armdyn.workbench.panels.layout import lay_out
+from armdyn.workbench.layout import lay_out
 from armdyn.workbench.server.gate import EVERYWHERE, Gate, checked_origins
 from armdyn.workbench.server.start import start_server, stop_server
 

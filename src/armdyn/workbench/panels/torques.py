@@ -11,6 +11,7 @@ from armdyn.report.page.markup import Markup, join, tag
 from armdyn.robot.joints import torque_unit
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.moment import Moment
+from armdyn.workbench.panels.reading import Reading
 
 # Colours that can be told apart without red and green (Okabe and Ito), by cause.
 COLOURS = {
@@ -27,19 +28,19 @@ COLOURS = {
 
 
 def add(bench: Bench) -> None:
-    shown = bench.gui.add_html("")
+    reading = Reading(bench)
     spans = np.zeros(bench.robot.n)  # N m: how much a row has room for; it grows and does not shrink at once
 
     def show(moment: Moment) -> None:
         nonlocal spans
         spans = np.maximum(0.98 * spans, room(bench, moment))
-        shown.content = bars(bench, moment, spans)
+        reading.show(bars(bench, moment, spans))
 
     bench.on_moment(show)
 
 
 def room(bench: Bench, moment: Moment) -> np.ndarray:
-    """(n,): the largest number a row must show [N m or N]: the sums of positive and negative parts, limits."""
+    """(n,): what a row must have room for [N m or N]: the positive parts, the negative ones, the limit."""
     parts = np.array(list(moment.parts.parts.values()))
     sums = np.maximum(np.clip(parts, 0, None).sum(0), -np.clip(parts, None, 0).sum(0))
     limits = np.where(np.isfinite(bench.limits.torque), bench.limits.torque, 0)

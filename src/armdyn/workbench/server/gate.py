@@ -71,7 +71,7 @@ class Gate:
         return None if origin.lower() in allowed else "a page of another origin"
 
     def _is_number(self, host: str, port: int) -> bool:
-        """Whether a server at every address of the machine is called by a number: a name could be anyone's."""
+        """Whether a server at all of a machine's addresses is called by number: a name could be anyone's."""
         name, _, at = host.rpartition(":")
         if self.host not in EVERYWHERE or at != str(port):
             return False

@@ -6,11 +6,14 @@ from importlib.resources import files
 
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.panels import pose, torques
+from armdyn.workbench.scene import arm, ground
 
 _LEFT, _RIGHT = 400, 360  # pixels
 
 
 def lay_out(bench: Bench) -> None:
+    drawn = arm.add(bench)
+    ground.add(bench, drawn.size)
     gui = bench.gui
     gui.main_panel.dock_right()
     gui.main_panel.set_width(_RIGHT)
