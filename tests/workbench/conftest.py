@@ -38,7 +38,8 @@ class Page:
 
     def field(self, label):
         """The input that stands beside a label; of a slider, the one for its number."""
-        name = self.page.get_by_text(label, exact=True).locator("visible=true").first
+        exactly = re.compile(f"^{re.escape(label)}$")
+        name = self.page.locator("label").filter(has_text=exactly).locator("visible=true").first
         row = name.locator("xpath=ancestor::div[contains(@class, 'mantine-Flex-root')][1]")
         return row.locator("input[type=text], input[type=number], input[inputmode]").last
 
