@@ -184,7 +184,7 @@ def test_pages_of_the_gallery_have_one_skeleton():
         text = page.read_text("utf-8")
         assert re.match(r"# [^\n]+\n\n\*[^*]+\.\* ", text), page.name
         assert [found for found, _ in BLOCK.findall(text)] == ["python", "text"], page.name
-        assert re.search(r"^\*\*Against the (book|source|paper)\.\*\* ", text, re.MULTILINE), page.name
+        assert re.search(r"^\*\*Compared with the (book|source|paper)\.\*\* ", text, re.MULTILINE), page.name
         assert re.search(r"^\[Gallery\]\(index\.md\) · ", text, re.MULTILINE), page.name
 
 
