@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -69,10 +70,13 @@ def test_the_file_of_the_question_is_written(tmp_path, monkeypatch):
     assert "link 1" in run("show", "my_arm.toml")
 
 
-def test_the_command_for_the_browser_is_there():
-    if "view" not in VERBS:
-        pytest.skip("armdyn view is not built yet")
-    assert "ROBOT" in run("view", "--help")
+def test_the_command_for_the_browser_and_its_extra_are_there():
+    """It is tried in tests/workbench."""
+    assert "view" in VERBS
+    assert "Open the workbench" in run("view", "--help")
+    (extra,) = re.findall(r"armdyn\[(\w+)\]", START)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert extra in project["optional-dependencies"]
 
 
 def test_the_help_of_any_command_is_there():
