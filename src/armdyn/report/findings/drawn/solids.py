@@ -58,11 +58,17 @@ class Strut:
 
 @dataclass(frozen=True)
 class Solids:
-    """An arm: how large it is [m], its solids, and its springs between points."""
+    """An arm: how large it is [m], its solids, its springs between points, and the ground it stands on.
+
+    The ground is a plane through the point `ground` (3,), with the unit vector `up` (3,) at right angles to
+    it, both in the world.
+    """
 
     size: float
     solids: tuple[Solid, ...]
     struts: tuple[Strut, ...]
+    ground: np.ndarray
+    up: np.ndarray
 
 
 def solids(robot: Robot) -> Solids:
@@ -71,8 +77,9 @@ def solids(robot: Robot) -> Solids:
     drawn = skeleton(robot, q, sliding=True)
     poses = body_poses(robot, q)
     radius = _RADIUS * drawn.size
+    stand = _Stand.of(robot, drawn, radius)
     found = []
-    for body, kind, name, mesh in _pieces(robot, drawn, q, radius):
+    for body, kind, name, mesh in _pieces(robot, drawn, q, radius, stand):
         R, p = poses[body, :3, :3], poses[body, :3, 3]
         vertices = (mesh.vertices - p) @ R
         found.append(Solid(body, kind, name, vertices, mesh.triangles, COLOURS[kind]))
@@ -80,7 +87,7 @@ def solids(robot: Robot) -> Solids:
         Strut(strut.tied, (np.array(strut.points[0], float), np.array(strut.points[1], float)))
         for strut in robot.mechanism.struts
     ]
-    return Solids(drawn.size, tuple(found), tuple(struts))
+    return Solids(drawn.size, tuple(found), tuple(struts), stand.ground, stand.up)
 
 
 def resting_posture(robot: Robot) -> np.ndarray:
@@ -97,12 +104,12 @@ def resting_posture(robot: Robot) -> np.ndarray:
 Piece = tuple[int, Kind, str, Mesh]
 
 
-def _pieces(robot: Robot, drawn: Skeleton, q: np.ndarray, radius: float) -> Iterator[Piece]:
+def _pieces(robot: Robot, drawn: Skeleton, q: np.ndarray, radius: float, stand: _Stand) -> Iterator[Piece]:
     """Everything in the world: body, kind, name and shape."""
     names = [one_line(link.name) for link in robot.model.moving]
     parents = [body.parent for body in robot.mechanism.bodies]
     root = one_line(robot.model.root)
-    yield FIXED_BASE, "base", root, together(_base(robot, drawn, radius))
+    yield FIXED_BASE, "base", root, together(stand.meshes)
     for body, lines in zip([*range(len(names)), FIXED_BASE], drawn.lines, strict=True):
         rods = [mesh for line in lines for mesh in rod(line, _ROD * radius)]
         if rods:
@@ -154,17 +161,37 @@ def _range(robot: Robot, body: int, here: float, size: float) -> tuple[float, fl
     return max(low, here - _LONGEST * size), min(high, here + _LONGEST * size)
 
 
-def _base(robot: Robot, drawn: Skeleton, radius: float) -> list[Mesh]:
-    """Round plates below the places where the robot stands, and feet on them."""
-    feet = _feet(drawn)
-    up = _upwards(robot, drawn, np.mean(feet, axis=0))
-    wide = 2.1 if drawn.closings else 3.4  # a linkage may have several
-    found = []
-    for place in feet:
-        below = place - 1.9 * radius * up
-        found.append(cone(below, place, 1.3 * radius, 0.8 * radius))
-        found.append(cylinder(below - 0.2 * radius * up, up, wide * radius, 0.2 * radius, 40))
-    return found
+@dataclass(frozen=True)
+class _Stand:
+    """What a robot stands on: feet, and the side of the ground that they are on."""
+
+    feet: list[np.ndarray]
+    up: np.ndarray
+    radius: float
+    wide: float  # of plates, in parts of the radius: a linkage may have several
+
+    @staticmethod
+    def of(robot: Robot, drawn: Skeleton, radius: float) -> _Stand:
+        feet = _feet(drawn)
+        up = _upwards(robot, drawn, np.mean(feet, axis=0))
+        return _Stand(feet, up, radius, 2.1 if drawn.closings else 3.4)
+
+    @property
+    def ground(self) -> np.ndarray:
+        """A point of it, below the lowest foot."""
+        lowest = min(self.feet, key=lambda foot: float(foot @ self.up))
+        return np.asarray(lowest - 2.3 * self.radius * self.up)
+
+    @property
+    def meshes(self) -> list[Mesh]:
+        """Round plates below the places where the robot stands, and feet on them."""
+        found = []
+        for place in self.feet:
+            below = place - 1.9 * self.radius * self.up
+            plate = below - 0.2 * self.radius * self.up
+            found.append(cone(below, place, 1.3 * self.radius, 0.8 * self.radius))
+            found.append(cylinder(plate, self.up, self.wide * self.radius, 0.2 * self.radius, 40))
+        return found
 
 
 def _upwards(robot: Robot, drawn: Skeleton, foot: np.ndarray) -> np.ndarray:
