@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -132,8 +133,10 @@ def _arm(robot: Robot, subject: Subject, q: np.ndarray) -> dict[str, Any]:
     """The solids, and from where they are looked at."""
     arm, view = solids(robot), view_of(robot, subject.middle.arm)
     unit, bodies = arm.size / _FINE, len(robot.joints) + 1  # the base is the last
-    centre, radius = _room(robot, arm, q)
+    points = _points(robot, arm, q)
+    centre, radius = _room(points)
     return {
+        "size": arm.size,
         "unit": unit,
         "bodies": bodies,
         "solids": [
@@ -160,18 +163,23 @@ def _arm(robot: Robot, subject: Subject, q: np.ndarray) -> dict[str, Any]:
         "ground": arm.ground.tolist(),
         "up": arm.up.tolist(),
         "step": nice_below(arm.size / 5),
+        "grid": bool(((points - arm.ground) @ arm.up).min() > -0.1 * arm.size),
     }
 
 
-def _room(robot: Robot, arm: Solids, q: np.ndarray) -> tuple[np.ndarray, float]:
-    """A ball that has all solids in it, all along the motion: its centre (3,) and radius [m]."""
+def _points(robot: Robot, arm: Solids, q: np.ndarray) -> np.ndarray:
+    """(N, 3): the corners of boxes around all solids, at some instants of the motion."""
     poses = body_poses(robot, q[:: SAMPLES // 10])
-    points = [
+    found = [
         solid.vertices @ pose[solid.body, :3, :3].T + pose[solid.body, :3, 3]
         for pose in poses
         for solid in arm.solids
     ]
-    corners = np.vstack([[x.min(0), x.max(0)] for x in points])
-    centre = (corners.min(0) + corners.max(0)) / 2
-    far = max(float(np.linalg.norm(x - centre, axis=1).max()) for x in points)
-    return centre, far
+    signs = np.array(list(product((0.0, 1.0), repeat=3)))
+    return np.vstack([x.min(0) + signs * np.ptp(x, axis=0) for x in found])
+
+
+def _room(points: np.ndarray) -> tuple[np.ndarray, float]:
+    """A ball with points (N, 3) in it: its centre (3,) and radius [m]."""
+    centre = (points.min(0) + points.max(0)) / 2
+    return centre, float(np.linalg.norm(points - centre, axis=1).max())

@@ -1,6 +1,8 @@
 // The page: the state of the arm, what changes it, and what shows it.
 
 const motion = data.motion, arm = data.arm, samples = motion.t.length;
+const INTRODUCTION = "Drag the picture to turn it, move the joints, or play the motion. Bars show what causes each "
+  + "torque, the upright mark their sum, dashed lines the limits. The page computes all of this itself.";
 const KINDS = [["q", "Position"], ["qd", "Velocity"], ["qdd", "Acceleration"]];
 const state = { q: null, qd: null, qdd: null, y: null, load: 0, sample: 0, onMotion: true };
 const camera = new Camera(arm), solids = new Solids(arm);
@@ -12,9 +14,11 @@ const picture = make("canvas", { className: "scene", tabIndex: 0, role: "img" })
 const message = make("p", { className: "message", role: "status" });
 const tip = make("p", { className: "tip" });
 const rows = data.joints.map(jointRow);
+const places = motion.q.map(q => positions(q) ?? new Float64Array(q.length).fill(NaN));
 const run = motionTorques();
 const used = data.parts.map((_, k) => k).filter(isUsed);
 const chart = new Chart(make("canvas", { className: "chart", role: "img" }), used);
+const amounts = [...used, -1].map(amount);
 const play = make("button", { type: "button", className: "play", textContent: "▶" });
 const scrub = make("input", { type: "range", min: 0, max: samples - 1, step: 1, value: 0, className: "scrub" });
 const clock = make("output", { className: "clock" });
@@ -32,6 +36,13 @@ function jointRow(joint, i) {
   entry.addEventListener("change", () => { if (entry.checkValidity() && entry.value !== "") set(i, entry.valueAsNumber); });
   const head = make("div", { className: "head" }, pick, make("span", { className: "value" }, entry, measure));
   return { pick, slider, entry, measure, bar, node: make("div", { className: "joint" }, head, slider, bar.node) };
+}
+
+/** A cause and its torque at the joint that is picked; -1 is the sum of all. */
+function amount(k) {
+  const mark = k < 0 ? make("b", { className: "total" }) : make("i", { className: `part-${k}` });
+  const value = make("dd", {});
+  return { k, value, node: make("div", {}, make("dt", {}, mark, k < 0 ? "sum" : data.parts[k]), value) };
 }
 
 function kindChoice() {
@@ -58,18 +69,17 @@ function build() {
   const player = make("div", { className: "player" }, play, scrub, clock);
   const caption = make("p", { className: "chart-title" });
   chart.caption = caption;
-  const legend = make("ul", { className: "legend" },
-    ...used.map(k => make("li", {}, make("i", { className: `part-${k}` }), data.parts[k])),
-    make("li", {}, make("b", { className: "total" }), "sum"),
-    ...(data.joints.some(joint => joint.limit !== null) ? [make("li", {}, make("u", { className: "limit" }), "limit")] : []));
+  const legend = make("dl", { className: "legend" }, ...amounts.map(({ node }) => node));
   const rest = button("At rest", "Set all velocities and accelerations to zero", () => {
     for (const key of ["qd", "qdd"]) state[key] = new Float64Array(n);
     leaveMotion();
   });
   const zero = make("div", { className: "tools" }, kindChoice(), rest);
   document.getElementById("live-part").append(
+    make("p", { textContent: INTRODUCTION }),
     make("div", { className: "live-grid" },
-      make("div", { className: "live-scene" }, stage, player, caption, chart.canvas, legend),
+      stage,
+      make("div", { className: "live-motion" }, player, caption, chart.canvas, legend),
       make("div", { className: "live-joints" }, zero, ...rows.map(row => row.node))));
   for (const id of ["live", "live-link"]) document.getElementById(id).hidden = false;
 }
@@ -78,9 +88,8 @@ function build() {
 
 /** Torques at every sample of the motion; bars get a scale that holds for all of them. */
 function motionTorques() {
-  return motion.t.map((_, k) => {
-    const y = positions(motion.q[k]);
-    const found = torquesAt(y ?? new Float64Array(0), motion.qd[k], motion.qdd[k], motion.load[k]);
+  return places.map((y, k) => {
+    const found = torquesAt(y, motion.qd[k], motion.qdd[k], motion.load[k]);
     rows.forEach((row, i) => row.bar.foresee(found.parts, i));
     return found;
   });
@@ -88,17 +97,17 @@ function motionTorques() {
 
 /** Causes that are nothing all along the motion and in a few other states do not stand in the legend. */
 function isUsed(k) {
-  const at = (found, i) => found.parts[k * n + i] !== 0;
-  if (run.some(found => data.joints.some((_, i) => at(found, i)))) return true;
-  const y = positions(motion.q[0]), ones = new Float64Array(n).fill(1);
-  const found = y && torquesAt(y, ones, ones);
-  return Boolean(found) && data.joints.some((_, i) => at(found, i));
+  const ones = new Float64Array(n).fill(1), states = [...run, torquesAt(places[0], ones, ones)];
+  return data.joints.some((_, i) => {
+    const least = 1e-12 * Math.max(...states.map(found => Math.abs(found.total[i]) || 0));
+    return states.some(found => Math.abs(found.parts[k * n + i]) > least);
+  });
 }
 
 function goTo(sample) {
   Object.assign(state, { sample, onMotion: true, load: motion.load[sample] });
   for (const [key] of KINDS) state[key] = Float64Array.from(motion[key][sample]);
-  state.y = positions(state.q);
+  state.y = places[sample];
   message.textContent = "";
   refresh();
 }
@@ -152,6 +161,9 @@ function refresh() {
   requestAnimationFrame(() => { wanted = false; draw(); });
 }
 
+/** A length in metres, to the millimetre. */
+const metres = x => x.toFixed(3).replace(/^-(?=[0.]+$)/, "").replace("-", "−");
+
 /** What sliders change: their ranges, units and names. */
 function describe() {
   const [, name] = KINDS[kind];
@@ -176,11 +188,15 @@ function draw() {
     row.pick.setAttribute("aria-pressed", String(chart.joint === i));
   });
   const at = placed(poses, ...arm.tip);
-  tip.textContent = `tip at ${at.map(x => shown(x)).join(", ")} m`;
+  tip.textContent = `tip at ${at.map(metres).join(", ")} m`;
   picture.setAttribute("aria-label", `The arm in its posture; its ${tip.textContent}. Arrow keys turn it.`);
   scrub.value = String(state.sample);
   clock.value = `${motion.t[state.sample].toFixed(2)} s`;
   const joint = data.joints[chart.joint];
+  for (const { k, value } of amounts) {
+    const x = k < 0 ? total[chart.joint] : parts[k * n + chart.joint];
+    value.textContent = `${shown(x, 3, 1e-9 * rows[chart.joint].bar.scale)} ${joint.units[3]}`;
+  }
   chart.caption.textContent = `Torque of joint ${chart.joint + 1}, ${joint.name}, over the motion`;
   chart.canvas.setAttribute("aria-label", chart.caption.textContent);
   drawScene(poses, at);
@@ -193,12 +209,12 @@ function drawScene(poses, at) {
   const fine = Math.min(Math.max(2, devicePixelRatio || 1), Math.sqrt(1.8e6 / (box.width * box.height)));
   const width = Math.round(box.width * fine), height = Math.round(box.height * fine);
   if (picture.width !== width || picture.height !== height) Object.assign(picture, { width, height });
-  solids.resize(width, height);
+  solids.resize(width, height, box.width);
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const sheet = solids.draw(poses, camera, dark ? 0xff9a948e : 0xff3a3634);
   const context = picture.getContext("2d"), flat = camera.projection(width, height);
   context.clearRect(0, 0, width, height);
-  drawGround(context, flat, fine);
+  if (arm.grid) drawGround(context, flat, fine);
   context.drawImage(sheet, 0, 0);
   drawSprings(context, flat, poses, fine);
   drawPath(context, flat, at, fine);
@@ -301,7 +317,7 @@ function listen() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
 }
 
-const path = motion.q.map(q => placed(posesAt(positions(q)), ...arm.tip));
+const path = places.map(y => placed(posesAt(y), ...arm.tip));
 scrub.setAttribute("aria-label", "Time of the motion");
 build();
 describe();

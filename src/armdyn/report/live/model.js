@@ -39,9 +39,10 @@ function placed(poses, body, x, y, z) {
   return [0, 4, 8].map(k => poses[at + k] * x + poses[at + k + 1] * y + poses[at + k + 2] * z + poses[at + k + 3]);
 }
 
-/** A number with a few digits, with a true minus sign. */
-function shown(x, digits = 3) {
+/** A number with a few digits, with a true minus sign; less than `least` is nothing. */
+function shown(x, digits = 3, least = 0) {
   if (!Number.isFinite(x)) return "not a number";
+  if (Math.abs(x) <= least) return "0";
   const size = Math.abs(x);
   const text = size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(digits - 1)
     : x.toFixed(Math.max(0, Math.min(6, digits - 1 - Math.floor(Math.log10(Math.max(size, 0.01))))));

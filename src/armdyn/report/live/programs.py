@@ -125,7 +125,7 @@ class _Parts:
 
     def _coupling(self, inertia: Sequence[Any], quadratic: Sequence[Any]) -> list[Any]:
         """What exact rotors add to reflected ones."""
-        if self.mechanism is self.reflected:
+        if self.mechanism is self.reflected or not self.mechanism.rotors:
             return [0] * self.mechanism.n
         exact = dynamics.inverse_dynamics(_bare(self.mechanism), self.q, self.qd, self.qdd)
         return [a - b - c for a, b, c in zip(exact, inertia, quadratic, strict=True)]

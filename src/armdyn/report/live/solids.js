@@ -10,9 +10,12 @@ class Solids {
       flat: new Float32Array(solid.vertices.length),
     }));
     this.sheet = document.createElement("canvas");
+    this.jump = 0.04 * arm.size; // more than across a rod [m]
   }
 
-  resize(width, height) {
+  /** Pixels, and how many pixels of the screen they are side by side. */
+  resize(width, height, wide) {
+    this.wide = wide;
     if (this.sheet.width === width && this.sheet.height === height) return;
     Object.assign(this.sheet, { width, height });
     this.context = this.sheet.getContext("2d");
@@ -32,7 +35,7 @@ class Solids {
       this.flatten(solid, poses, axes, scale, middle, width, height);
       this.fill(solid);
     }
-    this.outline(ink, 0.02 * scale * camera.radius);
+    this.outline(ink, this.jump * scale, Math.max(1, Math.round(width / this.wide)));
     this.context.putImageData(this.image, 0, 0);
     return this.sheet;
   }
@@ -94,15 +97,16 @@ class Solids {
     }
   }
 
-  /** Ink where what is seen ends, or lies far behind what is next to it. */
-  outline(ink, jump) {
-    const { width, height } = this.sheet, { depth, pixels } = this;
-    for (let row = 1; row < height; ++row) {
-      let at = row * width + 1;
-      for (let x = 1; x < width; ++x, ++at) {
-        const z = depth[at], left = depth[at - 1], above = depth[at - width];
-        if (z === left && z === above) continue;
-        if (Math.abs(z - left) > jump || Math.abs(z - above) > jump) pixels[at] = ink;
+  /** Ink on what is seen, as wide as `line`, where it ends or something far behind it begins. */
+  outline(ink, jump, line) {
+    const { width, height } = this.sheet, { depth, pixels } = this, down = line * width;
+    for (let row = line; row < height - line; ++row) {
+      const end = (row + 1) * width - line;
+      for (let at = row * width + line; at < end; ++at) {
+        const z = depth[at];
+        if (z === -Infinity) continue;
+        const behind = Math.min(depth[at - line], depth[at + line], depth[at - down], depth[at + down]);
+        if (z - behind > jump) pixels[at] = ink;
       }
     }
   }
