@@ -43,7 +43,7 @@ class Bar {
     });
     const beyond = limit !== null && Math.abs(total[i]) > limit;
     this.node.classList.toggle("beyond", beyond);
-    const used = limit === null ? "" : ` (${Math.round(100 * Math.abs(total[i]) / limit)} %)`;
+    const used = limit ? ` (${Math.round(100 * Math.abs(total[i]) / limit)} %)` : "";
     this.output.value = `${shown(total[i], 3, 1e-9 * this.scale)} ${units[3]}${used}`;
     this.output.title = limit === null ? "" : `limit ${shown(limit)} ${units[3]}`;
     this.output.dataset.value = String(total[i]);

@@ -18,7 +18,7 @@ class Chart {
     context.clearRect(0, 0, box.width, box.height);
     const curves = this.curves(run), { limit, units } = data.joints[this.joint];
     let low = 0, high = 0;
-    for (const curve of curves) for (const y of curve) { low = Math.min(low, y); high = Math.max(high, y); }
+    for (const curve of curves) for (const y of curve) { if (y < low) low = y; else if (y > high) high = y; }
     if (limit !== null && limit < 1.7 * Math.max(high, -low)) { high = Math.max(high, limit); low = Math.min(low, -limit); }
     if (!(high > low)) { low = -1; high = 1; }
     this.area = { left: 4, right: box.width - 4, top: 18, bottom: box.height - 16 };

@@ -40,10 +40,11 @@ def find_live(subject: Subject) -> LiveFinding:
         names = ", ".join(one_line(name) for name in subject.free_symbols)
         raise ReportError(f"symbols without a value: {names}; a live part needs numbers")
     times, states, loads, robots = _motion(subject)
+    joints = _joints(subject, states)
     data = {
-        "joints": _joints(subject, states),
+        "joints": joints,
         "parts": list(PARTS),
-        "arm": _arm(robot, subject, states[0]),
+        "arm": _arm(robot, subject, states[0], joints),
         "motion": {
             "t": times.tolist(),
             **{name: x.tolist() for name, x in zip(("q", "qd", "qdd"), states, strict=True)},
@@ -129,9 +130,11 @@ def _loops(robot: Robot) -> dict[str, Any] | None:
 # ---- what is seen ------------------------------------------------------------------------------------------
 
 
-def _arm(robot: Robot, subject: Subject, q: np.ndarray) -> dict[str, Any]:
+def _arm(robot: Robot, subject: Subject, q: np.ndarray, joints: list[dict[str, Any]]) -> dict[str, Any]:
     """The solids, and from where they are looked at."""
-    arm, view = solids(robot), view_of(robot, subject.middle.arm)
+    ends = np.array([joint["ranges"][0] for joint in joints]).T
+    along = q if robot.model.loops else np.vstack([q, ends])  # loops may not close at the ends
+    arm, view = solids(robot, along), view_of(robot, subject.middle.arm)
     unit, bodies = arm.size / _FINE, len(robot.joints) + 1  # the base is the last
     points = _points(robot, arm, q)
     centre, radius = _room(points)
@@ -158,7 +161,7 @@ def _arm(robot: Robot, subject: Subject, q: np.ndarray) -> dict[str, Any]:
         "centre": centre.tolist(),
         "radius": radius,
         "towards": view.towards.tolist(),
-        "vertical": (arm.up if not view.planar else view.vertical).tolist(),
+        "vertical": view.vertical.tolist(),
         "planar": view.planar,
         "ground": arm.ground.tolist(),
         "up": arm.up.tolist(),
