@@ -9,6 +9,7 @@ import pytest
 from armdyn import Robot, Trajectory, contributions
 from armdyn.description.bundled import bundled_table
 from armdyn.report import write_report
+from armdyn.report.errors import ReportError
 from armdyn.report.findings.drawn.solids import body_poses
 from armdyn.report.findings.subject import Subject
 from armdyn.report.live.finding import find_live
@@ -260,6 +261,12 @@ def test_a_robot_without_numbers_says_so(tmp_path):
     assert "A live part is not possible here: symbols without a value: ml1" in text
     assert "<script" not in text
     assert escape(POLICY) in text
+
+
+def test_torques_that_take_too_many_operations_are_refused(monkeypatch):
+    monkeypatch.setattr("armdyn.report.live.functions._LONGEST", 100)
+    with pytest.raises(ReportError, match=r"take 158 operations, too many for a page; at most 100 are"):
+        find_live(Subject.of(Robot.load("planar")))
 
 
 @pytest.mark.slow

@@ -179,6 +179,7 @@ function describe() {
 }
 
 function draw() {
+  colours.clear();
   const { parts, total } = torquesAt(state.y, state.qd, state.qdd, state.load);
   const poses = posesAt(state.y), values = state[KINDS[kind][0]];
   rows.forEach((row, i) => {

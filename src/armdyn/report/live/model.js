@@ -59,5 +59,11 @@ function make(tag, properties = {}, ...children) {
   return found;
 }
 
-/** A colour of the page's style. */
-const styled = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** A colour of the page's style, looked up once for each picture. */
+const colours = new Map();
+function styled(name) {
+  if (!colours.has(name)) {
+    colours.set(name, getComputedStyle(document.documentElement).getPropertyValue(name).trim());
+  }
+  return colours.get(name);
+}

@@ -21,14 +21,14 @@ class Solids {
     this.context = this.sheet.getContext("2d");
     this.image = this.context.createImageData(width, height);
     this.pixels = new Uint32Array(this.image.data.buffer);
-    this.depth = new Float32Array(width * height);
+    this.depth = new Float32Array(width * height).fill(-Infinity);
+    this.box = [Infinity, -Infinity, Infinity, -Infinity]; // of corners: x from and to, y from and to
   }
 
   /** Everything at the poses of the bodies, on a sheet that other canvases can draw. */
   draw(poses, camera, ink) {
     const { width, height } = this.sheet;
-    this.pixels.fill(0);
-    this.depth.fill(-Infinity);
+    this.clear();
     const axes = camera.axes, scale = camera.scale(width, height);
     const middle = axes.map(axis => dot(axis, camera.centre));
     for (const solid of this.solids) {
@@ -36,8 +36,30 @@ class Solids {
       this.fill(solid);
     }
     this.outline(ink, this.jump * scale, Math.max(1, Math.round(width / this.wide)));
-    this.context.putImageData(this.image, 0, 0);
+    this.context.clearRect(0, 0, width, height);
+    const { left, right, top, bottom } = this.used();
+    this.context.putImageData(this.image, 0, 0, left, top, right - left, bottom - top);
     return this.sheet;
+  }
+
+  /** Nothing on the sheet; only what was used is wiped. */
+  clear() {
+    const { left, right, top, bottom } = this.used(), { width } = this.sheet;
+    for (let row = top; row < bottom; ++row) {
+      this.pixels.fill(0, row * width + left, row * width + right);
+      this.depth.fill(-Infinity, row * width + left, row * width + right);
+    }
+    this.box = [Infinity, -Infinity, Infinity, -Infinity];
+  }
+
+  /** The part of the sheet that has corners of triangles in it, in pixels; y goes down. */
+  used() {
+    const { width, height } = this.sheet, [low, high, below, above] = this.box;
+    const within = (x, most) => Math.max(0, Math.min(most, x));
+    return {
+      left: within(Math.floor(low) - 1, width), right: within(Math.ceil(high) + 1, width),
+      top: within(height - Math.ceil(above) - 1, height), bottom: within(height - Math.floor(below) + 1, height),
+    };
   }
 
   /** Corners as pixels and depth; y still goes up. */
@@ -52,12 +74,19 @@ class Solids {
     }
     m[3] += width / 2;
     m[7] += height / 2;
+    let [low, high, below, above] = this.box;
     for (let k = 0; k < vertices.length; k += 3) {
       const x = vertices[k], y = vertices[k + 1], z = vertices[k + 2];
-      flat[k] = m[0] * x + m[1] * y + m[2] * z + m[3];
-      flat[k + 1] = m[4] * x + m[5] * y + m[6] * z + m[7];
+      const across = m[0] * x + m[1] * y + m[2] * z + m[3], up = m[4] * x + m[5] * y + m[6] * z + m[7];
+      if (across < low) low = across;
+      if (across > high) high = across;
+      if (up < below) below = up;
+      if (up > above) above = up;
+      flat[k] = across;
+      flat[k + 1] = up;
       flat[k + 2] = m[8] * x + m[9] * y + m[10] * z + m[11];
     }
+    this.box = [low, high, below, above];
   }
 
   fill({ flat, triangles, colour }) {
@@ -100,9 +129,10 @@ class Solids {
   /** Ink on what is seen, as wide as `line`, where it ends or something far behind it begins. */
   outline(ink, jump, line) {
     const { width, height } = this.sheet, { depth, pixels } = this, down = line * width;
-    for (let row = line; row < height - line; ++row) {
-      const end = (row + 1) * width - line;
-      for (let at = row * width + line; at < end; ++at) {
+    const { left, right, top, bottom } = this.used();
+    for (let row = Math.max(top, line); row < Math.min(bottom, height - line); ++row) {
+      const end = row * width + Math.min(right, width - line);
+      for (let at = row * width + Math.max(left, line); at < end; ++at) {
         const z = depth[at];
         if (z === -Infinity) continue;
         const behind = Math.min(depth[at - line], depth[at + line], depth[at - down], depth[at + down]);
