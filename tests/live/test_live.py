@@ -176,6 +176,60 @@ def test_sliders_move_the_torques_and_the_motion_scrubs(tab, tmp_path):
     assert one.asked == []
 
 
+def picture(page):
+    """What the arm's canvas shows."""
+    frame(page)
+    return page.evaluate("document.querySelector('#live .scene').toDataURL()")
+
+
+@pytest.mark.slow
+def test_mouse_and_keys_turn_the_picture_and_themes_change_it(tab, tmp_path):
+    page = tab(viewport={"width": 1200, "height": 900}).open(
+        live_page(Robot.load("planar"), tmp_path / "page.html")
+    )
+    seen = [picture(page)]
+    box = page.locator("#live .scene").bounding_box()
+    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 180, box["y"] + 130)
+    page.mouse.up()
+    seen.append(picture(page))
+    page.locator("#live .scene").focus()
+    for key in ("ArrowLeft", "ArrowUp", "+"):
+        page.keyboard.press(key)
+        seen.append(picture(page))
+    page.emulate_media(color_scheme="dark")
+    seen.append(picture(page))
+    assert len(set(seen)) == len(seen)
+    page.emulate_media(color_scheme="light")
+    page.keyboard.press("Home")
+    assert picture(page) == seen[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["puma560", "gripper"])
+def test_random_interactions_leave_the_page_alive(name, tab, tmp_path):
+    one = tab(viewport={"width": 1200, "height": 900})
+    page, rng = one.open(live_page(Robot.load(name), tmp_path / "page.html")), np.random.default_rng(6)
+    nodes = page.locator("#live :is(button, input)").all()
+    for _ in range(200):
+        node = nodes[rng.integers(len(nodes))]
+        kind = node.get_attribute("type")
+        if kind == "number":
+            node.fill(rng.choice(["", "0", "-1e9", "1e-3", "0.7"]))
+            node.press("Tab")
+        elif kind == "range":
+            node.focus()
+            page.keyboard.press(rng.choice(["ArrowLeft", "PageUp", "Home", "End"]))
+        elif kind == "radio":
+            node.locator("xpath=..").click()
+        else:
+            node.click()
+    frame(page)
+    assert np.isfinite(bars(page)).all()
+    assert one.messages == []
+
+
 @pytest.mark.slow
 def test_a_value_beyond_its_limits_changes_nothing(tab, tmp_path):
     page = tab().open(live_page(Robot.load("four_bar"), tmp_path / "page.html"))
