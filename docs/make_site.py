@@ -1,7 +1,7 @@
 """Build the documentation site: python docs/make_site.py   (`make docs` installs what it needs)
 
-Pages are put together under build/pages, then Zensical makes build/site of them. Any warning is an error. Open
-build/site/index.html: the site needs no server and no network.
+Pages are put together under build/pages, then Zensical makes build/site of them. Any warning is an error.
+Open build/site/index.html: the site needs no server and no network.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Pictures of the built site, to be looked at: python docs/screenshots.py [PAGE …]
 
-Six pages, or those named, on a phone (390 px) and on a desk (1440 px), light and dark, into build/screenshots.
-Says which pages are wider than their window. Needs `make docs` first, Playwright, and Chromium ($CHROMIUM, or the
-one in the path).
+Six pages, or those named, on a phone (390 px) and on a desk (1440 px), light and dark, into
+build/screenshots. Says which pages are wider than their window. Needs `make docs` first, Playwright, and
+Chromium ($CHROMIUM, or the one in the path).
 """
 
 from __future__ import annotations

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-FENCE = re.compile(r"^(?P<indent> *)(?P<fence>```+|~~~+)[^\n]*\n.*?^(?P=indent)(?P=fence) *$", re.M | re.S)
-SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\n).)+?(?<!`)\1(?!`)", re.S)
+FENCE = re.compile(  # a block of code, indented or not
+    r"^(?P<indent> *)(?P<fence>```+|~~~+)[^\n]*\n.*?^(?P=indent)(?P=fence) *$", re.MULTILINE | re.DOTALL
+)
+SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\n).)+?(?<!`)\1(?!`)", re.DOTALL)
 LINK = re.compile(r'\]\(\s*<?(?P<target>[^)\s>]+)>?(?:\s+"[^"\n]*")?\s*\)')
 ATTRIBUTE = re.compile(r'<(?:a|img)\b[^>]*?\b(?:href|src)="(?P<target>[^"]+)"')
-HEADING = re.compile(r"^#{1,6} +(?P<title>.+?) *#*$", re.M)
+HEADING = re.compile(r"^#{1,6} +(?P<title>.+?) *#*$", re.MULTILINE)
 NAMED = re.compile(r'\b(?:id|name)="(?P<anchor>[^"]+)"')
 
 
@@ -70,5 +72,5 @@ def slug(title: str) -> str:
 
 def title(text: str) -> str | None:
     """The first heading of the first level."""
-    found = re.search(r"^# +(.+)$", FENCE.sub("", text), re.M)
+    found = re.search(r"^# +(.+)$", FENCE.sub("", text), re.MULTILINE)
     return found[1].strip() if found else None

@@ -46,7 +46,10 @@ def _listed(folder: str, pages: Pages) -> str:
     inside = sorted(place for place in pages.pages if place.startswith(f"{folder}/"))
     linked: list[str] = []
     if index in pages.pages:
-        linked = [posixpath.normpath(f"{folder}/{target.partition('#')[0]}") for target in links(pages.pages[index].text)]
+        linked = [
+            posixpath.normpath(f"{folder}/{target.partition('#')[0]}")
+            for target in links(pages.pages[index].text)
+        ]
     order = [index, *linked, *inside]
     listed = dict.fromkeys(place for place in order if place in inside)
     if not listed:

@@ -22,8 +22,7 @@ def converted(path: Path) -> tuple[str, dict[str, bytes]]:
             parts.append(source)
         elif cell["cell_type"] == "code" and source:
             parts.append(_fenced(source, "python"))
-            for output in cell["outputs"]:
-                parts.append(_shown(output, path.stem, pictures))
+            parts += [_shown(output, path.stem, pictures) for output in cell["outputs"]]
     return "\n\n".join(part for part in parts if part) + "\n", pictures
 
 

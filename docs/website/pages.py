@@ -1,4 +1,4 @@
-"""All pages of the site as Markdown: those of docs/, the examples, the reference, and what lies at the root."""
+"""All pages of the site as Markdown: those of docs/, the examples, the reference, files of the root."""
 
 from __future__ import annotations
 
@@ -83,7 +83,9 @@ def place_of(source: str) -> str | None:
         if not rest:
             return "examples/index.md"
         if path.suffix in (".py", ".ipynb"):
-            return ("examples/" if path.suffix == ".py" else "notebooks/") + path.with_suffix(".md").as_posix()
+            return ("examples/" if path.suffix == ".py" else "notebooks/") + path.with_suffix(
+                ".md"
+            ).as_posix()
     return None
 
 
@@ -121,7 +123,8 @@ def _examples(root: Path) -> list[Page]:
         name, _, said = " ".join(head.split()).rstrip(".").partition(": ")
         body = text.split('"""', 2)[2].strip("\n")
         place = f"examples/{path.stem}.md"
-        page = f"# {name}\n\n{_sentence(said)}\n\n{rest}\n\n```python title='examples/{path.name}'\n{body}\n```\n"
+        code = f"```python title='examples/{path.name}'\n{body}\n```\n"
+        page = f"# {name}\n\n{_sentence(said)}\n\n{rest}\n\n{code}"
         found.append(Page(place, page, f"examples/{path.name}"))
         rows.append(f"- [{name}]({path.name})" + (f": {said}" if said else ""))
     notebooks = sorted((root / "examples").glob("*.ipynb"))

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import dataclass
-from importlib import import_module
+from pathlib import Path
 
-FACES = ("armdyn", "armdyn.analysis", "armdyn.motion", "armdyn.simulation", "armdyn.identification", "armdyn.report")
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+FACES = (
+    "armdyn",
+    "armdyn.analysis",
+    "armdyn.motion",
+    "armdyn.simulation",
+    "armdyn.identification",
+    "armdyn.report",
+)
 
 
 @dataclass(frozen=True)
@@ -34,8 +44,8 @@ ROBOT = {
     "Change it": "with_payload with_symbols with_parameters with_motors with_rotors with_gravity with_tip "
     "with_rigid_joints in_dh",
     "Save and compare": "save to_toml to_dict diff",
-    "Closed chains": "joint_positions joint_velocities assembly assembly_modes with_posture opened loop_wrenches "
-    "actuator_torques",
+    "Closed chains": "joint_positions joint_velocities assembly assembly_modes with_posture opened "
+    "loop_wrenches actuator_torques",
     "Code": "compile program jax casadi",
 }
 
@@ -43,8 +53,8 @@ GROUPS = (
     Group(
         "robot.md",
         "Robot",
-        "A robot, all of its numeric functions, and how it is changed. [Numeric functions](../functions.md) has the "
-        "same as one table; [robots](../robots.md) says how one is described.",
+        "A robot, all of its numeric functions, and how it is changed. [Numeric functions](../functions.md) "
+        "has the same as one table; [robots](../robots.md) says how one is described.",
         _of("armdyn", "Robot BaseMotion bundled_robots"),
     ),
     Group(
@@ -56,14 +66,16 @@ GROUPS = (
     Group(
         "equations.md",
         "Equations",
-        "What `robot.equations()` and `robot.base_parameters()` give. [A first session](../first-session.md) uses them.",
+        "What `robot.equations()` and `robot.base_parameters()` give. "
+        "[A first session](../first-session.md) uses them.",
         _of("armdyn", "Equations Proof BaseParameters"),
     ),
     Group(
         "analysis.md",
         "Analysis",
-        "What the model tells about a state: [torques](../torques.md), [operational space](../operational-space.md), "
-        "[manipulability](../manipulability.md), [linear systems](../simulation.md#near-a-state-linear).",
+        "What the model tells about a state: [torques](../torques.md), "
+        "[operational space](../operational-space.md), [manipulability](../manipulability.md), "
+        "[linear systems](../simulation.md#near-a-state-linear).",
         _of("armdyn", "contributions")
         + _of("armdyn.analysis", "Contributions")
         + _of("armdyn", "rotor_error")
@@ -80,8 +92,8 @@ GROUPS = (
     Group(
         "motion.md",
         "Motion",
-        "[Trajectories](../trajectories.md), [cycles](../pick-and-place.md), [other timings](../scaling.md) and "
-        "[loads of the motors](../motors.md).",
+        "[Trajectories](../trajectories.md), [cycles](../pick-and-place.md), [other timings](../scaling.md), "
+        "and [loads of the motors](../motors.md).",
         _of("armdyn", "Trajectory")
         + _of("armdyn.motion", "Samples")
         + _of("armdyn", "inverse_kinematics load_cycle bundled_cycles scale_to_limits")
@@ -106,8 +118,8 @@ GROUPS = (
     Group(
         "identification.md",
         "Identification",
-        "[Logs](../logs.md), [motions for identification](../excitation.md), [estimates](../identification.md) and "
-        "[payloads](../payload.md).",
+        "[Logs](../logs.md), [motions for identification](../excitation.md), "
+        "[estimates](../identification.md) and [payloads](../payload.md).",
         _of("armdyn", "Log")
         + _of("armdyn.identification", "LogFile Record")
         + _of("armdyn", "excite Excitation Workspace identify Fit identify_fleet")
@@ -121,22 +133,24 @@ GROUPS = (
         _of(
             "armdyn.report",
             "write_report write_fit_report default_motion plot_arm plot_strobe plot_trajectory plot_tip "
-            "plot_contributions plot_rotor_error plot_motor_loads plot_scaling plot_path_speed plot_run plot_energy "
-            "plot_ellipsoids plot_dynamic_ellipsoid plot_log plot_signals plot_cutoffs plot_prediction "
-            "plot_residuals plot_friction plot_estimates plot_correlation plot_singular_values",
+            "plot_contributions plot_rotor_error plot_motor_loads plot_scaling plot_path_speed plot_run "
+            "plot_energy plot_ellipsoids plot_dynamic_ellipsoid plot_log plot_signals plot_cutoffs "
+            "plot_prediction plot_residuals plot_friction plot_estimates plot_correlation "
+            "plot_singular_values",
         ),
     ),
     Group(
         "computing.md",
         "Threads and backends",
-        "How functions run; [everything at a glance](../overview.md#arrays-and-compiled-code) says when that matters.",
+        "How functions run; [everything at a glance](../overview.md#arrays-and-compiled-code) says when that "
+        "matters.",
         _of("armdyn", "set_threads get_threads backend set_backend"),
     ),
     Group(
         "errors.md",
         "Errors and warnings",
-        "All errors are `ArmdynError`s. Warnings are Python warnings: `warnings.simplefilter` turns them off or into "
-        "errors.",
+        "What armdyn refuses is an `ArmdynError`, which is a `ValueError`; an argument of a wrong type is a "
+        "`TypeError`. Warnings are Python's: `warnings.simplefilter` turns them off or into errors.",
         _of("armdyn", "ArmdynError DescriptionError MotionError IdentificationError")
         + _of("armdyn.analysis", "AnalysisError")
         + _of("armdyn.simulation", "SimulationError")
@@ -150,11 +164,11 @@ GROUPS = (
 
 HEAD = """# Python reference
 
-Every public name, with its signature and what its docstring says. Names are found by the search too. A page for each task
-is quicker to learn from: [everything at a glance](../overview.md) leads there.
+Every public name, with its signature and what its docstring says. The search finds these names, too. A page
+for each task is quicker to learn from: [everything at a glance](../overview.md) leads there.
 
-In signatures, `Numbers` is whatever NumPy makes an array of, and arrays of the libraries that were chosen; `Floats` is
-the array that comes back; `Scalars` one number for each state. Shapes and units are in the texts.
+In signatures, `Numbers` is whatever NumPy makes an array of, and arrays on a GPU and of other libraries;
+`Floats` is the array that comes back, `Scalars` one number for each state. Shapes and units are in the texts.
 """
 
 
@@ -162,7 +176,9 @@ def public_names() -> set[str]:
     """What the faces promise, each name where the first face has it."""
     found: dict[str, str] = {}
     for face in FACES:
-        for name in import_module(face).__all__:
+        text = (SOURCE / face.replace(".", "/") / "__init__.py").read_text("utf-8")
+        (names,) = re.findall(r"^__all__ = (\[[^\]]*\])", text, re.MULTILINE)
+        for name in ast.literal_eval(names):
             found.setdefault(name, f"{face}.{name}")
     return set(found.values())
 
@@ -187,7 +203,8 @@ def _entry(name: str, brief: bool) -> str:
     lines = ["::: armdyn.Robot\n    options:\n      members: false\n"]
     for title, members in ROBOT.items():
         lines.append(f"## {title}\n")
-        lines += [f"::: armdyn.Robot.{member}\n    options:\n      heading_level: 3\n" for member in members.split()]
+        option = "    options:\n      heading_level: 3\n"
+        lines += [f"::: armdyn.Robot.{member}\n{option}" for member in members.split()]
     return "\n".join(lines)
 
 

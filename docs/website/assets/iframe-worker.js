@@ -1,5 +1,6 @@
 // Browsers start no worker for a page that was opened as a file. There, this runs the search in a hidden frame
-// instead: one script, which takes messages and posts answers, as the site's search does. Served pages keep Worker.
+// instead: one script, which takes messages and posts answers, as the site's search does. Messages are copied, as a
+// worker's are: both sides change what they have. Served pages keep Worker.
 if (location.protocol === "file:") {
   window.Worker = class {
     constructor(url) {
@@ -17,20 +18,19 @@ if (location.protocol === "file:") {
         this.waiting = null;
         waiting.forEach((data) => this.postMessage(data));
       };
-      script.onerror = (event) => this.onerror && this.onerror(event);
+      script.onerror = (event) => this.onerror?.(event);
       inside.document.body.append(script);
     }
 
-    postMessage(data) {
+    postMessage(message) {
+      const data = structuredClone(message);
       if (this.waiting) this.waiting.push(data);
-      else if (this.frame) {
-        const { contentWindow } = this.frame;
-        setTimeout(() => contentWindow.onmessage && contentWindow.onmessage({ data }), 0);
-      }
+      else setTimeout(() => this.frame?.contentWindow.onmessage?.({ data }), 0);
     }
 
-    answer(data) {
-      setTimeout(() => this.frame && this.onmessage && this.onmessage({ data }), 0);
+    answer(message) {
+      const data = structuredClone(message);
+      setTimeout(() => this.frame && this.onmessage?.({ data }), 0);
     }
 
     terminate() {
