@@ -13,8 +13,9 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from website.maths import with_maths
 from website.navigation import check, settings
-from website.pages import ROOT, SiteError, collect
+from website.pages import ROOT, SiteError, collect, with_large_pictures
 
 BUILD = ROOT / "build"
 
@@ -27,7 +28,7 @@ def assemble(folder: Path) -> Path:
         raise SiteError("links that lead nowhere:\n  " + "\n  ".join(faults))
     text = settings(pages)
     check(pages, text)
-    pages.write(folder / "pages")
+    pages.changed(with_maths).changed(with_large_pictures).write(folder / "pages")
     for name in ("src", "docs/website/docstrings.py"):
         text = text.replace(f'"{name}"', json.dumps((ROOT / name).as_posix()))
     text = text.replace("[project]\n", '[project]\ndocs_dir = "pages"\nsite_dir = "site"\n', 1)

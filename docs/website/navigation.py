@@ -54,10 +54,8 @@ def _listed(folder: str, pages: Pages) -> str:
     listed = dict.fromkeys(place for place in order if place in inside)
     if not listed:
         return ""
-    if index not in listed:
-        return _quoted(listed)
-    title = json.dumps(pages.pages[index].title)
-    return f"{{ {title} = [{_quoted(listed)}] }},"
+    title = pages.pages[index].title if index in listed else folder.capitalize()
+    return f"{{ {json.dumps(title)} = [{_quoted(listed)}] }},"
 
 
 def _quoted(places: Any) -> str:

@@ -43,7 +43,7 @@ def _shown(output: dict[str, Any], stem: str, pictures: dict[str, bytes]) -> str
         inside = re.sub(r"\n\s*\n", "\n", _joined(data["text/html"])).strip()
         return f'<div class="output">\n{inside}\n</div>'
     if "text/latex" in data:
-        return _joined(data["text/latex"]).strip()
+        return f"$$\n{_joined(data['text/latex']).strip().strip('$')}\n$$"
     return _fenced(_joined(data.get("text/plain", "")), "text")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import posixpath
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -41,6 +43,11 @@ class Pages:
     pages: dict[str, Page]
     files: dict[str, Path]
 
+    def changed(self, change: Callable[[str], str]) -> Pages:
+        """The same pages with their texts changed."""
+        pages = {place: replace(page, text=change(page.text)) for place, page in self.pages.items()}
+        return replace(self, pages=pages)
+
     def write(self, folder: Path) -> None:
         """All of it into a folder, which is emptied of what an earlier build left there."""
         wanted = {folder / place for place in (*self.pages, *self.files)}
@@ -69,6 +76,12 @@ class Pages:
                 if there not in marks or (anchor and anchor not in marks[there]):
                     found.append(f"{page.source or place}: {target}")
         return found
+
+
+def with_large_pictures(text: str) -> str:
+    """Pictures that stand alone lead to themselves: a reader on a phone opens one and enlarges it."""
+    pictures = re.compile(r"^(!\[[^\]]*\]\(([^)\s]+)\))$", re.MULTILINE)
+    return pictures.sub(r"[\1](\2)", text)
 
 
 def place_of(source: str) -> str | None:
@@ -100,7 +113,8 @@ def collect(root: Path = ROOT) -> Pages:
         if (place := place_of(path.relative_to(root).as_posix()))
     }
     assets = root / "docs" / "website" / "assets"
-    files |= {f"assets/{path.name}": path for path in sorted(assets.iterdir())}
+    fonts = root / "src" / "armdyn" / "report" / "fonts"
+    files |= {f"assets/{path.name}": path for path in sorted([*assets.iterdir(), *fonts.iterdir()])}
     return Pages({page.place: page for page in pages}, files)
 
 
@@ -130,7 +144,8 @@ def _examples(root: Path) -> list[Page]:
     notebooks = sorted((root / "examples").glob("*.ipynb"))
     lines = ["# Examples", "", "Scripts of `examples/`: each runs as it is.", "", *rows]
     if notebooks:
-        lines += ["", "## Notebooks", "", *(f"- [{path.stem}]({path.name})" for path in notebooks)]
+        lines += ["", "## Notebooks", "", "With what they show, to read here or to run.", ""]
+        lines += [f"- [{title(converted(path)[0]) or path.stem}]({path.name})" for path in notebooks]
     return [*found, Page("examples/index.md", "\n".join(lines) + "\n", "examples/index")]
 
 

@@ -2,6 +2,7 @@
 
 import json
 import posixpath
+import re
 import sys
 from pathlib import Path
 
@@ -14,8 +15,9 @@ sys.path.insert(0, str(ROOT / "docs"))
 import measured  # noqa: E402
 from website import navigation, reference  # noqa: E402
 from website.links import anchors, is_external, links, rewritten, slug  # noqa: E402
+from website.maths import with_maths  # noqa: E402
 from website.notebooks import converted  # noqa: E402
-from website.pages import Page, Pages, SiteError, collect, place_of  # noqa: E402
+from website.pages import Page, Pages, SiteError, collect, place_of, with_large_pictures  # noqa: E402
 
 SOURCES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
@@ -149,11 +151,29 @@ def test_files_of_the_repository_have_their_places_in_the_site():
     assert place_of("docs/draw.py") is None
 
 
+def test_pictures_that_stand_alone_lead_to_themselves():
+    text = "![a](f/a.svg)\n\nin a line ![b](b.svg)\n"
+    assert with_large_pictures(text) == "[![a](f/a.svg)](f/a.svg)\n\nin a line ![b](b.svg)\n"
+
+
+def test_formulas_are_drawn_by_the_browser_and_code_keeps_its_signs():
+    pytest.importorskip(
+        "latex2mathml", reason='the site has formulas by latex2mathml: pip install "armdyn[docs]"'
+    )
+    text = with_maths("where $c_2$ is\n\n$$\n\\cos q_2\n$$\n\n`$HOME` or $ make, `a$b$`\n")
+    assert re.sub(r"<(/?\w+)[^>]*>", r"<\1>", text).split() == [
+        *("where", "<math><mrow><msub><mi>c</mi><mn>2</mn></msub></mrow></math>", "is"),
+        "<div><math><mrow><mi>cos</mi><mo>&#x2061;</mo><msub><mi>q</mi><mn>2</mn></msub></mrow></math></div>",
+        *("`$HOME`", "or", "$", "make,", "`a$b$`"),
+    ]
+
+
 def test_a_notebook_becomes_text_code_and_pictures(tmp_path):
     outputs = [
         {"output_type": "stream", "name": "stdout", "text": ["1\n", "2\n"]},
         {"output_type": "display_data", "data": {"image/svg+xml": "<svg/>", "text/plain": "<Figure>"}},
         {"output_type": "execute_result", "data": {"text/html": ["<b>x</b>\n", "\n", "<i>y</i>"]}},
+        {"output_type": "display_data", "data": {"text/latex": "$\\displaystyle x$", "text/plain": "x"}},
         {"output_type": "execute_result", "data": {"text/plain": "```"}},
     ]
     cells = [
@@ -166,6 +186,7 @@ def test_a_notebook_becomes_text_code_and_pictures(tmp_path):
     assert text == (
         "# Title\ntext\n\n```python\nprint(1)\nprint(2)\n```\n\n```text\n1\n2\n```\n\n"
         "![what the cell above shows](one-1.svg)\n\n"
-        '<div class="output">\n<b>x</b>\n<i>y</i>\n</div>\n\n````text\n```\n````\n'
+        '<div class="output">\n<b>x</b>\n<i>y</i>\n</div>\n\n'
+        "$$\n\\displaystyle x\n$$\n\n````text\n```\n````\n"
     )
     assert pictures == {"one-1.svg": b"<svg/>"}
