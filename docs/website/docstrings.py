@@ -1,4 +1,4 @@
-"""An extension of griffe: comments beside fields are their texts, and pages that docstrings name are links."""
+"""An extension of griffe: comments beside fields are their texts; pages that docstrings name are links."""
 
 from __future__ import annotations
 
