@@ -72,5 +72,5 @@ $(VENV)/installed-docs: pyproject.toml | $(VENV)/created
 
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/created
 	@echo "Installing armdyn with its development tools into $(VENV)"
-	@$(PIP) --editable ".[dev,identify,parquet,peers,jax,casadi,dask]"
+	@$(PIP) --editable ".[dev,identify,parquet,peers,jax,casadi,dask,view]"
 	@touch $@ $(VENV)/installed

@@ -27,6 +27,7 @@ LAYERS = (
     "simulation",
     "identification",
     "report",
+    "workbench",
     "cli",
     "__main__",
 )

@@ -8,14 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-FACES = (
-    "armdyn",
-    "armdyn.analysis",
-    "armdyn.motion",
-    "armdyn.simulation",
-    "armdyn.identification",
-    "armdyn.report",
-)
+FACES = ("armdyn", "armdyn.analysis", "armdyn.motion", "armdyn.simulation")
+FACES += ("armdyn.identification", "armdyn.report", "armdyn.workbench")
 
 
 @dataclass(frozen=True)
@@ -140,6 +134,12 @@ GROUPS = (
         ),
     ),
     Group(
+        "workbench.md",
+        "Workbench",
+        "An arm in the browser, to move and to look at: `armdyn view ROBOT` in a terminal does the same.",
+        _of("armdyn", "view") + _of("armdyn.workbench", "Workbench"),
+    ),
+    Group(
         "computing.md",
         "Threads and backends",
         "How functions run; [everything at a glance](../overview.md#arrays-and-compiled-code) says when that "
@@ -155,6 +155,7 @@ GROUPS = (
         + _of("armdyn.analysis", "AnalysisError")
         + _of("armdyn.simulation", "SimulationError")
         + _of("armdyn.report", "ReportError")
+        + _of("armdyn.workbench", "ViewError")
         + _of("armdyn", "PhysicsWarning ExportWarning BaseParameterWarning CacheWarning MotionWarning")
         + _of("armdyn", "SimulationWarning IdentificationWarning")
         + _of("armdyn.analysis", "OperationalWarning"),

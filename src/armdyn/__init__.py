@@ -20,7 +20,7 @@ The folders, in the order of the flow: `expression` (exact numbers with symbols)
 form and proofs) → `program` (algorithms as straight-line code) → `kernels` (compiled array functions, C) →
 `robot` (the front door) → `analysis` (what the model tells about a state) → `motion` (trajectories and their
 timing) → `simulation` → `identification` (parameters from data) → `report` (pictures, and all of it on one
-page) → `cli`.
+page) → `workbench` (a page in the browser) → `cli`.
 """
 
 __version__ = "0.1.0"
@@ -94,6 +94,7 @@ if TYPE_CHECKING:
         SimulationWarning,
         simulate,
     )
+    from armdyn.workbench.opening import view
 
 # Every name is found when it is first used: nobody waits for what they do not use.
 _HOMES = {
@@ -165,11 +166,12 @@ _HOMES = {
     "IdentificationError": "identification",
     "IdentificationWarning": "identification",
     "Log": "identification",
+    "view": "workbench",
 }
 
 _FOLDERS = (
     *("expression", "model", "dynamics", "description", "exact", "program", "kernels", "robot"),
-    *("analysis", "motion", "simulation", "identification", "report"),
+    *("analysis", "motion", "simulation", "identification", "report", "workbench"),
 )
 
 __all__ = [
@@ -241,6 +243,7 @@ __all__ = [
     "sphere",
     "time_optimal",
     "velocity_ellipsoid",
+    "view",
 ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -99,6 +100,7 @@ def contributions(
     wrench: Any = None,
     *,
     rotors: RotorPart = "separate",
+    parameters: Any = None,
 ) -> Contributions:
     """The named parts of the torque (7.42) at states (..., n); they add up to `robot.inverse_dynamics`.
 
@@ -108,6 +110,7 @@ def contributions(
     the rotor's mass on its carrier), and what the exact model adds is the part `rotor_coupling`. With
     rotors="within" they are those of the full matrices B and C, as the book draws them (its b_12 has
     k_r2 I_m2), and `rotor_coupling` is zero. The two differ only for a robot whose rotors are "exact".
+    `parameters` (p,) take the place of `robot.parameters`, without compiling anything anew.
     """
     check.one_of("rotors", rotors, "separate", "within")
     q, qd, qdd = check.joint_arrays(robot, q=q, qd=qd, qdd=qdd)
@@ -115,20 +118,22 @@ def contributions(
     plain, coupling = robot, np.zeros(q.shape)
     if rotors == "separate" and robot.model.rotors == "exact":
         plain = robot.with_rotors("reflected")
-        coupling = _rotor_coupling(robot, plain, q, qd, qdd)
-    symbols = christoffel(plain, q)
+        coupling = _rotor_coupling(robot, plain, q, qd, qdd, parameters)
+    symbols = christoffel(plain, q, parameters)
     products = symbols * (qd[..., None, :, None] * qd[..., None, None, :])
-    friction = friction_parts(robot, q)
+    described = robot if parameters is None else _described(robot, tuple(parameters))
+    friction = friction_parts(described, q)
     load = np.zeros(q.shape)
     if friction.load.any():
-        loaded = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - robot.friction(qd, q=q)
+        loaded = robot.inverse_dynamics(q, qd, qdd, wrench, parameters=parameters)
+        loaded = np.asarray(loaded) - described.friction(qd, q=q)
         load = loaded - friction.rigid(loaded, qd)
     return Contributions(
-        inertia=np.asarray(plain.inertia(q)) * qdd[..., None, :],
+        inertia=np.asarray(plain.inertia(q, parameters=parameters)) * qdd[..., None, :],
         centrifugal=np.einsum("...ijj->...ij", products).copy(),
         coriolis_pairs=2 * np.triu(products, 1),
-        gravity=np.asarray(robot.gravity(q)),
-        springs=spring_torques(robot, q),
+        gravity=np.asarray(robot.gravity(q, parameters=parameters)),
+        springs=spring_torques(robot, q, parameters),
         viscous=friction.growing(qd),
         dry=friction.dry(qd) + friction.fading(qd) + load + friction.offset,
         rotor_coupling=coupling,
@@ -137,27 +142,35 @@ def contributions(
     )
 
 
-def spring_torques(robot: Robot, q: np.ndarray) -> np.ndarray:
+@lru_cache(maxsize=4)
+def _described(robot: Robot, parameters: tuple[float, ...]) -> Robot:
+    """The robot with other parameters in its description, for what is read from there."""
+    return robot.with_parameters(parameters)
+
+
+def spring_torques(robot: Robot, q: np.ndarray, parameters: Any = None) -> np.ndarray:
     """What holds against springs (..., n); zeros, without being computed, where there are none."""
     has_springs = robot.mechanism.springs or robot.mechanism.struts
-    return np.asarray(robot.springs(q)) if has_springs else np.zeros(q.shape)
+    return np.asarray(robot.springs(q, parameters=parameters)) if has_springs else np.zeros(q.shape)
 
 
-def christoffel(robot: Robot, q: Any) -> np.ndarray:
+def christoffel(robot: Robot, q: Any, parameters: Any = None) -> np.ndarray:
     """c_ijk of (7.45), (..., n, n, n), symmetric in j and k.
 
     C is linear in q̇, so its values at the n unit velocities are the symbols: c_ij = Σ_k c_ijk q̇_k (7.44).
     """
     (q,) = check.joint_arrays(robot, q=q)
-    unit = np.asarray(robot.coriolis(q[..., None, :], np.eye(robot.n)))  # (..., k, i, j)
+    unit = np.asarray(
+        robot.coriolis(q[..., None, :], np.eye(robot.n), parameters=parameters)
+    )  # (..., k, i, j)
     symbols = np.moveaxis(unit, -3, -1)
     return np.asarray((symbols + symbols.swapaxes(-1, -2)) / 2)
 
 
 def _rotor_coupling(
-    exact: Robot, reflected: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
+    exact: Robot, reflected: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, parameters: Any
 ) -> np.ndarray:
     """(B − B_r) q̈ + (C − C_r) q̇; gravity, springs and friction are the same in both models."""
-    B = np.asarray(exact.inertia(q)) - reflected.inertia(q)
-    C = np.asarray(exact.coriolis(q, qd)) - reflected.coriolis(q, qd)
-    return np.asarray((B @ qdd[..., None] + C @ qd[..., None])[..., 0])
+    B, B_r = (np.asarray(x.inertia(q, parameters=parameters)) for x in (exact, reflected))
+    C, C_r = (np.asarray(x.coriolis(q, qd, parameters=parameters)) for x in (exact, reflected))
+    return np.asarray(((B - B_r) @ qdd[..., None] + (C - C_r) @ qd[..., None])[..., 0])

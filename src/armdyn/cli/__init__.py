@@ -35,6 +35,7 @@ VERBS = {
         "identification.payload.payload",
         "Find what an arm carries from a log of its torques.",
     ),
+    "view": ("viewing.view.view", "Open the workbench: the arm in 3-D in the browser, live."),
     "report": ("report.report", "Write a report about a robot on one HTML page."),
     "export": ("export.export", "Write code for other programs."),
     "doctor": ("doctor.doctor", "Show what is installed, which backends work, where the cache is."),

@@ -83,7 +83,7 @@ def _shown_in_notebook(figure: Figure) -> bool:
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or not hasattr(shell, "kernel"):
         return False
-    from IPython.display import display  # type: ignore[import-not-found]
+    from IPython.display import display
 
     display(figure)
     return True

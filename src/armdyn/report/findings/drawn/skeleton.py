@@ -100,8 +100,12 @@ class Skeleton:
         return extent if extent > _SMALL else 1.0
 
 
-def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
-    """The robot's skeleton at a posture q (n,)."""
+def skeleton(robot: Robot, q: Sequence[float] | np.ndarray, *, sliding: bool = False) -> Skeleton:
+    """The robot's skeleton at a posture q (n,).
+
+    The link of a prismatic joint begins where the joint is on its parent; with `sliding`, at its slider, and
+    so all its lines move with the link as they are.
+    """
     mechanism = robot.mechanism
     y = robot.assembly(np.asarray(q, float)) if mechanism.loops else q
     positions = joint_values(mechanism, [float(x) for x in y])
@@ -110,14 +114,15 @@ def skeleton(robot: Robot, q: Sequence[float] | np.ndarray) -> Skeleton:
     joints = tuple(_joint(f, body.joint) for body, f in zip(mechanism.bodies, frames, strict=False))
     R, p = _body_pose(mechanism, frames, mechanism.tip)
     tip = p + R @ np.array(mechanism.p_tip, float)
-    ends = _ends(robot, frames, joints)
+    starts = [joint.slider if sliding and not joint.revolute else joint.point for joint in joints]
+    ends = _ends(robot, frames, starts)
     held = _held(robot, frames, ends)
     met = [end.point for end in held]
     closings, springs = _closings(robot, frames), _springs(mechanism, frames)
-    links = _links(mechanism, joints, tip, [*ends, *held], closings)
+    links = _links(mechanism, joints, starts, tip, [*ends, *held], closings)
     return Skeleton(
         joints,
-        _with_anchors(links, mechanism, joints, springs),
+        _with_anchors(links, mechanism, starts, springs),
         _motors(robot, frames),
         tip,
         R @ np.array(mechanism.R_tip, float),
@@ -191,8 +196,8 @@ def _body_pose(mechanism: Mechanism, frames: Sequence[BaseFrame], body: int) -> 
     return np.array(frames[body].R, float), np.array(frames[body].p, float)
 
 
-def _ends(robot: Robot, frames: Sequence[BaseFrame], joints: Sequence[JointPlace]) -> tuple[End, ...]:
-    """Of each body that carries no other and not the tip, the outermost link: the farthest from its joint."""
+def _ends(robot: Robot, frames: Sequence[BaseFrame], starts: Sequence[np.ndarray]) -> tuple[End, ...]:
+    """Of each body that carries no other and not the tip, the outermost link: the farthest from its start."""
     model, mechanism = robot.model, robot.mechanism
     inner = {mechanism.tip, FIXED_BASE, *(body.parent for body in mechanism.bodies)}
     inner |= {body for loop in mechanism.loops for body in loop.tied}
@@ -201,7 +206,7 @@ def _ends(robot: Robot, frames: Sequence[BaseFrame], joints: Sequence[JointPlace
         if place.body in inner:
             continue
         R, p = _body_pose(mechanism, frames, place.body)
-        end, start = End(place.body, link, p + R @ np.array(place.p, float)), joints[place.body].point
+        end, start = End(place.body, link, p + R @ np.array(place.p, float)), starts[place.body]
         known = found.get(place.body)
         if known is None or np.linalg.norm(end.point - start) > np.linalg.norm(known.point - start):
             found[place.body] = end
@@ -228,18 +233,19 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 def _links(
     mechanism: Mechanism,
     joints: Sequence[JointPlace],
+    starts: Sequence[np.ndarray],
     tip: np.ndarray,
     ends: Sequence[End],
     closings: Sequence[ClosingPlace],
 ) -> tuple[tuple[np.ndarray, ...], ...]:
-    """From each body's joint to its children's, to the tip, its ends, what closes loops; the base last."""
+    """From each body's start to its children's joints, the tip, its ends, what closes loops; base last."""
     bodies = [*range(len(mechanism.bodies)), FIXED_BASE]
     found = []
     for body in bodies:
         if body == FIXED_BASE:
             start, axis = np.array(mechanism.p_base, float), None
         else:
-            start, axis = joints[body].point, joints[body].axis
+            start, axis = starts[body], joints[body].axis
         following = [
             (joints[i].point, joints[i].axis) for i, b in enumerate(mechanism.bodies) if b.parent == body
         ]
@@ -255,15 +261,15 @@ def _links(
 def _with_anchors(
     links: tuple[tuple[np.ndarray, ...], ...],
     mechanism: Mechanism,
-    joints: Sequence[JointPlace],
+    starts: Sequence[np.ndarray],
     springs: Sequence[np.ndarray],
 ) -> tuple[tuple[np.ndarray, ...], ...]:
-    """Also from each moving body's joint to the springs that hang on it, where no line is."""
+    """Also from each moving body's start to the springs that hang on it, where no line is."""
     found = [list(lines) for lines in links]
     for strut, ends in zip(mechanism.struts, springs, strict=True):
         for body, point in zip(strut.tied, ends, strict=True):
             if body != FIXED_BASE and not any(_passes(line, point) for line in found[body]):
-                line = _dog_leg(joints[body].point, None, point, None)
+                line = _dog_leg(starts[body], None, point, None)
                 found[body] += [line] if len(line) > 1 else []
     return tuple(tuple(lines) for lines in found)
 

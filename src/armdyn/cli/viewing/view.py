@@ -1,0 +1,55 @@
+"""The verb view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from armdyn.cli.common import (
+    CycleOption,
+    LinkOption,
+    RobotArgument,
+    RotorsOption,
+    check_joints,
+    load_robot,
+    motion_of,
+    say,
+)
+
+
+def view(
+    robot: RobotArgument,
+    trajectory: Annotated[
+        Path | None, typer.Option(help="A motion to play, as `armdyn trajectory` writes it.")
+    ] = None,
+    cycle: CycleOption = None,
+    link: LinkOption = None,
+    rotors: RotorsOption = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; 0.0.0.0: all of this machine's.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on, or the next free one; 0: any.")] = 8765,
+    origin: Annotated[
+        list[str] | None, typer.Option(help="Address of a proxy whose pages may connect; may be repeated.")
+    ] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
+    stay: Annotated[bool, typer.Option("--stay", help="Go on when all pages are closed.")] = False,
+) -> None:
+    """Open the workbench: the arm in 3-D in the browser, with its torques, motions and simulations."""
+    from armdyn.workbench import view as open_workbench  # brings viser: only when asked for
+
+    loaded = load_robot(robot, rotors, link)
+    motion = motion_of(loaded, trajectory, cycle)
+    if motion is not None:
+        check_joints(loaded, trajectory, motion)
+    with open_workbench(
+        loaded, motion, source=robot, host=host, port=port, origins=origin or (), browser=browser
+    ) as bench:
+        say(f"{loaded.name}: {bench.url}")
+        say("Close the page or press Ctrl-C to end." if not stay else "Press Ctrl-C to end.")
+        try:
+            bench.wait(stay=stay)
+        except KeyboardInterrupt:
+            say("")

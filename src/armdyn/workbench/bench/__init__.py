@@ -1,0 +1,1 @@
+"""What the workbench knows: the robot as it is edited, its state, the motion, and who must be told."""

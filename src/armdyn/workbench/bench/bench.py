@@ -1,0 +1,166 @@
+"""The bench: one state that every panel and the scene look at, and one thread that tells them of changes.
+
+Pages send changes from many threads, as fast as a slider moves. `change` takes them under a lock and returns
+at once. One worker takes the latest state and tells the listeners, so a slow listener skips states and never
+falls behind. Long work runs beside it, one job at a time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from armdyn.expression import ArmdynError
+from armdyn.identification import Fit, Log
+from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.output import one_line
+from armdyn.report.findings.example_motion import default_motion
+from armdyn.robot import Robot
+from armdyn.robot.joints import JointLimits, joint_limits
+from armdyn.simulation.run import Run
+from armdyn.workbench.bench.moment import Moment, Subject
+from armdyn.workbench.bench.script import Script, listed
+
+if TYPE_CHECKING:
+    import viser
+
+_LOG = logging.getLogger("armdyn.workbench")
+Colour = Literal["blue", "green", "orange", "red"]
+Listener = Callable[[Moment], None]
+
+
+class Bench:
+    """What panels work with.
+
+    `moment` is the state shown; `change(q=…)` changes it; `on_moment(f)` has f called with the newest state.
+    `gui` and `scene` are viser's. `motion`, `run`, `fit` and `log` are what was last loaded or computed.
+    """
+
+    def __init__(self, server: viser.ViserServer, robot: Robot, source: str) -> None:
+        self.server, self.gui, self.scene = server, server.gui, server.scene
+        self.given = robot
+        self.limits: JointLimits = joint_limits(robot)
+        self.script = Script()
+        self.script.say("robot", f"robot = Robot.load({source!r})", imports=["Robot"])
+        self.motion: Trajectory | None = None
+        self.run: Run | None = None
+        self.fit: Fit | None = None
+        self.log: Log | None = None
+        zeros = np.zeros(robot.n)
+        self._moment = Moment(Subject.of(robot), home(robot), zeros, zeros)
+        self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
+        self._listeners: list[Listener] = []
+        self._job = threading.Lock()
+        self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
+
+    # ---- the state ---------------------------------------------------------------------------------------
+
+    @property
+    def moment(self) -> Moment:
+        return self._moment
+
+    @property
+    def robot(self) -> Robot:
+        """As it is edited."""
+        return self._moment.robot
+
+    def change(self, **changes: Any) -> None:
+        """Other values of the fields of `Moment`: q, qd, qdd, wrench, time, subject. Listeners hear of it."""
+        for name in ("q", "qd", "qdd"):
+            if name in changes:
+                changes[name] = np.array(changes[name], float)
+        with self._lock:
+            self._moment = replace(self._moment, **changes)
+        self._news.set()
+
+    def move(self, name: str, joint: int, value: float) -> None:
+        """One entry of q, qd or qdd; the state is posed by hand from now on."""
+        with self._lock:
+            values = getattr(self._moment, name).copy()
+            values[joint] = value
+            self._moment = replace(self._moment, **{name: values}, time=None)
+        self._news.set()
+
+    def on_moment(self, listener: Listener) -> None:
+        """Have `listener` called with the newest state, now and after every change."""
+        self._listeners.append(listener)
+        self._news.set()
+
+    # ---- telling ------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self._worker.start()
+        self._news.set()
+
+    def close(self) -> None:
+        self._closed = True
+        self._news.set()
+        if self._worker.is_alive() and threading.current_thread() is not self._worker:
+            self._worker.join(5)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def _tell(self) -> None:
+        while True:
+            self._news.wait()
+            self._news.clear()
+            if self._closed:
+                return
+            moment = self._moment
+            for listener in list(self._listeners):
+                self.guard(listener, moment)
+
+    def guard(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Run what a page asked for; an error is shown there, and the workbench goes on."""
+        try:
+            return work(*arguments)
+        except ArmdynError as error:
+            self.tell("Not possible", str(error), "red")
+        except Exception as error:
+            if not self._closed:
+                _LOG.exception("the workbench met an error")
+                self.tell("Error", f"{type(error).__name__}: {error}", "red")
+        return None
+
+    def tell(self, title: str, text: str, colour: Colour = "blue") -> None:
+        """A note in every open page. viser shows it as plain text."""
+        for client in self.server.get_clients().values():
+            client.add_notification(title, one_line(text), color=colour, auto_close_seconds=8.0)
+
+    def job(self, name: str, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        """Run `work` beside the page and hand its result to `done`; one job at a time."""
+        if not self._job.acquire(blocking=False):
+            self.tell("Busy", f"another computation is running; start '{name}' when it is done", "orange")
+            return
+
+        def run() -> None:
+            try:
+                self.guard(lambda: done(work()))
+            finally:
+                self._job.release()
+
+        threading.Thread(target=run, name=f"armdyn view: {name}", daemon=True).start()
+
+    # ---- what it is in Python --------------------------------------------------------------------------
+
+    def python(self) -> str:
+        """The lines that reproduce what is seen, the state last."""
+        moment = self.moment
+        for name in ("q", "qd", "qdd"):
+            self.script.say(name, f"{name} = np.array({listed(getattr(moment, name))})")
+        wrench = "" if moment.wrench is None else f", wrench={listed(moment.wrench)}"
+        self.script.say("torques", f"tau = robot.inverse_dynamics(q, qd, qdd{wrench})", "print(tau)")
+        return self.script.text
+
+
+def home(robot: Robot) -> np.ndarray:
+    """(n,): the middle of the motion that a report would show, where the arm can be seen well."""
+    motion = default_motion(robot).trajectory
+    return np.asarray(motion(motion.duration / 2)[0])

@@ -1,0 +1,159 @@
+"""The workbench opened: a page in the browser with the arm in 3-D and what there is to know of its state."""
+
+from __future__ import annotations
+
+import time
+import webbrowser
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from armdyn.identification import Fit, Log
+from armdyn.motion.timing.speed_parts import check_robot
+from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.output import one_line
+from armdyn.robot import Robot
+from armdyn.workbench.bench.bench import Bench
+from armdyn.workbench.errors import ViewError
+from armdyn.workbench.layout import lay_out
+from armdyn.workbench.server.gate import EVERYWHERE, Gate, checked_origins
+from armdyn.workbench.server.start import start_server, stop_server
+
+PORT = 8765
+_PATIENCE = 3.0  # s: how long a page may be away, as when it is loaded again
+
+
+class Workbench:
+    """An open workbench: `url` is its page, `wait()` returns when all pages are closed, `close()` ends it."""
+
+    def __init__(self, bench: Bench, host: str) -> None:
+        self._bench, self._host = bench, host
+
+    @property
+    def url(self) -> str:
+        host = "127.0.0.1" if self._host in EVERYWHERE else self._host
+        host = f"[{host}]" if ":" in host else host
+        return f"http://{host}:{self._bench.server.get_port()}/"
+
+    @property
+    def robot(self) -> Robot:
+        """The robot as it is edited in the page."""
+        return self._bench.robot
+
+    @property
+    def q(self) -> Any:
+        """(n,): the posture shown [rad or m]. Assign to it to move the arm."""
+        return self._bench.moment.q.copy()
+
+    @q.setter
+    def q(self, q: Any) -> None:
+        from armdyn.report.errors import check
+
+        self._bench.change(q=check.posture("q", q, self._bench.robot.n), time=None)
+
+    @property
+    def python(self) -> str:
+        """The Python lines that reproduce what is seen."""
+        return self._bench.python()
+
+    @property
+    def closed(self) -> bool:
+        return self._bench.closed
+
+    def open(self) -> None:
+        """Open the page in the system's browser."""
+        webbrowser.open(self.url)
+
+    def wait(self, *, stay: bool = False) -> None:
+        """Wait until every page that was open is closed; with `stay`, until `close` or Ctrl-C."""
+        seen, left = False, 0.0
+        while not self.closed:
+            time.sleep(0.1)
+            if self._bench.server.get_clients():
+                seen, left = True, 0.0
+            elif seen and not stay:
+                left += 0.1
+                if left >= _PATIENCE:
+                    return
+
+    def close(self) -> None:
+        """End it: the page says that it lost its server. Closing twice does nothing."""
+        if not self._bench.closed:
+            self._bench.close()
+            stop_server(self._bench.server)
+
+    def __enter__(self) -> Workbench:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else self.url
+        return f"<Workbench of '{one_line(self._bench.given.name)}': {state}>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the page itself."""
+        if self.closed:
+            return "<p>This workbench is closed.</p>"
+        return f'<iframe src="{self.url}" width="100%" height="640" style="border:1px solid #ccc"></iframe>'
+
+
+def view(
+    robot: Robot | str | Path,
+    motion: Trajectory | None = None,
+    *,
+    fit: Fit | None = None,
+    log: Log | None = None,
+    source: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    origins: Iterable[str] = (),
+    browser: bool = True,
+) -> Workbench:
+    """Open the workbench for a robot: a page with the arm in 3-D, its torques, motions, simulations.
+
+        >>> bench = armdyn.view(Robot.load("puma560"))  # opens the browser
+        >>> bench.wait()  # in a script: until the page is closed
+
+    `motion` is shown to play and scrub; `fit` and `log` show measured and predicted torques. The page is
+    served at `host`, this machine only unless told otherwise, on `port` or the next one that is free (0:
+    any). Pages of other origins are refused; `origins` are addresses of proxies in front of it. With
+    browser=False nothing is opened: `bench.url` is the address. In a notebook the page stands in the cell.
+    `source` is how the Python lines of the page load the robot: its file or name.
+    """
+    loaded, path = _loaded(robot)
+    if motion is not None:
+        check_robot(loaded, motion)
+    gate = Gate(host, checked_origins(origins))
+    server = start_server(gate, port, one_line(loaded.name))
+    bench = Bench(server, loaded, source or path)
+    bench.motion, bench.fit, bench.log = motion, fit, log
+    try:
+        lay_out(bench)
+    except BaseException:
+        stop_server(server)
+        raise
+    bench.start()
+    shown = Workbench(bench, host)
+    if browser and not _in_notebook():
+        shown.open()
+    return shown
+
+
+def _loaded(robot: Any) -> tuple[Robot, str]:
+    loaded = robot if isinstance(robot, Robot) else Robot.load(robot)
+    free = [name for name, value in loaded.symbols.items() if value is None]
+    if free:
+        raise ViewError(f"{loaded.name}: the workbench needs numbers; give values to {', '.join(free)}")
+    if not loaded.n:
+        raise ViewError(f"{loaded.name}: it has no moving joints")
+    return loaded, str(loaded.name if isinstance(robot, Robot) else robot)
+
+
+def _in_notebook() -> bool:
+    try:
+        from IPython import get_ipython
+    except ImportError:
+        return False
+    return getattr(get_ipython(), "kernel", None) is not None

@@ -1,0 +1,101 @@
+"""A slider for each joint's position, velocity and acceleration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf, isfinite, pi
+from typing import Any
+
+import numpy as np
+
+from armdyn.output import one_line
+from armdyn.robot.joints import joint_units
+from armdyn.workbench.bench.bench import Bench
+from armdyn.workbench.bench.moment import Moment
+
+_SPEED, _ACCELERATION = 3.0, 10.0  # what sliders span where there are no limits [rad/s or m/s, and /s²]
+_STEPS = 2000
+_ROWS = (("q", "Positions"), ("qd", "Velocities"), ("qdd", "Accelerations"))
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a slider spans, and its step."""
+
+    least: float
+    most: float
+
+    @property
+    def step(self) -> float:
+        """A round number, some thousandth of the span."""
+        return float(10.0 ** np.floor(np.log10((self.most - self.least) / _STEPS)) * 2)
+
+
+def add(bench: Bench) -> None:
+    sliders: dict[tuple[str, int], Any] = {}
+    for name, title in _ROWS:
+        with bench.gui.add_folder(title, expand_by_default=name == "q"):
+            for joint in range(bench.robot.n):
+                sliders[name, joint] = _slider(bench, name, joint)
+            if name != "q":
+                _rest_button(bench, name)
+    bench.on_moment(lambda moment: _follow(sliders, moment))
+
+
+def span(bench: Bench, name: str, joint: int) -> Span:
+    """Within the joint's limits; where it has none, a turn, or the arm's length."""
+    limits, units = bench.limits, joint_units(bench.robot, joint)
+    if name == "q":
+        room = pi if units.position == "rad" else 1.0
+        low, high = float(limits.lower[joint]), float(limits.upper[joint])
+        if not isfinite(low) or not isfinite(high):
+            low, high = (low, low + 2 * room) if isfinite(low) else (high - 2 * room, high)
+        if not isfinite(low):
+            low, high = -room, room
+        return Span(low, high) if high > low else Span(low - 1e-6, low + 1e-6)
+    given = float((limits.velocity if name == "qd" else limits.acceleration)[joint])
+    most = given if 0 < given < inf else _SPEED if name == "qd" else _ACCELERATION
+    return Span(-most, most)
+
+
+def label(bench: Bench, name: str, joint: int) -> str:
+    """A joint's number and link; the page shows labels as plain text."""
+    link = one_line(bench.robot.model.coordinates[joint].name)
+    return f"{joint + 1} {link}" if name == "q" else f"{joint + 1}"
+
+
+def _slider(bench: Bench, name: str, joint: int) -> Any:
+    units = joint_units(bench.robot, joint)
+    unit = {"q": units.position, "qd": units.velocity, "qdd": units.acceleration}[name]
+    spanned, value = span(bench, name, joint), float(getattr(bench.moment, name)[joint])
+    slider = bench.gui.add_slider(
+        label(bench, name, joint),
+        min=spanned.least,
+        max=spanned.most,
+        step=spanned.step,
+        initial_value=float(np.clip(value, spanned.least, spanned.most)),
+        hint=f"{name} of joint {joint + 1} [{unit}]",
+    )
+
+    @slider.on_update
+    def _(event: Any) -> None:
+        if event.client is not None:  # set by a page, not by `_follow`
+            bench.move(name, joint, float(slider.value))
+
+    return slider
+
+
+def _rest_button(bench: Bench, name: str) -> None:
+    button = bench.gui.add_button("Set all to zero")
+
+    @button.on_click
+    def _(_event: Any) -> None:
+        bench.change(**{name: np.zeros(bench.robot.n)}, time=None)
+
+
+def _follow(sliders: dict[tuple[str, int], Any], moment: Moment) -> None:
+    """Sliders stand where the arm does: after a motion, a dragged tip, another page."""
+    for (name, joint), slider in sliders.items():
+        value = float(np.clip(getattr(moment, name)[joint], slider.min, slider.max))
+        if abs(value - slider.value) > 1e-9 * (slider.max - slider.min):
+            slider.value = value

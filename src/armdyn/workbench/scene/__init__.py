@@ -1,0 +1,1 @@
+"""The arm in three dimensions, and what is drawn at it."""

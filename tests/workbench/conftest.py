@@ -1,0 +1,108 @@
+"""The workbench driven in headless Chromium: a browser for all tests of a process, a page for each.
+
+A page fails its test if it logged an error or asked another host for anything.
+"""
+
+import re
+import shutil
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+pytest.importorskip("viser", reason='viser is not installed: pip install "armdyn[view]"')
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+import armdyn  # noqa: E402
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+# Software rendering, and nothing that Chromium would fetch for itself.
+ARGUMENTS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+
+
+class Page:
+    """A page of a workbench, and what a user does in it."""
+
+    def __init__(self, bench, page):
+        self.bench, self.page = bench, page
+        self.errors, self.hosts = [], set()
+        page.on("console", lambda said: self.errors.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("request", lambda asked: self.hosts.add(re.sub(r"^(blob:|data:.*)", "", asked.url)))
+        page.on("websocket", lambda line: self.hosts.add(line.url))
+        page.goto(bench.url)
+        page.wait_for_selector("[data-armdyn=torques]", timeout=60_000)
+
+    def tab(self, name):
+        self.page.get_by_role("tab", name=name, exact=True).click()
+
+    def field(self, label):
+        """The input that stands beside a label; of a slider, the one for its number."""
+        exactly = re.compile(f"^{re.escape(label)}$")
+        name = self.page.locator("label").filter(has_text=exactly).locator("visible=true").first
+        row = name.locator("xpath=ancestor::div[contains(@class, 'mantine-Flex-root')][1]")
+        return row.locator("input[type=text], input[type=number], input[inputmode]").last
+
+    def fill(self, label, value):
+        field = self.field(label)
+        field.fill(f"{value}")
+        field.press("Enter")
+
+    def button(self, name):
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def torques(self):
+        """(n,): the torques that the page shows, with all digits."""
+        rows = self.page.eval_on_selector_all(
+            "[data-armdyn=torques] [data-tau]", "rows => rows.map(row => row.dataset.tau)"
+        )
+        return np.array([float(x) for x in rows])
+
+    def wait(self, condition, what="the page", seconds=20):
+        """Wait until `condition()` holds, looking again and again."""
+        for _ in range(int(seconds / 0.05)):
+            if condition():
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"waited {seconds} s in vain for {what}")
+
+    def wait_for_torques(self, expected, tolerance=1e-9):
+        scale = max(1.0, np.abs(expected).max())
+        self.wait(lambda: np.abs(self.torques() - expected).max() <= tolerance * scale, "torques")
+
+    def check(self):
+        ours = self.bench.url.split("//")[1]
+        foreign = {host for host in self.hosts if host and ours not in f"{host}/"}
+        assert not self.errors, self.errors
+        assert not foreign, foreign
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator:
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def workbench(chromium) -> Iterator:
+    """`workbench(robot, …)` opens a workbench and a page of it; both are closed, and the page checked."""
+    opened = []
+
+    def open_(robot, *arguments, width=1280, height=800, **options):
+        bench = armdyn.view(robot, *arguments, port=0, browser=False, **options)
+        context = chromium.new_context(viewport={"width": width, "height": height})
+        opened.append((bench, context, None))
+        page = Page(bench, context.new_page())
+        opened[-1] = (bench, context, page)
+        return page
+
+    yield open_
+    for bench, context, page in opened:
+        context.close()
+        bench.close()
+        if page is not None:
+            page.check()
