@@ -136,7 +136,7 @@ GROUPS = (
     Group(
         "workbench.md",
         "Workbench",
-        "An arm in the browser, to move and to look at: `armdyn view ROBOT` in a terminal does the same.",
+        "[The workbench](../workbench.md) in the browser; `armdyn view ROBOT` in a terminal opens it, too.",
         _of("armdyn", "view") + _of("armdyn.workbench", "Workbench"),
     ),
     Group(
