@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format figures bench docs clean
+.PHONY: help demo test test-all lint format figures notebooks bench docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -36,6 +36,9 @@ figures: $(VENV)/installed  ## draw the figures of docs/ again, and write its ta
 	$(BIN)/python docs/draw.py
 	$(BIN)/python docs/functions.py
 
+notebooks: $(VENV)/installed-notebooks  ## run the notebooks of examples/ again and store their outputs
+	$(BIN)/python docs/notebooks.py
+
 bench: $(VENV)/installed-bench  ## run the benchmarks against other libraries
 	$(BIN)/python benchmarks/run.py
 
@@ -58,6 +61,11 @@ $(VENV)/created:
 $(VENV)/installed: pyproject.toml | $(VENV)/created
 	@echo "Installing armdyn into $(VENV)"
 	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/installed-notebooks: pyproject.toml | $(VENV)/created
+	@echo "Installing armdyn with what runs notebooks into $(VENV)"
+	@$(PIP) --editable ".[notebooks,identify]"
 	@touch $@
 
 $(VENV)/installed-bench: $(VENV)/installed-dev
