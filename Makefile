@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format figures notebooks bench clean
+.PHONY: help demo test test-all lint format figures notebooks bench docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -20,7 +20,7 @@ demo: $(VENV)/installed  ## derive, prove, move and scale the planar arm; writes
 test: lint  ## lint, then every test but the slow ones
 	$(PYTEST) -m "not slow"
 
-test-all: lint  ## lint, then every test
+test-all: lint $(VENV)/installed-docs  ## lint, then every test
 	$(PYTEST)
 
 lint: $(VENV)/installed-dev  ## ruff (rules and format) and mypy, changing nothing
@@ -41,6 +41,9 @@ notebooks: $(VENV)/installed-notebooks  ## run the notebooks of examples/ again 
 
 bench: $(VENV)/installed-bench  ## run the benchmarks against other libraries
 	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/installed-docs  ## build the documentation site; open build/site/index.html
+	$(BIN)/python docs/make_site.py
 
 clean:  ## remove what was built and cached; .venv stays
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -69,6 +72,11 @@ $(VENV)/installed-bench: $(VENV)/installed-dev
 	@echo "Installing the libraries armdyn is measured against into $(VENV)"
 	@$(PIP) --editable ".[bench]" || echo "Not all could be installed; the benchmarks say which are missing"
 	@touch $@
+
+$(VENV)/installed-docs: pyproject.toml | $(VENV)/created
+	@echo "Installing what builds the documentation into $(VENV)"
+	@$(PIP) --editable ".[docs]"
+	@touch $@ $(VENV)/installed
 
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/created
 	@echo "Installing armdyn with its development tools into $(VENV)"
