@@ -245,9 +245,9 @@ def test_out_of_reach_it_goes_as_near_as_it_can_and_comes_back(name):
 
 
 def test_joints_stop_at_their_limits_and_others_go_on():
-    robot = Robot.load("puma560")
-    q = np.array([0.3, 0.2, 0.4, 0.5, 0.6, 0.7])
-    room = np.array([1, 0.05, 1, 1, 1, 1])
+    robot = Robot.load("panda")
+    q = np.array([0.1, 0.2, 0.1, -1.8, 0.1, 2.0, 0.3])
+    room = np.array([1, 0.02, 1, 1, 1, 1, 1])
     limits = replace(joint_limits(robot), lower=q - room, upper=q + room)
     target, found = np.array(robot.pose(q)), [q]
     dragged = Dragged(robot, limits, q, False)
@@ -256,7 +256,7 @@ def test_joints_stop_at_their_limits_and_others_go_on():
         found.append(dragged.follow(found[-1], target))
     postures = np.array(found)
     assert (np.abs(postures - q) <= room + 1e-12).all()
-    assert np.abs(postures[-1] - q)[1] == pytest.approx(0.05, abs=1e-12)
+    assert np.abs(postures[-1] - q)[1] == pytest.approx(0.02, abs=1e-12)
     assert dragged.missing(postures[-1], target) < 1e-4
 
 
