@@ -5,15 +5,16 @@ from __future__ import annotations
 from importlib.resources import files
 
 from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.panels import pose, torques
-from armdyn.workbench.scene import arm, ground
+from armdyn.workbench.panels import pose, show, torques
+from armdyn.workbench.scene import arm, ground, springs
 
 _LEFT, _RIGHT = 400, 360  # pixels
 
 
 def lay_out(bench: Bench) -> None:
     drawn = arm.add(bench)
-    ground.add(bench, drawn.size)
+    springs.add(bench, drawn)
+    floor = ground.add(bench, drawn.size)
     gui = bench.gui
     gui.main_panel.dock_right()
     gui.main_panel.set_width(_RIGHT)
@@ -27,3 +28,5 @@ def lay_out(bench: Bench) -> None:
     controls = gui.add_tab_group()
     with controls.add_tab("Pose"):
         pose.add(bench)
+    with controls.add_tab("Show"):
+        show.add(bench, drawn, floor)

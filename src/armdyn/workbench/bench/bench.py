@@ -23,6 +23,7 @@ from armdyn.report.findings.example_motion import default_motion
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits
 from armdyn.simulation.run import Run
+from armdyn.workbench.bench.closing import Once, reachable
 from armdyn.workbench.bench.moment import Moment, Subject
 from armdyn.workbench.bench.script import Script, listed
 
@@ -43,7 +44,7 @@ class Bench:
 
     def __init__(self, server: viser.ViserServer, robot: Robot, source: str) -> None:
         self.server, self.gui, self.scene = server, server.gui, server.scene
-        self.given = robot
+        self.given, self.source = robot, source
         self.limits: JointLimits = joint_limits(robot)
         self.script = Script()
         self.script.say("robot", f"robot = Robot.load({source!r})", imports=["Robot"])
@@ -56,6 +57,7 @@ class Bench:
         self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
         self._listeners: list[Listener] = []
         self._job = threading.Lock()
+        self._refused = Once()
         self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
 
     # ---- the state ---------------------------------------------------------------------------------------
@@ -70,21 +72,36 @@ class Bench:
         return self._moment.robot
 
     def change(self, **changes: Any) -> None:
-        """Other values of the fields of `Moment`: q, qd, qdd, wrench, time, subject. Listeners hear of it."""
+        """Other values of the fields of `Moment`: q, qd, qdd, wrench, time, subject. Listeners hear of it.
+
+        A closed chain stays closed: it goes towards the new q as far as its loops allow.
+        """
         for name in ("q", "qd", "qdd"):
             if name in changes:
                 changes[name] = np.array(changes[name], float)
         with self._lock:
-            self._moment = replace(self._moment, **changes)
-        self._news.set()
+            whole = self._put(replace(self._moment, **changes))
+        self._say(whole)
 
     def move(self, name: str, joint: int, value: float) -> None:
         """One entry of q, qd or qdd; the state is posed by hand from now on."""
         with self._lock:
             values = getattr(self._moment, name).copy()
             values[joint] = value
-            self._moment = replace(self._moment, **{name: values}, time=None)
+            whole = self._put(replace(self._moment, **{name: values}, time=None))
+        self._say(whole)
+
+    def _put(self, wanted: Moment) -> bool:
+        """Take a state, or what of it the loops allow; returns whether it is the state that was wanted."""
+        q = reachable(wanted.subject.runs, self._moment.q, wanted.q)
+        whole = q is wanted.q
+        self._moment = wanted if whole else replace(wanted, q=q)
+        return whole
+
+    def _say(self, whole: bool) -> None:
         self._news.set()
+        if not whole and self._refused():
+            self.tell("Loops", "the loops cannot be closed there; the arm stays where they can", "orange")
 
     def on_moment(self, listener: Listener) -> None:
         """Have `listener` called with the newest state, now and after every change."""

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from armdyn.analysis.contributions import Contributions, contributions
+from armdyn.report.findings.drawn.poses import body_poses
 from armdyn.robot import Robot
 
 
@@ -47,6 +48,16 @@ class Moment:
     @property
     def robot(self) -> Robot:
         return self.subject.robot
+
+    @cached_property
+    def poses(self) -> np.ndarray:
+        """(bodies + 1, 4, 4): where the bodies are in the world, the base last, as `body_poses` has them."""
+        return np.asarray(body_poses(self.subject.runs, self.q))
+
+    @cached_property
+    def tip(self) -> np.ndarray:
+        """(4, 4): the frame of the tip in the world."""
+        return np.asarray(self.subject.runs.pose(self.q))
 
     @cached_property
     def tau(self) -> np.ndarray:
