@@ -1,4 +1,4 @@
-"""The parts of the torque with other parameters, against those of the robot that has them; nothing compiles."""
+"""The torques' parts with other parameters, against those of the robot that has them; nothing compiles."""
 
 import numpy as np
 import pytest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.panels import pose, torques
+from armdyn.workbench.panels import equations, parameters, pose, torques, wrench
 from armdyn.workbench.scene import arm, ground
 
 _LEFT, _RIGHT = 400, 360  # pixels
@@ -22,8 +22,13 @@ def lay_out(bench: Bench) -> None:
     readings = gui.add_panel()
     with readings.add_tab("Torques"):
         torques.add(bench)
+    with readings.add_tab("Equations"):
+        equations.add(bench)
     readings.dock_left()
     readings.set_width(_LEFT)
     controls = gui.add_tab_group()
     with controls.add_tab("Pose"):
         pose.add(bench)
+        wrench.add(bench)
+    with controls.add_tab("Robot"):
+        parameters.add(bench)
