@@ -86,6 +86,7 @@ class Edits:
 
     def with_entry(self, robot: Robot, link: int, key: str, value: Value) -> Edits:
         """With another number of a link. Where a symbol stands in its place, the symbol's value changes."""
+        value = tuple(map(float, value)) if isinstance(value, tuple) else float(value)
         quantity, numbers = QUANTITIES[key], value if isinstance(value, tuple) else (value,)
         if not quantity.negative and min(numbers) < 0:
             name = one_line(robot.model.links[link].name)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 3  # joints up to which equations are derived without being asked for
 _WHOLE = 8000  # terms of all torques up to which whole matrices are written
 _LONGEST = 12_000  # terms of an entry, before like ones are collected, that is still written
+_WIDTH = 38  # characters that fit beside the left-hand sides
 _MOTION = "Equations of motion"
 _NONE = "(not derived yet)"
 
@@ -109,11 +110,11 @@ def derive(robot: Robot) -> Derived:
 def _whole(equations: Equations) -> dict[str, Callable[[], Markup]]:
     """The sections of the document, each by its title; what they name on the way stands below each."""
     from armdyn.exact.printing.document import Section, sections
-    from armdyn.exact.printing.mathml import MATHML, aligned
+    from armdyn.exact.printing.mathml import MATHML
 
     def block(part: Section) -> Markup:
         lines = [paragraph(part.text)] if part.text else []
-        return join([*lines, scrolling(Markup(aligned(part.lines)))] if part.lines else lines)
+        return join([*lines, _formulas(part.lines)] if part.lines else lines)
 
     parts = sections(equations, MATHML, "book")
     names = [part for part in parts if part.title == "Where"]
@@ -132,7 +133,7 @@ def _titled(part: Any, block: Markup) -> Markup:
 def _outline(equations: Equations, size: int) -> Markup:
     """(7.42) in matrices, for equations too long to be read whole."""
     from armdyn.exact.printing.document import in_matrices, letters
-    from armdyn.exact.printing.mathml import MATHML, aligned
+    from armdyn.exact.printing.mathml import MATHML
 
     text = (
         f"Multiplied out, the torques have up to {size:,} terms: too many to read at once. ".replace(
@@ -141,7 +142,7 @@ def _outline(equations: Equations, size: int) -> Markup:
         + "Choose an entry above; armdyn derive writes all of them."
     )
     motion = in_matrices(equations, MATHML, letters("book"))
-    return _maths([scrolling(Markup(aligned(motion.lines))), paragraph(text)])
+    return _maths([_formulas(motion.lines), paragraph(text)])
 
 
 def _entries(equations: Equations) -> dict[str, Callable[[], Markup]]:
@@ -172,7 +173,7 @@ def _entry(equations: Equations, letter: str, place: tuple[int, ...]) -> Any:
 
 def _written(equations: Equations, letter: str, place: tuple[int, ...]) -> Markup:
     """One entry, and what had to be named in it."""
-    from armdyn.exact.printing.mathml import MATHML, aligned
+    from armdyn.exact.printing.mathml import MATHML
     from armdyn.exact.printing.printer import Printer
 
     entry = _entry(equations, letter, place)
@@ -182,7 +183,14 @@ def _written(equations: Equations, letter: str, place: tuple[int, ...]) -> Marku
     indices = tuple(i + 1 for i in place)
     lines = [(MATHML.entry(letter, indices), printer.parts(entry))]
     lines += list(printer.definitions.items())
-    return _maths([scrolling(Markup(aligned(lines)))])
+    return _maths([_formulas(lines)])
+
+
+def _formulas(lines: Sequence[tuple[str, list[str]]]) -> Markup:
+    """Lines "left = terms", broken so that they fit into a panel; what is still too wide can be scrolled."""
+    from armdyn.exact.printing.mathml import MATHML, aligned
+
+    return scrolling(Markup(aligned(lines, replace(MATHML, width=_WIDTH))))
 
 
 def _letters(model: RobotModel) -> RobotModel:
