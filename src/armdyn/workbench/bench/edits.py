@@ -6,13 +6,14 @@ symbols, entries of the description, then the payload on top. The Python lines s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
 from armdyn.description.exporting.numbers import written
 from armdyn.expression import Expression
+from armdyn.model.friction import Friction
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.output import one_line
 from armdyn.robot import Robot
@@ -40,6 +41,12 @@ QUANTITIES = {
         "Viscous friction", "N m s/rad or N s/m", ("friction", "viscous"), meaning="at the joint"
     ),
     "coulomb": Quantity("Coulomb friction", "N m or N", ("friction", "coulomb"), meaning="at the joint"),
+    "motor viscous": Quantity(
+        "Viscous friction at motors", "N m s/rad", ("motor", "friction", "viscous"), meaning="at the shaft"
+    ),
+    "motor coulomb": Quantity(
+        "Coulomb friction at motors", "N m", ("motor", "friction", "coulomb"), meaning="at the shaft"
+    ),
     "gear": Quantity(
         "Gear ratios", "motor per joint", ("motor", "gear"), True, "its sign counts; compiled anew"
     ),
@@ -140,20 +147,25 @@ class Edits:
                 for name, x in _about_com(robot, link, own).items():
                     _put(own, (name,), x)
                     yield ("link", link, name), x
-            if key == "coulomb" and isinstance(value, float):
-                value = _pair(robot, link, value)
             if key == "rotor" and isinstance(own["motor"]["inertia"], dict):
                 path.append("axial")
             new: Any = list(value) if isinstance(value, tuple) else value
-            if len(path) == 2 and path[0] not in own:
-                path, new = path[:1], {path[1]: new}
-            _put(own, tuple(path), new)
+            if path[-1] == "coulomb":
+                new = _pair(_friction(robot, link, key), new)
+            while len(path) > 1 and path[-2] not in _at(own, path[:-2]):
+                new, path = {path[-1]: new}, path[:-1]
+            _put(own, path, new)
             yield ("link", link, *path), new
 
 
-def _put(table: Any, path: Path, value: Any) -> None:
-    for key in path[:-1]:
+def _at(table: Any, path: Sequence[str | int]) -> Any:
+    for key in path:
         table = table[key]
+    return table
+
+
+def _put(table: Any, path: Sequence[str | int], value: Any) -> None:
+    table = _at(table, path[:-1])
     if value is None:
         del table[path[-1]]
     else:
@@ -172,9 +184,15 @@ def _about_com(robot: Robot, link: int, own: dict[str, Any]) -> dict[str, Any]:
     return {**gone, "com": [number(x) for x in body.com], "inertia": entries}
 
 
-def _pair(robot: Robot, link: int, level: float) -> Any:
+def _friction(robot: Robot, link: int, key: str) -> Friction:
+    """Of a link's joint, or of its motor."""
+    part = robot.model.links[link]
+    return part.motor.friction if part.motor and key.startswith("motor") else part.friction
+
+
+def _pair(friction: Friction, level: float) -> Any:
     """Coulomb friction of a level; what it has more forward than backward stays."""
-    forward, backward = robot.model.links[link].friction.coulomb
+    forward, backward = friction.coulomb
     shift = (forward + backward) * Expression.of(0.5)
     if shift.is_zero:
         return level
@@ -188,13 +206,16 @@ def _pair(robot: Robot, link: int, level: float) -> Any:
 def entry(robot: Robot, link: int, key: str) -> Expression | None:
     """The exact number of a link, of its motor or joint; None where there is none. `com` has three."""
     part = robot.model.links[link]
-    if key in ("gear", "rotor"):
-        return None if part.motor is None else part.motor.gear if key == "gear" else part.motor.axial
     if key == "mass":
         return Expression.of(part.inertia.mass)
-    if part.joint == "fixed":
+    if part.joint == "fixed" or ("motor" in QUANTITIES[key].path and part.motor is None):
         return None
-    return part.friction.viscous if key == "viscous" else part.friction.coefficients["coulomb"]
+    if part.motor is not None and key in ("gear", "rotor"):
+        return part.motor.gear if key == "gear" else part.motor.axial
+    friction = _friction(robot, link, key)
+    if key.startswith("motor") and friction.is_zero:
+        return None
+    return friction.coefficients["viscous" if key.endswith("viscous") else "coulomb"]
 
 
 def value_of(robot: Robot, link: int, key: str) -> Value | None:

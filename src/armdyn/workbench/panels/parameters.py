@@ -108,9 +108,17 @@ def _quantities(editor: Editor) -> Iterator[Field]:
         having = [link for link in links if value_of(robot, link, key) is not None]
         if not having:
             continue
-        with editor.bench.gui.add_folder(f"{quantity.title} [{quantity.unit}]", expand_by_default=False):
+        title = f"{quantity.title} [{_unit(editor, quantity.unit)}]"
+        with editor.bench.gui.add_folder(title, expand_by_default=False):
             for link in having:
                 yield _entry(editor, link, key)
+
+
+def _unit(editor: Editor, unit: str) -> str:
+    """Of "N m or N" what the robot's joints have."""
+    turning, _, sliding = unit.partition(" or ")
+    kinds = {link.joint for link in editor.robot.model.moving}
+    return turning if kinds == {"revolute"} else sliding or unit if kinds == {"prismatic"} else unit
 
 
 def _entry(editor: Editor, link: int, key: str) -> Field:

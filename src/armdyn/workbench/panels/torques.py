@@ -33,7 +33,7 @@ _COUPLING = (
     "on the diagonal alone leaves it out."
 )
 _JOINTS, _MOTORS = "Joints", "Motors"
-_ROUNDING = 1e-12  # of the largest torques: what is less is zero
+_ROUNDING = 1e-12  # of the largest torques, or of those for an acceleration of 1: what is less is zero
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,7 @@ def add(bench: Bench) -> None:
 
 def joint_rows(bench: Bench, moment: Moment) -> tuple[list[Row], list[str]]:
     """A row for each coordinate, then, where more joints are driven than there are coordinates, for these."""
-    robot, parts = bench.robot, _parts(moment)
-    least = _ROUNDING * np.abs(parts).sum(0).max(initial=0.0)
+    robot, parts, least = moment.robot, _parts(moment), _least(moment)
     rows = []
     for joint, link in enumerate(robot.model.coordinates):
         tau = float(moment.tau[joint])
@@ -118,7 +117,7 @@ def motor_rows(moment: Moment) -> tuple[list[Row], list[str]]:
         return [], [drives]
     parts = _parts(moment) @ drives.P.T
     torque, speed = drives.P @ moment.tau, drives.K @ moment.qd
-    least = _ROUNDING * np.abs(parts).sum(0).max(initial=0.0)
+    least = _least(moment) * float(np.abs(drives.P).max())
     torque[np.abs(torque) <= least] = 0.0
     rows = [
         Row(
@@ -161,6 +160,12 @@ def _link_name(moment: Moment, joint: int) -> str:
 def _parts(moment: Moment) -> np.ndarray:
     """(causes, n), in the order of `COLOURS`."""
     return np.array([moment.parts.parts[name] for name in COLOURS])
+
+
+def _least(moment: Moment) -> float:
+    """What torques must exceed to be more than rounding [N m or N]."""
+    B = np.asarray(moment.subject.runs.inertia(moment.q, parameters=moment.subject.parameters))
+    return _ROUNDING * float(max(np.abs(_parts(moment)).sum(0).max(), np.abs(B).max()))
 
 
 def _rounded(parts: np.ndarray, least: float) -> np.ndarray:
