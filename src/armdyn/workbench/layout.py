@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.panels import pose, show, torques
+from armdyn.workbench.panels import equations, parameters, pose, show, torques, wrench
 from armdyn.workbench.scene import arm, ground, springs
 
 _LEFT, _RIGHT = 400, 360  # pixels
@@ -23,10 +23,15 @@ def lay_out(bench: Bench) -> None:
     readings = gui.add_panel()
     with readings.add_tab("Torques"):
         torques.add(bench)
+    with readings.add_tab("Equations"):
+        equations.add(bench)
     readings.dock_left()
     readings.set_width(_LEFT)
     controls = gui.add_tab_group()
     with controls.add_tab("Pose"):
         pose.add(bench)
+        wrench.add(bench)
+    with controls.add_tab("Robot"):
+        parameters.add(bench)
     with controls.add_tab("Show"):
         show.add(bench, drawn, floor)

@@ -151,11 +151,11 @@ class Bench:
         for client in self.server.get_clients().values():
             client.add_notification(title, one_line(text), color=colour, auto_close_seconds=8.0)
 
-    def job(self, name: str, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        """Run `work` beside the page and hand its result to `done`; one job at a time."""
+    def job(self, name: str, work: Callable[[], Any], done: Callable[[Any], None]) -> bool:
+        """Run `work` beside the page and hand its result to `done`; one job at a time: False if one runs."""
         if not self._job.acquire(blocking=False):
             self.tell("Busy", f"another computation is running; start '{name}' when it is done", "orange")
-            return
+            return False
 
         def run() -> None:
             try:
@@ -164,12 +164,15 @@ class Bench:
                 self._job.release()
 
         threading.Thread(target=run, name=f"armdyn view: {name}", daemon=True).start()
+        return True
 
     # ---- what it is in Python --------------------------------------------------------------------------
 
     def python(self) -> str:
         """The lines that reproduce what is seen, the state last."""
         moment = self.moment
+        for topic in ("q", "qd", "qdd", "torques"):
+            self.script.say(topic)  # so that they come after what was said in the meantime
         for name in ("q", "qd", "qdd"):
             self.script.say(name, f"{name} = np.array({listed(getattr(moment, name))})")
         wrench = "" if moment.wrench is None else f", wrench={listed(moment.wrench)}"
