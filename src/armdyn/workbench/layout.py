@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 
 from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.panels import pose, torques
+from armdyn.workbench.bench.motions import Motions
+from armdyn.workbench.panels import curves, data, motion, pose, simulation, torques
 from armdyn.workbench.scene import arm, ground
 
 _LEFT, _RIGHT = 400, 360  # pixels
@@ -19,11 +20,20 @@ def lay_out(bench: Bench) -> None:
     gui.main_panel.set_width(_RIGHT)
     style = files("armdyn.workbench.panels").joinpath("panels.css").read_text(encoding="utf-8")
     gui.add_html(f"<style>{style}</style>")
+    motions = Motions(bench)
     readings = gui.add_panel()
     with readings.add_tab("Torques"):
         torques.add(bench)
+    with readings.add_tab("Curves"):
+        curves.add(bench)
     readings.dock_left()
     readings.set_width(_LEFT)
     controls = gui.add_tab_group()
     with controls.add_tab("Pose"):
         pose.add(bench)
+    with controls.add_tab("Motion"):
+        motion.add(bench, motions)
+    with controls.add_tab("Simulate"):
+        simulation.add(bench, motions)
+    with controls.add_tab("Data"):
+        data.add(bench, motions)

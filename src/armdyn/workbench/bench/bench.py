@@ -24,6 +24,7 @@ from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits
 from armdyn.simulation.run import Run
 from armdyn.workbench.bench.moment import Moment, Subject
+from armdyn.workbench.bench.player import Player
 from armdyn.workbench.bench.script import Script, listed
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Bench:
 
     def __init__(self, server: viser.ViserServer, robot: Robot, source: str) -> None:
         self.server, self.gui, self.scene = server, server.gui, server.scene
-        self.given = robot
+        self.given, self.source = robot, source
         self.limits: JointLimits = joint_limits(robot)
         self.script = Script()
         self.script.say("robot", f"robot = Robot.load({source!r})", imports=["Robot"])
@@ -57,6 +58,7 @@ class Bench:
         self._listeners: list[Listener] = []
         self._job = threading.Lock()
         self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
+        self.player = Player(self)
 
     # ---- the state ---------------------------------------------------------------------------------------
 
@@ -66,8 +68,8 @@ class Bench:
 
     @property
     def robot(self) -> Robot:
-        """As it is edited."""
-        return self._moment.robot
+        """As it is edited, without what a motion carries."""
+        return self._moment.subject.bare.robot
 
     def change(self, **changes: Any) -> None:
         """Other values of the fields of `Moment`: q, qd, qdd, wrench, time, subject. Listeners hear of it."""
@@ -77,6 +79,16 @@ class Bench:
         with self._lock:
             self._moment = replace(self._moment, **changes)
         self._news.set()
+
+    def update(self, change: Callable[[Moment], Moment]) -> bool:
+        """Replace the state by what `change` makes of it, and nobody comes between; whether it changed."""
+        with self._lock:
+            found = change(self._moment)
+            changed = found is not self._moment
+            self._moment = found
+        if changed:
+            self._news.set()
+        return changed
 
     def move(self, name: str, joint: int, value: float) -> None:
         """One entry of q, qd or qdd; the state is posed by hand from now on."""
@@ -94,11 +106,12 @@ class Bench:
     # ---- telling ------------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        self.on_moment(self.player.follow)
         self._worker.start()
-        self._news.set()
 
     def close(self) -> None:
         self._closed = True
+        self.player.close()
         self._news.set()
         if self._worker.is_alive() and threading.current_thread() is not self._worker:
             self._worker.join(5)
@@ -153,6 +166,7 @@ class Bench:
     def python(self) -> str:
         """The lines that reproduce what is seen, the state last."""
         moment = self.moment
+        self.script.say("carried", *self.player.carried_lines(moment), imports=["Inertia"])
         for name in ("q", "qd", "qdd"):
             self.script.say(name, f"{name} = np.array({listed(getattr(moment, name))})")
         wrench = "" if moment.wrench is None else f", wrench={listed(moment.wrench)}"

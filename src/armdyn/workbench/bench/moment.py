@@ -23,6 +23,7 @@ class Subject:
     robot: Robot
     runs: Robot
     parameters: np.ndarray | None = None  # (p,); None: those of `runs`
+    unloaded: Subject | None = None  # the same without what a motion carries at the time shown
 
     @classmethod
     def of(cls, robot: Robot) -> Subject:
@@ -31,6 +32,18 @@ class Subject:
     def changed(self, robot: Robot) -> Subject:
         """With the robot changed in its parameters only."""
         return Subject(robot, self.runs, np.asarray(robot.parameters, float))
+
+    @property
+    def bare(self) -> Subject:
+        """Without what a motion carries: the robot as it is edited."""
+        return self if self.unloaded is None else self.unloaded
+
+    def carrying(self, robot: Robot) -> Subject:
+        """With loads of a motion: `robot` is the edited one with these."""
+        bare = self.bare
+        if robot is bare.robot:
+            return bare
+        return Subject(robot, bare.runs, np.asarray(robot.parameters, float), bare)
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,7 @@ class Moment:
 
     @property
     def robot(self) -> Robot:
+        """With what the motion carries at this time; `Bench.robot` is without."""
         return self.subject.robot
 
     @cached_property
