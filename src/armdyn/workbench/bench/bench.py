@@ -49,6 +49,7 @@ class Bench:
         self.script = Script()
         self.script.say("robot", f"robot = Robot.load({source!r})", imports=["Robot"])
         self.motion: Trajectory | None = None
+        self.motion_lines: tuple[str, ...] = ()  # which make the motion that was given
         self.run: Run | None = None
         self.fit: Fit | None = None
         self.log: Log | None = None

@@ -25,8 +25,8 @@ class Motions:
         self.before: Trajectory = bench.motion or default_motion(bench.given).trajectory
         self.after: Trajectory | None = None
         self.name = self.before.motion.label
-        self._lines: tuple[str, ...] = DEFAULT if bench.motion is None else ()
-        self._imports: tuple[str, ...] = ()
+        self._lines: tuple[str, ...] = DEFAULT if bench.motion is None else bench.motion_lines
+        self._imports: tuple[str, ...] = ("Trajectory", "load_cycle") if bench.motion_lines else ()
         self._timed: tuple[str, ...] = ()
         self._timed_by = ""
         self._said = False

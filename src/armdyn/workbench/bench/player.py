@@ -108,7 +108,7 @@ class Player:
             now = self._clock()
             passed, self._last = now - self._last, now
             clip = self.clip
-            if not self.playing or clip is None:
+            if not self.playing or clip is None or self._bench.closed:
                 return False
             self.time += self.speed * passed
             if self.time > clip.duration:
@@ -122,7 +122,7 @@ class Player:
         while not self._bench.closed:
             self._wake.wait()
             self._wake.clear()
-            while not self._bench.closed and self._bench.guard(self.step):
+            while self._bench.guard(self.step):
                 clocks.sleep(max(0.0, FRAME - (self._clock() - self._last)))
             self._told()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-BLUE, ORANGE, GREY, PURPLE = "#0072b2", "#d55e00", "#888888", "#cc79a7"
+BLUE, ORANGE, GREY = "var(--ad-blue)", "var(--ad-orange)", "#888888"  # of panels.css, light or dark
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,8 +105,7 @@ def _curve(chart: Chart, line: Line, low: float, high: float) -> Markup:
     return tag(
         "path",
         d="".join(path),
-        stroke=line.colour,
-        stroke_width=f"{line.width:g}",
+        style=f"stroke:{line.colour};stroke-width:{line.width:g}",
         fill="none",
         vector_effect="non-scaling-stroke",
         **dashes,

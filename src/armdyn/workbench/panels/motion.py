@@ -9,6 +9,7 @@ import numpy as np
 
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, bundled_cycles, load_cycle
+from armdyn.motion.tip.task import can_keep_orientation
 from armdyn.output import one_line
 from armdyn.report.findings.example_motion import default_motion
 from armdyn.workbench.bench.bench import Bench
@@ -186,14 +187,17 @@ def make_motion(
     """Show the motion from one posture to another in a duration [s]."""
     if np.allclose(q0, q1, rtol=0, atol=1e-12):
         raise ViewError("start and end are the same posture: move the arm in between")
-    maker, start, end = _LAWS[law], f"q0 = {listed(q0)}", f"q1 = {listed(q1)}"
+    maker, start, last = _LAWS[law], f"q0 = {listed(q0)}", f"q1 = {listed(q1)}"
     if maker == "line":
-        motion = Trajectory.line(bench.robot, q0, bench.robot.pose(q1), profile="quintic", duration=duration)
-        call = f"line(robot, q0, robot.pose(q1), profile='quintic', duration={duration!r})"
+        turns = can_keep_orientation(bench.robot)  # to the pose; other arms only to the point
+        goal, at = bench.robot.pose(q1), "" if turns else "[:3, 3]"
+        end = goal if turns else goal[:3, 3]
+        motion = Trajectory.line(bench.robot, q0, end, profile="quintic", duration=duration)
+        call = f"line(robot, q0, robot.pose(q1){at}, profile='quintic', duration={duration!r})"
     elif maker == "trapezoidal":
         motion = Trajectory.trapezoidal(q0, q1, acceleration_time=duration / 4, duration=duration)
         call = f"trapezoidal(q0, q1, acceleration_time={duration / 4!r}, duration={duration!r})"
     else:
         motion = getattr(Trajectory, maker)(q0, q1, duration)
         call = f"{maker}(q0, q1, {duration!r})"
-    motions.take(motion, [start, end, f"motion = Trajectory.{call}"], ["Trajectory"])
+    motions.take(motion, [start, last, f"motion = Trajectory.{call}"], ["Trajectory"])
