@@ -146,6 +146,7 @@ WRONG = {
         ),
         (("identify", "planar", "log.csv"), {**ROTORS, **FILE}),
     ],
+    "view": [(("view", "planar", "--no-browser"), {"--log": ["nosuch.csv"]})],
     "export c": [
         (C, {"--functions": [",", "", "nonsense"], "--output": ["nowhere/x", "motion.csv"], **ROTORS})
     ],

@@ -114,3 +114,17 @@ def workbench(chromium) -> Iterator:
         bench.close()
         if page is not None:
             page.check()
+
+
+@pytest.fixture
+def opened():
+    """`opened(robot, …)`: the bench of a workbench without a browser; it is closed afterwards."""
+    found = []
+
+    def open_(*arguments, **options):
+        found.append(armdyn.view(*arguments, port=0, browser=False, **options))
+        return found[-1]._bench
+
+    yield open_
+    for bench in found:
+        bench.close()

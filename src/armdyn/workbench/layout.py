@@ -5,7 +5,19 @@ from __future__ import annotations
 from importlib.resources import files
 
 from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.panels import equations, parameters, pose, show, torques, wrench
+from armdyn.workbench.bench.motions import Motions
+from armdyn.workbench.panels import (
+    curves,
+    data,
+    equations,
+    motion,
+    parameters,
+    pose,
+    show,
+    simulation,
+    torques,
+    wrench,
+)
 from armdyn.workbench.scene import arm, ground, springs
 
 _LEFT, _RIGHT = 400, 360  # pixels
@@ -20,9 +32,12 @@ def lay_out(bench: Bench) -> None:
     gui.main_panel.set_width(_RIGHT)
     style = files("armdyn.workbench.panels").joinpath("panels.css").read_text(encoding="utf-8")
     gui.add_html(f"<style>{style}</style>")
+    motions = Motions(bench)
     readings = gui.add_panel()
     with readings.add_tab("Torques"):
         torques.add(bench)
+    with readings.add_tab("Curves"):
+        curves.add(bench)
     with readings.add_tab("Equations"):
         equations.add(bench)
     readings.dock_left()
@@ -33,5 +48,11 @@ def lay_out(bench: Bench) -> None:
         wrench.add(bench)
     with controls.add_tab("Robot"):
         parameters.add(bench)
+    with controls.add_tab("Motion"):
+        motion.add(bench, motions)
+    with controls.add_tab("Simulate"):
+        simulation.add(bench, motions)
+    with controls.add_tab("Data"):
+        data.add(bench, motions)
     with controls.add_tab("Show"):
         show.add(bench, drawn, floor)

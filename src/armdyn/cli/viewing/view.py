@@ -25,6 +25,9 @@ def view(
         Path | None, typer.Option(help="A motion to play, as `armdyn trajectory` writes it.")
     ] = None,
     cycle: CycleOption = None,
+    log: Annotated[
+        Path | None, typer.Option(help="A log to compare with the robot: CSV, NPZ or Parquet.")
+    ] = None,
     link: LinkOption = None,
     rotors: RotorsOption = None,
     host: Annotated[
@@ -38,14 +41,23 @@ def view(
     stay: Annotated[bool, typer.Option("--stay", help="Go on when all pages are closed.")] = False,
 ) -> None:
     """Open the workbench: the arm in 3-D in the browser, with its torques, motions and simulations."""
+    from armdyn.identification import Log
     from armdyn.workbench import view as open_workbench  # brings viser: only when asked for
 
     loaded = load_robot(robot, rotors, link)
     motion = motion_of(loaded, trajectory, cycle)
     if motion is not None:
         check_joints(loaded, trajectory, motion)
+    recorded = None if log is None else Log.load(log)
     with open_workbench(
-        loaded, motion, source=robot, host=host, port=port, origins=origin or (), browser=browser
+        loaded,
+        trajectory or cycle,
+        log=recorded,
+        source=robot,
+        host=host,
+        port=port,
+        origins=origin or (),
+        browser=browser,
     ) as bench:
         say(f"{loaded.name}: {bench.url}")
         say("Close the page or press Ctrl-C to end." if not stay else "Press Ctrl-C to end.")

@@ -25,6 +25,7 @@ from armdyn.robot.joints import JointLimits, joint_limits
 from armdyn.simulation.run import Run
 from armdyn.workbench.bench.closing import Once, reachable
 from armdyn.workbench.bench.moment import Moment, Subject
+from armdyn.workbench.bench.player import Player
 from armdyn.workbench.bench.script import Script, listed
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Bench:
         self.script = Script()
         self.script.say("robot", f"robot = Robot.load({source!r})", imports=["Robot"])
         self.motion: Trajectory | None = None
+        self.motion_lines: tuple[str, ...] = ()  # which make the motion that was given
         self.run: Run | None = None
         self.fit: Fit | None = None
         self.log: Log | None = None
@@ -59,6 +61,7 @@ class Bench:
         self._job = threading.Lock()
         self._refused = Once()
         self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
+        self.player = Player(self)
 
     # ---- the state ---------------------------------------------------------------------------------------
 
@@ -68,8 +71,8 @@ class Bench:
 
     @property
     def robot(self) -> Robot:
-        """As it is edited."""
-        return self._moment.robot
+        """As it is edited, without what a motion carries."""
+        return self._moment.subject.bare.robot
 
     def change(self, **changes: Any) -> None:
         """Other values of the fields of `Moment`: q, qd, qdd, wrench, time, subject. Listeners hear of it.
@@ -79,17 +82,27 @@ class Bench:
         for name in ("q", "qd", "qdd"):
             if name in changes:
                 changes[name] = np.array(changes[name], float)
-        with self._lock:
-            whole = self._put(replace(self._moment, **changes))
-        self._say(whole)
+        self.update(lambda moment: replace(moment, **changes))
 
     def move(self, name: str, joint: int, value: float) -> None:
         """One entry of q, qd or qdd; the state is posed by hand from now on."""
-        with self._lock:
-            values = getattr(self._moment, name).copy()
+
+        def moved(moment: Moment) -> Moment:
+            values = getattr(moment, name).copy()
             values[joint] = value
-            whole = self._put(replace(self._moment, **{name: values}, time=None))
+            return replace(moment, **{name: values}, time=None)
+
+        self.update(moved)
+
+    def update(self, change: Callable[[Moment], Moment]) -> bool:
+        """Replace the state by what `change` makes of it, and nobody comes between; whether it changed."""
+        with self._lock:
+            found = change(self._moment)
+            if found is self._moment:
+                return False
+            whole = self._put(found)
         self._say(whole)
+        return True
 
     def _put(self, wanted: Moment) -> bool:
         """Take a state, or what of it the loops allow; returns whether it is the state that was wanted."""
@@ -111,11 +124,12 @@ class Bench:
     # ---- telling ------------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        self.on_moment(self.player.follow)
         self._worker.start()
-        self._news.set()
 
     def close(self) -> None:
         self._closed = True
+        self.player.close()
         self._news.set()
         if self._worker.is_alive() and threading.current_thread() is not self._worker:
             self._worker.join(5)
@@ -171,8 +185,9 @@ class Bench:
     def python(self) -> str:
         """The lines that reproduce what is seen, the state last."""
         moment = self.moment
-        for topic in ("q", "qd", "qdd", "torques"):
+        for topic in ("carried", "q", "qd", "qdd", "torques"):
             self.script.say(topic)  # so that they come after what was said in the meantime
+        self.script.say("carried", *self.player.carried_lines(moment), imports=["Inertia"])
         for name in ("q", "qd", "qdd"):
             self.script.say(name, f"{name} = np.array({listed(getattr(moment, name))})")
         wrench = "" if moment.wrench is None else f", wrench={listed(moment.wrench)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +25,7 @@ class Subject:
     robot: Robot
     runs: Robot
     parameters: np.ndarray | None = None  # (p,); None: those of `runs`
+    unloaded: Subject | None = None  # the same without what a motion carries at the time shown
 
     @classmethod
     def of(cls, robot: Robot) -> Subject:
@@ -45,6 +46,18 @@ class Subject:
         one, other = (x.mechanism.map(unchanged, lambda _: 0) for x in (robot, self.runs))
         return one == other
 
+    @property
+    def bare(self) -> Subject:
+        """Without what a motion carries: the robot as it is edited."""
+        return self if self.unloaded is None else self.unloaded
+
+    def carrying(self, robot: Robot) -> Subject:
+        """With loads of a motion: `robot` is the edited one with these."""
+        bare = self.bare
+        if robot is bare.robot:
+            return bare
+        return replace(bare.changed(robot), unloaded=bare)
+
 
 @dataclass(frozen=True)
 class Moment:
@@ -59,6 +72,7 @@ class Moment:
 
     @property
     def robot(self) -> Robot:
+        """With what the motion carries at this time; `Bench.robot` is without."""
         return self.subject.robot
 
     @cached_property
