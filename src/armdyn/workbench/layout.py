@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.panels import pose, torques
+from armdyn.workbench.panels import export, pose, torques
 from armdyn.workbench.scene import arm, ground
 
 _LEFT, _RIGHT = 400, 360  # pixels
@@ -27,3 +27,5 @@ def lay_out(bench: Bench) -> None:
     controls = gui.add_tab_group()
     with controls.add_tab("Pose"):
         pose.add(bench)
+    with controls.add_tab("Export"):
+        export.add(bench)
