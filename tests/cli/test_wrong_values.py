@@ -17,6 +17,7 @@ HELD = (*FREE, "--controller", "computed-torque", "--to", "0, 0")
 STATE = ("torque", "planar", "--q", "0, 0")
 SCALE = ("scale", "planar", "motion.csv", "-o", "x.csv")
 EXCITE = ("excite", "planar", "-o", "x.csv", "--starts", "1", "--iterations", "0")
+VIEW = ("view", "planar", "--no-browser", "--port", "0")
 C = ("export", "c", "planar", "-o", ".")
 ROTORS = {"--rotors": ["some", ""]}
 LINK = {"--link": ["tail", ""]}
@@ -127,6 +128,11 @@ WRONG = {
         (EXCITE, {"--starts": ["0", "x"], "--iterations": ["-1", "x"], "--seed": ["-1", "x"]}),
         (EXCITE, {"--workers": ["0", "x"], **ROTORS, **FILE}),
         ((*EXCITE, "--kind", "quintic"), {"--points": ["1", "x"]}),
+    ],
+    "view": [
+        (VIEW, {**ROTORS, **LINK, **CYCLE, "--trajectory": ["nosuch.csv"]}),
+        (VIEW, {"--host": ["", "no such host", "198.51.100.7"], "--port": ["-1", "65535", "x", ""]}),
+        (VIEW, {"--origin": ["", "*", "hub.example.org", "https://x/y", "ftp://x"]}),
     ],
     "payload": [
         (

@@ -56,5 +56,5 @@ def literal(text: str) -> str:
     """A text in Python, over several lines where nothing in it could be misread there."""
     plain = all(c.isprintable() or c == "\n" for c in text)
     if plain and text.endswith("\n") and "'''" not in text:
-        return f"r'''\n{text}'''"
+        return f"r'''{text}'''"
     return ascii(text)
