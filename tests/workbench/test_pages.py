@@ -63,16 +63,17 @@ def test_ctrl_c_ends_it(command):
 def test_a_page_closed_ends_it_unless_it_stays(command, chromium):
     first, url = command()
     staying, other = command("--stay")
-    context = chromium.new_context(viewport={"width": 900, "height": 400})
-    pages = [context.new_page() for _ in range(2)]
-    for page, at in zip(pages, (url, other), strict=True):
+    for run, at in ((staying, other), (first, url)):
+        context = chromium.new_context(viewport={"width": 900, "height": 400})
+        page = context.new_page()
         page.goto(at)
-        page.wait_for_selector("[data-armdyn=torques]", timeout=60_000)
-    pages[0].reload()
-    pages[0].wait_for_selector("[data-armdyn=torques]", timeout=60_000)
-    time.sleep(4)
-    assert first.poll() is None  # loading again is not closing
-    context.close()
+        page.wait_for_selector("[data-armdyn=torques]", timeout=120_000)
+        if run is first:
+            page.reload()
+            page.wait_for_selector("[data-armdyn=torques]", timeout=120_000)
+            time.sleep(4)
+            assert run.poll() is None  # loading again is not closing
+        context.close()
     assert ended(first) == (0, "", "")
     assert staying.poll() is None
     staying.send_signal(signal.SIGINT)
