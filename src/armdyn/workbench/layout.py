@@ -10,6 +10,7 @@ from armdyn.workbench.panels import (
     curves,
     data,
     equations,
+    export,
     motion,
     parameters,
     pose,
@@ -56,3 +57,5 @@ def lay_out(bench: Bench) -> None:
         data.add(bench, motions)
     with controls.add_tab("Show"):
         show.add(bench, drawn, floor)
+    with controls.add_tab("Export"):
+        export.add(bench)
