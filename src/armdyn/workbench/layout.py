@@ -21,7 +21,7 @@ from armdyn.workbench.panels import (
 )
 from armdyn.workbench.scene import arm, ground, springs
 
-_LEFT, _RIGHT = 400, 360  # pixels
+_LEFT, _RIGHT = 400, 420  # pixels
 
 
 def lay_out(bench: Bench) -> None:
