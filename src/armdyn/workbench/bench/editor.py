@@ -71,6 +71,10 @@ class Editor:
         return edits, back if back.runs is self._given.runs else self.bench.moment.subject.changed(robot)
 
     def _take(self, edits: Edits, subject: Subject, said: str) -> None:
+        known = {*self.bench.given.warnings, *self.robot.warnings}
+        for text in subject.robot.warnings:
+            if text not in known:
+                self.bench.tell("Looks wrong", text, "orange")
         self.edits, self.bare, self.said = edits, edits.bare(self.bench.given), said
         self.bench.limits = joint_limits(subject.robot)
         self.bench.script.say("robot", *self._loads, *edits.lines(self.bench.given), imports=["Robot"])
