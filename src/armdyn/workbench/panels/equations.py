@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 3  # joints up to which equations are derived without being asked for
 _WHOLE = 8000  # terms of all torques up to which whole matrices are written
 _LONGEST = 12_000  # terms of an entry, before like ones are collected, that is still written
-_WIDTH = 38  # characters that fit beside the left-hand sides
+_WIDTH = 44  # characters that fit beside the left-hand sides
 _MOTION = "Equations of motion"
 _NONE = "(not derived yet)"
 
@@ -43,10 +43,10 @@ def add(bench: Bench) -> None:
     bench.gui.add_html(_font())
     button = bench.gui.add_button("Derive", hint="The exact equations of the robot as it is now")
     choice: Any = bench.gui.add_dropdown("Show", (_NONE,))
-    reading = Reading(bench, _said("Derive writes the equations of motion of this robot here."))
-    numbers: Any = bench.gui.add_checkbox("Numbers at this state", False)
-    table = Reading(bench)
+    numbers: Any = bench.gui.add_checkbox("In numbers", False, hint="B, C, g and τ at the state shown")
     stale = Reading(bench)
+    reading = Reading(bench, _said("Derive writes the equations of motion of this robot here."))
+    table = Reading(bench)
     derived: Derived | None = None
 
     def show_choice() -> None:
