@@ -7,7 +7,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.workbench.bench.moment import Moment, Subject
-from armdyn.workbench.panels.equations import derive, numbers_at
+from armdyn.workbench.panels.equations import _differ, derive, numbers_at
 from arms import assert_same, quietly, state
 from loops import four_bar
 
@@ -63,3 +63,9 @@ def test_numbers_are_those_of_the_state(name):
     for part, x in zip((cells[: n * n], cells[n * n : 2 * n * n]), expected, strict=True):
         assert_same(part, x, 1e-3)
     assert_same(cells[-1], loaded.inverse_dynamics(q, qd, qdd)[-1], 1e-3)
+
+
+def test_other_values_of_symbols_leave_the_equations_as_they_are():
+    robot = Robot.load("planar")
+    assert not _differ(robot.model, robot.with_symbols(ml1=60).model)
+    assert _differ(robot.model, robot.with_payload(1).model)
