@@ -14,6 +14,7 @@ _LEFT, _RIGHT = 400, 360  # pixels
 def lay_out(bench: Bench) -> None:
     drawn = arm.add(bench)
     ground.add(bench, drawn.size)
+    bench.scene.configure_default_lights(cast_shadow=False)  # shadows cost more than all the rest
     gui = bench.gui
     gui.main_panel.dock_right()
     gui.main_panel.set_width(_RIGHT)
