@@ -48,6 +48,14 @@ class Page:
         field.fill(f"{value}")
         field.press("Enter")
 
+    def pick(self, label, option):
+        """An option of a dropdown, which shows another value before."""
+        exactly = re.compile(f"^{re.escape(label)}$")
+        name = self.page.locator("label").filter(has_text=exactly).locator("visible=true").first
+        row = name.locator("xpath=ancestor::div[contains(@class, 'mantine-Flex-root')][1]")
+        row.locator("input:not([type=hidden])").first.evaluate("input => input.click()")
+        self.page.get_by_role("option", name=option, exact=True).evaluate("option => option.click()")
+
     def button(self, name):
         self.page.get_by_role("button", name=name, exact=True).click()
 
@@ -106,3 +114,17 @@ def workbench(chromium) -> Iterator:
         bench.close()
         if page is not None:
             page.check()
+
+
+@pytest.fixture
+def opened():
+    """`opened(robot, …)`: the bench of a workbench without a browser; it is closed afterwards."""
+    found = []
+
+    def open_(*arguments, **options):
+        found.append(armdyn.view(*arguments, port=0, browser=False, **options))
+        return found[-1]._bench
+
+    yield open_
+    for bench in found:
+        bench.close()

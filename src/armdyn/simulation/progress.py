@@ -13,11 +13,14 @@ AFTER = 1.0  # s
 
 
 @contextmanager
-def progress_bar(label: str, shown: bool | None) -> Iterator[Update]:
+def progress_bar(label: str, shown: bool | Update | None) -> Iterator[Update]:
     """A function to report progress to; the bar appears on stderr after a second.
 
-    `shown` None: only on a terminal.
+    `shown` None: only on a terminal. A function takes the place of the bar.
     """
+    if callable(shown):
+        yield shown
+        return
     if not (sys.stderr.isatty() if shown is None else shown):
         yield lambda part: None
         return

@@ -26,7 +26,7 @@ from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.legs import Leg, joined, legs_of, loaded_robot
 from armdyn.simulation.motor_speeds import warning_of
 from armdyn.simulation.outcome import Method, judged, make_run
-from armdyn.simulation.progress import progress_bar
+from armdyn.simulation.progress import Update, progress_bar
 from armdyn.simulation.run import Run
 
 MOST_STEPS = 2**40
@@ -48,7 +48,7 @@ def simulate(
     max_steps: int | None = None,
     limits: Limits = "warn",
     loads: Any = "target",
-    progress: bool | None = None,
+    progress: bool | Update | None = None,
 ) -> Run:
     """The motion of a robot from q0, qd0 (one number or (..., n)) for `duration` seconds.
 
@@ -129,7 +129,7 @@ class _Task:
     output: float | None
     watched: PositionLimits
     effort: Effort
-    progress: bool | None
+    progress: bool | Update | None
 
     def run_all(self, legs: Sequence[Leg], q: np.ndarray, qd: np.ndarray) -> tuple[list[Run], list[Stop]]:
         """The runs of the legs, one after the other, until no arm is left; and the arms that stopped."""

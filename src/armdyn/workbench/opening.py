@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from armdyn.identification import Fit, Log
+from armdyn.motion import load_cycle
 from armdyn.motion.timing.speed_parts import check_robot
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.output import one_line
@@ -103,7 +104,7 @@ class Workbench:
 
 def view(
     robot: Robot | str | Path,
-    motion: Trajectory | None = None,
+    motion: Trajectory | str | Path | None = None,
     *,
     fit: Fit | None = None,
     log: Log | None = None,
@@ -118,20 +119,23 @@ def view(
         >>> bench = armdyn.view(Robot.load("puma560"))  # opens the browser
         >>> bench.wait()  # in a script: until the page is closed
 
-    `motion` is shown to play and scrub; `fit` and `log` show measured and predicted torques. The page is
+    `motion` is shown to play and scrub: a trajectory, the path of a CSV file or of a cycle file, or the name
+    of a bundled cycle. `fit` and `log` show measured and predicted torques. The page is
     served at `host`, this machine only unless told otherwise, on `port` or the next one that is free (0:
     any). Pages of other origins are refused; `origins` are addresses of proxies in front of it. With
     browser=False nothing is opened: `bench.url` is the address. In a notebook the page stands in the cell.
     `source` is the file or name that a robot given as an object came from: the page's Python lines load it.
     """
     loaded, path = _loaded(robot)
-    if motion is not None:
-        check_robot(loaded, motion)
+    made, spelt = _moved(loaded, motion)
+    _check_kind("fit", fit, Fit)
+    _check_kind("log", log, Log)
     gate = Gate(host, checked_origins(origins))
     server = start_server(gate, port, one_line(loaded.name))
     try:
         bench = Bench(server, loaded, source or path)
-        bench.motion, bench.fit, bench.log = motion, fit, log
+        bench.motion, bench.motion_lines = made, spelt
+        bench.fit, bench.log = fit, log
         lay_out(bench)
     except BaseException:
         stop_server(server)
@@ -153,6 +157,28 @@ def _loaded(robot: Any) -> tuple[Robot, str | None]:
     if not loaded.n:
         raise ViewError(f"{one_line(loaded.name)}: it has no moving joints")
     return loaded, None if isinstance(robot, Robot) else str(robot)
+
+
+def _moved(robot: Robot, motion: Any) -> tuple[Trajectory | None, tuple[str, ...]]:
+    """The motion, and the line of Python that makes it where it is known."""
+    if motion is None:
+        return None, ()
+    line: tuple[str, ...] = ()
+    if isinstance(motion, str | Path):
+        kind = Path(motion).suffix.lower()
+        if kind == ".csv" or (isinstance(motion, Path) and kind not in (".toml", ".json")):
+            line = (f"motion = Trajectory.from_csv({str(motion)!r})",)
+            motion = Trajectory.from_csv(motion)
+        else:
+            line = (f"motion = load_cycle(robot, {str(motion)!r})",)
+            motion = load_cycle(robot, motion)
+    check_robot(robot, motion)
+    return motion, line
+
+
+def _check_kind(name: str, given: Any, kind: type) -> None:
+    if given is not None and not isinstance(given, kind):
+        raise ViewError(f"{name}: expected a {kind.__name__}, found {type(given).__name__}")
 
 
 def _in_notebook() -> bool:

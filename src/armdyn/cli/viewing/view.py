@@ -28,6 +28,9 @@ def view(
         Path | None, typer.Option(help="A motion to play, as `armdyn trajectory` writes it.")
     ] = None,
     cycle: CycleOption = None,
+    log: Annotated[
+        Path | None, typer.Option(help="A log to compare with the robot: CSV, NPZ or Parquet.")
+    ] = None,
     link: LinkOption = None,
     rotors: RotorsOption = None,
     host: Annotated[
@@ -41,6 +44,7 @@ def view(
     stay: Annotated[bool, typer.Option("--stay", help="Go on when all pages are closed.")] = False,
 ) -> None:
     """Open the workbench: the arm in 3-D in the browser, with its torques, motions and simulations."""
+    from armdyn.identification import Log
     from armdyn.workbench import ViewError  # brings viser: only when asked for
     from armdyn.workbench import view as open_workbench
 
@@ -48,9 +52,17 @@ def view(
     motion = motion_of(loaded, trajectory, cycle)
     if motion is not None:
         check_joints(loaded, trajectory, motion)
+    recorded = None if log is None else Log.load(log)
     try:
         bench = open_workbench(
-            loaded, motion, source=robot, host=host, port=port, origins=origin or (), browser=browser
+            loaded,
+            trajectory or cycle,
+            log=recorded,
+            source=robot,
+            host=host,
+            port=port,
+            origins=origin or (),
+            browser=browser,
         )
     except ViewError as error:
         raise ArmdynError(_of_option(str(error))) from None

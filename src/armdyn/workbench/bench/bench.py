@@ -23,7 +23,9 @@ from armdyn.report.findings.example_motion import default_motion
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits
 from armdyn.simulation.run import Run
+from armdyn.workbench.bench.closing import Once, reachable
 from armdyn.workbench.bench.moment import Moment, Subject
+from armdyn.workbench.bench.player import Player
 from armdyn.workbench.bench.script import Script, listed
 from armdyn.workbench.bench.sources import loading_lines
 from armdyn.workbench.errors import ViewError
@@ -45,11 +47,12 @@ class Bench:
 
     def __init__(self, server: viser.ViserServer, robot: Robot, source: str | None) -> None:
         self.server, self.gui, self.scene = server, server.gui, server.scene
-        self.given = robot
+        self.given, self.source = robot, source
         self.limits: JointLimits = joint_limits(robot)
         self.script = Script()
         self.script.say("robot", *loading_lines(robot, source), imports=["Robot"])
         self.motion: Trajectory | None = None
+        self.motion_lines: tuple[str, ...] = ()  # which make the motion that was given
         self.run: Run | None = None
         self.fit: Fit | None = None
         self.log: Log | None = None
@@ -58,7 +61,9 @@ class Bench:
         self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
         self._listeners: list[Listener] = []
         self._job = threading.Lock()
+        self._refused = Once()
         self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
+        self.player = Player(self)
 
     # ---- the state ---------------------------------------------------------------------------------------
 
@@ -68,26 +73,51 @@ class Bench:
 
     @property
     def robot(self) -> Robot:
-        """As it is edited."""
-        return self._moment.robot
+        """As it is edited, without what a motion carries."""
+        return self._moment.subject.bare.robot
 
     def change(self, **changes: Any) -> None:
-        """Other values of the fields of `Moment`: q, qd, qdd, wrench, time, subject. Listeners hear of it."""
+        """Other values of the fields of `Moment`: q, qd, qdd, wrench, time, subject. Listeners hear of it.
+
+        A closed chain stays closed: it goes towards the new q as far as its loops allow.
+        """
         for name in ("q", "qd", "qdd"):
             if name in changes:
                 changes[name] = finite(name, np.array(changes[name], float))
-        with self._lock:
-            self._moment = replace(self._moment, **changes)
-        self._news.set()
+        self.update(lambda moment: replace(moment, **changes))
 
     def move(self, name: str, joint: int, value: float) -> None:
         """One entry of q, qd or qdd; the state is posed by hand from now on."""
         finite(f"{name} of joint {joint + 1}", np.array(value))
-        with self._lock:
-            values = getattr(self._moment, name).copy()
+
+        def moved(moment: Moment) -> Moment:
+            values = getattr(moment, name).copy()
             values[joint] = value
-            self._moment = replace(self._moment, **{name: values}, time=None)
+            return replace(moment, **{name: values}, time=None)
+
+        self.update(moved)
+
+    def update(self, change: Callable[[Moment], Moment]) -> bool:
+        """Replace the state by what `change` makes of it, and nobody comes between; whether it changed."""
+        with self._lock:
+            found = change(self._moment)
+            if found is self._moment:
+                return False
+            whole = self._put(found)
+        self._say(whole)
+        return True
+
+    def _put(self, wanted: Moment) -> bool:
+        """Take a state, or what of it the loops allow; returns whether it is the state that was wanted."""
+        q = reachable(wanted.subject.runs, self._moment.q, wanted.q)
+        whole = q is wanted.q
+        self._moment = wanted if whole else replace(wanted, q=q)
+        return whole
+
+    def _say(self, whole: bool) -> None:
         self._news.set()
+        if not whole and self._refused():
+            self.tell("Loops", "the loops cannot be closed there; the arm stays where they can", "orange")
 
     def on_moment(self, listener: Listener) -> None:
         """Have `listener` called with the newest state, now and after every change."""
@@ -97,11 +127,12 @@ class Bench:
     # ---- telling ------------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        self.on_moment(self.player.follow)
         self._worker.start()
-        self._news.set()
 
     def close(self) -> None:
         self._closed = True
+        self.player.close()
         self._news.set()
         if self._worker.is_alive() and threading.current_thread() is not self._worker:
             self._worker.join(5)
@@ -137,11 +168,11 @@ class Bench:
         for client in self.server.get_clients().values():
             client.add_notification(title, one_line(text), color=colour, auto_close_seconds=8.0)
 
-    def job(self, name: str, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        """Run `work` beside the page and hand its result to `done`; one job at a time."""
+    def job(self, name: str, work: Callable[[], Any], done: Callable[[Any], None]) -> bool:
+        """Run `work` beside the page and hand its result to `done`; one job at a time: False if one runs."""
         if not self._job.acquire(blocking=False):
             self.tell("Busy", f"another computation is running; start '{name}' when it is done", "orange")
-            return
+            return False
 
         def run() -> None:
             try:
@@ -150,12 +181,16 @@ class Bench:
                 self._job.release()
 
         threading.Thread(target=run, name=f"armdyn view: {name}", daemon=True).start()
+        return True
 
     # ---- what it is in Python --------------------------------------------------------------------------
 
     def python(self) -> str:
         """The lines that reproduce what is seen, the state last."""
         moment = self.moment
+        for topic in ("carried", "q", "qd", "qdd", "torques"):
+            self.script.say(topic)  # so that they come after what was said in the meantime
+        self.script.say("carried", *self.player.carried_lines(moment), imports=["Inertia"])
         for name in ("q", "qd", "qdd"):
             self.script.say(name, f"{name} = np.array({listed(getattr(moment, name))})")
         wrench = "" if moment.wrench is None else f", wrench={listed(moment.wrench)}"

@@ -1,0 +1,182 @@
+"""Simulation: motors off, a push, a controller; the run is played, and its energy plotted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from armdyn.output import one_line
+from armdyn.report.page.markup import Markup, tag
+from armdyn.simulation.run import Run
+from armdyn.workbench.bench.bench import Bench
+from armdyn.workbench.bench.motions import Motions
+from armdyn.workbench.bench.trial import (
+    AT_JOINT,
+    AT_TIP,
+    DRIVES,
+    FOLLOWING,
+    NO_PUSH,
+    OFF,
+    PUSHES,
+    Push,
+    Trial,
+)
+from armdyn.workbench.charts.of_motion import joint_title
+from armdyn.workbench.charts.of_run import run_clip
+from armdyn.workbench.panels.reading import Reading
+
+_EDITED, _LOADED = "the robot as it is edited", "the robot as it was loaded"
+
+
+def add(bench: Bench, motions: Motions) -> None:
+    gui: Any = bench.gui
+    fields = _fields(bench)
+    start = gui.add_button("Simulate", icon="player-play", hint="from the posture and velocities shown")
+    bar = gui.add_progress_bar(0.0, visible=False, animated=True)
+    reading = Reading(bench)
+    back = gui.add_button("Back to the motion", visible=False)
+
+    def pressed_start(_event: Any) -> None:
+        bench.guard(simulate)
+
+    start.on_click(pressed_start)
+
+    def simulate() -> None:
+        trial = _trial(bench, motions, fields)
+        bench.player.pause()
+        reading.show(tag("div", "Simulating. The first run of a robot is compiled …", class_="ad-note"))
+        bar.value, bar.visible = 0.0, True
+
+        def progress(part: float) -> None:
+            if abs(100 * part - bar.value) >= 1:
+                bar.value = float(100 * min(max(part, 0.0), 1.0))
+
+        def work() -> Run:
+            try:
+                return trial.run(progress)
+            except BaseException:
+                reading.show(Markup(""))
+                raise
+            finally:
+                bar.visible = False
+
+        def done(run: Run) -> None:
+            bench.run = run
+            if trial.follows:
+                motions.said()
+            lines, names = trial.lines(bench.source)
+            bench.script.say("simulation", *lines, imports=names)
+            reading.show(summary(run))
+            back.visible = True
+            target = trial.motion if trial.follows else None
+            bench.player.show(run_clip(run, target, trial.wrench()))
+            bench.player.play()
+
+        bench.job("simulation", work, done)
+
+    def pressed_back(_event: Any) -> None:
+        back.visible = False
+        bench.guard(motions.show)
+
+    back.on_click(pressed_back)
+
+
+def _fields(bench: Bench) -> dict[str, Any]:
+    gui: Any = bench.gui
+    fields: dict[str, Any] = {
+        "drive": gui.add_dropdown("Motors", DRIVES),
+        "duration": gui.add_number("Duration", 2.0, min=1e-3, max=600.0, step=0.5, hint="[s]"),
+    }
+    with gui.add_folder("Controller", visible=False) as controller:
+        fields["stiffness"] = gui.add_number(
+            "K_P", 100.0, min=0.0, step=10.0, hint="[1/s²]; of PD times the joint's inertia at the start"
+        )
+        fields["damping"] = gui.add_number(
+            "K_D", 20.0, min=0.0, step=1.0, hint="[1/s]; of PD times the joint's inertia at the start"
+        )
+        fields["model"] = gui.add_dropdown("It knows", (_EDITED, _LOADED))
+        fields["begin"] = gui.add_checkbox(
+            "From its start", True, visible=False, hint="the arm begins where the motion does"
+        )
+        fields["saturated"] = gui.add_checkbox(
+            "Keeps to limits", False, hint="of torque, of joints and motors"
+        )
+    with gui.add_folder("Push"):
+        fields["push"] = gui.add_dropdown("Kind", PUSHES)
+        fields["force"] = gui.add_vector3(
+            "Force", (0.0, 0.0, 0.0), step=1.0, visible=False, hint="on the tip [N], world axes x, y, z"
+        )
+        titles = tuple(str(one_line(joint_title(bench.given, j))) for j in range(bench.given.n))
+        fields["joint"] = gui.add_dropdown("Joint", titles, visible=False)
+        fields["torque"] = gui.add_number("Torque", 10.0, step=1.0, visible=False, hint="[N m or N]")
+        fields["from"] = gui.add_number("From", 0.2, min=0.0, step=0.1, visible=False, hint="[s]")
+        fields["for"] = gui.add_number("For", 0.1, min=1e-3, step=0.05, visible=False, hint="[s]")
+
+    def show(_event: Any = None) -> None:
+        controller.visible = fields["drive"].value != OFF
+        fields["begin"].visible = fields["drive"].value in FOLLOWING
+        kind = fields["push"].value
+        fields["force"].visible = kind == AT_TIP
+        fields["joint"].visible = fields["torque"].visible = kind == AT_JOINT
+        fields["from"].visible = fields["for"].visible = kind != NO_PUSH
+
+    for name in ("drive", "push"):
+        fields[name].on_update(show)
+
+    def lengthen(_event: Any) -> None:
+        if fields["drive"].value in FOLLOWING and bench.motion is not None:
+            fields["duration"].value = float(bench.motion.duration)
+
+    fields["drive"].on_update(lengthen)
+    return fields
+
+
+def _trial(bench: Bench, motions: Motions, fields: dict[str, Any]) -> Trial:
+    moment, motion = bench.moment, bench.motion or motions.before
+    robot = bench.robot
+    force = tuple(float(x) for x in fields["force"].value)
+    push = Push(
+        fields["push"].value,
+        (force[0], force[1], force[2]),
+        fields["joint"].options.index(fields["joint"].value),
+        float(fields["torque"].value),
+        float(fields["from"].value),
+        float(fields["for"].value),
+    )
+    q0, qd0 = moment.q.copy(), moment.qd.copy()
+    if fields["drive"].value in FOLLOWING and fields["begin"].value:
+        q0, qd0, _ = motion(0.0)
+    return Trial(
+        robot,
+        bench.given if fields["model"].value == _LOADED else robot,
+        q0,
+        qd0,
+        float(fields["duration"].value),
+        fields["drive"].value,
+        push,
+        float(fields["stiffness"].value),
+        float(fields["damping"].value),
+        bool(fields["saturated"].value),
+        motion,
+    )
+
+
+def summary(run: Run) -> Markup:
+    """What there is to say of a run."""
+    drift = float(np.abs(run.balance[np.isfinite(run.balance)]).max(initial=0.0))
+    most = float(np.nanmax(run.kinetic))
+    found = [
+        f"{run.t[-1]:.4g} s, {len(run.t)} instants; kinetic energy up to {most:.4g} J.",
+        f"What the energies fail to add up by: {drift:.2g} J at most.",
+    ]
+    if run.events:
+        found.append(f"{len(run.events)} times a joint began to stick or to slip.")
+    found += [f"{passed.text}." for passed in run.limits_passed if passed.text not in run.message]
+    found += [f"{passed.text}." for passed in run.speeds_passed]
+    found += run.notes
+    lines = [tag("div", one_line(text), class_="ad-note") for text in found]
+    if not run.completed:
+        lines.insert(0, tag("div", f"Not completed: {one_line(run.message)}", class_="ad-note ad-over"))
+    shown = {"data_duration": repr(float(run.t[-1])), "data_drift": repr(drift)}
+    return tag("div", *lines, data_armdyn="run", **shown)
