@@ -29,7 +29,7 @@ WINDOWS = ((1280, 800), (1000, 300))  # pixels; panels take 760 of the width
 
 # Drags the first slider to and fro; counts different torques, frames and how long frames took.
 MEASURE = """seconds => new Promise(done => {
-  const slider = document.querySelector(".mantine-Slider-root [role=slider]").closest(".mantine-Slider-root");
+  const slider = document.querySelector(".mantine-Slider-root .mantine-Slider-track");
   const box = slider.getBoundingClientRect(), y = box.y + box.height / 2;
   const said = () => [...document.querySelectorAll("[data-armdyn=torques] [data-tau]")]
     .map(row => row.dataset.tau).join();

@@ -262,7 +262,7 @@ def test_downloads(workbench, tmp_path):
         lambda: page.page.inner_text("[data-armdyn=python]").strip() == content.decode().strip(), "lines"
     )
 
-    name, content = downloaded(page, "Report (.html)")
+    name, content = downloaded(page, "Save report")
     assert name.endswith("_report.html")
     assert content.startswith(b"<!doctype html>")
     assert b"<script>alert" not in content

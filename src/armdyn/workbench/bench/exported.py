@@ -76,10 +76,9 @@ def robot_file(bench: Bench, suffix: str) -> Exported:
     )
 
 
-def report_file(bench: Bench) -> Exported:
-    """The report of the robot as it is edited, with the motion where there is one."""
-    moment = bench.moment
-    text = report(moment.robot, bench.motion, wrench=moment.wrench)
+def report_file(bench: Bench, live: bool = False) -> Exported:
+    """The report of the robot as it is edited, with the motion where there is one; `live`: with sliders."""
+    text = report(bench.robot, bench.motion, wrench=bench.moment.wrench, live=live)
     return Exported(f"{file_stem(bench.robot.name)}_report.html", text.encode())
 
 

@@ -27,7 +27,9 @@ def add(bench: Bench) -> None:
     with gui.add_folder("Robot, as edited"):
         form = gui.add_dropdown("As", tuple(exported.FORMATS))
         _button(bench, "Save robot", lambda _: exported.robot_file(bench, exported.FORMATS[form.value]))
-    _button(bench, "Report (.html)", lambda _: exported.report_file(bench), long=True)
+    with gui.add_folder("Report (.html)"):
+        live = gui.add_checkbox("With sliders in it", False, hint="The arm in 3-D, computed in the report")
+        _button(bench, "Save report", lambda _: exported.report_file(bench, bool(live.value)), long=True)
     with gui.add_folder("Python"):
         _button(bench, "Save lines (.py)", lambda _: exported.python_file(bench))
         Lines(bench)

@@ -65,7 +65,7 @@ def add(bench: Bench, motions: Motions) -> None:
             bench.run = run
             if trial.follows:
                 motions.said()
-            lines, names = trial.lines(bench.source)
+            lines, names = trial.lines(bench.loads)
             bench.script.say("simulation", *lines, imports=names)
             reading.show(summary(run))
             back.visible = True
