@@ -6,11 +6,11 @@ from importlib.resources import files
 
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.motions import Motions
+from armdyn.workbench.exporting import panel as export
 from armdyn.workbench.panels import (
     curves,
     data,
     equations,
-    export,
     motion,
     parameters,
     pose,

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from armdyn.report.page.markup import Markup, tag
-from armdyn.workbench.bench import exported
 from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.bench.exported import Exported
 from armdyn.workbench.bench.moment import Moment
+from armdyn.workbench.exporting import files as exported
+from armdyn.workbench.exporting.files import Exported
 from armdyn.workbench.panels.reading import Reading
 
 _WAIT = 0.5  # s: how often the lines are written anew, at most
