@@ -11,7 +11,6 @@ from armdyn.workbench.panels import (
     curves,
     data,
     equations,
-    export,
     motion,
     parameters,
     pose,

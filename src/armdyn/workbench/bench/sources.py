@@ -11,8 +11,8 @@ from armdyn.expression import ArmdynError
 from armdyn.robot import Robot
 
 
-def loading_lines(robot: Robot, source: str | None, called: str = "robot") -> list[str]:
-    """Lines after which the name `called` is the robot given: `Robot.load(…)` where that gives an equal one.
+def loading_lines(robot: Robot, source: str | None) -> list[str]:
+    """Lines after which `robot` is the robot given: `Robot.load(…)` where that gives an equal one.
 
     `source` is the name or file that it may have come from; without one, bundled robots of its name are
     looked at. If nothing loads an equal robot, its robot file stands in the lines.
@@ -20,8 +20,8 @@ def loading_lines(robot: Robot, source: str | None, called: str = "robot") -> li
     for name in (source,) if source else _namesakes(robot):
         loaded = _loaded(name)
         if loaded is not None and (more := _differences(loaded, robot)) is not None:
-            return [f"{called} = Robot.load({name!r}){more}"]
-    return [f"{called} = Robot.from_toml({literal(robot.to_toml())})"]
+            return [f"robot = Robot.load({name!r}){more}"]
+    return [f"robot = Robot.from_toml({literal(robot.to_toml())})"]
 
 
 def _namesakes(robot: Robot) -> Iterator[str]:
