@@ -27,7 +27,7 @@ from armdyn.workbench.scene.dragging import Dragged
 from armdyn.workbench.scene.ellipsoids import ellipsoid, pose_and_axes
 from armdyn.workbench.scene.frames import link_places, named_frames
 from armdyn.workbench.scene.handle import Handle
-from armdyn.workbench.scene.masses import link_masses, solid_axes
+from armdyn.workbench.scene.masses import Masses, link_masses, solid_axes
 from armdyn.workbench.scene.meshes import read_mesh
 from armdyn.workbench.scene.visuals import mesh_file, visuals_of
 from mesh_files import CUBE, URDF, meshed, stl
@@ -122,6 +122,30 @@ def test_inertia_ellipsoid_of_a_solid_ellipsoid():
     assert np.abs(solid_axes(m, moments) - [a, b, c]).max() < 1e-12
     assert solid_axes(m, np.array([1.0, 0.1, 0.1])) is None  # no body has these moments
     assert solid_axes(m, np.array([0.0, 1.0, 1.0]))[1] == 0  # a rod has
+
+
+def test_balls_follow_what_is_edited():
+    robot = Robot.load("puma560")
+    with armdyn.view(robot, port=0, browser=False) as bench:
+        core = bench._bench
+        masses = Masses(core, 1.0)
+        for which in ("balls", "shells"):
+            masses.show(which, True)
+            masses._follow(core.moment)
+        nodes = core.scene._handle_from_node_name
+        ball = nodes["/arm/body_6/balls_5"]
+        before = ball.scale[0]
+        assert "/arm/body_1/balls_0" not in nodes  # the waist has no mass
+        assert masses.without == ["forearm"]
+        heavier = robot.with_payload(mass=30.0, com=(0, 0, 0.5))
+        core.change(subject=core.moment.subject.changed(heavier))
+        masses._follow(core.moment)
+        assert ball.scale[0] > 2 * before
+        assert ball.position[2] == pytest.approx((30 * 0.5 + 0.00288) / 30.09)
+        masses.show("balls", False)
+        masses._follow(core.moment)
+        assert not ball.visible
+        assert nodes["/arm/body_6/shells_5"].visible
 
 
 def test_masses_are_those_of_the_edited_robot():
