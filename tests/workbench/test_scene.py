@@ -26,6 +26,7 @@ from armdyn.workbench.scene.arm import quaternion, rotation, turned
 from armdyn.workbench.scene.dragging import Dragged
 from armdyn.workbench.scene.ellipsoids import ellipsoid, pose_and_axes
 from armdyn.workbench.scene.frames import link_places, named_frames
+from armdyn.workbench.scene.ground import _side
 from armdyn.workbench.scene.handle import Handle
 from armdyn.workbench.scene.masses import Masses, link_masses, solid_axes
 from armdyn.workbench.scene.meshes import read_mesh
@@ -61,6 +62,14 @@ def test_turned_turns_z():
     for v in [*np.eye(3), *-np.eye(3), *np.random.default_rng(2).normal(size=(10, 3))]:
         v = v / np.linalg.norm(v)
         assert np.abs(rotation(turned(v))[:, 2] - v).max() < 1e-9
+
+
+def test_flat_arms_are_seen_from_their_side():
+    points, x, y, z = np.random.default_rng(3).normal(size=(100, 3)), *np.eye(3)
+    assert np.allclose(_side(y, points * [1, 1, 0]), z)
+    assert np.allclose(_side(z, points * [1, 0, 1]), -y)
+    assert np.allclose(_side(z, points * [0, 1, 1]), x)
+    assert np.allclose(_side(z, points), -y)
 
 
 @pytest.mark.parametrize("name", ["scara", "elbow"])
