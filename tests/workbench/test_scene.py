@@ -361,3 +361,46 @@ def test_mesh_files_are_found_where_packages_have_them(tmp_path):
         assert mesh_file(name, file).resolve() == base
     for name in ("package://some_robot/none.stl", "http://x/meshes/base.stl", "", "x\0y"):
         assert mesh_file(name, file) is None
+
+
+# ---- springs -----------------------------------------------------------------------------------------------
+
+SPRUNG = """
+name = "balanced arm"
+convention = "frames"
+gravity = [0, 0, -9.81]
+
+[[link]]
+name = "arm"
+joint = "revolute"
+origin = { xyz = [0, 0, 1], rpy = [0, 0, 0] }
+axis = [0, -1, 0]
+mass = 8
+com = [0.7, 0, 0]
+inertia = { xx = 0.05, yy = 1.3, zz = 1.3 }
+
+[[spring]]
+between = ["base", "arm"]
+at = [[0, 0, 1.5], [0.4, 0, 0.1]]
+stiffness = 300
+"""
+
+
+def test_springs_stay_on_their_bodies(tmp_path):
+    (tmp_path / "sprung.toml").write_text(SPRUNG)
+    robot = Robot.load(tmp_path / "sprung.toml")
+    with armdyn.view(robot, port=0, browser=False) as bench:
+        coil = bench._bench.scene._handle_from_node_name["/springs/1"]
+        for q in (0.2, -0.9):
+            bench.q = [q]
+            pose = still(robot, [q]).poses[0]
+            end = pose[:3, :3] @ [0.4, 0, 0.1] + pose[:3, 3]
+            for _ in range(200):
+                drawn = coil.position + rotation(coil.wxyz) @ [0, 0, np.broadcast_to(coil.scale, 3)[2]]
+                if np.allclose(drawn, end, atol=1e-9):
+                    break
+                time.sleep(0.02)
+            assert np.allclose(coil.position, [0, 0, 1.5])
+            assert np.allclose(drawn, end, atol=1e-9)
+            assert coil.vertices[:, 2].min() == pytest.approx(0, abs=0.02)
+            assert coil.vertices[:, 2].max() == pytest.approx(1, abs=0.02)
