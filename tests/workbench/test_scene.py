@@ -1,6 +1,5 @@
 """What is drawn, without a browser: poses, closed chains, masses, meshes, ellipsoids, the dragged tip."""
 
-import struct
 import time
 from dataclasses import replace
 
@@ -27,10 +26,12 @@ from armdyn.workbench.scene.arm import quaternion, rotation, turned
 from armdyn.workbench.scene.dragging import Dragged
 from armdyn.workbench.scene.ellipsoids import ellipsoid, pose_and_axes
 from armdyn.workbench.scene.frames import link_places, named_frames
+from armdyn.workbench.scene.ground import _side
 from armdyn.workbench.scene.handle import Handle
-from armdyn.workbench.scene.masses import link_masses, solid_axes
+from armdyn.workbench.scene.masses import Masses, link_masses, solid_axes
 from armdyn.workbench.scene.meshes import read_mesh
 from armdyn.workbench.scene.visuals import mesh_file, visuals_of
+from mesh_files import CUBE, URDF, meshed, stl
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +62,14 @@ def test_turned_turns_z():
     for v in [*np.eye(3), *-np.eye(3), *np.random.default_rng(2).normal(size=(10, 3))]:
         v = v / np.linalg.norm(v)
         assert np.abs(rotation(turned(v))[:, 2] - v).max() < 1e-9
+
+
+def test_flat_arms_are_seen_from_their_side():
+    points, x, y, z = np.random.default_rng(3).normal(size=(100, 3)), *np.eye(3)
+    assert np.allclose(_side(y, points * [1, 1, 0]), z)
+    assert np.allclose(_side(z, points * [1, 0, 1]), -y)
+    assert np.allclose(_side(z, points * [0, 1, 1]), x)
+    assert np.allclose(_side(z, points), -y)
 
 
 @pytest.mark.parametrize("name", ["scara", "elbow"])
@@ -122,6 +131,30 @@ def test_inertia_ellipsoid_of_a_solid_ellipsoid():
     assert np.abs(solid_axes(m, moments) - [a, b, c]).max() < 1e-12
     assert solid_axes(m, np.array([1.0, 0.1, 0.1])) is None  # no body has these moments
     assert solid_axes(m, np.array([0.0, 1.0, 1.0]))[1] == 0  # a rod has
+
+
+def test_balls_follow_what_is_edited():
+    robot = Robot.load("puma560")
+    with armdyn.view(robot, port=0, browser=False) as bench:
+        core = bench._bench
+        masses = Masses(core, 1.0)
+        for which in ("balls", "shells"):
+            masses.show(which, True)
+            masses._follow(core.moment)
+        nodes = core.scene._handle_from_node_name
+        ball = nodes["/arm/body_6/balls_5"]
+        before = ball.scale[0]
+        assert "/arm/body_1/balls_0" not in nodes  # the waist has no mass
+        assert masses.without == ["forearm"]
+        heavier = robot.with_payload(mass=30.0, com=(0, 0, 0.5))
+        core.change(subject=core.moment.subject.changed(heavier))
+        masses._follow(core.moment)
+        assert ball.scale[0] > 2 * before
+        assert ball.position[2] == pytest.approx((30 * 0.5 + 0.00288) / 30.09)
+        masses.show("balls", False)
+        masses._follow(core.moment)
+        assert not ball.visible
+        assert nodes["/arm/body_6/shells_5"].visible
 
 
 def test_masses_are_those_of_the_edited_robot():
@@ -280,58 +313,6 @@ def test_dragging_moves_the_state_and_not_the_velocities():
 
 # ---- meshes ----------------------------------------------------------------------------------------------
 
-URDF = """<?xml version="1.0"?>
-<robot name="meshed">
-  <material name="orange"><color rgba="1 0.5 0 1"/></material>
-  <link name="base">
-    <visual><geometry>
-      <mesh filename="package://some_robot/meshes/base.stl" scale="0.001 0.001 0.001"/></geometry>
-      <material name="orange"/></visual>
-  </link>
-  <link name="arm">
-    <inertial><mass value="2"/><origin xyz="0.2 0 0"/>
-      <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>
-    <visual><origin xyz="0.2 0 0" rpy="0 1.5707963 0"/>
-      <geometry><cylinder radius="0.03" length="0.4"/></geometry></visual>
-    <visual><geometry><mesh filename="meshes/arm.obj"/></geometry></visual>
-    <visual><geometry><box size="0.1 0.1 0.1"/></geometry>
-      <material name="m"><color rgba="0 0 1 0.5"/></material></visual>
-    <visual><geometry><sphere radius="0.05"/></geometry></visual>
-    <visual><geometry><mesh filename="package://some_robot/meshes/gone.stl"/></geometry></visual>
-    <visual><geometry><mesh filename="https://example.org/x.stl"/></geometry></visual>
-    <visual><origin xyz="0 0"/><geometry><sphere radius="0.05"/></geometry></visual>
-  </link>
-  <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>
-    <origin xyz="0 0 0.3" rpy="0.2 0 0"/>
-    <axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="10" velocity="1"/></joint>
-</robot>
-"""
-CUBE = np.array([[x, y, z] for x in (-50, 50) for y in (-50, 50) for z in (0, 300)], float)
-FACES = [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1)]
-FACES += [(2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)]
-
-
-def stl(path, corners=CUBE):
-    """A binary STL file of a box."""
-    triangles = b"".join(
-        struct.pack("<12fH", 0, 0, 0, *(float(x) for k in face for x in corners[k]), 0) for face in FACES
-    )
-    path.write_bytes(b"\0" * 80 + struct.pack("<I", len(FACES)) + triangles)
-
-
-def meshed(folder):
-    """A URDF with its files, as ROS packages have them."""
-    package = folder / "some_robot"
-    (package / "urdf" / "meshes").mkdir(parents=True)
-    (package / "meshes").mkdir()
-    stl(package / "meshes" / "base.stl")
-    lines = [f"v {x} {y} {z}" for x, y, z in CUBE / 1000] + [
-        f"f {a + 1} {b + 1} {c + 1}" for a, b, c in FACES
-    ]
-    (package / "urdf" / "meshes" / "arm.obj").write_text("mtllib /etc/passwd\n" + "\n".join(lines))
-    (package / "urdf" / "robot.urdf").write_text(URDF)
-    return package / "urdf" / "robot.urdf"
-
 
 def test_visuals_of_a_urdf(tmp_path):
     file = meshed(tmp_path)
@@ -380,3 +361,46 @@ def test_mesh_files_are_found_where_packages_have_them(tmp_path):
         assert mesh_file(name, file).resolve() == base
     for name in ("package://some_robot/none.stl", "http://x/meshes/base.stl", "", "x\0y"):
         assert mesh_file(name, file) is None
+
+
+# ---- springs -----------------------------------------------------------------------------------------------
+
+SPRUNG = """
+name = "balanced arm"
+convention = "frames"
+gravity = [0, 0, -9.81]
+
+[[link]]
+name = "arm"
+joint = "revolute"
+origin = { xyz = [0, 0, 1], rpy = [0, 0, 0] }
+axis = [0, -1, 0]
+mass = 8
+com = [0.7, 0, 0]
+inertia = { xx = 0.05, yy = 1.3, zz = 1.3 }
+
+[[spring]]
+between = ["base", "arm"]
+at = [[0, 0, 1.5], [0.4, 0, 0.1]]
+stiffness = 300
+"""
+
+
+def test_springs_stay_on_their_bodies(tmp_path):
+    (tmp_path / "sprung.toml").write_text(SPRUNG)
+    robot = Robot.load(tmp_path / "sprung.toml")
+    with armdyn.view(robot, port=0, browser=False) as bench:
+        coil = bench._bench.scene._handle_from_node_name["/springs/1"]
+        for q in (0.2, -0.9):
+            bench.q = [q]
+            pose = still(robot, [q]).poses[0]
+            end = pose[:3, :3] @ [0.4, 0, 0.1] + pose[:3, 3]
+            for _ in range(200):
+                drawn = coil.position + rotation(coil.wxyz) @ [0, 0, np.broadcast_to(coil.scale, 3)[2]]
+                if np.allclose(drawn, end, atol=1e-9):
+                    break
+                time.sleep(0.02)
+            assert np.allclose(coil.position, [0, 0, 1.5])
+            assert np.allclose(drawn, end, atol=1e-9)
+            assert coil.vertices[:, 2].min() == pytest.approx(0, abs=0.02)
+            assert coil.vertices[:, 2].max() == pytest.approx(1, abs=0.02)

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from armdyn.output import one_line
 from armdyn.report.findings.drawn.solids import Kind
 from armdyn.report.page.markup import Markup, join, tag
 from armdyn.workbench.bench.bench import Bench
@@ -101,6 +102,14 @@ def _marks(bench: Bench, size: float) -> None:
         off,
         lambda visible: masses.show("shells", visible),
     )
+    note = Reading(bench)
+
+    def say(_moment: Moment) -> None:
+        names = ", ".join(one_line(name) for name in masses.without)
+        text = f"No ellipsoid: no body has the moments of {names}"
+        note.show(tag("div", text, class_="ad-note", data_armdyn="no-ellipsoid") if names else Markup(""))
+
+    bench.on_moment(say)
 
 
 def _handle(bench: Bench, size: float) -> None:

@@ -30,7 +30,8 @@ COLOURS: dict[Name, tuple[int, int, int]] = {
 UNITS: dict[Name, str] = {"velocity": "m/s", "force": "N", "acceleration": "m/s²"}
 _SHARE = 0.3  # of the arm's size: how far an ellipsoid reaches when its scale is chosen
 _MOST, _LEAST = 0.8, 0.06  # of it: beyond these the scale is chosen anew
-_FLAT = 2e-3  # of it: how thick an ellipsoid is drawn where it is flat
+# Of it: how thick ellipsoids are drawn where they are flat; each otherwise, so that none hides in another.
+_FLAT: dict[Name, float] = {"velocity": 2e-3, "force": 4e-3, "acceleration": 6e-3}
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class TipEllipsoids:
         if not _LEAST * self._size < scale * reach < _MOST * self._size:
             scale = self._scales[name] = _SHARE * self._size / reach
         ball.position, ball.wxyz = tip + scale * centre, quaternion(R)
-        ball.scale = tuple(max(float(scale * x), _FLAT * self._size) for x in lengths)
+        ball.scale = tuple(max(float(scale * x), _FLAT[name] * self._size) for x in lengths)
         if name == "acceleration":
             stretch(self._arrow(), tip, tip + scale * centre)
         return scale

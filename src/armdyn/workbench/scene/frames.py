@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,12 @@ from armdyn.workbench.scene.arm import path, place
 
 _LONG, _THIN = 0.12, 0.006  # of axes, in parts of the arm's size
 _SHOWN = 40  # characters of a name
+# Frames of neighbours often have one origin: their names go to different sides.
+_ANCHORS: tuple[Literal["bottom-left", "bottom-right", "top-right"], ...] = (
+    "bottom-left",
+    "bottom-right",
+    "top-right",
+)
 
 Placed = tuple[int, np.ndarray]  # a body, and a pose (4, 4) in its frame
 
@@ -105,7 +111,7 @@ class Names(Marks):
                 _short(", ".join(names)),
                 position=np.frombuffer(point),
                 font_screen_scale=0.8,
-                anchor="bottom-left",
+                anchor=_ANCHORS[k % len(_ANCHORS)],
             )
             for k, ((body, point), names) in enumerate(found.items())
         ]

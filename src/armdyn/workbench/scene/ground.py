@@ -13,6 +13,7 @@ from armdyn.workbench.scene.arm import turned
 
 _AWAY = 1.35  # arm's sizes between camera and arm
 _LIGHT, _DARK = ((200, 200, 200), (140, 140, 140)), ((62, 66, 72), (96, 101, 110))  # of cells and sections
+_ROUND = 0.5  # of an arm's spread one way: if it is spread as far across, no side is better than another
 _HANGS = 0.15  # of the arm's size: an arm that is farther below its base hangs, with the ground below it
 
 
@@ -45,7 +46,7 @@ def add(bench: Bench, size: float) -> Ground:
     bench.scene.set_up_direction(tuple(up))
     points = drawn.points
     middle = (points.min(0) + points.max(0)) / 2
-    side = _side(up)
+    side = _side(up, points)
     across = np.cross(up, side)
     sides = {
         "Home": side + 0.35 * across + 0.35 * up,
@@ -79,8 +80,19 @@ def _height(heights: np.ndarray, size: float) -> float:
     return float(heights.min()) - _HANGS * size if hangs else 0.0
 
 
-def _side(up: np.ndarray) -> np.ndarray:
-    """A horizontal direction: that of the world's axis that is least along `up`, the last of equals."""
-    axis = np.eye(3)[[1, 0, 2]][int(np.argmin(np.round(np.abs(up[[1, 0, 2]]), 6)))]
-    across = axis - up * float(axis @ up)
-    return np.asarray(-across / np.linalg.norm(across))
+def _side(up: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The horizontal direction from which an arm of points (N, 3) is seen widest, x to the right.
+
+    Where all directions are much the same, x alone decides.
+    """
+    axis = np.eye(3)[0 if abs(up[0]) < 0.9 else 1]
+    first = axis - up * float(axis @ up)
+    first = first / np.linalg.norm(first)
+    plane = np.array([first, np.cross(up, first)])  # (2, 3)
+    flat = (points - points.mean(0)) @ plane.T
+    spread, turn = np.linalg.eigh(flat.T @ flat)
+    if spread[0] > _ROUND * spread[1]:
+        return np.asarray(-plane[1])
+    thin = turn[:, 0] @ plane
+    right = np.cross(up, thin)
+    return np.asarray(thin if float(right @ first) >= -1e-9 else -thin)

@@ -26,6 +26,7 @@ _LARGEST = 0.035  # of the arm's size: the ball of the heaviest link
 class LinkMass:
     """A link's centre of mass with the axes of its ellipsoid, in its body's frame."""
 
+    link: int  # its number among the links of the model, from 0
     body: int
     pose: np.ndarray  # (4, 4)
     mass: float  # kg
@@ -36,7 +37,7 @@ def link_masses(robot: Robot) -> list[LinkMass]:
     """Of all links that have a mass, in the order of the model."""
     model, places = robot.model, link_places(robot)
     convert, found = Converter(model.number), []
-    for link in model.links:
+    for number, link in enumerate(model.links):
         inertia = convert.inertia(link.inertia)
         if not float(inertia.mass) > 0:
             continue
@@ -45,9 +46,8 @@ def link_masses(robot: Robot) -> list[LinkMass]:
         pose = np.eye(4)
         pose[:3, :3] = axes if np.linalg.det(axes) > 0 else axes * [1, 1, -1]
         pose[:3, 3] = np.array(inertia.com, float)
-        found.append(
-            LinkMass(body, frame @ pose, float(inertia.mass), solid_axes(float(inertia.mass), moments))
-        )
+        mass = float(inertia.mass)
+        found.append(LinkMass(number, body, frame @ pose, mass, solid_axes(mass, moments)))
     return found
 
 
@@ -63,13 +63,17 @@ def solid_axes(mass: float, moments: np.ndarray) -> np.ndarray | None:
 
 
 class Masses:
-    """Balls at the centres of mass, their volume in proportion to the mass, and ellipsoids around them."""
+    """Balls at the centres of mass, their volume in proportion to the mass, and ellipsoids around them.
+
+    `without` are the links that have a mass but no ellipsoid, because no body has their moments.
+    """
 
     def __init__(self, bench: Bench, size: float) -> None:
         self._bench, self._size = bench, size
         self._shown = {"balls": False, "shells": False}
-        self._handles: dict[str, list[Any]] = {"balls": [], "shells": []}
+        self._handles: dict[tuple[str, int], Any] = {}  # by what it is, and its link
         self._robot: Robot | None = None
+        self.without: list[str] = []
         bench.on_moment(self._follow)
 
     def show(self, which: str, visible: bool) -> None:
@@ -83,27 +87,25 @@ class Masses:
         if moment.robot is self._robot:
             return
         self._robot = moment.robot
-        if not any(self._shown.values()) and not any(self._handles.values()):
+        if not any(self._shown.values()) and not self._handles:
             return
         masses = link_masses(moment.robot)
+        names = [link.name for link in moment.robot.model.links]
+        self.without = [names[one.link] for one in masses if self._shown["shells"] and one.axes is None]
         with self._bench.server.atomic():
-            self._draw("balls", masses)
-            self._draw("shells", masses)
-
-    def _draw(self, which: str, masses: list[LinkMass]) -> None:
-        handles = self._handles[which]
-        if self._shown[which]:
-            while len(handles) < len(masses):
-                handles.append(self._made(which, len(handles), masses[len(handles)].body))
-        heaviest = max((one.mass for one in masses), default=1.0)
-        for k, handle in enumerate(handles):
-            one = masses[k] if k < len(masses) else None
-            if one is None or not self._shown[which] or (which == "shells" and one.axes is None):
+            for handle in self._handles.values():
                 handle.visible = False
+            for one in masses:
+                self._draw(one, max(other.mass for other in masses))
+
+    def _draw(self, one: LinkMass, heaviest: float) -> None:
+        for which, shown in self._shown.items():
+            if not shown or (which == "shells" and one.axes is None):
                 continue
-            handle.visible = True
+            handle = self._handles.get((which, one.link)) or self._made(which, one)
             place(handle, one.pose)
             handle.scale = self._scale(which, one, heaviest)
+            handle.visible = True
 
     def _scale(self, which: str, one: LinkMass, heaviest: float) -> tuple[float, ...]:
         if which == "balls" or one.axes is None:
@@ -112,13 +114,14 @@ class Masses:
         least = 2e-3 * self._size  # a thin one can still be seen
         return tuple(max(float(x), least) for x in one.axes)
 
-    def _made(self, which: str, k: int, body: int) -> Any:
+    def _made(self, which: str, one: LinkMass) -> Any:
         ball = which == "balls"
-        return self._bench.scene.add_icosphere(
-            f"{path(body)}/{which}_{k}",
+        self._handles[which, one.link] = handle = self._bench.scene.add_icosphere(
+            f"{path(one.body)}/{which}_{one.link}",
             radius=1.0,
             color=BALL if ball else SHELL,
             opacity=None if ball else 0.35,
             cast_shadow=False,
             receive_shadow=False,
         )
+        return handle

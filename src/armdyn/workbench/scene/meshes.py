@@ -113,7 +113,7 @@ def _notes(known: Visuals) -> list[str]:
         files = "file is" if len(known.missing) == 1 else "files are"
         notes.append(f"{len(known.missing)} mesh {files} not there: {named}")
     if known.wrong:
-        notes.append(f"{_count(known.wrong)} not drawn: it is not written as URDF asks")
+        notes.append(f"{_count(known.wrong)} not drawn: not written as URDF asks")
     return notes
 
 
