@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all lint format figures bench clean
+.PHONY: help demo test test-all lint format figures notebooks bench docs clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -20,7 +20,7 @@ demo: $(VENV)/installed  ## derive, prove, move and scale the planar arm; writes
 test: lint  ## lint, then every test but the slow ones
 	$(PYTEST) -m "not slow"
 
-test-all: lint  ## lint, then every test
+test-all: lint $(VENV)/installed-docs  ## lint, then every test
 	$(PYTEST)
 
 lint: $(VENV)/installed-dev  ## ruff (rules and format) and mypy, changing nothing
@@ -36,8 +36,14 @@ figures: $(VENV)/installed  ## draw the figures of docs/ again, and write its ta
 	$(BIN)/python docs/draw.py
 	$(BIN)/python docs/functions.py
 
+notebooks: $(VENV)/installed-notebooks  ## run the notebooks of examples/ again and store their outputs
+	$(BIN)/python docs/notebooks.py
+
 bench: $(VENV)/installed-bench  ## run the benchmarks against other libraries
 	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/installed-docs  ## build the documentation site; open build/site/index.html
+	$(BIN)/python docs/make_site.py
 
 clean:  ## remove what was built and cached; .venv stays
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
@@ -57,10 +63,20 @@ $(VENV)/installed: pyproject.toml | $(VENV)/created
 	@$(PIP) --editable .
 	@touch $@
 
+$(VENV)/installed-notebooks: pyproject.toml | $(VENV)/created
+	@echo "Installing armdyn with what runs notebooks into $(VENV)"
+	@$(PIP) --editable ".[notebooks,identify]"
+	@touch $@
+
 $(VENV)/installed-bench: $(VENV)/installed-dev
 	@echo "Installing the libraries armdyn is measured against into $(VENV)"
 	@$(PIP) --editable ".[bench]" || echo "Not all could be installed; the benchmarks say which are missing"
 	@touch $@
+
+$(VENV)/installed-docs: pyproject.toml | $(VENV)/created
+	@echo "Installing what builds the documentation into $(VENV)"
+	@$(PIP) --editable ".[docs]"
+	@touch $@ $(VENV)/installed
 
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/created
 	@echo "Installing armdyn with its development tools into $(VENV)"

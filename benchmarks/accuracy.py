@@ -13,9 +13,8 @@ from typing import Literal
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from run import machine
+from run import machine, provenance
 
-import armdyn
 from armdyn import (
     Robot,
     Trajectory,
@@ -183,7 +182,7 @@ def run(console: Console, folder: Path, quick: bool) -> int:
         table.add_row(f.what, f"{f.value:.2g}", f"{f.bound:g}", f.unit, "yes" if f.met else "no")
     console.print(table)
     folder.mkdir(parents=True, exist_ok=True)
-    record = {"benchmark": TITLE, "armdyn": armdyn.__version__, "figures": [asdict(f) for f in figures]}
+    record = {"benchmark": TITLE, **provenance(), "figures": [asdict(f) for f in figures]}
     target = folder / "accuracy.json"
     target.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
     console.print(f"saved {target}", highlight=False, soft_wrap=True)

@@ -24,10 +24,9 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from run import machine
+from run import provenance
 from timing import Figure
 
-import armdyn
 from armdyn import Robot, set_threads
 
 TITLE = "Dask"
@@ -176,8 +175,7 @@ def run(console: Console, folder: Path, quick: bool) -> int:
     console.print(f"Results are equal: {values} N m. Memory at most {MOST_MEMORY:g} GB.")
     record: dict[str, Any] = {
         "benchmark": TITLE,
-        "armdyn": armdyn.__version__,
-        "machine": machine(),
+        **provenance(),
         "memory_GB": memory,
         "figures": [{**asdict(found), "ratio": found.ratio, "met": found.met}],
     }

@@ -7,6 +7,7 @@ allow, and keeps the best; before anything is drawn it has the same compiled fun
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from run import provenance
 
 from armdyn import Robot
 from armdyn.identification.excitation import Excitation, excite
@@ -59,6 +61,7 @@ def run(console: Console, folder: Path, quick: bool) -> int:
     """A row for each robot; how many are worse than the random search."""
     table = Table("robot", "excite", "time", "most of a limit", "random search", "time", "motions")
     missed = 0
+    rows: list[dict[str, Any]] = []
     for name in ROBOTS[: 1 if quick else None]:
         robot = Robot.load(name)
         effort: dict[str, Any] = {"starts": 1 if quick else STARTS, "iterations": ITERATIONS}
@@ -79,5 +82,9 @@ def run(console: Console, folder: Path, quick: bool) -> int:
             str(count),
         )
         missed += found.condition > theirs
+        rows.append({"what": robot.name, "condition": found.condition, "seconds": seconds, "random": theirs})
     console.print(table)
+    folder.mkdir(parents=True, exist_ok=True)
+    record = {"benchmark": "Motions for identification", **provenance(), "figures": rows}
+    (folder / "excitation.json").write_text(json.dumps(record, indent=2) + "\n", "utf-8")
     return missed

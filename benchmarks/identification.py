@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from run import provenance
 
 RATE = 1000.0  # Hz
 ROWS = 100_000  # of a piece of the file that is written
@@ -130,9 +131,11 @@ def run(console: Console, folder: Path, quick: bool) -> int:
     """A row for each log; how many targets are missed."""
     table = Table("what", "samples", "processor time", "a sample", "peak memory")
     found: dict[str, dict[str, Any]] = {}
+    rows: list[dict[str, Any]] = []
 
     def measured(name: str, what: str, samples: int, **given: Any) -> dict[str, Any]:
         found[name] = got = alone(what, samples, **given)
+        rows.append({"what": name, "samples": samples, **got})
         cost = f"{1e6 * got['seconds'] / samples:.3g} µs"
         numbers = (f"{got['seconds']:.3g} s", cost, f"{got['memory']:.2f} GB")
         table.add_row(name, str(samples), *numbers)
@@ -154,7 +157,8 @@ def run(console: Console, folder: Path, quick: bool) -> int:
             path.unlink()
     console.print(table)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "identification.json").write_text(json.dumps(found, indent=2) + "\n", "utf-8")
+    record = {"benchmark": "Identification", **provenance(), "figures": rows}
+    (folder / "identification.json").write_text(json.dumps(record, indent=2) + "\n", "utf-8")
     growth = (files[1]["seconds"] / files[0]["seconds"]) / (sizes[1] / sizes[0])
     console.print(f"time of {sizes[1]} samples: {growth:.2f} times {sizes[1] // sizes[0]} times {sizes[0]}")
     missed = [

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from run import machine
+from run import provenance
 from timing import Call, Figure, race
 
-import armdyn
 from armdyn import Robot, set_threads
 from armdyn.description.bundled import bundled_table
 from armdyn.description.exporting.mjcf import mjcf_text
@@ -172,8 +171,7 @@ def run(console: Console, folder: Path, quick: bool) -> int:
     console.print(f"Accelerations at rest differ by {apart:.0e} of the largest: MuJoCo's loops are soft.")
     record: dict[str, Any] = {
         "benchmark": TITLE,
-        "armdyn": armdyn.__version__,
-        "machine": machine(),
+        **provenance(),
         "figures": [{**asdict(f), "ratio": f.ratio, "met": f.met} for f in found],
     }
     folder.mkdir(parents=True, exist_ok=True)

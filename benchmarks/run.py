@@ -3,8 +3,10 @@
     python benchmarks/run.py            every module of MODULES
     python benchmarks/run.py exact      one of them
     python benchmarks/run.py --quick    shorter, where a benchmark can be
+    python benchmarks/run.py --keep     saved for docs/benchmarks.md (then: python docs/measured.py)
 
-Prints a table for each and saves the figures under build/benchmarks/.
+Prints a table for each and saves the figures as JSON under build/benchmarks/, with --keep under
+benchmarks/results/.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ MODULES = (
     "dask_states",
 )
 FOLDER = Path(__file__).resolve().parent.parent / "build" / "benchmarks"
+KEPT = Path(__file__).resolve().parent / "results"
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,12 @@ def machine() -> str:
     return f"{name}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
+def provenance() -> dict[str, str]:
+    """What was measured, where and when: part of everything that is saved."""
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    return {"armdyn": armdyn.__version__, "machine": machine(), "when": when}
+
+
 def time_text(seconds: float | None) -> str:
     if seconds is None:
         return ""
@@ -96,24 +105,19 @@ def show(title: str, figures: list[Figure], console: Console) -> None:
     console.print(table)
 
 
-def save(name: str, title: str, figures: list[Figure], on: str) -> Path:
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    path = FOLDER / f"{name}.json"
+def save(folder: Path, name: str, title: str, figures: list[Figure], on: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
     rows = [{**asdict(f), "met": None if f.target is None else f.seconds <= f.target} for f in figures]
-    record = {
-        "benchmark": title,
-        "armdyn": armdyn.__version__,
-        "machine": on,
-        "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "figures": rows,
-    }
+    record = {"benchmark": title, **provenance(), "machine": on, "figures": rows}
     path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
     return path
 
 
 def main(arguments: list[str]) -> int:
     quick = "--quick" in arguments
-    names = [name for name in arguments if name != "--quick"]
+    folder = KEPT if "--keep" in arguments else FOLDER
+    names = [name for name in arguments if name not in ("--quick", "--keep")]
     unknown = [name for name in names if name not in MODULES]
     if unknown:
         print(f"unknown benchmark '{unknown[0]}'; there are: {', '.join(MODULES)}", file=sys.stderr)
@@ -122,14 +126,16 @@ def main(arguments: list[str]) -> int:
     for name in names or MODULES:
         module = importlib.import_module(name)
         if hasattr(module, "run"):  # it has tables of its own
-            missed = module.run(console, FOLDER, quick)
+            missed = module.run(console, folder, quick)
             if missed:
                 console.print(f"{missed} of the targets missed", style="red")
             continue
         on = f"{getattr(module, 'CLOCK', 'processor time of one thread')} on {machine()}"
         figures = [Figure(*row) for row in module.measure()]
         show(f"{module.TITLE}\n{on}", figures, console)
-        console.print(f"saved {save(name, module.TITLE, figures, on)}", highlight=False, soft_wrap=True)
+        console.print(
+            f"saved {save(folder, name, module.TITLE, figures, on)}", highlight=False, soft_wrap=True
+        )
         missed = sum(f.met.startswith("no") for f in figures)
         if missed:
             console.print(f"{missed} of the targets missed", style="red")

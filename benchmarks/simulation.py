@@ -19,10 +19,9 @@ import peers
 import robots
 from rich.console import Console
 from rich.table import Table
-from run import machine
+from run import machine, provenance
 from timing import Call, Figure, race
 
-import armdyn
 from armdyn import Robot, get_threads, set_threads
 from armdyn.simulation import simulate
 
@@ -109,8 +108,7 @@ def run(console: Console, folder: Path, quick: bool) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     record = {
         "benchmark": TITLE,
-        "armdyn": armdyn.__version__,
-        "machine": machine(),
+        **provenance(),
         "figures": [{**asdict(f), "ratio": f.ratio, "met": f.met} for f in figures],
         "notes": notes + errors,
     }

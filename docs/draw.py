@@ -2,11 +2,13 @@
 
 import os
 import re
+import shutil
 import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
+GALLERY = HERE / "gallery"  # its pages save pictures where they run; those go to figures/gallery
 BLOCK = re.compile(r"^```(python|toml|xml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILES = {"toml": "my_arm.toml", "xml": "my_arm.urdf"}  # what the pages call the files that they show
 
@@ -24,6 +26,8 @@ def run(page: Path) -> dict[str, object]:
                 Path(FILES[language]).write_text(text, "utf-8")
             else:
                 exec(compile(text, page.name, "exec"), namespace)
+        for picture in Path().glob("*.svg") if page.parent == GALLERY else ():
+            shutil.copyfile(picture, HERE / "figures" / "gallery" / picture.name)
         os.chdir(HERE)
     return namespace
 
@@ -59,7 +63,8 @@ if __name__ == "__main__":
     import matplotlib
 
     matplotlib.rcParams["svg.hashsalt"] = "armdyn"
-    drawn = [page for page in sorted(HERE.glob("*.md")) if "savefig" in page.read_text("utf-8")]
+    pages = [*sorted(HERE.glob("*.md")), *sorted(GALLERY.glob("*.md"))]
+    drawn = [page for page in pages if "savefig" in page.read_text("utf-8")]
     for page in (README, *drawn):
         print(f"--- {page.name}")
         found = run(page)

@@ -22,6 +22,7 @@ from draw import draw_readme  # noqa: E402
 
 README = ROOT / "README.md"
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+GALLERY = sorted((ROOT / "docs" / "gallery").glob("*.md"))
 LIBRARIES = (  # those that some blocks need
     "pinocchio",
     "mujoco",
@@ -37,12 +38,32 @@ LONG = (  # they take three seconds or more
     *("from-a-log-to-a-model.md", "reports.md", "pick-and-place.md", "tutorial.md", "command-line.md"),
     *("simulation.md", "elasticity.md", "trajectories.md", "excitation.md", "closed-chains.md", "control.md"),
 )
+DRAWN_ELSEWHERE = {  # pictures that no block of their page makes
+    "figures/readme.svg",  # of docs/index.md: the README's own
+    "figures/inside.svg",  # of docs/inside.md: a drawing
+}
+QUICK = (
+    "example-7-1.md",
+    "fig-7-4.md",
+    "asadi-structure.md",
+    "index.md",
+)  # of the gallery; all others are slow
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def in_its_suite(path):
-    """A page as a parameter of a test: long ones are slow."""
-    return pytest.param(path, id=path.name, marks=[pytest.mark.slow] * (path.name in LONG))
+    """A page as a parameter of a test: long ones and most of the gallery are slow."""
+    slow = path.name not in QUICK if path in GALLERY else path.name in LONG
+    return pytest.param(path, id=name_of(path), marks=[pytest.mark.slow] * slow)
+
+
+def name_of(path):
+    return path.relative_to(ROOT / "docs").as_posix() if path in GALLERY else path.name
+
+
+def drawn_at(picture):
+    """Where a page's code saves a picture: those of the gallery right where it runs."""
+    return Path(picture.removeprefix("../figures/gallery/"))
 
 
 def blocks(page, language):
@@ -99,7 +120,7 @@ class Page:
                 assert line.rstrip() in output
 
 
-@pytest.mark.parametrize("path", [in_its_suite(path) for path in PAGES])
+@pytest.mark.parametrize("path", [in_its_suite(path) for path in (*PAGES, *GALLERY)])
 def test_page_works_as_its_reader_works_through_it(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("figures").mkdir()
@@ -110,7 +131,8 @@ def test_page_works_as_its_reader_works_through_it(path, tmp_path, monkeypatch):
         draw_readme(page.namespace["robot"], page.namespace["motion"], Path("docs/figures/readme.svg"))
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", path.read_text("utf-8"))
     assert [name for name in pictures if not (path.parent / name).exists()] == []
-    assert [name for name in pictures if not Path(name).exists()] == [], "made by no block of the page"
+    made_here = [name for name in pictures if name not in DRAWN_ELSEWHERE]
+    assert [name for name in made_here if not drawn_at(name).exists()] == [], "made by no block of the page"
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -132,7 +154,7 @@ def test_robot_files_of_the_page_load(page, tmp_path):
         assert robot.warnings == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *GALLERY], ids=name_of)
 def test_links_of_the_page_lead_somewhere(page):
     targets = [t for t in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")) if "://" not in t]
     assert [t for t in targets if not (page.parent / t).exists()] == []
@@ -145,6 +167,30 @@ def test_readme_is_short_enough_to_be_finished():
 def test_readme_leads_to_every_page():
     text = README.read_text("utf-8")
     assert [page.name for page in PAGES[1:] if f"docs/{page.name})" not in text] == []
+
+
+def test_gallery_leads_to_every_page_and_shows_every_picture():
+    text = (ROOT / "docs" / "gallery" / "index.md").read_text("utf-8")
+    assert [page.name for page in GALLERY if f"({page.name})" not in text and page.name != "index.md"] == []
+    kept = {path.name for path in (ROOT / "docs" / "figures" / "gallery").iterdir()}
+    shown = re.findall(
+        r"\(\.\./figures/gallery/([^)]+)\)", "".join(page.read_text("utf-8") for page in GALLERY)
+    )
+    assert kept == set(shown)
+    small = re.findall(r'<img src="\.\./figures/gallery/([^"]+)"', text)
+    assert set(small) <= kept
+
+
+def test_pages_of_the_gallery_have_one_skeleton():
+    """A title, the source and what it says, code and its output, the comparison, and where to go on."""
+    for page in GALLERY:
+        if page.name == "index.md":
+            continue
+        text = page.read_text("utf-8")
+        assert re.match(r"# [^\n]+\n\n\*[^*]+\.\* ", text), page.name
+        assert [found for found, _ in BLOCK.findall(text)] == ["python", "text"], page.name
+        assert re.search(r"^\*\*Compared with the (book|source|paper)\.\*\* ", text, re.MULTILINE), page.name
+        assert re.search(r"^\[Gallery\]\(index\.md\) · ", text, re.MULTILINE), page.name
 
 
 def test_pages_name_every_public_method_and_function():

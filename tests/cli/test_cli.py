@@ -60,11 +60,6 @@ def test_every_verb_has_help(verb):
     assert " ".join(["Usage:", "root", *verb]) in run(*verb, "--help")
 
 
-def test_without_a_verb_the_verbs_are_listed():
-    output = CliRunner().invoke(app, []).output
-    assert all(verb in output for verb in ("robots", "show", "derive", "torque"))
-
-
 def test_robots_lists_every_bundled_robot_with_its_joints():
     table = {row[0]: row[1:] for row in rows(run("robots"))}
     kinds = {"", "textbook arms"}

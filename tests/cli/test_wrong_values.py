@@ -228,9 +228,8 @@ def test_a_motion_of_another_robot_is_named_as_the_verb_names_it(folder, monkeyp
     assert line.startswith("error: trajectory: it moves 3 joints")
 
 
-@pytest.mark.parametrize("arguments", [[], ["export"]])
-def test_without_a_verb_the_verbs_are_listed_with_exit_code_2(monkeypatch, capsys, arguments):
-    monkeypatch.setattr(sys, "argv", ["armdyn", *arguments])
+def test_export_without_a_verb_lists_its_verbs_with_exit_code_2(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["armdyn", "export"])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert stopped.value.code == 2

@@ -118,6 +118,26 @@ def test_solids_of_random_closed_chains_are_where_the_skeleton_is(seed):
     assert_poses_are_those_of_links(robot, q)
 
 
+def test_a_rail_reaches_the_postures_given_and_the_limits_of_its_joint():
+    table = bundled_table("rp")
+    robot = Robot.from_dict(table)
+    slides = next(i for i, link in enumerate(robot.model.moving) if link.joint == "prismatic")
+    along = np.array([[0.3, 2.5], [0.1, -1.5]])
+    rail = rail_of(solids(robot, along))
+    for q in along:
+        R, p = np.split(body_poses(robot, q)[rail.body, :3], [3], axis=1)
+        joint = skeleton(robot, q).joints[slides]
+        ends = (rail.vertices @ R.T + p.T - joint.point) @ joint.axis
+        assert ends.min() < (joint.slider - joint.point) @ joint.axis < ends.max()
+    table["link"][slides]["limits"] = {"position": [0, 0.9]}
+    short = rail_of(solids(Robot.from_dict(table))).vertices
+    assert 0.9 < np.linalg.norm(short[-1] - short[-2]) < 1.3
+
+
+def rail_of(arm):
+    return next(solid for solid in arm.solids if solid.kind == "joint" and len(solid.vertices) == 42)
+
+
 def test_names_are_on_one_line():
     table = bundled_table("planar")
     table["link"][0]["name"] = "new\nline"

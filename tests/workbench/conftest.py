@@ -48,6 +48,14 @@ class Page:
         field.fill(f"{value}")
         field.press("Enter")
 
+    def pick(self, label, option):
+        """An option of a dropdown, which shows another value before."""
+        exactly = re.compile(f"^{re.escape(label)}$")
+        name = self.page.locator("label").filter(has_text=exactly).locator("visible=true").first
+        row = name.locator("xpath=ancestor::div[contains(@class, 'mantine-Flex-root')][1]")
+        row.locator("input:not([type=hidden])").first.evaluate("input => input.click()")
+        self.page.get_by_role("option", name=option, exact=True).evaluate("option => option.click()")
+
     def button(self, name):
         self.page.get_by_role("button", name=name, exact=True).click()
 

@@ -110,26 +110,32 @@ def contributions(
     the rotor's mass on its carrier), and what the exact model adds is the part `rotor_coupling`. With
     rotors="within" they are those of the full matrices B and C, as the book draws them (its b_12 has
     k_r2 I_m2), and `rotor_coupling` is zero. The two differ only for a robot whose rotors are "exact".
-    `parameters` (p,) take the place of `robot.parameters`, without compiling anything anew.
+    `parameters` (p,) take the place of `robot.parameters`: the parts are those of
+    `robot.with_parameters(parameters)`, and nothing is compiled anew.
     """
     check.one_of("rotors", rotors, "separate", "within")
     q, qd, qdd = check.joint_arrays(robot, q=q, qd=qd, qdd=qdd)
     felt, q, qd, qdd = check.felt(robot, wrench, q, qd, qdd)
-    plain, coupling = robot, np.zeros(q.shape)
+    described, plain, plain_parameters = robot, robot, None
+    if parameters is not None:
+        parameters = _checked(robot, parameters)
+        described = _described(robot, tuple(parameters.tolist()))
+        plain_parameters = parameters
+    coupling = np.zeros(q.shape)
     if rotors == "separate" and robot.model.rotors == "exact":
-        plain = robot.with_rotors("reflected")
-        coupling = _rotor_coupling(robot, plain, q, qd, qdd, parameters)
-    symbols = christoffel(plain, q, parameters)
+        plain = _reflected(robot)
+        plain_parameters = None if parameters is None else _in_order_of(plain, _reflected(described))
+        coupling = _rotor_coupling((robot, parameters), (plain, plain_parameters), q, qd, qdd)
+    symbols = christoffel(plain, q, plain_parameters)
     products = symbols * (qd[..., None, :, None] * qd[..., None, None, :])
-    described = robot if parameters is None else _described(robot, tuple(parameters))
-    friction = friction_parts(described, q)
+    friction = friction_parts(described, q, moved_as=robot)
     load = np.zeros(q.shape)
     if friction.load.any():
         loaded = robot.inverse_dynamics(q, qd, qdd, wrench, parameters=parameters)
-        loaded = np.asarray(loaded) - described.friction(qd, q=q)
+        loaded = np.asarray(loaded) - robot.friction(qd, q=q, parameters=parameters)
         load = loaded - friction.rigid(loaded, qd)
     return Contributions(
-        inertia=np.asarray(plain.inertia(q, parameters=parameters)) * qdd[..., None, :],
+        inertia=np.asarray(plain.inertia(q, parameters=plain_parameters)) * qdd[..., None, :],
         centrifugal=np.einsum("...ijj->...ij", products).copy(),
         coriolis_pairs=2 * np.triu(products, 1),
         gravity=np.asarray(robot.gravity(q, parameters=parameters)),
@@ -142,10 +148,34 @@ def contributions(
     )
 
 
-@lru_cache(maxsize=4)
+def _checked(robot: Robot, parameters: Any) -> np.ndarray:
+    found, p = check.numbers("parameters", parameters), len(robot.parameter_names)
+    if found.shape != (p,):
+        raise AnalysisError(f"parameters: expected ({p},), as robot.parameter_names, found {found.shape}")
+    return found
+
+
+@lru_cache(maxsize=8)
 def _described(robot: Robot, parameters: tuple[float, ...]) -> Robot:
     """The robot with other parameters in its description, for what is read from there."""
     return robot.with_parameters(parameters)
+
+
+@lru_cache(maxsize=16)  # a new robot has its kernels to prepare, which takes longer than all the rest
+def _reflected(robot: Robot) -> Robot:
+    return robot.with_rotors("reflected")
+
+
+@lru_cache(maxsize=8)
+def _in_order_of(robot: Robot, described: Robot) -> np.ndarray:
+    """(p,): the parameters of `described` as `robot` takes them; it may lack some that are zero.
+
+    They are not those of the exact model: there, tensors of rotors are part of the links that carry them.
+    """
+    found = dict(zip(described.parameter_names, described.parameters, strict=True))
+    values = np.array([found.get(name, 0.0) for name in robot.parameter_names])
+    values.flags.writeable = False
+    return values
 
 
 def spring_torques(robot: Robot, q: np.ndarray, parameters: Any = None) -> np.ndarray:
@@ -168,9 +198,12 @@ def christoffel(robot: Robot, q: Any, parameters: Any = None) -> np.ndarray:
 
 
 def _rotor_coupling(
-    exact: Robot, reflected: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, parameters: Any
+    exact: tuple[Robot, Any], reflected: tuple[Robot, Any], q: np.ndarray, qd: np.ndarray, qdd: np.ndarray
 ) -> np.ndarray:
-    """(B − B_r) q̈ + (C − C_r) q̇; gravity, springs and friction are the same in both models."""
-    B, B_r = (np.asarray(x.inertia(q, parameters=parameters)) for x in (exact, reflected))
-    C, C_r = (np.asarray(x.coriolis(q, qd, parameters=parameters)) for x in (exact, reflected))
+    """(B − B_r) q̈ + (C − C_r) q̇; gravity, springs and friction are the same in both models.
+
+    The two are robots with their parameters, None for their own.
+    """
+    B, B_r = (np.asarray(x.inertia(q, parameters=p)) for x, p in (exact, reflected))
+    C, C_r = (np.asarray(x.coriolis(q, qd, parameters=p)) for x, p in (exact, reflected))
     return np.asarray(((B - B_r) @ qdd[..., None] + (C - C_r) @ qd[..., None])[..., 0])

@@ -46,6 +46,7 @@ def dynamic_manipulability(
     gravity: bool = True,
     weights: Any = None,
     kind: Kind = "minimum_norm",
+    parameters: Any = None,
 ) -> Ellipsoid:
     """The dynamic manipulability ellipsoid (7.148) at postures (..., n) [m/s², rad/s²].
 
@@ -57,7 +58,8 @@ def dynamic_manipulability(
 
     `kind`: "minimum_norm" is (7.148), which gives redundant joints accelerations of least norm and leaves
     out what gravity does inside the arm: a point v̇ belongs to q̈ = J⁺(v̇ + J B⁻¹ g) − B⁻¹ g. "reachable" is
-    the set of all J q̈ that the torques reach. Without redundant joints they are the same.
+    the set of all J q̈ that the torques reach. Without redundant joints they are the same. `parameters` (p,)
+    take the place of the robot's own, as in `robot.inertia`.
     """
     check.one_of("kind", kind, *KINDS)
     robot = at_link(check.robot(robot), link)
@@ -69,14 +71,14 @@ def dynamic_manipulability(
     (q,) = check.joint_arrays(robot, q=q)
     J, names = _jacobian(robot, q, rows)
     w, unit = _weights(robot, weights, "torque", "torques")
-    L = inertia_root(robot, q)
+    L = inertia_root(robot, q, parameters)
     to_tip = mobility(L, whitened(L, J)).swapaxes(-1, -2)  # J B⁻¹
-    held = robot.gravity(q) + spring_torques(robot, q)
+    held = np.asarray(robot.gravity(q, parameters=parameters)) + spring_torques(robot, q, parameters)
     centre = -apply(to_tip, held) if gravity else np.zeros(J.shape[:-1])
     description = KINDS[kind].format(torques=unit)
     if kind == "reachable":
         return _image(kind, description, names, centre, to_tip * w, w)
-    to_torques = np.asarray(robot.inertia(q)) @ np.linalg.pinv(J, rcond=RANK)
+    to_torques = np.asarray(robot.inertia(q, parameters=parameters)) @ np.linalg.pinv(J, rcond=RANK)
     axes, lengths = _preimage(to_torques / w[:, None], J, 0.0)
     return Ellipsoid(kind, description, names, centre, axes, lengths, to_torques)
 

@@ -183,10 +183,10 @@ def _independent(J: np.ndarray) -> bool:
     return bool(np.linalg.svd(unit, compute_uv=False)[:, -1].max() > INDEPENDENT)
 
 
-def inertia_root(robot: Robot, q: np.ndarray) -> np.ndarray:
+def inertia_root(robot: Robot, q: np.ndarray, parameters: Any = None) -> np.ndarray:
     """L (..., n, n) with B = L Lᵀ."""
     try:
-        return np.linalg.cholesky(np.asarray(robot.inertia(q)))
+        return np.linalg.cholesky(np.asarray(robot.inertia(q, parameters=parameters)))
     except np.linalg.LinAlgError:
         raise AnalysisError(
             f"robot: the inertia matrix of '{robot.name}' is not positive definite: some motion of its "

@@ -41,6 +41,31 @@ VERBS = {
     "doctor": ("doctor.doctor", "Show what is installed, which backends work, where the cache is."),
 }
 
+# What `armdyn` alone prints. It fits a terminal of 24 lines and 80 columns.
+START = """\
+armdyn computes the dynamics of robot arms with their motors and gears.
+
+Where to start: copy a line.
+
+  armdyn robots                            the robots that come with it
+  armdyn derive planar --prove             exact equations of motion, proved
+  armdyn report puma560 -o puma560.html    all about an arm, on one HTML page
+  armdyn view puma560                      the arm in your browser, to move
+                                           (first: pip install "armdyn[view]")
+
+Your arm, if you have a URDF or MJCF file of it, here my_arm.urdf:
+
+  armdyn show my_arm.urdf                  what was read, what looks wrong
+  armdyn report my_arm.urdf -o my_arm.html
+
+No file? `armdyn new my_arm.toml` asks for a Denavit-Hartenberg table and writes
+a robot file, which every command takes like a URDF.
+
+  armdyn --help            all commands
+  armdyn COMMAND --help    the options of one
+  docs/ in the repository  task by task; README.md says which page is for what
+"""
+
 
 class _Verbs(TyperGroup):
     """Verbs by name, each made when it is called."""
@@ -68,7 +93,7 @@ class _Verbs(TyperGroup):
 app = typer.Typer(
     help="The dynamics of robot manipulators: exact equations and proofs, motions, simulation, reports.",
     cls=_Verbs,
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -83,11 +108,13 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        print(START, end="")
 
 
 def main() -> None:

@@ -31,6 +31,9 @@ def report(
     wrench: WrenchOption = None,
     link: LinkOption = None,
     rotors: RotorsOption = None,
+    live: Annotated[
+        bool, typer.Option("--live", help="Begin with the arm in 3-D, with sliders, torques and the motion.")
+    ] = False,
 ) -> None:
     """Write a report about a robot on one HTML page: pictures, tables, equations, proof, torques, limits."""
     from armdyn.report import write_report  # brings matplotlib: only when asked for
@@ -38,4 +41,4 @@ def report(
     check_output(output, robot, trajectory, cycle)
     loaded = load_robot(robot, rotors, link)
     motion = motion_of(loaded, trajectory, cycle)
-    say(f"wrote {write_report(loaded, output, motion, wrench=wrench_of(wrench))}")
+    say(f"wrote {write_report(loaded, output, motion, wrench=wrench_of(wrench), live=live)}")

@@ -87,15 +87,11 @@ def _sizes(ask: loops.Ask) -> list[int]:
     return [part.size for part in (*ask.inputs, ask.output)]
 
 
-def _pointer(place: Place) -> str:
-    array, k = place
-    return array if k == "0" else f"{array} + {k}"
-
-
 class Printer:
     """Writes the function: local arrays are NAME_, counters index_NAME."""
 
     integer = "long"
+    small = "int"  # what counts the entries of an array
 
     def __init__(self, loop: loops.Loop, prefix: str, scalar: str) -> None:
         self.loop, self.prefix, self.scalar = loop, prefix, scalar
@@ -137,6 +133,19 @@ class Printer:
     def function_name(self, program: str) -> str:
         return f"{self.prefix}_{self.loop.name}_{program}"
 
+    def array(self, name: str, size: int) -> str:
+        """The declaration of an array of numbers."""
+        return f"{self.scalar} {name}[{size}];"
+
+    def pointer(self, part: loops.Part) -> str:
+        """A part of a local array as an argument."""
+        array, k = self._at(part)
+        return array if k == "0" else f"{array} + {k}"
+
+    def converted(self, integer: str) -> str:
+        """An integer as a number."""
+        return f"({self.scalar}){integer}"
+
     def do(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
 
@@ -162,7 +171,7 @@ class Printer:
             case loops.Copy(target, source):
                 self._copy(self._at(target), self._at(source), target.size)
             case loops.Set(target, value):
-                self.do(f"{self._number(target)} = ({self.scalar}){self._int(value)};")
+                self.do(f"{self._number(target)} = {self.converted(self._int(value))};")
             case loops.Call(program, inputs, outputs):
                 self._call(f"{self.function_name(program)}(", inputs, outputs)
             case loops.Each():
@@ -198,14 +207,14 @@ class Printer:
 
     def _call(self, head: str, inputs: tuple[loops.Part, ...], outputs: tuple[loops.Part, ...]) -> None:
         """Results that would overwrite what is still read, or each other, go by way of other arrays."""
-        given = [_pointer(self._at(part)) for part in inputs if part.size]
+        given = [self.pointer(part) for part in inputs if part.size]
         parts = [part for part in outputs if part.size]
         apart = {
             k: self._name("result")
             for k, part in enumerate(parts)
             if loops.overlaps(part, (*inputs, *parts[:k]))
         }
-        results = [apart.get(k) or _pointer(self._at(part)) for k, part in enumerate(parts)]
+        results = [apart.get(k) or self.pointer(part) for k, part in enumerate(parts)]
         call = f"{head}{', '.join([*given, *results])});"
         if not apart:
             self.do(call)
@@ -213,7 +222,7 @@ class Printer:
         self.do("{")
         self.depth += 1
         for k, name in apart.items():
-            self.do(f"{self.scalar} {name}[{parts[k].size}];")
+            self.do(self.array(name, parts[k].size))
         self.do(call)
         for k, name in apart.items():
             self._copy(self._at(parts[k]), (name, "0"), parts[k].size)
@@ -230,11 +239,11 @@ class Printer:
         self.do(f"for ({self.integer} {k} = 0; {k} < {columns}; ++{k}) {{")
         self.depth += 1
         for part, array in (*read, *written):
-            self.do(f"{self.scalar} {array}[{part.size // columns}];")
+            self.do(self.array(array, part.size // columns))
         for part, array in read:
             of, start = self._at(part)
             self._entries(f"{array}[%]", f"{of}[{start} + {columns} * % + {k}]", part.size // columns)
-        given = [_pointer(self._at(part)) for part in each.inputs if part.size]
+        given = [self.pointer(part) for part in each.inputs if part.size]
         arguments = ", ".join([*given, *(array for _, array in (*read, *written))])
         self.do(f"{self.function_name(each.program)}({arguments});")
         for part, array in written:
@@ -246,7 +255,7 @@ class Printer:
     def _entries(self, target: str, source: str, size: int) -> None:
         """Entry by entry; % stands for its number."""
         entry = self._name("entry")
-        self.do(f"for (int {entry} = 0; {entry} < {size}; ++{entry})")
+        self.do(f"for ({self.small} {entry} = 0; {entry} < {size}; ++{entry})")
         self.do(f"    {target.replace('%', entry)} = {source.replace('%', entry)};")
 
     def _copy(self, target: Place, source: Place, size: int) -> None:
@@ -254,7 +263,7 @@ class Printer:
             self.do(f"{self._entry(target)} = {self._entry(source)};")
         elif size:
             entry = self._name("entry")
-            self.do(f"for (int {entry} = 0; {entry} < {size}; ++{entry})")
+            self.do(f"for ({self.small} {entry} = 0; {entry} < {size}; ++{entry})")
             self.do(f"    {self._entry(target, entry)} = {self._entry(source, entry)};")
 
     def _entry(self, place: Place, entry: str = "") -> str:

@@ -23,13 +23,15 @@ from armdyn.report.findings.robot import find_description, find_operations, find
 from armdyn.report.findings.rotors import find_rotors
 from armdyn.report.findings.scaling import find_scaling
 from armdyn.report.findings.subject import Subject
+from armdyn.report.live.finding import find_live
+from armdyn.report.live.page import without_live, write_live
 from armdyn.report.page.ellipsoids import write_ellipsoids
 from armdyn.report.page.equations import write_equations
 from armdyn.report.page.fall import write_fall
 from armdyn.report.page.made import Day, Made
 from armdyn.report.page.motion import write_motion, write_torques
 from armdyn.report.page.motors import write_motors
-from armdyn.report.page.page import Page, Part, warning
+from armdyn.report.page.page import Live, Page, Part, warning
 from armdyn.report.page.robot import subtitle, write_description, write_operations, write_robot
 from armdyn.report.page.rotors import write_rotors
 from armdyn.report.page.scaling import write_scaling
@@ -76,6 +78,7 @@ def write_report(
     *,
     wrench: Any = None,
     date: Day = None,
+    live: bool = False,
 ) -> Path:
     """Write a report about a robot and return its path: one HTML file that needs nothing else.
 
@@ -85,19 +88,38 @@ def write_report(
     along, or {link: (6,)} what links exert. A robot with symbols that have no value gets the parts that need
     none. `date` stands in the head, a `datetime.date` or a text such as "2026-11-16"; without one that of
     $SOURCE_DATE_EPOCH, or today. The same input on the same date gives the same bytes.
+
+    With `live` the page begins with the arm in 3-D, sliders for its joints, its torques and the motion to
+    play: JavaScript in the page computes them, printed from the programs that Python runs.
     """
-    return write_whole(path, report(robot, trajectory, wrench=wrench, date=date), ReportError)
+    text = report(robot, trajectory, wrench=wrench, date=date, live=live)
+    return write_whole(path, text, ReportError)
 
 
 def report(
-    robot: Robot, trajectory: Trajectory | None = None, *, wrench: Any = None, date: Day = None
+    robot: Robot,
+    trajectory: Trajectory | None = None,
+    *,
+    wrench: Any = None,
+    date: Day = None,
+    live: bool = False,
 ) -> str:
     """The report as text; see `write_report`."""
     subject = Subject.of(robot, trajectory, wrench)
     page = Page(robot.name, subtitle(robot), Made.of(robot, date))
+    if live:
+        page.live = _live(subject)
     for section in SECTIONS:
         if section.numeric and subject.free_symbols:
             continue
         if parts := section.parts(subject):
             page.add(section.key, section.title, parts)
     return page.html()
+
+
+def _live(subject: Subject) -> Live:
+    """The live part; where the robot makes it impossible, the reason."""
+    try:
+        return write_live(find_live(subject))
+    except ArmdynError as problem:
+        return without_live(problem)

@@ -6,15 +6,27 @@ from importlib.resources import files
 
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.motions import Motions
-from armdyn.workbench.panels import curves, data, motion, pose, simulation, torques
-from armdyn.workbench.scene import arm, ground
+from armdyn.workbench.panels import (
+    curves,
+    data,
+    equations,
+    motion,
+    parameters,
+    pose,
+    show,
+    simulation,
+    torques,
+    wrench,
+)
+from armdyn.workbench.scene import arm, ground, springs
 
 _LEFT, _RIGHT = 400, 360  # pixels
 
 
 def lay_out(bench: Bench) -> None:
     drawn = arm.add(bench)
-    ground.add(bench, drawn.size)
+    springs.add(bench, drawn)
+    floor = ground.add(bench, drawn.size)
     gui = bench.gui
     gui.main_panel.dock_right()
     gui.main_panel.set_width(_RIGHT)
@@ -26,14 +38,21 @@ def lay_out(bench: Bench) -> None:
         torques.add(bench)
     with readings.add_tab("Curves"):
         curves.add(bench)
+    with readings.add_tab("Equations"):
+        equations.add(bench)
     readings.dock_left()
     readings.set_width(_LEFT)
     controls = gui.add_tab_group()
     with controls.add_tab("Pose"):
         pose.add(bench)
+        wrench.add(bench)
+    with controls.add_tab("Robot"):
+        parameters.add(bench)
     with controls.add_tab("Motion"):
         motion.add(bench, motions)
     with controls.add_tab("Simulate"):
         simulation.add(bench, motions)
     with controls.add_tab("Data"):
         data.add(bench, motions)
+    with controls.add_tab("Show"):
+        show.add(bench, drawn, floor)

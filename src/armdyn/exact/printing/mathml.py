@@ -159,11 +159,14 @@ def mathml(title: str, parts: list[Section]) -> str:
     return "\n".join(blocks) + "\n"
 
 
-def aligned(lines: Iterable[tuple[str, list[str]]]) -> str:
-    """Lines "left = terms" as one block, aligned at the sign; long sums go on over several rows."""
+def aligned(lines: Iterable[tuple[str, list[str]]], style: Style = MATHML) -> str:
+    """Lines "left = terms" as one block, aligned at the sign; long sums go on over several rows.
+
+    `style` is MATHML, perhaps with rows of another width.
+    """
     rows = []
     for left, terms in lines:
-        first, *rest = broken(terms, MATHML)
+        first, *rest = broken(terms, style)
         rows.append(_table_row(left, "<mo>=</mo>", first))
         rows += [_table_row("", "", f'<mspace width="1em"/>{line}') for line in rest]
     table = "\n".join(rows)

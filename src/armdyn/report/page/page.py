@@ -30,6 +30,7 @@ from armdyn.report.page.tables import grid, table
 __all__ = [
     "POLICY",
     "Amount",
+    "Live",
     "Markup",
     "Page",
     "Part",
@@ -70,6 +71,16 @@ class Picture:
 Part: TypeAlias = Markup | Picture
 
 
+@dataclass(frozen=True)
+class Live:
+    """A part of a page with scripts, before its sections; without JavaScript nothing of it is seen."""
+
+    link: Markup  # in the table of contents
+    body: Markup
+    policy: str  # of the page: which scripts may run
+    style: str
+
+
 @dataclass
 class Page:
     """A report in the making. Sections and figures are numbered as they come."""
@@ -79,6 +90,7 @@ class Page:
     made: Made | None = None
     sections: list[tuple[str, str, Markup]] = field(default_factory=list)  # id, title, what is below it
     figures: int = 0
+    live: Live | None = None
 
     def add(self, key: str, title: str, parts: Iterable[Part]) -> None:
         """A section; `key` is its id in the page."""
@@ -112,16 +124,23 @@ class Page:
         head = tag(
             "head",
             tag("meta", charset="utf-8"),
-            tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+            tag(
+                "meta",
+                http_equiv="Content-Security-Policy",
+                content=self.live.policy if self.live else POLICY,
+            ),
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
             tag("meta", name="color-scheme", content="light dark"),
             tag("title", self.title),
-            tag("style", Markup(stylesheet())),
+            tag("style", Markup(stylesheet() + (self.live.style if self.live else ""))),
         )
         made = [] if self.made is None else [self.made.line()]
         header = tag("header", tag("h1", self.title), tag("p", self.subtitle, class_="subtitle"), *made)
-        nav = tag("nav", tag("p", "Contents"), contents, aria_label="Contents")
-        page = tag("body", tag("div", header, nav, tag("main", join(body, "\n")), class_="page"))
+        live = [] if self.live is None else [self.live.body]
+        link = [] if self.live is None else [self.live.link]
+        nav = tag("nav", tag("p", "Contents"), *link, contents, aria_label="Contents")
+        main = tag("main", join([*live, *body], "\n"))
+        page = tag("body", tag("div", header, nav, main, class_="page"))
         return f'<!doctype html>\n<html lang="en">\n{head}\n{page}\n</html>\n'
 
 

@@ -23,6 +23,7 @@ from armdyn.report.findings.example_motion import default_motion
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits
 from armdyn.simulation.run import Run
+from armdyn.workbench.bench.closing import Once, reachable
 from armdyn.workbench.bench.moment import Moment, Subject
 from armdyn.workbench.bench.player import Player
 from armdyn.workbench.bench.script import Script, listed
@@ -58,6 +59,7 @@ class Bench:
         self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
         self._listeners: list[Listener] = []
         self._job = threading.Lock()
+        self._refused = Once()
         self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
         self.player = Player(self)
 
@@ -73,31 +75,46 @@ class Bench:
         return self._moment.subject.bare.robot
 
     def change(self, **changes: Any) -> None:
-        """Other values of the fields of `Moment`: q, qd, qdd, wrench, time, subject. Listeners hear of it."""
+        """Other values of the fields of `Moment`: q, qd, qdd, wrench, time, subject. Listeners hear of it.
+
+        A closed chain stays closed: it goes towards the new q as far as its loops allow.
+        """
         for name in ("q", "qd", "qdd"):
             if name in changes:
                 changes[name] = np.array(changes[name], float)
-        with self._lock:
-            self._moment = replace(self._moment, **changes)
-        self._news.set()
+        self.update(lambda moment: replace(moment, **changes))
+
+    def move(self, name: str, joint: int, value: float) -> None:
+        """One entry of q, qd or qdd; the state is posed by hand from now on."""
+
+        def moved(moment: Moment) -> Moment:
+            values = getattr(moment, name).copy()
+            values[joint] = value
+            return replace(moment, **{name: values}, time=None)
+
+        self.update(moved)
 
     def update(self, change: Callable[[Moment], Moment]) -> bool:
         """Replace the state by what `change` makes of it, and nobody comes between; whether it changed."""
         with self._lock:
             found = change(self._moment)
-            changed = found is not self._moment
-            self._moment = found
-        if changed:
-            self._news.set()
-        return changed
+            if found is self._moment:
+                return False
+            whole = self._put(found)
+        self._say(whole)
+        return True
 
-    def move(self, name: str, joint: int, value: float) -> None:
-        """One entry of q, qd or qdd; the state is posed by hand from now on."""
-        with self._lock:
-            values = getattr(self._moment, name).copy()
-            values[joint] = value
-            self._moment = replace(self._moment, **{name: values}, time=None)
+    def _put(self, wanted: Moment) -> bool:
+        """Take a state, or what of it the loops allow; returns whether it is the state that was wanted."""
+        q = reachable(wanted.subject.runs, self._moment.q, wanted.q)
+        whole = q is wanted.q
+        self._moment = wanted if whole else replace(wanted, q=q)
+        return whole
+
+    def _say(self, whole: bool) -> None:
         self._news.set()
+        if not whole and self._refused():
+            self.tell("Loops", "the loops cannot be closed there; the arm stays where they can", "orange")
 
     def on_moment(self, listener: Listener) -> None:
         """Have `listener` called with the newest state, now and after every change."""
@@ -148,11 +165,11 @@ class Bench:
         for client in self.server.get_clients().values():
             client.add_notification(title, one_line(text), color=colour, auto_close_seconds=8.0)
 
-    def job(self, name: str, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        """Run `work` beside the page and hand its result to `done`; one job at a time."""
+    def job(self, name: str, work: Callable[[], Any], done: Callable[[Any], None]) -> bool:
+        """Run `work` beside the page and hand its result to `done`; one job at a time: False if one runs."""
         if not self._job.acquire(blocking=False):
             self.tell("Busy", f"another computation is running; start '{name}' when it is done", "orange")
-            return
+            return False
 
         def run() -> None:
             try:
@@ -161,12 +178,15 @@ class Bench:
                 self._job.release()
 
         threading.Thread(target=run, name=f"armdyn view: {name}", daemon=True).start()
+        return True
 
     # ---- what it is in Python --------------------------------------------------------------------------
 
     def python(self) -> str:
         """The lines that reproduce what is seen, the state last."""
         moment = self.moment
+        for topic in ("carried", "q", "qd", "qdd", "torques"):
+            self.script.say(topic)  # so that they come after what was said in the meantime
         self.script.say("carried", *self.player.carried_lines(moment), imports=["Inertia"])
         for name in ("q", "qd", "qdd"):
             self.script.say(name, f"{name} = np.array({listed(getattr(moment, name))})")

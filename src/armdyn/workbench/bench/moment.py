@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from armdyn.analysis.contributions import Contributions, contributions
+from armdyn.report.findings.drawn.poses import body_poses
+from armdyn.model.mechanism import unchanged
 from armdyn.robot import Robot
 
 
@@ -27,11 +29,22 @@ class Subject:
 
     @classmethod
     def of(cls, robot: Robot) -> Subject:
-        return cls(robot, robot)
+        """With functions of its own, which run with parameters: so the first change compiles nothing."""
+        return cls(robot, robot, np.asarray(robot.parameters, float))
 
     def changed(self, robot: Robot) -> Subject:
-        """With the robot changed in its parameters only."""
-        return Subject(robot, self.runs, np.asarray(robot.parameters, float))
+        """With another robot: what is compiled stays if it differs in its parameters only."""
+        if not self._runs(robot):
+            return Subject.of(robot)
+        found = dict(zip(robot.parameter_names, np.asarray(robot.parameters, float), strict=True))
+        return Subject(robot, self.runs, np.array([found.get(x, 0.0) for x in self.runs.parameter_names]))
+
+    def _runs(self, robot: Robot) -> bool:
+        """Whether `runs` computes the numbers of a robot: same joints, gears and gravity."""
+        if not set(robot.parameter_names) <= set(self.runs.parameter_names):
+            return False
+        one, other = (x.mechanism.map(unchanged, lambda _: 0) for x in (robot, self.runs))
+        return one == other
 
     @property
     def bare(self) -> Subject:
@@ -43,7 +56,7 @@ class Subject:
         bare = self.bare
         if robot is bare.robot:
             return bare
-        return Subject(robot, bare.runs, np.asarray(robot.parameters, float), bare)
+        return replace(bare.changed(robot), unloaded=bare)
 
 
 @dataclass(frozen=True)
@@ -63,6 +76,16 @@ class Moment:
         return self.subject.robot
 
     @cached_property
+    def poses(self) -> np.ndarray:
+        """(bodies + 1, 4, 4): where the bodies are in the world, the base last, as `body_poses` has them."""
+        return np.asarray(body_poses(self.subject.runs, self.q))
+
+    @cached_property
+    def tip(self) -> np.ndarray:
+        """(4, 4): the frame of the tip in the world."""
+        return np.asarray(self.subject.runs.pose(self.q))
+
+    @cached_property
     def tau(self) -> np.ndarray:
         """(n,): the torques of `robot.inverse_dynamics` [N m or N]."""
         found = self.subject.runs.inverse_dynamics(
@@ -76,3 +99,15 @@ class Moment:
         return contributions(
             self.subject.runs, self.q, self.qd, self.qdd, self.wrench, parameters=self.subject.parameters
         )
+
+    @cached_property
+    def power(self) -> float:
+        """τᵀ q̇ [W]: what the joints give to the arm."""
+        return float(self.tau @ self.qd)
+
+    @cached_property
+    def energies(self) -> tuple[float, float]:
+        """Kinetic and potential energy [J]."""
+        runs, parameters = self.subject.runs, self.subject.parameters
+        kinetic = runs.kinetic_energy(self.q, self.qd, parameters=parameters)
+        return float(kinetic), float(runs.potential_energy(self.q, parameters=parameters))

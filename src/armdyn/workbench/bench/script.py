@@ -16,10 +16,15 @@ class Script:
 
     def say(self, topic: str, *lines: str, imports: Iterable[str] = ()) -> None:
         """`imports` are names of the package armdyn that the lines need; no lines: the topic is gone."""
-        self._lines.pop(topic, None)
-        self._imports.pop(topic, None)
         if lines:
             self._lines[topic], self._imports[topic] = list(lines), list(imports)
+        else:
+            self._lines.pop(topic, None)
+            self._imports.pop(topic, None)
+
+    def lines(self, topic: str) -> list[str]:
+        """What was last said of a topic."""
+        return list(self._lines.get(topic, ()))
 
     @property
     def text(self) -> str:

@@ -1,8 +1,10 @@
-"""Torques as bars: one row for each joint, split by cause, against the joint's limit."""
+"""Torques as bars: one row for each joint or motor, split by cause, against its limit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from armdyn.report.page.markup import Markup, join, tag
 from armdyn.robot.joints import torque_unit
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.moment import Moment
+from armdyn.workbench.panels.drives import Drives, drives_of, held_links, redundant_drives
 from armdyn.workbench.panels.reading import Reading
 
 # Colours that can be told apart without red and green (Okabe and Ito), by cause.
@@ -25,75 +28,226 @@ COLOURS = {
     "rotor coupling": "#d55e00",
     "tip wrench": "#777777",
 }
+_COUPLING = (
+    "Rotor coupling: what spinning rotors add because the links that carry them turn. A model that has k²Iₘ "
+    "on the diagonal alone leaves it out."
+)
+_JOINTS, _MOTORS = "Joints", "Motors"
+_ROUNDING = 1e-12  # of the largest torques, or of those for an acceleration of 1: what is less is zero
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of bars."""
+
+    name: str
+    parts: np.ndarray  # by cause, as in `COLOURS`
+    total: float
+    limit: float  # infinite for none
+    unit: str
+    notes: Sequence[str] = ()
+    over: bool = False  # beyond a limit of its own that is not that of torque
+    data: tuple[tuple[str, str], ...] = ()  # attributes, for whoever reads the page
+
+    @property
+    def room(self) -> float:
+        """What it must have room for: its positive parts, its negative ones, the limit."""
+        sums = max(self.parts.clip(0).sum(), -self.parts.clip(max=0).sum(), abs(self.total))
+        return float(max(1.08 * max(sums, self.limit if np.isfinite(self.limit) else 0.0), 1e-6))
 
 
 def add(bench: Bench) -> None:
+    side: Any = bench.gui.add_dropdown(
+        "Torques at", (_JOINTS, _MOTORS), hint="What the joints need, or what the motors give at their shafts"
+    )
     reading = Reading(bench)
-    spans = np.zeros(bench.robot.n)  # N m: how much a row has room for; it grows and does not shrink at once
+    spans: dict[str, np.ndarray] = {}  # how much rows have room for; it grows and does not shrink at once
 
     def show(moment: Moment) -> None:
-        nonlocal spans
-        spans = np.maximum(0.98 * spans, room(bench, moment))
-        reading.show(bars(bench, moment, spans))
+        at = side.value
+        rows, remarks = motor_rows(moment) if at == _MOTORS else joint_rows(bench, moment)
+        room = np.array([row.room for row in rows])
+        before = spans.get(at, room)
+        spans[at] = np.maximum(0.98 * before, room) if len(before) == len(room) else room
+        reading.show(bars(moment, rows, spans[at], remarks))
 
+    side.on_update(lambda _: bench.change())
     bench.on_moment(show)
 
 
-def room(bench: Bench, moment: Moment) -> np.ndarray:
-    """(n,): what a row must have room for [N m or N]: the positive parts, the negative ones, the limit."""
-    parts = np.array(list(moment.parts.parts.values()))
-    sums = np.maximum(np.clip(parts, 0, None).sum(0), -np.clip(parts, None, 0).sum(0))
-    limits = np.where(np.isfinite(bench.limits.torque), bench.limits.torque, 0)
-    return np.asarray(np.maximum(1.08 * np.maximum(sums, limits), 1e-6))
+# ---- rows --------------------------------------------------------------------------------------------------
 
 
-def bars(bench: Bench, moment: Moment, spans: np.ndarray) -> Markup:
-    rows = (_row(bench, moment, joint, float(spans[joint])) for joint in range(bench.robot.n))
-    used = [name for name, part in moment.parts.parts.items() if np.any(part)]
-    return join([tag("div", *rows, class_="ad-bars", data_armdyn="torques"), _key(used)])
+def joint_rows(bench: Bench, moment: Moment) -> tuple[list[Row], list[str]]:
+    """A row for each coordinate, then, where more joints are driven than there are coordinates, for these."""
+    robot, parts, least = moment.robot, _parts(moment), _least(moment)
+    rows = []
+    for joint, link in enumerate(robot.model.coordinates):
+        tau = float(moment.tau[joint])
+        rows.append(
+            Row(
+                f"{joint + 1} {one_line(link.name)}",
+                _rounded(parts[:, joint], least),
+                tau if abs(tau) > least else 0.0,
+                float(bench.limits.torque[joint]),
+                torque_unit(robot, joint),
+                data=(("data_joint", str(joint + 1)), ("data_tau", repr(tau))),
+            )
+        )
+    remarks = [
+        f"No motor acts on '{_link_name(moment, i)}', the link of an elastic joint: "
+        "the arm stays in this state only if the torque is 0 there."
+        for i in held_links(robot)
+        if rows[i].total
+    ]
+    extra = redundant_drives(moment)
+    if extra:
+        remarks.append("More joints are driven than move by themselves: below, the least torques that do it.")
+    rows += [
+        Row(name, np.zeros(len(COLOURS)), tau if abs(tau) > least else 0.0, limit, unit)
+        for name, tau, limit, unit in extra
+    ]
+    return rows, remarks
 
 
-def _row(bench: Bench, moment: Moment, joint: int, span: float) -> Markup:
-    tau, limit = float(moment.tau[joint]), float(bench.limits.torque[joint])
-    name = f"{joint + 1} {one_line(bench.robot.model.coordinates[joint].name)}"
-    parts = ((name, float(part[joint])) for name, part in moment.parts.parts.items())
-    marks = [tag("u", style="left:50%"), *_stacked(parts, span)]
-    if np.isfinite(limit):
-        marks += [tag("s", style=f"left:{_place(x, span)}") for x in (-limit, limit)]
-    marks.append(tag("b", style=f"left:{_place(tau, span)}"))
-    over = " ad-over" if abs(tau) > limit else ""
-    value = tag("div", f"{tau:.4g} {torque_unit(bench.robot, joint)}", class_=f"ad-value{over}")
-    return tag(
-        "div",
-        tag("div", name, class_="ad-name", title=name),
+def motor_rows(moment: Moment) -> tuple[list[Row], list[str]]:
+    """A row for each motor; none, and why, where torques at shafts mean nothing."""
+    drives = drives_of(moment.robot)
+    if isinstance(drives, str):
+        return [], [drives]
+    parts = _parts(moment) @ drives.P.T
+    torque, speed = drives.P @ moment.tau, drives.K @ moment.qd
+    least = _least(moment) * float(np.abs(drives.P).max())
+    torque[np.abs(torque) <= least] = 0.0
+    rows = [
+        Row(
+            name,
+            _rounded(parts[:, i], least),
+            float(torque[i]),
+            float(drives.limits.torque[i]),
+            drives.units[i].torque,
+            _motor_notes(drives, i, float(torque[i]), float(speed[i])),
+            abs(speed[i]) > drives.limits.velocity[i],
+            (("data_motor", str(i + 1)), ("data_torque", repr(float(torque[i])))),
+        )
+        for i, name in enumerate(drives.names)
+    ]
+    remarks = [
+        f"No motor acts on '{_link_name(moment, i)}', the link of an elastic joint."
+        for i in held_links(moment.robot)
+    ]
+    return rows, remarks
+
+
+def _motor_notes(drives: Drives, i: int, torque: float, speed: float) -> list[str]:
+    """Speed, power, current; and what of its limits the motor uses."""
+    notes = [] if drives.geared[i] else ["no motor: the joint's own"]
+    most = drives.limits.velocity[i]
+    of = f" of {most:.4g}" if np.isfinite(most) else ""
+    notes.append(f"{_number(speed)}{of} {drives.units[i].velocity}")
+    notes.append(f"{_number(torque * speed)} W")
+    if drives.constant_given[i]:
+        most = drives.limits.current[i]
+        of = f" of {most:.4g}" if np.isfinite(most) else ""
+        notes.append(f"{_number(torque / drives.constant[i])}{of} A")
+    return notes
+
+
+def _link_name(moment: Moment, joint: int) -> str:
+    return one_line(moment.robot.model.coordinates[joint].name)
+
+
+def _parts(moment: Moment) -> np.ndarray:
+    """(causes, n), in the order of `COLOURS`."""
+    return np.array([moment.parts.parts[name] for name in COLOURS])
+
+
+def _least(moment: Moment) -> float:
+    """What torques must exceed to be more than rounding [N m or N]."""
+    B = np.asarray(moment.subject.runs.inertia(moment.q, parameters=moment.subject.parameters))
+    return _ROUNDING * float(max(np.abs(_parts(moment)).sum(0).max(), np.abs(B).max()))
+
+
+def _rounded(parts: np.ndarray, least: float) -> np.ndarray:
+    return np.where(np.abs(parts) > least, parts, 0.0)
+
+
+# ---- as HTML -----------------------------------------------------------------------------------------------
+
+
+def bars(moment: Moment, rows: Sequence[Row], spans: np.ndarray, remarks: Iterable[str]) -> Markup:
+    """The rows, the key to their colours, energies."""
+    used = [name for k, name in enumerate(COLOURS) if any(row.parts[k] for row in rows)]
+    lines = [_row(row, float(span)) for row, span in zip(rows, spans, strict=True)]
+    found = [tag("div", *lines, class_="ad-bars", data_armdyn="torques")]
+    found += [tag("div", remark, class_="ad-note") for remark in remarks]
+    found += [_key(used), _sums(moment)]
+    if "rotor coupling" in used:
+        found.append(tag("div", _COUPLING, class_="ad-note ad-soft"))
+    return join(found)
+
+
+def _row(row: Row, span: float) -> Markup:
+    marks = [tag("u", style="left:50%"), *_stacked(row.parts, span, row.unit)]
+    limited, over = np.isfinite(row.limit), abs(row.total) > row.limit or row.over
+    if limited:
+        marks += [
+            tag("s", style=f"left:{_place(x, span)}", title=f"limit: {row.limit:.4g} {row.unit}")
+            for x in (-row.limit, row.limit)
+        ]
+    marks.append(tag("b", style=f"left:{_place(row.total, span)}"))
+    cells = [
+        tag("div", row.name, class_="ad-name", title=row.name),
         tag("div", *marks, class_="ad-track"),
-        value,
-        class_="ad-row",
-        data_joint=str(joint + 1),
-        data_tau=repr(tau),
-    )
+        tag("div", f"{_number(row.total)} {row.unit}", class_="ad-value"),
+    ]
+    notes = list(row.notes)
+    if abs(row.total) > row.limit:
+        notes.append(f"limit {row.limit:.4g} {row.unit}, exceeded by {_excess(row)}")
+    if notes:
+        cells.append(tag("div", " · ".join(notes), class_="ad-more"))
+    return tag("div", *cells, class_=f"ad-row{' ad-over' if over else ''}", **dict(row.data))
 
 
-def _stacked(parts: Iterable[tuple[str, float]], span: float) -> list[Markup]:
+def _excess(row: Row) -> str:
+    return f"{100 * (abs(row.total) / row.limit - 1):.3g} %" if row.limit else f"{abs(row.total):.3g}"
+
+
+def _stacked(parts: np.ndarray, span: float, unit: str) -> list[Markup]:
     """Parts side by side from the middle: positive ones to the right, negative ones to the left."""
     found, ends = [], {True: 0.0, False: 0.0}
-    for name, part in parts:
+    for name, part in zip(COLOURS, parts.tolist(), strict=True):
         if not part:
             continue
         start = ends[part > 0]
         ends[part > 0] = start + part
         left, right = sorted((start, start + part))
-        style = (
-            f"left:{_place(left, span)};width:{50 * (right - left) / span:.3f}%;background:{COLOURS[name]}"
-        )
-        found.append(tag("i", style=style, title=f"{name}: {part:.4g}"))
+        place = f"left:{_place(left, span)};width:{50 * (right - left) / span:.3f}%"
+        style = f"{place};background:{COLOURS[name]}"
+        found.append(tag("i", style=style, title=f"{name}: {_number(part)} {unit}"))
     return found
 
 
 def _place(x: float, span: float) -> str:
-    return f"{50 + 50 * np.clip(x / span, -1, 1):.3f}%"
+    return f"{50 + 50 * min(max(x / span, -1.0), 1.0):.3f}%"
 
 
 def _key(names: Iterable[str]) -> Markup:
     found = (tag("span", tag("i", style=f"background:{COLOURS[name]}"), name) for name in names)
     return tag("div", *found, class_="ad-key")
+
+
+def _sums(moment: Moment) -> Markup:
+    """Power and energies."""
+    kinetic, potential = moment.energies
+    entries = (("power", moment.power, "W"), ("kinetic", kinetic, "J"), ("potential", potential, "J"))
+    found = (
+        tag("span", tag("small", name), f" {_number(x)} {unit}", data_sum=name, data_value=repr(x))
+        for name, x, unit in entries
+    )
+    return tag("div", *found, class_="ad-sums")
+
+
+def _number(x: float) -> str:
+    """Four digits, a real minus sign."""
+    return f"{x:.4g}".replace("-", "−") if x else "0"

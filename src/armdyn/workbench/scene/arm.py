@@ -2,42 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from armdyn.report.findings.drawn.solids import Solids, body_poses, solids
+from armdyn.model.mechanism import FIXED_BASE
+from armdyn.report.findings.drawn.solids import Kind, Solids, solids
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.moment import Moment
 
 
-def add(bench: Bench) -> Solids:
-    """Add the arm of the bench's robot to the scene; returns its solids."""
+@dataclass(frozen=True)
+class Arm:
+    """The arm in the scene: how it is drawn, and what was added for it, by kind.
+
+    Whatever has `path(body)` before its name moves with that body.
+    """
+
+    drawn: Solids
+    pieces: dict[Kind, list[Any]]
+
+    @property
+    def size(self) -> float:
+        """Of the order of the arm's extent [m]."""
+        return self.drawn.size
+
+    def show(self, kinds: Iterable[Kind], visible: bool) -> None:
+        for kind in kinds:
+            for piece in self.pieces.get(kind, ()):
+                piece.visible = visible
+
+
+def add(bench: Bench) -> Arm:
+    """Add the arm of the bench's robot to the scene; it moves with the state."""
     drawn = solids(bench.robot)
-    bodies = sorted({solid.body for solid in drawn.solids})
-    frames = {body: bench.scene.add_frame(_path(body), show_axes=False) for body in bodies}
+    bodies = [*range(len(bench.robot.model.moving)), FIXED_BASE]
+    frames = {body: bench.scene.add_frame(path(body), show_axes=False) for body in bodies}
+    pieces: dict[Kind, list[Any]] = {}
     for k, solid in enumerate(drawn.solids):
-        bench.scene.add_mesh_simple(
-            f"{_path(solid.body)}/{solid.kind}_{k}",
+        piece = bench.scene.add_mesh_simple(
+            f"{path(solid.body)}/{solid.kind}_{k}",
             vertices=solid.vertices.astype(np.float32),
             faces=solid.triangles.astype(np.uint32),
             color=rgb(solid.colour),
             flat_shading=False,
         )
+        pieces.setdefault(solid.kind, []).append(piece)
 
     def show(moment: Moment) -> None:
-        poses = body_poses(moment.robot, moment.q)
         with bench.server.atomic():
             for body, frame in frames.items():
-                place(frame, poses[body])
+                place(frame, moment.poses[body])
 
     bench.on_moment(show)
-    return drawn
+    return Arm(drawn, pieces)
 
 
-def _path(body: int) -> str:
+def path(body: int) -> str:
     """Where a body is in the scene. Names of links are not in it: they may be anything."""
-    return "/arm/base" if body < 0 else f"/arm/body_{body + 1}"
+    return "/arm/base" if body == FIXED_BASE else f"/arm/body_{body + 1}"
 
 
 def place(handle: Any, pose: np.ndarray) -> None:
@@ -61,6 +86,37 @@ def quaternion(R: np.ndarray) -> np.ndarray:
     )
     row = rows[int(np.argmax(squares))]
     return np.asarray(row / np.linalg.norm(row))
+
+
+def rotation(wxyz: np.ndarray) -> np.ndarray:
+    """(3, 3) of a quaternion (4,) w x y z of any length but zero."""
+    w, x, y, z = np.asarray(wxyz, float) / np.linalg.norm(wxyz)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def turned(direction: np.ndarray) -> np.ndarray:
+    """(4,) w x y z: what turns z to a unit vector (3,)."""
+    w = 1 + direction[2]
+    if w < 1e-9:
+        return np.array([0.0, 1.0, 0.0, 0.0])
+    found = np.array([w, -direction[1], direction[0], 0.0])
+    return np.asarray(found / np.linalg.norm(found))
+
+
+def stretch(handle: Any, start: np.ndarray, end: np.ndarray) -> None:
+    """Lay something that is 1 m long, from 0 along z, between two points (3,) of the world."""
+    along = end - start
+    length = float(np.linalg.norm(along))
+    handle.visible = length > 1e-9
+    if length > 1e-9:
+        handle.position, handle.wxyz = start, turned(along / length)
+        handle.scale = (1.0, 1.0, length)
 
 
 def rgb(colour: str) -> tuple[int, int, int]:

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
 from armdyn.report.findings.drawn.skeleton import gravity_in_world, skeleton
 from armdyn.workbench.bench.bench import Bench
+from armdyn.workbench.scene.arm import turned
 
-_AWAY = 1.9  # arm's sizes between camera and arm
+_AWAY = 1.35  # arm's sizes between camera and arm
+_LIGHT, _DARK = ((200, 200, 200), (140, 140, 140)), ((62, 66, 72), (96, 101, 110))  # of cells and sections
+_HANGS = 0.15  # of the arm's size: an arm that is farther below its base hangs, with the ground below it
 
 
-def add(bench: Bench, size: float) -> None:
-    """A grid below the base, and the camera at the arm's side; up is against gravity."""
+@dataclass(frozen=True)
+class Ground:
+    """The grid, and from where the arm is looked at: directions (3,) by name."""
+
+    grid: Any
+    middle: np.ndarray
+    up: np.ndarray
+    distance: float
+    sides: dict[str, np.ndarray]
+
+    def look(self, camera: Any, side: str) -> None:
+        """Put a page's camera where one of `sides` says."""
+        direction = self.sides[side]
+        camera.up_direction = self.up
+        camera.position = self.middle + self.distance * direction
+        camera.look_at = self.middle
+
+    def darken(self, dark: bool) -> None:
+        self.grid.cell_color, self.grid.section_color = _DARK if dark else _LIGHT
+
+
+def add(bench: Bench, size: float) -> Ground:
+    """A grid below the arm, and the camera at the arm's side; up is against gravity."""
     drawn = skeleton(bench.robot, bench.moment.q)
     up = -gravity_in_world(bench.robot)
     up = up / np.linalg.norm(up) if np.linalg.norm(up) > 1e-9 else np.array([0.0, 0.0, 1.0])
@@ -19,21 +46,37 @@ def add(bench: Bench, size: float) -> None:
     points = drawn.points
     middle = (points.min(0) + points.max(0)) / 2
     side = _side(up)
+    across = np.cross(up, side)
+    sides = {
+        "Home": side + 0.35 * across + 0.35 * up,
+        "Front": 1.06 * side + 1e-3 * up,
+        "Side": 1.06 * across + 1e-3 * up,
+        "Top": 1.06 * up + 1e-3 * side,
+    }
     camera = bench.server.initial_camera
-    camera.position = middle + _AWAY * size * (side + 0.35 * np.cross(up, side) + 0.35 * up)
+    camera.position = middle + _AWAY * size * sides["Home"]
     camera.look_at = middle
     camera.up = up
     cell = 10.0 ** np.floor(np.log10(size)) / 2
-    bench.scene.add_grid(
+    grid = bench.scene.add_grid(
         "/ground",
         width=8 * size,
         height=8 * size,
         cell_size=cell,
         section_size=2 * cell,
         plane="xy",
-        wxyz=_turned(up),
-        position=tuple(drawn.base),
+        wxyz=turned(up),
+        position=drawn.base + up * _height((points - drawn.base) @ up, size),
+        cell_color=_LIGHT[0],
+        section_color=_LIGHT[1],
     )
+    return Ground(grid, middle, up, _AWAY * size, sides)
+
+
+def _height(heights: np.ndarray, size: float) -> float:
+    """Of the ground over the base, for points at heights (N,) over it [m]."""
+    hangs = float(heights.mean()) < -_HANGS * size
+    return float(heights.min()) - _HANGS * size if hangs else 0.0
 
 
 def _side(up: np.ndarray) -> np.ndarray:
@@ -41,12 +84,3 @@ def _side(up: np.ndarray) -> np.ndarray:
     axis = np.eye(3)[[1, 0, 2]][int(np.argmin(np.round(np.abs(up[[1, 0, 2]]), 6)))]
     across = axis - up * float(axis @ up)
     return np.asarray(-across / np.linalg.norm(across))
-
-
-def _turned(up: np.ndarray) -> np.ndarray:
-    """(4,) w x y z: what turns z to `up`."""
-    w = 1 + up[2]
-    if w < 1e-9:
-        return np.array([0.0, 1.0, 0.0, 0.0])
-    found = np.array([w, -up[1], up[0], 0.0])
-    return np.asarray(found / np.linalg.norm(found))

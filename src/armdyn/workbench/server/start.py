@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from armdyn.workbench.errors import ViewError
 from armdyn.workbench.server.gate import EVERYWHERE, Gate
+from armdyn.workbench.server.theme import set_theme
 
 if TYPE_CHECKING:
     import viser
@@ -83,7 +84,7 @@ def _without_sharing(server: Any) -> None:
 
     for message in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
         server._websock_server._incoming_handlers.pop(message, None)
-    server.gui.configure_theme(show_share_button=False, show_logo=False)
+    set_theme(server.gui)
 
 
 def refuses_strangers(host: str, port: int) -> bool:

@@ -6,7 +6,7 @@ which its parent holds. Motors are dark, and sit on the link that carries them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +16,7 @@ from armdyn.model.mechanism import FIXED_BASE
 from armdyn.output import one_line
 from armdyn.report.findings.drawn.poses import body_poses
 from armdyn.report.findings.drawn.shapes import Mesh, ball, box, cone, cylinder, rod, together
-from armdyn.report.findings.drawn.skeleton import Skeleton, gravity_in_world, skeleton
+from armdyn.report.findings.drawn.skeleton import JointPlace, Skeleton, gravity_in_world, skeleton
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits
 
@@ -32,7 +32,7 @@ COLOURS: dict[Kind, str] = {
 }
 _RADIUS = 0.03  # of a joint's cylinder, in parts of the arm's size
 _ROD, _RAIL = 0.45, 0.3  # of links and rails, in parts of that radius
-_REACH = 0.25  # of the arm's size: how far a rail goes where its joint has no limits
+_BACK, _REACH = 0.1, 0.4  # of the arm's size: how far a rail goes where its joint has no limits
 _LONGEST = 1.5  # of the arm's size: how far it goes at most
 
 
@@ -58,21 +58,32 @@ class Strut:
 
 @dataclass(frozen=True)
 class Solids:
-    """An arm: how large it is [m], its solids, and its springs between points."""
+    """An arm: how large it is [m], its solids, its springs between points, and the ground it stands on.
+
+    The ground is a plane through the point `ground` (3,), with the unit vector `up` (3,) at right angles to
+    it, both in the world.
+    """
 
     size: float
     solids: tuple[Solid, ...]
     struts: tuple[Strut, ...]
+    ground: np.ndarray
+    up: np.ndarray
 
 
-def solids(robot: Robot) -> Solids:
-    """The solids of a robot; `body_poses` says where they are in a posture."""
+def solids(robot: Robot, along: np.ndarray | None = None) -> Solids:
+    """The solids of a robot; `body_poses` says where they are in a posture.
+
+    Rails reach as far as limits allow their joints to go. Where there are none, `along` (N, n) may have
+    postures that they must reach, such as those of a motion.
+    """
     q = resting_posture(robot)
     drawn = skeleton(robot, q, sliding=True)
     poses = body_poses(robot, q)
     radius = _RADIUS * drawn.size
+    stand, rails = _Stand.of(robot, drawn, radius), _rails(robot, drawn, q, along)
     found = []
-    for body, kind, name, mesh in _pieces(robot, drawn, q, radius):
+    for body, kind, name, mesh in _pieces(robot, drawn, radius, stand, rails):
         R, p = poses[body, :3, :3], poses[body, :3, 3]
         vertices = (mesh.vertices - p) @ R
         found.append(Solid(body, kind, name, vertices, mesh.triangles, COLOURS[kind]))
@@ -80,7 +91,7 @@ def solids(robot: Robot) -> Solids:
         Strut(strut.tied, (np.array(strut.points[0], float), np.array(strut.points[1], float)))
         for strut in robot.mechanism.struts
     ]
-    return Solids(drawn.size, tuple(found), tuple(struts))
+    return Solids(drawn.size, tuple(found), tuple(struts), stand.ground, stand.up)
 
 
 def resting_posture(robot: Robot) -> np.ndarray:
@@ -97,12 +108,18 @@ def resting_posture(robot: Robot) -> np.ndarray:
 Piece = tuple[int, Kind, str, Mesh]
 
 
-def _pieces(robot: Robot, drawn: Skeleton, q: np.ndarray, radius: float) -> Iterator[Piece]:
+def _pieces(
+    robot: Robot,
+    drawn: Skeleton,
+    radius: float,
+    stand: _Stand,
+    rails: Mapping[int, tuple[float, float]],
+) -> Iterator[Piece]:
     """Everything in the world: body, kind, name and shape."""
     names = [one_line(link.name) for link in robot.model.moving]
     parents = [body.parent for body in robot.mechanism.bodies]
     root = one_line(robot.model.root)
-    yield FIXED_BASE, "base", root, together(_base(robot, drawn, radius))
+    yield FIXED_BASE, "base", root, together(stand.meshes)
     for body, lines in zip([*range(len(names)), FIXED_BASE], drawn.lines, strict=True):
         rods = [mesh for line in lines for mesh in rod(line, _ROD * radius)]
         if rods:
@@ -113,7 +130,7 @@ def _pieces(robot: Robot, drawn: Skeleton, q: np.ndarray, radius: float) -> Iter
             yield i, "joint", name, cylinder(joint.point, joint.axis, radius, 1.1 * radius)
         else:
             yield i, "joint", name, box(joint.slider, joint.axis, 1.7 * radius, 0.85 * radius)
-            yield parents[i], "joint", name, _rail(robot, drawn, i, q, radius)
+            yield parents[i], "joint", name, _rail(joint, rails[i], radius)
     for place in drawn.closings:
         shape = (
             cylinder(place.point, place.axis, 1.02 * radius, 1.12 * radius)
@@ -133,38 +150,73 @@ def _pieces(robot: Robot, drawn: Skeleton, q: np.ndarray, radius: float) -> Iter
         )
 
 
-def _rail(robot: Robot, drawn: Skeleton, body: int, q: np.ndarray, radius: float) -> Mesh:
-    """What the box of a prismatic joint slides on: from where the joint is measured to its limits."""
-    joint = drawn.joints[body]
-    at = float(joint.axis @ (joint.slider - joint.point))
-    here = float(robot.joint_positions(q)[body])
-    ends = [at + x - here for x in _range(robot, body, here, drawn.size)]
-    low, high = min(0.0, at, *ends) - 1.7 * radius, max(0.0, at, *ends) + 1.7 * radius
-    return cone(
-        joint.point + low * joint.axis, joint.point + high * joint.axis, _RAIL * radius, _RAIL * radius
-    )
-
-
-def _range(robot: Robot, body: int, here: float, size: float) -> tuple[float, float]:
-    """Positions that a prismatic joint may have, as far as a rail shows them [m]."""
-    given = robot.model.moving[body].limits.position
-    if given is None:
-        return here - _REACH * size, here + _REACH * size
-    low, high = (robot.model.number(x) for x in given)
-    return max(low, here - _LONGEST * size), min(high, here + _LONGEST * size)
-
-
-def _base(robot: Robot, drawn: Skeleton, radius: float) -> list[Mesh]:
-    """Round plates below the places where the robot stands, and feet on them."""
-    feet = _feet(drawn)
-    up = _upwards(robot, drawn, np.mean(feet, axis=0))
-    wide = 2.1 if drawn.closings else 3.4  # a linkage may have several
-    found = []
-    for place in feet:
-        below = place - 1.9 * radius * up
-        found.append(cone(below, place, 1.3 * radius, 0.8 * radius))
-        found.append(cylinder(below - 0.2 * radius * up, up, wide * radius, 0.2 * radius, 40))
+def _rails(
+    robot: Robot, drawn: Skeleton, q: np.ndarray, along: np.ndarray | None
+) -> dict[int, tuple[float, float]]:
+    """Between which distances from where it is measured each prismatic joint's slider may be [m]."""
+    sliding = [i for i, joint in enumerate(drawn.joints) if not joint.revolute]
+    if not sliding:
+        return {}
+    here = robot.joint_positions(q)
+    there = here if along is None else robot.joint_positions(along)
+    found = {}
+    for i in sliding:
+        joint = drawn.joints[i]
+        offset = float(joint.axis @ (joint.slider - joint.point)) - float(here[i])
+        low, high = _range(robot, i, np.append(there[..., i], here[i]), drawn.size)
+        found[i] = low + offset, high + offset
     return found
+
+
+def _range(robot: Robot, body: int, reached: np.ndarray, size: float) -> tuple[float, float]:
+    """Positions that a prismatic joint may have, as far as a rail shows them [m]."""
+    given, here = robot.model.moving[body].limits.position, float(reached[-1])
+    if given is None:
+        low, high = here - _BACK * size, here + _REACH * size
+    else:
+        bounds = [robot.model.number(x) for x in given]
+        low, high = max(bounds[0], here - _LONGEST * size), min(bounds[1], here + _LONGEST * size)
+    return min(low, float(reached.min())), max(high, float(reached.max()))
+
+
+def _rail(joint: JointPlace, reach: tuple[float, float], radius: float) -> Mesh:
+    """What the box of a prismatic joint slides on, beginning where the joint is measured."""
+    low, high = min(0.0, reach[0]) - 1.7 * radius, max(0.0, reach[1]) + 1.7 * radius
+    ends = joint.point + low * joint.axis, joint.point + high * joint.axis
+    return cone(*ends, _RAIL * radius, _RAIL * radius)
+
+
+@dataclass(frozen=True)
+class _Stand:
+    """What a robot stands on: feet, and the side of the ground that they are on."""
+
+    feet: list[np.ndarray]
+    up: np.ndarray
+    radius: float
+    wide: float  # of plates, in parts of the radius: a linkage may have several
+
+    @staticmethod
+    def of(robot: Robot, drawn: Skeleton, radius: float) -> _Stand:
+        feet = _feet(drawn)
+        up = _upwards(robot, drawn, np.mean(feet, axis=0))
+        return _Stand(feet, up, radius, 2.1 if drawn.closings else 3.4)
+
+    @property
+    def ground(self) -> np.ndarray:
+        """A point of it, below the lowest foot."""
+        lowest = min(self.feet, key=lambda foot: float(foot @ self.up))
+        return np.asarray(lowest - 2.3 * self.radius * self.up)
+
+    @property
+    def meshes(self) -> list[Mesh]:
+        """Round plates below the places where the robot stands, and feet on them."""
+        found = []
+        for place in self.feet:
+            below = place - 1.9 * self.radius * self.up
+            plate = below - 0.2 * self.radius * self.up
+            found.append(cone(below, place, 1.3 * self.radius, 0.8 * self.radius))
+            found.append(cylinder(plate, self.up, self.wide * self.radius, 0.2 * self.radius, 40))
+        return found
 
 
 def _upwards(robot: Robot, drawn: Skeleton, foot: np.ndarray) -> np.ndarray:

@@ -1,0 +1,67 @@
+"""Build the documentation site: python docs/make_site.py   (`make docs` installs what it needs)
+
+Pages are put together under build/pages, then Zensical makes build/site of them. Any warning is an error.
+Open build/site/index.html: the site needs no server and no network.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from website.maths import with_maths
+from website.navigation import check, settings
+from website.pages import ROOT, SiteError, collect, with_large_pictures
+
+BUILD = ROOT / "build"
+
+
+def assemble(folder: Path) -> Path:
+    """Pages, and the settings beside them, as Zensical takes them; gives the path of the settings."""
+    pages = collect()
+    faults = pages.faults()
+    if faults:
+        raise SiteError("links that lead nowhere:\n  " + "\n  ".join(faults))
+    text = settings(pages)
+    check(pages, text)
+    pages.changed(with_maths).changed(with_large_pictures).write(folder / "pages")
+    for name in ("src", "docs/website/docstrings.py"):
+        text = text.replace(f'"{name}"', json.dumps((ROOT / name).as_posix()))
+    text = text.replace("[project]\n", '[project]\ndocs_dir = "pages"\nsite_dir = "site"\n', 1)
+    path = folder / "zensical.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def build(folder: Path) -> str:
+    """The site under `folder`/site; gives what Zensical printed. Raises SiteError where it warns."""
+    path = assemble(folder)
+    command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "--config-file", str(path)]
+    environment = os.environ | {"NO_COLOR": "1", "PYTHONWARNINGS": "default"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    printed = done.stdout + done.stderr
+    if done.returncode or "warning" in printed.lower():
+        raise SiteError(f"Zensical is not content:\n{printed}")
+    return printed
+
+
+def main() -> int:
+    if find_spec("zensical") is None:
+        print('Zensical is not installed: pip install "armdyn[docs]", or run make docs', file=sys.stderr)
+        return 2
+    BUILD.mkdir(exist_ok=True)
+    try:
+        print(build(BUILD), end="")
+    except SiteError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"Built {BUILD / 'site' / 'index.html'}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

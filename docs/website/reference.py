@@ -1,0 +1,214 @@
+"""The reference: which public names stand on which page. Signatures and texts come from the code itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+FACES = ("armdyn", "armdyn.analysis", "armdyn.motion", "armdyn.simulation")
+FACES += ("armdyn.identification", "armdyn.report", "armdyn.workbench")
+
+
+@dataclass(frozen=True)
+class Group:
+    """A page of the reference: its names stand in this order, spelled as users import them."""
+
+    file: str
+    title: str
+    lead: str
+    names: tuple[str, ...]
+    brief: bool = False  # without members: errors and warnings have none of their own
+
+
+def _of(module: str, names: str) -> tuple[str, ...]:
+    return tuple(f"{module}.{name}" for name in names.split())
+
+
+# The members of Robot, many and from several classes, by what they are for.
+ROBOT = {
+    "Make one": "load from_dict from_toml",
+    "Numbers": "inverse_dynamics forward_dynamics inertia coriolis gravity springs friction kinetic_energy "
+    "potential_energy pose jacobian jacobian_dot joint_wrenches regressor adaptive_regressor "
+    "inverse_dynamics_derivatives forward_dynamics_derivatives",
+    "Equations and parameters": "equations symbolic base_parameters parameters parameter_names symbols",
+    "What it is": "name n coordinates joints actuated transmission dh_table warnings model mechanism",
+    "Change it": "with_payload with_symbols with_parameters with_motors with_rotors with_gravity with_tip "
+    "with_rigid_joints in_dh",
+    "Save and compare": "save to_toml to_dict diff",
+    "Closed chains": "joint_positions joint_velocities assembly assembly_modes with_posture opened "
+    "loop_wrenches actuator_torques",
+    "Code": "compile program jax casadi",
+}
+
+GROUPS = (
+    Group(
+        "robot.md",
+        "Robot",
+        "A robot, all of its numeric functions, and how it is changed. [Numeric functions](../functions.md) "
+        "has the same as one table; [robots](../robots.md) says how one is described.",
+        _of("armdyn", "Robot BaseMotion bundled_robots"),
+    ),
+    Group(
+        "bodies.md",
+        "Bodies and numbers",
+        "Inertias of solids for links and payloads, and numbers that may be symbols.",
+        _of("armdyn", "Inertia box cylinder hollow_cylinder sphere rod point_mass Expression"),
+    ),
+    Group(
+        "equations.md",
+        "Equations",
+        "What `robot.equations()` and `robot.base_parameters()` give. "
+        "[A first session](../first-session.md) uses them.",
+        _of("armdyn", "Equations Proof BaseParameters"),
+    ),
+    Group(
+        "analysis.md",
+        "Analysis",
+        "What the model tells about a state: [torques](../torques.md), "
+        "[operational space](../operational-space.md), [manipulability](../manipulability.md), "
+        "[linear systems](../simulation.md#near-a-state-linear).",
+        _of("armdyn", "contributions")
+        + _of("armdyn.analysis", "Contributions")
+        + _of("armdyn", "rotor_error")
+        + _of("armdyn.analysis", "RotorError RotorErrorRow")
+        + _of("armdyn", "joint_limits")
+        + _of("armdyn.analysis", "JointLimits")
+        + _of("armdyn", "operational")
+        + _of("armdyn.analysis", "Operational")
+        + _of("armdyn", "dynamic_manipulability velocity_ellipsoid force_ellipsoid manipulability")
+        + _of("armdyn.analysis", "Ellipsoid")
+        + _of("armdyn", "linearize")
+        + _of("armdyn.analysis", "LinearSystem DiscreteSystem"),
+    ),
+    Group(
+        "motion.md",
+        "Motion",
+        "[Trajectories](../trajectories.md), [cycles](../pick-and-place.md), [other timings](../scaling.md), "
+        "and [loads of the motors](../motors.md).",
+        _of("armdyn", "Trajectory")
+        + _of("armdyn.motion", "Samples")
+        + _of("armdyn", "inverse_kinematics load_cycle bundled_cycles scale_to_limits")
+        + _of("armdyn.motion", "Scaled")
+        + _of("armdyn", "retime")
+        + _of("armdyn.motion", "Retimed motion_parts")
+        + _of("armdyn", "time_optimal")
+        + _of("armdyn.motion", "TimeOptimal")
+        + _of("armdyn", "motor_loads MotorLoads elastic_feedforward ElasticFeedforward"),
+    ),
+    Group(
+        "simulation.md",
+        "Simulation and control",
+        "[Simulation](../simulation.md), [controllers](../control.md), observers, and the same as C.",
+        _of("armdyn", "simulate")
+        + _of("armdyn.simulation", "Run Event LimitPassed Controller")
+        + _of("armdyn", "PDGravity ComputedTorque OperationalControl")
+        + _of("armdyn.simulation", "TipPoint TipLine")
+        + _of("armdyn", "AdaptiveControl GravityCompensation FrictionCompensation MotorPD MomentumObserver")
+        + _of("armdyn.simulation", "Observation Collision controller_source observer_source steps_source"),
+    ),
+    Group(
+        "identification.md",
+        "Identification",
+        "[Logs](../logs.md), [motions for identification](../excitation.md), "
+        "[estimates](../identification.md) and [payloads](../payload.md).",
+        _of("armdyn", "Log")
+        + _of("armdyn.identification", "LogFile Record")
+        + _of("armdyn", "excite Excitation Workspace identify Fit identify_fleet")
+        + _of("armdyn.identification", "Friction Delay estimate_delay consistent Consistent")
+        + _of("armdyn", "identify_payload payload_from_sensor Payload"),
+    ),
+    Group(
+        "report.md",
+        "Pictures and reports",
+        "[Reports and pictures](../reports.md) shows them at work.",
+        _of(
+            "armdyn.report",
+            "write_report write_fit_report default_motion plot_arm plot_strobe plot_trajectory plot_tip "
+            "plot_contributions plot_rotor_error plot_motor_loads plot_scaling plot_path_speed plot_run "
+            "plot_energy plot_ellipsoids plot_dynamic_ellipsoid plot_log plot_signals plot_cutoffs "
+            "plot_prediction plot_residuals plot_friction plot_estimates plot_correlation "
+            "plot_singular_values",
+        ),
+    ),
+    Group(
+        "workbench.md",
+        "Workbench",
+        "[The workbench](../workbench.md) in the browser; `armdyn view ROBOT` in a terminal opens it, too.",
+        _of("armdyn", "view") + _of("armdyn.workbench", "Workbench"),
+    ),
+    Group(
+        "computing.md",
+        "Threads and backends",
+        "How functions run; [everything at a glance](../overview.md#arrays-and-compiled-code) says when that "
+        "matters.",
+        _of("armdyn", "set_threads get_threads backend set_backend"),
+    ),
+    Group(
+        "errors.md",
+        "Errors and warnings",
+        "What armdyn refuses is an `ArmdynError`, which is a `ValueError`; an argument of a wrong type is a "
+        "`TypeError`. Warnings are Python's: `warnings.simplefilter` turns them off or into errors.",
+        _of("armdyn", "ArmdynError DescriptionError MotionError IdentificationError")
+        + _of("armdyn.analysis", "AnalysisError")
+        + _of("armdyn.simulation", "SimulationError")
+        + _of("armdyn.report", "ReportError")
+        + _of("armdyn.workbench", "ViewError")
+        + _of("armdyn", "PhysicsWarning ExportWarning BaseParameterWarning CacheWarning MotionWarning")
+        + _of("armdyn", "SimulationWarning IdentificationWarning")
+        + _of("armdyn.analysis", "OperationalWarning"),
+        brief=True,
+    ),
+)
+
+HEAD = """# Python reference
+
+Every public name, with its signature and what its docstring says. The search finds these names, too. A page
+for each task is quicker to learn from: [everything at a glance](../overview.md) leads there.
+
+In signatures, `Numbers` is whatever NumPy makes an array of, and arrays on a GPU and of other libraries;
+`Floats` is the array that comes back, `Scalars` one number for each state. Shapes and units are in the texts.
+"""
+
+
+def public_names() -> set[str]:
+    """What the faces promise, each name where the first face has it."""
+    found: dict[str, str] = {}
+    for face in FACES:
+        text = (SOURCE / face.replace(".", "/") / "__init__.py").read_text("utf-8")
+        (names,) = re.findall(r"^__all__ = (\[[^\]]*\])", text, re.MULTILINE)
+        for name in ast.literal_eval(names):
+            found.setdefault(name, f"{face}.{name}")
+    return set(found.values())
+
+
+def pages() -> dict[str, str]:
+    """The pages of the reference by place: their entries are directives for mkdocstrings."""
+    found = {f"reference/{group.file}": _page(group) for group in GROUPS}
+    rows = [f"| [{group.title}]({group.file}) | {_list(group)} |" for group in GROUPS]
+    found["reference/index.md"] = "\n".join([HEAD, "| page | names |", "|---|---|", *rows]) + "\n"
+    return found
+
+
+def _page(group: Group) -> str:
+    entries = "\n".join(_entry(name, group.brief) for name in group.names)
+    return f"# {group.title}\n\n{group.lead}\n\n{entries}"
+
+
+def _entry(name: str, brief: bool) -> str:
+    """A directive for mkdocstrings. That of Robot has its members below it, in sections."""
+    if name != "armdyn.Robot":
+        return f"::: {name}\n" + "    options:\n      members: false\n" * brief
+    lines = ["::: armdyn.Robot\n    options:\n      members: false\n"]
+    for title, members in ROBOT.items():
+        lines.append(f"## {title}\n")
+        option = "    options:\n      heading_level: 3\n"
+        lines += [f"::: armdyn.Robot.{member}\n{option}" for member in members.split()]
+    return "\n".join(lines)
+
+
+def _list(group: Group) -> str:
+    names = [name.rpartition(".")[2] for name in group.names]
+    return ", ".join(f"[`{name}`][{full}]" for name, full in zip(names, group.names, strict=True))

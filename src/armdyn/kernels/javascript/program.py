@@ -1,0 +1,66 @@
+"""Programs as JavaScript: a function of arrays, without any dependency.
+
+Numbers are doubles, as in C. Sines and cosines are those of the browser, which may differ in the last place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import inf, prod
+
+from armdyn.program.ops import OPS
+from armdyn.program.program import Program
+
+_OWN = {
+    "sin": "Math.sin({0})",
+    "cos": "Math.cos({0})",
+    "sqrt": "Math.sqrt({0})",
+    "exp": "Math.exp({0})",
+    "abs": "Math.abs({0})",
+}  # what C spells otherwise
+
+
+def function_text(name: str, program: Program) -> str:
+    """`function NAME(inputs, outputs)`: each an array; the outputs, row by row, are written.
+
+    Inputs are in0, in1, … and outputs out0, out1, …; empty ones are left out. Outputs may not overlap inputs.
+    """
+    inputs = [f"in{k}" for k, (_, size) in enumerate(program.inputs) if size]
+    outputs = [f"out{k}" for k, (_, shape) in enumerate(program.outputs) if prod(shape)]
+    body = "".join(f"  {line}\n" for line in _statements(program))
+    return f"function {name}({', '.join([*inputs, *outputs])}) {{\n{body}}}\n"
+
+
+def _statements(program: Program) -> Iterator[str]:
+    places = [f"in{k}[{j}]" for k, (_, size) in enumerate(program.inputs) for j in range(size)]
+    values: list[str] = []
+    for i, node in enumerate(program.nodes):
+        if node[0] == "const":
+            values.append(number(node[1]))
+        elif node[0] == "input":
+            values.append(places[node[1]])
+        else:
+            text = _OWN.get(node[0]) or OPS[node[0]].c
+            yield f"const v{i} = {text.format(*(values[a] for a in node[1:]), f='')};"
+            values.append(f"v{i}")
+    start = 0
+    for k, (_, shape) in enumerate(program.outputs):
+        for j in range(prod(shape)):
+            yield f"out{k}[{j}] = {values[program.results[start + j]]};"
+        start += prod(shape)
+
+
+def number(value: float) -> str:
+    """A constant as JavaScript writes it: the shortest digits that are this number."""
+    if value != value:
+        return "NaN"
+    if value in (inf, -inf):
+        return "Infinity" if value > 0 else "(-Infinity)"
+    text = repr(float(value))
+    text = text.removesuffix(".0")
+    return f"({text})" if text.startswith("-") else text
+
+
+def array_text(values: Sequence[float]) -> str:
+    """Numbers as a Float64Array."""
+    return f"Float64Array.of({', '.join(number(float(x)).strip('()') for x in values)})"

@@ -1,0 +1,382 @@
+"""What is drawn, without a browser: poses, closed chains, masses, meshes, ellipsoids, the dragged tip."""
+
+import struct
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import armdyn
+from armdyn import (
+    MotionError,
+    Robot,
+    dynamic_manipulability,
+    force_ellipsoid,
+    inverse_kinematics,
+    velocity_ellipsoid,
+)
+from armdyn.robot.joints import joint_limits
+from armdyn.robot.loops.closing import Closed
+from armdyn.workbench.bench.closing import Once, reachable
+from armdyn.workbench.bench.moment import Moment, Subject
+from armdyn.workbench.errors import ViewError
+from armdyn.workbench.scene import dragging
+from armdyn.workbench.scene.arm import quaternion, rotation, turned
+from armdyn.workbench.scene.dragging import Dragged
+from armdyn.workbench.scene.ellipsoids import ellipsoid, pose_and_axes
+from armdyn.workbench.scene.frames import link_places, named_frames
+from armdyn.workbench.scene.handle import Handle
+from armdyn.workbench.scene.masses import link_masses, solid_axes
+from armdyn.workbench.scene.meshes import read_mesh
+from armdyn.workbench.scene.visuals import mesh_file, visuals_of
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch):
+    """A busy machine gives the same postures."""
+    monkeypatch.setattr(dragging, "_PATIENCE", 1e9)
+
+
+def still(robot, q, subject=None):
+    return Moment(subject or Subject.of(robot), np.array(q, float), np.zeros(robot.n), np.zeros(robot.n))
+
+
+# ---- where things are ------------------------------------------------------------------------------------
+
+
+def test_quaternions_are_scipys():
+    rng = np.random.default_rng(1)
+    turns = [np.diag(d) for d in ([1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1])]
+    turns += [Rotation.from_rotvec(v).as_matrix() for v in rng.normal(size=(50, 3)) * np.pi]
+    for R in turns:
+        expected = np.roll(Rotation.from_matrix(R).as_quat(), 1)
+        found = quaternion(np.array(R, float))
+        assert min(np.abs(found - expected).max(), np.abs(found + expected).max()) < 1e-12
+        assert np.abs(rotation(3 * found) - R).max() < 1e-12
+
+
+def test_turned_turns_z():
+    for v in [*np.eye(3), *-np.eye(3), *np.random.default_rng(2).normal(size=(10, 3))]:
+        v = v / np.linalg.norm(v)
+        assert np.abs(rotation(turned(v))[:, 2] - v).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", ["scara", "elbow"])
+def test_frames_of_links_are_where_the_robot_has_them(name):
+    robot = Robot.load(name)
+    q = np.linspace(0.1, 0.4, robot.n)
+    moment = still(robot, q)
+    for link, (body, pose) in link_places(robot).items():
+        if link != robot.model.root:
+            assert np.abs(moment.poses[body] @ pose - robot.pose(q, link)).max() < 1e-12
+    names = [label for label, _ in named_frames(robot)]
+    assert any("tip" in label for label in names)
+
+
+# ---- closed chains ---------------------------------------------------------------------------------------
+
+
+def test_closed_chains_stop_where_their_loops_would_come_apart():
+    robot = Robot.load("gripper")
+    start, wanted = robot.assembly.reference, robot.assembly.reference + 2.5
+    assert not robot.assembly.closes(wanted)
+    found = reachable(robot, start, wanted)
+    assert robot.assembly.closes(found)
+    assert not np.allclose(found, start)
+    beyond = found + (wanted - start) / 50
+    assert not robot.assembly.closes(beyond)
+    assert reachable(robot, start, found) is found
+
+
+def test_the_state_of_a_closed_chain_is_always_closed():
+    robot = Robot.load("gripper")
+    with armdyn.view(robot, port=0, browser=False) as bench:
+        q, told = bench.q, []
+        bench._bench.tell = lambda *said: told.append(said)
+        for k in range(40):
+            bench._bench.move("q", 0, float(q[0] + 0.1 * k))
+        moment = bench._bench.moment
+        assert moment.q[0] - q[0] > 0.3
+        assert q[0] + 3.9 - moment.q[0] > 0.05
+        assert len(told) == 1
+        assert "loops" in told[0][1]
+        y = robot.assembly(moment.q)
+        gap, _, upright = Closed.of(robot.model)(y)
+        assert np.abs(gap).max() < 1e-9
+        assert (upright > 0).all()
+
+
+def test_once_says_it_once():
+    news = Once()
+    assert [news() for _ in range(5)] == [True, False, False, False, False]
+
+
+# ---- masses ----------------------------------------------------------------------------------------------
+
+
+def test_inertia_ellipsoid_of_a_solid_ellipsoid():
+    a, b, c, m = 0.3, 0.2, 0.1, 2.0
+    moments = m / 5 * np.array([b * b + c * c, a * a + c * c, a * a + b * b])
+    assert np.abs(solid_axes(m, moments) - [a, b, c]).max() < 1e-12
+    assert solid_axes(m, np.array([1.0, 0.1, 0.1])) is None  # no body has these moments
+    assert solid_axes(m, np.array([0.0, 1.0, 1.0]))[1] == 0  # a rod has
+
+
+def test_masses_are_those_of_the_edited_robot():
+    robot = Robot.load("puma560")
+    heavier = robot.with_payload(mass=3.0, com=(0, 0, 0.1))
+    masses = [sum(one.mass for one in link_masses(x)) for x in (robot, heavier)]
+    assert masses[1] - masses[0] == pytest.approx(3.0)
+    q = np.linspace(0.1, 0.6, 6)
+    poses = still(robot, q).poses
+    g = float(np.linalg.norm(robot.mechanism.gravity))
+    height = sum(one.mass * (poses[one.body] @ one.pose)[2, 3] for one in link_masses(robot))
+    motors = robot.with_rotors("none")  # without motors, which have masses of their own
+    assert g * height == pytest.approx(float(motors.potential_energy(q)), rel=1e-9)
+
+
+# ---- ellipsoids ------------------------------------------------------------------------------------------
+
+
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("panda", "delta")]
+
+
+@pytest.mark.parametrize("name", ["planar", "puma560", *SLOW])
+def test_ellipsoids_are_those_of_the_public_functions(name):
+    robot = Robot.load(name)
+    q = robot.assembly.reference if robot.model.loops else np.linspace(0.3, 0.9, robot.n)
+    heavier = robot.with_payload(mass=1.5)
+    moment = still(robot, q, Subject.of(robot).changed(heavier))
+    weights = np.linspace(1, 2, robot.n)
+    for found, expected in (
+        (ellipsoid("velocity", moment, weights), velocity_ellipsoid(heavier, q)),
+        (ellipsoid("force", moment, weights), force_ellipsoid(heavier, q, weights=weights)),
+        (ellipsoid("acceleration", moment, weights), dynamic_manipulability(heavier, q, weights=weights)),
+    ):
+        assert found.names == expected.names
+        assert np.abs(found.lengths / expected.lengths - 1).max() < 1e-9
+        assert np.abs(found.centre - expected.centre).max() < 1e-9 * max(1, np.abs(expected.centre).max())
+        centre, R, lengths = pose_and_axes(found)
+        assert np.linalg.det(R) == pytest.approx(1)
+        rows = ["xyz".index(x) for x in found.names]
+        shape = (R * lengths**2) @ R.T  # (3, 3): the ellipsoid, whatever the signs of its axes
+        wanted = (expected.axes * expected.lengths**2) @ expected.axes.T
+        assert np.abs(shape[np.ix_(rows, rows)] - wanted).max() < 1e-9 * np.abs(wanted).max()
+        assert lengths[found.m :].max(initial=0.0) == 0
+        assert np.abs(centre[rows] - expected.centre).max() < 1e-9 * max(1, np.abs(expected.centre).max())
+
+
+def test_ellipsoids_take_elastic_joints_as_rigid():
+    robot = Robot.load("elastic_link")
+    found = ellipsoid("acceleration", still(robot, [0.3, 0.3]), np.ones(2))
+    expected = dynamic_manipulability(robot.with_rigid_joints(), [0.3])
+    assert np.allclose(found.lengths, expected.lengths)
+
+
+# ---- the dragged tip -------------------------------------------------------------------------------------
+
+
+def dragged_along(robot, q, way, orientation=False):
+    """Postures while the tip is dragged along offsets (k, 3) [m] from where it is at q."""
+    dragged, target = Dragged(robot, joint_limits(robot), q, orientation), np.array(robot.pose(q))
+    start, found = target[:3, 3].copy(), [q]
+    for offset in way:
+        target[:3, 3] = start + offset
+        found.append(dragged.follow(found[-1], target.copy()))
+    return dragged, np.array(found)
+
+
+@pytest.mark.parametrize("name", ["puma560", "palletizer", *SLOW])
+def test_the_arm_follows_its_tip(name):
+    robot = Robot.load(name)
+    q = robot.assembly.reference if robot.model.loops else np.linspace(0.2, 0.5, robot.n)
+    if name == "panda":
+        q = np.array([0.1, 0.2, 0.1, -1.8, 0.1, 2.0, 0.3])
+    turn = np.linspace(0, 2 * np.pi, 80)[:, None]
+    way = 0.08 * np.hstack([1 - np.cos(turn), np.sin(turn), 0.5 * np.sin(turn)])
+    _dragged, postures = dragged_along(robot, q, way)
+    tips = np.array(robot.pose(postures[1:]))[:, :3, 3]
+    assert np.abs(tips - robot.pose(q)[:3, 3] - way).max() < 1e-3
+    assert np.abs(tips[-1] - robot.pose(q)[:3, 3]).max() < 1e-5
+    assert np.abs(np.diff(postures, axis=0)).max() < 0.2  # no jumps
+    assert np.abs(postures[-1] - q).max() < 0.05  # it comes back to where it was
+
+
+def test_the_tip_turns_too():
+    robot = Robot.load("puma560")
+    q = np.array([0.3, 0.2, 0.4, 0.5, 0.6, 0.7])
+    target = np.array(robot.pose(q))
+    target[:3, :3] = Rotation.from_euler("z", 0.3).as_matrix() @ target[:3, :3]
+    dragged = Dragged(robot, joint_limits(robot), q, True)
+    found = q
+    for _ in range(3):
+        found = dragged.follow(found, target)
+    assert np.abs(robot.pose(found) - target).max() < 1e-5
+    assert np.abs(found - inverse_kinematics(robot, target, q)).max() < 1e-4
+
+
+@pytest.mark.parametrize("name", ["planar", "puma560", SLOW[1]])
+def test_out_of_reach_it_goes_as_near_as_it_can_and_comes_back(name):
+    robot = Robot.load(name)
+    q = robot.assembly.reference if robot.model.loops else np.linspace(0.3, 0.8, robot.n)
+    far = (
+        np.array([1.0, 0.6, 0.0 if name == "planar" else 0.3])
+        * 2
+        * Dragged(robot, joint_limits(robot), q, False).task.length
+    )
+    way = np.sin(np.linspace(0, np.pi, 60))[:, None] * far
+    dragged, postures = dragged_along(robot, q, [*way, 0 * far, 0 * far])
+    limits = joint_limits(robot)
+    assert (postures >= limits.lower - 1e-12).all()
+    assert (postures <= limits.upper + 1e-12).all()
+    target = np.array(robot.pose(q))
+    assert dragged.missing(postures[-1], target) < 1e-4
+    target[:3, 3] += far
+    left = [dragged.missing(p, target) for p in (q, postures[30])]
+    assert left[1] < left[0]
+    if name == "planar":  # a stretched arm points at its target
+        with pytest.raises(MotionError, match="cannot reach"):
+            inverse_kinematics(robot, target, q, orientation=False)
+        tip, base = robot.pose(postures[30])[:3, 3], np.zeros(3)
+        along = (target[:3, 3] - base) / np.linalg.norm(target[:3, 3] - base)
+        assert np.abs(tip / np.linalg.norm(tip) - along).max() < 0.05
+
+
+def test_joints_stop_at_their_limits_and_others_go_on():
+    robot = Robot.load("panda")
+    q = np.array([0.1, 0.2, 0.1, -1.8, 0.1, 2.0, 0.3])
+    room = np.array([1, 0.02, 1, 1, 1, 1, 1])
+    limits = replace(joint_limits(robot), lower=q - room, upper=q + room)
+    target, found = np.array(robot.pose(q)), [q]
+    dragged = Dragged(robot, limits, q, False)
+    for _ in range(20):
+        target[2, 3] += 0.004
+        found.append(dragged.follow(found[-1], target))
+    postures = np.array(found)
+    assert (np.abs(postures - q) <= room + 1e-12).all()
+    assert np.abs(postures[-1] - q)[1] == pytest.approx(0.02, abs=1e-12)
+    assert dragged.missing(postures[-1], target) < 1e-4
+
+
+def test_dragging_moves_the_state_and_not_the_velocities():
+    robot = Robot.load("elastic_link")
+    with armdyn.view(robot, port=0, browser=False) as bench:
+        bench._bench.change(q=[0.3, 0.31], qd=[0.5, 0.6])
+        handle = Handle(bench._bench, 1.0)
+        target = np.eye(4)
+        target[:3, 3] = robot.pose(np.array([0.5, 0.5]))[:3, 3]
+        handle.drag(None, target)
+        for _ in range(200):
+            handle.drag(None, target, over=False)
+            if abs(bench.q[0] - 0.5) < 1e-6:
+                break
+            time.sleep(0.01)
+        handle.drag(None, target, over=True)
+        assert np.allclose(bench.q, [0.5, 0.51], atol=1e-6)  # the spring stays as it is
+        assert np.allclose(bench._bench.moment.qd, [0.5, 0.6])
+
+
+# ---- meshes ----------------------------------------------------------------------------------------------
+
+URDF = """<?xml version="1.0"?>
+<robot name="meshed">
+  <material name="orange"><color rgba="1 0.5 0 1"/></material>
+  <link name="base">
+    <visual><geometry>
+      <mesh filename="package://some_robot/meshes/base.stl" scale="0.001 0.001 0.001"/></geometry>
+      <material name="orange"/></visual>
+  </link>
+  <link name="arm">
+    <inertial><mass value="2"/><origin xyz="0.2 0 0"/>
+      <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><origin xyz="0.2 0 0" rpy="0 1.5707963 0"/>
+      <geometry><cylinder radius="0.03" length="0.4"/></geometry></visual>
+    <visual><geometry><mesh filename="meshes/arm.obj"/></geometry></visual>
+    <visual><geometry><box size="0.1 0.1 0.1"/></geometry>
+      <material name="m"><color rgba="0 0 1 0.5"/></material></visual>
+    <visual><geometry><sphere radius="0.05"/></geometry></visual>
+    <visual><geometry><mesh filename="package://some_robot/meshes/gone.stl"/></geometry></visual>
+    <visual><geometry><mesh filename="https://example.org/x.stl"/></geometry></visual>
+    <visual><origin xyz="0 0"/><geometry><sphere radius="0.05"/></geometry></visual>
+  </link>
+  <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>
+    <origin xyz="0 0 0.3" rpy="0.2 0 0"/>
+    <axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="10" velocity="1"/></joint>
+</robot>
+"""
+CUBE = np.array([[x, y, z] for x in (-50, 50) for y in (-50, 50) for z in (0, 300)], float)
+FACES = [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1)]
+FACES += [(2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3)]
+
+
+def stl(path, corners=CUBE):
+    """A binary STL file of a box."""
+    triangles = b"".join(
+        struct.pack("<12fH", 0, 0, 0, *(float(x) for k in face for x in corners[k]), 0) for face in FACES
+    )
+    path.write_bytes(b"\0" * 80 + struct.pack("<I", len(FACES)) + triangles)
+
+
+def meshed(folder):
+    """A URDF with its files, as ROS packages have them."""
+    package = folder / "some_robot"
+    (package / "urdf" / "meshes").mkdir(parents=True)
+    (package / "meshes").mkdir()
+    stl(package / "meshes" / "base.stl")
+    lines = [f"v {x} {y} {z}" for x, y, z in CUBE / 1000] + [
+        f"f {a + 1} {b + 1} {c + 1}" for a, b, c in FACES
+    ]
+    (package / "urdf" / "meshes" / "arm.obj").write_text("mtllib /etc/passwd\n" + "\n".join(lines))
+    (package / "urdf" / "robot.urdf").write_text(URDF)
+    return package / "urdf" / "robot.urdf"
+
+
+def test_visuals_of_a_urdf(tmp_path):
+    file = meshed(tmp_path)
+    robot = Robot.load(file)
+    found = visuals_of(robot.model)
+    assert [one.shape for one in found.found] == ["mesh", "cylinder", "mesh", "box", "sphere", "mesh", "mesh"]
+    assert found.wrong == 1
+    assert found.missing == ("package://some_robot/meshes/gone.stl", "https://example.org/x.stl")
+    base, cylinder, arm, box, *_ = found.found
+    assert base.path == (tmp_path / "some_robot" / "meshes" / "base.stl").resolve()
+    assert base.colour == (1, 0.5, 0, 1)
+    assert box.colour == (0, 0, 1, 0.5)
+    assert arm.colour is None
+    assert base.size == (0.001,) * 3
+    assert cylinder.size == (0.03, 0.4)
+    expected = Rotation.from_euler("xyz", [0, 1.5707963, 0]).as_matrix()
+    assert np.abs(cylinder.pose[:3, :3] - expected).max() < 1e-12
+    assert cylinder.pose[:3, 3].tolist() == [0.2, 0, 0]
+    assert visuals_of(robot.in_dh().model).found == ()  # its frames are others
+    assert visuals_of(Robot.load("puma560").model).found == ()
+
+
+def test_rpy_of_visuals_is_that_of_joints(tmp_path):
+    file = meshed(tmp_path)
+    file.write_text(URDF.replace('rpy="0 1.5707963 0"', 'rpy="0.3 -0.7 1.1"'))
+    pose = next(one for one in visuals_of(Robot.load(file).model).found if one.shape == "cylinder").pose
+    assert np.abs(pose[:3, :3] - Rotation.from_euler("xyz", [0.3, -0.7, 1.1]).as_matrix()).max() < 1e-12
+
+
+def test_meshes_are_read_or_refused(tmp_path):
+    stl(tmp_path / "a.stl")
+    mesh = read_mesh(tmp_path / "a.stl")
+    assert len(mesh.triangles) == 12
+    assert np.array_equal(np.unique(mesh.vertices, axis=0), np.unique(CUBE, axis=0))
+    assert len(mesh.vertices) == 24  # edges stay sharp
+    for name, content in (("b.stl", b"nothing"), ("c.obj", b"v 0 0"), ("d.txt", b"x"), ("e.stl", b"")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ViewError):
+            read_mesh(tmp_path / name)
+
+
+def test_mesh_files_are_found_where_packages_have_them(tmp_path):
+    file = meshed(tmp_path)
+    base = (tmp_path / "some_robot" / "meshes" / "base.stl").resolve()
+    for name in ("package://some_robot/meshes/base.stl", "../meshes/base.stl", base.as_uri(), str(base)):
+        assert mesh_file(name, file).resolve() == base
+    for name in ("package://some_robot/none.stl", "http://x/meshes/base.stl", "", "x\0y"):
+        assert mesh_file(name, file) is None

@@ -1,0 +1,161 @@
+"""The rows of torques: at the joints, at the motors, with what stands beside them; without a page."""
+
+import re
+
+import numpy as np
+import pytest
+
+from armdyn import Robot, contributions
+from armdyn.motion import MotorLoads
+from armdyn.robot.joints import joint_limits
+from armdyn.workbench.bench.moment import Moment, Subject
+from armdyn.workbench.panels.drives import drives_of
+from armdyn.workbench.panels.torques import COLOURS, bars, joint_rows, motor_rows
+from arms import assert_same, quietly, state
+from elastic_arms import two_links
+from loops import five_bar, reference
+
+
+class Limited:
+    """What rows ask of a bench."""
+
+    def __init__(self, robot):
+        self.robot, self.limits = robot, joint_limits(robot)
+
+
+def moment_of(robot, seed=1, **more):
+    q, qd, qdd = state(robot, np.random.default_rng(seed))
+    return Moment(Subject.of(robot), q, qd, qdd, **more)
+
+
+def written(moment, rows, remarks):
+    return str.__str__(bars(moment, rows, np.array([row.room for row in rows]), remarks))
+
+
+def test_the_colours_are_those_of_all_causes():
+    names = list(contributions(Robot.load("pendulum"), [0.1], [0.2], [0.3]).parts)
+    assert list(COLOURS) == names
+
+
+def test_joints_have_all_digits_and_add_up():
+    robot = Robot.load("scara")
+    moment = moment_of(robot, wrench=np.arange(6.0))
+    rows, remarks = joint_rows(Limited(robot), moment)
+    text = written(moment, rows, remarks)
+    found = [float(x) for x in re.findall(r'data-tau="([^"]*)"', text)]
+    assert_same(found, robot.inverse_dynamics(moment.q, moment.qd, moment.qdd, moment.wrench), 1e-12)
+    assert_same([row.parts.sum() for row in rows], found, 1e-12)
+    assert [row.unit for row in rows] == ["N m", "N m", "N", "N m"]
+    assert "Rotor coupling: what spinning rotors add" in text
+
+
+def test_what_is_rounding_is_zero():
+    robot = Robot.load("planar")
+    moment = Moment(Subject.of(robot), np.array([np.pi / 2, 0.0]), np.zeros(2), np.zeros(2))
+    assert 0 < np.abs(moment.tau).max() < 1e-10
+    rows, _ = joint_rows(Limited(robot), moment)
+    assert [row.total for row in rows] == [0.0, 0.0]
+    assert not any(row.parts.any() for row in rows)
+    assert [float(dict(row.data)["data_tau"]) for row in rows] == moment.tau.tolist()
+    assert [row.total for row in motor_rows(moment)[0]] == [0.0, 0.0]
+
+
+def test_a_torque_beyond_its_limit_stands_out():
+    robot = Robot.load("planar")
+    moment = Moment(Subject.of(robot), np.zeros(2), np.zeros(2), np.array([20.0, 0.0]))
+    rows, remarks = joint_rows(Limited(robot), moment)
+    text = written(moment, rows, remarks)
+    assert text.count("ad-over") == 1
+    assert "limit 3000 N m, exceeded by" in text
+
+
+def test_sums_are_power_and_energies():
+    robot = Robot.load("planar")
+    moment = moment_of(robot)
+    text = written(moment, *joint_rows(Limited(robot), moment))
+    found = {name: float(x) for name, x in re.findall(r'data-sum="(\w+)" data-value="([^"]*)"', text)}
+    expected = {
+        "power": moment.tau @ moment.qd,
+        "kinetic": robot.kinetic_energy(moment.q, moment.qd),
+        "potential": robot.potential_energy(moment.q),
+    }
+    assert_same([found[name] for name in expected], list(expected.values()), 1e-12)
+
+
+@pytest.mark.parametrize("name", ["puma560", "scara", pytest.param("palletizer", marks=pytest.mark.slow)])
+def test_motors_are_those_of_motor_loads(name):
+    robot = quietly(lambda: Robot.load(name))
+    moment = moment_of(robot)
+    rows, remarks = motor_rows(moment)
+    loads = MotorLoads.from_torques(
+        robot, [0.0, 1.0], np.tile(moment.qd, (2, 1)), np.tile(moment.tau, (2, 1))
+    )
+    assert_same([row.total for row in rows], loads.torque[0], 1e-12)
+    assert_same([row.parts.sum() for row in rows], loads.torque[0], 1e-11)
+    assert_same(
+        [row.limit if np.isfinite(row.limit) else -1 for row in rows],
+        np.where(np.isfinite(loads.limits.torque), loads.limits.torque, -1),
+    )
+    text = written(moment, rows, remarks)
+    assert_same([float(x) for x in re.findall(r'data-torque="([^"]*)"', text)], loads.torque[0], 1e-12)
+    for power in loads.power[0]:
+        assert f"{power:.4g} W".replace("-", "−") in text
+
+
+def test_speed_and_current_beyond_their_limits():
+    table = Robot.load("pendulum").to_dict()
+    table["link"][0]["motor"] |= {"torque_constant": 0.5, "limits": {"velocity": 10, "current": 2}}
+    robot = Robot.from_dict(table)
+    moment = Moment(Subject.of(robot), np.array([0.3]), np.array([5.0]), np.array([1.0]))
+    rows, remarks = motor_rows(moment)
+    torque = drives_of(robot).P @ moment.tau
+    text = written(moment, rows, remarks)
+    assert f"{torque[0] / 0.5:.4g} of 2 A" in text
+    assert " of 10 rad/s" in text
+    assert rows[0].over
+    assert rows[0].limit == 1.0  # by the current
+
+
+def test_a_robot_without_motors_says_so():
+    robot = Robot.load("planar3")
+    rows, remarks = motor_rows(moment_of(robot))
+    assert not rows
+    assert "has no motors" in remarks[0]
+
+
+def test_elastic_joints_say_where_nothing_acts():
+    robot = two_links()
+    moment = moment_of(robot)
+    rows, remarks = joint_rows(Limited(robot), moment)
+    assert len(rows) == robot.n == 4
+    assert sum("No motor acts on" in remark for remark in remarks) == 2
+    shafts, _ = motor_rows(moment)
+    assert_same([row.total for row in shafts], drives_of(robot).P @ moment.tau, 1e-12)
+
+
+@pytest.mark.slow
+def test_more_drives_than_coordinates_share_the_torque():
+    table = five_bar().to_dict()
+    for link in table["link"]:
+        link.pop("actuated", None)
+        link.pop("motor", None)
+    robot = Robot.from_dict(table)
+    q = reference(robot)
+    moment = Moment(Subject.of(robot), q, np.ones(robot.n), np.ones(robot.n))
+    rows, remarks = joint_rows(Limited(robot), moment)
+    shared = robot.actuator_torques(q, moment.tau)
+    assert len(shared) > robot.n
+    assert_same([row.total for row in rows[robot.n :]], shared, 1e-12)
+    assert any("More joints are driven" in remark for remark in remarks)
+    assert "has no motors" in motor_rows(moment)[1][0]
+
+
+def test_names_are_text():
+    table = Robot.load("pendulum").to_dict()
+    table["link"][0]["name"] = "<script>window.evil = 1</script>\n\"'"
+    robot = Robot.from_dict(table)
+    moment = moment_of(robot)
+    for rows, remarks in (joint_rows(Limited(robot), moment), motor_rows(moment)):
+        text = written(moment, rows, remarks)
+        assert "<script" not in text
+        assert "&lt;script&gt;" in text
