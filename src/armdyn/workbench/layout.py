@@ -42,6 +42,7 @@ def lay_out(bench: Bench) -> None:
         equations.add(bench)
     readings.dock_left()
     readings.set_width(_LEFT)
+    motion.transport(bench, motions)
     controls = gui.add_tab_group()
     with controls.add_tab("Pose"):
         pose.add(bench)

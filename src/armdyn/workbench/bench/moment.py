@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from armdyn.analysis.contributions import Contributions, contributions
-from armdyn.report.findings.drawn.poses import body_poses
 from armdyn.model.mechanism import unchanged
+from armdyn.report.findings.drawn.poses import body_poses
 from armdyn.robot import Robot
 
 
