@@ -7,17 +7,14 @@ from importlib.resources import files
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.motions import Motions
 from armdyn.workbench.panels import (
-    curves,
-    data,
     equations,
-    motion,
     parameters,
     pose,
     show,
-    simulation,
     torques,
     wrench,
 )
+from armdyn.workbench.panels.moving import curves, data, motion, simulation
 from armdyn.workbench.scene import arm, ground, springs
 
 _LEFT, _RIGHT = 400, 360  # pixels

@@ -18,8 +18,8 @@ from armdyn.workbench.bench.motions import DEFAULT, Motions
 from armdyn.workbench.bench.player import SPEEDS
 from armdyn.workbench.bench.script import listed
 from armdyn.workbench.errors import ViewError
-from armdyn.workbench.panels import timing
-from armdyn.workbench.panels.uploads import file_name, read_upload, suffix
+from armdyn.workbench.panels.moving import timing
+from armdyn.workbench.panels.moving.uploads import file_name, read_upload, suffix
 
 _CHOOSE = "choose …"
 _DEFAULT = "the report's own"
