@@ -7,7 +7,7 @@ Open build/site/index.html: the site needs no server and no network.
 from __future__ import annotations
 
 import json
-import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -41,11 +41,11 @@ def build(folder: Path) -> str:
     """The site under `folder`/site; gives what Zensical printed. Raises SiteError where it warns."""
     path = assemble(folder)
     command = [sys.executable, "-m", "zensical", "build", "--strict", "--clean", "--config-file", str(path)]
-    environment = os.environ | {"NO_COLOR": "1", "PYTHONWARNINGS": "default"}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    printed = done.stdout + done.stderr
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    printed = re.sub(r"\x1b\[[\d;]*m", "", done.stdout + done.stderr)  # without colours
     if done.returncode or "warning" in printed.lower():
-        raise SiteError(f"Zensical is not content:\n{printed}")
+        said = printed.partition("Traceback")[0] if "issues found" in printed else printed
+        raise SiteError(f"Zensical finds fault:\n{said.rstrip()}")
     return printed
 
 

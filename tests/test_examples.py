@@ -62,6 +62,7 @@ def test_example_runs_and_shows_what_it_is_there_for(name, tmp_path):
         assert text in run.stdout
 
 
+@pytest.mark.slow  # the demo runs above too
 def test_demo_ends_in_a_report(tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     import demo

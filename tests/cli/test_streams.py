@@ -47,6 +47,7 @@ def test_streams_that_are_closed_or_full(command, expected):
     assert shell(f"{ARMDYN} {command}") == expected
 
 
+@pytest.mark.slow
 @LINUX
 def test_a_closed_stream_does_not_spill_into_a_file(tmp_path):
     """Without a stdout the first file opened would get its number."""

@@ -17,6 +17,7 @@ HELD = (*FREE, "--controller", "computed-torque", "--to", "0, 0")
 STATE = ("torque", "planar", "--q", "0, 0")
 SCALE = ("scale", "planar", "motion.csv", "-o", "x.csv")
 EXCITE = ("excite", "planar", "-o", "x.csv", "--starts", "1", "--iterations", "0")
+VIEW = ("view", "planar", "--no-browser", "--port", "0")
 C = ("export", "c", "planar", "-o", ".")
 ROTORS = {"--rotors": ["some", ""]}
 LINK = {"--link": ["tail", ""]}
@@ -128,6 +129,11 @@ WRONG = {
         (EXCITE, {"--workers": ["0", "x"], **ROTORS, **FILE}),
         ((*EXCITE, "--kind", "quintic"), {"--points": ["1", "x"]}),
     ],
+    "view": [
+        (VIEW, {**ROTORS, **LINK, **CYCLE, "--trajectory": ["nosuch.csv"], "--log": ["nosuch.csv"]}),
+        (VIEW, {"--host": ["", "no such host", "198.51.100.7"], "--port": ["-1", "65535", "x", ""]}),
+        (VIEW, {"--origin": ["", "*", "hub.example.org", "https://x/y", "ftp://x"]}),
+    ],
     "payload": [
         (
             ("payload", "planar", "log.csv"),
@@ -146,7 +152,6 @@ WRONG = {
         ),
         (("identify", "planar", "log.csv"), {**ROTORS, **FILE}),
     ],
-    "view": [(("view", "planar", "--no-browser"), {"--log": ["nosuch.csv"]})],
     "export c": [
         (C, {"--functions": [",", "", "nonsense"], "--output": ["nowhere/x", "motion.csv"], **ROTORS})
     ],

@@ -89,6 +89,28 @@ def test_reference_shows_signatures_and_inherited_members(site, found):
     assert "by Newton–Euler (7.107)–(7.114)" in text
 
 
+def test_reference_leads_to_every_public_name(site, found):
+    from website.reference import GROUPS
+
+    names = {name for group in GROUPS for name in group.names}
+    marks = {urlsplit(target).fragment for target in found[site / "reference" / "index.html"].links}
+    assert names <= marks
+
+
+def test_a_link_that_leads_nowhere_ends_the_build(tmp_path, monkeypatch):
+    """A second check beside our own: Zensical's, which knows what it made of the pages."""
+    pytest.importorskip("zensical", reason='the site is built by Zensical: pip install "armdyn[docs]"')
+    import make_site
+
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "index.md").write_text("# Here\n\n[there](gone.md)\n", "utf-8")
+    settings = tmp_path / "zensical.toml"
+    settings.write_text('[project]\nsite_name = "x"\ndocs_dir = "pages"\nsite_dir = "site"\n', "utf-8")
+    monkeypatch.setattr(make_site, "assemble", lambda folder: settings)
+    with pytest.raises(make_site.SiteError, match="page does not exist"):
+        make_site.build(tmp_path)
+
+
 @pytest.fixture(scope="module")
 def browser():
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")

@@ -129,6 +129,7 @@ def test_inputs_are_left_alone(robot):
         np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.slow
 def test_references_do_not_leak(robot):
     q, qd, qdd = arguments(robot, "inverse_dynamics")
     one, three = robot._kernels["inverse_dynamics"], robot._kernels["inverse_dynamics_derivatives"]
@@ -159,6 +160,7 @@ def test_references_do_not_leak(robot):
     assert max(abs(a - b) for a, b in zip(after, before, strict=True)) < 100
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow(robot):
     q, qd, qdd = arguments(robot, "inverse_dynamics")
 

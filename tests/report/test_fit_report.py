@@ -56,6 +56,7 @@ def test_figures_are_the_same_every_time(fit):
     assert svg(pictures.plot_correlation(fit)) == svg(pictures.plot_correlation(fit))
 
 
+@pytest.mark.slow
 def test_report_without_logs_has_what_the_fit_knows(fit, tmp_path):
     page = check_page(write_fit_report(fit, tmp_path / "fit.html").read_text("utf-8"))
     assert "there are no residuals to draw" in page.words

@@ -44,6 +44,7 @@ def test_reports_of_loops_say_what_follows_and_why_there_are_no_equations(name):
     assert "<h3>Loops</h3>" in words(write_description(find_description(subject)))
 
 
+@pytest.mark.slow
 def test_a_delta_that_falls_into_a_singular_posture_is_told_on_the_page_alone():
     page = words(write_fall(find_fall(Subject.of(Robot.load("delta")))))
     assert "a singular posture" in page

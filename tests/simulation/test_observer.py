@@ -276,6 +276,7 @@ def found_in_c(rng, folder, quiet_time, hits):
     return alarms, delays, quiet
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_c_code_finds_a_collision_of_the_panda_within_10_ms(tmp_path):
     """10 N m, at 1 kHz, with inertial parameters off by up to 5 % and noise; no alarm before."""

@@ -57,6 +57,7 @@ def test_arms_with_wrenches_of_their_own(method):
         np.testing.assert_allclose(both.q[:, k], one.q, atol=1e-10)
 
 
+@pytest.mark.slow
 @METHODS
 def test_dry_friction_and_wrenches(method):
     """The arm with joints that stick, by the link of its tip and as its tip."""

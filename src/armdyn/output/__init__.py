@@ -3,6 +3,6 @@ values as notebooks show them."""
 
 from armdyn.output.display import Shown, shown_or_none
 from armdyn.output.files import write_files, write_whole
-from armdyn.output.names import one_line
+from armdyn.output.names import file_stem, one_line
 
-__all__ = ["Shown", "one_line", "shown_or_none", "write_files", "write_whole"]
+__all__ = ["Shown", "file_stem", "one_line", "shown_or_none", "write_files", "write_whole"]

@@ -8,6 +8,7 @@ from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.motions import Motions
 from armdyn.workbench.panels import (
     equations,
+    export,
     parameters,
     pose,
     show,
@@ -17,7 +18,7 @@ from armdyn.workbench.panels import (
 from armdyn.workbench.panels.moving import curves, data, motion, simulation
 from armdyn.workbench.scene import arm, ground, springs
 
-_LEFT, _RIGHT = 400, 360  # pixels
+_LEFT, _RIGHT = 400, 420  # pixels
 
 
 def lay_out(bench: Bench) -> None:
@@ -54,3 +55,5 @@ def lay_out(bench: Bench) -> None:
         data.add(bench, motions)
     with controls.add_tab("Show"):
         show.add(bench, drawn, floor)
+    with controls.add_tab("Export"):
+        export.add(bench)

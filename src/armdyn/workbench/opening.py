@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
 import time
-import webbrowser
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,22 +17,25 @@ from armdyn.robot import Robot
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.errors import ViewError
 from armdyn.workbench.layout import lay_out
+from armdyn.workbench.server.browser import open_browser
 from armdyn.workbench.server.gate import EVERYWHERE, Gate, checked_origins
 from armdyn.workbench.server.start import start_server, stop_server
 
 PORT = 8765
-_PATIENCE = 3.0  # s: how long a page may be away, as when it is loaded again
+_PATIENCE = 3.0  # s: how long a page may be away
+_LOADING = 20.0  # s: how long it may take to load
 
 
 class Workbench:
     """An open workbench: `url` is its page, `wait()` returns when all pages are closed, `close()` ends it."""
 
-    def __init__(self, bench: Bench, host: str) -> None:
-        self._bench, self._host = bench, host
+    def __init__(self, bench: Bench, gate: Gate) -> None:
+        self._bench, self._gate = bench, gate
+        atexit.register(self.close)  # before viser's own, which prints
 
     @property
     def url(self) -> str:
-        host = "127.0.0.1" if self._host in EVERYWHERE else self._host
+        host = EVERYWHERE.get(self._gate.host, self._gate.host)
         host = f"[{host}]" if ":" in host else host
         return f"http://{host}:{self._bench.server.get_port()}/"
 
@@ -62,23 +65,22 @@ class Workbench:
         return self._bench.closed
 
     def open(self) -> None:
-        """Open the page in the system's browser."""
-        webbrowser.open(self.url)
+        """Open the page in the system's browser, where there is one with windows."""
+        open_browser(self.url)
 
     def wait(self, *, stay: bool = False) -> None:
         """Wait until every page that was open is closed; with `stay`, until `close` or Ctrl-C."""
-        seen, left = False, 0.0
+        seen, last = False, 0.0
         while not self.closed:
             time.sleep(0.1)
-            if self._bench.server.get_clients():
-                seen, left = True, 0.0
-            elif seen and not stay:
-                left += 0.1
-                if left >= _PATIENCE:
-                    return
+            if self._bench.server.get_clients() or self._gate.visits.loading(_LOADING):
+                seen, last = True, time.monotonic()  # a page that is being loaded again comes back
+            elif seen and not stay and time.monotonic() - last >= _PATIENCE:
+                return
 
     def close(self) -> None:
         """End it: the page says that it lost its server. Closing twice does nothing."""
+        atexit.unregister(self.close)
         if not self._bench.closed:
             self._bench.close()
             stop_server(self._bench.server)
@@ -122,7 +124,7 @@ def view(
     served at `host`, this machine only unless told otherwise, on `port` or the next one that is free (0:
     any). Pages of other origins are refused; `origins` are addresses of proxies in front of it. With
     browser=False nothing is opened: `bench.url` is the address. In a notebook the page stands in the cell.
-    `source` is how the Python lines of the page load the robot: its file or name.
+    `source` is the file or name that a robot given as an object came from: the page's Python lines load it.
     """
     loaded, path = _loaded(robot)
     made, spelt = _moved(loaded, motion)
@@ -130,29 +132,31 @@ def view(
     _check_kind("log", log, Log)
     gate = Gate(host, checked_origins(origins))
     server = start_server(gate, port, one_line(loaded.name))
-    bench = Bench(server, loaded, source or path)
-    bench.motion, bench.motion_lines = made, spelt
-    bench.fit, bench.log = fit, log
     try:
+        bench = Bench(server, loaded, source or path)
+        bench.motion, bench.motion_lines = made, spelt
+        bench.fit, bench.log = fit, log
         lay_out(bench)
     except BaseException:
         stop_server(server)
         raise
     bench.start()
-    shown = Workbench(bench, host)
+    shown = Workbench(bench, gate)
     if browser and not _in_notebook():
         shown.open()
     return shown
 
 
-def _loaded(robot: Any) -> tuple[Robot, str]:
+def _loaded(robot: Any) -> tuple[Robot, str | None]:
     loaded = robot if isinstance(robot, Robot) else Robot.load(robot)
     free = [name for name, value in loaded.symbols.items() if value is None]
     if free:
-        raise ViewError(f"{loaded.name}: the workbench needs numbers; give values to {', '.join(free)}")
+        raise ViewError(
+            f"{one_line(loaded.name)}: the workbench needs numbers; give values to {', '.join(free)}"
+        )
     if not loaded.n:
-        raise ViewError(f"{loaded.name}: it has no moving joints")
-    return loaded, str(loaded.name if isinstance(robot, Robot) else robot)
+        raise ViewError(f"{one_line(loaded.name)}: it has no moving joints")
+    return loaded, None if isinstance(robot, Robot) else str(robot)
 
 
 def _moved(robot: Robot, motion: Any) -> tuple[Trajectory | None, tuple[str, ...]]:

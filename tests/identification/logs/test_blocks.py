@@ -110,6 +110,7 @@ def test_of_a_parquet_file_little_is_held(tmp_path):
     assert most[160_000] < 1.5 * most[20_000]
 
 
+@pytest.mark.slow
 def test_little_memory_is_used(tmp_path):
     """Eight times the rows take no more memory."""
     n = 40_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,8 @@ from armdyn.cli.common import (
     motion_of,
     say,
 )
+from armdyn.expression import ArmdynError
+from armdyn.output import one_line
 
 
 def view(
@@ -42,26 +45,36 @@ def view(
 ) -> None:
     """Open the workbench: the arm in 3-D in the browser, with its torques, motions and simulations."""
     from armdyn.identification import Log
-    from armdyn.workbench import view as open_workbench  # brings viser: only when asked for
+    from armdyn.workbench import ViewError  # brings viser: only when asked for
+    from armdyn.workbench import view as open_workbench
 
     loaded = load_robot(robot, rotors, link)
     motion = motion_of(loaded, trajectory, cycle)
     if motion is not None:
         check_joints(loaded, trajectory, motion)
     recorded = None if log is None else Log.load(log)
-    with open_workbench(
-        loaded,
-        trajectory or cycle,
-        log=recorded,
-        source=robot,
-        host=host,
-        port=port,
-        origins=origin or (),
-        browser=browser,
-    ) as bench:
-        say(f"{loaded.name}: {bench.url}")
-        say("Close the page or press Ctrl-C to end." if not stay else "Press Ctrl-C to end.")
-        try:
-            bench.wait(stay=stay)
-        except KeyboardInterrupt:
-            say("")
+    try:
+        bench = open_workbench(
+            loaded,
+            trajectory or cycle,
+            log=recorded,
+            source=robot,
+            host=host,
+            port=port,
+            origins=origin or (),
+            browser=browser,
+        )
+    except ViewError as error:
+        raise ArmdynError(_of_option(str(error))) from None
+    with bench, contextlib.suppress(KeyboardInterrupt):
+        say(f"{one_line(loaded.name)}: {bench.url}")
+        say("Press Ctrl-C to end." if stay else "Close the page or press Ctrl-C to end.")
+        bench.wait(stay=stay)
+
+
+def _of_option(text: str) -> str:
+    """An error of `armdyn.view` by the names of the options."""
+    for argument, option in (("host", "--host"), ("port", "--port"), ("origins", "--origin")):
+        if text.startswith(f"{argument}: "):
+            return f"{option}{text.removeprefix(argument)}"
+    return text

@@ -5,7 +5,7 @@ Numbers are doubles, as in C. Sines and cosines are those of the browser, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import inf, prod
 
 from armdyn.program.ops import OPS
@@ -59,8 +59,3 @@ def number(value: float) -> str:
     text = repr(float(value))
     text = text.removesuffix(".0")
     return f"({text})" if text.startswith("-") else text
-
-
-def array_text(values: Sequence[float]) -> str:
-    """Numbers as a Float64Array."""
-    return f"Float64Array.of({', '.join(number(float(x)).strip('()') for x in values)})"

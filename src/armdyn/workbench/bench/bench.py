@@ -27,6 +27,8 @@ from armdyn.workbench.bench.closing import Once, reachable
 from armdyn.workbench.bench.moment import Moment, Subject
 from armdyn.workbench.bench.player import Player
 from armdyn.workbench.bench.script import Script, listed
+from armdyn.workbench.bench.sources import loading_lines
+from armdyn.workbench.errors import ViewError
 
 if TYPE_CHECKING:
     import viser
@@ -43,12 +45,12 @@ class Bench:
     `gui` and `scene` are viser's. `motion`, `run`, `fit` and `log` are what was last loaded or computed.
     """
 
-    def __init__(self, server: viser.ViserServer, robot: Robot, source: str) -> None:
+    def __init__(self, server: viser.ViserServer, robot: Robot, source: str | None) -> None:
         self.server, self.gui, self.scene = server, server.gui, server.scene
         self.given, self.source = robot, source
         self.limits: JointLimits = joint_limits(robot)
         self.script = Script()
-        self.script.say("robot", f"robot = Robot.load({source!r})", imports=["Robot"])
+        self.script.say("robot", *loading_lines(robot, source), imports=["Robot"])
         self.motion: Trajectory | None = None
         self.motion_lines: tuple[str, ...] = ()  # which make the motion that was given
         self.run: Run | None = None
@@ -81,11 +83,12 @@ class Bench:
         """
         for name in ("q", "qd", "qdd"):
             if name in changes:
-                changes[name] = np.array(changes[name], float)
+                changes[name] = finite(name, np.array(changes[name], float))
         self.update(lambda moment: replace(moment, **changes))
 
     def move(self, name: str, joint: int, value: float) -> None:
         """One entry of q, qd or qdd; the state is posed by hand from now on."""
+        finite(f"{name} of joint {joint + 1}", np.array(value))
 
         def moved(moment: Moment) -> Moment:
             values = getattr(moment, name).copy()
@@ -193,6 +196,13 @@ class Bench:
         wrench = "" if moment.wrench is None else f", wrench={listed(moment.wrench)}"
         self.script.say("torques", f"tau = robot.inverse_dynamics(q, qd, qdd{wrench})", "print(tau)")
         return self.script.text
+
+
+def finite(name: str, values: np.ndarray) -> np.ndarray:
+    """The values, if all of them are finite: fields of a page may send what is no number."""
+    if not np.all(np.isfinite(values)):
+        raise ViewError(f"{name}: expected numbers, found {values}")
+    return values
 
 
 def home(robot: Robot) -> np.ndarray:

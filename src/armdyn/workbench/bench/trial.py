@@ -138,8 +138,8 @@ class Trial:
 
     # ---- in Python -----------------------------------------------------------------------------------------
 
-    def lines(self, source: str) -> tuple[list[str], list[str]]:
-        """Lines that do the same, and the names of armdyn they need; `source` is where `model` is loaded."""
+    def lines(self, loading: list[str]) -> tuple[list[str], list[str]]:
+        """Lines that do the same, and the names of armdyn they need; `loading` are those that make `model`."""
         names, lines = ["simulate"], []
         call = [f"q0={listed(self.q0)}", f"qd0={listed(self.qd0)}", f"duration={self.duration!r}"]
         if self.push.kind != NO_PUSH:
@@ -151,7 +151,7 @@ class Trial:
             model = "robot"
             if self.model is not self.robot:
                 names.append("Robot")
-                lines.append(f"model = Robot.load({source!r})")
+                lines += loading
                 model = "model"
             lines.append(f"controller = {name}({', '.join([model, *self._arguments()])})")
             call.append("torque=controller")

@@ -80,7 +80,7 @@ def _slider(bench: Bench, name: str, joint: int) -> Any:
     @slider.on_update
     def _(event: Any) -> None:
         if event.client is not None:  # set by a page, not by `_follow`
-            bench.move(name, joint, float(slider.value))
+            bench.guard(bench.move, name, joint, float(slider.value))
 
     return slider
 
@@ -97,5 +97,5 @@ def _follow(sliders: dict[tuple[str, int], Any], moment: Moment) -> None:
     """Sliders stand where the arm does: after a motion, a dragged tip, another page."""
     for (name, joint), slider in sliders.items():
         value = float(np.clip(getattr(moment, name)[joint], slider.min, slider.max))
-        if abs(value - slider.value) > 1e-9 * (slider.max - slider.min):
+        if not abs(value - slider.value) <= 1e-9 * (slider.max - slider.min):  # also if it is no number
             slider.value = value

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import io
+import errno
+import logging
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -18,24 +20,40 @@ if TYPE_CHECKING:
 
 _STARTING = threading.Lock()
 _TRIALS = 1000  # ports that viser tries, one after the other
+_LOG = logging.getLogger("armdyn.workbench.server")
+_LOG.addHandler(logging.NullHandler())
+_LOG.propagate = False  # anyone may send garbage to a port: nothing that a terminal should show
 
 
 def start_server(gate: Gate, port: int, label: str) -> viser.ViserServer:
     """A server that listens at `gate.host` on `port`, or on the next one that is free; 0: any free port."""
     viser = _viser()
-    _check_address(gate.host, port)
-    with _STARTING, _gated(gate), contextlib.redirect_stdout(io.StringIO()):  # viser prints a frame
-        server: Any = viser.ViserServer(host=gate.host, port=port, label=label, verbose=False)
-    _without_sharing(server)
-    if not refuses_strangers(gate.host, server.get_port()):
+    address = _address(gate.host, port)
+    with _STARTING, _gated(gate), _silent(threading.current_thread()):  # viser prints a frame
+        server: Any = viser.ViserServer(host=address, port=port, label=label, verbose=False)
+    try:
+        server.get_event_loop().set_exception_handler(_note)
+        _without_sharing(server)
+        if not refuses_strangers(address, server.get_port()):
+            raise ViewError(f"viser {viser.__version__} cannot be guarded against other pages; use viser 1.1")
+    except BaseException:
         stop_server(server)
-        raise ViewError(f"viser {viser.__version__} cannot be guarded against other pages; use viser 1.1")
+        raise
     return server  # type: ignore[no-any-return]
 
 
 def stop_server(server: viser.ViserServer) -> None:
-    with contextlib.redirect_stdout(io.StringIO()):  # viser says that it stopped
+    """End it; the port is free again. Stopping twice does nothing."""
+    thread = server._websock_server._server_thread
+    if thread is None or not thread.is_alive():
+        return
+    with _silent(thread):  # viser says that it stopped
         server.stop()
+
+
+def _note(_loop: Any, context: dict[str, Any]) -> None:
+    """What a page's message broke, such as one of a wrong shape, goes to the log, not to the terminal."""
+    _LOG.error(context.get("message"), exc_info=context.get("exception"))
 
 
 def _viser() -> Any:
@@ -46,18 +64,22 @@ def _viser() -> Any:
     return viser
 
 
-def _check_address(host: str, port: int) -> None:
-    """viser would try a thousand ports at a host that is not there, and then wait for ever."""
-    if type(port) is not int or not 0 <= port < 65536 - _TRIALS:
+def _address(host: str, port: int) -> str:
+    """The one address to listen at, as a number. viser would wait for ever if it cannot listen there."""
+    if type(port) is not int or not 0 <= port <= 65535 - _TRIALS:
         raise ViewError(f"port: expected a whole number from 0 to {65535 - _TRIALS}, found {port!r}")
+    found: object = host  # it comes from users
+    if not isinstance(found, str) or not host:
+        raise ViewError(f"host: expected an address such as '127.0.0.1', found {host!r}")
     try:
-        family, *_, address = socket.getaddrinfo(
-            host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, socket.SOCK_STREAM) as trial:
             trial.bind(address)
-    except OSError as error:
-        raise ViewError(f"host: cannot listen at {host!r}: {error.strerror or error}") from None
+    except (OSError, UnicodeError) as error:
+        if not isinstance(error, OSError) or error.errno != errno.EADDRINUSE:  # then the next port is tried
+            why = getattr(error, "strerror", None) or error
+            raise ViewError(f"host: cannot listen at {host!r}, port {port}: {why}") from None
+    return str(address[0])
 
 
 @contextlib.contextmanager
@@ -69,13 +91,35 @@ def _gated(gate: Gate) -> Iterator[None]:
 
     def serve(*arguments: Any, **options: Any) -> Any:
         handle = options.pop("process_request", None) or (lambda *_: None)
-        return plain(*arguments, process_request=gate.before(handle), **options)
+        return plain(*arguments, process_request=gate.before(handle), logger=_LOG, **options)
 
     websockets_server.serve = serve  # type: ignore[assignment, misc]
     try:
         yield
     finally:
         websockets_server.serve = plain  # type: ignore[misc]
+
+
+class _Muted:
+    """A stream that drops what one thread writes, and passes on the rest."""
+
+    def __init__(self, stream: Any, thread: threading.Thread | None) -> None:
+        self._stream, self._thread = stream, thread
+
+    def write(self, text: str) -> int:
+        if threading.current_thread() is self._thread:
+            return len(text)
+        return int(self._stream.write(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextlib.contextmanager
+def _silent(thread: threading.Thread | None) -> Iterator[None]:
+    """While it lasts, what `thread` prints is not shown."""
+    with contextlib.redirect_stdout(_Muted(sys.stdout, thread)):
+        yield
 
 
 def _without_sharing(server: Any) -> None:
@@ -87,14 +131,16 @@ def _without_sharing(server: Any) -> None:
     set_theme(server.gui)
 
 
-def refuses_strangers(host: str, port: int) -> bool:
+def refuses_strangers(address: str, port: int) -> bool:
     """Whether a WebSocket from another page is refused at the door."""
     request = (
         f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Origin: http://stranger.example\r\nSec-WebSocket-Version: 13\r\n"
-        "Sec-WebSocket-Key: c3RyYW5nZXIsIHN0cmFuZ2U=\r\n\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
     )
-    address = "127.0.0.1" if host in EVERYWHERE else host
-    with socket.create_connection((address, port), timeout=10) as line:
-        line.sendall(request.encode())
-        return line.recv(64).startswith(b"HTTP/1.1 403")
+    try:
+        with socket.create_connection((EVERYWHERE.get(address, address), port), timeout=10) as line:
+            line.sendall(request.encode())
+            return line.recv(64).startswith(b"HTTP/1.1 403")
+    except OSError as error:
+        raise ViewError(f"host: nothing answers at {address}, port {port}: {error}") from None

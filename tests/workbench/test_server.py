@@ -1,0 +1,351 @@
+"""The server starts where it is told, survives what pages send, and ends without a trace."""
+
+import builtins
+import logging
+import os
+import random
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import msgspec
+import numpy as np
+import pytest
+import viser
+from websockets.asyncio import server as websockets_server
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+import armdyn
+from armdyn import Robot
+from armdyn.workbench.errors import ViewError
+from armdyn.workbench.server import browser
+
+
+def opened(**options):
+    return armdyn.view("planar", browser=False, **{"port": 0, **options})
+
+
+def port_of(bench):
+    return int(bench.url.rstrip("/").rpartition(":")[2])
+
+
+def page(bench, **options):
+    """A connection such as a page opens."""
+    return connect(
+        bench.url.replace("http", "ws"),
+        origin=bench.url.rstrip("/"),
+        subprotocols=[f"viser-v{viser.__version__}"],
+        proxy=None,
+        **options,
+    )
+
+
+def answers(bench):
+    with page(bench) as line:
+        return len(line.recv(timeout=10)) > 0
+
+
+def eventually(condition, seconds=10):
+    for _ in range(int(seconds / 0.02)):
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+# ---- where it listens --------------------------------------------------------------------------------------
+
+
+def test_it_listens_at_this_machine_only():
+    """127.0.0.2 is an address of this machine, too, but not the one listened at."""
+    with opened() as bench:
+        assert [s.getsockname()[0] for s in _sockets(bench)] == ["127.0.0.1"]
+        if sys.platform == "linux":
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.2", port_of(bench)), timeout=5)
+
+
+def _sockets(bench):
+    """The sockets that its event loop listens at."""
+    watched = bench._bench.server.get_event_loop()._selector.get_map().values()
+    for key in watched:
+        if stat.S_ISSOCK(os.fstat(key.fd).st_mode):
+            with socket.socket(fileno=os.dup(key.fd)) as found:
+                inet = found.family in (socket.AF_INET, socket.AF_INET6)
+                if inet and found.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    yield found
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
+def test_ipv6():
+    try:
+        bench = opened(host="::1")
+    except ViewError as error:
+        pytest.skip(str(error))
+    with bench:
+        assert bench.url.startswith("http://[::1]:")
+        assert answers(bench)
+
+
+def test_the_next_port_if_one_is_taken():
+    with opened() as first, opened(port=port_of(first)) as second:
+        assert port_of(second) != port_of(first)
+        first.q, second.q = [0.1, 0.2], [0.3, 0.4]
+        assert np.array_equal(first.q, [0.1, 0.2])
+        assert np.array_equal(second.q, [0.3, 0.4])
+        assert answers(first)
+        assert answers(second)
+
+
+def test_pages_of_one_workbench_do_not_get_into_another():
+    with opened() as first, opened() as second, pytest.raises(InvalidStatus):
+        connect(first.url.replace("http", "ws"), origin=second.url.rstrip("/"), proxy=None)
+
+
+@pytest.mark.parametrize("port", [-1, 64536, 10**6, 80.0, "8765", None, True])
+def test_bad_ports(port):
+    with pytest.raises(ViewError, match=r"^port: expected a whole number from 0 to 64535, found"):
+        opened(port=port)
+
+
+@pytest.mark.parametrize("host", ["", "no such host", "198.51.100.7", "a" * 300, "x..y", "\0", 5, None])
+def test_bad_hosts(host):
+    with pytest.raises(ViewError, match=r"^host: (cannot listen at|expected an address)"):
+        opened(host=host)
+
+
+def test_bad_origins_start_nothing():
+    before = threading.active_count()
+    with pytest.raises(ViewError, match="origins"):
+        opened(origins=["nowhere"])
+    assert threading.active_count() == before
+
+
+def test_without_viser(monkeypatch):
+    plain = builtins.__import__
+
+    def missing(name, *arguments, **options):
+        if name.partition(".")[0] == "viser":
+            raise ImportError("No module named 'viser'")
+        return plain(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(ViewError, match=r'needs viser: pip install "armdyn\[view\]"'):
+        opened()
+
+
+def test_what_is_replaced_while_it_starts_is_put_back(monkeypatch):
+    plain = websockets_server.serve
+    with opened():
+        assert websockets_server.serve is plain
+
+    def fails(*_arguments, **_options):
+        raise RuntimeError("no server today")
+
+    monkeypatch.setattr(viser, "ViserServer", fails)
+    with pytest.raises(RuntimeError, match="today"):
+        opened()
+    assert websockets_server.serve is plain
+
+
+def test_a_viser_that_cannot_be_guarded_is_not_used(monkeypatch):
+    """Were viser to start its server in another way, nothing would be served."""
+    from contextlib import nullcontext
+
+    from armdyn.workbench.server import start
+
+    before = threading.active_count()
+    monkeypatch.setattr(start, "_gated", lambda gate: nullcontext())
+    with pytest.raises(ViewError, match="cannot be guarded"):
+        opened()
+    assert eventually(lambda: threading.active_count() == before)
+
+
+# ---- what pages send ---------------------------------------------------------------------------------------
+
+PACKED = [
+    None,
+    5,
+    [],
+    {},
+    {"type": "NoSuchMessage"},
+    {"type": 5},
+    {"type": "GuiUpdateMessage"},
+    {"type": "GuiUpdateMessage", "uuid": 5, "updates": 5},
+    {"type": "GuiUpdateMessage", "uuid": "x", "updates": {"value": 1}, "more": 1},
+    {"type": "ViewerCameraMessage", "wxyz": "x"},
+    {"type": "ScenePointerMessage"},
+    {
+        "type": "FileTransferPart",
+        "source_component_uuid": "x",
+        "transfer_uuid": "x",
+        "part_index": -1,
+        "content": 5,
+    },
+    {"type": "GuiButtonHoldMessage", "uuid": {}, "frequency": []},
+    {"type": "CommandTriggerMessage", "uuid": []},
+]
+
+
+def test_malformed_messages(capfd):
+    """A page that sends nonsense loses its connection at most; the workbench goes on and prints nothing."""
+    chance = random.Random(7)
+    rubbish = [chance.randbytes(chance.randrange(0, 400)) for _ in range(10)]
+    rubbish += [msgspec.msgpack.encode(message) for message in PACKED]
+    with opened() as bench:
+        for raw in [*rubbish, "text instead of bytes"]:
+            with page(bench) as line:
+                _send(line, raw)
+        assert answers(bench)
+        bench.q = [0.5, 0.5]
+        assert eventually(lambda: np.array_equal(bench.q, [0.5, 0.5]))
+    out = capfd.readouterr()
+    assert out == ("", "")
+
+
+def _send(line, raw):
+    try:
+        line.send(raw)
+        line.ping().wait(0.3)
+    except ConnectionClosed:
+        pass
+
+
+CAMERA = {
+    "type": "ViewerCameraMessage",
+    "wxyz": [1, 0, 0, 0],
+    "position": [1, 1, 1],
+    "fov": 1,
+    "near": 0.1,
+    "far": 10,
+    "image_height": 100,
+    "image_width": 100,
+    "look_at": [0, 0, 0],
+    "up_direction": [0, 0, 1],
+}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "x", [1], {}, 1e308])
+def test_values_of_a_slider_that_are_none(value, capfd):
+    with opened() as bench:
+        handles = bench._bench.gui._gui_input_handle_from_uuid
+        slider = next(handle for handle in handles.values() if handle.label == "1 link 1")
+        q = bench.q
+        with page(bench) as line:
+            line.send(msgspec.msgpack.encode(CAMERA))
+            assert eventually(bench._bench.server.get_clients)
+            message = {"type": "GuiUpdateMessage", "uuid": slider._impl.uuid, "updates": {"value": value}}
+            line.send(msgspec.msgpack.encode(message))
+            line.ping().wait(5)
+            time.sleep(0.1)
+        assert np.all(np.isfinite(bench.q))
+        assert value == 1e308 or np.array_equal(bench.q, q)
+        assert answers(bench)
+
+
+def test_nobody_is_invited(monkeypatch):
+    """viser's tunnel to a public address stays shut, whatever a page asks for."""
+    asked = []
+    monkeypatch.setattr(viser._viser, "ViserTunnel", lambda *a, **k: asked.append(a))
+    with opened() as bench:
+        monkeypatch.setattr(bench._bench.server, "request_share_url", lambda *a, **k: asked.append(a))
+        with page(bench) as line:
+            for kind in ("ShareUrlRequest", "ShareUrlDisconnect"):
+                line.send(msgspec.msgpack.encode({"type": kind}))
+            line.ping().wait(5)
+            time.sleep(0.1)
+        assert answers(bench)
+    assert not asked
+
+
+# ---- how it ends -------------------------------------------------------------------------------------------
+
+
+def test_it_ends_without_a_trace(capfd, caplog):
+    before = set(threading.enumerate())
+    bench = opened()
+    port, line = port_of(bench), page(bench)
+    line.recv(timeout=10)
+    bench.close()
+    bench.close()
+    assert bench.closed
+    assert eventually(lambda: set(threading.enumerate()) <= before), threading.enumerate()
+    with socket.socket() as again:
+        again.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        again.bind(("127.0.0.1", port))
+        again.listen()
+    line.close()
+    assert capfd.readouterr() == ("", "")
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+def test_other_threads_print_while_it_ends(capsys):
+    bench = opened()
+    said, done = threading.Event(), threading.Event()
+
+    def talk():
+        while not done.is_set():
+            print("still here")
+            said.set()
+            time.sleep(0.001)
+
+    talker = threading.Thread(target=talk)
+    talker.start()
+    said.wait(5)
+    bench.close()
+    done.set()
+    talker.join()
+    assert set(capsys.readouterr().out.splitlines()) == {"still here"}
+
+
+SCRIPT = "import armdyn; bench = armdyn.view('planar', port=0, browser=False); print(bench)"
+
+
+def test_a_script_that_forgets_to_close():
+    run = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert run.stdout.startswith("<Workbench of 'two-link planar arm': http://127.0.0.1:")
+    assert len(run.stdout.splitlines()) == 1
+    assert run.stderr == ""
+
+
+def test_robots_that_cannot_be_shown():
+    free = Robot.load("planar").with_symbols(a1=None)
+    with pytest.raises(ViewError, match="give values to a1"):
+        armdyn.view(free, browser=False)
+
+
+# ---- the browser -------------------------------------------------------------------------------------------
+
+
+def test_no_browser(monkeypatch, capfd):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+
+    def none():
+        raise browser.webbrowser.Error("could not locate runnable browser")
+
+    monkeypatch.setattr(browser.webbrowser, "get", none)
+    assert browser.open_browser("http://127.0.0.1/") is False
+    assert capfd.readouterr() == ("", "")
+
+
+def test_browsers_that_are_commands(monkeypatch, tmp_path, capfd):
+    noisy = tmp_path / "noisy"
+    noisy.write_text(f'#!/bin/sh\necho noise; echo noise >&2; echo "$1" > {tmp_path}/seen\n')
+    noisy.chmod(0o755)
+    found = browser.webbrowser.GenericBrowser(str(noisy))
+    monkeypatch.setattr(browser.webbrowser, "get", lambda: found)
+    assert browser.open_browser("http://127.0.0.1:1/") is True
+    assert eventually(lambda: (tmp_path / "seen").exists() and (tmp_path / "seen").read_text())
+    assert (tmp_path / "seen").read_text() == "http://127.0.0.1:1/\n"
+    found.name = str(tmp_path / "gone")
+    assert browser.open_browser("http://127.0.0.1:1/") is False
+    found = browser.webbrowser.GenericBrowser("/usr/bin/lynx")  # it would take the terminal
+    assert browser.open_browser("http://127.0.0.1:1/") is False
+    assert capfd.readouterr() == ("", "")
