@@ -42,6 +42,7 @@ LONG = (  # they take three seconds or more
 DRAWN_ELSEWHERE = {  # pictures that no block of their page makes
     "figures/readme.svg",  # of docs/index.md: the README's own
     "figures/inside.svg",  # of docs/inside.md: a drawing
+    "figures/workbench.png",  # of docs/workbench.md: taken by docs/workbench_picture.py
 }
 QUICK = (
     "example-7-1.md",
@@ -97,6 +98,8 @@ class Page:
         """The block, unless it imports another library that is not installed."""
         self.printed = ""
         if any(f"import {name}" in text and find_spec(name) is None for name in LIBRARIES):
+            return
+        if "import Robot, view" in text and find_spec("viser") is None:
             return
         with contextlib.redirect_stdout(io.StringIO()) as out:
             exec(compile(text, f"{self.path.name}, python block", "exec"), self.namespace)

@@ -1,6 +1,8 @@
 """Who gets into the workbench: its own pages. Everyone else is refused, whatever a request looks like."""
 
+import gzip
 import socket
+import urllib.request
 
 import pytest
 from websockets.datastructures import Headers
@@ -8,6 +10,7 @@ from websockets.datastructures import Headers
 import armdyn
 from armdyn.workbench.errors import ViewError
 from armdyn.workbench.server.gate import Gate, checked_origins
+from armdyn.workbench.server.page import SCRIPT
 
 PORT = 8765
 HUB = "https://hub.example.org"
@@ -214,6 +217,20 @@ def test_the_page_and_its_policy(bench):
     assert "Content-Security-Policy: default-src 'self'" in head
     assert "frame-ancestors 'self'" in head
     assert "X-Content-Type-Options: nosniff" in head
+
+
+@pytest.mark.parametrize("accepted", ["identity", "gzip"])
+def test_the_page_has_the_script_that_makes_it_quick(bench, accepted):
+    request = urllib.request.Request(bench.url, headers={"Accept-Encoding": accepted})
+    for _ in range(2):  # the second time as it was kept
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+            request, timeout=10
+        ) as answer_:
+            body = answer_.read()
+            assert answer_.headers.get_all("Content-Length") == [str(len(body))]
+        text = gzip.decompress(body) if accepted == "gzip" else body
+        assert text.count(SCRIPT) == 1
+        assert text.endswith(b"</html>\n")
 
 
 def test_an_own_page_connects(bench):

@@ -187,7 +187,7 @@ def test_a_simulation_and_its_python_are_the_same(further):
     asked = trial(**further)
     run = asked.run()
     assert run.completed
-    lines, names = asked.lines(["model = Robot.load('planar')"])
+    lines, names = asked.lines(["robot = Robot.load('planar')"])
     found = {"np": np, "robot": asked.robot, "motion": asked.motion}
     exec(f"from armdyn import {', '.join(names)}\n" + "\n".join(lines), found)
     np.testing.assert_array_equal(found["run"].q, run.q)

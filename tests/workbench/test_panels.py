@@ -84,7 +84,7 @@ def test_equations_are_typeset(workbench):
         "() => document.fonts.load('16px \"Armdyn Maths\"').then(found => found.length)"
     )
     page.pick("Show", "B[1, 2]")
-    page.wait(lambda: page.page.locator(formula).inner_text().startswith("b"), "the entry")
+    page.wait(lambda: page.page.locator(formula).text_content().strip().startswith("b"), "the entry")
     page.page.get_by_role("checkbox").locator("visible=true").first.evaluate("box => box.click()")
     page.wait(lambda: "B(q)" in page.page.locator("[data-armdyn=equations]").last.inner_text(), "the numbers")
     cells = page.page.locator("[data-armdyn=equations] td").all_inner_texts()

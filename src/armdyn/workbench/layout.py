@@ -6,9 +6,9 @@ from importlib.resources import files
 
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.motions import Motions
+from armdyn.workbench.exporting import panel as export
 from armdyn.workbench.panels import (
     equations,
-    export,
     parameters,
     pose,
     show,
@@ -25,6 +25,7 @@ def lay_out(bench: Bench) -> None:
     drawn = arm.add(bench)
     springs.add(bench, drawn)
     floor = ground.add(bench, drawn.size)
+    bench.scene.configure_default_lights(cast_shadow=False)  # shadows cost more than all the rest
     gui = bench.gui
     gui.main_panel.dock_right()
     gui.main_panel.set_width(_RIGHT)

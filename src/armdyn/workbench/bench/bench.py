@@ -47,10 +47,10 @@ class Bench:
 
     def __init__(self, server: viser.ViserServer, robot: Robot, source: str | None) -> None:
         self.server, self.gui, self.scene = server, server.gui, server.scene
-        self.given, self.source = robot, source
+        self.given, self.loads = robot, loading_lines(robot, source)  # the lines that load it
         self.limits: JointLimits = joint_limits(robot)
         self.script = Script()
-        self.script.say("robot", *loading_lines(robot, source), imports=["Robot"])
+        self.script.say("robot", *self.loads, imports=["Robot"])
         self.motion: Trajectory | None = None
         self.motion_lines: tuple[str, ...] = ()  # which make the motion that was given
         self.run: Run | None = None
@@ -188,14 +188,15 @@ class Bench:
     def python(self) -> str:
         """The lines that reproduce what is seen, the state last."""
         moment = self.moment
-        for topic in ("carried", "q", "qd", "qdd", "torques"):
-            self.script.say(topic)  # so that they come after what was said in the meantime
-        self.script.say("carried", *self.player.carried_lines(moment), imports=["Inertia"])
-        for name in ("q", "qd", "qdd"):
-            self.script.say(name, f"{name} = np.array({listed(getattr(moment, name))})")
+        states = [f"{name} = np.array({listed(getattr(moment, name))})" for name in ("q", "qd", "qdd")]
         wrench = "" if moment.wrench is None else f", wrench={listed(moment.wrench)}"
-        self.script.say("torques", f"tau = robot.inverse_dynamics(q, qd, qdd{wrench})", "print(tau)")
-        return self.script.text
+        with self.script.lock:
+            for topic in ("carried", "state", "torques"):
+                self.script.say(topic)  # so that they come after what was said in the meantime
+            self.script.say("carried", *self.player.carried_lines(moment), imports=["Inertia"])
+            self.script.say("state", *states)
+            self.script.say("torques", f"tau = robot.inverse_dynamics(q, qd, qdd{wrench})", "print(tau)")
+            return self.script.text
 
 
 def finite(name: str, values: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ from armdyn.workbench.bench.edits import Edits
 from armdyn.workbench.bench.moment import Moment, Subject
 
 Change = Callable[[Edits], Edits]
-_REST = 0.6  # s without another change, after which it is meant
+REST = 0.6  # s without another change, after which it is meant
 
 
 class Editor:
@@ -71,10 +71,15 @@ class Editor:
         return edits, back if back.runs is self._given.runs else self.bench.moment.subject.changed(robot)
 
     def _take(self, edits: Edits, subject: Subject, said: str) -> None:
-        self.edits, self.bare, self.said = edits, edits.bare(self.bench.given), said
+        known = {*self.bench.given.warnings, *self.robot.warnings}
+        for text in subject.robot.warnings:
+            if text not in known:
+                self.bench.tell("Looks wrong", text, "orange")
+        self.edits, self.bare = edits, edits.bare(self.bench.given)
         self.bench.limits = joint_limits(subject.robot)
         self.bench.script.say("robot", *self._loads, *edits.lines(self.bench.given), imports=["Robot"])
         self.bench.change(subject=subject)
+        self.said = said
         self._tell()
 
     def _tell(self) -> None:
@@ -84,7 +89,7 @@ class Editor:
     # ---- what waits ---------------------------------------------------------------------------------------
 
     def _wait(self, to: Change) -> None:
-        self._waiting = threading.Timer(_REST, lambda: self.bench.guard(self._settle, to))
+        self._waiting = threading.Timer(REST, lambda: self.bench.guard(self._settle, to))
         self._waiting.daemon = True
         self._waiting.start()
 

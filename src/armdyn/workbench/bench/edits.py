@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from armdyn.description.exporting.numbers import written
+from armdyn.description.robot_file import build
 from armdyn.expression import Expression
 from armdyn.model.friction import Friction
 from armdyn.model.inertia import TENSOR_KEYS
@@ -115,9 +116,8 @@ class Edits:
             table = found.to_dict()
             for path, value in self._assignments(found, table):
                 _put(table, path, value)
-            found = Robot.from_dict(table)
-            model = replace(found.model, source=given.model.source, notes=given.model.notes)
-            found = Robot(model)
+            model = build(table, one_line(given.name))  # as from_dict, without the warnings that were given
+            found = Robot(replace(model, source=given.model.source, notes=given.model.notes))
         return found
 
     def lines(self, given: Robot) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -138,8 +138,8 @@ class Trial:
 
     # ---- in Python -----------------------------------------------------------------------------------------
 
-    def lines(self, loading: list[str]) -> tuple[list[str], list[str]]:
-        """Lines that do the same, and the names of armdyn they need; `loading` are those that make `model`."""
+    def lines(self, loads: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Lines that do the same, and the names of armdyn they need; `loads` make the robot as it was."""
         names, lines = ["simulate"], []
         call = [f"q0={listed(self.q0)}", f"qd0={listed(self.qd0)}", f"duration={self.duration!r}"]
         if self.push.kind != NO_PUSH:
@@ -151,7 +151,7 @@ class Trial:
             model = "robot"
             if self.model is not self.robot:
                 names.append("Robot")
-                lines += loading
+                lines += [line.replace("robot = ", "model = ", 1) for line in loads]
                 model = "model"
             lines.append(f"controller = {name}({', '.join([model, *self._arguments()])})")
             call.append("torque=controller")

@@ -6,6 +6,7 @@ import threading
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 3  # joints up to which equations are derived without being asked for
 _WHOLE = 8000  # terms of all torques up to which whole matrices are written
 _LONGEST = 12_000  # terms of an entry, before like ones are collected, that is still written
-_WIDTH = 38  # characters that fit beside the left-hand sides
+_WIDTH = 44  # characters that fit beside the left-hand sides
 _MOTION = "Equations of motion"
 _NONE = "(not derived yet)"
 
@@ -43,10 +44,10 @@ def add(bench: Bench) -> None:
     bench.gui.add_html(_font())
     button = bench.gui.add_button("Derive", hint="The exact equations of the robot as it is now")
     choice: Any = bench.gui.add_dropdown("Show", (_NONE,))
-    reading = Reading(bench, _said("Derive writes the equations of motion of this robot here."))
-    numbers: Any = bench.gui.add_checkbox("Numbers at this state", False)
-    table = Reading(bench)
+    numbers: Any = bench.gui.add_checkbox("In numbers", False, hint="B, C, g and τ at the state shown")
     stale = Reading(bench)
+    reading = Reading(bench, _said("Derive writes the equations of motion of this robot here."))
+    table = Reading(bench)
     derived: Derived | None = None
 
     def show_choice() -> None:
@@ -65,10 +66,9 @@ def add(bench: Bench) -> None:
 
     def show_numbers(moment: Moment) -> None:
         table.show(numbers_at(moment) if numbers.value else Markup(""))
-        if derived is not None and derived.model is not moment.robot.model:
-            other = _letters(derived.model) != _letters(moment.robot.model)
+        if derived is not None:
             text = "The robot was changed since: these are the equations from before. Derive writes new ones."
-            stale.show(_said(text) if other else Markup(""))
+            stale.show(_said(text) if _differ(derived.model, moment.robot.model) else Markup(""))
 
     @button.on_click
     def _(_event: Any) -> None:
@@ -193,9 +193,14 @@ def _formulas(lines: Sequence[tuple[str, list[str]]]) -> Markup:
     return scrolling(Markup(aligned(lines, replace(MATHML, width=_WIDTH))))
 
 
-def _letters(model: RobotModel) -> RobotModel:
-    """The model without values of its symbols, which equations do not have."""
-    return replace(model, name="", symbols=tuple((name, None) for name, _ in model.symbols), choice=None)
+@lru_cache(maxsize=8)
+def _differ(one: RobotModel, other: RobotModel) -> bool:
+    """Whether models differ in more than their names and the values of symbols: so do their equations."""
+
+    def letters(model: RobotModel) -> RobotModel:
+        return replace(model, name="", symbols=tuple((name, None) for name, _ in model.symbols), choice=None)
+
+    return one is not other and letters(one) != letters(other)
 
 
 # ---- numbers -----------------------------------------------------------------------------------------------

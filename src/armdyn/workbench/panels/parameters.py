@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from math import floor, log10
+from math import floor, inf, log10
+from time import monotonic
 from typing import Any
 
 from armdyn.output import one_line
 from armdyn.report.page.markup import Markup, tag
 from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.bench.editor import Editor
+from armdyn.workbench.bench.editor import REST, Editor
 from armdyn.workbench.bench.edits import QUANTITIES, Payload, Value, symbol_of, value_of
 from armdyn.workbench.panels.reading import Reading
 
@@ -18,17 +19,18 @@ _DECIMALS = 9  # after the point; fields show no more than a number has
 _DIAGONAL, _PRODUCTS = (0, 3, 5), (1, 2, 4)  # of xx xy xz yy yz zz
 
 
-@dataclass(frozen=True)
+@dataclass
 class Field:
     """A field, and what it shows of the robot."""
 
     handle: Any
     read: Callable[[], Value | None]
+    typed: float = -inf  # when somebody last did [s]
 
     def follow(self) -> None:
-        """Show what holds; what somebody types stays as it is where that is the same number."""
+        """Show what holds. While somebody types, what was typed first must not replace what came after."""
         found, shown = self.read(), self.handle.value
-        if found is None:
+        if found is None or monotonic() - self.typed < REST / 2:
             return
         pairs = zip(found, shown, strict=True) if isinstance(found, tuple) else ((found, shown),)
         if any(abs(x - y) > 1e-12 * max(abs(x), abs(y)) for x, y in pairs):
@@ -43,6 +45,8 @@ def add(bench: Bench) -> Editor:
 
     @button.on_click
     def _(_event: Any) -> None:
+        for field in fields:
+            field.typed = -inf
         bench.guard(editor.reset)
 
     def follow() -> None:
@@ -171,11 +175,13 @@ def _field(
     handle: Any = add(label, value, step=float(10.0 ** (size - 1)), hint=hint or None)
     handle.precision = max(_DECIMALS, 4 - size)
 
+    field = Field(handle, read)
+
     def update(event: Any) -> None:
         if event.client is not None:  # set by a page, not by `follow`
-            new = handle.value
+            new, field.typed = handle.value, monotonic()
             found = tuple(map(float, new)) if isinstance(new, tuple) else float(new)
             bench.guard(change, found)
 
     handle.on_update(update)
-    return Field(handle, read)
+    return field

@@ -142,15 +142,18 @@ def motor_rows(moment: Moment) -> tuple[list[Row], list[str]]:
 def _motor_notes(drives: Drives, i: int, torque: float, speed: float) -> list[str]:
     """Speed, power, current; and what of its limits the motor uses."""
     notes = [] if drives.geared[i] else ["no motor: the joint's own"]
-    most = drives.limits.velocity[i]
-    of = f" of {most:.4g}" if np.isfinite(most) else ""
-    notes.append(f"{_number(speed)}{of} {drives.units[i].velocity}")
+    notes.append(_of(speed, drives.limits.velocity[i], drives.units[i].velocity))
     notes.append(f"{_number(torque * speed)} W")
     if drives.constant_given[i]:
-        most = drives.limits.current[i]
-        of = f" of {most:.4g}" if np.isfinite(most) else ""
-        notes.append(f"{_number(torque / drives.constant[i])}{of} A")
+        notes.append(_of(torque / drives.constant[i], drives.limits.current[i], "A"))
     return notes
+
+
+def _of(x: float, most: float, unit: str) -> str:
+    """A number, and its limit where it has one."""
+    if not np.isfinite(most):
+        return f"{_number(x)} {unit}"
+    return f"{_number(x)} of {most:.4g} {unit}" + (", exceeded" if abs(x) > most else "")
 
 
 def _link_name(moment: Moment, joint: int) -> str:
@@ -189,8 +192,8 @@ def bars(moment: Moment, rows: Sequence[Row], spans: np.ndarray, remarks: Iterab
 
 def _row(row: Row, span: float) -> Markup:
     marks = [tag("u", style="left:50%"), *_stacked(row.parts, span, row.unit)]
-    limited, over = np.isfinite(row.limit), abs(row.total) > row.limit or row.over
-    if limited:
+    beyond = abs(row.total) > row.limit
+    if np.isfinite(row.limit):
         marks += [
             tag("s", style=f"left:{_place(x, span)}", title=f"limit: {row.limit:.4g} {row.unit}")
             for x in (-row.limit, row.limit)
@@ -199,14 +202,15 @@ def _row(row: Row, span: float) -> Markup:
     cells = [
         tag("div", row.name, class_="ad-name", title=row.name),
         tag("div", *marks, class_="ad-track"),
-        tag("div", f"{_number(row.total)} {row.unit}", class_="ad-value"),
+        tag("div", f"{_number(row.total)} {row.unit}", class_=f"ad-value{' ad-beyond' if beyond else ''}"),
     ]
     notes = list(row.notes)
-    if abs(row.total) > row.limit:
+    if beyond:
         notes.append(f"limit {row.limit:.4g} {row.unit}, exceeded by {_excess(row)}")
     if notes:
         cells.append(tag("div", " · ".join(notes), class_="ad-more"))
-    return tag("div", *cells, class_=f"ad-row{' ad-over' if over else ''}", **dict(row.data))
+    over = " ad-over" if beyond or row.over else ""
+    return tag("div", *cells, class_=f"ad-row{over}", **dict(row.data))
 
 
 def _excess(row: Row) -> str:

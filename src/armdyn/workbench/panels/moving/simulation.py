@@ -11,7 +11,6 @@ from armdyn.report.page.markup import Markup, tag
 from armdyn.simulation.run import Run
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.motions import Motions
-from armdyn.workbench.bench.sources import loading_lines
 from armdyn.workbench.bench.trial import (
     AT_JOINT,
     AT_TIP,
@@ -66,7 +65,7 @@ def add(bench: Bench, motions: Motions) -> None:
             bench.run = run
             if trial.follows:
                 motions.said()
-            lines, names = trial.lines(loading_lines(bench.given, bench.source, "model"))
+            lines, names = trial.lines(bench.loads)
             bench.script.say("simulation")  # so that it comes last
             bench.script.say("simulation", *lines, imports=names)
             reading.show(summary(run))

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from armdyn.report.page.markup import Markup, tag
-from armdyn.workbench.bench import exported
 from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.bench.exported import Exported
 from armdyn.workbench.bench.moment import Moment
+from armdyn.workbench.exporting import files as exported
+from armdyn.workbench.exporting.files import Exported
 from armdyn.workbench.panels.reading import Reading
 
 _WAIT = 0.5  # s: how often the lines are written anew, at most
@@ -27,7 +27,9 @@ def add(bench: Bench) -> None:
     with gui.add_folder("Robot, as edited"):
         form = gui.add_dropdown("As", tuple(exported.FORMATS))
         _button(bench, "Save robot", lambda _: exported.robot_file(bench, exported.FORMATS[form.value]))
-    _button(bench, "Report (.html)", lambda _: exported.report_file(bench), long=True)
+    with gui.add_folder("Report (.html)"):
+        live = gui.add_checkbox("With sliders in it", False, hint="The arm in 3-D, computed in the report")
+        _button(bench, "Save report", lambda _: exported.report_file(bench, bool(live.value)), long=True)
     with gui.add_folder("Python"):
         _button(bench, "Save lines (.py)", lambda _: exported.python_file(bench))
         Lines(bench)

@@ -39,16 +39,30 @@ def table(bench: Bench, what: str = SHOWN) -> Exported:
     """t, q, qd, qdd and torques as CSV: along the motion or the simulation, or of the state."""
     stem, moment = file_stem(bench.given.name), bench.moment
     if what == SHOWN:
-        what = STATE if moment.time is None else MOTION if bench.motion is not None else SIMULATION
+        what = _shown(bench)
     if what == STATE:
         return Exported(f"{stem}_state.csv", _written(".csv", lambda path: write_state(path, moment)))
-    found: Any = bench.motion if what == MOTION else bench.run
+    found: Any = _motion(bench) if what == MOTION else bench.run
     if found is None:
         raise ViewError(f"there is no {what} to write; choose '{STATE}', or make one first")
     if isinstance(found, Run):
         return Exported(f"{stem}_simulation.csv", _written(".csv", found.to_csv))
     content = _written(".csv", lambda path: write_motion(path, bench.robot, found, moment.wrench))
     return Exported(f"{stem}_motion.csv", content)
+
+
+def _shown(bench: Bench) -> str:
+    """Of what the arm shows a state."""
+    clip = bench.player.clip
+    if bench.moment.time is None or clip is None:
+        return STATE
+    return MOTION if isinstance(clip.at, Trajectory) else SIMULATION if clip.name == SIMULATION else STATE
+
+
+def _motion(bench: Bench) -> Trajectory | None:
+    """The motion that is played, before or after scaling; otherwise the one last made."""
+    clip = bench.player.clip
+    return clip.at if clip is not None and isinstance(clip.at, Trajectory) else bench.motion
 
 
 def write_motion(path: Path, robot: Robot, motion: Trajectory, wrench: np.ndarray | None) -> None:
@@ -76,10 +90,9 @@ def robot_file(bench: Bench, suffix: str) -> Exported:
     )
 
 
-def report_file(bench: Bench) -> Exported:
-    """The report of the robot as it is edited, with the motion where there is one."""
-    moment = bench.moment
-    text = report(moment.robot, bench.motion, wrench=moment.wrench)
+def report_file(bench: Bench, live: bool = False) -> Exported:
+    """The report of the robot as it is edited, with the motion where there is one; `live`: with sliders."""
+    text = report(bench.robot, _motion(bench), wrench=bench.moment.wrench, live=live)
     return Exported(f"{file_stem(bench.robot.name)}_report.html", text.encode())
 
 

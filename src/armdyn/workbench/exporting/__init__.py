@@ -1,0 +1,1 @@
+"""What is seen, taken away: as files, by the tab Export."""
