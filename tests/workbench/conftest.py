@@ -34,7 +34,7 @@ class Page:
         page.wait_for_selector("[data-armdyn=torques]", timeout=60_000)
 
     def tab(self, name):
-        self.page.get_by_role("tab", name=name, exact=True).click()
+        self.page.get_by_role("tab", name=name, exact=True).click(force=True)  # frames may be rare
 
     def field(self, label):
         """The input that stands beside a label; of a slider, the one for its number."""
@@ -57,7 +57,7 @@ class Page:
         self.page.get_by_role("option", name=option, exact=True).evaluate("option => option.click()")
 
     def button(self, name):
-        self.page.get_by_role("button", name=name, exact=True).click()
+        self.page.get_by_role("button", name=name, exact=True).click(force=True)
 
     def torques(self):
         """(n,): the torques that the page shows, with all digits."""

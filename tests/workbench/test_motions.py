@@ -15,9 +15,9 @@ from armdyn.workbench.charts.of_data import data_of
 from armdyn.workbench.charts.of_motion import motion_charts
 from armdyn.workbench.charts.of_run import run_clip
 from armdyn.workbench.errors import ViewError
-from armdyn.workbench.panels.data import log_of
-from armdyn.workbench.panels.motion import make_motion, take_file
-from armdyn.workbench.panels.timing import check_limits
+from armdyn.workbench.panels.moving.data import log_of
+from armdyn.workbench.panels.moving.motion import make_motion, take_file
+from armdyn.workbench.panels.moving.timing import check_limits
 
 
 def sent(name, content):

@@ -89,6 +89,9 @@ def simulate(
     run then has CuPy arrays, all but `t`. Torques and wrenches are arrays of either library, or a controller;
     a function of Python cannot be called from there. It computes in float64, or in float32 where both are
     float32. It returns when the arms are there.
+
+    `progress`: whether a bar is shown on stderr, None on a terminal only; or a function that is told the part
+    that is done, from 0 to 1, for each stretch between changes of load.
     """
     check.robot(robot)
     check.one_of("method", method, "adaptive", "rk4")

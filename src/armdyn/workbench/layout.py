@@ -8,17 +8,14 @@ from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.motions import Motions
 from armdyn.workbench.exporting import panel as export
 from armdyn.workbench.panels import (
-    curves,
-    data,
     equations,
-    motion,
     parameters,
     pose,
     show,
-    simulation,
     torques,
     wrench,
 )
+from armdyn.workbench.panels.moving import curves, data, motion, simulation
 from armdyn.workbench.scene import arm, ground, springs
 
 _LEFT, _RIGHT = 400, 420  # pixels
@@ -44,6 +41,7 @@ def lay_out(bench: Bench) -> None:
         equations.add(bench)
     readings.dock_left()
     readings.set_width(_LEFT)
+    motion.transport(bench, motions)
     controls = gui.add_tab_group()
     with controls.add_tab("Pose"):
         pose.add(bench)

@@ -65,6 +65,7 @@ class Motions:
         self.said()
         is_after = which == "after" and self.after is not None
         self._bench.motion = self.after if is_after else self.before
+        self._bench.script.say("timing")  # so that it comes last
         self._bench.script.say("timing", *(self._timed if is_after else ()), imports=[self._timed_by])
         self._stage(0.0)
 
@@ -77,6 +78,7 @@ class Motions:
         if not self._said:
             self._said = True
             lines = self._lines or tuple(spelled(self.before))
+            self._bench.script.say("motion")
             self._bench.script.say("motion", *lines, imports=self._imports or ["Trajectory"])
 
     def _stage(self, time: float | None) -> None:
@@ -86,6 +88,7 @@ class Motions:
         other = None if self.after is None else self.before if shown is self.after else self.after
         titles = names[::-1] if shown is self.after else names
         charts = motion_charts(bench.robot, shown, other, titles)
-        bench.player.show(clip.of_motion(shown, charts), time)
+        self.clip = clip.of_motion(shown, charts)
+        bench.player.show(self.clip, time)
         for listener in self._listeners:
             listener()

@@ -16,8 +16,8 @@ from armdyn.workbench.bench.motions import Motions
 from armdyn.workbench.charts.of_data import Data, data_clip, data_of, rms
 from armdyn.workbench.charts.of_motion import joint_title
 from armdyn.workbench.errors import ViewError
+from armdyn.workbench.panels.moving.uploads import file_name, read_upload, suffix
 from armdyn.workbench.panels.reading import Reading
-from armdyn.workbench.panels.uploads import file_name, read_upload, suffix
 
 _CUTOFF = 10.0  # Hz
 _KINDS = (".csv", ".npz", ".parquet")

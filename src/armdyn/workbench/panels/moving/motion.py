@@ -18,8 +18,8 @@ from armdyn.workbench.bench.motions import DEFAULT, Motions
 from armdyn.workbench.bench.player import SPEEDS
 from armdyn.workbench.bench.script import listed
 from armdyn.workbench.errors import ViewError
-from armdyn.workbench.panels import timing
-from armdyn.workbench.panels.uploads import file_name, read_upload, suffix
+from armdyn.workbench.panels.moving import timing
+from armdyn.workbench.panels.moving.uploads import file_name, read_upload, suffix
 
 _CHOOSE = "choose …"
 _DEFAULT = "the report's own"
@@ -36,7 +36,7 @@ _LAWS = {
 
 def add(bench: Bench, motions: Motions) -> None:
     gui: Any = bench.gui
-    _transport(bench)
+    _pace(bench)
     with gui.add_folder("Load a motion"):
         _loading(bench, motions)
     with gui.add_folder("From one posture to another"):
@@ -48,16 +48,19 @@ def add(bench: Bench, motions: Motions) -> None:
 # ---- playing -----------------------------------------------------------------------------------------------
 
 
-def _transport(bench: Bench) -> None:
+def transport(bench: Bench, motions: Motions) -> None:
+    """Play, pause and scrub what is on stage: beside every tab, as runs and logs are played too."""
     gui: Any = bench.gui
     player = bench.player
     play = gui.add_button("Play", icon="player-play")
     pause = gui.add_button("Pause", icon="player-pause", visible=False)
-    time = gui.add_slider("Time", min=0.0, max=1.0, step=1e-4, initial_value=0.0, hint="in the motion [s]")
-    speed = gui.add_slider("Speed", min=SPEEDS[0], max=SPEEDS[1], step=0.1, initial_value=1.0)
-    loop = gui.add_checkbox("Repeat", initial_value=player.loop)
+    time = gui.add_slider(
+        "Time", min=0.0, max=1.0, step=1e-4, initial_value=0.0, hint="of what is played [s]"
+    )
+    back = gui.add_button("Back to the motion", icon="arrow-back-up", visible=False)
     play.on_click(lambda _event: bench.guard(player.play))
     pause.on_click(lambda _event: player.pause())
+    back.on_click(lambda _event: bench.guard(motions.show))
 
     def set_time(event: Any) -> None:
         if event.client is not None:
@@ -65,23 +68,15 @@ def _transport(bench: Bench) -> None:
 
     time.on_update(set_time)
 
-    def set_speed(_event: Any) -> None:
-        player.speed = float(np.clip(speed.value, *SPEEDS))
-
-    speed.on_update(set_speed)
-
-    def set_loop(_event: Any) -> None:
-        player.loop = bool(loop.value)
-
-    loop.on_update(set_loop)
-
     def follow(moment: Moment) -> None:
-        playing = player.playing
+        clip, playing = player.clip, player.playing
         if play.visible == playing:
             play.visible, pause.visible = not playing, playing
-        if player.clip is None:
+        if clip is None:
             return
-        duration = float(player.clip.duration)
+        if back.visible == (clip is motions.clip):
+            back.visible = clip is not motions.clip
+        duration = float(clip.duration)
         if time.max != duration:
             time.max = duration
             time.step = float(10.0 ** np.floor(np.log10(duration / 2000)))
@@ -90,6 +85,22 @@ def _transport(bench: Bench) -> None:
 
     bench.on_moment(follow)
     player.on_change(lambda: follow(bench.moment))
+
+
+def _pace(bench: Bench) -> None:
+    gui: Any = bench.gui
+    player = bench.player
+    speed = gui.add_slider("Speed", min=SPEEDS[0], max=SPEEDS[1], step=0.1, initial_value=1.0)
+    loop = gui.add_checkbox("Repeat", initial_value=player.loop)
+
+    def set_speed(_event: Any) -> None:
+        player.speed = float(np.clip(speed.value, *SPEEDS))
+
+    def set_loop(_event: Any) -> None:
+        player.loop = bool(loop.value)
+
+    speed.on_update(set_speed)
+    loop.on_update(set_loop)
 
 
 # ---- loading -----------------------------------------------------------------------------------------------

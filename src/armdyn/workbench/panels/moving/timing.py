@@ -36,9 +36,9 @@ def add(bench: Bench, motions: Motions) -> None:
         subject, motion, wrench = bench.moment.subject.bare, motions.before, bench.moment.wrench
         given = {} if wrench is None else {"wrench": wrench}
         spelt = "" if wrench is None else f", wrench={listed(wrench)}"
-        reading.show(tag("div", f"{name}: computing …", class_="ad-note"))
 
         def work() -> Trajectory:
+            reading.show(tag("div", f"{name}: computing …", class_="ad-note"))
             try:
                 check_limits(subject.robot)
                 after = run(subject.robot, motion, given)

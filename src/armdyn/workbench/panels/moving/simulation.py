@@ -27,6 +27,7 @@ from armdyn.workbench.charts.of_run import run_clip
 from armdyn.workbench.panels.reading import Reading
 
 _EDITED, _LOADED = "the robot as it is edited", "the robot as it was loaded"
+_COMPILING = "Simulating … A robot and its controller are compiled when they run for the first time."
 
 
 def add(bench: Bench, motions: Motions) -> None:
@@ -35,7 +36,6 @@ def add(bench: Bench, motions: Motions) -> None:
     start = gui.add_button("Simulate", icon="player-play", hint="from the posture and velocities shown")
     bar = gui.add_progress_bar(0.0, visible=False, animated=True)
     reading = Reading(bench)
-    back = gui.add_button("Back to the motion", visible=False)
 
     def pressed_start(_event: Any) -> None:
         bench.guard(simulate)
@@ -45,14 +45,14 @@ def add(bench: Bench, motions: Motions) -> None:
     def simulate() -> None:
         trial = _trial(bench, motions, fields)
         bench.player.pause()
-        reading.show(tag("div", "Simulating. The first run of a robot is compiled …", class_="ad-note"))
-        bar.value, bar.visible = 0.0, True
 
         def progress(part: float) -> None:
             if abs(100 * part - bar.value) >= 1:
                 bar.value = float(100 * min(max(part, 0.0), 1.0))
 
         def work() -> Run:
+            reading.show(tag("div", _COMPILING, class_="ad-note"))
+            bar.value, bar.visible = 0.0, True
             try:
                 return trial.run(progress)
             except BaseException:
@@ -66,20 +66,14 @@ def add(bench: Bench, motions: Motions) -> None:
             if trial.follows:
                 motions.said()
             lines, names = trial.lines(bench.loads)
+            bench.script.say("simulation")  # so that it comes last
             bench.script.say("simulation", *lines, imports=names)
             reading.show(summary(run))
-            back.visible = True
             target = trial.motion if trial.follows else None
             bench.player.show(run_clip(run, target, trial.wrench()))
             bench.player.play()
 
         bench.job("simulation", work, done)
-
-    def pressed_back(_event: Any) -> None:
-        back.visible = False
-        bench.guard(motions.show)
-
-    back.on_click(pressed_back)
 
 
 def _fields(bench: Bench) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""What moves: motions, curves over time, simulations, recorded data."""
