@@ -30,7 +30,8 @@ WINDOWS = ((1280, 800), (1000, 300))  # pixels; panels take 760 of the width
 # Drags the second slider to and fro, as gravity does not act at the first joint; counts different torques,
 # frames and moves.
 MEASURE = """seconds => new Promise(done => {
-  const slider = [...document.querySelectorAll(".mantine-Slider-track")].filter(e => e.checkVisibility())[1];
+  const label = [...document.querySelectorAll("label")].find(e => /^2 /.test(e.textContent));
+  const slider = document.getElementById(label.htmlFor).querySelector(".mantine-Slider-track");
   const box = slider.getBoundingClientRect(), y = box.y + box.height / 2;
   const said = () => [...document.querySelectorAll("[data-armdyn=torques] [data-tau]")]
     .map(row => row.dataset.tau).join();

@@ -25,7 +25,7 @@ def lay_out(bench: Bench) -> None:
     drawn = arm.add(bench)
     springs.add(bench, drawn)
     floor = ground.add(bench, drawn.size)
-    bench.scene.configure_default_lights(cast_shadow=False)  # shadows cost more than all the rest
+    ground.light(bench)
     gui = bench.gui
     gui.main_panel.dock_right()
     gui.main_panel.set_width(_RIGHT)

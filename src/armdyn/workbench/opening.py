@@ -136,6 +136,7 @@ def view(
         bench = Bench(server, loaded, source or path)
         bench.motion, bench.motion_lines = made, spelt
         bench.fit, bench.log = fit, log
+        bench.unaided = lambda: gate.visits.unaided
         lay_out(bench)
     except BaseException:
         stop_server(server)

@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("armdyn.workbench")
 Colour = Literal["blue", "green", "orange", "red"]
 Listener = Callable[[Moment], None]
+_UNAIDED_PACE = 0.15  # s between pictures for pages that draw without a graphics card
 
 
 class Bench:
@@ -60,6 +62,8 @@ class Bench:
         self._moment = Moment(Subject.of(robot), home(robot), zeros, zeros)
         self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
         self._listeners: list[Listener] = []
+        self._painters: list[Listener] = []
+        self.unaided: Callable[[], bool] = lambda: False  # whether a page draws without a graphics card
         self._job = threading.Lock()
         self._refused = Once()
         self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
@@ -124,6 +128,14 @@ class Bench:
         self._listeners.append(listener)
         self._news.set()
 
+    def on_picture(self, listener: Listener) -> None:
+        """As `on_moment`, for what is drawn in 3-D: less often where a page draws without a graphics card.
+
+        There a picture takes as long as several updates of the readings, which wait for it in the page.
+        """
+        self._painters.append(listener)
+        self._news.set()
+
     # ---- telling ------------------------------------------------------------------------------------------
 
     def start(self) -> None:
@@ -142,14 +154,23 @@ class Bench:
         return self._closed
 
     def _tell(self) -> None:
+        due, waiting = 0.0, False  # when the next picture may be sent; whether one is to be
         while True:
-            self._news.wait()
+            news = self._news.wait(max(0.0, due - monotonic()) if waiting else None)
             self._news.clear()
             if self._closed:
                 return
             moment = self._moment
-            for listener in list(self._listeners):
-                self.guard(listener, moment)
+            if news:
+                self._call(self._listeners, moment)
+                waiting = True
+            if waiting and monotonic() >= due:
+                self._call(self._painters, moment)
+                due, waiting = monotonic() + (_UNAIDED_PACE if self.unaided() else 0.0), False
+
+    def _call(self, listeners: list[Listener], moment: Moment) -> None:
+        for listener in list(listeners):
+            self.guard(listener, moment)
 
     def guard(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Run what a page asked for; an error is shown there, and the workbench goes on."""

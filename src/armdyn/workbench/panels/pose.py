@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, isfinite, pi
+from threading import Timer
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from armdyn.workbench.bench.moment import Moment
 
 _SPEED, _ACCELERATION = 3.0, 10.0  # what sliders span where there are no limits [rad/s or m/s, and /s²]
 _STEPS = 2000
+_PACE = 0.1  # s between moves of sliders that follow
+_RESTING = 0.4  # s without a move after which a slider is in nobody's hand
 _ROWS = (("q", "Positions"), ("qd", "Velocities"), ("qdd", "Accelerations"))
 
 
@@ -32,14 +36,14 @@ class Span:
 
 
 def add(bench: Bench) -> None:
-    sliders: dict[tuple[str, int], Any] = {}
+    following = Following(bench)
     for name, title in _ROWS:
         with bench.gui.add_folder(title, expand_by_default=name == "q"):
             for joint in range(bench.robot.n):
-                sliders[name, joint] = _slider(bench, name, joint)
+                following.sliders[name, joint] = _slider(bench, following, name, joint)
             if name != "q":
                 _rest_button(bench, name)
-    bench.on_moment(lambda moment: _follow(sliders, moment))
+    bench.on_moment(following)
 
 
 def span(bench: Bench, name: str, joint: int) -> Span:
@@ -64,7 +68,7 @@ def label(bench: Bench, name: str, joint: int) -> str:
     return f"{joint + 1} {link}" if name == "q" else f"{joint + 1}"
 
 
-def _slider(bench: Bench, name: str, joint: int) -> Any:
+def _slider(bench: Bench, following: Following, name: str, joint: int) -> Any:
     units = joint_units(bench.robot, joint)
     unit = {"q": units.position, "qd": units.velocity, "qdd": units.acceleration}[name]
     spanned, value = span(bench, name, joint), float(getattr(bench.moment, name)[joint])
@@ -79,7 +83,8 @@ def _slider(bench: Bench, name: str, joint: int) -> Any:
 
     @slider.on_update
     def _(event: Any) -> None:
-        if event.client is not None:  # set by a page, not by `_follow`
+        if event.client is not None:  # set by a page, not by `Following`
+            following.touch(name, joint)
             bench.guard(bench.move, name, joint, float(slider.value))
 
     return slider
@@ -93,9 +98,44 @@ def _rest_button(bench: Bench, name: str) -> None:
         bench.change(**{name: np.zeros(bench.robot.n)}, time=None)
 
 
-def _follow(sliders: dict[tuple[str, int], Any], moment: Moment) -> None:
-    """Sliders stand where the arm does: after a motion, a dragged tip, another page."""
-    for (name, joint), slider in sliders.items():
-        value = float(np.clip(getattr(moment, name)[joint], slider.min, slider.max))
-        if not abs(value - slider.value) <= 1e-9 * (slider.max - slider.min):  # also if it is no number
-            slider.value = value
+class Following:
+    """Sliders stand where the arm does: after a motion, a dragged tip, another page.
+
+    A slider in somebody's hand is left alone until it rests: a state that comes back is older than it is.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self.sliders: dict[tuple[str, int], Any] = {}
+        self._touched: dict[tuple[str, int], float] = {}  # when a page moved it last
+        self._waiting, self._last = False, -inf
+
+    def touch(self, name: str, joint: int) -> None:
+        self._touched[name, joint] = monotonic()
+
+    def __call__(self, moment: Moment) -> None:
+        """At most ten times a second: nobody reads a moving slider, and it costs the page as much as bars."""
+        if monotonic() - self._last < _PACE:
+            self._look_again(_PACE)
+            return
+        self._last = monotonic()
+        for (name, joint), slider in self.sliders.items():
+            value = float(np.clip(getattr(moment, name)[joint], slider.min, slider.max))
+            if abs(value - slider.value) <= 1e-9 * (slider.max - slider.min):
+                continue
+            if monotonic() - self._touched.get((name, joint), -inf) < _RESTING:
+                self._look_again(_RESTING)
+            else:
+                slider.value = value
+
+    def _look_again(self, after: float) -> None:
+        if not self._waiting:
+            self._waiting = True
+            later = Timer(after, self._rested)
+            later.daemon = True
+            later.start()
+
+    def _rested(self) -> None:
+        self._waiting = False
+        if not self._bench.closed:
+            self._bench.guard(self, self._bench.moment)

@@ -56,7 +56,7 @@ def add(bench: Bench) -> Arm:
             for body, frame in frames.items():
                 place(frame, moment.poses[body])
 
-    bench.on_moment(show)
+    bench.on_picture(show)
     return Arm(drawn, pieces)
 
 

@@ -99,7 +99,7 @@ class TipEllipsoids:
         self._scales: dict[Name, float] = {}
         self._shift: Any = None  # from the tip to where gravity moves the ellipsoid
         self.drawn: dict[Name, Drawn] = {}
-        bench.on_moment(self._follow)
+        bench.on_picture(self._follow)
 
     def show(self, name: Name, visible: bool) -> None:
         self._wanted[name] = visible

@@ -9,6 +9,7 @@ import numpy as np
 
 from armdyn.report.findings.drawn.skeleton import gravity_in_world, skeleton
 from armdyn.workbench.bench.bench import Bench
+from armdyn.workbench.bench.moment import Moment
 from armdyn.workbench.scene.arm import turned
 
 _AWAY = 1.35  # arm's sizes between camera and arm
@@ -36,6 +37,20 @@ class Ground:
 
     def darken(self, dark: bool) -> None:
         self.grid.cell_color, self.grid.section_color = _DARK if dark else _LIGHT
+
+
+def light(bench: Bench) -> None:
+    """No shadows, which cost more than all the rest; without a graphics card no reflections either."""
+    bench.scene.configure_default_lights(cast_shadow=False)
+    plain = False
+
+    def show(_moment: Moment) -> None:
+        nonlocal plain
+        if bench.unaided() and not plain:
+            plain = True
+            bench.scene.configure_environment_map(hdri=None)
+
+    bench.on_picture(show)
 
 
 def add(bench: Bench, size: float) -> Ground:

@@ -56,7 +56,7 @@ class Handle:
             opacity=0.85,
         )
         self.control.on_update(self._said)
-        bench.on_moment(self._follow)
+        bench.on_picture(self._follow)
 
     @property
     def can_move(self) -> bool:

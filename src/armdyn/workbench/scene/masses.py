@@ -74,7 +74,7 @@ class Masses:
         self._handles: dict[tuple[str, int], Any] = {}  # by what it is, and its link
         self._robot: Robot | None = None
         self.without: list[str] = []
-        bench.on_moment(self._follow)
+        bench.on_picture(self._follow)
 
     def show(self, which: str, visible: bool) -> None:
         """`which` is "balls" or "shells"."""

@@ -40,7 +40,7 @@ def add(bench: Bench, arm: Arm) -> None:
             for handle, strut in zip(coils, struts, strict=True):
                 stretch(handle, *_ends(strut, moment.poses))
 
-    bench.on_moment(show)
+    bench.on_picture(show)
 
 
 def _ends(strut: Strut, poses: np.ndarray) -> Sequence[np.ndarray]:

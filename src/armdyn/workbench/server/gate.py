@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from armdyn.workbench.errors import ViewError
+from armdyn.workbench.server.page import UNAIDED
 
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _ONCE = ("Host", "Origin", "Upgrade")  # headers of which there may be one at most
@@ -52,10 +53,13 @@ class Visits:
 
     page: float | None = None  # the last time that the page itself was asked for
     line: float | None = None  # the last time that a WebSocket was let in
+    unaided: bool = False  # whether a page said that it draws without a graphics card
 
     def note(self, path: str, is_line: bool) -> None:
         if is_line:
             self.line = monotonic()
+        elif path == UNAIDED:
+            self.unaided = True
         elif path.partition("?")[0] in ("/", "/index.html"):
             self.page = monotonic()
 

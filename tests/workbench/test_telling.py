@@ -1,0 +1,84 @@
+"""Who is told of a state, and when."""
+
+import socket
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import armdyn
+from armdyn.workbench.panels.pose import Following
+from armdyn.workbench.server.page import UNAIDED
+
+
+@pytest.fixture
+def bench():
+    with armdyn.view("planar", port=0, browser=False) as opened:
+        yield opened._bench
+
+
+def told(bench):
+    """Positions of joint 1 that a listener and a painter are told of."""
+    heard, painted = [], []
+    bench.on_moment(lambda moment: heard.append(moment.q[0]))
+    bench.on_picture(lambda moment: painted.append(moment.q[0]))
+    for k in range(30):
+        bench.change(q=[k / 100, 0.5])
+        time.sleep(0.01)
+    for _ in range(200):
+        if heard and painted and heard[-1] == painted[-1] == 0.29:
+            break
+        time.sleep(0.02)
+    return heard, painted
+
+
+def test_pictures_come_with_every_state(bench):
+    heard, painted = told(bench)
+    assert heard[-1] == painted[-1] == 0.29
+    assert len(painted) > len(heard) / 2
+
+
+def test_without_a_graphics_card_they_come_less_often_but_the_last_one_comes(bench):
+    bench.unaided = lambda: True
+    heard, painted = told(bench)
+    assert heard[-1] == painted[-1] == 0.29
+    assert len(painted) < len(heard)
+
+
+def test_a_page_says_that_it_has_no_graphics_card(bench):
+    assert not bench.unaided()
+    port = bench.server.get_port()
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as line:
+        line.sendall(f"GET {UNAIDED} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        assert line.recv(64).startswith(b"HTTP/1.1 200")
+    assert bench.unaided()
+
+
+def test_a_slider_in_somebodys_hand_is_left_alone_until_it_rests(bench):
+    following = Following(bench)
+    held, free = (SimpleNamespace(min=-4.0, max=4.0, value=0.0) for _ in range(2))
+    following.sliders = {("q", 0): held, ("q", 1): free}
+    following.touch("q", 0)
+    bench.change(q=[0.3, 0.4])
+    following(bench.moment)
+    assert (held.value, free.value) == (0.0, 0.4)
+    for _ in range(100):
+        if held.value:
+            break
+        time.sleep(0.05)
+    assert held.value == 0.3
+
+
+def test_following_sliders_end_where_the_arm_does(bench):
+    following = Following(bench)
+    slider = SimpleNamespace(min=-4.0, max=4.0, value=0.0)
+    following.sliders = {("q", 0): slider}
+    for k in range(50):
+        bench.change(q=[k / 50, 0.5])
+        following(bench.moment)
+    for _ in range(100):
+        if slider.value == 0.98:
+            break
+        time.sleep(0.05)
+    np.testing.assert_allclose(slider.value, 0.98)
