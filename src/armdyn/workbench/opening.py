@@ -137,6 +137,8 @@ def view(
         bench.motion, bench.motion_lines = made, spelt
         bench.fit, bench.log = fit, log
         bench.unaided = lambda: gate.visits.unaided
+        if made is not None:
+            bench.change(q=made(0.0)[0])
         lay_out(bench)
     except BaseException:
         stop_server(server)

@@ -37,7 +37,10 @@ def cursor(chart: Chart, time: float | None, name: str) -> Markup:
         return clock
     top, found = 0, []
     for panel in chart.panels:
-        text = f"{panel.value(time):.4g} {panel.unit}"
+        low, high = panel.span
+        value = panel.value(time)
+        shown = 0.0 if abs(value) < 1e-9 * (high - low) else value  # below what can be seen
+        text = f"{shown:.4g} {panel.unit}"
         found.append(tag("span", text, style=f"top:{top}px"))
         top += _HEAD + panel.height + _GAP
     left = 100 * min(time / chart.duration, 1.0) if chart.duration > 0 else 0.0

@@ -191,8 +191,8 @@ def _view(bench: Bench, ground: Ground) -> None:
     switch(
         bench,
         "Shadows",
-        "Shadows of the arm",
-        True,
+        "Shadows of the arm; they cost more than all the rest of the picture",
+        False,
         lambda on: bench.scene.configure_default_lights(cast_shadow=on),
     )
     switch(bench, "Dark", "Light text on a dark page, in all pages", False, dark)

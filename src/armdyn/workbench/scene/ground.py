@@ -49,6 +49,7 @@ def light(bench: Bench) -> None:
         if bench.unaided() and not plain:
             plain = True
             bench.scene.configure_environment_map(hdri=None)
+            bench.scene.add_light_ambient("/light", intensity=1.2)
 
     bench.on_picture(show)
 
