@@ -4,6 +4,7 @@ import json
 import posixpath
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,18 @@ def test_a_folder_in_the_navigation_has_its_pages_in_the_order_of_its_index(page
     found = navigation.navigation(navigation.settings(Pages({**others, **folder}, {})))
     start = found.index("gallery/index.md")
     assert found[start : start + 3] == ["gallery/index.md", "gallery/b.md", "gallery/a.md"]
+
+
+def test_a_large_folder_is_grouped_by_the_headings_of_its_index(pages):
+    """All 66 pages of the gallery in one list would leave no room for anything else."""
+    nav = tomllib.loads(navigation.settings(pages))["project"]["nav"]
+    look = next(section["Look"] for section in nav if "Look" in section)
+    gallery = next(entry["Gallery"] for entry in look if "Gallery" in entry)
+    assert gallery[0] == "gallery/index.md"
+    groups = {title: places for entry in gallery[1:] for title, places in entry.items()}
+    assert list(groups)[:2] == ["Models of simple arms", "Example 7.2"]
+    assert groups["Example 7.2"][0] == "gallery/fig-7-5.md"
+    assert max(len(gallery), *(len(places) for places in groups.values())) <= navigation.LARGE
 
 
 @pytest.mark.parametrize("task", TASKS)
