@@ -43,7 +43,7 @@ def check(pages: Pages, text: str) -> None:
 
 
 def _listed(folder: str, pages: Pages) -> str:
-    """An entry of the navigation: the pages of a folder, and of a large folder by the headings of its index."""
+    """An entry of the navigation: the pages of a folder; of a large one, by the headings of its index."""
     index = f"{folder}/index.md"
     inside = sorted(place for place in pages.pages if place.startswith(f"{folder}/"))
     if not inside:
