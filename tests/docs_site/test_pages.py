@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from armdyn import Robot
+from commands import run
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -131,6 +132,21 @@ def test_page_of_benchmarks_has_the_kept_figures():
     assert (
         sorted(path.stem for path in measured.RESULTS.glob("*.json") if path.stem not in measured.ORDER) == []
     )
+
+
+def test_page_of_the_workbench_names_all_tabs_in_their_order():
+    layout = (ROOT / "src" / "armdyn" / "workbench" / "layout.py").read_text("utf-8")
+    page = (ROOT / "docs" / "workbench.md").read_text("utf-8")
+    described = page.partition("## What is there")[2].partition("## Export")[0]
+    rows = re.findall(r"^\| ([A-Z]\w+) \|", described, re.MULTILINE)
+    assert rows == re.findall(r'add_tab\("(\w+)"\)', layout)
+
+
+def test_page_of_the_workbench_names_its_options():
+    page = (ROOT / "docs" / "workbench.md").read_text("utf-8")
+    options = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", run("view", "--help")))
+    general = {"--help", "--link", "--rotors", "--browser"}  # those of every command; --no-browser is named
+    assert [name for name in sorted(options - general) if f"`{name}" not in page] == []
 
 
 def test_code_has_no_links_and_text_around_it_keeps_its_own():
