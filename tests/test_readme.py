@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 import armdyn
-from armdyn import Robot, bundled_robots
+import armdyn.report
+from armdyn import Robot, Trajectory, bundled_robots
 from armdyn.cli import app
 
 ROOT = Path(__file__).parent.parent
@@ -201,9 +202,16 @@ def test_pages_name_every_public_method_and_function():
     text = "".join((ROOT / "docs" / name).read_text("utf-8") for name in ("overview.md", "functions.md"))
     methods = [name for part in Robot.__mro__[:-1] for name in vars(part) if not name.startswith("_")]
     assert [name for name in methods if not re.search(rf"`([Rr]obot)?\.?{name}\b", text)] == []
-    functions = [name for name in armdyn.__all__ if name.islower() and callable(getattr(armdyn, name))]
-    pages = "".join(page.read_text("utf-8") for page in PAGES)
-    assert [name for name in functions if name not in pages] == []
+    functions = [
+        name
+        for module in (armdyn, armdyn.report)
+        for name in module.__all__
+        if name.islower() and callable(getattr(module, name))
+    ]
+    motions = [
+        name for name in vars(Trajectory) if not name.startswith("_") and callable(getattr(Trajectory, name))
+    ]
+    assert [name for name in (*functions, *motions) if not re.search(rf"\b{name}\b", text)] == []
 
 
 def test_table_of_bundled_robots_agrees_with_their_files():

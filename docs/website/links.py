@@ -63,6 +63,16 @@ def anchors(text: str) -> set[str]:
     return found | {match["anchor"] for match in NAMED.finditer(plain)}
 
 
+def sections(text: str) -> Iterator[tuple[str, str]]:
+    """Headings below the first level, each with the text up to the next one; "" before them."""
+    plain = without_code(text)
+    starts = [match for match in HEADING.finditer(plain) if match[0].startswith("##")]
+    ends = [*(match.start() for match in starts), len(text)]
+    yield "", text[: ends[0]]
+    for match, end in zip(starts, ends[1:], strict=True):
+        yield text[match.start("title") : match.end("title")], text[match.end() : end]
+
+
 def slug(title: str) -> str:
     """The anchor of a heading: lower case, no punctuation, hyphens for blanks."""
     shown = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", title)

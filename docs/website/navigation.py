@@ -9,11 +9,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from website.links import links
+from website.links import links, sections
 from website.pages import Pages, SiteError
 
 SETTINGS = Path(__file__).resolve().parents[1] / "zensical.toml"
 FOLDER = re.compile(r'"(?P<name>[\w-]+)/\*",?')
+LARGE = 20  # pages of a folder that the navigation can show in one list
 
 
 def settings(pages: Pages) -> str:
@@ -42,20 +43,37 @@ def check(pages: Pages, text: str) -> None:
 
 
 def _listed(folder: str, pages: Pages) -> str:
+    """An entry of the navigation: the pages of a folder; of a large one, by the headings of its index."""
     index = f"{folder}/index.md"
     inside = sorted(place for place in pages.pages if place.startswith(f"{folder}/"))
-    linked: list[str] = []
-    if index in pages.pages:
-        linked = [
-            posixpath.normpath(f"{folder}/{target.partition('#')[0]}")
-            for target in links(pages.pages[index].text)
-        ]
-    order = [index, *linked, *inside]
-    listed = dict.fromkeys(place for place in order if place in inside)
-    if not listed:
+    if not inside:
         return ""
-    title = pages.pages[index].title if index in listed else folder.capitalize()
-    return f"{{ {json.dumps(title)} = [{_quoted(listed)}] }},"
+    if index not in inside:
+        return f"{{ {json.dumps(folder.capitalize())} = [{_quoted(inside)}] }},"
+    groups = _groups(folder, pages.pages[index].text, inside)
+    if len(inside) <= LARGE:
+        groups = {"": [place for group in groups.values() for place in group]}
+    alone = [index, *groups.pop("", [])]
+    entries = [f"{{ {json.dumps(title)} = [{_quoted(places)}] }}," for title, places in groups.items()]
+    return f"{{ {json.dumps(pages.pages[index].title)} = [{_quoted(alone)} {' '.join(entries)}] }},"
+
+
+def _groups(folder: str, text: str, inside: list[str]) -> dict[str, list[str]]:
+    """The pages of a folder without its index, by the heading under which the index first links to them.
+
+    Those that it does not link to come last, under no heading ("").
+    """
+    found: dict[str, list[str]] = {}
+    left = dict.fromkeys(place for place in inside if place != f"{folder}/index.md")
+    for title, part in sections(text):
+        for target in links(part):
+            place = posixpath.normpath(f"{folder}/{target.partition('#')[0]}")
+            if place in left:
+                del left[place]
+                found.setdefault(title, []).append(place)
+    if left:
+        found[""] = [*found.pop("", []), *left]
+    return found
 
 
 def _quoted(places: Any) -> str:

@@ -201,7 +201,7 @@ def _entry(name: str, brief: bool) -> str:
     """A directive for mkdocstrings. That of Robot has its members below it, in sections."""
     if name != "armdyn.Robot":
         return f"::: {name}\n" + "    options:\n      members: false\n" * brief
-    lines = ["::: armdyn.Robot\n    options:\n      members: false\n"]
+    lines = ["::: armdyn.Robot\n    options:\n      members: false\n      inherited_members: false\n"]
     for title, members in ROBOT.items():
         lines.append(f"## {title}\n")
         option = "    options:\n      heading_level: 3\n"

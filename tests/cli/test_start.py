@@ -62,6 +62,7 @@ def test_every_line_to_copy_works(command, tmp_path, monkeypatch):
     assert [name for name in re.findall(r"-o (\S+)", command) if not Path(name).stat().st_size] == []
 
 
+@pytest.mark.slow
 def test_the_file_of_the_question_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     answers = "\n1\n\n0.5 0 0 0\n\n\n\n"

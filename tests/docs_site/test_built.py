@@ -89,6 +89,13 @@ def test_reference_shows_signatures_and_inherited_members(site, found):
     assert "by Newton–Euler (7.107)–(7.114)" in text
 
 
+def test_reference_has_each_member_once_and_none_that_is_private(site):
+    for path in (site / "reference").glob("*.html"):
+        marks = re.findall(r'id="(armdyn\.[^"]+)"', path.read_text("utf-8"))
+        assert [mark for mark in marks if "._" in mark] == [], path.name
+        assert sorted(mark for mark in set(marks) if marks.count(mark) > 1) == [], path.name
+
+
 def test_reference_leads_to_every_public_name(site, found):
     from website.reference import GROUPS
 

@@ -4,11 +4,13 @@ import json
 import posixpath
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from armdyn import Robot
+from commands import run
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
@@ -78,6 +80,18 @@ def test_a_folder_in_the_navigation_has_its_pages_in_the_order_of_its_index(page
     assert found[start : start + 3] == ["gallery/index.md", "gallery/b.md", "gallery/a.md"]
 
 
+def test_a_large_folder_is_grouped_by_the_headings_of_its_index(pages):
+    """All 66 pages of the gallery in one list would leave no room for anything else."""
+    nav = tomllib.loads(navigation.settings(pages))["project"]["nav"]
+    look = next(section["Look"] for section in nav if "Look" in section)
+    gallery = next(entry["Gallery"] for entry in look if "Gallery" in entry)
+    assert gallery[0] == "gallery/index.md"
+    groups = {title: places for entry in gallery[1:] for title, places in entry.items()}
+    assert list(groups)[:2] == ["Models of simple arms", "Example 7.2"]
+    assert groups["Example 7.2"][0] == "gallery/fig-7-5.md"
+    assert max(len(gallery), *(len(places) for places in groups.values())) <= navigation.LARGE
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_each_task_is_within_three_clicks_of_the_first_page(task, pages):
     goal, shows = TASKS[task]
@@ -118,6 +132,21 @@ def test_page_of_benchmarks_has_the_kept_figures():
     assert (
         sorted(path.stem for path in measured.RESULTS.glob("*.json") if path.stem not in measured.ORDER) == []
     )
+
+
+def test_page_of_the_workbench_names_all_tabs_in_their_order():
+    layout = (ROOT / "src" / "armdyn" / "workbench" / "layout.py").read_text("utf-8")
+    page = (ROOT / "docs" / "workbench.md").read_text("utf-8")
+    described = page.partition("## What is there")[2].partition("## Export")[0]
+    rows = re.findall(r"^\| ([A-Z]\w+) \|", described, re.MULTILINE)
+    assert rows == re.findall(r'add_tab\("(\w+)"\)', layout)
+
+
+def test_page_of_the_workbench_names_its_options():
+    page = (ROOT / "docs" / "workbench.md").read_text("utf-8")
+    options = set(re.findall(r"--[a-z]+(?:-[a-z]+)*", run("view", "--help")))
+    general = {"--help", "--link", "--rotors", "--browser"}  # those of every command; --no-browser is named
+    assert [name for name in sorted(options - general) if f"`{name}" not in page] == []
 
 
 def test_code_has_no_links_and_text_around_it_keeps_its_own():

@@ -231,14 +231,43 @@ def test_random_interactions_leave_the_page_alive(name, tab, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_value_beyond_its_limits_changes_nothing(tab, tmp_path):
+def test_a_value_beyond_its_limits_is_refused_and_the_limits_are_said(tab, tmp_path):
     page = tab().open(live_page(Robot.load("four_bar"), tmp_path / "page.html"))
     frame(page)
-    before = bars(page)
-    entry = page.locator("#live .entry").first
-    entry.fill("1e9")
+    before, entry, message = bars(page), page.locator("#live .entry").first, page.locator("#live .message")
+    shown = entry.input_value()
+    for typed, said in (("1e9", "1000000000 rad is out of range"), ("", "no number was given")):
+        entry.fill(typed)
+        entry.press("Tab")
+        frame(page)
+        assert bars(page) == before
+        assert entry.input_value() == shown
+        assert message.inner_text() == f"Position of joint 1: {said}; −3.1416 to 3.1416 rad is allowed."
+    entry.fill("1")
     entry.press("Tab")
     frame(page)
+    assert message.inner_text() == ""
+    assert bars(page) != before
+
+
+@pytest.mark.slow
+def test_fields_at_the_ends_of_their_ranges_are_valid_and_can_be_typed_again(tab, tmp_path):
+    """The field of -π has -3.1416, which is beyond."""
+    robot = Robot.load("scara")
+    page = tab().open(live_page(robot, tmp_path / "page.html"))
+    page.get_by_role("button", name="Set all velocities").click()
+    slider, entry = page.locator("#live .slider").first, page.locator("#live .entry").first
+    slider.focus()
+    page.keyboard.press("Home")
+    frame(page)
+    assert entry.input_value() == "-3.1416"
+    assert page.locator("#live .entry:invalid").count() == 0
+    before = bars(page)
+    for value in ("0.5", "-3.1416"):
+        entry.fill(value)
+        entry.press("Tab")
+        frame(page)
+    assert page.locator("#live .message").inner_text() == ""
     assert bars(page) == before
 
 

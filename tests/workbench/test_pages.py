@@ -22,8 +22,11 @@ QUIET = functools.partial(subprocess.Popen, stdout=subprocess.PIPE, stderr=subpr
 
 @pytest.fixture
 def command():
-    """`command(option, …)`: a running `armdyn view planar` and the address that it prints."""
-    started = []
+    """`command(option, …)`: a running `armdyn view planar` and the address that it prints.
+
+    It hears SIGINT also where the tests run in the background with it ignored.
+    """
+    started, before = [], signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def start(*options):
         line = [sys.executable, "-m", "armdyn", "view", "planar", "--no-browser", "--port", "0", *options]
@@ -36,6 +39,7 @@ def command():
         return run, found[1]
 
     yield start
+    signal.signal(signal.SIGINT, before)
     for run in started:
         if run.poll() is None:
             run.kill()

@@ -305,6 +305,7 @@ def test_other_threads_print_while_it_ends(capsys):
 SCRIPT = "import armdyn; bench = armdyn.view('planar', port=0, browser=False); print(bench)"
 
 
+@pytest.mark.slow
 def test_a_script_that_forgets_to_close():
     run = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=True

@@ -33,7 +33,7 @@ function jointRow(joint, i) {
   pick.title = "Show the torques of this joint over the motion";
   pick.addEventListener("click", () => { chart.joint = i; refresh(); });
   slider.addEventListener("input", () => set(i, slider.valueAsNumber));
-  entry.addEventListener("change", () => { if (entry.checkValidity() && entry.value !== "") set(i, entry.valueAsNumber); });
+  entry.addEventListener("change", () => enter(i, entry));
   const head = make("div", { className: "head" }, pick, make("span", { className: "value" }, entry, measure));
   return { pick, slider, entry, measure, bar, node: make("div", { className: "joint" }, head, slider, bar.node) };
 }
@@ -112,14 +112,33 @@ function goTo(sample) {
   refresh();
 }
 
+/** A number in a field: five digits. */
+const field = x => String(Number(x.toPrecision(5)));
+
+/** What was typed: taken where it is in the range of the joint, as the field shows this range; refused elsewhere. */
+function enter(i, entry) {
+  const { ranges, units } = data.joints[i], name = `${KINDS[kind][1]} of joint ${i + 1}`;
+  const typed = entry.valueAsNumber, [low, high] = ranges[kind];
+  const value = [low, high].find(end => field(end) === String(typed)) ?? typed;
+  if (value >= low && value <= high) { set(i, value); return; }
+  const found = Number.isNaN(typed) ? `${name}: no number was given` : `${name}: ${typed} ${units[kind]} is out of range`;
+  message.textContent = `${found}; ${field(low)} to ${field(high)} ${units[kind]} is allowed.`.replaceAll("-", "−");
+  entry.value = field(state[KINDS[kind][0]][i]);
+  refresh();
+}
+
 function set(i, value) {
   stop();
+  message.textContent = "";
   const changed = Float64Array.from(state[KINDS[kind][0]]);
   changed[i] = value;
   if (kind === 0) {
     const y = positions(changed);
-    message.textContent = y ? "" : "The loops cannot be closed there: the arm stays where it is.";
-    if (!y) { refresh(); return; }
+    if (!y) {
+      message.textContent = "The loops cannot be closed there: the arm stays where it is.";
+      refresh();
+      return;
+    }
     state.y = y;
   }
   state[KINDS[kind][0]] = changed;
@@ -170,7 +189,6 @@ function describe() {
   rows.forEach((row, i) => {
     const joint = data.joints[i], [low, high] = joint.ranges[kind];
     Object.assign(row.slider, { min: low, max: high, step: (high - low) / 1000 || "any" });
-    Object.assign(row.entry, { min: low, max: high });
     const label = `${name} of joint ${i + 1}, ${joint.name}, in ${joint.units[kind]}`;
     row.slider.setAttribute("aria-label", label);
     row.entry.setAttribute("aria-label", label);
@@ -184,7 +202,7 @@ function draw() {
   const poses = posesAt(state.y), values = state[KINDS[kind][0]];
   rows.forEach((row, i) => {
     row.slider.value = String(values[i]);
-    if (document.activeElement !== row.entry) row.entry.value = String(Number(values[i].toPrecision(5)));
+    if (document.activeElement !== row.entry) row.entry.value = field(values[i]);
     row.bar.show(parts, total, i);
     row.pick.setAttribute("aria-pressed", String(chart.joint === i));
   });
