@@ -1,5 +1,7 @@
 """Sliders move the arm, and the page shows the torques of the state."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -50,15 +52,21 @@ def test_sliders_and_torques(workbench, tmp_path, name):
     moved = robot.inverse_dynamics(page.bench.q, zeros, zeros)
     assert np.abs(moved - first).max() > 1e-3  # so that the page has something to show
     page.wait_for_torques(moved)
-    for folder, name_, value in (("Velocities", "qd", 0.4), ("Accelerations", "qdd", -0.6)):
-        page.page.get_by_text(folder, exact=True).click(force=True)
-        page.fill("1", value)
-        page.wait(lambda n=name_, v=value: abs(getattr(state(page), n)[0] - v) < 1e-3, folder)
-        page.page.get_by_text(folder, exact=True).click(force=True)
+    set_rate(page, "Accelerations", "qdd", -0.6, 1)
+    set_rate(page, "Velocities", "qd", 0.4, 2)  # it stands above the other, which is open
     moment = state(page)
     moving = robot.inverse_dynamics(moment.q, moment.qd, moment.qdd)
     assert np.abs(moving - moved).max() > 1e-6
     page.wait_for_torques(moving)
+
+
+def set_rate(page, folder, name, value, count):
+    """Open a folder and fill its first field, the first of `count` that are called 1."""
+    page.page.get_by_text(folder, exact=True).click(force=True)
+    fields = page.page.locator("label").filter(has_text=re.compile("^1$")).locator("visible=true")
+    page.wait(lambda: fields.count() == count, f"{folder} to open")
+    page.fill("1", value)
+    page.wait(lambda: abs(getattr(state(page), name)[0] - value) < 1e-3, folder)
 
 
 def state(page):
