@@ -210,7 +210,7 @@ def opened():
         bench.close()
 
 
-def wait(condition, seconds=20):
+def wait(condition, seconds=120):  # a compilation on a busy machine
     for _ in range(int(seconds / 0.02)):
         if condition():
             return

@@ -134,7 +134,11 @@ def test_random_interactions(workbench, chromium, caplog, capfd, name, count):
                 other.page.reload()
                 other.page.wait_for_selector("[data-armdyn=torques]", timeout=60_000)
         assert len({kind for kind, _ in both[0].done}) >= 3, both[0].done
-        page.wait(lambda: settled(page), "the torques of the state", 120)
+        bench = page.bench._bench
+        bench.player.pause()
+        page.wait(lambda: not bench._job.locked(), "the last computation", 300)
+        bench.player.pause()  # a run that was simulated is played
+        page.wait(lambda: settled(page), f"the torques of the state after {both[0].done[-20:]}", 120)
         page.wait(lambda: settled(other), "the torques in the other page", 120)
         lines, shown = torques_of_the_lines(page)
         assert np.abs(lines - shown).max() <= 1e-9 * max(1.0, np.abs(shown).max()), page.bench.python

@@ -24,7 +24,7 @@ _LEFT, _RIGHT = 400, 420  # pixels
 def lay_out(bench: Bench) -> None:
     drawn = arm.add(bench)
     springs.add(bench, drawn)
-    floor = ground.add(bench, drawn.size)
+    floor = ground.add(bench, drawn)
     ground.light(bench)
     gui = bench.gui
     gui.main_panel.dock_right()

@@ -29,6 +29,8 @@ class Motions:
         self._imports: tuple[str, ...] = ("Trajectory", "load_cycle") if bench.motion_lines else ()
         self._timed: tuple[str, ...] = ()
         self._timed_by = ""
+        self._robot = bench.script.lines("robot")  # which the motion was made with
+        self._timed_robot: list[str] = []
         self._said = False
         self._listeners: list[Callable[[], None]] = []
         self.given = bench.motion is not None
@@ -49,15 +51,16 @@ class Motions:
         check_robot(self._bench.given, motion)
         self.before, self.after, self.name = motion, None, motion.motion.label
         self._lines, self._imports, self._said = tuple(lines), tuple(imports), False
+        self._robot = self._bench.script.lines("robot")
         self._bench.motion = motion
         self._bench.script.say("timing")
         self._bench.script.say("simulation")
         self._stage(0.0)
         self.said()
 
-    def timed(self, after: Trajectory, function: str, lines: tuple[str, ...]) -> None:
-        """The motion timed anew by a `function` of armdyn."""
-        self.after, self._timed, self._timed_by = after, lines, function
+    def timed(self, after: Trajectory, function: str, lines: tuple[str, ...], robot: list[str]) -> None:
+        """The motion timed anew by a `function` of armdyn; `robot` are the lines of the robot it was for."""
+        self.after, self._timed, self._timed_by, self._timed_robot = after, lines, function, robot
         self.switch("after")
 
     def switch(self, which: Which) -> None:
@@ -65,8 +68,10 @@ class Motions:
         self.said()
         is_after = which == "after" and self.after is not None
         self._bench.motion = self.after if is_after else self.before
-        self._bench.script.say("timing")  # so that it comes last
-        self._bench.script.say("timing", *(self._timed if is_after else ()), imports=[self._timed_by])
+        script, timed = self._bench.script, self._timed if is_after else ()
+        script.say("simulation")  # it may have followed the other one
+        script.say("timing")  # so that it comes last
+        script.say("timing", *timed, imports=[self._timed_by], robot=self._timed_robot)
         self._stage(0.0)
 
     def show(self) -> None:
@@ -79,7 +84,9 @@ class Motions:
             self._said = True
             lines = self._lines or tuple(spelled(self.before))
             self._bench.script.say("motion")
-            self._bench.script.say("motion", *lines, imports=self._imports or ["Trajectory"])
+            self._bench.script.say(
+                "motion", *lines, imports=self._imports or ["Trajectory"], robot=self._robot
+            )
 
     def _stage(self, time: float | None) -> None:
         bench, names = self._bench, ("before", "after")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isfinite, pi
+from math import ceil, inf, isfinite, pi
 from threading import Timer
 from time import monotonic
 from typing import Any
@@ -47,15 +47,19 @@ def add(bench: Bench) -> None:
 
 
 def span(bench: Bench, name: str, joint: int) -> Span:
-    """Within the joint's limits; where it has none, a turn, or the arm's length."""
+    """Within the joint's limits; where it has none, a turn or 2 m, or more if the arm stands farther off."""
     limits, units = bench.limits, joint_units(bench.robot, joint)
     if name == "q":
         room = pi if units.position == "rad" else 1.0
         low, high = float(limits.lower[joint]), float(limits.upper[joint])
-        if not isfinite(low) or not isfinite(high):
-            low, high = (low, low + 2 * room) if isfinite(low) else (high - 2 * room, high)
-        if not isfinite(low):
+        start = float(bench.moment.q[joint])
+        if not isfinite(low) and not isfinite(high):
+            room *= max(1, ceil(abs(start) / room))
             low, high = -room, room
+        elif not isfinite(high):
+            high = low + 2 * room * max(1, ceil((start - low) / (2 * room)))
+        elif not isfinite(low):
+            low = high - 2 * room * max(1, ceil((high - start) / (2 * room)))
         return Span(low, high) if high > low else Span(low - 1e-6, low + 1e-6)
     given = float((limits.velocity if name == "qd" else limits.acceleration)[joint])
     most = given if 0 < given < inf else _SPEED if name == "qd" else _ACCELERATION

@@ -35,12 +35,12 @@ def add(bench: Bench, arm: Arm, ground: Ground) -> None:
     with bench.gui.add_folder("Arm"):
         _arm(bench, arm)
     with bench.gui.add_folder("Marks"):
-        _marks(bench, arm.size)
+        _marks(bench, arm)
     with bench.gui.add_folder("Tip"):
-        _handle(bench, arm.size)
+        _handle(bench, arm)
     if can_have(bench.robot) is None:
         with bench.gui.add_folder("Ellipsoids at the tip"):
-            _ellipsoids(bench, arm.size)
+            _ellipsoids(bench, arm)
     with bench.gui.add_folder("View"):
         _view(bench, ground)
 
@@ -78,9 +78,17 @@ def _notes(notes: list[str]) -> Markup:
     return join([tag("div", note, class_="ad-note", data_armdyn="meshes") for note in notes])
 
 
-def _marks(bench: Bench, size: float) -> None:
+def _marks(bench: Bench, arm: Arm) -> None:
+    size = arm.size
     frames, names, numbers = Frames(bench, size), Names(bench, size), Numbers(bench, size)
     masses = Masses(bench, size)
+
+    def renew() -> None:
+        for marks in (frames, names, numbers):
+            marks.renew(arm.size)
+        masses.resize(arm.size)
+
+    arm.on_redrawn(renew)
     off = False
     switch(bench, "Joint numbers", "The numbers joints have in every table", off, numbers.show)
     switch(
@@ -112,8 +120,9 @@ def _marks(bench: Bench, size: float) -> None:
     bench.on_moment(say)
 
 
-def _handle(bench: Bench, size: float) -> None:
-    handle = Handle(bench, size)
+def _handle(bench: Bench, arm: Arm) -> None:
+    handle = Handle(bench, arm.size)
+    arm.on_redrawn(lambda: handle.resize(arm.size))
     if not handle.can_move:
         Reading(bench, tag("div", "The joints do not move the tip.", class_="ad-note"))
         return
@@ -124,8 +133,9 @@ def _handle(bench: Bench, size: float) -> None:
         switch(bench, "Turn too", hint, False, handle.turn_too)
 
 
-def _ellipsoids(bench: Bench, size: float) -> None:
-    ellipsoids = TipEllipsoids(bench, size)
+def _ellipsoids(bench: Bench, arm: Arm) -> None:
+    ellipsoids = TipEllipsoids(bench, arm.size)
+    arm.on_redrawn(lambda: ellipsoids.resize(arm.size))
     for name in get_args(Name):
         switch(
             bench,
@@ -137,7 +147,9 @@ def _ellipsoids(bench: Bench, size: float) -> None:
     reading = Reading(bench)
 
     def show(_moment: Moment) -> None:
-        reading.show(axes_table(ellipsoids.drawn, ellipsoids.unit))
+        reasons = [f"No {name} ellipsoid: {one_line(why)}" for name, why in ellipsoids.refused.items()]
+        notes = [tag("div", reason, class_="ad-note") for reason in reasons]
+        reading.show(join([axes_table(ellipsoids.drawn, ellipsoids.unit), *notes]))
 
     bench.on_moment(show)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,15 +14,18 @@ from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.moment import Moment
 
 
-@dataclass(frozen=True)
 class Arm:
     """The arm in the scene: how it is drawn, and what was added for it, by kind.
 
-    Whatever has `path(body)` before its name moves with that body.
+    Whatever has `path(body)` before its name moves with that body. Another geometry is drawn anew.
     """
 
-    drawn: Solids
-    pieces: dict[Kind, list[Any]]
+    def __init__(self, bench: Bench) -> None:
+        self._bench, self._hidden = bench, set[Kind]()
+        self._runs, self.drawn = bench.moment.subject.bare.runs, solids(bench.robot)
+        self._lock = threading.RLock()  # pages switch while the worker draws
+        self._listeners: list[Callable[[], None]] = []
+        self.pieces = self._pieces()
 
     @property
     def size(self) -> float:
@@ -30,26 +33,69 @@ class Arm:
         return self.drawn.size
 
     def show(self, kinds: Iterable[Kind], visible: bool) -> None:
-        for kind in kinds:
-            for piece in self.pieces.get(kind, ()):
-                piece.visible = visible
+        with self._lock:
+            for kind in kinds:
+                (self._hidden.discard if visible else self._hidden.add)(kind)
+                for piece in self.pieces.get(kind, ()):
+                    piece.visible = visible
+
+    def on_redrawn(self, listener: Callable[[], None]) -> None:
+        """Have `listener` called when the robot has another geometry: lengths, places of springs."""
+        self._listeners.append(listener)
+
+    def follow(self, moment: Moment) -> None:
+        """Only robots that were compiled anew may have another geometry, as others with gears have not."""
+        runs = moment.subject.bare.runs
+        if runs is self._runs:
+            return
+        self._runs, drawn = runs, solids(runs)
+        if _alike(drawn, self.drawn):
+            return
+        with self._lock, self._bench.server.atomic():
+            for piece in [piece for pieces in self.pieces.values() for piece in pieces]:
+                piece.remove()
+            self.drawn = drawn
+            self.pieces = self._pieces()
+        for listener in self._listeners:  # they have locks of their own
+            self._bench.guard(listener)
+
+    def _pieces(self) -> dict[Kind, list[Any]]:
+        pieces: dict[Kind, list[Any]] = {}
+        for k, solid in enumerate(self.drawn.solids):
+            piece = self._bench.scene.add_mesh_simple(
+                f"{path(solid.body)}/{solid.kind}_{k}",
+                vertices=solid.vertices.astype(np.float32),
+                faces=solid.triangles.astype(np.uint32),
+                color=rgb(solid.colour),
+                flat_shading=False,
+                visible=solid.kind not in self._hidden,
+            )
+            pieces.setdefault(solid.kind, []).append(piece)
+        return pieces
+
+
+def _alike(one: Solids, other: Solids) -> bool:
+    """Whether two arms look the same."""
+
+    def shapes(drawn: Solids) -> list[np.ndarray]:
+        struts = [np.array([*strut.tied]) for strut in drawn.struts]
+        points = [np.array(strut.points) for strut in drawn.struts]
+        return [*(solid.vertices for solid in drawn.solids), *struts, *points]
+
+    kinds = [[(solid.body, solid.kind) for solid in drawn.solids] for drawn in (one, other)]
+    pairs = zip(shapes(one), shapes(other), strict=False)
+    return (
+        kinds[0] == kinds[1]
+        and len(one.struts) == len(other.struts)
+        and all(a.shape == b.shape and np.allclose(a, b, rtol=0, atol=1e-9 * one.size) for a, b in pairs)
+    )
 
 
 def add(bench: Bench) -> Arm:
     """Add the arm of the bench's robot to the scene; it moves with the state."""
-    drawn = solids(bench.robot)
     bodies = [*range(len(bench.robot.model.moving)), FIXED_BASE]
     frames = {body: bench.scene.add_frame(path(body), show_axes=False) for body in bodies}
-    pieces: dict[Kind, list[Any]] = {}
-    for k, solid in enumerate(drawn.solids):
-        piece = bench.scene.add_mesh_simple(
-            f"{path(solid.body)}/{solid.kind}_{k}",
-            vertices=solid.vertices.astype(np.float32),
-            faces=solid.triangles.astype(np.uint32),
-            color=rgb(solid.colour),
-            flat_shading=False,
-        )
-        pieces.setdefault(solid.kind, []).append(piece)
+    arm = Arm(bench)
 
     def show(moment: Moment) -> None:
         with bench.server.atomic():
@@ -57,7 +103,8 @@ def add(bench: Bench) -> Arm:
                 place(frame, moment.poses[body])
 
     bench.on_picture(show)
-    return Arm(drawn, pieces)
+    bench.on_picture(arm.follow)
+    return arm
 
 
 def path(body: int) -> str:

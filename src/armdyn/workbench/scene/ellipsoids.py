@@ -89,7 +89,7 @@ def pose_and_axes(found: Ellipsoid) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class TipEllipsoids:
-    """The ellipsoids that are asked for; `drawn` are those of the last state."""
+    """The ellipsoids that are asked for; `drawn` are those of the last state, `refused` says why not."""
 
     def __init__(self, bench: Bench, size: float) -> None:
         self._bench, self._size = bench, size
@@ -99,6 +99,7 @@ class TipEllipsoids:
         self._scales: dict[Name, float] = {}
         self._shift: Any = None  # from the tip to where gravity moves the ellipsoid
         self.drawn: dict[Name, Drawn] = {}
+        self.refused: dict[Name, str] = {}
         bench.on_picture(self._follow)
 
     def show(self, name: Name, visible: bool) -> None:
@@ -106,18 +107,27 @@ class TipEllipsoids:
         self._scales.pop(name, None)
         self._bench.change()
 
+    def resize(self, size: float) -> None:
+        """The arm is drawn larger or smaller."""
+        self._size = size
+        self._scales.clear()
+
     def _follow(self, moment: Moment) -> None:
         drawn: dict[Name, Drawn] = {}
+        refused: dict[Name, str] = {}
         with self._bench.server.atomic():
             for name, wanted in self._wanted.items():
-                if wanted:
-                    found = ellipsoid(name, moment, self._weights)
-                    drawn[name] = Drawn(found, self._draw(name, found, moment.tip[:3, 3]))
-                elif name in self._balls:
+                try:
+                    if wanted:
+                        found = ellipsoid(name, moment, self._weights)
+                        drawn[name] = Drawn(found, self._draw(name, found, moment.tip[:3, 3]))
+                except ArmdynError as error:  # such as of a robot without masses
+                    refused[name] = str(error)
+                if name not in drawn and name in self._balls:
                     self._balls[name].visible = False
             if self._shift is not None and "acceleration" not in drawn:
                 self._shift.visible = False
-        self.drawn = drawn
+        self.drawn, self.refused = drawn, refused
 
     def _draw(self, name: Name, found: Ellipsoid, tip: np.ndarray) -> float:
         """Returns the scale [m per unit]; 0 where it has no end or no extent."""

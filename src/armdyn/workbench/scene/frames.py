@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Literal
 
 import numpy as np
@@ -69,16 +70,26 @@ class Marks:
     def __init__(self, bench: Bench, size: float) -> None:
         self.bench, self.size = bench, size
         self._handles: list[Any] = []
+        self._visible, self._lock = False, threading.Lock()
 
     def make(self) -> list[Any]:
         raise NotImplementedError
 
     def show(self, visible: bool) -> None:
-        with self.bench.server.atomic():
+        with self._lock, self.bench.server.atomic():
+            self._visible = visible
             if visible and not self._handles:
                 self._handles = self.make()
             for handle in self._handles:
                 handle.visible = visible
+
+    def renew(self, size: float) -> None:
+        """The arm has another geometry."""
+        with self._lock, self.bench.server.atomic():
+            self.size = size
+            for handle in self._handles:
+                handle.remove()
+            self._handles = self.make() if self._visible else []
 
 
 class Frames(Marks):
@@ -121,7 +132,7 @@ class Numbers(Marks):
     """The numbers that joints have in every table, at their axes; joints that follow others have names."""
 
     def make(self) -> list[Any]:
-        robot = self.bench.given
+        robot = self.bench.robot
         q = resting_posture(robot)
         drawn, poses, found = skeleton(robot, q, sliding=True), body_poses(robot, q), []
         for body, (label, joint) in enumerate(zip(drawn.labels, drawn.joints, strict=True)):

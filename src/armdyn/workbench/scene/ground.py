@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from armdyn.report.findings.drawn.skeleton import gravity_in_world, skeleton
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.moment import Moment
-from armdyn.workbench.scene.arm import turned
+from armdyn.workbench.scene.arm import Arm, turned
 
 _AWAY = 1.35  # arm's sizes between camera and arm
 _LIGHT, _DARK = ((200, 200, 200), (140, 140, 140)), ((62, 66, 72), (96, 101, 110))  # of cells and sections
@@ -18,22 +17,49 @@ _ROUND = 0.5  # of an arm's spread one way: if it is spread as far across, no si
 _HANGS = 0.15  # of the arm's size: an arm that is farther below its base hangs, with the ground below it
 
 
-@dataclass(frozen=True)
 class Ground:
     """The grid, and from where the arm is looked at: directions (3,) by name."""
 
-    grid: Any
-    middle: np.ndarray
-    up: np.ndarray
-    distance: float
-    sides: dict[str, np.ndarray]
+    def __init__(self, bench: Bench, size: float) -> None:
+        self._bench = bench
+        self._up = -gravity_in_world(bench.robot)
+        length = np.linalg.norm(self._up)
+        self._up = self._up / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
+        bench.scene.set_up_direction(tuple(self._up))
+        self.grid: Any = bench.scene.add_grid(
+            "/ground", plane="xy", wxyz=turned(self._up), cell_color=_LIGHT[0], section_color=_LIGHT[1]
+        )
+        self.fit(size)
+
+    def fit(self, size: float) -> None:
+        """Below the arm as it is now, which has a size [m]; new pages look at it from its side."""
+        bench, up = self._bench, self._up
+        drawn = skeleton(bench.robot, bench.moment.q)
+        points = drawn.points
+        self._middle, self._distance = (points.min(0) + points.max(0)) / 2, _AWAY * size
+        side = _side(up, points)
+        across = np.cross(up, side)
+        self.sides = {
+            "Home": side + 0.35 * across + 0.35 * up,
+            "Front": 1.06 * side + 1e-3 * up,
+            "Side": 1.06 * across + 1e-3 * up,
+            "Top": 1.06 * up + 1e-3 * side,
+        }
+        camera = bench.server.initial_camera
+        camera.position = self._middle + self._distance * self.sides["Home"]
+        camera.look_at = self._middle
+        camera.up = up
+        cell = float(10.0 ** np.floor(np.log10(size)) / 2)
+        self.grid.width = self.grid.height = 8 * size
+        self.grid.cell_size, self.grid.section_size = cell, 2 * cell
+        self.grid.position = drawn.base + up * _height((points - drawn.base) @ up, size)
 
     def look(self, camera: Any, side: str) -> None:
         """Put a page's camera where one of `sides` says."""
         direction = self.sides[side]
-        camera.up_direction = self.up
-        camera.position = self.middle + self.distance * direction
-        camera.look_at = self.middle
+        camera.up_direction = self._up
+        camera.position = self._middle + self._distance * direction
+        camera.look_at = self._middle
 
     def darken(self, dark: bool) -> None:
         self.grid.cell_color, self.grid.section_color = _DARK if dark else _LIGHT
@@ -54,40 +80,11 @@ def light(bench: Bench) -> None:
     bench.on_picture(show)
 
 
-def add(bench: Bench, size: float) -> Ground:
+def add(bench: Bench, arm: Arm) -> Ground:
     """A grid below the arm, and the camera at the arm's side; up is against gravity."""
-    drawn = skeleton(bench.robot, bench.moment.q)
-    up = -gravity_in_world(bench.robot)
-    up = up / np.linalg.norm(up) if np.linalg.norm(up) > 1e-9 else np.array([0.0, 0.0, 1.0])
-    bench.scene.set_up_direction(tuple(up))
-    points = drawn.points
-    middle = (points.min(0) + points.max(0)) / 2
-    side = _side(up, points)
-    across = np.cross(up, side)
-    sides = {
-        "Home": side + 0.35 * across + 0.35 * up,
-        "Front": 1.06 * side + 1e-3 * up,
-        "Side": 1.06 * across + 1e-3 * up,
-        "Top": 1.06 * up + 1e-3 * side,
-    }
-    camera = bench.server.initial_camera
-    camera.position = middle + _AWAY * size * sides["Home"]
-    camera.look_at = middle
-    camera.up = up
-    cell = 10.0 ** np.floor(np.log10(size)) / 2
-    grid = bench.scene.add_grid(
-        "/ground",
-        width=8 * size,
-        height=8 * size,
-        cell_size=cell,
-        section_size=2 * cell,
-        plane="xy",
-        wxyz=turned(up),
-        position=drawn.base + up * _height((points - drawn.base) @ up, size),
-        cell_color=_LIGHT[0],
-        section_color=_LIGHT[1],
-    )
-    return Ground(grid, middle, up, _AWAY * size, sides)
+    ground = Ground(bench, arm.size)
+    arm.on_redrawn(lambda: ground.fit(arm.size))
+    return ground
 
 
 def _height(heights: np.ndarray, size: float) -> float:

@@ -77,6 +77,13 @@ class Handle:
         if self.control is not None:
             self.control.visible = visible
 
+    def resize(self, size: float) -> None:
+        """The arm is drawn larger or smaller, and its tip may go where it could not."""
+        if self.control is not None:
+            freedom = _freedom(self._bench.robot)
+            self.freedom = freedom if freedom.position_rank > 0 else self.freedom
+            self.control.scale, self.control.active_axes = _SIZE * size, self._axes
+
     def turn_too(self, turns: bool) -> None:
         """Drag the pose: the handle has rings, and the tip keeps its orientation where they are not used."""
         self._turns = turns

@@ -82,6 +82,10 @@ class Masses:
         self._robot = None
         self._bench.change()
 
+    def resize(self, size: float) -> None:
+        """The arm is drawn larger or smaller."""
+        self._size, self._robot = size, None
+
     def _follow(self, moment: Moment) -> None:
         """Only a change of the robot is news: where bodies go, their balls go along."""
         if moment.robot is self._robot:

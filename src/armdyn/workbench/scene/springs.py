@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,29 +19,39 @@ _ENDS = 0.12  # of a spring's length: straight at either end
 
 
 def add(bench: Bench, arm: Arm) -> None:
-    struts = arm.drawn.struts
-    if not struts:
+    if not arm.drawn.struts:
         return
-    ends = [_ends(strut, bench.moment.poses) for strut in struts]
-    coils = []
-    for k, (start, end) in enumerate(ends):
-        length = max(float(np.linalg.norm(end - start)), 0.02 * arm.size)
-        mesh = coil(0.022 * arm.size, 0.005 * arm.size, length)
-        coils.append(
-            bench.scene.add_mesh_simple(
-                f"/springs/{k + 1}",
-                vertices=mesh.vertices.astype(np.float32),
-                faces=mesh.triangles.astype(np.uint32),
-                color=rgb(COLOUR),
-            )
-        )
+    coils: list[tuple[Any, Strut]] = []
+
+    def draw() -> None:
+        for handle, _ in coils:
+            handle.remove()
+        poses = bench.moment.poses
+        coils[:] = [(_drawn(bench, arm, k, strut, poses), strut) for k, strut in enumerate(arm.drawn.struts)]
+
+    draw()
+    arm.on_redrawn(draw)
 
     def show(moment: Moment) -> None:
         with bench.server.atomic():
-            for handle, strut in zip(coils, struts, strict=True):
+            for handle, strut in coils:
                 stretch(handle, *_ends(strut, moment.poses))
 
     bench.on_picture(show)
+
+
+def _drawn(bench: Bench, arm: Arm, k: int, strut: Strut, poses: np.ndarray) -> Any:
+    ends = _ends(strut, poses)
+    length = max(float(np.linalg.norm(ends[1] - ends[0])), 0.02 * arm.size)
+    mesh = coil(0.022 * arm.size, 0.005 * arm.size, length)
+    handle = bench.scene.add_mesh_simple(
+        f"/springs/{k + 1}",
+        vertices=mesh.vertices.astype(np.float32),
+        faces=mesh.triangles.astype(np.uint32),
+        color=rgb(COLOUR),
+    )
+    stretch(handle, *ends)
+    return handle
 
 
 def _ends(strut: Strut, poses: np.ndarray) -> Sequence[np.ndarray]:

@@ -43,7 +43,7 @@ def add(bench: Bench, motions: Motions) -> None:
     start.on_click(pressed_start)
 
     def simulate() -> None:
-        trial = _trial(bench, motions, fields)
+        trial, made = _trial(bench, motions, fields), bench.script.lines("robot")
         bench.player.pause()
 
         def progress(part: float) -> None:
@@ -67,7 +67,7 @@ def add(bench: Bench, motions: Motions) -> None:
                 motions.said()
             lines, names = trial.lines(bench.loads)
             bench.script.say("simulation")  # so that it comes last
-            bench.script.say("simulation", *lines, imports=names)
+            bench.script.say("simulation", *lines, imports=names, robot=made)
             reading.show(summary(run))
             target = trial.motion if trial.follows else None
             bench.player.show(run_clip(run, target, trial.wrench()))

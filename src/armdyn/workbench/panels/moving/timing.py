@@ -34,6 +34,7 @@ def add(bench: Bench, motions: Motions) -> None:
 
     def start(name: str, run: Callable[[Robot, Trajectory, dict[str, Any]], Trajectory], call: str) -> None:
         subject, motion, wrench = bench.moment.subject.bare, motions.before, bench.moment.wrench
+        made = bench.script.lines("robot")
         given = {} if wrench is None else {"wrench": wrench}
         spelt = "" if wrench is None else f", wrench={listed(wrench)}"
 
@@ -49,8 +50,12 @@ def add(bench: Bench, motions: Motions) -> None:
                 raise
 
         def done(after: Trajectory) -> None:
+            if motions.before is not motion:
+                reading.show(Markup(""))
+                bench.tell(name, "another motion was loaded meanwhile: press again to time it", "orange")
+                return
             function = call.partition("(")[0]
-            motions.timed(after, function, (f"motion = {call.format(wrench=spelt)}.trajectory",))
+            motions.timed(after, function, (f"motion = {call.format(wrench=spelt)}.trajectory",), made)
             reading.show(table(subject.robot, name, peaks["before"], peaks["after"]))
 
         bench.job(name, work, done)
