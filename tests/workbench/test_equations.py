@@ -51,7 +51,7 @@ def test_names_in_equations_are_text():
     assert "&lt;script&gt;" in written
 
 
-@pytest.mark.parametrize("name", ["planar", "puma560"])
+@pytest.mark.parametrize("name", ["planar", pytest.param("puma560", marks=pytest.mark.slow)])
 def test_numbers_are_those_of_the_state(name):
     robot = quietly(lambda: Robot.load(name))
     q, qd, qdd = state(robot, np.random.default_rng(4))

@@ -107,7 +107,11 @@ def opened():
         bench.close()
 
 
-@pytest.mark.parametrize("robot", ["planar", "four_bar", Robot.load("planar").with_payload(3)], ids=str)
+@pytest.mark.parametrize(
+    "robot",
+    ["planar", pytest.param("four_bar", marks=pytest.mark.slow), Robot.load("planar").with_payload(3)],
+    ids=str,
+)
 def test_the_lines_give_the_torques(opened, robot):
     bench = opened(robot)
     n = bench.robot.n

@@ -178,8 +178,13 @@ def trial(**further):
     "further",
     [
         {},
-        {"push": Push(AT_JOINT, joint=1, torque=20.0, start=0.05, length=0.1)},
-        {"drive": PD_HOLD, "push": Push(AT_TIP, (0.0, 30.0, 0.0), start=0.0, length=0.1)},
+        pytest.param(
+            {"push": Push(AT_JOINT, joint=1, torque=20.0, start=0.05, length=0.1)}, marks=pytest.mark.slow
+        ),
+        pytest.param(
+            {"drive": PD_HOLD, "push": Push(AT_TIP, (0.0, 30.0, 0.0), start=0.0, length=0.1)},
+            marks=pytest.mark.slow,
+        ),
         {"drive": CT_FOLLOW, "motion": Trajectory.cubic([0.3, 0.4], [0.5, 0.3], 0.2), "saturated": True},
     ],
 )

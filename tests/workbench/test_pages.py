@@ -52,6 +52,7 @@ def ended(run, seconds=60):
     return run.returncode, out, errors
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
 def test_ctrl_c_ends_it(command):
     """Also while a page is connected."""
