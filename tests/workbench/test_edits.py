@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import threading
 import time
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ import armdyn
 from armdyn import Robot
 from armdyn.expression import ArmdynError
 from armdyn.kernels.llvm import machine
+from armdyn.workbench.bench import editor as editor_module
 from armdyn.workbench.bench.editor import Editor
 from armdyn.workbench.bench.edits import QUANTITIES, Edits, Payload, symbol_of, value_of
 from armdyn.workbench.bench.moment import Moment, Subject
@@ -286,4 +288,38 @@ def test_elastic_and_closed_chains_are_edited_too(opened, make):
     q, zeros = bench.moment.q, np.zeros(robot.n)
     assert_same(bench.moment.tau, bench.robot.inverse_dynamics(q, zeros, zeros), 1e-11)
     assert bench.moment.subject.runs is robot
+    assert not notes
+
+
+def test_a_reset_while_a_robot_is_compiled_stays(opened, monkeypatch):
+    bench, editor, notes = opened("pendulum")
+    going, begun = threading.Event(), threading.Event()
+    compiled = editor_module._compiled
+
+    def slowly(moment):
+        begun.set()
+        going.wait(60)
+        return compiled(moment)
+
+    monkeypatch.setattr(editor_module, "_compiled", slowly)
+    editor.change(lambda e: e.with_entry(bench.given, 0, "gear", 50.0))
+    assert begun.wait(60)
+    editor.reset()
+    going.set()
+    wait(lambda: not bench.busy)
+    assert bench.robot is bench.given
+    assert editor.edits == EMPTY
+    assert not notes
+
+
+def test_a_change_waits_for_another_job_and_is_not_lost(opened):
+    bench, editor, notes = opened("pendulum")
+    going = threading.Event()
+    assert bench.job("something long", lambda: going.wait(60), lambda _: None)
+    editor.change(lambda e: e.with_entry(bench.given, 0, "gear", 50.0))
+    wait(lambda: "Waits" in editor.said)
+    assert bench.robot is bench.given
+    going.set()
+    wait(lambda: "Compiled anew in" in editor.said)
+    assert bench.robot.transmission[0, 0] == 50
     assert not notes

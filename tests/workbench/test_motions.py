@@ -1,5 +1,6 @@
 """Motions, least time, simulations and logs of the workbench, without a browser."""
 
+import threading
 import time
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from armdyn.workbench.charts.of_data import data_of
 from armdyn.workbench.charts.of_motion import motion_charts
 from armdyn.workbench.charts.of_run import run_clip
 from armdyn.workbench.errors import ViewError
+from armdyn.workbench.panels.moving import timing
 from armdyn.workbench.panels.moving.data import log_of
 from armdyn.workbench.panels.moving.motion import make_motion, take_file
 from armdyn.workbench.panels.moving.timing import check_limits
@@ -121,9 +123,9 @@ def test_a_motion_that_was_given_is_spelled_out(motion):
 
 
 def pressed(bench, label):
-    """Press a button of the page, and wait for the job."""
+    """Press the last button of a name, and wait for the job."""
     handles = bench.gui._gui_input_handle_from_uuid.values()
-    (button,) = [x for x in handles if getattr(x, "label", None) == label]
+    *_, button = [x for x in handles if getattr(x, "label", None) == label]
     for call in button._impl.update_cb:
         call(SimpleNamespace(client=None, client_id=None, target=button))
     for _ in range(1000):
@@ -144,6 +146,50 @@ def test_timing_is_that_of_the_function_and_so_is_its_python(bench, label, funct
     lines = {}
     exec(bench.python(), lines)
     assert lines["motion"] == bench.motion
+
+
+@pytest.mark.parametrize("first", ["timed", "edited"])
+def test_the_lines_know_the_robot_of_each_step(bench, first):
+    """A robot that is edited after a motion was made or timed does not change what these lines give."""
+    heavy = bench.given.with_symbols(ml1=80.0, a1=1.2)
+    steps = [lambda: pressed(bench, "Least time"), lambda: edit(bench, heavy)]
+    for step in steps if first == "timed" else steps[::-1]:
+        step()
+    lines = {}
+    exec(bench.python(), lines)
+    assert lines["motion"] == bench.motion
+    assert lines["robot"] == heavy
+    np.testing.assert_allclose(lines["tau"], bench.moment.tau, rtol=1e-12)
+    assert bench.python().count("with_symbols") == 1  # no robot is made twice
+
+
+def edit(bench, robot):
+    """As the editor does."""
+    bench.script.say("robot", *bench.loads, "robot = robot.with_symbols(ml1=80.0, a1=1.2)", imports=["Robot"])
+    bench.change(subject=bench.moment.subject.changed(robot))
+
+
+def test_a_motion_timed_for_one_that_is_gone_is_dropped(bench, monkeypatch):
+    going, notes, motions = threading.Event(), [], Motions(bench)
+    timing.add(bench, motions)
+    bench.tell = lambda title, text, colour="blue": notes.append(text)
+
+    def slowly(*given, **more):
+        going.wait(60)
+        return time_optimal(*given, **more)
+
+    monkeypatch.setattr(timing, "time_optimal", slowly)
+    threading.Thread(target=pressed, args=(bench, "Least time")).start()
+    while not bench.busy:
+        time.sleep(0.01)
+    other = Trajectory.cubic([0, 0], [1, 1], 2.0)
+    motions.take(other)
+    going.set()
+    while bench.busy:
+        time.sleep(0.01)
+    assert bench.motion is other
+    assert motions.after is None
+    assert any("another motion was loaded" in note for note in notes)
 
 
 def test_a_robot_without_limits_is_told_what_is_missing():
@@ -242,3 +288,31 @@ def test_a_damaged_log_is_one_error_that_names_the_file(name, content):
         log_of(sent(name, content))
     assert name in str(error.value)
     assert "/tmp" not in str(error.value)
+
+
+def test_a_simulation_can_be_stopped(bench):
+    """Long ones would keep every other computation waiting."""
+    notes, labels = [], {getattr(x, "label", None): x for x in bench.gui._gui_input_handle_from_uuid.values()}
+    bench.tell = lambda title, text, colour="blue": notes.append(text)
+
+    def press(label):
+        for call in labels[label]._impl.update_cb:
+            call(SimpleNamespace(client=None, client_id=None, target=labels[label]))
+
+    durations = [
+        x for x in bench.gui._gui_input_handle_from_uuid.values() if getattr(x, "label", None) == "Duration"
+    ]
+    for field in durations:
+        field.value = 600.0
+    press("Simulate")
+    while not labels["Stop"].visible:
+        time.sleep(0.01)
+    press("Stop")
+    for _ in range(3000):
+        if not bench.busy:
+            break
+        time.sleep(0.01)
+    assert not bench.busy
+    assert "the simulation was stopped" in notes
+    assert bench.run is None
+    assert not labels["Stop"].visible

@@ -189,6 +189,11 @@ class Bench:
         for client in self.server.get_clients().values():
             client.add_notification(title, one_line(text), color=colour, auto_close_seconds=8.0)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a job runs."""
+        return self._job.locked()
+
     def job(self, name: str, work: Callable[[], Any], done: Callable[[Any], None]) -> bool:
         """Run `work` beside the page and hand its result to `done`; one job at a time: False if one runs."""
         if not self._job.acquire(blocking=False):

@@ -33,6 +33,7 @@ class Editor:
         self._loads = bench.script.lines("robot")
         self._lock = threading.RLock()
         self._waiting: threading.Timer | None = None
+        self._resets = 0
         self._listeners: list[Callable[[], None]] = []
 
     @property
@@ -61,6 +62,7 @@ class Editor:
         """The robot as it was given."""
         with self._lock:
             self._stop_waiting()
+            self._resets += 1  # what is being compiled is not wanted any more
             self._take(Edits(), self._given, "")
 
     def _tried(self, to: Change) -> tuple[Edits, Subject]:
@@ -89,34 +91,49 @@ class Editor:
     # ---- what waits ---------------------------------------------------------------------------------------
 
     def _wait(self, to: Change) -> None:
-        self._waiting = threading.Timer(REST, lambda: self.bench.guard(self._settle, to))
-        self._waiting.daemon = True
-        self._waiting.start()
+        timer = threading.Timer(REST, lambda: self.bench.guard(self._settle, to, timer))
+        self._waiting = timer
+        timer.daemon = True
+        timer.start()
 
     def _stop_waiting(self) -> None:
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
 
-    def _settle(self, to: Change) -> None:
-        """Refuse the change, or compile the robot that it makes."""
+    def _settle(self, to: Change, timer: threading.Timer) -> None:
+        """Refuse the change, or compile the robot that it makes, as soon as no other job runs."""
         with self._lock:
+            if self._waiting is not timer:
+                return  # another change came when the time was just over
+            self._waiting = None
             try:
                 _, subject = self._tried(to)
             except ArmdynError:
                 self._tell()  # the fields go back
                 raise
+            if self.bench.busy and not self.bench.closed:
+                self.said = "Waits for another computation …"
+                self._wait(to)
+                return
             self.said = "Compiling …"
             self._tell()
+            resets = self._resets
         moment = replace(self.bench.moment, subject=subject)
-        if not self.bench.job("compile the robot", lambda: _compiled(moment), lambda s: self._done(to, s)):
+
+        def done(found: tuple[Subject, float]) -> None:
+            self._done(to, found, resets)
+
+        if not self.bench.job("compile the robot", lambda: _compiled(moment), done):
             with self._lock:
                 self.said = ""
                 self._tell()
 
-    def _done(self, to: Change, found: tuple[Subject, float]) -> None:
+    def _done(self, to: Change, found: tuple[Subject, float], resets: int) -> None:
         compiled, seconds = found
         with self._lock:
+            if self._resets != resets:
+                return
             edits = to(self.edits)  # others may have come in the meantime
             subject = compiled.changed(edits.made(self.bench.given))
             self._take(edits, subject, f"Compiled anew in {seconds:.2g} s.")

@@ -52,6 +52,8 @@ def _button(bench: Bench, label: str, make: Callable[[Any], Exported], *, long: 
 
 
 def _send(bench: Bench, client: Any, file: Exported) -> None:
+    if client.client_id not in bench.server.get_clients():
+        return  # the page was closed while the file was written
     client.send_file_download(file.name, file.content, save_immediately=True)
     for note in file.notes[:3]:
         bench.tell(file.name, note, "orange")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from armdyn.workbench.bench.trial import (
 )
 from armdyn.workbench.charts.of_motion import joint_title
 from armdyn.workbench.charts.of_run import run_clip
+from armdyn.workbench.errors import ViewError
 from armdyn.workbench.panels.reading import Reading
 
 _EDITED, _LOADED = "the robot as it is edited", "the robot as it was loaded"
@@ -34,6 +36,9 @@ def add(bench: Bench, motions: Motions) -> None:
     gui: Any = bench.gui
     fields = _fields(bench)
     start = gui.add_button("Simulate", icon="player-play", hint="from the posture and velocities shown")
+    stop = gui.add_button("Stop", icon="player-stop", visible=False, hint="Give up the simulation")
+    stopped = threading.Event()
+    stop.on_click(lambda _event: stopped.set())
     bar = gui.add_progress_bar(0.0, visible=False, animated=True)
     reading = Reading(bench)
 
@@ -47,19 +52,22 @@ def add(bench: Bench, motions: Motions) -> None:
         bench.player.pause()
 
         def progress(part: float) -> None:
+            if stopped.is_set() or bench.closed:
+                raise ViewError("the simulation was stopped")
             if abs(100 * part - bar.value) >= 1:
                 bar.value = float(100 * min(max(part, 0.0), 1.0))
 
         def work() -> Run:
             reading.show(tag("div", _COMPILING, class_="ad-note"))
-            bar.value, bar.visible = 0.0, True
+            stopped.clear()
+            bar.value, bar.visible, stop.visible = 0.0, True, True
             try:
                 return trial.run(progress)
             except BaseException:
                 reading.show(Markup(""))
                 raise
             finally:
-                bar.visible = False
+                bar.visible = stop.visible = False
 
         def done(run: Run) -> None:
             bench.run = run
