@@ -2,8 +2,8 @@
 
     python benchmarks/workbench.py [ROBOT] [SECONDS]
 
-The page runs in headless Chromium with software rendering. A script in it drags the second slider 120 times a
-second; an observer counts the different torques that the page shows. Then the server changes the state 60
+The page runs in headless Chromium with software rendering. A script in it drags the second slider, 60 moves a
+second as browsers tell them; an observer counts the different torques that the page shows. Then the server changes the state 60
 times a second, as when a motion is played. Both are measured in a window of 1280 by 800 pixels, and in a
 small one where drawing costs little. Needs the extra `view` and playwright with Chromium.
 """
@@ -54,7 +54,7 @@ MEASURE = """seconds => new Promise(done => {
       watcher.disconnect();
       done({ updates: updates / t, frames: frames / t, moves: moves / t });
     }
-  }, 1000 / 120);
+  }, 1000 / 60);
   requestAnimationFrame(frame);
 })"""
 
