@@ -30,7 +30,7 @@ def edited(bench, **symbols):
     return replace(bench.moment, subject=bench.moment.subject.changed(robot))
 
 
-@pytest.mark.parametrize("value", [0.4, 2.5])
+@pytest.mark.parametrize("value", [pytest.param(0.4, marks=pytest.mark.slow), 2.5])
 def test_another_length_is_drawn(opened, value):
     bench = opened("planar")
     arm = Arm(bench)
