@@ -3,9 +3,9 @@
     python benchmarks/workbench.py [ROBOT] [SECONDS]
 
 The page runs in headless Chromium with software rendering. A script in it drags the second slider, 60 moves a
-second as browsers tell them; an observer counts the different torques that the page shows. Then the server changes the state 60
-times a second, as when a motion is played. Both are measured in a window of 1280 by 800 pixels, and in a
-small one where drawing costs little. Needs the extra `view` and playwright with Chromium.
+second as browsers tell them; an observer counts the different torques that the page shows. Then the server
+changes the state 60 times a second, as when a motion is played. Both are measured in a window of 1280 by 800
+pixels, and in a small one where drawing costs little. Needs the extra `view` and playwright with Chromium.
 """
 
 from __future__ import annotations

@@ -302,7 +302,7 @@ def test_a_reset_while_a_robot_is_compiled_stays(opened, monkeypatch):
         return compiled(moment)
 
     monkeypatch.setattr(editor_module, "_compiled", slowly)
-    editor.change(lambda e: e.with_entry(bench.given, 0, "gear", 50.0))
+    editor.change(lambda e: e.with_entry(bench.given, 0, "gear", 60.0))
     assert begun.wait(60)
     editor.reset()
     going.set()
@@ -316,10 +316,10 @@ def test_a_change_waits_for_another_job_and_is_not_lost(opened):
     bench, editor, notes = opened("pendulum")
     going = threading.Event()
     assert bench.job("something long", lambda: going.wait(60), lambda _: None)
-    editor.change(lambda e: e.with_entry(bench.given, 0, "gear", 50.0))
+    editor.change(lambda e: e.with_entry(bench.given, 0, "gear", 60.0))
     wait(lambda: "Waits" in editor.said)
     assert bench.robot is bench.given
     going.set()
     wait(lambda: "Compiled anew in" in editor.said)
-    assert bench.robot.transmission[0, 0] == 50
+    assert bench.robot.transmission[0, 0] == 60
     assert not notes

@@ -104,6 +104,14 @@ def settled(page):
     return same and np.abs(shown - tau).max() <= 1e-9 * max(1.0, np.abs(tau).max())
 
 
+def stop(bench):
+    """Give up a simulation: one of ten minutes may have been asked for."""
+    for handle in list(bench.gui._gui_input_handle_from_uuid.values()):
+        if getattr(handle, "label", None) == "Stop" and handle.visible:
+            for call in handle._impl.update_cb:
+                call(None)
+
+
 def torques_of_the_lines(page):
     """What the Python lines compute, and the torques of the state."""
     found = {"print": lambda *_: None}
@@ -136,6 +144,7 @@ def test_random_interactions(workbench, chromium, caplog, capfd, name, count):
         assert len({kind for kind, _ in both[0].done}) >= 3, both[0].done
         bench = page.bench._bench
         bench.player.pause()
+        stop(bench)
         page.wait(lambda: not bench._job.locked(), "the last computation", 300)
         bench.player.pause()  # a run that was simulated is played
         page.wait(lambda: settled(page), f"the torques of the state after {both[0].done[-20:]}", 120)
