@@ -117,7 +117,7 @@ def _marks(bench: Bench, arm: Arm) -> None:
         text = f"No ellipsoid: no body has the moments of {names}"
         note.show(tag("div", text, class_="ad-note", data_armdyn="no-ellipsoid") if names else Markup(""))
 
-    bench.on_moment(say)
+    bench.on_picture(say)
 
 
 def _handle(bench: Bench, arm: Arm) -> None:
@@ -151,7 +151,7 @@ def _ellipsoids(bench: Bench, arm: Arm) -> None:
         notes = [tag("div", reason, class_="ad-note") for reason in reasons]
         reading.show(join([axes_table(ellipsoids.drawn, ellipsoids.unit), *notes]))
 
-    bench.on_moment(show)
+    bench.on_picture(show)
 
 
 def axes_table(drawn: dict[Name, Drawn], unit: str) -> Markup:
