@@ -155,6 +155,9 @@ def test_random_interactions(workbench, chromium, caplog, capfd, name, count):
         page.wait(lambda: not bench._job.locked(), "the last computation", 300)
         bench.player.pause()  # a run that was simulated is played
         at_joints(bench)
+        for shown in (page, other):  # as they were: another tab may hide the torques
+            shown.page.reload()
+            shown.page.wait_for_selector("[data-armdyn=torques]", timeout=60_000)
         page.wait(lambda: settled(page), f"the torques of the state after {both[0].done[-20:]}", 60)
         page.wait(lambda: settled(other), "the torques in the other page", 120)
         lines, shown = torques_of_the_lines(page)
