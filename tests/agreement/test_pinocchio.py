@@ -66,6 +66,7 @@ class Peer:
                 else pin.JointModelPrismaticUnaligned
             )
             joint = self.model.addJoint(joint, kind(*self.numbers(link.axis)), place, link.name)
+            self.model.addJointFrame(joint)  # which reduced models need
             self.order.append(names.index(link.name))
             place = after
         self.places[link.name] = (joint, place)
@@ -108,6 +109,21 @@ def test_inverse_dynamics_and_rnea(robot, rng):
     peer, (q, qd, qdd) = Peer(robot), state(robot, rng)
     tau = pin.rnea(peer.model, peer.data, *peer.inward(q, qd, qdd))
     assert_same(robot.inverse_dynamics(q, qd, qdd), peer.back(tau, [0]), TOLERANCE)
+
+
+@law(robots((2, 4), couplings=False, friction=False, rotors=("reflected",)), generators(), examples=3)
+def test_locked_joints_and_a_reduced_model(robot, rng):
+    peer, (q, qd, qdd) = Peer(robot), state(robot, rng)
+    gone = rng.permutation(robot.n)[: rng.integers(1, robot.n)]
+    left = [i for i in range(robot.n) if i not in gone]
+    locked = robot.locked({robot.coordinates[i]: float(q[i]) for i in gone})
+    ids = [peer.order.index(i) + 1 for i in gone]
+    reduced = pin.buildReducedModel(peer.model, ids, *peer.inward(q))
+    order = [left.index(i) for i in peer.order if i in left]
+    x = [v[left][order] for v in (q, qd, qdd)]
+    tau = pin.rnea(reduced, reduced.createData(), *x)
+    found = locked.inverse_dynamics(q[left], qd[left], qdd[left])
+    assert_same(found[order], tau, TOLERANCE)
 
 
 @law(arms(), generators())

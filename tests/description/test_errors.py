@@ -314,9 +314,9 @@ WRONG = {
         [("link.2.friction", {"viscous": 1})],
         ["flange", "friction", "fixed joint"],
     ),
-    "a motor on a fixed joint": (
-        [("link.2.motor", {"gear": 1, "inertia": 1})],
-        ["flange", "motor", "fixed joint"],
+    "an elastic motor on a fixed joint": (
+        [("link.2.motor", {"gear": 1, "inertia": 1, "stiffness": 5})],
+        ["flange", "motor.stiffness", "a fixed joint is not elastic"],
     ),
     # motors
     "a motor on no link": (

@@ -77,9 +77,9 @@ def test_symbols_of_the_robot():
 @pytest.mark.parametrize(
     ("motors", "message"),
     [
-        ({"elbow": {}}, r"found 'elbow'; links that move: shoulder \(joint joint 1\), upper arm"),
-        ({3: {}}, "found 3; links that move"),
-        (5, "expected a table of motors by link, found 5"),
+        ({"elbow": {}}, r"no joint or link 'elbow'; moving joints: joint 1 \(link shoulder\), joint 2"),
+        ({3: {}}, "no joint or link 3; moving joints"),
+        (5, "expected a table by joint, found 5"),
         ({"shoulder": 3}, "link 'shoulder'.motor: expected a table, found 3"),
         ({"shoulder": {"geer": 3}}, "link 'shoulder'.motor.geer: unknown key; allowed here: axis, carrier"),
         ({"shoulder": {"gear": 0}}, "link 'shoulder'.motor.gear: found 0; any other number is allowed"),
@@ -90,7 +90,7 @@ def test_symbols_of_the_robot():
         ({"forearm": {"carrier": "base"}}, "motor.axis: missing; it is required because the carrier"),
         ({"forearm": {"axis": [0, 0, 0]}}, "motor.axis: found .0, 0, 0.; a direction must not be zero"),
         ({"forearm": {"coupling": {"hand": 1}}}, "motor.coupling: found 'hand'; other moving links"),
-        ({"shoulder": {}, "joint 1": {}}, "a motor is given twice, by its link and by its joint"),
+        ({"shoulder": {}, "joint 1": {}}, "joint 'joint 1' is given twice, by its own name and its link's"),
     ],
 )
 def test_what_is_refused(motors, message):

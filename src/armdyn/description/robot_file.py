@@ -13,7 +13,7 @@ from armdyn.description.bodies.body import Meshes, read_body
 from armdyn.description.bodies.pose import read_pose
 from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.errors import MAX_LINKS, MAX_PRODUCTS, DescriptionError
-from armdyn.description.importing.options import Options
+from armdyn.description.importing.options import Options, shaped
 from armdyn.description.mechanisms.closures import read_closures
 from armdyn.description.mechanisms.springs import read_joint_spring, read_springs
 from armdyn.description.plausibility import suspicions
@@ -38,7 +38,7 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
     bundled = bundled_robots()
     if isinstance(robot, str) and robot in bundled:
         _refuse_options(robot, options)
-        return build(bundled_table(robot), robot)
+        return shaped(build(bundled_table(robot), robot), options.tip, options.lock, robot)
     if not isinstance(robot, (str, os.PathLike)):
         raise TypeError(f"expected a path to a robot file or a bundled name, found {shown(robot)}")
     if isinstance(robot, str) and robot.lstrip("\ufeff \t\r\n").startswith("<"):
@@ -57,14 +57,13 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
             f"give a path to a robot file or a bundled name: {', '.join(bundled)}"
         ) from None
     _refuse_options(str(path), options)
-    return from_table(toml_text.parse(text, str(path)), str(path), path.parent)
+    return from_table(toml_text.parse(text, str(path)), str(path), path.parent, options)
 
 
 def _refuse_options(source: str, options: Options) -> None:
-    if options.given:
-        raise DescriptionError(
-            f"{options.given[0]}: only for URDF and MJCF files; {source} is a robot file and says it itself"
-        )
+    for name in ("base", "repair", "snap"):
+        if getattr(options, name):
+            raise DescriptionError(f"{name}: only for URDF and MJCF files; {source} is a robot file")
 
 
 def _from_xml(found: str | Path, source: str, options: Options) -> RobotModel:
@@ -74,7 +73,12 @@ def _from_xml(found: str | Path, source: str, options: Options) -> RobotModel:
     return files.from_xml(xml_text.read(found) if isinstance(found, Path) else found, source, options)
 
 
-def from_table(table: Mapping[str, Any], source: str | None = None, folder: Path = HERE) -> RobotModel:
+def from_table(
+    table: Mapping[str, Any],
+    source: str | None = None,
+    folder: Path = HERE,
+    options: Options = NO_OPTIONS,
+) -> RobotModel:
     """A robot from a table with the keys of the robot file, with a warning for what looks wrong in it.
 
     Paths of meshes begin in `folder`.
@@ -86,7 +90,7 @@ def from_table(table: Mapping[str, Any], source: str | None = None, folder: Path
         source = one_line(name)[:60] if isinstance(name, str) else "robot"
     try:
         with limited(MAX_PRODUCTS):
-            model = build(table, source, folder)
+            model = shaped(build(table, source, folder), options.tip, options.lock, source)
     except TooLargeError as error:
         raise DescriptionError(f"{source}: the description is {error}") from None
     for text in suspicions(model):
@@ -199,8 +203,8 @@ def _link(reader: Reader, name: str, parent: str, convention: str, meshes: Meshe
             axis=axis,
             after=T_after,
             inertia=read_body(reader, meshes),
-            friction=_friction(reader.sub("friction")),
-            limits=_limits(reader.sub("limits")),
+            friction=read_friction(reader.sub("friction")),
+            limits=read_limits(reader.sub("limits")),
             motor=read_motor(reader.sub("motor"), parent, apply(T_before.R, axis))
             if "motor" in reader
             else None,
@@ -234,7 +238,8 @@ def read_tool(table: Mapping[str, Any], symbols: Iterable[tuple[str, Expression 
     return read_pose(Reader(table, "with_tip", "tool", dict(symbols)))
 
 
-def _friction(reader: Reader, at_motor: bool = False) -> Friction:
+def read_friction(reader: Reader, at_motor: bool = False) -> Friction:
+    """The friction of a joint, or at a motor's shaft."""
     single = [name for name in SINGLE if TERMS[name].at_motors or not at_motor]
     values = {name: reader.number(name, 0) for name in single}
     if TERMS["stribeck"].at_motors or not at_motor:
@@ -263,7 +268,8 @@ def _coulomb(reader: Reader) -> Coulomb:
     return (forward, backward)
 
 
-def _limits(reader: Reader) -> Limits:
+def read_limits(reader: Reader) -> Limits:
+    """The limits of a joint."""
     position = None
     if "position" in reader:
         low, high = reader.numbers("position", 2)
@@ -293,7 +299,7 @@ def read_motor(reader: Reader, parent: str, joint_axis: Vector) -> Motor:
         mass=reader.number("mass", 0),
         position=reader.vector("position", [0, 0, 0]),
         coupling=tuple((name, coupling.number(name)) for name in coupling.names()),
-        friction=_friction(reader.sub("friction"), at_motor=True),
+        friction=read_friction(reader.sub("friction"), at_motor=True),
         torque_constant=reader.number("torque_constant", 1),
         limits=_motor_limits(reader.sub("limits")),
         stiffness=reader.number("stiffness") if "stiffness" in reader else None,

@@ -102,7 +102,9 @@ def _symmetric(entry: Callable[[int, int], Scalar]) -> Matrix:
 def articulated_is_possible(mechanism: Mechanism) -> bool:
     """Whether joints are independent and every motor sits on its joint's parent and turns with it alone."""
     return not (mechanism.rows or mechanism.loops) and all(
-        rotor.carrier == mechanism.bodies[rotor.joint].parent and [j for j, _ in rotor.row] == [rotor.joint]
+        rotor.part == "rotor"
+        and rotor.carrier == mechanism.bodies[rotor.joint].parent
+        and [j for j, _ in rotor.row] == [rotor.joint]
         for rotor in mechanism.rotors
     )
 

@@ -19,7 +19,6 @@ from armdyn.model.parameters import Parameter, parameter_values, symbol
 from armdyn.model.vector import ZERO3, Scalar, Vector, apply_transposed, cross, dot
 
 _BODY = [symbol("body", entry) for entry in ENTRIES]
-_ROTOR = symbol("rotor", "inertia")
 
 
 @of_joints(2, "anything")
@@ -29,14 +28,14 @@ def kinetic_regressor(
     """β_T: the coefficient of each parameter in T (7.70)."""
     joints = joint_frames(mechanism, q)
     w, v = velocities(mechanism, joints, qd)
-    rotors = {rotor.joint: rotor for rotor in mechanism.rotors}
     beta: dict[Parameter, Scalar] = {}
     for j in range(mechanism.n):
         beta |= {Parameter(name, j): b for name, b in zip(_BODY, _body_terms(w[j], v[j]), strict=True)}
-        if rotor := rotors.get(j):
-            w_c = ZERO3 if rotor.carrier == FIXED_BASE else w[rotor.carrier]
-            speed = along(rotor.row, qd)
-            beta[Parameter(_ROTOR, j)] = speed * dot(rotor.axis, w_c) + half(speed * speed)
+    for rotor in mechanism.rotors:
+        w_c = ZERO3 if rotor.carrier == FIXED_BASE else w[rotor.carrier]
+        speed = along(rotor.row, qd)
+        its = Parameter(symbol(rotor.part, "inertia"), rotor.joint)
+        beta[its] = speed * dot(rotor.axis, w_c) + half(speed * speed)
     return beta
 
 

@@ -56,7 +56,7 @@ def with_friction(
     surfaces = {(surface.part, surface.joint): surface for surface in mechanism.friction}
     for p, parameter in enumerate(layout):
         joint, part, term = parameter.joint, parameter.kind.part, parameter.kind.entry
-        if part in ("joint", "motor", "damper"):
+        if part in ("joint", "motor", "idler", "damper") and term in TERMS:
             surface = surfaces[part, joint]
             velocities = sliding if sliding is not None and TERMS[term].dry else qd
             felt_there: list[Scalar] = [0] * mechanism.positions
@@ -98,7 +98,7 @@ def columns_of(
     of_springs: Mapping[tuple[str, int, str], Shares],
 ) -> list[list[Scalar]]:
     """Y by columns: of bodies and springs by their entries, of rotors; zeros for what is not there."""
-    rotors = {rotor.joint: rotor for rotor in mechanism.rotors}
+    rotors: dict[tuple[str, int], Rotor] = {(rotor.part, rotor.joint): rotor for rotor in mechanism.rotors}
     Y: list[list[Scalar]] = [[0] * len(layout) for _ in range(mechanism.n)]
     for p, parameter in enumerate(layout):
         joint = parameter.joint
@@ -106,8 +106,8 @@ def columns_of(
         match parameter.kind.part:
             case "body":
                 column = of_body(joint, parameter.kind.entry)
-            case "rotor" if joint in rotors:
-                column = of_rotor(rotors[joint])
+            case part if parameter.kind.entry == "inertia" and (part, joint) in rotors:
+                column = of_rotor(rotors[part, joint])
             case part if (part, joint, parameter.kind.entry) in of_springs:
                 column = iter(of_springs[part, joint, parameter.kind.entry])
         for i, y in column:

@@ -73,7 +73,7 @@ TERMS: dict[str, Term] = {
 class Surface:
     """Where friction acts, and its coefficients; an uncoupled motor's share is in its joint's surface."""
 
-    joint: int  # the joint, or the joint whose motor this is
+    joint: int  # the joint, or the joint whose motor this is; idlers are counted as such
     row: Row
     viscous: Scalar = 0  # N m s/rad or N s/m
     coulomb: Scalar = 0  # N m or N: half the difference of the levels forward and backward
@@ -83,7 +83,7 @@ class Surface:
     cubic: Scalar = 0  # N m s³/rad³ or N s³/m³
     load: Scalar = 0  # of |τ_r|: no unit
     stribeck_velocity: Scalar = 1  # rad/s or m/s, fixed
-    part: Literal["joint", "motor", "damper"] = "joint"  # a damper is that of an elastic transmission
+    part: Literal["joint", "motor", "idler", "damper"] = "joint"  # a damper: of an elastic transmission
 
     def speed(self, qd: Sequence[Scalar]) -> Scalar:
         """v of joint velocities; the same sum serves accelerations."""

@@ -8,6 +8,9 @@ its transmission row. The three rotor models differ here and nowhere else:
 - reflected: carrier gets the rotor's mass only; the axis is zero, which leaves Kᵀ diag(Im) K;
 - none: no motor at all.
 
+The motor of a fixed joint (one that was locked, say) rides on its carrier. Where it is coupled with joints
+that move, it still spins: an idler, which has inertia and friction and drives nothing.
+
 The motor of an elastic joint has a position of its own. It is that of a further body without mass, after
 those of the links, so that the algorithms know nothing of it: its rotor turns with this body's joint.
 """
@@ -37,7 +40,7 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
     """
     convert = Converter(scalar)
     places = places_of(model, convert)
-    motors = [(link, link.motor) for link in model.moving if link.motor and model.rotors != "none"]
+    motors = [(link, link.motor) for link in model.links if link.motor and model.rotors != "none"]
     inertias = _augmented(model, convert, places, [motor for _, motor in motors])
     joint_of = {link.name: i for i, link in enumerate(model.moving)}
     driver = joint_of | {link.name: len(joint_of) + e for e, link in enumerate(model.elastic)}
@@ -53,9 +56,17 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
             *(_body(model, i, convert, places, inertias) for i in range(len(model.moving))),
             *(_massless(link) for link in model.elastic),
         ),
-        rotors=tuple(
-            _rotor(model, motor, joint_of[link.name], mapped(convert, rows[link.name]), convert, places)
-            for link, motor in motors
+        rotors=(
+            *(
+                _rotor(model, motor, joint_of[link.name], mapped(convert, rows[link.name]), convert, places)
+                for link, motor in motors
+                if link.joint != "fixed"
+            ),
+            *(
+                replace(_rotor(model, motor, i, mapped(convert, row), convert, places), part="idler")
+                for i, (motor, row) in enumerate((link.motor, rows[link.name]) for link in idlers(model))
+                if motor is not None
+            ),
         ),
         friction=tuple(_over_coordinates(surface, S).map(convert, convert) for surface in surfaces),
         gravity=convert.vector(model.gravity),
@@ -86,6 +97,13 @@ def stiffness(link: Link) -> Expression:
     return link.motor.stiffness
 
 
+def idlers(model: RobotModel) -> tuple[Link, ...]:
+    """The fixed links whose motors spin all the same, with other joints that they are coupled with."""
+    found = [link for link in model.links if link.joint == "fixed" and link.motor is not None]
+    spinning = [link for link in found if link.motor is not None and is_coupled(link.motor)]
+    return tuple(spinning) if model.rotors != "none" else ()
+
+
 def _surfaces(
     model: RobotModel, rows: dict[str, Row], joint_of: dict[str, int], driver: dict[str, int]
 ) -> list[Surface]:
@@ -100,6 +118,10 @@ def _surfaces(
         if link.motor is not None and has_motor_friction(model, link):
             at_motor: dict[str, Any] = link.motor.friction.coefficients
             found.append(Surface(joint_of[link.name], rows[link.name], **at_motor, part="motor"))
+    for i, link in enumerate(idlers(model)):
+        if link.motor is not None and not link.motor.friction.is_zero:
+            at_idler: dict[str, Any] = link.motor.friction.coefficients
+            found.append(Surface(i, rows[link.name], **at_idler, part="idler"))
     for link in model.elastic:
         if not damping(link).is_zero:
             row = _twist(link, joint_of, driver)
@@ -284,8 +306,8 @@ def _body(model: RobotModel, i: int, convert: Converter, places: Places, inertia
 
 
 def _transmission(link: Link, motor: Motor, driver: dict[str, int]) -> Row:
-    """θ_m over joints; where a joint is elastic, over its motor's position."""
-    entries = {driver[link.name]: motor.gear}
+    """θ_m over joints, empty where it stands; where a joint is elastic, over its motor's position."""
+    entries = {driver[link.name]: motor.gear} if link.joint != "fixed" else {}
     entries.update({driver[name]: k for name, k in motor.coupling if not k.is_zero})
     return tuple(sorted(entries.items()))
 
@@ -307,7 +329,8 @@ def joint_friction(model: RobotModel, link: Link) -> dict[str, Expression]:
     """By term, exact: the joint's own friction and, referred to it by the gear, an uncoupled motor's."""
     own = link.friction.coefficients
     motor = link.motor
-    if motor is None or model.rotors == "none" or is_coupled(motor) or link.elastic:
+    absent = motor is None or model.rotors == "none" or link.joint == "fixed"
+    if motor is None or absent or is_coupled(motor) or link.elastic:
         return own
     for name, x in motor.friction.coefficients.items():
         if not x.is_zero:

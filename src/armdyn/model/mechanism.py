@@ -43,15 +43,16 @@ class Body:
 class Rotor:
     """What a rotor adds to its augmented carrier: energy Im θ̇ (zᵀω) + ½ Im θ̇² (7.62), (7.67)."""
 
-    joint: int  # the joint whose motor this is
+    joint: int  # the joint whose motor this is; idlers are counted as such
     carrier: int
     axis: Vector  # in the carrier's frame; zero in the reflected model
     inertia: Scalar
     row: Row  # θ_m = Σ k_ij q_j (7.22)
+    part: Literal["rotor", "idler"] = "rotor"  # an idler: of a joint that is fixed, spun by others
 
     def map(self, geometry: Map, parameter: Map) -> Rotor:
         axis, inertia = _vector(geometry, self.axis), parameter(self.inertia)
-        return Rotor(self.joint, self.carrier, axis, inertia, mapped(geometry, self.row))
+        return Rotor(self.joint, self.carrier, axis, inertia, mapped(geometry, self.row), self.part)
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Mechanism:
 
     @property
     def coupled_friction(self) -> tuple[Surface, ...]:
-        """The friction of motors that turn with several joints or through a spring, and of dampers."""
+        """The friction of motors that turn with several joints or through a spring, of idlers, of dampers."""
         return self.friction[len(self.bodies) :]
 
     def with_friction_by_coordinate(self) -> Mechanism:

@@ -6,8 +6,9 @@ stand together, joint by joint. First, for every joint, those of (7.77) with Fv 
 about its frame's origin, the rotor of the motor that drives the joint, friction. Then, where the robot has
 them: Coulomb asymmetry of joints, friction of motors that turn with several joints, offsets, Stribeck levels,
 cubic coefficients, load coefficients; stiffness and stiffness·rest of springs at joints; stiffness, then
-damping of elastic transmissions; stiffness and preload of springs between points, which are numbered as
-such. (Stribeck velocities are fixed, as geometry is.) The torque is linear in all parameters but the load
+damping of elastic transmissions; stiffness and preload of springs between points; rotor inertia and friction
+of idlers, the motors of fixed joints that other joints spin. Springs between points and idlers are numbered
+as such. (Stribeck velocities are fixed, as geometry is.) The torque is linear in all parameters but the load
 coefficients: |τ_r|, which these multiply, depends on the others. The regressor's column of a load coefficient
 is zero.
 
@@ -25,14 +26,14 @@ from armdyn.expression import ZERO, Expression
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Surface
 from armdyn.model.inertia import ENTRIES, Inertia
-from armdyn.model.lowering import damping, has_motor_friction, joint_friction, lower
+from armdyn.model.lowering import damping, has_motor_friction, idlers, joint_friction, lower
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.parts import Link
 from armdyn.model.robot_model import RobotModel
 from armdyn.model.springs import JointSpring, PointSpring, Spring, Strut
 from armdyn.model.vector import Scalar
 
-Part: TypeAlias = Literal["body", "rotor", "joint", "motor", "spring", "elastic", "damper", "strut"]
+Part: TypeAlias = Literal["body", "rotor", "joint", "motor", "spring", "elastic", "damper", "strut", "idler"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ TABLE: tuple[tuple[Kind, ...], ...] = (
     (Kind("Ke", "elastic", "stiffness"),),
     (Kind("De", "damper", "viscous"),),
     (Kind("Kp", "strut", "stiffness"), Kind("Pp", "strut", "preload")),
+    (Kind("Imi", "idler", "inertia"), Kind("Fvi", "idler", "viscous"), Kind("Fsi", "idler", "coulomb")),
 )
 SPRINGS = ("spring", "elastic", "strut")  # parts that store energy in a posture, whatever gravity is
 KINDS = {kind.symbol: kind for block in TABLE for kind in block}
@@ -114,6 +116,14 @@ def layout(model: RobotModel) -> Layout:
     for block in others:
         if block[0].part == "strut":
             found += [Parameter(kind.symbol, i) for i in range(len(model.springs)) for kind in block]
+        elif block[0].part == "idler":
+            spun = [(i, link.motor) for i, link in enumerate(idlers(model)) if link.motor]
+            found += [
+                Parameter(kind.symbol, i)
+                for i, motor in spun
+                for kind in block
+                if kind.entry == "inertia" or not motor.friction.is_zero
+            ]
         else:
             found += [Parameter(kind.symbol, j) for j in joints for kind in block if has[kind.part](kind, j)]
     return tuple(found)
@@ -141,7 +151,7 @@ def _parts(mechanism: Mechanism) -> Iterator[tuple[Part, int, dict[str, Scalar]]
     for joint, body in enumerate(mechanism.bodies):
         yield "body", joint, dict(zip(ENTRIES, body.inertia.entries, strict=True))
     for rotor in mechanism.rotors:
-        yield "rotor", rotor.joint, {"inertia": rotor.inertia}
+        yield rotor.part, rotor.joint, {"inertia": rotor.inertia}
     for surface in mechanism.friction:
         yield surface.part, surface.joint, surface.coefficients
     for spring in mechanism.springs:
@@ -179,7 +189,7 @@ def mechanism_with(mechanism: Mechanism, values: Sequence[Scalar], layout: Seque
     return replace(
         mechanism,
         bodies=tuple(replace(old, inertia=x) for old, x in zip(mechanism.bodies, bodies, strict=True)),
-        rotors=tuple(replace(old, inertia=value("rotor", "inertia", old.joint)) for old in mechanism.rotors),
+        rotors=tuple(replace(old, inertia=value(old.part, "inertia", old.joint)) for old in mechanism.rotors),
         friction=tuple(surface(old) for old in mechanism.friction),
         springs=tuple(spring(old) for old in mechanism.springs),
         struts=tuple(strut(old) for old in mechanism.struts),
@@ -202,6 +212,8 @@ def with_parameters(model: RobotModel, values: Sequence[Expression]) -> RobotMod
     links = {link.name: link for link in model.links}
     for joint, link in enumerate(model.moving):
         links[link.name] = _with_motor(model, joint, link, given)
+    for i, link in enumerate(idlers(model)):
+        links[link.name] = _with_idler(i, link, given)
     bare = replace(model, links=tuple(_bare(links[link.name]) for link in model.links))
     rest = lower(bare, lambda x: x)
     target = mechanism_with(rest, values, wanted)
@@ -271,3 +283,11 @@ def _with_motor(model: RobotModel, joint: int, link: Link, given: dict[Parameter
     damper = given.get(Parameter(symbol("damper", "viscous"), joint), motor.damping)
     motor = replace(motor, axial=given[inertia], friction=friction, stiffness=stiffness, damping=damper)
     return replace(link, motor=motor)
+
+
+def _with_idler(number: int, link: Link, given: dict[Parameter, Expression]) -> Link:
+    """The fixed link with the rotor inertia and friction of its motor."""
+    assert link.motor is not None
+    own = {p.kind.entry: x for p, x in given.items() if p.joint == number and p.kind.part == "idler"}
+    motor = replace(link.motor, axial=own.pop("inertia"))
+    return replace(link, motor=replace(motor, friction=Friction.of(own)) if own else motor)

@@ -258,8 +258,6 @@ def _motor_problems(model: RobotModel, link: Link, moving: set[str]) -> Iterator
     if motor is None:
         return
     where = f"link {quoted(link.name)}: motor"
-    if link.joint == "fixed":
-        yield f"{where}: a fixed joint has no motor"
     if model.value(motor.gear) == 0:
         yield f"{where}.gear: found 0; any other number is allowed, with its sign"
     for name, _ in motor.coupling:
@@ -286,6 +284,8 @@ def _elastic_problems(link: Link, motor: Motor, where: str) -> Iterator[str]:
     """Friction that an elastic joint cannot have."""
     if motor.stiffness is None:
         return
+    if link.joint == "fixed":
+        yield f"{where}.stiffness: a fixed joint is not elastic; leave it out"
     if not motor.friction.coefficients["asymmetry"].is_zero:
         yield f"{where}.friction.coulomb: the motor of an elastic joint takes one value, not a pair"
     if not link.friction.load.is_zero:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from armdyn.description import exporting, read_tool
-from armdyn.description.motors import with_motors
+from armdyn.description.changing import with_friction, with_limits, with_motors
 from armdyn.expression import shown
-from armdyn.model import Inertia, ModelError, RobotModel, edit, impossible_inertia
+from armdyn.model import Inertia, ModelError, RobotModel, edit, impossible_inertia, surgery
 from armdyn.model.arguments import numbers, three, word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import with_parameters
 from armdyn.model.parts import RotorModel, Transform
 from armdyn.robot.loops.choosing import with_choice
-from armdyn.robot.loops.modes import with_posture
+from armdyn.robot.loops.modes import near_positions, with_posture
 from armdyn.robot.wrenches import check_link
 
 if TYPE_CHECKING:
@@ -113,6 +113,49 @@ class Changeable:
         """
         word("rotors", rotors, ("exact", "reflected", "none"))
         return type(self)(replace(with_motors(self._model, motors), rotors=rotors))
+
+    def with_friction(self, friction: Mapping[str, Mapping[str, Any] | None] | None) -> Self:
+        """The robot with other friction of its joints: `robot.with_friction({"joint 3": {"viscous": 2.5}})`.
+
+        By the names of joints or links, with the keys of `friction` in the robot file. What is not given
+        stays, and so does friction at the shafts of motors, which `with_motors` changes. None takes away: in
+        the place of a number that term, of a table all friction of the joint and its motor;
+        `with_friction(None)` is the robot without any. Damping of elastic transmissions stays.
+        """
+        return type(self)(with_friction(self._model, friction))
+
+    def with_limits(self, limits: Mapping[str, Mapping[str, Any] | None] | None) -> Self:
+        """The robot with other limits of its joints: `robot.with_limits({"joint 3": {"velocity": 1.5}})`.
+
+        By the names of joints or links, with the keys of `limits` in the robot file. What is not given stays,
+        and so do limits at the shafts of motors, which `with_motors` changes. None takes away: in the place
+        of a number that limit, of a table all limits of the joint and its motor; `with_limits(None)` leaves
+        none.
+        """
+        return type(self)(with_limits(self._model, limits))
+
+    def locked(self, positions: Mapping[str, Number]) -> Self:
+        """The robot with joints locked: `robot.locked({"joint 3": 0.5, "joint 4": "pi/2"})` [rad or m].
+
+        By the names of joints or links. A locked joint is a fixed one, without friction, spring and limits.
+        Its motor rides on its carrier with its rotor locked, and an elastic joint is locked with its motor; a
+        motor that is coupled with further joints still spins with these. Joints that closures tie to locked
+        ones are locked too where they cannot move. The torques are those of this robot with the joints held
+        there. `model.notes` says what was locked.
+        """
+        model = self._model
+        if model.loops and model.choice is not None:  # the others stay in the mode they are in
+            model = near_positions(model, surgery.lock_positions(model, positions))
+        return type(self)(surgery.locked(model, positions))
+
+    def without(self, link: str) -> Self:
+        """The robot without a link and all that hangs on it: `robot.without("hand")`.
+
+        Their motors are gone with them, wherever these sit, and closures and springs that end on them. Motors
+        of other joints lose their coupling with them. If the tip was among them, it is now the frame of the
+        link that they hung on. Refused where a motor of a joint that stays sits on a link that goes.
+        """
+        return type(self)(surgery.without(self._model, link))
 
     def in_dh(self, convention: Convention = "dh") -> Self:
         """The same robot described by Denavit–Hartenberg parameters, standard or modified ("mdh").

@@ -53,9 +53,10 @@ class Described(Shown, Changeable):
     ) -> Self:
         """A bundled robot by name; a robot file (.toml), a URDF or an MJCF file by path; or XML as a text.
 
-        For URDF and MJCF: `base` is the link to stand on, `tip` ends the chain (joints beside it are welded
-        at 0, their masses count), `lock` = {joint or link: position} welds joints, `repair` mends what is
-        safe to mend, `snap` makes rounded angles and axes exact. `model.notes` says what was changed.
+        `tip` ends the chain (joints beside it are welded at 0, their masses count), `lock` = {joint or link:
+        position} locks joints, as `locked` does. For URDF and MJCF alone: `base` is the link to stand on,
+        `repair` mends what is safe to mend, `snap` makes rounded angles and axes exact. `model.notes` says
+        what was changed.
         """
         return cls(load(robot, Options(base, tip, lock, repair, snap)))
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from armdyn.description.exporting.pieces import Piece, depth_first
 from armdyn.expression import Expression
-from armdyn.model.lowering import is_coupled, joint_friction
-from armdyn.model.parts import Link, MotorLimits
+from armdyn.model.lowering import idlers, is_coupled, joint_friction
+from armdyn.model.parts import Link, Motor, MotorLimits
 from armdyn.model.robot_model import RobotModel, quoted
 
 
@@ -50,33 +50,26 @@ def _motor_losses(model: RobotModel) -> Iterator[str]:
         if found := _having(model, lambda link: link.motor is not None):
             yield f'motors ({found}) are left out, because the robot\'s rotors are "none"'
         return
-    spinning = _having(
-        model,
-        lambda link: (
-            link.motor is not None and not (link.motor.axial.is_zero and link.motor.transverse.is_zero)
-        ),
-    )
+    spinning = _driving(model, lambda motor: not (motor.axial.is_zero and motor.transverse.is_zero))
     if model.rotors == "exact" and spinning:
         yield (
             f"exact rotors ({spinning}) become reflected ones, gear²·inertia on the joint: "
             "their places, axes and coupling to the links that carry them are left out"
         )
-    if coupled := _having(model, lambda link: link.motor is not None and is_coupled(link.motor)):
+    if coupled := _driving(model, is_coupled):
         yield f"motors that turn with several joints ({coupled}) drive only their own in the file"
-    rubbing = _having(
-        model,
-        lambda link: link.motor is not None and is_coupled(link.motor) and not link.motor.friction.is_zero,
-    )
-    if rubbing:
+    if rubbing := _driving(model, lambda motor: is_coupled(motor) and not motor.friction.is_zero):
         yield f"friction in motors that turn with several joints ({rubbing}) is left out"
+    if spun := names(link.name for link in idlers(model)):
+        yield f"motors of fixed joints that others spin ({spun}) stand still in the file"
     if elastic := names(link.name for link in model.elastic):
         yield (
             f"elastic joints ({elastic}) become rigid ones: their transmissions' stiffness and damping "
             "and the friction of their motors are left out"
         )
-    if found := _having(model, lambda link: link.motor is not None and link.motor.torque_constant != 1):
+    if found := _driving(model, lambda motor: motor.torque_constant != 1):
         yield f"torque constants of motors ({found}) are left out"
-    if found := _having(model, lambda link: link.motor is not None and link.motor.limits != MotorLimits()):
+    if found := _driving(model, lambda motor: motor.limits != MotorLimits()):
         yield f"limits at the shafts of motors ({found}) are left out"
 
 
@@ -97,6 +90,11 @@ def _order_losses(model: RobotModel) -> Iterator[str]:
 
 def _moments(part: Piece) -> list[bool]:
     return [not Expression.of(x).is_zero for x in part.inertia.moment]
+
+
+def _driving(model: RobotModel, test: Callable[[Motor], bool]) -> str:
+    """The links whose motors drive them and pass a test."""
+    return names(link.name for link in model.moving if link.motor is not None and test(link.motor))
 
 
 def _having(model: RobotModel, test: Callable[[Link], bool]) -> str:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from armdyn.description.errors import DescriptionError
 from armdyn.expression import Expression
 from armdyn.model import edit
-from armdyn.model.inertia import ZERO6, Inertia
-from armdyn.model.lowering import joint_friction
+from armdyn.model.inertia import Inertia
+from armdyn.model.lowering import joint_friction, locked_rotor
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import RobotModel, quoted
 from armdyn.model.vector import ZERO3, Vector, apply_transposed, dot, scale, sub, vector
@@ -140,16 +140,19 @@ def _joint_names(model: RobotModel) -> dict[str, str]:
 
 
 def _carried(model: RobotModel) -> dict[str, list[Inertia]]:
-    """By link, the motors that it carries, as point masses in its frame."""
+    """By link, the motors that it carries, as point masses in its frame; of fixed joints as whole bodies."""
     found: dict[str, list[Inertia]] = {}
-    for motor in motors(model):
-        if not motor.mass.is_zero:
-            found.setdefault(motor.carrier, []).append(Inertia.at_com(motor.mass, motor.position, ZERO6))
+    for link in model.links if model.rotors != "none" else ():
+        if link.motor is not None:
+            stands = link.joint == "fixed" and model.rotors == "exact"
+            body = locked_rotor(link.motor, with_tensor=stands)
+            if body != Inertia():
+                found.setdefault(link.motor.carrier, []).append(body)
     return found
 
 
 def motors(model: RobotModel) -> list[Motor]:
-    """The motors that count."""
+    """The motors that drive joints."""
     return [link.motor for link in model.moving if link.motor and model.rotors != "none"]
 
 
@@ -171,7 +174,7 @@ def _piece(
         inertia=_total([link.inertia, *carried.get(link.name, [])]),
         viscous=friction["viscous"],
         coulomb=friction["coulomb"],
-        motor=link.motor if model.rotors != "none" else None,
+        motor=link.motor if model.rotors != "none" and link.joint != "fixed" else None,
         mimic=followers.get(link.name),
     )
 

@@ -1,4 +1,4 @@
-"""RawTree -> RobotModel: the part of it that is wanted, locked joints, mimic joints, bodies in link axes."""
+"""RawTree -> RobotModel: the part of it that is wanted, mimic joints, bodies in link axes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from armdyn.description.errors import MAX_PRODUCTS, DescriptionError
-from armdyn.description.importing.options import Options
+from armdyn.description.importing.options import Options, shaped
 from armdyn.description.importing.repair import repaired_tensor
 from armdyn.description.importing.tree import LOOSE, Mimic, RawBody, RawJoint, RawTree
 from armdyn.description.plausibility import suspicions
 from armdyn.expression import (
     ONE,
-    ZERO,
     ArmdynError,
     Expression,
     ExpressionError,
-    MissingValueError,
     TooLargeError,
     limited,
     shown,
@@ -26,9 +24,9 @@ from armdyn.model import PhysicsWarning, impossible_bodies, impossible_inertia
 from armdyn.model.arguments import number
 from armdyn.model.closures.relations import Relation
 from armdyn.model.inertia import Inertia, Tensor, tensor
-from armdyn.model.parts import JointKind, Link, Motor, Transform
+from armdyn.model.parts import JointKind, Link, Motor
 from armdyn.model.robot_model import RobotModel, listed, quoted
-from armdyn.model.vector import IDENTITY, Vector, apply, rotation_about, scale, vector
+from armdyn.model.vector import IDENTITY, Vector, apply, vector
 
 _SHOWN = 5  # names in a note
 _CALLER = 5  # how far up the caller of Robot.load is
@@ -56,7 +54,6 @@ class _Assembly:
     root: str = ""
     joints: list[RawJoint] = field(default_factory=list)  # those below the root
     by_name: dict[str, RawJoint] = field(default_factory=dict)  # all of the file
-    locked: dict[str, Expression] = field(default_factory=dict)  # joint -> position
 
     def model(self) -> RobotModel:
         tree = self.tree
@@ -64,26 +61,18 @@ class _Assembly:
         self.root = self._root()
         self.joints = tree.below(self.root)
         self._check_mimics()
-        self.locked = self._asked_locks()
-        path = self._path()
-        if path is not None:
-            for joint in self.joints:
-                if joint.name not in path and joint.kind != "fixed":
-                    self.locked.setdefault(joint.name, self._left_out(joint))
-        self._lock_followers()
-        self._refuse_loose_joints()
+        lock = self._weld_loose_joints()
         if all(self._kind(joint) == "fixed" for joint in self.joints):
             raise self._wrong(self._why_none_moves())
         bodies = self._bodies()
         links = tuple(self._link(joint, bodies[joint.child]) for joint in self.joints)
-        tip = self.options.tip if self.options.tip is not None else self._last()
         try:
             model = RobotModel(
                 name=tree.name,
                 links=links,
                 gravity=tree.gravity,
                 rotors="reflected" if any(link.motor for link in links) else "exact",
-                tip=tip,
+                tip=self.root,
                 root=self.root,
                 relations=self._relations(),
                 loops=tuple(tree.loops),
@@ -91,13 +80,13 @@ class _Assembly:
                 source=tree.source if tree.is_file else "",
             )
             self._refuse_impossible(model)
+            model = shaped(model, self.options.tip, lock, tree.source)
         except DescriptionError:
             raise
         except ArmdynError as error:
             raise DescriptionError(f"{tree.source}: {error}") from None
-        self._say_what_is_locked()
-        object.__setattr__(model, "notes", tuple(tree.remarks.notes))
-        return model
+        tip = self.options.tip if self.options.tip is not None else self._last(model)
+        return replace(model, tip=tip, notes=(*tree.remarks.notes, *model.notes))
 
     # ---- choosing --------------------------------------------------------------------------------------
 
@@ -116,30 +105,13 @@ class _Assembly:
         reason = f"{len(roots)} links have no parent: {found}; a robot has one base (base= chooses one)"
         raise self.tree.error(roots[1].place, reason)
 
-    def _path(self) -> set[str] | None:
-        """The joints between base and tip; None where no tip was asked for."""
-        tip = self.options.tip
-        if tip is None:
-            return None
-        above = {joint.child: joint for joint in self.joints}
-        if tip == self.root or tip not in above:
-            names = listed([joint.child for joint in self.joints])
-            raise self._wrong_option(
-                "tip", f"{shown(tip)} is no link below the base {quoted(self.root)}; links: {names}"
-            )
-        path = set()
-        while tip in above:
-            path.add(above[tip].name)
-            tip = above[tip].parent
-        return path
-
-    def _last(self) -> str:
+    def _last(self, model: RobotModel) -> str:
         """The link at the end of the chain with the most moving joints; the first of several in the file."""
         depth = {self.root: 0}
-        for joint in self.joints:
-            depth[joint.child] = depth[joint.parent] + (self._kind(joint) != "fixed")
-        parents = {joint.parent for joint in self.joints}
-        ends = [joint.child for joint in self.joints if joint.child not in parents]
+        for link in model.links:
+            depth[link.name] = depth[link.parent] + (link.joint != "fixed")
+        parents = {link.parent for link in model.links}
+        ends = [link.name for link in model.links if link.name not in parents]
         best = max(ends, key=lambda name: depth[name])
         if len(ends) > 1:
             others = [name for name in ends if name != best]
@@ -157,7 +129,7 @@ class _Assembly:
             return f"there is no link below the base {quoted(self.root)}"
         if not could:
             return "the robot has no moving joint: all are fixed"
-        return f"the robot has no moving joint: lock=, tip= or mimic holds {listed(could)}"
+        return f"the robot has no moving joint: lock= or tip= holds {listed(could)}"
 
     def _wrong_option(self, option: str, reason: str) -> DescriptionError:
         return DescriptionError(f"{option}: {self.tree.source}: {reason}")
@@ -165,57 +137,46 @@ class _Assembly:
     def _wrong(self, reason: str) -> DescriptionError:
         return DescriptionError(f"{self.tree.source}: {reason}")
 
-    # ---- locking ---------------------------------------------------------------------------------------
+    # ---- joints of several freedoms --------------------------------------------------------------------
 
-    def _asked_locks(self) -> dict[str, Expression]:
-        """The positions that the caller gives, by joint."""
-        by_link = {joint.child: joint for joint in self.tree.joints}
-        found: dict[str, Expression] = {}
-        for name, position in (self.options.lock or {}).items():
-            joint = self.by_name.get(name) or by_link.get(name)
-            if joint is None:
-                known = listed([joint.name for joint in self.tree.joints if joint.kind != "fixed"])
-                raise self._wrong_option(
-                    "lock", f"there is no joint or link {shown(name)}; moving joints: {known}"
-                )
-            if joint.kind == "fixed":
-                raise self._wrong_option("lock", f"joint {quoted(joint.name)} is fixed already")
-            if joint.mimic is not None:
-                reason = f"follows joint {quoted(joint.mimic.joint)}; lock that one"
-                raise self._wrong_option("lock", f"joint {quoted(joint.name)} {reason}")
-            if joint.name in found:
-                raise self._wrong_option(
-                    "lock", f"joint {quoted(joint.name)} is given twice, by its own name and its link's"
-                )
-            try:
-                found[joint.name] = number(f"lock: joint {quoted(joint.name)}", position)
-                found[joint.name].value()
-            except MissingValueError as error:
-                raise DescriptionError(f"lock: joint {quoted(joint.name)}: {error}") from None
-            except ArmdynError as error:
-                raise DescriptionError(str(error)) from None
-            if joint.kind in LOOSE and not found[joint.name].is_zero:
-                reason = f"is {joint.kind}: only 0 is allowed, which welds it where it stands"
-                raise self._wrong_option("lock", f"joint {quoted(joint.name)} {reason}")
+    def _weld_loose_joints(self) -> dict[str, object]:
+        """Weld floating, planar and ball joints where that is asked for; what is to be locked besides."""
+        lock = dict(self.options.lock or {})
+        chain = self._chain()
+        for joint in self.joints:
+            if joint.kind not in LOOSE:
+                continue
+            asked = [name for name in (joint.name, joint.child) if name in lock]
+            for name in asked:
+                if not _is_zero(lock.pop(name)):
+                    reason = f"is {joint.kind}: only 0 is allowed, which welds it where it stands"
+                    raise self._wrong_option("lock", f"joint {quoted(joint.name)} {reason}")
+            if not asked and (chain is None or joint.name in chain):
+                raise self._too_free(joint)
+            why = "" if asked else ", as it is not on the chain to the tip"
+            self.tree.remarks.note(f"joint {quoted(joint.name)} is locked at 0{why}")
+        return lock
+
+    def _chain(self) -> set[str] | None:
+        """The joints between base and tip; None where no tip was asked for."""
+        above = {joint.child: joint for joint in self.joints}
+        name = self.options.tip
+        if name is None:
+            return None
+        found = set()
+        while name in above:
+            found.add(above[name].name)
+            name = above[name].parent
         return found
 
-    def _left_out(self, joint: RawJoint) -> Expression:
-        """Where a joint beside the chain stands: 0, or where it follows another to from 0."""
-        return joint.mimic.offset if joint.mimic is not None else ZERO
-
-    def _lock_followers(self) -> None:
-        """A joint that follows a locked, fixed or absent one, or nothing, stands still."""
-        present = {joint.name for joint in self.joints}
-        pending = [joint for joint in self.joints if joint.mimic is not None and joint.kind != "fixed"]
-        for _ in range(len(pending)):  # followers of followers
-            for joint in pending:
-                mimic = joint.mimic
-                assert mimic is not None
-                leader = self.by_name[mimic.joint]
-                stands = leader.name in self.locked or leader.name not in present or leader.kind == "fixed"
-                if stands or mimic.multiplier.is_zero:
-                    at = self.locked.get(leader.name, ZERO)
-                    self.locked[joint.name] = mimic.multiplier * at + mimic.offset
+    def _too_free(self, joint: RawJoint) -> DescriptionError:
+        goes_on = any(below.kind != "fixed" for below in self.tree.below(joint.child))
+        choose = f"choose base={joint.child!r}, or " if goes_on else ""
+        return self.tree.error(
+            joint.place,
+            f"a {joint.kind} joint has {LOOSE[joint.kind]} degrees of freedom, and a robot here has "
+            f"joints of one on a fixed base: {choose}weld it with lock={{{joint.name!r}: 0}}",
+        )
 
     def _check_mimics(self) -> None:
         """Refuse a mimic of an unknown joint, or of itself by way of others."""
@@ -233,49 +194,16 @@ class _Assembly:
                 seen.append(mimic.joint)
                 mimic = self.by_name[mimic.joint].mimic
 
-    def _refuse_loose_joints(self) -> None:
-        for joint in self.joints:
-            if joint.kind in LOOSE and joint.name not in self.locked:
-                goes_on = any(below.kind != "fixed" for below in self.tree.below(joint.child))
-                choose = f"choose base={joint.child!r}, or " if goes_on else ""
-                raise self.tree.error(
-                    joint.place,
-                    f"a {joint.kind} joint has {LOOSE[joint.kind]} degrees of freedom, and a robot here has "
-                    f"joints of one on a fixed base: {choose}weld it with lock={{{joint.name!r}: 0}}",
-                )
-
-    def _say_what_is_locked(self) -> None:
-        asked = self.options.lock or {}
-        for joint in self.joints:
-            position = self.locked.get(joint.name)
-            if position is None:
-                continue
-            why = (
-                ""
-                if joint.name in asked or joint.child in asked
-                else ", as it is not on the chain to the tip"
-            )
-            if joint.mimic is not None:
-                why = f", as it follows joint {quoted(joint.mimic.joint)}"
-            self.tree.remarks.note(f"joint {quoted(joint.name)} is locked at {position}{why}")
-            if joint.limits.position is not None:
-                low, high = (x.value() for x in joint.limits.position)
-                if not low <= position.value() <= high:
-                    text = f"outside its limits [{low:g}, {high:g}]; lock= sets another position"
-                    self.tree.remarks.note(f"joint {quoted(joint.name)} is locked {text}")
-
     # ---- building --------------------------------------------------------------------------------------
 
     def _kind(self, joint: RawJoint) -> JointKind:
-        if joint.name in self.locked or joint.kind in LOOSE:
-            return "fixed"
-        return joint.kind  # type: ignore[return-value]  # the other kinds are loose
+        return "fixed" if joint.kind in LOOSE else joint.kind  # type: ignore[return-value]
 
     def _link(self, joint: RawJoint, body: RawBody | None) -> Link:
         kind = self._kind(joint)
         inertia = Inertia() if body is None else inertia_of(body)
         if kind == "fixed":
-            origin = self._at(joint) @ joint.after
+            origin = joint.origin @ joint.after
             return Link(joint.child, joint.parent, "fixed", origin, inertia=inertia, joint_name=joint.name)
         return Link(
             name=joint.child,
@@ -294,15 +222,6 @@ class _Assembly:
             guess=joint.guess,
         )
 
-    def _at(self, joint: RawJoint) -> Transform:
-        """origin · joint(q) of a joint that stands still."""
-        position = self.locked.get(joint.name, ZERO)
-        if position.is_zero or joint.kind not in ("revolute", "prismatic"):
-            return joint.origin
-        if joint.kind == "prismatic":
-            return joint.origin @ Transform(IDENTITY, scale(position, joint.axis))
-        return joint.origin @ Transform(rotation_about(joint.axis, position.cos(), position.sin()))
-
     def _motor(self, joint: RawJoint) -> Motor | None:
         """A rotor on the joint's parent that spins about the joint's axis: all that can be assumed."""
         raw = joint.motor
@@ -318,14 +237,15 @@ class _Assembly:
         )
 
     def _relations(self) -> tuple[Relation, ...]:
-        """q_follower − multiplier · q_leader = offset, for the mimic joints that move."""
+        """q_follower − multiplier · q_leader = offset of mimic joints; without the leader where it stands."""
+        moving = {joint.name: joint.child for joint in self.joints if self._kind(joint) != "fixed"}
         found = []
         for joint in self.joints:
-            if joint.mimic is not None and self._kind(joint) != "fixed":
-                leader = self.by_name[joint.mimic.joint].child
-                found.append(
-                    Relation(((joint.child, ONE), (leader, -joint.mimic.multiplier)), joint.mimic.offset)
-                )
+            if joint.mimic is not None and joint.name in moving:
+                terms = [(joint.child, ONE)]
+                if joint.mimic.joint in moving and not joint.mimic.multiplier.is_zero:
+                    terms.append((moving[joint.mimic.joint], -joint.mimic.multiplier))
+                found.append(Relation(tuple(terms), joint.mimic.offset))
         return tuple(found)
 
     def _bodies(self) -> dict[str, RawBody | None]:
@@ -357,6 +277,13 @@ class _Assembly:
             assert base is not None
             text = f"link {quoted(self.root)}, the base: {problem}; the base's inertia is not used"
             self.tree.remarks.warn(f"{base.place}: {text}")
+
+
+def _is_zero(position: object) -> bool:
+    try:
+        return number("lock", position).is_zero
+    except ArmdynError as error:
+        raise DescriptionError(str(error)) from None
 
 
 def _impossible(model: RobotModel, inertia: Inertia) -> Iterator[str]:

@@ -1,16 +1,19 @@
-"""What a caller may ask of an import."""
+"""What a caller may ask of a file that is read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from armdyn.expression import shown
+from armdyn.description.errors import DescriptionError
+from armdyn.expression import ArmdynError, shown
+from armdyn.model.robot_model import RobotModel
+from armdyn.model.surgery import chain_to, locked
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller asks of an import; see `Robot.load`."""
+    """What a caller asks of a file; see `Robot.load`. For robot files, `tip` and `lock` alone."""
 
     base: str | None = None
     tip: str | None = None
@@ -29,7 +32,16 @@ class Options:
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name}: expected True or False, found {shown(getattr(self, name))}")
 
-    @property
-    def given(self) -> list[str]:
-        """The names of those that are not as by default."""
-        return [name for name in ("base", "tip", "lock", "repair", "snap") if getattr(self, name)]
+
+def shaped(model: RobotModel, tip: str | None, lock: Mapping[str, object] | None, source: str) -> RobotModel:
+    """The robot that was read, as `tip` and `lock` want it: `model.surgery` does it, errors name the file."""
+    try:
+        if tip is not None:
+            return chain_to(model, tip, lock)
+        return locked(model, lock or {})
+    except ArmdynError as error:
+        option, colon, reason = str(error).partition(": ")
+        known = colon and option in ("lock", "tip")
+        raise DescriptionError(
+            f"{option}: {source}: {reason}" if known and not reason.startswith("joint ") else str(error)
+        ) from None

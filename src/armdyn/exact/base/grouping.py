@@ -11,6 +11,7 @@ from armdyn.exact.base.dependence import Dependence, dependence
 from armdyn.exact.base.rows import energies, rows
 from armdyn.exact.printing.names import in_decimals
 from armdyn.expression import ONE, ZERO, Expression
+from armdyn.model.friction import TERMS
 from armdyn.model.lowering import lower
 from armdyn.model.mechanism import Body
 from armdyn.model.parameters import SPRINGS, Layout, Parameter, layout, parameter_vector
@@ -20,7 +21,7 @@ from armdyn.model.vector import apply_transposed
 Zeros: TypeAlias = Literal["free", "given"]
 _TENSOR_FIRST = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz", "mx", "my", "mz", "m")
 _OFFSET_FIRST = ("offset", "asymmetry")  # of two that differ at rest alone, the one that does not jump
-_COUNTED = ("body", "rotor", *SPRINGS)  # always
+_COUNTED = ("body", "rotor", *SPRINGS, "idler")  # always
 _PARTS = {part: k for k, part in enumerate((*_COUNTED, "joint", "motor", "damper"))}
 
 
@@ -89,10 +90,14 @@ def considered(model: RobotModel, zeros: Zeros, friction: bool) -> tuple[int, ..
     kept = [
         p
         for p, parameter in enumerate(wanted)
-        if (parameter.kind.part in _COUNTED or (friction and parameter.kind.entry != "load"))
+        if (_is_counted(parameter) or (friction and parameter.kind.entry != "load"))
         and (zeros == "free" or not Expression.of(values[p]).is_zero)
     ]
     return tuple(sorted(kept, key=lambda p: (*_place(wanted[p], last), p)))
+
+
+def _is_counted(parameter: Parameter) -> bool:
+    return parameter.kind.part in _COUNTED and parameter.kind.entry not in TERMS
 
 
 def _place(parameter: Parameter, last: Sequence[str]) -> tuple[int, int, float]:

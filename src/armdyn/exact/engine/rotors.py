@@ -14,7 +14,7 @@ from armdyn.dynamics.kinematics import joint_frames, velocities
 from armdyn.exact.engine.basis import Basis
 from armdyn.exact.engine.form import Entry
 from armdyn.exact.engine.size import MAX_JOINTS
-from armdyn.model.lowering import lower
+from armdyn.model.lowering import idlers, lower
 from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor
 from armdyn.model.vector import ZERO3, dot
 
@@ -38,7 +38,8 @@ def rotor_couplings(basis: Basis) -> list[RotorCoupling]:
     couples = _coupled(basis)
     found = []
     for i, rotor in enumerate(basis.exact.rotors):
-        link = basis.model.moving[rotor.joint]
+        links = basis.model.moving if rotor.part == "rotor" else idlers(basis.model)
+        link = links[rotor.joint]
         assert link.motor is not None
         speed = _speed(basis, i, couples[i]) if _is_short(basis, rotor) else None
         found.append(RotorCoupling(link.name, link.motor.carrier, not couples[i], speed))

@@ -21,7 +21,7 @@ _GREEK = frozenset(
     )
 )
 _PARAMETER = re.compile(
-    r"\[(m|m[xyz]|I[xyz]{2}|Im|Fv|Fs|Fa|Fvm|Fsm|F0|Fst|Fcu|Fl|Ks|Kr|Ke|De|Kp|Pp|lC[xyz]|Ib[xyz]{2})(\d+)\]"
+    r"\[(m|m[xyz]|I[xyz]{2}|Im|Imi|Fv|Fs|Fa|Fvm|Fsm|Fvi|Fsi|F0|Fst|Fcu|Fl|Ks|Kr|Ke|De|Kp|Pp|lC[xyz]|Ib[xyz]{2})(\d+)\]"
 )
 _NUMBER = re.compile(r"\d+")
 _JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm|bell|absr)(\d+)(?:_to_\d+|(?:_\d+)*)")
@@ -80,8 +80,8 @@ def parameter_glyph(name: str) -> Glyph | None:
         return Glyph("ell", (Glyph("C", (joint,)), kind[2]))
     if kind.startswith("Ib"):
         return Glyph("I", (joint + kind[2:],), "bar")
-    if kind == "Im":
-        return Glyph("I", (Glyph("m", (joint,)),))
+    if kind in ("Im", "Imi"):
+        return Glyph("I", (Glyph(kind[-1], (joint,)),))
     if kind.startswith("I"):
         return Glyph("I", (joint + kind[1:],), "hat")
     return Glyph(kind[0], (kind[1:] + joint,))

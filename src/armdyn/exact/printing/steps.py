@@ -212,9 +212,12 @@ def _forward(recursion: Recursion, printer: Printer, i: int) -> Section:
         (rf"\ddot p_{{C_{{{i + 1}}}}}^{{{i + 1}}}", f"pddC{i + 1}", recursion.centre_acceleration(i)),
     ]
     for rotor, value in zip(recursion.mechanism.rotors, motion.dw_m, strict=True):
-        if rotor.joint == i:
-            carrier = 0 if rotor.carrier == FIXED_BASE else rotor.carrier + 1
+        carrier = 0 if rotor.carrier == FIXED_BASE else rotor.carrier + 1
+        if rotor.part == "rotor" and rotor.joint == i:
             rows.append((rf"\dot\omega_{{m_{{{i + 1}}}}}^{{{carrier}}}", f"wdm{i + 1}", value))
+        elif rotor.part == "idler" and rotor.row[-1][0] == i:  # all that it depends on is known here
+            k = rotor.joint + 1
+            rows.append((rf"\dot\omega_{{i_{{{k}}}}}^{{{carrier}}}", f"wdi{k}", value))
     lines = []
     for typeset, text, quantity in rows:
         if quantity is not None:

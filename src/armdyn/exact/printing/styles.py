@@ -132,7 +132,7 @@ class Style:
 
     def speed_of(self, basis: Basis, surface: Surface) -> str:
         """The speed of a surface."""
-        if self.glyph is not None and surface in basis.exact.coupled_friction:
+        if self.glyph is not None and surface.part != "idler" and surface in basis.exact.coupled_friction:
             return self.glyph(motor_speed(surface.joint))
         return self.sum(self.combination([(factor, self._rate(basis, j)) for j, factor in surface.row]))
 

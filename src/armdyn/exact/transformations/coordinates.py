@@ -106,7 +106,8 @@ def motor_rows(basis: Basis) -> list[list[Expression]]:
     They may be those of joints that follow others, as the gears of a differential do.
     """
     model, S = basis.model, basis.exact.rows
-    rows = {rotor.joint: dict(product(rotor.row, S) if S else rotor.row) for rotor in basis.exact.rotors}
+    driving = [rotor for rotor in basis.exact.rotors if rotor.part == "rotor"]
+    rows = {rotor.joint: dict(product(rotor.row, S) if S else rotor.row) for rotor in driving}
     own = model.dependence.independent
     if model.elastic:
         raise CoordinateError(

@@ -40,7 +40,7 @@ def braking_rows(robot: Robot, speeds: np.ndarray | None) -> np.ndarray:
         if parameter.kind.entry == "load":
             row({parameter: 1.0})
             row({parameter: -1.0}, GREATEST_LOAD)
-        elif parameter.kind.part == "rotor" or parameter.kind.entry in ("viscous", "stiffness"):
+        elif parameter.kind.entry in ("viscous", "stiffness", "inertia"):
             row({parameter: 1.0})
     for part, surface in _surfaces(robot):
         terms = _terms(wanted, part, surface.joint)
@@ -58,7 +58,8 @@ def braking_rows(robot: Robot, speeds: np.ndarray | None) -> np.ndarray:
 def _surfaces(robot: Robot) -> Iterator[tuple[str, Surface]]:
     mechanism = robot.mechanism
     yield from (("joint", surface) for surface in mechanism.joint_friction)
-    yield from (("motor", surface) for surface in mechanism.coupled_friction)
+    for surface in mechanism.coupled_friction:
+        yield "idler" if surface.part == "idler" else "motor", surface
 
 
 def _terms(wanted: Layout, part: str, joint: int) -> dict[str, Parameter]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from armdyn.identification.consistency.pseudo_inertia import SIZE, pseudo_inertia
 from armdyn.model.inertia import ENTRIES
-from armdyn.model.parameters import Parameter, layout
+from armdyn.model.parameters import Parameter, layout, symbol
 from armdyn.robot import Robot
 
 
@@ -40,7 +40,8 @@ class OwnBodies:
             if rotor.carrier >= 0:
                 z = np.array([float(x) for x in rotor.axis])
                 rotors[rotor.carrier, 4:, k] = np.outer(z, z)[[0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-        rotor_places = np.array([index[Parameter("Im", rotor.joint)] for rotor in mechanism.rotors], int)
+        inertias_of = [Parameter(symbol(rotor.part, "inertia"), rotor.joint) for rotor in mechanism.rotors]
+        rotor_places = np.array([index[parameter] for parameter in inertias_of], int)
         own = np.array([[model.number(x) for x in link.inertia.entries] for link in model.moving])
         inertias = robot.parameters[rotor_places]
         return OwnBodies(places, robot.parameters[places] - own - rotors @ inertias, rotors, rotor_places)

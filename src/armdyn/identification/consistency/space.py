@@ -90,6 +90,7 @@ def _sizes(robot: Robot, own: OwnBodies, prior: Prior, R: np.ndarray, z: np.ndar
     sizes = np.maximum(sizes, np.abs(prior.parameters))
     for rotor, place in zip(robot.mechanism.rotors, own.rotor_places, strict=True):
         gear = max((abs(float(k)) for _, k in rotor.row), default=1.0)
-        inertia = float(np.square(prior.L[rotor.joint]).sum())
+        link = rotor.joint if rotor.part == "rotor" else min(rotor.row[-1][0], own.places.shape[0] - 1)
+        inertia = float(np.square(prior.L[link]).sum())
         sizes[place] = max(abs(prior.parameters[place]), LIGHT_ROTOR * inertia / gear**2)
     return np.asarray(sizes)

@@ -71,11 +71,11 @@ def unit(robot: Robot, parameter: Parameter) -> str:
     kind = parameter.kind
     if kind.part == "body":
         return _BODY.get(kind.entry, "kg m²")
-    if kind.part == "rotor":
+    if kind.entry == "inertia":
         return "kg m²"
     if kind.part == "strut":
         return "N/m" if kind.entry == "stiffness" else "N"
-    turns = kind.part == "motor" or robot.model.moving[parameter.joint].joint == "revolute"
+    turns = kind.part in ("motor", "idler") or robot.model.moving[parameter.joint].joint == "revolute"
     effort, speed = ("N m", "rad/s") if turns else ("N", "m/s")
     if kind.entry == "stiffness":
         return f"{effort}/{speed[:-2]}"

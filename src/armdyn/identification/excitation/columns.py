@@ -65,8 +65,8 @@ class Columns:
     def dry(self) -> tuple[np.ndarray, np.ndarray]:
         """Which columns are Coulomb friction (E,), and the surfaces it acts on (E, positions)."""
         names, mechanism = layout(self.robot.model), self.robot.mechanism
-        sides = {"joint": mechanism.joint_friction, "motor": mechanism.coupled_friction}
-        rows = {(side, x.joint): x.row for side, found in sides.items() for x in found}
+        rows = {("joint", x.joint): x.row for x in mechanism.joint_friction}
+        rows |= {(x.part, x.joint): x.row for x in mechanism.coupled_friction}
         dry = [(k, names[i]) for k, i in enumerate(self.kept) if names[i].kind.entry == "coulomb"]
         surfaces = np.zeros((len(dry), mechanism.positions))
         for e, (_, parameter) in enumerate(dry):

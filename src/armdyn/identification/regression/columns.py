@@ -90,12 +90,12 @@ class Columns:
     def friction(self) -> list[tuple[int, int, str]]:
         """Column, surface and term of each parameter of friction."""
         joints = len(self.template.robot.mechanism.bodies)
-        at_motor = {s.joint: joints + k for k, s in enumerate(self.surfaces.of[joints:])}
+        at_motor = {(s.part, s.joint): joints + k for k, s in enumerate(self.surfaces.of[joints:])}
         found = []
         for p, parameter in enumerate(self.template.layout):
             part, entry = parameter.kind.part, parameter.kind.entry
-            if part in ("joint", "motor"):
-                e = parameter.joint if part == "joint" else at_motor[parameter.joint]
+            if part in ("joint", "motor", "idler") and entry in TERMS:
+                e = parameter.joint if part == "joint" else at_motor[part, parameter.joint]
                 found.append((p, e, entry))
         return found
 

@@ -13,6 +13,7 @@ from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError
 from armdyn.identification.regression.template import Template
 from armdyn.model import RobotModel
+from armdyn.model.friction import TERMS
 from armdyn.model.parameters import SPRINGS, Parameter
 from armdyn.robot import Robot
 
@@ -58,6 +59,8 @@ class Free:
             "friction": ("joint", "motor", "damper"),
             "springs": SPRINGS,
         }
+        if part == "idler":
+            part = "motor" if parameter.kind.entry in TERMS else "rotor"
         return self.group == "all" or part in parts[self.group]
 
 

@@ -98,7 +98,7 @@ class Candidates:
         self.n = template.robot.n
         kinds = [parameter.kind for parameter in template.layout]
         own = ("coulomb", "stribeck", "cubic")
-        self.kept = np.array([not (k.part in ("joint", "motor") and k.entry in own) for k in kinds])
+        self.kept = np.array([not (k.part in ("joint", "motor", "idler") and k.entry in own) for k in kinds])
         self.free = np.flatnonzero(free[self.kept])
         coulomb = [(e, free[p]) for p, e, term in self.plain.friction if term == "coulomb"]
         self.free_coulomb = np.array([e for e, is_free in coulomb if is_free], int)

@@ -5,7 +5,7 @@ What is left are the independent coordinates x: q = S x + s₀. They are joints 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from armdyn.expression import ZERO, Expression
@@ -13,6 +13,8 @@ from armdyn.expression.messages import listed
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import Row
 from armdyn.output import one_line
+
+_CONTRADICTS = 1e-9  # rad or m: what relations may be off by, where positions are rounded
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,49 @@ def solve_relations(
         tuple(tuple(sorted((number[name], c) for name, c in terms.items())) for terms, _ in sums),
         tuple(constant for _, constant in sums),
     )
+
+
+def settled(
+    relations: Sequence[Relation],
+    positions: Mapping[str, Expression],
+    value: Callable[[object], float | None],
+    passive: Collection[str] = (),
+) -> tuple[dict[str, Expression], tuple[Relation, ...]]:
+    """All joints that stand still once some are held at `positions`, and the relations between the others.
+
+    Positions that contradict a relation are refused.
+    """
+    standing = dict(positions)
+    while True:
+        held: dict[str, _Sum] = {name: ({}, x) for name, x in standing.items()}
+        solved: dict[str, _Sum] = {}
+        left: list[Relation] = []
+        for k, relation in enumerate(relations):
+            where = f"closure {k + 1}: relation"
+            own = _substituted((dict(relation.coefficients), -relation.offset), held)
+            terms, constant = _substituted(own, solved)
+            if not terms:
+                _refuse_contradiction(where, relation, constant, value)
+                continue
+            touched = any(name in standing for name, _ in relation.coefficients)
+            left.append(Relation(tuple(own[0].items()), -own[1]) if touched else relation)
+            pivot = _pivot(relation, terms, passive)
+            found = _solved(where, pivot, terms, constant, value)
+            solved = {name: _substituted(old, {pivot: found}) for name, old in solved.items()}
+            solved[pivot] = found
+        further = {name: constant for name, (terms, constant) in solved.items() if not terms}
+        if not further:
+            return standing, tuple(left)
+        standing |= further
+
+
+def _refuse_contradiction(
+    where: str, relation: Relation, off: Expression, value: Callable[[object], float | None]
+) -> None:
+    number = value(off)
+    if not off.is_zero and (number is None or abs(number) > _CONTRADICTS):
+        names = listed([one_line(name) for name, _ in relation.coefficients])
+        raise ModelError(f"{where}: these positions of {names} contradict it, by {off}")
 
 
 def _reduced(where: str, relation: Relation, solved: dict[str, _Sum], joints: Sequence[str]) -> _Sum:

@@ -21,6 +21,7 @@ import numpy as np
 from armdyn.dynamics import friction_torques
 from armdyn.dynamics.newton_euler import rigid_torques
 from armdyn.kernels import Kernel
+from armdyn.model.lowering import idlers
 from armdyn.model.mechanism import FIXED_BASE, Mechanism, Rotor
 from armdyn.model.parts import Link
 from armdyn.model.vector import ZERO3
@@ -182,9 +183,11 @@ def _check_rotor(robot: Robot, rotor: Rotor) -> None:
     """Refuse a motor that the links turn: its acceleration enters the equations of the links."""
     mechanism, first = robot.mechanism, len(robot.model.moving)
     spins = any(j >= first for j, _ in rotor.row)
+    links = robot.model.moving if rotor.part == "rotor" else idlers(robot.model)
+    name = links[rotor.joint].name
     if spins and rotor.axis != ZERO3 and _turns(mechanism, rotor.carrier):
         raise MotionError(
-            f"link '{robot.model.moving[rotor.joint].name}': its motor is carried by a link that turns, and "
+            f"link '{name}': its motor is carried by a link that turns, and "
             "with exact rotors the motor's acceleration enters the equations of the links: its torque is not "
             "algebraic in their motion. The reduced model is robot.with_rotors('reflected')"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
 from armdyn.robot.loops.assembly import Assembly
 from armdyn.robot.loops.closing import CLOSED, Closed
+from armdyn.robot.related import Related
 
 STARTS = 512  # random ones, from which postures are sought
 SAME = 1e-6  # of a turn or of the robot's size: postures nearer than this are one
@@ -53,6 +54,16 @@ def _different(y: np.ndarray, turning: np.ndarray, units: np.ndarray) -> np.ndar
 
 def _angle(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.pi - (np.pi - x) % (2 * np.pi))
+
+
+def near_positions(model: RobotModel, positions: Mapping[str, Expression]) -> RobotModel:
+    """The robot assembled where coordinates stand at these positions, by link, in the mode that it is in."""
+    assembly = Assembly(model)
+    q = np.array(assembly.reference, float)
+    for i, link in enumerate(model.coordinates):
+        if link.name in positions:
+            q[i] = model.number(positions[link.name])
+    return with_posture(model, Related.of(model).positions(assembly(q)).tolist())
 
 
 def with_posture(model: RobotModel, joints: Sequence[float]) -> RobotModel:

@@ -1,0 +1,139 @@
+"""Robots cut and welded, and the same robots described so; what is refused."""
+
+import numpy as np
+import pytest
+
+from armdyn import ArmdynError, Robot
+from armdyn.description.bundled import bundled_table
+from armdyn.model import surgery
+from arms import assert_same, quietly, state
+
+HAND = {
+    "name": "hand",
+    "joint": "revolute",
+    "joint_name": "wrist",
+    "a": 0,
+    "alpha": 0,
+    "d": 0,
+    "theta": 0,
+    "mass": 1,
+    "inertia": {"xx": 0.02, "yy": 0.01, "zz": 0.02, "xy": 0.001},
+    "friction": {"viscous": 1, "coulomb": [2, -3], "stribeck": {"level": 1, "velocity": 0.1}},
+    "limits": {"velocity": 3, "position": [-1, 1]},
+    "motor": {"gear": 50, "inertia": 1e-4, "mass": 0.3, "friction": {"viscous": 1e-3}},
+}
+
+
+def arm(**more):
+    """The planar arm with a hand, a finger on it and what is given."""
+    table = bundled_table("planar")
+    finger = {**HAND, "name": "finger", "joint_name": "knuckle", "a": 0.1}
+    return Robot.from_dict(table | {"link": [*table["link"], HAND, finger], **more})
+
+
+def test_a_file_and_a_bundled_robot_are_locked_like_an_import(tmp_path):
+    robot = arm()
+    robot.save(tmp_path / "arm.toml")
+    lock = {"wrist": "pi/3", "finger": 0.5}
+    assert Robot.load(tmp_path / "arm.toml", lock=lock) == robot.locked(lock)
+    assert Robot.load("planar", lock={"link 1": 0.5}) == Robot.load("planar").locked({"link 1": 0.5})
+    assert "joint 'wrist' is locked at 1/3*pi" in str(robot.locked(lock).model.notes)
+    with pytest.raises(
+        ArmdynError, match=r"^lock: planar: there is no joint or link 'x'; moving joints: link 1"
+    ):
+        Robot.load("planar", lock={"x": 0})
+
+
+def test_the_tip_of_a_file_welds_what_is_beside_its_chain(tmp_path):
+    robot = arm()
+    robot.save(tmp_path / "arm.toml")
+    found = Robot.load(tmp_path / "arm.toml", tip="link 2", lock={"finger": 0.2})
+    assert found == robot.locked({"wrist": 0, "finger": 0.2}).with_tip("link 2")
+    with pytest.raises(ArmdynError, match=r"^tip: planar: 'x' is no link below the base 'base'"):
+        Robot.load("planar", tip="x")
+    with pytest.raises(ArmdynError, match=r"^snap: only for URDF and MJCF files; planar is a robot file$"):
+        Robot.load("planar", snap=True)
+
+
+def test_joints_that_closures_tie_to_the_chain_move_on():
+    robot = Robot.load("gripper")
+    assert Robot.load("gripper", tip=robot.model.links[-1].name).joints == robot.joints
+    tied = arm(closure=[{"relation": {"finger": 1, "link 1": -2}}])
+    text = tied.with_tip("link 2").to_dict()
+    found = surgery.chain_to(Robot.from_dict(text).model, "link 2")
+    assert [link.joint for link in found.links] == ["revolute", "revolute", "fixed", "revolute"]
+
+
+def test_a_robot_without_its_hand_and_one_that_never_had_one():
+    robot, bare = arm(), Robot.load("planar")
+    spring = {"between": ["base", "finger"], "at": [[0, 0, 0], [0, 0, 0]], "stiffness": 3}
+    relation = {"relation": {"finger": 1, "link 1": -2}}
+    coupled = {"link 1": {"coupling": {"finger": 4}}}
+    for found in (robot, arm(spring=[spring], closure=[relation]), robot.with_motors(coupled)):
+        cut = found.without("hand")
+        assert cut.model.links == bare.model.links
+        assert (cut.model.tip, cut.coordinates) == ("link 2", ("link 1", "link 2"))
+        q, qd, qdd = state(bare, np.random.default_rng(1))
+        assert_same(cut.inverse_dynamics(q, qd, qdd), bare.inverse_dynamics(q, qd, qdd))
+    assert robot.without("finger").without("wrist") == robot.without("hand")
+    assert robot.with_tip("link 1", {"xyz": [0, 0, 1]}).without("hand").model.tip == "link 1"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda r: r.without("thumb"), "without: there is no link or joint 'thumb'; links: link 1"),
+        (lambda r: r.without("base"), "'base' is the fixed base, which all links hang on"),
+        (lambda r: r.without("link 1"), "without 'link 1' the robot would have no moving joint"),
+        (
+            lambda r: r.with_motors({"link 1": {"carrier": "hand", "axis": [0, 0, 1]}}).without("hand"),
+            "'hand' carries the motor of joint 'link 1', which stays; with_motors can put it",
+        ),
+        (lambda r: r.locked({"thumb": 0}), r"there is no joint or link 'thumb'; .*wrist \(link hand\)"),
+        (lambda r: r.locked({"wrist": 0, "hand": 0}), "joint 'wrist' is given twice"),
+        (lambda r: r.locked({"wrist": "x"}), "lock: joint 'wrist': unknown symbol 'x'; the robot's: g"),
+        (lambda r: r.locked({"wrist": "1/0"}), "lock: joint 'wrist'"),
+        (lambda r: r.locked(dict.fromkeys(r.joints, 0)), "would have no moving joint: link 1, link 2, wrist"),
+        (lambda r: r.locked(3), "lock: expected a table by joint, found 3"),
+        (lambda r: r.with_friction({"wrist": {"viscos": 1}}), "joint 'wrist'.viscos: unknown key; allowed"),
+        (lambda r: r.with_friction({"wrist": {"viscos": None}}), "joint 'wrist'.viscos: unknown key"),
+        (lambda r: r.with_friction({"wrist": {"viscous": -1}}), "friction.viscous: found -1; zero or"),
+        (lambda r: r.with_limits({"wrist": {"position": [1, -1]}}), "the lower limit comes first"),
+        (lambda r: r.with_limits({"wrist": 3}), "joint 'wrist': expected a table, found 3"),
+    ],
+)
+def test_what_is_refused(change, message):
+    with pytest.raises(ArmdynError, match=message):
+        change(arm())
+
+
+def test_locked_joints_of_a_relation_contradict_it():
+    robot = arm(closure=[{"relation": {"finger": 1, "hand": -2}, "offset": 0.1}])
+    assert (
+        robot.locked({"wrist": 0.5})
+        == robot.locked({"finger": 1.1})
+        == robot.locked({"hand": 0.5, "finger": 1.1})
+    )
+    with pytest.raises(
+        ArmdynError, match=r"closure 1: relation: these positions of finger, hand contradict it"
+    ):
+        robot.locked({"wrist": 0.5, "finger": 1})
+
+
+def test_friction_and_limits_and_a_file_that_has_them():
+    robot = arm()
+    changed = robot.with_friction({"wrist": {"coulomb": 5, "stribeck": None}}).with_limits(
+        {"hand": {"velocity": "pi", "position": None, "torque": 7}}
+    )
+    hand = {**HAND, "friction": {"viscous": 1, "coulomb": 5}, "limits": {"velocity": "pi", "torque": 7}}
+    table = robot.to_dict()
+    table["link"][2] |= {key: hand[key] for key in ("friction", "limits")}
+    assert changed == quietly(lambda: Robot.from_dict(table))
+    none = robot.with_friction({"wrist": None})
+    qd = np.ones(robot.n)
+    assert none.friction(qd)[2] == 0 != robot.friction(qd)[2]
+    assert none.friction(qd)[3] == robot.friction(qd)[3]
+    assert not robot.with_friction(None).friction(qd).any()
+    free = robot.with_limits(None).model
+    assert all(link.limits.velocity is None for link in free.links)
+    assert robot.with_limits({"wrist": None}).model.links[2].limits.velocity is None
