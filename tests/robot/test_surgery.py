@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from armdyn import ArmdynError, Robot
+from armdyn import ArmdynError, PhysicsWarning, Robot, point_mass
 from armdyn.description.bundled import bundled_table
 from armdyn.model import surgery
 from arms import assert_same, quietly, state
@@ -137,3 +137,75 @@ def test_friction_and_limits_and_a_file_that_has_them():
     free = robot.with_limits(None).model
     assert all(link.limits.velocity is None for link in free.links)
     assert robot.with_limits({"wrist": None}).model.links[2].limits.velocity is None
+
+
+def test_tools_and_payloads_by_a_matrix_and_by_angles():
+    robot = arm()
+    T = robot.pose([0.1, 0.2, 0.3, 0.4])
+    q = np.array([0.5, -0.2, 0.1, 0.3])
+    assert_same(robot.with_tip("hand", T).pose(q), robot.pose(q, "hand") @ T, 1e-14)
+    assert robot.with_tip("hand", [0, 0, 0.1]) == robot.with_tip("hand", {"xyz": [0, 0, 0.1]})
+    pose, I = {"xyz": [0.1, 0, 0.2], "rpy": [0, 0, "pi/2"]}, np.diag([1.0, 2, 2.5])
+    quarter = np.array([[0.0, -1, 0, 0.1], [1, 0, 0, 0], [0, 0, 1, 0.2], [0, 0, 0, 1]])
+    by_hand = robot.with_payload(2, [0.1, 0, 0.2], [2, 0, 0, 1, 0, 2.5])
+    assert robot.with_payload(2, pose, I) == robot.with_payload(2, quarter, I) == by_hand
+    moved = point_mass(2, [0.5, 0, 0])  # a body with a centre of its own: it stays where its frame has it
+    assert robot.with_payload(moved, quarter) == robot.with_payload(2, [0.1, 0.5, 0.2])
+
+
+@pytest.mark.parametrize(
+    ("tool", "message"),
+    [
+        (np.diag([1, 1, 1, 2.0]), "tool: not a rigid transform: its last row"),
+        (np.diag([1, 1, 1.001, 1]), "tool.rotation: not a rotation"),
+        (np.diag([1, 1, -1.0, 1]), "tool.rotation: not a rotation: its determinant is -1"),
+        ([1, 2], r"tool: expected .xyz: …, rpy: …., .x, y, z. or a 4×4 matrix, found .1, 2."),
+        ([[1], [2, 3]], "tool: expected"),
+        (3, "tool: expected"),
+    ],
+)
+def test_what_is_no_tool(tool, message):
+    with pytest.raises(ArmdynError, match=f"^with_tip: {message}"):
+        arm().with_tip("hand", tool)
+    if isinstance(tool, np.ndarray):
+        with pytest.raises(ArmdynError, match=r"^payload: com"):
+            arm().with_payload(1, tool)
+
+
+def test_an_impossible_payload_warns_as_an_impossible_link_does():
+    with pytest.warns(PhysicsWarning, match="payload: principal moments 0.1 0.1 1 break the triangle"):
+        Robot.load("panda").with_payload(1, inertia=[1, 0, 0, 0.1, 0, 0.1])
+    Robot.load("planar").with_payload(1, inertia={"zz": 1})  # the one moment that matters, as of a link
+
+
+def test_a_tensor_as_a_matrix_in_a_table():
+    table = bundled_table("ur10")
+    link = table["link"][0]
+    rows = [[0.5, 0.1, 0], [0.1, 0.6, 0.05], [0, 0.05, 0.7]]
+    entries = {"xx": 0.5, "xy": 0.1, "yy": 0.6, "yz": 0.05, "zz": 0.7}
+    made = [
+        Robot.from_dict(table | {"link": [link | {"inertia": given}, *table["link"][1:]]})
+        for given in (entries, rows, np.array(rows), [0.5, 0.1, 0, 0.6, 0.05, 0.7])
+    ]
+    assert all(robot == made[0] for robot in made)
+    for wrong in ([[1, 0], [0, 1]], [[1, 2, 0], [0, 1, 0], [0, 0, 1]], 3):
+        with pytest.raises(ArmdynError, match=r"inertia.*: expected"):
+            Robot.from_dict(table | {"link": [link | {"inertia": wrong}, *table["link"][1:]]})
+
+
+def test_crumbs_of_rounding_are_no_negative_moments():
+    """Moments of less than mass · (10 nm)² tell nothing of a body; a really negative one refuses."""
+    table = bundled_table("ur10")
+    made = lambda xx: [table["link"][0] | {"inertia": {"xx": xx, "yy": 1.4e-20}}, *table["link"][1:]]  # noqa: E731
+    quietly(lambda: Robot.from_dict(table | {"link": made(-1.35525e-20)}))
+    with pytest.raises(ArmdynError, match="none may be negative"):
+        Robot.from_dict(table | {"link": made(-1e-9)})
+
+
+def test_names_that_are_nearly_right_and_files_for_xacro(tmp_path):
+    with pytest.raises(ArmdynError, match=r"cannot read 'puma56' .*; did you mean puma560\?$"):
+        Robot.load("puma56")
+    path = tmp_path / "arm.urdf.xacro"
+    path.write_text("<robot name='a' xmlns:xacro='x'>\n<xacro:include filename='b'/></robot>")
+    with pytest.raises(ArmdynError, match=r"line 2: <xacro:include>: .*run xacro on the file first"):
+        Robot.load(path)

@@ -7,8 +7,9 @@ from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.errors import DescriptionError, ExportWarning
 
 if TYPE_CHECKING:
-    from armdyn.description.plausibility import physics_warnings
-    from armdyn.description.robot_file import from_table, load, read_tool
+    from armdyn.description.bodies.pose import read_place
+    from armdyn.description.plausibility import payload_problem, physics_warnings
+    from armdyn.description.robot_file import from_table, load
 
 __all__ = [
     "DescriptionError",
@@ -17,15 +18,17 @@ __all__ = [
     "bundled_table",
     "from_table",
     "load",
+    "payload_problem",
     "physics_warnings",
-    "read_tool",
+    "read_place",
 ]
 
 _HOMES = {
     "from_table": "robot_file",
     "load": "robot_file",
+    "payload_problem": "plausibility",
     "physics_warnings": "plausibility",
-    "read_tool": "robot_file",
+    "read_place": "bodies.pose",
 }
 
 

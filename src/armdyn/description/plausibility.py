@@ -11,6 +11,7 @@ from armdyn.description.freedom import Freedom, freedoms, in_numbers, joints_wit
 from armdyn.expression import Expression, ExpressionError, decimal_text
 from armdyn.model.bodies import Central, broken_triangle, central, driving_friction, impossible_bodies
 from armdyn.model.closures.problems import bodies_of, links_around, loop_place, spring_place
+from armdyn.model.inertia import Inertia
 from armdyn.model.parts import Link, MotorLimits, Transform
 from armdyn.model.robot_model import RobotModel, listed, quoted
 from armdyn.model.springs import NO_SPRING
@@ -77,6 +78,17 @@ def _body_problems(model: RobotModel, link: Link, body: Central, freedom: Freedo
         and any(abs(x) > body.tolerance for x in body.known)
     ):
         yield "it has inertia but no mass"
+
+
+def payload_problem(model: RobotModel, load: Inertia, link: str) -> str | None:
+    """How a body that a link carries cannot exist; None where it can, or where the link feels one moment."""
+    body = central(model, load)
+    triangle = broken_triangle(body)
+    if triangle is None or not body.is_known:
+        return triangle
+    mechanism, convert = in_numbers(model)
+    freedom = freedoms(model, mechanism, convert).get(link)
+    return None if freedom and _is_one_moment(model, body, freedom) else triangle
 
 
 def _is_one_moment(model: RobotModel, body: Central, freedom: Freedom) -> bool:

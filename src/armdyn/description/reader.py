@@ -103,12 +103,16 @@ class Reader:
     def vector(self, key: str, default: object = _REQUIRED) -> Vector:
         return vector(self.numbers(key, 3, default))
 
-    def rotation(self, key: str) -> Matrix:
-        """Three rows of three numbers; where they have values, those of a rotation."""
+    def matrix(self, key: str) -> Matrix:
+        """Three rows of three numbers."""
         value = plain(self.raw(key, example="three rows of three numbers"))
         if not isinstance(value, (list, tuple)) or len(value) != 3:
             self.fail(key, f"expected three rows of three numbers, found {shown(value)}")
-        R = vector(vector(self._entries(f"{key}[{i}]", row, 3)) for i, row in enumerate(value))
+        return vector(vector(self._entries(f"{key}[{i}]", row, 3)) for i, row in enumerate(value))
+
+    def rotation(self, key: str) -> Matrix:
+        """Three rows of three numbers; where they have values, those of a rotation."""
+        R = self.matrix(key)
         if problem := _rotation_problem(R, self.values):
             self.fail(
                 key,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from armdyn.output import one_line
 
 NO_OPTIONS = Options()
 HERE = Path()
-XML_SUFFIXES = (".urdf", ".xml", ".mjcf")
+XML_SUFFIXES = (".urdf", ".xml", ".mjcf", ".xacro")
 
 
 def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
@@ -52,9 +53,11 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
+        near = get_close_matches(str(robot).lower(), bundled, n=1)
+        names = f"a bundled name: {', '.join(bundled)}"
         raise DescriptionError(
             f"cannot read '{one_line(str(robot))}' ({reason}); "
-            f"give a path to a robot file or a bundled name: {', '.join(bundled)}"
+            + (f"did you mean {near[0]}?" if near else f"give a path to a robot file or {names}")
         ) from None
     _refuse_options(str(path), options)
     return from_table(toml_text.parse(text, str(path)), str(path), path.parent, options)
@@ -231,11 +234,6 @@ def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
         for key in ("a", "alpha", "d", "theta")
     }
     return dh.FORMULAS[convention](**values)
-
-
-def read_tool(table: Mapping[str, Any], symbols: Iterable[tuple[str, Expression | None]]) -> Transform:
-    """A tool given as in a robot file: xyz and rpy in the frame of the tip's link."""
-    return read_pose(Reader(table, "with_tip", "tool", dict(symbols)))
 
 
 def read_friction(reader: Reader, at_motor: bool = False) -> Friction:

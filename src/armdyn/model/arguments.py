@@ -24,6 +24,14 @@ def plain(value: object) -> Any:
     return value
 
 
+def is_nested(value: object) -> bool:
+    """Whether it is a list of lists, or an array of two dimensions."""
+    entries = plain(value)
+    return isinstance(entries, (list, tuple)) and any(
+        isinstance(x, (list, tuple, np.ndarray)) for x in entries
+    )
+
+
 def number(name: str, value: object) -> Expression:
     """A number or an expression in text."""
     try:

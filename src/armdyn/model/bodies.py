@@ -24,6 +24,7 @@ from armdyn.model.parts import Link
 from armdyn.model.robot_model import RobotModel, quoted
 
 TOLERANCE = 1e-6  # of the largest entry: tensors are printed with six digits or so
+CRUMBS = 1e-16  # m²: a tensor of entries below mass · (10 nm)² is nothing but rounding
 _FLOATS = 1e-14  # of the entries about the origin: what floating point leaves of a difference
 _DIAGONAL = ("xx", "yy", "zz")
 
@@ -85,7 +86,8 @@ def _central(symbols: tuple[tuple[str, Expression | None], ...], derived: bool, 
         samples.append(_about_com([x.substitute(given | values) for x in parts]))
     mass, *entries = (_common(xs) for xs in zip(*(numbers for numbers, _, _ in samples), strict=True))
     known = [abs(x) for x in entries if x is not None]
-    tolerance = TOLERANCE * max(known, default=0.0)
+    largest, crumb = max(known, default=0.0), CRUMBS * abs(mass or 0.0)
+    tolerance = crumb if largest <= crumb else TOLERANCE * largest
     if derived or not all(exact for _, _, exact in samples):
         tolerance += _FLOATS * max(about_origin for _, about_origin, _ in samples)
     return Central(mass, dict(zip(TENSOR_KEYS, entries, strict=True)), tolerance)
@@ -139,7 +141,11 @@ def impossible_bodies(model: RobotModel) -> Iterator[str]:
 
 
 def impossible_inertia(model: RobotModel, inertia: Inertia) -> Iterator[str]:
-    """Refuse a negative mass or a negative principal moment."""
+    """Refuse a negative mass or a negative principal moment.
+
+    A moment counts as negative below −1e-6 of the largest entry: what is less is rounding. So is a tensor none
+    of whose entries exceeds mass·(10 nm)².
+    """
     for x in (*inertia.moment, *inertia.tensor):
         model.value(x)  # about the origin, as the algorithms use it: refuses numbers that overflow
     body = central(model, inertia)

@@ -11,7 +11,7 @@ from armdyn.model.arguments import number, numbers, plain, table, three
 from armdyn.model.bodies import impossible_bodies
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import SINGLE, Friction
-from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, matrix_tensor, tensor
+from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
 from armdyn.model.parameters import symbol
 from armdyn.model.parts import Link, Motor, Transform
 from armdyn.model.robot_model import RobotModel, listed
@@ -25,17 +25,24 @@ def payload(mass: object, com: object, inertia: object) -> Inertia:
     """A body from what a caller gives: mass, centre of mass, and the tensor about it.
 
     The tensor is a table of its entries by name, a symmetric 3×3 matrix, or six entries xx xy xz yy yz zz.
-    In the place of the mass there may be a whole body, which `com` then moves.
+    In the place of the mass there may be a whole body, which `com` then moves. In the place of the centre of
+    mass there may be the pose of the body's frame: its centre of mass is the origin there (a whole body has
+    its own), and the tensor is in its axes.
     """
     if isinstance(mass, Inertia):
         return _placed_body(mass, com, inertia)
-    return Inertia.at_com(number("payload: mass", mass), three("payload: com", com), _tensor(plain(inertia)))
+    m, entries = number("payload: mass", mass), _tensor(plain(inertia))
+    if isinstance(com, Transform):
+        return Inertia(m, ZERO3, entries).placed(com.R, com.p)
+    return Inertia.at_com(m, three("payload: com", com), entries)
 
 
 def _placed_body(body: Inertia, com: object, inertia: object) -> Inertia:
     if inertia is not None:
         raise ModelError("payload: inertia: the body given has its own; leave one of them out")
     exact = Inertia.of([Expression.of(x) for x in body.entries])
+    if isinstance(com, Transform):
+        return exact.placed(com.R, com.p)
     place = three("payload: com", com)
     if place != ZERO3 and exact.moment != ZERO3:
         raise ModelError("payload: com: the body given has its own; leave one of them out")
@@ -53,10 +60,8 @@ def _tensor(inertia: Any) -> Tensor:
         found = f"found a list of {len(inertia)}"
         raise ModelError(f"{where}: expected 3×3 or 6 numbers ({' '.join(TENSOR_KEYS)}), {found}")
     M = vector(three(f"{where}[{i}]", row) for i, row in enumerate(inertia))
-    for i, j in ((0, 1), (0, 2), (1, 2)):
-        if M[i][j] != M[j][i]:
-            found = f"[{i}][{j}] is {M[i][j]} and [{j}][{i}] is {M[j][i]}"
-            raise ModelError(f"{where}: expected a symmetric matrix, but {found}")
+    if found := asymmetry(M):
+        raise ModelError(f"{where}: expected a symmetric matrix, but {found}")
     return matrix_tensor(M)
 
 

@@ -42,6 +42,17 @@ def matrix_tensor(M: Matrix) -> Tensor:
     return (M[0][0], M[0][1], M[0][2], M[1][1], M[1][2], M[2][2])
 
 
+def asymmetry(M: Matrix) -> str | None:
+    """How a matrix is not symmetric, beyond rounding (1e-12 of its largest entry); None if it is."""
+    entries = [Expression.of(x) for row in M for x in row]
+    sizes = [abs(float(x.number)) for x in entries if x.number is not None]
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        off = (Expression.of(M[i][j]) - Expression.of(M[j][i])).number
+        if off is None or abs(off) > 1e-12 * max(sizes, default=0.0):
+            return f"[{i}][{j}] is {M[i][j]} and [{j}][{i}] is {M[j][i]}"
+    return None
+
+
 def steiner(mass: Scalar, p: Vector) -> Tensor:
     """m SᵀS(p) = m (pᵀp 1 − p pᵀ): what a point mass at p adds to a tensor (7.60)."""
     x, y, z = p

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from armdyn.description import exporting, read_tool
+from armdyn.description import exporting, payload_problem, read_place
 from armdyn.description.changing import with_friction, with_limits, with_motors
 from armdyn.expression import shown
-from armdyn.model import Inertia, ModelError, RobotModel, edit, impossible_inertia, surgery
-from armdyn.model.arguments import numbers, three, word
+from armdyn.model import Inertia, ModelError, PhysicsWarning, RobotModel, edit, impossible_inertia, surgery
+from armdyn.model.arguments import is_nested, numbers, three, word
 from armdyn.model.inertia import Number
 from armdyn.model.parameters import with_parameters
 from armdyn.model.parts import RotorModel, Transform
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from armdyn.description.comparing.difference import Difference
     from armdyn.description.conversion.dh_form import Convention
 
-Numbers3 = Sequence[Number] | np.ndarray
+Place = Sequence[Any] | Mapping[str, Any] | np.ndarray  # [x, y, z], {xyz, rpy}, or a 4×4 matrix
 
 
 class Changeable:
@@ -61,7 +62,7 @@ class Changeable:
     def with_payload(
         self,
         mass: Number | Inertia,
-        com: Numbers3 = (0, 0, 0),
+        com: Place = (0, 0, 0),
         inertia: Mapping[str, Number] | Sequence[Any] | np.ndarray | None = None,
         link: str | None = None,
     ) -> Self:
@@ -69,24 +70,36 @@ class Changeable:
 
         `com` is in that frame [m]; `inertia` is the tensor about the body's centre of mass [kg m²]: entries
         by name (xx … yz), a 3×3 matrix, or six numbers xx xy xz yy yz zz. `mass` [kg] may be a whole
-        `Inertia`, such as `box(…)`, whose centre `com` then places. Symbols in the arguments must be the
-        robot's own or are added as free ones. The robot's name says what it carries.
+        `Inertia`, such as `box(…)`, whose centre `com` then places. In the place of `com` there may be the
+        pose of the body's own frame, {xyz: …, rpy: …} or a 4×4 matrix: the tensor is then in the axes of that
+        frame, and the centre of mass at its origin (of an `Inertia`, where it says). Symbols in the arguments
+        must be the robot's own or are added as free ones. The robot's name says what it carries. A tensor
+        that no body has gives a PhysicsWarning.
         """
-        load = edit.payload(mass, com, inertia)
+        place: Any = com
+        if isinstance(com, Mapping) or is_nested(com):
+            place = read_place(com, "payload", "com", dict(self._model.symbols))
+        load = edit.payload(mass, place, inertia)
         model = edit.declared(self._model, (load.mass, *load.moment, *load.tensor))
         for problem in impossible_inertia(model, load):
             raise ModelError(f"payload: {problem}")
-        return type(self)(edit.with_payload(model, load, link))
+        loaded = edit.with_payload(model, load, link)
+        if problem := payload_problem(model, load, model.tip if link is None else link):
+            warnings.warn(f"payload: {problem}", PhysicsWarning, stacklevel=2)
+        return type(self)(loaded)
 
-    def with_tip(self, link: str, tool: Mapping[str, Any] | None = None) -> Self:
-        """The robot whose tip is the frame of `link`, or a `tool` on it: {xyz: …, rpy: …} as in a robot file.
+    def with_tip(self, link: str, tool: Place | None = None) -> Self:
+        """The robot whose tip is the frame of `link`, or a `tool` on it, given in that frame.
 
-        Its numeric functions share their machine code with this robot's. The base may be the tip, too.
+        The tool is {xyz: …, rpy: …} as in a robot file, [x, y, z], or a 4×4 matrix as `pose` returns it. The
+        numeric functions share their machine code with this robot's. The base may be the tip, too.
         """
         tip = check_link(self._model, "link", link)
         if tool is None and tip in self._tips:
             return self._tips[tip]
-        frame = Transform() if tool is None else read_tool(tool, self._model.symbols)
+        frame = (
+            Transform() if tool is None else read_place(tool, "with_tip", "tool", dict(self._model.symbols))
+        )
         found = type(self)(replace(self._model, tip=tip, tool=frame))
         if tool is None:
             self._tips[tip] = found

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from armdyn.description.bodies.pose import read_pose
 from armdyn.description.reader import Reader
 from armdyn.expression import Expression
+from armdyn.model.arguments import plain
 from armdyn.model.errors import ModelError
-from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
+from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
 from armdyn.model.meshes.body import Shape, shape
 from armdyn.model.vector import scale
 from armdyn.output import one_line
@@ -27,7 +29,9 @@ class Meshes:
 
 def read_body(reader: Reader, meshes: Meshes) -> Inertia:
     """The body of a link: by a mesh where `inertia` names one, else by numbers."""
-    return _by_mesh(reader, meshes) if "mesh" in reader.sub("inertia") else _by_numbers(reader)
+    raw = reader.raw("inertia", {})
+    by_mesh = isinstance(raw, Mapping) and "mesh" in raw
+    return _by_mesh(reader, meshes) if by_mesh else _by_numbers(reader)
 
 
 def _by_numbers(reader: Reader) -> Inertia:
@@ -41,23 +45,37 @@ def _by_numbers(reader: Reader) -> Inertia:
     nonzero = any(not Expression.of(x).is_zero for x in place)
     if mass.is_zero and nonzero and not by_moment:
         reader.fail("com", "given, but the mass is 0 or missing")
-    table = reader.sub("inertia")
-    about = table.choice("about", ("com", "origin"), "com")
-    entries = tensor(table.number(key, 0) for key in TENSOR_KEYS)
-    for key in _OF_MESH:
-        if key in table:
-            table.fail(key, "given without mesh, the path of an STL or OBJ file")
-    table.asked.add("mesh")
-    table.finish()
+    about, entries = _tensor(reader)
     if by_moment and nonzero and about == "com":
         if mass.is_zero:
-            table.fail("about", 'without mass there is no centre of mass; allowed: "origin"')
+            reader.fail("inertia.about", 'without mass there is no centre of mass; allowed: "origin"')
         place = Inertia(mass, place).com
     elif by_moment:
         return Inertia(mass, place, entries)
     return (
         Inertia.at_com(mass, place, entries) if about == "com" else Inertia(mass, scale(mass, place), entries)
     )
+
+
+def _tensor(reader: Reader) -> tuple[str, Tensor]:
+    """What the tensor is about, and its entries: by name, as a symmetric 3×3 matrix or as six numbers."""
+    raw = plain(reader.raw("inertia", {}))
+    if isinstance(raw, (list, tuple)):
+        if len(raw) == 6:
+            return "com", tensor(reader.numbers("inertia", 6))
+        M = reader.matrix("inertia")
+        if found := asymmetry(M):
+            reader.fail("inertia", f"expected a symmetric matrix, but {found}")
+        return "com", matrix_tensor(M)
+    table = reader.sub("inertia")
+    about: str = table.choice("about", ("com", "origin"), "com")
+    entries = tensor(table.number(key, 0) for key in TENSOR_KEYS)
+    for key in _OF_MESH:
+        if key in table:
+            table.fail(key, "given without mesh, the path of an STL or OBJ file")
+    table.asked.add("mesh")
+    table.finish()
+    return about, entries
 
 
 def _by_mesh(reader: Reader, meshes: Meshes) -> Inertia:
