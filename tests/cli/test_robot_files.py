@@ -11,7 +11,7 @@ from armdyn import ExportWarning, Robot, bundled_robots
 from armdyn.cli import app, main
 from armdyn.description.bundled import bundled_text
 from arms import quietly
-from commands import refused, run
+from commands import refused, rows, run
 
 TABLE = """\
 # a comment
@@ -213,6 +213,24 @@ def test_a_urdf_is_copied_to_a_robot_file():
     assert "rpy = [0.1, 0.2, 0.3]" in Path("my.toml").read_text("utf-8")
     run("copy", "arm.urdf", "locked.toml", "--lock", "j1=0.5")
     assert Robot.load("locked.toml") == Robot.load("arm.urdf", lock={"j1": 0.5})
+
+
+def test_options_of_robots_and_the_methods_that_they_stand_for():
+    options = (
+        "--lock",
+        "link 1=pi/3",
+        "--payload",
+        "2, 0.1, 0, 0, 0, 0, 0, 0, 0, 0.5",
+        "--rotors",
+        "reflected",
+    )
+    run("copy", "planar", "made.toml", *options)
+    robot = Robot.load("planar").with_rotors("reflected").locked({"link 1": "pi/3"})
+    assert Robot.load("made.toml") == robot.with_payload(2, [0.1, 0, 0], {"zz": 0.5})
+    run("copy", "planar", "tip.toml", "--tip", "link 1")
+    assert Robot.load("tip.toml") == Robot.load("planar", tip="link 1")
+    cells = [row for row in rows(run("torque", "planar", "--q", "0.4", *options)) if row[0] == "link 2"]
+    assert float(cells[0][2]) == pytest.approx(Robot.load("made.toml").gravity([0.4])[0], rel=1e-7)
 
 
 @pytest.mark.parametrize("suffix", ["urdf", "xml", "mjcf", "XML"])

@@ -30,7 +30,12 @@ CYCLE = {"--cycle": ["nosuch.toml", "", "puma560_pick_and_place", "motion.csv"]}
 # For each verb: a command, and options with values that are wrong in it.
 WRONG = {
     "show": [
-        (("show", "planar"), ROTORS),
+        (("show", "planar"), {**ROTORS, **LINK, "--base": ["link 1"], "--tip": ["nosuch", "base"]}),
+        (("show", "planar"), {"--lock": ["nosuch=1", "link 1", "=1", "link 1=x", "link 1="]}),
+        (
+            ("show", "planar"),
+            {"--payload": ["", "x", "1, 2", "-1", "1, 0, 0, x", "1, 0, 0, 0, -1, 0, 0, 1, 0, 1"]},
+        ),
         (("show", "arm.urdf"), {"--base": ["nosuch", ""], "--tip": ["nosuch", "base"]}),
         (("show", "arm.urdf"), {"--lock": ["nosuch=1", "j", "=1", "j=x", "j="]}),
     ],
@@ -201,10 +206,26 @@ def options_with_values():
                     yield f"{name} {further}".strip(), max(parameter.opts, key=len)
 
 
+OF_ROBOTS = {"--tip", "--lock", "--payload", "--link", "--rotors", "--base"}
+
+
 def test_no_option_is_left_out():
+    """Those of robots are the same for all verbs: they are tried with one."""
     tried = {(verb, option) for verb, _, option, _ in CASES}
+    assert {("show", option) for option in OF_ROBOTS} <= tried
     tried |= {("export c", "--prefix"), ("new", "--name")}  # any text will do
-    assert set(options_with_values()) == tried
+    assert {x for x in options_with_values() if x[1] not in OF_ROBOTS} == {
+        x for x in tried if x[1] not in OF_ROBOTS
+    }
+
+
+def test_every_verb_that_takes_a_robot_has_all_options_of_robots():
+    has = {}
+    for verb, option in options_with_values():
+        has.setdefault(verb, set()).add(option)
+    without = {verb for verb, options in has.items() if not options & OF_ROBOTS}
+    assert without == {"new"}
+    assert all(options >= OF_ROBOTS for verb, options in has.items() if verb not in without)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import numpy as np
 import typer
 
+from armdyn.cli.running import ROBOT_PANEL
 from armdyn.description import bundled_robots
 from armdyn.description.exporting import SUFFIXES
 from armdyn.expression import ArmdynError, Expression, parse
@@ -27,53 +31,131 @@ class Rotors(StrEnum):
     none = "none"
 
 
-RobotArgument = Annotated[
-    str, typer.Argument(help="A bundled robot's name, or a path to a robot file, a URDF or an MJCF file.")
-]
-BaseOption = Annotated[str | None, typer.Option(help="URDF, MJCF: the link to stand on.")]
-TipOption = Annotated[
-    str | None,
-    typer.Option(help="URDF, MJCF: the end of the chain; joints beside it are welded."),
-]
-LockOption = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="URDF, MJCF: weld a joint at a position; may be repeated."),
-]
-RepairOption = Annotated[
-    bool, typer.Option("--repair", help="URDF, MJCF: mend what can be mended safely, and say what.")
-]
-SnapOption = Annotated[
-    bool, typer.Option("--snap", help="URDF, MJCF: make rounded angles and axes exact, and say which.")
-]
 WrenchOption = Annotated[
     str | None, typer.Option(help="Force and moment of the tip on its surroundings, world axes, 6 numbers.")
 ]
-LinkOption = Annotated[str | None, typer.Option(help="A link whose frame takes the place of the tip.")]
 CycleOption = Annotated[
     str | None, typer.Option(help="A motion as a cycle file: a path, or the name of a bundled one.")
 ]
-RotorsOption = Annotated[Rotors | None, typer.Option(help="Rotor model; default: what the file says.")]
 
 
-def load_robot(
-    robot: str,
-    rotors: Rotors | None,
-    link: str | None = None,
-    *,
-    base: str | None = None,
-    tip: str | None = None,
-    lock: list[str] | None = None,
-    repair: bool = False,
-    snap: bool = False,
-) -> Robot:
-    """A robot by name or path, with the options of an import; `link` takes the place of its tip."""
-    positions = dict(map(_position, lock or ()))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PhysicsWarning)  # `show` says what looks wrong
-        loaded = Robot.load(robot, base=base, tip=tip, lock=positions, repair=repair, snap=snap)
-    if rotors is not None:
-        loaded = loaded.with_rotors(rotors.value)
-    return loaded if link is None else loaded.with_tip(link)
+@dataclass(frozen=True)
+class GivenRobot:
+    """A robot as it stands on the command line: a verb's parameter of this type, under `@takes_robot`."""
+
+    source: str  # a bundled name or a path
+    tip: str | None = None
+    lock: list[str] | None = None
+    payload: str | None = None
+    link: str | None = None
+    rotors: Rotors | None = None
+    base: str | None = None
+    repair: bool = False
+    snap: bool = False
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether an option asks for another robot than the file's."""
+        return self != GivenRobot(self.source)
+
+    def load(self) -> Robot:
+        """The robot, with what the options ask for."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PhysicsWarning)  # `show` says what looks wrong
+            robot = Robot.load(
+                self.source,
+                base=self.base,
+                tip=self.tip,
+                lock=dict(map(_position, self.lock or ())),
+                repair=self.repair,
+                snap=self.snap,
+            )
+        if self.rotors is not None:
+            robot = robot.with_rotors(self.rotors.value)
+        if self.link is not None:
+            robot = robot.with_tip(self.link)
+        return robot if self.payload is None else robot.with_payload(**_payload(self.payload))
+
+
+_ROBOT = typer.Argument(help="A bundled robot's name, or a path to a robot file, a URDF or an MJCF file.")
+
+
+def _option(kind: Any, text: str, *names: str, **more: Any) -> Any:
+    return Annotated[kind, typer.Option(*names, help=text, rich_help_panel=ROBOT_PANEL, **more)]
+
+
+# What every verb that takes a robot has, by the fields of `GivenRobot`.
+_OPTIONS: dict[str, Any] = {
+    "tip": _option(str | None, "The link that ends the chain; joints beside it are locked at 0."),
+    "lock": _option(
+        list[str] | None, "Lock a joint at a position; may be repeated.", metavar="JOINT=POSITION"
+    ),
+    "payload": _option(
+        str | None,
+        "A body at the tip: its mass [kg]; then also its centre of mass x, y, z [m]; then also its tensor "
+        "about that, xx, xy, xz, yy, yz, zz [kg m²].",
+        metavar="NUMBERS",
+    ),
+    "link": _option(str | None, "A link whose frame takes the place of the tip; no joint is locked."),
+    "rotors": _option(Rotors | None, "Rotor model; default: what the file says."),
+    "base": _option(str | None, "URDF, MJCF: the link to stand on."),
+    "repair": _option(bool, "URDF, MJCF: mend what can be mended safely, and say what.", "--repair"),
+    "snap": _option(bool, "URDF, MJCF: make rounded angles and axes exact, and say which.", "--snap"),
+}
+
+
+def takes_robot(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb with the options of robots behind its own; its parameters of type `GivenRobot` know them."""
+    hints = get_type_hints(verb, include_extras=True)
+    parameters = list(inspect.signature(verb).parameters.values())
+    given = {name: hint for name, hint in hints.items() if _is_robot(hint)}
+
+    def run(**arguments: Any) -> None:
+        options = {name: arguments.pop(name) for name in _OPTIONS}
+        verb(**{name: GivenRobot(x, **options) if name in given else x for name, x in arguments.items()})
+
+    own = [x.replace(annotation=_as_argument(given[x.name])) if x.name in given else x for x in parameters]
+    own = [x if x.name in given else x.replace(annotation=hints[x.name]) for x in own]
+    further = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=hint,
+            default=False if name in ("repair", "snap") else None,
+        )
+        for name, hint in _OPTIONS.items()
+    ]
+    signature = inspect.Signature([*own, *further])
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    run.__annotations__ = {x.name: x.annotation for x in signature.parameters.values()}
+    run.__name__, run.__doc__, run.__module__ = verb.__name__, verb.__doc__, verb.__module__
+    return run
+
+
+def _is_robot(hint: Any) -> bool:
+    return hint is GivenRobot or getattr(hint, "__origin__", None) is GivenRobot
+
+
+def _as_argument(hint: Any) -> Any:
+    """What typer reads: a text with the help of the verb, or of all verbs."""
+    (argument,) = getattr(hint, "__metadata__", (_ROBOT,))
+    return Annotated[str, argument]
+
+
+def _payload(text: str) -> dict[str, Any]:
+    """The arguments of `with_payload` from the option --payload."""
+    entries = _entries_of(text, 10)
+    if len(entries) not in (1, 4, 10):
+        raise ArmdynError(
+            "--payload: expected 1, 4 or 10 numbers separated by commas (mass; x, y, z; xx, xy, xz, yy, "
+            f"yz, zz), found {len(entries)}: '{text}'"
+        )
+    try:
+        values = [parse(x, ()) for x in entries]
+    except ArmdynError as error:
+        raise ArmdynError(f"--payload: {error}") from None
+    named = {"mass": values[0], "com": values[1:4], "inertia": values[4:]}
+    return {name: x for name, x in named.items() if not isinstance(x, list) or x}
 
 
 def _position(text: str) -> tuple[str, Expression]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from armdyn.cli.common import RobotArgument, RotorsOption, SnapOption, check_output, load_robot, say
+from armdyn.cli.common import GivenRobot, check_output, say, takes_robot
 from armdyn.exact import Equations
 from armdyn.exact.base.equations import BaseEquations
 from armdyn.exact.printing.titles import markdown_text
@@ -28,8 +28,9 @@ class Zeros(StrEnum):
     given = "given"
 
 
+@takes_robot
 def derive(
-    robot: RobotArgument,
+    robot: GivenRobot,
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX (amsmath).")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Markdown with formulas.")] = False,
     sympy: Annotated[bool, typer.Option("--sympy", help="A Python script with SymPy matrices.")] = False,
@@ -45,7 +46,6 @@ def derive(
         list[str] | None,
         typer.Option(help='A combination to write the equations in, "pi6 = m3*lc3"; may be repeated.'),
     ] = None,
-    rotors: RotorsOption = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
     """Derive the exact equations of motion."""
@@ -54,8 +54,8 @@ def derive(
     if sympy and steps:
         raise ArmdynError("--steps has no SymPy form; use --latex, --markdown or neither")
     if output is not None:
-        check_output(output, robot)
-    loaded = load_robot(robot, rotors)
+        check_output(output, robot.source)
+    loaded = robot.load()
     equations = (loaded.symbolic() if symbolic else loaded).equations()
     if combine:
         equations = equations.in_terms_of(dict(_assignment(text) for text in combine))
@@ -95,8 +95,9 @@ def _assignment(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
+@takes_robot
 def base(
-    robot: RobotArgument,
+    robot: GivenRobot,
     zeros: Annotated[
         Zeros, typer.Option(help="Whether parameters that are zero in the description stay zero.")
     ] = Zeros.free,
@@ -111,16 +112,14 @@ def base(
     symbolic: Annotated[bool, typer.Option("--symbolic", help="Replace every number by a symbol.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX (amsmath).")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Markdown with formulas.")] = False,
-    rotors: RotorsOption = None,
-    snap: SnapOption = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
     """Show which combinations of dynamic parameters the torques depend on, and which never appear."""
     if latex and markdown:
         raise ArmdynError("choose one of --latex, --markdown")
     if output is not None:
-        check_output(output, robot)
-    loaded = load_robot(robot, rotors, snap=snap)
+        check_output(output, robot.source)
+    loaded = robot.load()
     found = (loaded.symbolic() if symbolic else loaded).base_parameters(
         zeros.value, friction, route="numeric" if numeric else None, tolerance=tolerance
     )

@@ -8,14 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from armdyn.cli.common import (
-    BaseOption,
-    LockOption,
-    RepairOption,
-    RobotArgument,
-    RotorsOption,
-    SnapOption,
-    TipOption,
-    load_robot,
+    GivenRobot,
+    takes_robot,
 )
 from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.description import bundled_robots
@@ -46,17 +40,12 @@ _REFLECTED = (
 )
 
 
+@takes_robot
 def show(
-    robot: RobotArgument,
-    rotors: RotorsOption = None,
-    base: BaseOption = None,
-    tip: TipOption = None,
-    lock: LockOption = None,
-    repair: RepairOption = False,
-    snap: SnapOption = False,
+    robot: GivenRobot,
 ) -> None:
     """Show links, DH table, motors, limits, symbols, what looks wrong, where diagonal rotors are exact."""
-    loaded = load_robot(robot, rotors, base=base, tip=tip, lock=lock, repair=repair, snap=snap)
+    loaded = robot.load()
     console = terminal()
     model = loaded.model
     _say(console, _title(loaded), style="bold")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from armdyn.cli.common import RobotArgument, RotorsOption, is_read, load_robot, say
+from armdyn.cli.common import GivenRobot, is_read, say, takes_robot
 from armdyn.cli.running import Verb
 from armdyn.expression import ArmdynError
 from armdyn.kernels.c import c_source, identifier
@@ -17,19 +17,19 @@ from armdyn.robot.joints import joint_descriptions
 from armdyn.robot.loops.in_c import assembly_in_c, positions_described, words_with_loops
 
 
+@takes_robot
 def export_c(
-    robot: RobotArgument,
+    robot: GivenRobot,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; created if missing.")],
     functions: Annotated[
         str, typer.Option(help="Functions, separated by commas, or 'all'.")
     ] = "inverse_dynamics",
     single: Annotated[bool, typer.Option("--float", help="float instead of double.")] = False,
     prefix: Annotated[str | None, typer.Option(help="Prefix of names; default: the robot's name.")] = None,
-    rotors: RotorsOption = None,
 ) -> None:
     """Write C99 that needs libm only: a header, a source and a small test program."""
-    _check_folder(output, robot)
-    loaded = load_robot(robot, rotors)
+    _check_folder(output, robot.source)
+    loaded = robot.load()
     known = functions_of(loaded.model)
     names = list(known) if functions == "all" else [x.strip() for x in functions.split(",") if x.strip()]
     if not names or not set(names) <= set(known):

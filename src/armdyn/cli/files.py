@@ -9,15 +9,10 @@ from typing import Annotated, TypeVar
 import typer
 
 from armdyn.cli.common import (
-    BaseOption,
-    LockOption,
-    RepairOption,
-    RobotArgument,
-    SnapOption,
-    TipOption,
+    GivenRobot,
     check_output,
-    load_robot,
     say,
+    takes_robot,
 )
 from armdyn.description import bundled_robots, toml_text
 from armdyn.description.bundled import bundled_text
@@ -37,33 +32,31 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if 
 _MOST_JOINTS = 50
 
 
+@takes_robot
 def diff(
-    old: Annotated[str, typer.Argument(help="A bundled robot's name or a path to a robot file.")],
-    new: Annotated[str, typer.Argument(help="What it is compared with.")],
+    old: Annotated[GivenRobot, typer.Argument(help="A bundled robot's name or a path to a robot file.")],
+    new: Annotated[GivenRobot, typer.Argument(help="What it is compared with; options change both.")],
 ) -> None:
     """Say what differs from one robot to another, in words and numbers."""
-    for line in str(load_robot(old, None).diff(load_robot(new, None))).splitlines():
+    for line in str(old.load().diff(new.load())).splitlines():
         say(line)
 
 
+@takes_robot
 def copy(
-    robot: RobotArgument,
+    robot: GivenRobot,
     output: CopyArgument,
     force: ForceOption = False,
-    base: BaseOption = None,
-    tip: TipOption = None,
-    lock: LockOption = None,
-    repair: RepairOption = False,
-    snap: SnapOption = False,
 ) -> None:
     """Copy a robot to a file of your own, with its comments from robot file to robot file; or convert it.
 
     The output's ending says the format. What the format cannot say is warned of.
     """
-    _check_new(output, force, SUFFIXES, robot)
-    loaded = load_robot(robot, None, base=base, tip=tip, lock=lock, repair=repair, snap=snap)
-    own = _own_text(robot) if output.suffix.lower() == ".toml" else None
-    if own is None or _leaves_meshes(own, robot, output):
+    _check_new(output, force, SUFFIXES, robot.source)
+    loaded = robot.load()
+    verbatim = output.suffix.lower() == ".toml" and not robot.is_changed
+    own = _own_text(robot.source) if verbatim else None
+    if own is None or _leaves_meshes(own, robot.source, output):
         loaded.save(output)
     else:
         write_whole(output, own)

@@ -11,17 +11,15 @@ import typer
 
 from armdyn.cli.common import (
     CycleOption,
-    LinkOption,
-    RobotArgument,
-    RotorsOption,
+    GivenRobot,
     WrenchOption,
     check_output,
-    load_robot,
     motion_of,
     number_list,
     numbers,
     say,
     start_of,
+    takes_robot,
     wrench_of,
 )
 from armdyn.cli.terminal import add_row, table_of, terminal
@@ -53,8 +51,9 @@ class Profile(StrEnum):
     jerk_limited = "jerk-limited"
 
 
+@takes_robot
 def trajectory(
-    robot: RobotArgument,
+    robot: GivenRobot,
     output: OutputOption,
     q0: Annotated[
         str | None,
@@ -73,7 +72,6 @@ def trajectory(
         ),
     ] = None,
     cycle: CycleOption = None,
-    link: LinkOption = None,
     profile: Annotated[
         Profile | None, typer.Option(help="Timing law; default: trapezoidal.", show_default=False)
     ] = None,
@@ -92,8 +90,8 @@ def trajectory(
         raise ArmdynError(
             "give one of --to (a posture), --line (a displacement of the tip), --circle and --cycle (a file)"
         )
-    check_output(output, robot, cycle)
-    loaded = load_robot(robot, None, link)
+    check_output(output, robot.source, cycle)
+    loaded = robot.load()
     given = {
         "duration": duration,
         "acceleration_time": acceleration_time,
@@ -187,8 +185,9 @@ def _print_motion(robot: Robot, motion: Trajectory) -> None:
             say(f"warning: {text}")
 
 
+@takes_robot
 def scale(
-    robot: RobotArgument,
+    robot: GivenRobot,
     output: OutputOption,
     trajectory: Annotated[
         Path | None, typer.Argument(help="A motion, as `armdyn trajectory` writes it; or give --cycle.")
@@ -206,12 +205,10 @@ def scale(
     motor_torque: MotorLimitOption = None,
     motor_velocity: MotorLimitOption = None,
     wrench: WrenchOption = None,
-    link: LinkOption = None,
-    rotors: RotorsOption = None,
 ) -> None:
     """Retime a motion to meet the limits; by default those of the robot."""
-    check_output(output, robot, trajectory, cycle)
-    loaded = load_robot(robot, rotors, link)
+    check_output(output, robot.source, trajectory, cycle)
+    loaded = robot.load()
     given = motion_of(loaded, trajectory, cycle)
     if given is None:
         raise ArmdynError("give a motion: a file that `armdyn trajectory` writes, or --cycle")

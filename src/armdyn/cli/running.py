@@ -21,6 +21,9 @@ from armdyn.output import one_line
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 
+ROBOT_PANEL = "The robot"  # of options that all verbs have
+
+
 class Verb(TyperCommand):
     """A verb whose errors name its options.
 
@@ -34,6 +37,19 @@ class Verb(TyperCommand):
             return super().invoke(ctx)
         except ArmdynError as error:
             raise ArmdynError(_in_options(str(error), self.params)) from None
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Arguments, the verb's own options, and behind them those that all verbs have for a robot."""
+        sections: dict[str, list[Any]] = {"Arguments": [], "Options": [], ROBOT_PANEL: []}
+        for parameter in self.get_params(ctx):
+            if (record := parameter.get_help_record(ctx)) is not None:
+                is_option = parameter.param_type_name == "option"
+                panel = getattr(parameter, "rich_help_panel", None) or "Options"
+                sections[panel if is_option else "Arguments"].append(record)
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
 
 def _in_options(text: str, parameters: Iterable[Any]) -> str:

@@ -14,18 +14,16 @@ import typer
 
 from armdyn.cli.common import (
     CycleOption,
-    LinkOption,
-    RobotArgument,
-    RotorsOption,
+    GivenRobot,
     WrenchOption,
     check_joints,
     check_output,
-    load_robot,
     motion_of,
     number_list,
     numbers,
     say,
     start_of,
+    takes_robot,
     wrench_of,
 )
 from armdyn.cli.terminal import add_row, table_of, terminal
@@ -54,8 +52,9 @@ class AtLimits(StrEnum):
     ignore = "ignore"
 
 
+@takes_robot
 def simulate(
-    robot: RobotArgument,
+    robot: GivenRobot,
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
     duration: Annotated[float | None, typer.Option(help="[s]; default: the duration of the file.")] = None,
     q0: Annotated[
@@ -92,7 +91,6 @@ def simulate(
         ),
     ] = "auto",
     wrench: WrenchOption = None,
-    link: LinkOption = None,
     method: Annotated[
         Method,
         typer.Option(
@@ -108,11 +106,10 @@ def simulate(
         int | None,
         typer.Option(help="Limit of adaptive steps; default: 50 000 plus 20 000 per second."),
     ] = None,
-    rotors: RotorsOption = None,
 ) -> None:
     """Simulate the arm under nothing, torques or a controller, and write states, torques and energy."""
-    check_output(output, robot, trajectory, cycle, _torque_file(torque))
-    loaded = load_robot(robot, rotors, link)
+    check_output(output, robot.source, trajectory, cycle, _torque_file(torque))
+    loaded = robot.load()
     goal = _goal(loaded, trajectory, cycle, target)
     gains = {
         "stiffness": number_list(stiffness, "--stiffness"),

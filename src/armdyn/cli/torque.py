@@ -15,16 +15,14 @@ from armdyn.analysis import Contributions, contributions
 from armdyn.analysis.contributions import RotorPart
 from armdyn.cli.common import (
     CycleOption,
-    LinkOption,
-    RobotArgument,
-    RotorsOption,
+    GivenRobot,
     WrenchOption,
     check_joints,
     check_output,
-    load_robot,
     motion_of,
     numbers,
     say,
+    takes_robot,
     wrench_of,
 )
 from armdyn.cli.terminal import add_row, table_of, terminal
@@ -41,8 +39,9 @@ class Coupling(StrEnum):
     within = "within"
 
 
+@takes_robot
 def torque(
-    robot: RobotArgument,
+    robot: GivenRobot,
     q: Annotated[str | None, typer.Option(help='Positions, e.g. "0, pi/4, 0.3" [rad, m].')] = None,
     qd: Annotated[str | None, typer.Option(help="Velocities; default zero.")] = None,
     qdd: Annotated[str | None, typer.Option(help="Accelerations; default zero.")] = None,
@@ -51,11 +50,9 @@ def torque(
     ] = None,
     cycle: CycleOption = None,
     wrench: WrenchOption = None,
-    link: LinkOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="With a motion: CSV file of motion and torques.")
     ] = None,
-    rotors: RotorsOption = None,
     coupling: Annotated[
         Coupling,
         typer.Option(help="Rotor coupling as a part of its own, or within inertia and Coriolis."),
@@ -68,8 +65,8 @@ def torque(
     if output is not None and not moves:
         raise ArmdynError("--output goes with --trajectory or --cycle")
     if output is not None:
-        check_output(output, robot, trajectory, cycle)
-    loaded = load_robot(robot, rotors, link)
+        check_output(output, robot.source, trajectory, cycle)
+    loaded = robot.load()
     h = wrench_of(wrench)
     motion = motion_of(loaded, trajectory, cycle)
     if motion is not None:

@@ -143,8 +143,8 @@ def impossible_bodies(model: RobotModel) -> Iterator[str]:
 def impossible_inertia(model: RobotModel, inertia: Inertia) -> Iterator[str]:
     """Refuse a negative mass or a negative principal moment.
 
-    A moment counts as negative below −1e-6 of the largest entry: what is less is rounding. So is a tensor none
-    of whose entries exceeds mass·(10 nm)².
+    A moment counts as negative below −1e-6 of the largest entry: what is less is rounding. So is a tensor
+    none of whose entries exceeds mass·(10 nm)².
     """
     for x in (*inertia.moment, *inertia.tensor):
         model.value(x)  # about the origin, as the algorithms use it: refuses numbers that overflow

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from armdyn.cli.common import RobotArgument, RotorsOption, check_output, load_robot, number_list, numbers, say
+from armdyn.cli.common import GivenRobot, check_output, number_list, numbers, say, takes_robot
 from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.expression import ArmdynError
 from armdyn.identification.excitation import Excitation, Workspace
@@ -34,8 +34,9 @@ class Criterion(StrEnum):
     determinant = "determinant"
 
 
+@takes_robot
 def excite(
-    robot: RobotArgument,
+    robot: GivenRobot,
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
     kind: Annotated[
         Kind, typer.Option(help="A finite Fourier series, or quintics through via points.")
@@ -75,11 +76,10 @@ def excite(
     seed: Annotated[int, typer.Option(help="Of the random motions.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Threads; default: one for each core.")] = None,
     step: Annotated[float, typer.Option(help="Time between samples [s].")] = 1e-3,
-    rotors: RotorsOption = None,
 ) -> None:
     """Find a motion that shows the parameters and keeps all limits; write t, q1 ..., qd1 ..., qdd1 ..."""
-    check_output(output, robot)
-    loaded = load_robot(robot, rotors)
+    check_output(output, robot.source)
+    loaded = robot.load()
     limits: dict[str, Any] = {
         "velocity": number_list(velocity, "--velocity"),
         "acceleration": number_list(acceleration, "--acceleration"),

@@ -9,13 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from armdyn.cli.common import (
-    RobotArgument,
-    RotorsOption,
+    GivenRobot,
     check_output,
     check_robot_file,
     is_read,
-    load_robot,
     say,
+    takes_robot,
 )
 from armdyn.expression import ArmdynError
 from armdyn.identification import Fit, Log
@@ -24,8 +23,9 @@ from armdyn.identification import identify as find
 _CHANNELS = ("t", "q", "tau", "qd", "qdd", "motor_position", "motor_torque", "current")
 
 
+@takes_robot
 def identify(
-    robot: RobotArgument,
+    robot: GivenRobot,
     logs: Annotated[list[Path], typer.Argument(help="Logs to learn from: CSV, NPZ or Parquet.")],
     validate: Annotated[
         list[Path] | None, typer.Option(help="A log to try the result on; may be repeated.")
@@ -65,12 +65,11 @@ def identify(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print all numbers as JSON instead of the summary.")
     ] = False,
-    rotors: RotorsOption = None,
 ) -> None:
     """Find the parameters of a robot from logs, say what they are worth, and try them on other logs."""
     other = validate or []
-    _check_outputs(output, report, [robot, *logs, *other])
-    arm = load_robot(robot, rotors)
+    _check_outputs(output, report, [robot.source, *logs, *other])
+    arm = robot.load()
     options = {"columns": _pairs(columns, "--columns", _column), "units": _pairs(units, "--units", _unit)}
     train, test = ([Log.load(path, **options) for path in paths] for paths in (logs, other))
     found = find(

@@ -9,15 +9,13 @@ import typer
 
 from armdyn.cli.common import (
     CycleOption,
-    LinkOption,
-    RobotArgument,
-    RotorsOption,
+    GivenRobot,
     WrenchOption,
     check_joints,
     check_output,
-    load_robot,
     motion_of,
     say,
+    takes_robot,
     wrench_of,
 )
 from armdyn.cli.terminal import add_row, table_of, terminal
@@ -30,29 +28,28 @@ from armdyn.report.findings.example_motion import default_motion
 from armdyn.robot import Robot
 
 
+@takes_robot
 def motors(
-    robot: RobotArgument,
+    robot: GivenRobot,
     trajectory: Annotated[
         Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one is chosen.")
     ] = None,
     cycle: CycleOption = None,
     wrench: WrenchOption = None,
-    link: LinkOption = None,
     csv: Annotated[
         Path | None, typer.Option(help="CSV file: torque, speed, power and current of each motor over time.")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="SVG file: torque over speed of each motor, with its limits.")
     ] = None,
-    rotors: RotorsOption = None,
 ) -> None:
     """Compute torque, speed, power, current and energy of each motor along a motion, at its shaft."""
     for option, path in (("--csv", csv), ("--plot", plot)):
         if path is not None:
-            check_output(path, robot, trajectory, cycle, option=option)
+            check_output(path, robot.source, trajectory, cycle, option=option)
     if plot is not None and plot.suffix.lower() != ".svg":
         raise ArmdynError(f"--plot: cannot write '{plot}': a picture's name ends with .svg")
-    loaded = load_robot(robot, rotors, link)
+    loaded = robot.load()
     motion, text = _motion(loaded, trajectory, cycle)
     found = motor_loads(loaded, motion, wrench=wrench_of(wrench))
     say(text)

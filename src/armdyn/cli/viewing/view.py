@@ -10,20 +10,19 @@ import typer
 
 from armdyn.cli.common import (
     CycleOption,
-    LinkOption,
-    RobotArgument,
-    RotorsOption,
+    GivenRobot,
     check_joints,
-    load_robot,
     motion_of,
     say,
+    takes_robot,
 )
 from armdyn.expression import ArmdynError
 from armdyn.output import one_line
 
 
+@takes_robot
 def view(
-    robot: RobotArgument,
+    robot: GivenRobot,
     trajectory: Annotated[
         Path | None, typer.Option(help="A motion to play, as `armdyn trajectory` writes it.")
     ] = None,
@@ -31,8 +30,6 @@ def view(
     log: Annotated[
         Path | None, typer.Option(help="A log to compare with the robot: CSV, NPZ or Parquet.")
     ] = None,
-    link: LinkOption = None,
-    rotors: RotorsOption = None,
     host: Annotated[
         str, typer.Option(help="Address to listen at; 0.0.0.0: all of this machine's.")
     ] = "127.0.0.1",
@@ -48,7 +45,7 @@ def view(
     from armdyn.workbench import ViewError  # brings viser: only when asked for
     from armdyn.workbench import view as open_workbench
 
-    loaded = load_robot(robot, rotors, link)
+    loaded = robot.load()
     motion = motion_of(loaded, trajectory, cycle)
     if motion is not None:
         check_joints(loaded, trajectory, motion)
@@ -58,7 +55,7 @@ def view(
             loaded,
             trajectory or cycle,
             log=recorded,
-            source=robot,
+            source=robot.source,
             host=host,
             port=port,
             origins=origin or (),
