@@ -215,6 +215,38 @@ def test_a_urdf_is_copied_to_a_robot_file():
     assert Robot.load("locked.toml") == Robot.load("arm.urdf", lock={"j1": 0.5})
 
 
+def test_tables_and_messages_call_joints_by_their_names(monkeypatch, capsys):
+    """The names that `robot.coordinates` has; an import's links have others."""
+    Path("arm.urdf").write_text(ARM, "utf-8")
+    quietly(lambda: Robot.load("arm.urdf")).with_motors({"j1": {"gear": 9, "inertia": 1e-3}}).save("arm.toml")
+    run("trajectory", "arm.toml", "--to", "0.1, 0.1", "--profile", "cubic", "--duration", "1", "-o", "m.csv")
+    for arguments in (
+        ("torque", "arm.toml", "--q", "0, 0"),
+        (
+            "trajectory",
+            "arm.toml",
+            "--to",
+            "0.1, 0.1",
+            "--profile",
+            "cubic",
+            "--duration",
+            "1",
+            "-o",
+            "n.csv",
+        ),
+        ("scale", "arm.toml", "m.csv", "-o", "n.csv"),
+        ("motors", "arm.toml", "--trajectory", "m.csv"),
+        ("simulate", "arm.toml", "--duration", "0.01", "-o", "s.csv"),
+    ):
+        cells = [row[0].removesuffix(" (no motor)") for row in rows(run(*arguments))]
+        assert {"j1", "j2"} <= set(cells), (arguments, cells)
+        assert not {"upper", "fore"} & set(cells), arguments
+    shown = [row[0] for row in rows(run("show", "arm.toml"))]
+    assert shown.count("j1") == 2  # limits and motor; bodies and frames are those of links
+    line = refused(monkeypatch, capsys, "scale", "arm.toml", "m.csv", "--torque", "0.001", "-o", "x.csv")
+    assert "('j1')" in line or "('j2')" in line
+
+
 def test_options_of_robots_and_the_methods_that_they_stand_for():
     options = (
         "--lock",

@@ -209,3 +209,20 @@ def test_names_that_are_nearly_right_and_files_for_xacro(tmp_path):
     path.write_text("<robot name='a' xmlns:xacro='x'>\n<xacro:include filename='b'/></robot>")
     with pytest.raises(ArmdynError, match=r"line 2: <xacro:include>: .*run xacro on the file first"):
         Robot.load(path)
+
+
+def test_the_text_of_a_robot_is_one_line_and_says_whether_it_has_motors():
+    table = bundled_table("panda") | {"name": "a\x1b[31m\nb"}
+    assert repr(Robot.from_dict(table)) == "<Robot 'a\ufffd[31m b' RRRRRRR, no motors>"
+    assert "rotors exact" in repr(Robot.load("planar"))
+
+
+@pytest.mark.parametrize("name", ["${x}", "a$(find b)"])
+def test_a_name_that_is_read_as_xacro_is_not_written_to_urdf(tmp_path, name):
+    table = bundled_table("ur10")
+    table["link"][2]["name"] = name
+    robot = quietly(lambda: Robot.from_dict(table))
+    with pytest.raises(ArmdynError, match="for xacro; rename it"):
+        robot.save(tmp_path / "arm.urdf")
+    robot.save(tmp_path / "arm.toml")
+    assert quietly(lambda: Robot.load(tmp_path / "arm.toml")) == robot

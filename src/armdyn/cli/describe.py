@@ -182,8 +182,8 @@ def _motors(model: RobotModel) -> Grid:
 
 def _friction(model: RobotModel) -> Grid:
     """Friction of joints, and of motors at their shafts. A unit that all of them have stands in the head."""
-    surfaces = [(link.name, link.joint, link.friction) for link in model.moving]
-    motors = [(link.name, link.motor) for link in model.moving if link.motor]
+    surfaces = [(link.joint_label, link.joint, link.friction) for link in model.moving]
+    motors = [(link.joint_label, link.motor) for link in model.moving if link.motor]
     surfaces += [(f"motor of {name}", "revolute", motor.friction) for name, motor in motors]
     surfaces = [surface for surface in surfaces if not surface[2].is_zero]
     kinds = {joint for _, joint, _ in surfaces}

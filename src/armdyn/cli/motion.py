@@ -170,7 +170,7 @@ def _print_motion(robot: Robot, motion: Trajectory) -> None:
         figures = (found.q[0, i], found.q[-1, i], abs(found.qd[:, i]).max(), abs(found.qdd[:, i]).max())
         add_row(
             table,
-            link.name,
+            link.joint_label,
             *(f"{x:.6g}" for x in figures),
             f"{units.position}, {units.velocity}, {units.acceleration}",
         )
@@ -241,7 +241,7 @@ def _print_torques(robot: Robot, found: Scaled | TimeOptimal) -> None:
     peaks, limits = abs(found.torque).max(0), found.limits.torque
     for i, moved in enumerate(robot.model.coordinates):
         limit = f"{limits[i]:.6g}" if np.isfinite(limits[i]) else ""
-        add_row(table, moved.name, f"{peaks[i]:.6g}", limit, torque_unit(robot, i))
+        add_row(table, moved.joint_label, f"{peaks[i]:.6g}", limit, torque_unit(robot, i))
     limits = found.motor_limits.torque
     if np.isfinite(limits).any():
         peaks = abs(found.torque @ to_motors(robot.model).T).max(0)

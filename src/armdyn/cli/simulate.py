@@ -239,7 +239,7 @@ def _print_run(robot: Robot, run: Run, target: Any) -> None:
             figures += [error[-1], error.max()]
         units = joint_units(robot, i)
         of_figures = f"{units.position}, {units.velocity}, {units.torque}"
-        add_row(table, link.name, *(f"{x:.6g}" for x in figures), of_figures)
+        add_row(table, link.joint_label, *(f"{x:.6g}" for x in figures), of_figures)
     terminal().print(table)
     at_tip = f"work at the tip {run.wrench_work[-1]:.6g} J, " if run.wrench_work.any() else ""
     brought = f"loads brought {run.load_energy[-1]:.6g} J, " if run.load_energy.any() else ""

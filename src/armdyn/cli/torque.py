@@ -114,7 +114,7 @@ def _print_parts(
         instant = [] if at is None else [f"{at[i]:.6g}"]
         columns = [_figure(part[i], max(abs(part[i]) for part in shown.values())) for part in shown.values()]
         total = Text(f"{tau[i]:.8g}", style="bold")
-        add_row(table, link.name, torque_unit(robot, i), total, *instant, *columns)
+        add_row(table, link.joint_label, torque_unit(robot, i), total, *instant, *columns)
     terminal().print(table)
 
 

@@ -60,8 +60,8 @@ def _tensor(inertia: Any) -> Tensor:
         found = f"found a list of {len(inertia)}"
         raise ModelError(f"{where}: expected 3×3 or 6 numbers ({' '.join(TENSOR_KEYS)}), {found}")
     M = vector(three(f"{where}[{i}]", row) for i, row in enumerate(inertia))
-    if found := asymmetry(M):
-        raise ModelError(f"{where}: expected a symmetric matrix, but {found}")
+    if uneven := asymmetry(M):
+        raise ModelError(f"{where}: expected a symmetric matrix, but {uneven}")
     return matrix_tensor(M)
 
 

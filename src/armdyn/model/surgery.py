@@ -15,7 +15,7 @@ from armdyn.expression import ZERO, ArmdynError, Expression, shown
 from armdyn.model.arguments import number
 from armdyn.model.closures.loops import Loop
 from armdyn.model.closures.problems import bodies_of, links_around
-from armdyn.model.closures.relations import settled
+from armdyn.model.closures.relations import Relation, settled
 from armdyn.model.errors import ModelError
 from armdyn.model.lowering import Converter, places_of
 from armdyn.model.parts import Link, Motor, Transform
@@ -124,7 +124,9 @@ def _beside(model: RobotModel, tip: str) -> list[Link]:
     return [link for link in model.moving if link.name not in tied]
 
 
-def _settled(model: RobotModel, at: Mapping[str, Expression]) -> tuple[dict[str, Expression], tuple]:
+def _settled(
+    model: RobotModel, at: Mapping[str, Expression]
+) -> tuple[dict[str, Expression], tuple[Relation, ...]]:
     passive = {link.name for link in model.moving if not link.actuated}
     try:
         return settled(model.relations, at, model.value, passive)

@@ -84,8 +84,8 @@ class Changeable:
         for problem in impossible_inertia(model, load):
             raise ModelError(f"payload: {problem}")
         loaded = edit.with_payload(model, load, link)
-        if problem := payload_problem(model, load, model.tip if link is None else link):
-            warnings.warn(f"payload: {problem}", PhysicsWarning, stacklevel=2)
+        if doubt := payload_problem(model, load, model.tip if link is None else link):
+            warnings.warn(f"payload: {doubt}", PhysicsWarning, stacklevel=2)
         return type(self)(loaded)
 
     def with_tip(self, link: str, tool: Place | None = None) -> Self:

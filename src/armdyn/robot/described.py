@@ -20,6 +20,7 @@ from armdyn.model.arguments import word
 from armdyn.model.inertia import Number
 from armdyn.model.lowering import driven_positions
 from armdyn.model.parameters import Layout, layout, parameter_vector
+from armdyn.model.robot_model import quoted
 from armdyn.output import Shown
 from armdyn.robot.changes import Changeable
 from armdyn.robot.loops.assembly import Assembly
@@ -216,4 +217,6 @@ class Described(Shown, Changeable):
         if loops := len(self._model.loops):
             following += f", {loops} loop{'s' if loops > 1 else ''}"
         following += f", {elastic} elastic" if elastic else ""
-        return f"<Robot '{self.name}' {kinds}{following}, rotors {self._model.rotors}>"
+        has_motors = any(link.motor for link in self._model.links)
+        motors = f"rotors {self._model.rotors}" if has_motors else "no motors"
+        return f"<Robot {quoted(self.name)} {kinds}{following}, {motors}>"

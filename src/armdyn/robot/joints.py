@@ -47,13 +47,13 @@ def torque_unit(robot: Robot, joint: int) -> str:
 
 
 def joint_name(robot: Robot, joint: int) -> str:
-    """How messages call a joint: its number, counted from one, and its link."""
-    return f"joint {joint + 1} ('{robot.model.coordinates[joint].name}')"
+    """How messages call a joint: its number, counted from one, and its name."""
+    return f"joint {joint + 1} ('{robot.model.coordinates[joint].joint_label}')"
 
 
 def joint_descriptions(robot: Robot) -> list[str]:
-    """How files call the joints: the link and what its joint does."""
-    return [f"{link.name} ({link.joint})" for link in robot.model.coordinates]
+    """How files call the joints: the name and what the joint does."""
+    return [f"{link.joint_label} ({link.joint})" for link in robot.model.coordinates]
 
 
 def revolute_joints(robot: Robot) -> np.ndarray:
@@ -165,7 +165,7 @@ class Followers:
 
 def follower_name(robot: Robot, joint: int) -> str:
     """How messages call a joint that follows, by its number among `robot.joints`."""
-    return f"joint '{robot.model.moving[joint].name}', which follows others,"
+    return f"joint '{robot.model.moving[joint].joint_label}', which follows others,"
 
 
 def followers(robot: Robot) -> Followers | None:

@@ -45,10 +45,11 @@ def transmission(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     free = list(model.choice.free)
     for row, link in zip(np.delete(K, free, 1), driven_links(model), strict=True):
         if row.any():
+            own = ", ".join(x.joint_label for x in model.coordinates)
             raise ModelError(
-                f"{model.name}: the motor of '{link.name}' turns with a joint that follows others by a loop, "
-                "so its angle and torque depend on the posture; motors are supported whose joints, and those "
-                f"they are coupled with, are coordinates: {', '.join(x.name for x in model.coordinates)}"
+                f"{model.name}: the motor of '{link.joint_label}' turns with a joint that follows others by a "
+                "loop, so its angle and torque depend on the posture; motors are supported whose joints, and "
+                f"those they are coupled with, are coordinates: {own}"
             )
     return K[:, free], shift
 

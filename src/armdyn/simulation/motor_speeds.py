@@ -45,7 +45,7 @@ def speeds_passed(
     K, _ = by_position(robot.model)
     if robot.model.loops:
         qd = robot.assembly.velocities(positions, qd)
-    names = [link.name for link in driven_links(robot.model)]
+    names = [link.joint_label for link in driven_links(robot.model)]
     found = []
     for motor in np.flatnonzero(np.isfinite(limits)).tolist():
         speed, most = np.abs(qd @ like(qd, K[motor])), float(limits[motor])

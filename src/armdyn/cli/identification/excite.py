@@ -151,7 +151,7 @@ def _print_excitation(robot: Robot, found: Excitation) -> None:
     table = table_of("joint", *(f"{kind} %" for kind in kinds))
     for i, link in enumerate(robot.model.coordinates):
         parts = [found.usage[kind][i] for kind in kinds]
-        add_row(table, link.name, *(f"{100 * part:.1f}" if part > 0 else "" for part in parts))
+        add_row(table, link.joint_label, *(f"{100 * part:.1f}" if part > 0 else "" for part in parts))
     terminal().print(table)
     for line in found.summary():
         say(line)

@@ -12,10 +12,12 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
 from armdyn.description.angles import numeric_rpy, rpy_of
+from armdyn.description.errors import DescriptionError
 from armdyn.description.exporting.decimals import direction_text, number_text, numbers_text
 from armdyn.description.exporting.losses import losses, names
 from armdyn.description.exporting.pieces import Piece, pieces, unused, with_values
 from armdyn.description.exporting.xml_text import add, document, name
+from armdyn.description.importing.urdf import XACRO
 from armdyn.description.importing.values import UNLIMITED
 from armdyn.expression import Expression
 from armdyn.model.closures.problems import spring_place
@@ -44,7 +46,18 @@ def urdf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
         root.set("xmlns:drake", "http://drake.mit.edu")
     name(root, "name", model.name)
     _Writer(root, model, parts).write(has_tool)
+    _refuse_xacro(root)
     return document(root, notes), notes
+
+
+def _refuse_xacro(root: ET.Element) -> None:
+    """Refuse names that readers of URDF take for commands of xacro, this package's among them."""
+    for element in root.iter():
+        for key, text in element.attrib.items():
+            if XACRO.search(text):
+                raise DescriptionError(
+                    f"{element.tag} {key} {quoted(text)}: URDF readers take ${{ and $( for xacro; rename it"
+                )
 
 
 def _gravity_loss(model: RobotModel) -> Iterator[str]:

@@ -61,7 +61,7 @@ _KINDS: dict[str, RawKind] = {
     "floating": "floating",
     "planar": "planar",
 }
-_XACRO = re.compile(r"\$[({]")
+XACRO = re.compile(r"\$[({]")
 _SIMULATOR = ("gazebo",)  # what stands in these is not for us
 _FORCES = ("force_element", "cable")
 
@@ -79,9 +79,9 @@ def _refuse_xacro(root: Element) -> None:
         if element.tag.startswith("xacro:"):
             raise element.error(advice)
         for name, value in element.attributes.items():
-            if _XACRO.search(value):
+            if XACRO.search(value):
                 raise element.error(f'{name}="{short(value)}": {advice}')
-        if _XACRO.search(element.text):
+        if XACRO.search(element.text):
             raise element.error(f'"{short(element.text)}": {advice}')
 
 

@@ -115,10 +115,10 @@ def motor_rows(basis: Basis) -> list[list[Expression]]:
             "motor; with_rigid_joints() is the robot without elasticity"
         )
     if len(rows) < basis.n:
-        missing = ", ".join(model.moving[j].name for j in own if j not in rows)
+        missing = ", ".join(model.moving[j].joint_label for j in own if j not in rows)
         raise CoordinateError(f"motor coordinates need a motor on every joint; none on: {missing}")
     if len(rows) > basis.n:
-        further = ", ".join(model.moving[j].name for j in rows if j not in own)
+        further = ", ".join(model.moving[j].joint_label for j in rows if j not in own)
         raise CoordinateError(
             f"motor coordinates need as many motors as coordinates; {len(rows)} motors for {basis.n} here: "
             f"joints that follow others have motors, too: {further}"

@@ -202,7 +202,7 @@ def check_kinds(log: Log, robot: Robot) -> None:
         joints = robot.model.coordinates if len(kinds) == robot.n else robot.model.moving
         for j, (kind, link) in enumerate(zip(kinds, joints, strict=False)):
             if kind and kind != link.joint:
-                name = joint_name(robot, j) if len(kinds) == robot.n else f"joint '{link.name}'"
+                name = joint_name(robot, j) if len(kinds) == robot.n else f"joint '{link.joint_label}'"
                 raise IdentificationError(
                     f"{log.name}: units: {channel}: {name} is {link.joint}, but the unit is for {kind} ones"
                 )

@@ -80,8 +80,8 @@ class MotorLoads(Shown):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The links that the motors drive (m)."""
-        return tuple(link.name for link in driven_links(self.robot.model))
+        """The joints that the motors drive (m)."""
+        return tuple(link.joint_label for link in driven_links(self.robot.model))
 
     @property
     def geared(self) -> tuple[bool, ...]:

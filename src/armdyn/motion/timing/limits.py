@@ -60,7 +60,7 @@ class Limit:
             return follower_name(robot, self.index)
         if not self.of_motor:
             return joint_name(robot, self.index)
-        return f"motor {self.index + 1} ('{driven_links(robot.model)[self.index].name}')"
+        return f"motor {self.index + 1} ('{driven_links(robot.model)[self.index].joint_label}')"
 
     def unit(self, robot: Robot) -> str:
         """Of a torque."""

@@ -110,7 +110,7 @@ def check_timed(robot: Robot, trajectory: Trajectory) -> None:
     """The same, and refuse robots on some of whose coordinates no torque acts."""
     check.robot(robot)
     if robot.model.elastic:
-        name = robot.model.elastic[0].name
+        name = robot.model.elastic[0].joint_label
         raise MotionError(
             f"{robot.name}: no torque acts on the links of elastic joints ('{name}'), so a path of all "
             "coordinates cannot be timed by limits of torque; elastic_feedforward gives the torques for a "

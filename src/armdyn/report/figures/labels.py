@@ -36,7 +36,7 @@ def joint_label(robot: Robot, joint: int) -> str:
 
 def joint_title(robot: Robot, joint: int) -> str:
     """The joint's number and its link."""
-    return titled("joint", joint, robot.model.coordinates[joint].name)
+    return titled("joint", joint, robot.model.coordinates[joint].joint_label)
 
 
 def titled(kind: str, k: int, name: str) -> str:

@@ -110,6 +110,7 @@ def frames_grid(model: RobotModel) -> Grid:
 def motors_grid(model: RobotModel) -> Grid:
     """Without rows where the robot has no motors; torque constants and limits only where some are given."""
     motors = [link.motor for link in model.links if link.motor]
+    labels = {link.name: link.joint_label for link in model.links}
     constants = any(motor.torque_constant != 1 for motor in motors)
     limited = any(motor.limits != MotorLimits() for motor in motors)
     headings = (
@@ -129,12 +130,13 @@ def motors_grid(model: RobotModel) -> Grid:
     for link in model.links:
         motor = link.motor
         if motor:
+            coupling = {labels[name]: k for name, k in motor.coupling}
             numbers = (motor.gear, motor.axial, motor.transverse, motor.mass)
-            rest = (_list(motor.axis), _present(dict(motor.coupling)), _friction(motor.friction))
+            rest = (_list(motor.axis), _present(coupling), _friction(motor.friction))
             constant: Cell = "" if motor.torque_constant == 1 else Expression.of(motor.torque_constant)
             electric = [constant] * constants
             limits = [_shaft_limits(motor.limits)] * limited
-            rows.append((link.name, motor.carrier, *numbers, *rest, *electric, *limits))
+            rows.append((link.joint_label, motor.carrier, *numbers, *rest, *electric, *limits))
     return Grid(headings, tuple(rows))
 
 
@@ -155,7 +157,7 @@ def limits_grid(model: RobotModel) -> Grid:
     heads = [name if shared is None else f"{name} [{_unit(shared, name)}]" for name in _LIMITS]
     rows: list[tuple[Cell, ...]] = []
     for link in model.moving:
-        cells: list[Cell] = [link.name]
+        cells: list[Cell] = [link.joint_label]
         for name in _LIMITS:
             limit = getattr(link.limits, name)
             entries = () if limit is None else limit if isinstance(limit, tuple) else (limit,)

@@ -83,7 +83,7 @@ def _joints(subject: Subject, states: list[np.ndarray]) -> list[dict[str, Any]]:
         ]
         found.append(
             {
-                "name": one_line(link.name),
+                "name": one_line(link.joint_label),
                 "units": list(joint_units(robot, i)),
                 "ranges": [_positions(positions, moved[0], link.joint, subject), *rates],
                 "limit": _finite(float(limits.torque[i])),

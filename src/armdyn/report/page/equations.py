@@ -82,7 +82,9 @@ def _elastic(robot: Robot) -> str:
     if not elastic:
         return ""
     first = robot.n - len(elastic) + 1
-    motors = [f"coordinate {i} is that of the motor of {link.name}" for i, link in enumerate(elastic, first)]
+    motors = [
+        f"coordinate {i} is that of the motor of {link.joint_label}" for i, link in enumerate(elastic, first)
+    ]
     return f" Joints are elastic: {listed(motors)}, its position divided by the gear."
 
 

@@ -77,7 +77,7 @@ def _peaks(found: TorquesFinding) -> Markup:
     for i, (link, peak) in enumerate(zip(robot.model.coordinates, found.peaks, strict=True)):
         units = joint_units(robot, i)
         row: list[TableCell] = [
-            f"{i + 1}, {link.name}",
+            f"{i + 1}, {link.joint_label}",
             Amount(peak.velocity, 3, units.velocity),
             Amount(peak.acceleration, 3, units.acceleration),
             Amount(peak.torque, 4, units.torque),
@@ -109,5 +109,5 @@ def _causes(found: TorquesFinding) -> Markup:
     rows: list[tuple[TableCell, ...]] = []
     for i, link in enumerate(robot.model.coordinates):
         values = [Amount(float(x[i]), 3, torque_unit(robot, i)) for x in found.largest.values()]
-        rows.append((f"{i + 1}, {link.name}", *values))
+        rows.append((f"{i + 1}, {link.joint_label}", *values))
     return table(("joint", *found.largest), rows)

@@ -59,8 +59,8 @@ def _loops(robot: Robot) -> list[Part]:
     model, choice = robot.model, robot.model.choice
     if choice is None:
         return []
-    driving = [link.name for link in model.coordinates]
-    following = [link.name for link in model.moving if link.name not in driving]
+    driving = [link.joint_label for link in model.coordinates]
+    following = [link.joint_label for link in model.moving if link not in model.coordinates]
     kinds = {"revolute": "a revolute joint", "fixed": "a weld"}
     ties = [
         f"{loop.between[0]} and {loop.between[1]} by {kinds.get(loop.joint, 'a ball joint')}"

@@ -44,7 +44,7 @@ def _caption(found: RotorsFinding) -> list[str]:
 def _table(found: RotorsFinding) -> Markup:
     rows: list[tuple[TableCell, ...]] = []
     for i, row in enumerate(found.error.table()):
-        name = f"{i + 1}, {found.robot.model.coordinates[i].name}"
+        name = f"{i + 1}, {found.robot.model.coordinates[i].joint_label}"
         values = (row.largest_torque, row.largest_error, row.rms_error)
         rows.append((name, *(Amount(x, 4, row.unit) for x in values), Amount(row.percent, 3, "%")))
     return table(("joint", "largest torque", "largest error", "rms error", "of the largest torque"), rows)

@@ -141,7 +141,7 @@ def _dependent(model: RobotModel, A: np.ndarray, rank: int) -> list[int]:
     if len(taken) < rank:
         raise ModelError(
             "loops: which joints follow differs from posture to posture; "
-            f"joints: {listed([link.name for link in links])}"
+            f"joints: {listed([link.joint_label for link in links])}"
         )
     return sorted(taken)
 
@@ -210,4 +210,4 @@ def _check_load_friction(model: RobotModel) -> None:
 
 
 def _text(model: RobotModel, y: np.ndarray) -> str:
-    return ", ".join(f"{link.name} = {x:.4g}" for link, x in zip(model.positions, y, strict=True))
+    return ", ".join(f"{link.joint_label} = {x:.4g}" for link, x in zip(model.positions, y, strict=True))

@@ -126,7 +126,7 @@ def least_follower(model: RobotModel, y: np.ndarray) -> tuple[float, str]:
     A = (np.array(following.columns, float) * np.array(following.scales, float)).T
     left = np.abs(np.diag(np.linalg.qr(A, mode="r")))
     margins = (left / np.maximum(np.linalg.norm(A, axis=0), 1e-300)) ** 2
-    names = [link.name for link in model.positions]
+    names = [link.joint_label for link in model.positions]
     worst = names[following.dependent[int(margins.argmin())]]
     moved = ", ".join(f"'{names[i]}'" for i in model.mechanism.free)
     return float(margins.min()), f"the joint '{worst}' does not follow from {moved}"

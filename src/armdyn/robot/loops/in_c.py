@@ -74,6 +74,7 @@ def positions_described(assembly: Assembly) -> list[str]:
     """The positions in their order: the link, what its joint does, and whether it is a coordinate."""
     free = list(assembly.model.mechanism.free)
     return [
-        f"{link.name} ({link.joint}), " + (f"coordinate {free.index(i) + 1}" if i in free else "follows")
+        f"{link.joint_label} ({link.joint}), "
+        + (f"coordinate {free.index(i) + 1}" if i in free else "follows")
         for i, link in enumerate(assembly.model.positions)
     ]

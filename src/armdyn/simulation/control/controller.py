@@ -262,7 +262,7 @@ def check_driven(controller: Controller) -> None:
     """Refuse robots with elastic joints: these laws act on every coordinate, and no torque acts on links."""
     check_controller(controller)
     if controller.robot.model.elastic:
-        name = controller.robot.model.elastic[0].name
+        name = controller.robot.model.elastic[0].joint_label
         raise SimulationError(
             f"robot: {type(controller).__name__} would put torques on the links of elastic joints "
             f"('{name}'), where none act; MotorPD is for them"

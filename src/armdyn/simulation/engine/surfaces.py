@@ -86,7 +86,7 @@ def surface_name(robot: Robot, surface: Surface) -> str:
         return joint_name(robot, surface.row[0][0])
     joints = ", ".join(str(j + 1) for j, _ in surface.row)
     if surface in robot.mechanism.joint_friction:
-        return f"'{robot.model.moving[surface.joint].name}', which moves with joints {joints}"
+        return f"'{robot.model.moving[surface.joint].joint_label}', which moves with joints {joints}"
     return f"the motor that turns with joints {joints}"
 
 
@@ -116,7 +116,7 @@ def check_friction(robot: Robot) -> None:
 
 
 def _check_followers(robot: Robot) -> None:
-    mechanism, names = robot.mechanism, [link.name for link in robot.model.positions]
+    mechanism, names = robot.mechanism, [link.joint_label for link in robot.model.positions]
     for surface in mechanism.friction if mechanism.loops else ():
         moved = [j for j, _ in surface.row if j not in mechanism.free]
         if moved and sticks(surface):

@@ -66,5 +66,5 @@ def redundant_drives(moment: Moment) -> list[tuple[str, float, float, str]]:
     found = []
     for link, torque in zip(links, tau.tolist(), strict=True):
         most = np.inf if link.limits.torque is None else model.number(link.limits.torque)
-        found.append((f"drive {one_line(link.name)}", torque, most, UNITS[link.joint].torque))
+        found.append((f"drive {one_line(link.joint_label)}", torque, most, UNITS[link.joint].torque))
     return found

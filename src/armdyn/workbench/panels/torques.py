@@ -86,7 +86,7 @@ def joint_rows(bench: Bench, moment: Moment) -> tuple[list[Row], list[str]]:
         tau = float(moment.tau[joint])
         rows.append(
             Row(
-                f"{joint + 1} {one_line(link.name)}",
+                f"{joint + 1} {one_line(link.joint_label)}",
                 _rounded(parts[:, joint], least),
                 tau if abs(tau) > least else 0.0,
                 float(bench.limits.torque[joint]),

@@ -134,7 +134,7 @@ def skeleton(robot: Robot, q: Sequence[float] | np.ndarray, *, sliding: bool = F
         closings,
         springs,
         _grounded(mechanism, joints, closings),
-        tuple(one_line(link.name) for link in robot.model.moving) if mechanism.loops else (),
+        tuple(one_line(link.joint_label) for link in robot.model.moving) if mechanism.loops else (),
     )
 
 
@@ -146,7 +146,7 @@ def _labels(model: RobotModel) -> tuple[str, ...]:
     number = {link.name: str(i + 1) for i, link in enumerate(model.coordinates)}
     if model.loops:
         return tuple(number.get(link.name, "") for link in model.moving)
-    return tuple(number.get(link.name, one_line(link.name)) for link in model.moving)
+    return tuple(number.get(link.name, one_line(link.joint_label)) for link in model.moving)
 
 
 def _closings(robot: Robot, frames: Sequence[BaseFrame]) -> tuple[ClosingPlace, ...]:

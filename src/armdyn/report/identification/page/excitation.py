@@ -44,7 +44,7 @@ def _motion(found: ExcitationFinding) -> Markup:
         units = joint_units(robot, j)
         rows.append(
             (
-                f"{j + 1}, {link.name}",
+                f"{j + 1}, {link.joint_label}",
                 Amount(seen.lowest[j], 3, units.position),
                 Amount(seen.highest[j], 3, units.position),
                 _share(seen.span[j], limits.upper[j] - limits.lower[j]),

@@ -72,7 +72,7 @@ def _joints(subject: FitSubject) -> Markup:
     squares = fit.factors.squares(fit.x) / np.maximum(fit.factors.rows, 1)
     for j, link in enumerate(fit.robot.model.coordinates):
         unit = torque_unit(fit.robot, j)
-        row: list[TableCell] = [f"{j + 1}, {link.name}", Amount(float(np.sqrt(squares[j])), 3, unit)]
+        row: list[TableCell] = [f"{j + 1}, {link.joint_label}", Amount(float(np.sqrt(squares[j])), 3, unit)]
         if checked is not None:
             x = checked.joints[j]
             row += [
