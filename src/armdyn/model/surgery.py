@@ -96,13 +96,13 @@ def chain_to(model: RobotModel, tip: object, positions: object = None) -> RobotM
     if not isinstance(tip, str) or tip not in model.index:
         names = listed(list(model.index))
         raise ModelError(f"tip: {shown(tip)} is no link below the base {quoted(model.root)}; links: {names}")
-    at = lock_positions(model, positions or {})
-    beside = _beside(model, tip)
+    asked = lock_positions(model, positions or {})
+    at, beside = dict(asked), _beside(model, tip)
     independent = {model.moving[i].name for i in model.dependence.independent}
     for link in beside:  # one after the other, as closures may hold some of them already
         if link.name in independent and link.name not in _settled(model, at)[0]:
             at[link.name] = link.guess
-    welded = _welded(model, at, {link.name for link in beside})
+    welded = _welded(model, at, {link.name for link in beside} - asked.keys())
     return replace(welded, tip=tip, tool=model.tool if tip == model.tip else Transform())
 
 

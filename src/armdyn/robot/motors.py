@@ -47,9 +47,9 @@ def transmission(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
         if row.any():
             own = ", ".join(x.joint_label for x in model.coordinates)
             raise ModelError(
-                f"{model.name}: the motor of '{link.joint_label}' turns with a joint that follows others by a "
-                "loop, so its angle and torque depend on the posture; motors are supported whose joints, and "
-                f"those they are coupled with, are coordinates: {own}"
+                f"{model.name}: the motor of '{link.joint_label}' turns with a joint that follows others by "
+                "a loop, so its angle and torque depend on the posture; motors are supported whose joints, "
+                f"and those they are coupled with, are coordinates: {own}"
             )
     return K[:, free], shift
 
