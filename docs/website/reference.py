@@ -35,8 +35,8 @@ ROBOT = {
     "inverse_dynamics_derivatives forward_dynamics_derivatives",
     "Equations and parameters": "equations symbolic base_parameters parameters parameter_names symbols",
     "What it is": "name n coordinates joints actuated transmission dh_table warnings model mechanism",
-    "Change it": "with_payload with_symbols with_parameters with_motors with_rotors with_gravity with_tip "
-    "with_rigid_joints in_dh",
+    "Change it": "locked without with_payload with_tip with_motors with_friction with_limits with_symbols "
+    "with_parameters with_rotors with_gravity with_rigid_joints in_dh",
     "Save and compare": "save to_toml to_dict diff",
     "Closed chains": "joint_positions joint_velocities assembly assembly_modes with_posture opened "
     "loop_wrenches actuator_torques",
