@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from armdyn.exact.engine.closed_form import ClosedForm
@@ -33,7 +33,8 @@ class Equations(ClosedForm):
     """Closed-form dynamics of a robot.
 
     `.B .C .g .friction .christoffel .h .N .regressor .tau` are exact arrays. An entry prints as the book
-    writes it, typesets itself with `.latex()`, and compares with texts: `eq.B[0, 1] == "Il2 + …"`.
+    writes it, typesets itself with `.latex()`, and compares with texts (`eq.B[0, 1] == "Il2 + …"`) and with
+    SymPy expressions. `.substitute(…)`, `.diff("q1")` and `.value(q=…)` change it and give its number.
     """
 
     def latex(self, notation: Notation = "book") -> str:
@@ -70,13 +71,17 @@ class Equations(ClosedForm):
         title = f"{self.model.name}: Newton-Euler recursion"
         return render(title, steps.sections(self, TEXT if form == "text" else LATEX))
 
-    def sympy(self) -> SympyEquations:
-        """SymPy matrices .B .C .g .friction in q1 … qn, qd1 … qdn and the description's symbols."""
+    def sympy(self, symbols: Mapping[str, Any] | Iterable[Any] = ()) -> SympyEquations:
+        """SymPy matrices .B .C .g .friction .springs .tau in q1 …, qd1 …, qdd1 … and the symbols.
+
+        All are real symbols, unless `symbols` has others for them: SymPy symbols, which count by their names,
+        or a table of names and expressions (`{"q1": theta(t), "m1": M}`).
+        """
         from armdyn.exact.transformations.handover import (
             to_sympy,  # SymPy takes a while to load: only when asked for
         )
 
-        return to_sympy(self)
+        return to_sympy(self, symbols)
 
     def sympy_source(self) -> str:
         """A Python script that builds the same SymPy matrices."""
