@@ -3,7 +3,6 @@
 import copy
 import datetime
 import math
-import re
 import warnings
 
 import numpy as np
