@@ -47,19 +47,24 @@ class Row(NamedTuple):
 
 
 def rows(terms: list[str], style: Style, width: float) -> Iterator[Row]:
-    """A sum in rows of at most a width; a row after the first starts with its sign, and is moved in."""
+    """A sum in rows of at most a width; a row after the first starts with its sign, and is moved in.
+
+    A term that has to be broken begins a row of its own, unless half of a row is left for it.
+    """
     line: list[Piece] = []
     first, used = True, 0.0
-    for piece in (piece for term in terms for piece in _pieces(term, style, width - style.indent(0), 0)):
-        size = style.measure(piece.text) + style.measure(style.plus)
-        room = width if first else width - style.indent(line[0].depth if line else piece.depth)
-        if line and used + size > room:
-            yield _row(line, style, first)
-            line, first, used = [], False, 0.0
-        line.append(piece)
-        used += size
-    if line or first:
-        yield _row(line, style, first)
+    for term in terms:
+        pieces = _pieces(term, style, width - style.indent(0), 0)
+        for i, piece in enumerate(pieces):
+            size = style.measure(piece.text) + style.measure(style.plus)
+            room = width if first else width - style.indent(line[0].depth if line else piece.depth)
+            most = room / 2 if i == 0 and len(pieces) > 1 else room - size
+            if line and used > most:
+                yield _row(line, style, first)
+                line, first, used = [], False, 0.0
+            line.append(piece)
+            used += size
+    yield _row(line, style, first)
 
 
 def _row(line: list[Piece], style: Style, first: bool) -> Row:
