@@ -3,7 +3,6 @@
 import copy
 import datetime
 import math
-import re
 import warnings
 
 import numpy as np
@@ -576,9 +575,8 @@ def test_a_free_symbol_is_refused_in_numbers_and_works_in_equations():
         lambda: robot.inertia([0, 0]),
         lambda: robot.inverse_dynamics([0, 0], [0, 0], [0, 0]),
     ):
-        with pytest.raises(ArmdynError, match="symbol 'm' has no value") as caught:
+        with pytest.raises(ArmdynError, match=r"symbol 'm' has no value.*(a1, g|with_symbols\(m=…\))"):
             call()
-        assert re.search(r"a1, g", str(caught.value))
     equations = robot.equations()
     assert equations.B.shape == (2, 2)
     assert "m" in equations.basis.full.names
@@ -588,8 +586,8 @@ def test_a_free_symbol_is_refused_in_numbers_and_works_in_equations():
 def test_a_payload_declares_its_symbols_free():
     robot = Robot.from_dict(TABLE).with_payload("mp", ["x", 0, 0])
     assert dict(robot.model.symbols)["mp"] is None
-    with pytest.raises(ArmdynError, match="has no value"):
-        robot.gravity([0, 0])
+    with pytest.raises(ArmdynError, match="symbols mp, x have no value, and inertia depends on them"):
+        robot.inertia([0, 0])
     assert robot.equations().prove()
 
 

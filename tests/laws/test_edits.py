@@ -194,6 +194,73 @@ def test_symbols_of_a_symbolic_robot_are_names(robot):
     assert len(set(names)) == len(names)
 
 
+def dh_arm(convention, symbols=None, **first):
+    row = {
+        "joint": "revolute",
+        "a": 0,
+        "alpha": 0,
+        "d": 0,
+        "theta": 0,
+        "mass": 1,
+        "inertia": {"xx": 1, "yy": 1, "zz": 1},
+    }
+    rows = [
+        row | {"d": "2/5", "alpha": "pi/2"} | first,
+        row | {"a": "3/4", "theta": "1/5"},
+        row | {"joint": "prismatic", "d": "-1/8", "alpha": "-pi/2", "a": "1/3", "theta": "pi/3"},
+    ]
+    return Robot.from_dict(
+        {
+            "name": "named",
+            "convention": convention,
+            "gravity": [0, 0, -10],
+            "symbols": symbols or {},
+            "link": rows,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("convention", "named"),
+    [
+        ("dh", {"d1": 0.4, "a2": 0.75, "d3": -0.125, "a3": 1 / 3}),
+        ("mdh", {"d1": 0.4, "a1": 0.75, "d3": -0.125, "a2": 1 / 3}),
+    ],
+)
+def test_lengths_of_a_dh_table_have_its_names(convention, named):
+    """One symbol a length, also where a is turned by theta; written down and read again."""
+    robot = dh_arm(convention)
+    symbolic = robot.symbolic()
+    lengths = {name: x for name, x in symbolic.symbols.items() if name[0] in "adp"}
+    assert lengths == named
+    same_dynamics(symbolic, robot, np.random.default_rng(1))
+    assert Robot.from_dict(symbolic.to_dict()) == symbolic
+    assert symbolic.symbolic() == symbolic
+
+
+def test_a_name_that_is_taken_and_a_length_that_has_one():
+    robot = dh_arm("dh", {"a2": 3, "d1": 2}, d="d1", mass="a2")
+    assert {name: x for name, x in robot.symbolic().symbols.items() if name[0] in "ad"} == {
+        "a2": 3,
+        "d1": 2,
+        "a2_": 0.75,
+        "d3": -0.125,
+        "a3": 1 / 3,
+    }
+
+
+def test_positions_of_frames_are_positions():
+    link = {
+        "joint": "revolute",
+        "origin": {"xyz": [1, 2, 3]},
+        "axis": [0, 1, 0],
+        "mass": 1,
+        "inertia": {"yy": 1, "xx": 1},
+    }
+    table = {"name": "frames", "convention": "frames", "gravity": [0, 0, -10], "link": [link]}
+    assert list(Robot.from_dict(table).symbolic().symbols)[:3] == ["px1", "py1", "pz1"]
+
+
 @law(models((1, 4), plates=False), generators(), st.integers(0, 9999), st.data())
 def test_a_fixed_link_in_between_and_none(model, rng, seed, data):
     """A plate inserted before a joint, taking half of the parent's body with it, changes nothing."""

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from armdyn import ArmdynError, Expression, Robot, box, cylinder, point_mass
+from armdyn import ArmdynError, Expression, Robot, box, cylinder, point_mass, simulate
 from armdyn.description import bundled_table
 from armdyn.expression import parse
 from armdyn.model import Inertia
@@ -61,6 +61,66 @@ def test_a_symbol_made_free_has_no_value(planar):
     with pytest.raises(ArmdynError, match="symbol 'g' has no value"):
         free.gravity([0, 0])
     assert free.with_symbols(g=9.81) == planar
+
+
+# ---- free symbols ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def open_arm():
+    """A planar arm with every tensor entry free, of which only zz matters."""
+    links = [
+        {"joint": "revolute", "a": f"a{i}", "alpha": 0, "d": 0, "mass": f"m{i}", "com": [f"-l{i}", 0, 0]}
+        | {"inertia": {"xx": f"Ixx{i}", "yy": f"Iyy{i}", "zz": f"Izz{i}", "xy": f"Ixy{i}"}}
+        for i in (1, 2)
+    ]
+    names = [f"{x}{i}" for i in (1, 2) for x in ("a", "m", "l", "Ixx", "Iyy", "Izz", "Ixy")]
+    symbols = dict.fromkeys(["g", *names], "free")
+    return Robot.from_dict(
+        {"name": "open", "convention": "dh", "gravity": [0, "-g", 0], "symbols": symbols, "link": links}
+    )
+
+
+def test_numbers_ask_only_for_symbols_that_they_depend_on(open_arm):
+    lengths = open_arm.with_symbols(a1=1, a2=0.8)
+    q, qd, qdd = [0.3, -0.7], [1, 2], [3, -1]
+    assert lengths.pose(q).shape == (4, 4)
+    heavy = lengths.with_symbols(g=9.81, m1=5, l1=0.4, m2=3, l2=0.3)
+    assert heavy.gravity(q, parameters=None).shape == (2,)
+    inert = heavy.with_symbols(Izz1=0.2, Izz2=0.1)
+    every = inert.with_symbols({f"{x}{i}": 7 for i in (1, 2) for x in ("Ixx", "Iyy", "Ixy")})
+    assert_same(inert.inverse_dynamics(q, qd, qdd), every.inverse_dynamics(q, qd, qdd), 1e-15)
+    assert_same(inert.forward_dynamics(q, qd, qdd), every.forward_dynamics(q, qd, qdd), 1e-13)
+    wrench = {"link1": [1, 2, 0, 0, 0, 3]}
+    assert_same(
+        inert.inverse_dynamics(q, qd, qdd, wrench=wrench),
+        every.inverse_dynamics(q, qd, qdd, wrench=wrench),
+        1e-14,
+    )
+    assert_same(simulate(inert, q, qd, 0.02).q, simulate(every, q, qd, 0.02).q, 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "missing"),
+    [
+        ("pose", "a1, a2"),
+        ("gravity", "a1, a2, g, l1, l2, m1, m2"),
+        ("inertia", "Izz1, Izz2, a1, a2, l1, l2, m1, m2"),
+        ("coriolis", "a1, a2, l2, m2"),
+        ("regressor", "a1, a2, g"),
+    ],
+)
+def test_the_error_names_the_symbols_that_are_missing(open_arm, function, missing):
+    with pytest.raises(ArmdynError, match=f"symbols {missing} have no value, and {function} depends on them"):
+        open_arm.program(function)
+
+
+def test_all_parameters_need_all_symbols(open_arm):
+    partly = open_arm.with_symbols({name: 1 for name in open_arm.symbols if name[:3] not in ("Ixx", "Ixy")})
+    with pytest.raises(ArmdynError, match="symbol 'Ixx1' has no value"):
+        _ = partly.parameters
+    with pytest.raises(ArmdynError, match="symbol 'g' has no value, and gravity depends on it"):
+        partly.with_symbols(g=None).gravity([0, 0])
 
 
 @pytest.mark.parametrize(

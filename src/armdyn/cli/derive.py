@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +11,9 @@ import typer
 from armdyn.cli.common import GivenRobot, check_output, say, takes_robot
 from armdyn.exact import Equations
 from armdyn.exact.base.equations import BaseEquations
+from armdyn.exact.printing.styles import PAGE
 from armdyn.exact.printing.titles import markdown_text
+from armdyn.exact.printing.widths import in_em
 from armdyn.expression import ArmdynError
 from armdyn.output import write_whole
 from armdyn.robot.base_parameters import BaseParameters
@@ -21,6 +22,12 @@ from armdyn.robot.base_parameters import BaseParameters
 class Notation(StrEnum):
     book = "book"
     craig = "craig"
+
+
+WidthOption = Annotated[
+    str | None,
+    typer.Option(metavar="LENGTH", help=f"Of rows of LaTeX and Markdown in 10 pt type [default: {PAGE}]."),
+]
 
 
 class Zeros(StrEnum):
@@ -46,6 +53,7 @@ def derive(
         list[str] | None,
         typer.Option(help='A combination to write the equations in, "pi6 = m3*lc3"; may be repeated.'),
     ] = None,
+    width: WidthOption = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
     """Derive the exact equations of motion."""
@@ -53,6 +61,7 @@ def derive(
         raise ArmdynError("choose one of --latex, --markdown, --sympy")
     if sympy and steps:
         raise ArmdynError("--steps has no SymPy form; use --latex, --markdown or neither")
+    row = _row_width(width, latex or markdown)
     if output is not None:
         check_output(output, robot.source)
     loaded = robot.load()
@@ -60,23 +69,30 @@ def derive(
     if combine:
         equations = equations.in_terms_of(dict(_assignment(text) for text in combine))
     form = "latex" if latex else "markdown" if markdown else "text"
-    text = _derivation(equations, form, steps, sympy, notation.value)
+    text = _derivation(equations, form, steps, sympy, notation.value, row)
     if prove:
         text += "\n" + _proof(equations, "sympy" if sympy else form)
     _hand_over(text, output)
 
 
-def _derivation(equations: Equations, form: Any, steps: bool, sympy: bool, notation: Any) -> str:
+def _row_width(width: str | None, typeset: bool) -> str:
+    """The width of rows, which only typeset formulas have."""
+    if width is None:
+        return PAGE
+    if not typeset:
+        raise ArmdynError("--width is for --latex and --markdown")
+    in_em(width)
+    return width
+
+
+def _derivation(equations: Equations, form: Any, steps: bool, sympy: bool, notation: Any, width: str) -> str:
     if sympy:
         return equations.sympy_source()
     if steps:
-        return equations.steps(form)
-    write: dict[str, Callable[[Any], str]] = {
-        "text": equations.text,
-        "latex": equations.latex,
-        "markdown": equations.markdown,
-    }
-    return write[form](notation)
+        return equations.steps(form, width)
+    if form == "text":
+        return equations.text(notation)
+    return equations.latex(notation, width) if form == "latex" else equations.markdown(notation, width)
 
 
 def _proof(equations: Equations, form: str) -> str:
@@ -112,11 +128,13 @@ def base(
     symbolic: Annotated[bool, typer.Option("--symbolic", help="Replace every number by a symbol.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX (amsmath).")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Markdown with formulas.")] = False,
+    width: WidthOption = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
 ) -> None:
     """Show which combinations of dynamic parameters the torques depend on, and which never appear."""
     if latex and markdown:
         raise ArmdynError("choose one of --latex, --markdown")
+    row = _row_width(width, latex or markdown)
     if output is not None:
         check_output(output, robot.source)
     loaded = robot.load()
@@ -126,7 +144,7 @@ def base(
     parts: list[BaseParameters | BaseEquations] = [found]
     if equations:
         parts.append(found.equations())
-    text = "\n".join(x.latex() if latex else x.markdown() if markdown else x.text() for x in parts)
+    text = "\n".join(x.latex(row) if latex else x.markdown(row) if markdown else x.text() for x in parts)
     _hand_over(text, output)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from armdyn.exact.engine.closed_form import ClosedForm
@@ -13,7 +13,7 @@ from armdyn.exact.printing import document, steps
 from armdyn.exact.printing.document import Notation
 from armdyn.exact.printing.in_notebooks import equations_latex
 from armdyn.exact.printing.mathml import MATHML, mathml
-from armdyn.exact.printing.styles import LATEX, TEXT
+from armdyn.exact.printing.styles import LATEX, PAGE, TEXT
 from armdyn.exact.transformations.combinations import in_terms_of
 from armdyn.exact.transformations.coordinates import (
     InCoordinates,
@@ -33,20 +33,25 @@ class Equations(ClosedForm):
     """Closed-form dynamics of a robot.
 
     `.B .C .g .friction .christoffel .h .N .regressor .tau` are exact arrays. An entry prints as the book
-    writes it, typesets itself with `.latex()`, and compares with texts: `eq.B[0, 1] == "Il2 + …"`.
+    writes it, typesets itself with `.latex()`, and compares with texts (`eq.B[0, 1] == "Il2 + …"`) and with
+    SymPy expressions. `.substitute(…)`, `.diff("q1")` and `.value(q=…)` change it and give its number.
     """
 
-    def latex(self, notation: Notation = "book") -> str:
-        """All terms as LaTeX (amsmath), in the book's notation or with Craig's M, V, G."""
-        return document.latex(self.model.name, document.sections(self, LATEX, notation))
+    def latex(self, notation: Notation = "book", width: str = PAGE) -> str:
+        """All terms as LaTeX, in the book's notation or with Craig's M, V, G.
 
-    def markdown(self, notation: Notation = "book") -> str:
-        """All terms as a Markdown document with formulas between $$."""
-        return document.markdown(self.model.name, document.sections(self, LATEX, notation))
+        Sections with align* environments for a document with amsmath. No row is wider than `width` ("8.8cm",
+        also in mm, in, pt or em) in 10 pt type: long sums are broken, also within brackets.
+        """
+        return document.latex(self.model.name, document.sections(self, LATEX, notation), width)
 
-    def mathml(self, notation: Notation = "book") -> str:
+    def markdown(self, notation: Notation = "book", width: str = PAGE) -> str:
+        """All terms as a Markdown document with formulas between $$, in rows of at most a width."""
+        return document.markdown(self.model.name, document.sections(self, LATEX, notation), width)
+
+    def mathml(self, notation: Notation = "book", width: str = "40em") -> str:
         """All terms as a fragment of HTML, formulas in MathML, which browsers typeset by themselves."""
-        return mathml(self.model.name, document.sections(self, MATHML, notation))
+        return mathml(self.model.name, document.sections(self, MATHML, notation), width)
 
     def text(self, notation: Notation = "book") -> str:
         """All terms as plain text; also `str(equations)`."""
@@ -62,21 +67,27 @@ class Equations(ClosedForm):
     def _repr_latex_(self) -> str | None:
         return equations_latex(self)
 
-    def steps(self, form: Literal["text", "latex", "markdown"] = "text") -> str:
-        """The Newton–Euler recursion link by link in symbols, as in 7.5.3."""
+    def steps(self, form: Literal["text", "latex", "markdown"] = "text", width: str = PAGE) -> str:
+        """The Newton–Euler recursion link by link in symbols, as in 7.5.3, in rows of at most a width."""
         if form not in ("text", "latex", "markdown"):
             raise ArmdynError(f"form: found {shown(form)}; allowed: 'text', 'latex', 'markdown'")
-        render = {"text": document.text, "latex": document.latex, "markdown": document.markdown}[form]
         title = f"{self.model.name}: Newton-Euler recursion"
-        return render(title, steps.sections(self, TEXT if form == "text" else LATEX))
+        if form == "text":
+            return document.text(title, steps.sections(self, TEXT))
+        render = document.latex if form == "latex" else document.markdown
+        return render(title, steps.sections(self, LATEX), width)
 
-    def sympy(self) -> SympyEquations:
-        """SymPy matrices .B .C .g .friction in q1 … qn, qd1 … qdn and the description's symbols."""
+    def sympy(self, symbols: Mapping[str, Any] | Iterable[Any] = ()) -> SympyEquations:
+        """SymPy matrices .B .C .g .friction .springs .tau in q1 …, qd1 …, qdd1 … and the symbols.
+
+        All are real symbols, unless `symbols` has others for them: SymPy symbols, which count by their names,
+        or a table of names and expressions (`{"q1": theta(t), "m1": M}`).
+        """
         from armdyn.exact.transformations.handover import (
             to_sympy,  # SymPy takes a while to load: only when asked for
         )
 
-        return to_sympy(self)
+        return to_sympy(self, symbols)
 
     def sympy_source(self) -> str:
         """A Python script that builds the same SymPy matrices."""

@@ -2,7 +2,7 @@
 
 from armdyn.expression.errors import ArmdynError, ExpressionError, MissingValueError
 from armdyn.expression.expression import ONE, ZERO, Expression
-from armdyn.expression.messages import shown
+from armdyn.expression.messages import listed, shown
 from armdyn.expression.parser import expression, parse, rational
 from armdyn.expression.terms import Atom
 from armdyn.expression.text import decimal_places, decimal_text, exact_float
@@ -22,6 +22,7 @@ __all__ = [
     "exact_float",
     "expression",
     "limited",
+    "listed",
     "parse",
     "rational",
     "shown",

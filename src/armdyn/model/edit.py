@@ -157,15 +157,30 @@ def _names(known: Mapping[str, object]) -> str:
     return listed(list(known)) or "none"
 
 
-def symbolic(model: RobotModel, zeros: Literal["given", "free"] = "given") -> RobotModel:
+Namer = Callable[[Scalar, str], Expression]  # of a number: the symbol of this name that stands for it
+Placement = Callable[[Link, int, Namer], tuple[Transform, Transform]]
+
+
+def by_position(link: Link, i: int, name: Namer) -> tuple[Transform, Transform]:
+    """How link i is placed, before and after its joint, with its positions named px1, py1, pz1."""
+
+    def named(T: Transform) -> Transform:
+        return Transform(T.R, vector(name(x, f"p{axis}{i}") for x, axis in zip(T.p, "xyz", strict=True)))
+
+    return named(link.before), named(link.after)
+
+
+def symbolic(
+    model: RobotModel, zeros: Literal["given", "free"] = "given", placed: Placement = by_position
+) -> RobotModel:
     """The same robot with every number of its description a symbol that has that number as its value.
 
     Structure stays: zeros, directions, and orientations (an angle is in the equations by its cosine and sine,
     which are exact constants already). With `zeros = "free"` the inertial parameters that are zero become
-    symbols as well.
+    symbols as well. `placed` names the lengths.
     """
     naming = _Naming(model, zeros == "free")
-    links = tuple(_symbolic_link(naming, i + 1, link) for i, link in enumerate(model.links))
+    links = tuple(_symbolic_link(naming, i + 1, link, placed) for i, link in enumerate(model.links))
     gravity = vector(
         naming.signed(x, "g" if i == _first(model.gravity) else f"g{'xyz'[i]}")
         for i, x in enumerate(model.gravity)
@@ -294,11 +309,12 @@ class _Naming:
         )
 
 
-def _symbolic_link(naming: _Naming, i: int, link: Link) -> Link:
+def _symbolic_link(naming: _Naming, i: int, link: Link, placed: Placement) -> Link:
+    before, after = placed(link, i, naming)
     return replace(
         link,
-        before=Transform(link.before.R, naming.vector(link.before.p, f"p{{axis}}{i}")),
-        after=Transform(link.after.R, naming.vector(link.after.p, f"p{{axis}}{i}")),
+        before=before,
+        after=after,
         inertia=naming.inertia(link.inertia, i),
         friction=naming.friction(link.friction, f"{i}"),
         motor=None if link.motor is None else naming.motor(link.motor, i),

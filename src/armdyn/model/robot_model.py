@@ -123,6 +123,23 @@ class RobotModel:
 
         return lower(self, self.number)
 
+    @cached_property
+    def open_mechanism(self) -> Mechanism:
+        """The same, in which numbers that depend on free symbols are expressions in these."""
+        from armdyn.model.lowering import Converter, lower
+
+        if not self.free:
+            return self.mechanism
+        return lower(self, lambda x: x).map(Converter(self._number_or_open))
+
+    @property
+    def free(self) -> list[str]:
+        """The symbols without a value."""
+        return [name for name, value in self.symbols if value is None]
+
+    def _number_or_open(self, x: Expression) -> float | Expression:
+        return self.number(x) if x.symbols() <= self.values.keys() else x.substitute(self.exact_values)
+
     def mechanism_to(self, link: str) -> Mechanism:
         """The same with the frame of a link (without the tool) in the place of the tip frame."""
         from armdyn.model.lowering import lower
@@ -134,8 +151,9 @@ class RobotModel:
         from armdyn.model.lowering import Converter, places_of
         from armdyn.model.mechanism import Place
 
-        found = places_of(self, Converter(self.number))
-        return tuple(Place(body, T.p) for body, T in (found[link] for link in links))
+        found = places_of(self, Converter(lambda x: x) if self.free else Converter(self.number))
+        convert = Converter(self._number_or_open)
+        return tuple(Place(body, convert.vector(T.p)) for body, T in (found[link] for link in links))
 
     def number(self, x: object) -> float:
         """The value of an entry of the model."""

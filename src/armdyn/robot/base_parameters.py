@@ -15,7 +15,7 @@ from armdyn.exact.base.grouping import Grouping, Zeros, considered, exact_groupi
 from armdyn.exact.engine.basis import Basis
 from armdyn.exact.engine.size import SizeError
 from armdyn.exact.printing import document
-from armdyn.exact.printing.styles import LATEX, TEXT
+from armdyn.exact.printing.styles import LATEX, PAGE, TEXT
 from armdyn.expression import ArmdynError, Expression, MissingValueError, shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers
@@ -164,13 +164,13 @@ class BaseParameters(Shown):
         """Every base parameter and what never appears, as plain text; also `str(base)`."""
         return document.text(self._title, writing.sections(self.grouping, TEXT, self._notes))
 
-    def latex(self) -> str:
-        """The same as LaTeX (amsmath)."""
-        return document.latex(self._title, writing.sections(self.grouping, LATEX, self._notes))
+    def latex(self, width: str = PAGE) -> str:
+        """The same as LaTeX (amsmath), in rows of at most a width."""
+        return document.latex(self._title, writing.sections(self.grouping, LATEX, self._notes), width)
 
-    def markdown(self) -> str:
-        """The same as Markdown with formulas."""
-        return document.markdown(self._title, writing.sections(self.grouping, LATEX, self._notes))
+    def markdown(self, width: str = PAGE) -> str:
+        """The same as Markdown with formulas, in rows of at most a width."""
+        return document.markdown(self._title, writing.sections(self.grouping, LATEX, self._notes), width)
 
     @property
     def _title(self) -> str:

@@ -207,11 +207,14 @@ class Changeable:
     def symbolic(self, zeros: Literal["given", "free"] = "given") -> Self:
         """The same robot with every number of the description a symbol.
 
-        Zeros, directions and quarter turns stay as they are; with zeros="free" inertial parameters that are
-        zero become symbols too.
+        Lengths of a DH table are called a2 and d3 as there, other positions px2, py2 and pz2. Zeros,
+        directions and quarter turns stay as they are; with zeros="free" inertial parameters that are zero
+        become symbols too.
         """
         word("zeros", zeros, ("given", "free"))
-        return type(self)(edit.symbolic(self._model, zeros))
+        from armdyn.description.exporting.table import placement_of
+
+        return type(self)(edit.symbolic(self._model, zeros, placement_of(self._model)))
 
     def opened(self) -> Self:
         """The robot with its loops cut open: a tree, all of whose joints move by themselves."""

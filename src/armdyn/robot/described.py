@@ -23,6 +23,7 @@ from armdyn.model.parameters import Layout, layout, parameter_vector
 from armdyn.model.robot_model import quoted
 from armdyn.output import Shown
 from armdyn.robot.changes import Changeable
+from armdyn.robot.functions import numeric_mechanism
 from armdyn.robot.loops.assembly import Assembly
 from armdyn.robot.loops.modes import assembly_modes
 from armdyn.robot.motors import transmission
@@ -78,10 +79,13 @@ class Described(Shown, Changeable):
         """The description as data."""
         return self._model
 
-    @property
+    @cached_property
     def mechanism(self) -> Mechanism:
-        """What the algorithms work on, in floats: bodies, rotors, gravity. Free symbols are refused."""
-        return self._model.mechanism
+        """What the algorithms work on, in floats: bodies, rotors, gravity.
+
+        Free symbols are refused, but for those that neither torques nor energy nor the tip depend on.
+        """
+        return numeric_mechanism(self._model, self._layout)
 
     @property
     def name(self) -> str:
@@ -188,7 +192,7 @@ class Described(Shown, Changeable):
     @cached_property
     def parameters(self) -> np.ndarray:
         """The parameter vector (p,): per joint m, m·x, m·y, m·z, Ixx … Izz, Im, Fv, Fs; then extras."""
-        values = np.array([float(x) for x in parameter_vector(self.mechanism, self._layout)])
+        values = np.array([float(x) for x in parameter_vector(self._model.mechanism, self._layout)])
         values.flags.writeable = False
         return values
 

@@ -5,7 +5,7 @@ A new function is an algorithm in `dynamics/`, a row here and a method of `Robot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,14 +17,14 @@ from armdyn.dynamics import BaseMotion
 from armdyn.dynamics.constraints.loops import Following
 from armdyn.dynamics.friction import has_load, load_factors, without_friction
 from armdyn.dynamics.kinematics import longest_path
-from armdyn.expression import shown
+from armdyn.expression import Expression, MissingValueError, listed, shown
 from armdyn.kernels import Kernel, Shared, Specification
 from armdyn.kernels.c import Words
 from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
 from armdyn.model.robot_model import RobotModel
-from armdyn.program import Program, jacobian, record
+from armdyn.program import Program, evaluate, jacobian, record
 from armdyn.program.loops import Loop
 from armdyn.program.program import Shape, inline
 from armdyn.robot.derivatives.forward import Parts, as_loop, as_program, at_acceleration
@@ -321,7 +321,10 @@ def check_function(model: RobotModel, name: str, optional: Sequence[str] = ()) -
 
 
 def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Sequence[str] = ()) -> Kernel:
-    """The kernel of a function for a mechanism; `optional` names inputs given beyond the usual ones."""
+    """The kernel of a function for a mechanism; `optional` names inputs given beyond the usual ones.
+
+    Where the mechanism has expressions in free symbols, the function must not depend on these.
+    """
     row = row_of(name, mechanism)
     if name not in OF_TIP:
         mechanism = mechanism.loaded_alone("wrench" in optional)
@@ -331,11 +334,72 @@ def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Seque
     sizes = {"wrench": 6 * len(mechanism.loaded), "parameters": context.p, **dict.fromkeys(BASE_INPUTS, 3)}
     sizes["q"] = mechanism.positions
     inputs = tuple((key, sizes.get(key, mechanism.n)) for key in (*row.inputs, *optional))
-    pattern, numbers = mechanism.opened()
+    if any(isinstance(x, Expression) for x in mechanism.scalars()):
+        context = _without_free(row, inputs, context)
+    pattern, numbers = context.mechanism.opened()
     shared = _specification(row, ((NUMBERS, len(numbers)), *inputs), replace(context, mechanism=pattern))
     return Kernel(
         _specification(row, inputs, context, Shared(shared, np.array(numbers)) if numbers else None)
     )
+
+
+def _without_free(row: Function, inputs: Inputs, context: Context) -> Context:
+    """With numbers for the free symbols that the function does not depend on; refused if it does on some."""
+    pattern, numbers = context.mechanism.opened()
+    opened = replace(context, mechanism=pattern)
+    program = (row.make or _recorded)(row, ((NUMBERS, len(numbers)), *inputs), opened)
+    if missing := _free_in(program, numbers):
+        symbols = f"symbol '{missing[0]}' has" if len(missing) == 1 else f"symbols {listed(missing)} have"
+        raise MissingValueError(
+            f"{symbols} no value, and {context.name} depends on {'it' if len(missing) == 1 else 'them'}; "
+            f"robot.with_symbols({missing[0]}=…) gives values"
+        )
+    return replace(context, mechanism=_closed(context.mechanism))
+
+
+def _free_in(program: Program, numbers: Sequence[Any]) -> list[str]:
+    """The free symbols in a robot's numbers that a program of these numbers depends on.
+
+    Those that stand in it may still cancel: at random values the outputs change with the others only.
+    """
+    used = {node[1] for node in program.nodes if node[0] == "input" and node[1] < len(numbers)}
+    names = sorted(
+        {name for i in used if isinstance(numbers[i], Expression) for name in numbers[i].symbols()}
+    )
+    rng = np.random.default_rng(0)
+    before = dict(zip(names, rng.uniform(0.5, 1.5, len(names)), strict=True))
+    values = [before, *(before | {name: 1.4 * before[name]} for name in names)]
+    rows = [[_value(x, at) if i in used else 0.0 for i, x in enumerate(numbers)] for at in values]
+    state = [rng.uniform(-1.5, 1.5, (4, 1, size)) for _, size in program.inputs[1:]]
+    changed = np.zeros(len(values), bool)
+    for output in evaluate(program, np.array(rows), *state):
+        flat = output.reshape(4, len(values), -1)
+        same = np.abs(flat - flat[:, :1]) <= 1e-12 * np.abs(flat).max(initial=0.0)
+        changed |= ~same.all(axis=(0, 2))  # what is not a number counts as changed
+    return [name for name, moved in zip(names, changed[1:], strict=True) if moved]
+
+
+def _value(x: Any, values: Mapping[str, float]) -> Any:
+    return x.value(values) if isinstance(x, Expression) else x
+
+
+def _closed(mechanism: Mechanism) -> Mechanism:
+    """With 1 for all free symbols."""
+
+    def closed(x: Any) -> Any:
+        return x.value(dict.fromkeys(x.symbols(), 1.0)) if isinstance(x, Expression) else x
+
+    return mechanism.map(closed)
+
+
+def numeric_mechanism(model: RobotModel, layout: Layout) -> Mechanism:
+    """A robot's mechanism in numbers; refused where torques, energy or the tip depend on free symbols."""
+    if model.loops or not model.free:
+        return model.mechanism
+    mechanism = model.open_mechanism
+    for name, optional in (("inverse_dynamics", ("wrench",)), ("kinetic_energy", ()), ("pose", ())):
+        make_kernel(name, mechanism, layout, optional)
+    return _closed(mechanism)
 
 
 def row_of(name: str, mechanism: Mechanism) -> Function:

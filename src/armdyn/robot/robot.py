@@ -382,10 +382,11 @@ class Robot(Described):
 
     def _kernel(self, key: Key) -> Kernel:
         name, links, *optional = (key, ()) if isinstance(key, str) else key
-        mechanism = self.mechanism
+        related = name in ("joint_positions", "joint_velocities")
+        mechanism = self.mechanism if related or self._model.loops else self._model.open_mechanism
         if links:
             mechanism = replace(mechanism, places=self._model.places(links))
-        if name in ("joint_positions", "joint_velocities"):
+        if related:
             kernel = self._related.kernel(name, mechanism)
         else:
             kernel = make_kernel(name, mechanism, self._layout, optional)

@@ -15,6 +15,7 @@ from armdyn.expression import ArmdynError, Expression, ExpressionError, limited
 from armdyn.model import impossible_bodies
 from armdyn.model.closures.loops import Loop
 from armdyn.model.closures.relations import Relation
+from armdyn.model.edit import Namer, Placement, by_position
 from armdyn.model.friction import NO_FRICTION, SINGLE, Friction
 from armdyn.model.inertia import TENSOR_KEYS, Inertia
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform, Z
@@ -87,6 +88,24 @@ def convention_of(model: RobotModel) -> Convention:
     if all(_dh_row(link, "dh") for link in model.links):
         return "dh"
     return "mdh" if all(_dh_row(link, "mdh") for link in model.links) else "frames"
+
+
+def placement_of(model: RobotModel) -> Placement:
+    """How links are placed with their lengths named: a2 and d3 of a DH table, else px2, py2 and pz2.
+
+    In modified DH the row of joint i has a before it, Craig's a_{i-1}.
+    """
+    convention = convention_of(model)
+
+    def by_row(link: Link, i: int, name: Namer) -> tuple[Transform, Transform]:
+        row = _dh_row(link, convention)
+        assert row is not None
+        row["a"] = name(row["a"], f"a{i if convention == 'dh' else i - 1}")
+        row["d"] = name(row["d"], f"d{i}")
+        before, _, after = dh.FORMULAS[convention](**row)
+        return before, after
+
+    return by_position if convention == "frames" else by_row
 
 
 def _is_impossible(model: RobotModel) -> bool:

@@ -14,7 +14,7 @@ from armdyn.exact.engine.springs import SpringError
 from armdyn.exact.printing import document
 from armdyn.exact.printing.document import Section
 from armdyn.exact.printing.printer import Printer
-from armdyn.exact.printing.styles import LATEX, TEXT, Style
+from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
 from armdyn.model.robot_model import RobotModel
 
 
@@ -47,13 +47,13 @@ class BaseEquations:
         """Each row of τ = Y_b π_b, as plain text; also `str(equations)`."""
         return document.text(self._title, self._sections(TEXT))
 
-    def latex(self) -> str:
-        """The rows as LaTeX (amsmath)."""
-        return document.latex(self._title, self._sections(LATEX))
+    def latex(self, width: str = PAGE) -> str:
+        """The rows as LaTeX (amsmath), in rows of at most a width."""
+        return document.latex(self._title, self._sections(LATEX), width)
 
-    def markdown(self) -> str:
-        """The rows as Markdown with formulas between $$."""
-        return document.markdown(self._title, self._sections(LATEX))
+    def markdown(self, width: str = PAGE) -> str:
+        """The rows as Markdown with formulas between $$, in rows of at most a width."""
+        return document.markdown(self._title, self._sections(LATEX), width)
 
     def __str__(self) -> str:
         return self.text()

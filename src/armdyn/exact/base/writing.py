@@ -39,10 +39,8 @@ def _term(style: Style, x: Expression, parameter: str) -> str:
     negative = all(c < 0 for _, c in x.terms)
     size = -x if negative else x
     if len(size.terms) == 1:
-        text = style.monomial(*size.terms[0], parameter)
-    else:
-        text = style.parentheses(style.expression(size)) + style.times + parameter
-    return ("-" if negative else "") + text
+        return ("-" if negative else "") + style.monomial(*size.terms[0], parameter)
+    return style.product([style.bracket(style.parts(size)), parameter], negative)
 
 
 def sections(grouping: Grouping, style: Style, notes: Sequence[str]) -> list[Section]:

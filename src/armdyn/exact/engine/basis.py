@@ -30,6 +30,10 @@ MAX_MULTIPLE = 16  # of a joint angle in a cosine or sine
 _MAX_PRODUCTS = 10**6  # of terms, to put the description's own expressions together
 
 
+class NotInEquationsError(ArmdynError):
+    """Something has no place in the equations: a name they do not have, a function they know nothing of."""
+
+
 class Basis:
     """The rings, the parameter values and the readers and printers of one robot's equations."""
 
@@ -191,9 +195,13 @@ class Basis:
         Joints enter as c1 s1 c12 c1_to_12 …, cos(q1), sin(q1 + q2), q1 (prismatic), qd1, qdd1, sgn1, bell1
         (exp(−(qd1/v)²) of Stribeck friction), absr1 (|τ| without friction); a power is written ** or ^.
         """
+        return self.element(parse(text.replace("^", "**"), max_length=_MAX_TEXT), ring)
+
+    def element(self, x: Expression, ring: Ring | None = None) -> Poly:
+        """An expression in these names as an element (of the full ring)."""
         ring = ring or self.full
         total = ring.zero
-        for monomial, coefficient in parse(text.replace("^", "**"), max_length=_MAX_TEXT).terms:
+        for monomial, coefficient in x.terms:
             term = ring.one * coefficient
             for atom, exponent in monomial:
                 factor = self._generator(ring, atom, exponent < 0)
@@ -209,16 +217,16 @@ class Basis:
             found = self._of_angle(ring, atom.argument)
             if found is not None:
                 return found[atom.kind == "sin"]
-        joints = self._joints_of(name)
+        joints = self.joints_of(name)
         known = all(0 <= j < self.n and self.joints[j] == "revolute" for j in joints)
         if joints and known and name.startswith("qd"):
             return _along(ring, tuple((j, 1) for j in joints), "qd")
         if joints and known:
             return cos_sin_of_sum(ring, [(j, 1) for j in joints])[name[0] == "s"]
         names = ", ".join(n for n in ring.names if not n.startswith("["))
-        raise ArmdynError(f"'{name}' is not in these equations; they have {names}")
+        raise NotInEquationsError(f"'{name}' is not in these equations; they have {names}")
 
-    def _joints_of(self, name: str) -> list[int]:
+    def joints_of(self, name: str) -> list[int]:
         """The joints summed in c123, c1_2_3 or c1_to_3; with ten joints or more c12 is of joint 12."""
         match = _SUM.fullmatch(name)
         if not match:
@@ -232,19 +240,26 @@ class Basis:
 
     def _of_angle(self, ring: Ring, angle: Expression) -> tuple[Poly, Poly] | None:
         """cos and sin of whole multiples of joint angles plus a constant; None for any other angle."""
-        turning = {f"q{j + 1}": j for j, kind in enumerate(self.joints) if kind == "revolute"}
-        joints: list[tuple[int, int]] = []
-        constant = angle
-        for monomial, coefficient in angle.terms:
-            if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].name in turning:
-                if coefficient.denominator != 1 or abs(coefficient) > MAX_MULTIPLE:
-                    return None
-                joints.append((turning[monomial[0][0].name], int(coefficient)))
-                constant = constant - Expression({monomial: coefficient})
-        if not joints or constant.symbols() & turning.keys():
+        parts = angle_parts(angle, self.joints)
+        if parts is None or not parts[0]:
             return None
-        c, s = (self.read(str(x), ring) for x in (constant.cos(), constant.sin()))
+        joints, constant = parts
+        c, s = (self.element(x, ring) for x in (constant.cos(), constant.sin()))
         return cos_sin_of_sum(ring, joints, (c, s))
+
+
+def angle_parts(angle: Expression, joints: Sequence[str]) -> tuple[list[tuple[int, int]], Expression] | None:
+    """The whole multiples of joint angles in an angle, and the constant beside them; None for any other."""
+    turning = {f"q{j + 1}": j for j, kind in enumerate(joints) if kind == "revolute"}
+    found: list[tuple[int, int]] = []
+    constant = angle
+    for monomial, coefficient in angle.terms:
+        if len(monomial) == 1 and monomial[0][1] == 1 and monomial[0][0].name in turning:
+            if coefficient.denominator != 1 or abs(coefficient) > MAX_MULTIPLE:
+                return None
+            found.append((turning[monomial[0][0].name], int(coefficient)))
+            constant = constant - Expression({monomial: coefficient})
+    return None if constant.symbols() & turning.keys() else (found, constant)
 
 
 def _along(ring: Ring, row: Row, prefix: str) -> Poly:

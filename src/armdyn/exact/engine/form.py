@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from armdyn.exact.engine.basis import NotInEquationsError
+from armdyn.exact.engine.calculus import check_name, differentiated, number, substituted
 from armdyn.exact.engine.ring import Poly
 from armdyn.exact.engine.size import check_expanded
 from armdyn.exact.printing.formulas import displayed, matrix_latex
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import LATEX, TEXT
-from armdyn.expression import ArmdynError, Expression
+from armdyn.expression import ArmdynError, Expression, expression
+from armdyn.model.arguments import plain
 
 if TYPE_CHECKING:
     from armdyn.exact.engine.basis import Basis
@@ -20,11 +23,132 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Form:
+class Formula:
+    """What an entry of the equations can be asked, in the description's symbols and q1 …, qd1 …, qdd1 …"""
+
+    basis: Basis
+    poly: Poly
+
+    def substitute(self, values: Mapping[Any, Any] | None = None, /, **more: Any) -> Entry:
+        """The entry with names replaced, all at once and exactly: `entry.substitute(m1=2, q2="pi/2")`.
+
+        Names are also SymPy symbols; values are numbers, texts or SymPy expressions, with new symbols
+        if you like. An angle may become a sum of whole multiples of angles and a constant.
+        """
+        given = {
+            check_name(self.basis, _name(key)): _exact(x) for key, x in {**(values or {}), **more}.items()
+        }
+        return Entry(self.basis, substituted(self.basis, self.poly, given))
+
+    subs = substitute  # SymPy's name for it
+
+    def diff(self, name: Any, times: int = 1) -> Entry:
+        """The derivative by a symbol or a joint variable, by its name or as a SymPy symbol.
+
+        Signs of speeds count as constants.
+        """
+        found, by = self.poly, check_name(self.basis, _name(name))
+        for _ in range(times):
+            found = differentiated(self.basis, found, by)
+        return Entry(self.basis, found)
+
+    def value(
+        self,
+        values: Mapping[Any, Any] | None = None,
+        /,
+        *,
+        q: Any = None,
+        qd: Any = None,
+        qdd: Any = None,
+        **more: Any,
+    ) -> float:
+        """Its number at a state: `entry.value(q=[0, 1], qd=[1, 2], m1=2.5)`.
+
+        Symbols that are not given have the description's values. Joint variables may be given one by one,
+        q1=….
+        """
+        given = {str(_name(key)): x for key, x in {**(values or {}), **more}.items()}
+        for letter, vector in (("q", q), ("qd", qd), ("qdd", qdd)):
+            given |= _numbered(letter, vector, self.basis.n)
+        generators = {*self.poly.ring.names, *self.basis.full.names}
+        for name in given.keys() - generators:
+            if not self.basis.joints_of(name):  # c12 and qd1_to_3, which texts have, may be given too
+                check_name(self.basis, name)
+        return number(self.basis, self.poly, given)
+
+    def sympy(self, symbols: Mapping[str, Any] | Iterable[Any] = ()) -> Any:
+        """The entry as a SymPy expression; `symbols` are used instead of real ones of the same names."""
+        from armdyn.exact.transformations.handover import Handover  # SymPy takes a while to load
+
+        return Handover(self.basis, symbols).expression(self.poly)
+
+    def _read(self, other: Any) -> Poly | None:
+        """Another entry, a text, a number or a SymPy expression as a polynomial; None for anything else."""
+        if isinstance(other, Formula):
+            return other.poly
+        if isinstance(other, Poly):
+            return other
+        ring = self.poly.ring
+        if _is_sympy(other):
+            from armdyn.exact.transformations.handover import read
+
+            return read(other, self.basis, ring)
+        if isinstance(other, bool) or not isinstance(other, (str, Real, Expression)):
+            return None
+        return (
+            self.basis.read(other, ring)
+            if isinstance(other, str)
+            else self.basis.element(Expression.of(other), ring)
+        )
+
+    def _equals(self, other: object) -> bool:
+        """Whether it is the same for all values; what no equation can hold is not."""
+        try:
+            poly = self._read(other)
+        except NotInEquationsError:
+            if _is_sympy(other):
+                return False
+            raise
+        if poly is None:
+            return NotImplemented
+        both = _in_one_ring(self.poly, poly)
+        return both is not None and both[0] == both[1]
+
+
+def _is_sympy(x: object) -> bool:
+    """Whether it is a SymPy expression, told without loading SymPy."""
+    return getattr(x, "__sympy__", False) is True
+
+
+def _name(key: Any) -> object:
+    """The name of a SymPy symbol or of q1(t); any other key as it is."""
+    return getattr(key, "name", key) if _is_sympy(key) else key
+
+
+def _exact(value: Any) -> Expression:
+    if _is_sympy(value):
+        from armdyn.exact.transformations.handover import read_expression
+
+        return read_expression(value)
+    return expression(plain(value))
+
+
+def _numbered(letter: str, vector: Any, n: int) -> dict[str, Any]:
+    """q1 … of a vector q."""
+    if vector is None:
+        return {}
+    entries = list(vector) if isinstance(vector, Iterable) and not isinstance(vector, str) else [vector]
+    if len(entries) != n:
+        raise ArmdynError(f"{letter}: expected {n} numbers, found {len(entries)}")
+    return {f"{letter}{i + 1}": x for i, x in enumerate(entries)}
+
+
+class Form(Formula):
     """Σ_p a_p π_p: one entry of B, C, g, … with a_p in the kinematic ring, π_p the robot's parameters.
 
     Compared by what it is worth when the parameters are written out in the description's symbols; also with
-    a text, which is read as an expression in those symbols, c1, s12, …, q1, qd1, qdd1 and sgn1.
+    a text, which is read as an expression in those symbols, c1, s12, …, q1, qd1, qdd1 and sgn1, and with
+    SymPy expressions, whose symbols count by their names.
     """
 
     def __init__(self, basis: Basis, coefficients: dict[int, Poly]) -> None:
@@ -41,6 +165,10 @@ class Form:
             value = self.basis.values[p]
             total = total + full.include(a).p * value.p
         return Poly(full, full.reduce(total))
+
+    @property
+    def poly(self) -> Poly:  # type: ignore[override]
+        return self.expanded
 
     @property
     def size(self) -> int:
@@ -68,7 +196,7 @@ class Form:
         return self.map(lambda a: Poly(a.ring, a.p * g))
 
     def __add__(self, other: Any) -> Any:
-        """The sum: with another form a form; with a text or a number an `Entry`, multiplied out."""
+        """The sum: with another form a form; with anything else an `Entry`, multiplied out."""
         if isinstance(other, int) and other == 0:
             return self
         if not isinstance(other, Form) or other.basis is not self.basis:
@@ -88,14 +216,16 @@ class Form:
         return self.map(lambda a: -a)
 
     def __sub__(self, other: Any) -> Any:
-        """The difference from another entry or a text, zero if they agree."""
+        """The difference from another entry, a text or a SymPy expression, zero if they agree."""
         return self + (-other) if isinstance(other, Form) else self._entry - other
 
     def __rsub__(self, other: Any) -> Any:
         return (-self) + other
 
-    def __mul__(self, other: Any) -> Form:
-        """By a number or an element of the kinematic ring."""
+    def __mul__(self, other: Any) -> Any:
+        """By a number or an element of the kinematic ring a form; by anything else an `Entry`."""
+        if isinstance(other, (Formula, str)) or _is_sympy(other):
+            return self._entry * other
         return self.map(lambda a: self.basis.kinematic.zero + a * other)
 
     __rmul__ = __mul__
@@ -103,7 +233,7 @@ class Form:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Form):
             return (self - other).is_zero if self.basis is other.basis else self.expanded == other.expanded
-        return self._entry == other
+        return self._equals(other)
 
     def __hash__(self) -> int:
         return hash(self.expanded)
@@ -111,10 +241,6 @@ class Form:
     @property
     def is_zero(self) -> bool:
         return not self.coefficients or not self.expanded
-
-    def value(self, values: dict[str, float]) -> float:
-        """Its number, given all generators by name."""
-        return self.expanded.value(values)
 
     def __str__(self) -> str:
         printer = Printer(self.basis, TEXT)
@@ -135,32 +261,17 @@ class Form:
         return displayed(self.latex, self.size)
 
 
-class Entry:
+class Entry(Formula):
     """One polynomial of rewritten equations, printed and compared like a `Form`."""
 
     def __init__(self, basis: Basis, poly: Poly) -> None:
         self.basis, self.poly = basis, poly
 
     def __eq__(self, other: object) -> bool:
-        poly = self._read(other)
-        if poly is None:
-            return NotImplemented
-        both = _in_one_ring(self.poly, poly)
-        return both is not None and both[0] == both[1]
+        return self._equals(other)
 
     def __hash__(self) -> int:
         return hash(self.poly)
-
-    def _read(self, other: Any) -> Poly | None:
-        """Another entry, a text or a number as a polynomial of this ring."""
-        if isinstance(other, Form):
-            other = other.expanded
-        if isinstance(other, (Entry, Poly)):
-            return other.poly if isinstance(other, Entry) else other
-        if isinstance(other, bool) or not isinstance(other, (str, Real, Expression)):
-            return None
-        text = other if isinstance(other, str) else str(Expression.of(other))
-        return self.basis.read(text, self.poly.ring)
 
     def __add__(self, other: Any) -> Entry:
         poly = self._read(other)
@@ -178,9 +289,11 @@ class Entry:
     def __rsub__(self, other: Any) -> Any:
         return (-self) + other
 
-    def value(self, values: dict[str, float]) -> float:
-        """Its number, given all generators by name."""
-        return self.poly.value(values)
+    def __mul__(self, other: Any) -> Entry:
+        poly = self._read(other)
+        return NotImplemented if poly is None else Entry(self.basis, _product(self.poly, poly))
+
+    __rmul__ = __mul__
 
     def __str__(self) -> str:
         return Printer(self.basis, TEXT).poly(self.poly)
@@ -199,6 +312,13 @@ def _sum(a: Poly, b: Poly) -> Poly:
     if both is None:
         raise ArmdynError("entries of robots with different symbols cannot be added or subtracted")
     return both[0] + both[1]
+
+
+def _product(a: Poly, b: Poly) -> Poly:
+    both = _in_one_ring(a, b)
+    if both is None:
+        raise ArmdynError("entries of robots with different symbols cannot be multiplied")
+    return a.ring.zero + both[0] * both[1]
 
 
 def _in_one_ring(a: Poly, b: Poly) -> tuple[Poly, Poly] | None:
@@ -234,7 +354,12 @@ class Array(Generic[T]):
         return iter(self.rows)
 
     def __eq__(self, other: object) -> bool:
+        """Entry by entry, with another array, a list or a SymPy matrix; of a vector, a column."""
         rows = other.rows if isinstance(other, Array) else other
+        if hasattr(rows, "tolist"):
+            rows = rows.tolist()
+            if len(self.shape) == 1 and all(isinstance(row, list) and len(row) == 1 for row in rows):
+                rows = [row[0] for row in rows]
         return self.rows == rows
 
     __hash__ = None  # type: ignore[assignment]

@@ -14,7 +14,7 @@ sines, cosines and sums, count as independent: an identity proved here holds for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -373,18 +373,6 @@ class Poly:
                 slope = atom.argument - atom.argument.substitute({f"q{i + 1}": atom.argument * 0})
                 factor = ring.constant(slope / Expression.symbol(f"q{i + 1}"))
                 total = total + self._turned(str(atom), sine) * factor
-        return total
-
-    def value(self, values: Mapping[str, float]) -> float:
-        """Its floating-point value, generators by name."""
-        total = 0.0
-        names, values = self.ring.names, self.ring.turning.completed(values)
-        for exponents, coefficient in self.terms().items():
-            product = float(coefficient)
-            for i, e in enumerate(exponents):
-                if e:
-                    product *= float(values[names[i]]) ** int(e)
-            total += product
         return total
 
 

@@ -8,7 +8,7 @@ the sums φ_k, which keeps equations of planar chains polynomial in the number o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 
 from armdyn.expression import Expression
@@ -97,18 +97,6 @@ class Turning:
     @property
     def has_sums(self) -> bool:
         return any(len(joints) > 1 for joints in self.summed)
-
-    def completed(self, values: Mapping[str, float]) -> Mapping[str, float]:
-        """Values by name with those of sums of angles, which follow from c1, s1, c2 …"""
-        found = dict(values)
-        for cosine, sine, joints in zip(self.cosines, self.sines, self.summed, strict=True):
-            if len(joints) > 1 and cosine not in values:
-                c, s = 1.0, 0.0
-                for j in joints:
-                    cj, sj = float(values[f"c{j + 1}"]), float(values[f"s{j + 1}"])
-                    c, s = c * cj - s * sj, s * cj + c * sj
-                found[cosine], found[sine] = c, s
-        return found
 
 
 def picking(indices: Sequence[int]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:

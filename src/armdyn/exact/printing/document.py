@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,9 +11,11 @@ from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.form import Form
 from armdyn.exact.engine.grouped import coriolis_in_rates, grouped
 from armdyn.exact.engine.size import check_written
+from armdyn.exact.printing.breaking import rows
 from armdyn.exact.printing.printer import LIMIT, Printer
-from armdyn.exact.printing.styles import LATEX, TEXT, Style
+from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
 from armdyn.exact.printing.titles import latex_text, markdown_text
+from armdyn.exact.printing.widths import in_em
 from armdyn.expression import ArmdynError, Expression, shown
 from armdyn.output import one_line
 
@@ -133,7 +135,7 @@ def _motion(equations: ClosedForm, printer: Printer, names: Letters) -> Section:
     """Rows of (7.42) written out where they fit, as (7.82)."""
     style, n = printer.style, equations.n
     rows = [_row(equations, printer, i) for i in range(n)] if _fits(equations) else []
-    widest = max((style.visible(term) for row in rows for term in row), default=0)
+    widest = max((style.measure(term) for row in rows for term in row), default=0)
     if not rows or widest > 2 * style.width:
         return in_matrices(equations, style, names)
     lines = [(style.entry("tau", (i + 1,)), row or [style.zero]) for i, row in enumerate(rows)]
@@ -189,7 +191,7 @@ def _velocity_terms(
             if symbol.is_zero:
                 continue
             coefficient = printer.parts(symbol if j == k else symbol * 2)
-            if named is not None and style.visible(style.sum(coefficient)) > style.width:
+            if named is not None and style.measure(style.sum(coefficient)) > style.width:
                 name = style.entry("h", (i + 1, j + 1, k + 1))
                 named[name], coefficient = coefficient, [name]
             speeds = [_variable(equations, style, j, 1), _variable(equations, style, k, 1)]
@@ -266,20 +268,21 @@ def text(title: str, parts: list[Section]) -> str:
         blocks += ["", one_line(section.title), "-" * len(one_line(section.title))]
         blocks += [section.text] if section.text else []
         for left, terms in section.lines:
-            width = max(_NARROWEST, TEXT.width - len(left) - 3)
-            lines = [part for line in broken(terms, TEXT, width) for part in _folded(line, width)]
+            width = max(_NARROWEST, int(TEXT.width) - len(left) - 3)
+            lines = [part for line in _lines(terms, width) for part in _folded(line, width)]
             indent = "\n" + " " * (len(left) + 3)
             blocks.append(f"{left} = {indent.join(lines)}")
     return "\n".join(blocks) + "\n"
 
 
-def latex(title: str, parts: list[Section]) -> str:
-    """A fragment for a document with amsmath."""
+def latex(title: str, parts: list[Section], width: str = PAGE) -> str:
+    """A fragment for a document with amsmath, its rows at most as wide as `width` in 10 pt type."""
+    most = in_em(width)
     blocks = [rf"\section*{{{latex_text(title)}}}"]
     for section in parts:
         blocks.append(rf"\subsection*{{{latex_text(section.title)}}}")
         blocks += [section.text] if section.text else []
-        blocks += [_align(lines, r"\begin{align*}", r"\end{align*}") for lines in _chunks(section.lines)]
+        blocks += [_align(lines, "align*", most) for lines in _chunks(section.lines)]
     return "\n".join(blocks) + "\n"
 
 
@@ -295,22 +298,48 @@ def _chunks(lines: list[tuple[str, list[str]]]) -> Iterator[list[tuple[str, list
         yield chunk
 
 
-def markdown(title: str, parts: list[Section]) -> str:
+def markdown(title: str, parts: list[Section], width: str = PAGE) -> str:
+    most = in_em(width)
     blocks = [f"# {markdown_text(title)}", ""]
     for section in parts:
         blocks += [f"## {markdown_text(section.title)}", ""]
         blocks += [section.text, ""] if section.text else []
         for line in section.lines:
-            blocks += ["$$", _align([line], r"\begin{aligned}", r"\end{aligned}"), "$$", ""]
+            blocks += ["$$", _align([line], "aligned", most), "$$", ""]
     return "\n".join(blocks)
 
 
-def _align(lines: list[tuple[str, list[str]]], begin: str, end: str) -> str:
-    rows = []
+def _align(lines: list[tuple[str, list[str]]], environment: str, width: float) -> str:
+    found = " \\\\\n".join(aligned_rows(lines, width))
+    return f"\\begin{{{environment}}}\n{found}\n\\end{{{environment}}}"
+
+
+def aligned_rows(lines: Sequence[tuple[str, list[str]]], width: float = LATEX.width) -> Iterator[str]:
+    """Lines "left = terms" as rows of an environment of amsmath that aligns them at &."""
+    room = room_of(lines, LATEX, width)
     for left, terms in lines:
-        first, *rest = broken(terms, LATEX)
-        rows.append(f"{left} &= {first}" + "".join(rf" \\{chr(10)}  &\quad {line}" for line in rest))
-    return begin + "\n" + " \\\\\n".join(rows) + "\n" + end
+        for row in rows(terms, LATEX, room):
+            space = r"\quad" * (1 + row.depth)
+            yield f"{left} &= {row.text}" if row.first else f"  &{space} {row.text}"
+
+
+def room_of(lines: Sequence[tuple[str, list[str]]], style: Style, width: float) -> float:
+    """How wide sums may be beside the widest of their left-hand sides, in rows of a width."""
+    left = max((style.measure(left) for left, _ in lines), default=0.0) + style.measure(style.equals)
+    return max(width - left, width / 3)
+
+
+def _lines(terms: list[str], width: int) -> Iterator[str]:
+    """A sum of text in lines, broken between its terms."""
+    line: list[str] = []
+    first, used = True, 0
+    for term in terms:
+        if line and used + len(term) + 3 > width:
+            yield TEXT.sum(line, continued=not first)
+            line, first, used = [], False, 0
+        line.append(term)
+        used += len(term) + 3
+    yield TEXT.sum(line, continued=not first)
 
 
 def _folded(line: str, width: int) -> Iterator[str]:
@@ -338,18 +367,3 @@ def _open_brackets(line: str) -> list[int]:
         elif c == ")" and found:
             found.pop()
     return found
-
-
-def broken(terms: list[str], style: Style, line_width: int | None = None) -> Iterator[str]:
-    """A sum in lines of readable length; a line after the first starts with its sign."""
-    most, shown = (style.width, style.visible) if line_width is None else (line_width, len)
-    line: list[str] = []
-    first, used = True, 0
-    for term in terms:
-        width = shown(term) + 3
-        if line and used + width > most:
-            yield style.sum(line, continued=not first)
-            line, first, used = [], False, 0
-        line.append(term)
-        used += width
-    yield style.sum(line, continued=not first)

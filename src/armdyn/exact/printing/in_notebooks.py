@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from armdyn.exact.engine.closed_form import ClosedForm
-from armdyn.exact.printing.document import COORDINATES, Section, broken, in_matrices, letters, sections
+from armdyn.exact.printing.document import COORDINATES, Section, aligned_rows, in_matrices, letters, sections
 from armdyn.exact.printing.formulas import SHOWN, displayed
 from armdyn.exact.printing.styles import LATEX
 from armdyn.output import shown_or_none
@@ -31,11 +31,6 @@ def _form(equations: ClosedForm, size: int) -> str:
 
 
 def _aligned(parts: Iterable[Section], note: str = "") -> str:
-    rows = []
-    for part in parts:
-        for left, terms in part.lines:
-            first, *rest = broken(terms, LATEX)
-            rows.append(f"{left} &= {first}")
-            rows += [rf"&\quad {line}" for line in rest]
+    rows = list(aligned_rows([line for part in parts for line in part.lines]))
     rows += [f"& {note}"] if note else []
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"

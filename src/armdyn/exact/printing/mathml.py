@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 from armdyn.exact.engine.form import Entry, Form
-from armdyn.exact.printing.document import Section, broken
+from armdyn.exact.printing.breaking import rows
+from armdyn.exact.printing.document import Section, room_of
 from armdyn.exact.printing.names import Glyph, is_greek
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import Style, index_text
+from armdyn.exact.printing.widths import in_em, mathml_width
 from armdyn.output import one_line
 
-_TAG = re.compile(r"<[^>]*>|[⁢⁡]")
 _TOKEN = re.compile(r"\d+|.")
 _PRIME = "'"
 _TIMES = "<mo>⁢</mo>"  # invisible times, U+2062
@@ -22,6 +23,8 @@ _ACCENTS = {"dot": "˙", "ddot": "¨", "hat": "^", "bar": "¯"}
 _GREEK_VARIANTS = {"theta": "θ", "vartheta": "ϑ", "phi": "ϕ", "varphi": "φ", "epsilon": "ϵ", "ell": "ℓ"}
 _RIGHT = 'style="text-align:right;text-align:-webkit-right"'  # Chromium takes plain "right" for left here
 _LEFT = 'style="text-align:left"'
+_OPEN, _CLOSE = '<mo stretchy="false">(</mo>', '<mo stretchy="false">)</mo>'
+_COLUMNS = 2.8  # em: the sign of equality, and what browsers leave around the cells of a row
 
 
 class Subscripted(str):
@@ -34,10 +37,6 @@ class Subscripted(str):
         self = super().__new__(cls, f"<msub>{base}{sub}</msub>")
         self.base, self.sub = base, sub
         return self
-
-
-def _visible(formula: str) -> int:
-    return len(_TAG.sub("", formula))
 
 
 def _letter(head: str) -> str:
@@ -99,7 +98,7 @@ def _power(base: str, e: int) -> str:
 
 def _parentheses(inner: str) -> str:
     """Of one size: stretched ones leave gaps around what is barely taller than a letter."""
-    return f'<mrow><mo stretchy="false">(</mo>{inner}<mo stretchy="false">)</mo></mrow>'
+    return f"<mrow>{_OPEN}{inner}{_CLOSE}</mrow>"
 
 
 def _applied(f: str, arguments: tuple[str, ...]) -> str:
@@ -126,8 +125,8 @@ def _dotted(accent: str) -> str:
 
 MATHML = Style(
     name="mathml",
-    width=72,
-    visible=_visible,
+    width=40,
+    measure=mathml_width,
     numeral=_numeral,
     times=_TIMES,
     plus="<mo>+</mo>",
@@ -137,6 +136,9 @@ MATHML = Style(
     power=_power,
     quotient=lambda above, below: f"<mfrac><mrow>{above}</mrow><mrow>{_TIMES.join(below)}</mrow></mfrac>",
     parentheses=_parentheses,
+    opening=lambda height: _OPEN,
+    closing=lambda height, power: _power(_CLOSE, power),
+    indent=lambda depth: 1.0 + depth,
     trig=lambda kind, joints: _glyph(Glyph(kind, (joints,))),
     sub_expression=lambda letter, k: _glyph(Glyph(letter, (str(k),))),
     entry=_entry,
@@ -149,27 +151,33 @@ MATHML = Style(
 )
 
 
-def mathml(title: str, parts: list[Section]) -> str:
+def mathml(title: str, parts: list[Section], width: str | None = None) -> str:
     """A fragment of HTML: headings, and each section's equations as one block of MathML."""
+    most = MATHML.width if width is None else in_em(width)
     blocks = [f"<h1>{escape(one_line(title))}</h1>"]
     for section in parts:
         blocks.append(f"<h2>{escape(one_line(section.title))}</h2>")
         blocks += [f"<p>{escape(section.text)}</p>"] if section.text else []
-        blocks += [aligned(section.lines)] if section.lines else []
+        blocks += [aligned(section.lines, most)] if section.lines else []
     return "\n".join(blocks) + "\n"
 
 
-def aligned(lines: Iterable[tuple[str, list[str]]], style: Style = MATHML) -> str:
+def aligned(lines: Sequence[tuple[str, list[str]]], width: float = MATHML.width) -> str:
     """Lines "left = terms" as one block, aligned at the sign; long sums go on over several rows.
 
-    `style` is MATHML, perhaps with rows of another width.
+    `width`: of the whole block, in em.
     """
-    rows = []
+    room = room_of(lines, MATHML, width - _COLUMNS)
+    found = []
     for left, terms in lines:
-        first, *rest = broken(terms, style)
-        rows.append(_table_row(left, "<mo>=</mo>", first))
-        rows += [_table_row("", "", f'<mspace width="1em"/>{line}') for line in rest]
-    table = "\n".join(rows)
+        for row in rows(terms, MATHML, room):
+            space = "" if row.first else f'<mspace width="{1 + row.depth}em"/>'
+            found.append(
+                _table_row(left, "<mo>=</mo>", row.text)
+                if row.first
+                else _table_row("", "", space + row.text)
+            )
+    table = "\n".join(found)
     return f'<math display="block"><mtable displaystyle="true">\n{table}\n</mtable></math>'
 
 

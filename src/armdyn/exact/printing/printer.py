@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.printing.angles.sums import AngleSums, Factors
+from armdyn.exact.printing.breaking import Product as Factored
 from armdyn.exact.printing.collecting import Collector, Product, Term, is_motion
 from armdyn.exact.printing.names import Roles, free_letter
 from armdyn.exact.printing.rates import in_rates
@@ -103,8 +104,11 @@ class Printer:
         one = self.style.number(Fraction(1))
         if parts in ([one], [f"-{one}"]):
             return factor if parts == [one] else f"-{factor}"
-        text = parts[0] if len(parts) == 1 else self.style.parentheses(self.style.sum(parts))
-        return f"{text}{self.style.times}{factor}"
+        if len(parts) > 1:
+            return self.style.product([self.style.bracket(parts), factor])
+        first = parts[0]
+        factors = first.factors if isinstance(first, Factored) else (first.removeprefix("-"),)
+        return self.style.product([*factors, factor], first.startswith("-"))
 
     # ---- terms -----------------------------------------------------------------------------------------
 
@@ -207,15 +211,15 @@ class Printer:
         if style.glyph is None and below and behind:  # a/b in plain text: all factors above
             above, behind = [*above, *behind], []
         constants = [] if number == 1 and behind and not plain else style.factors(number, above, below)
-        return ("-" if term.coefficient < 0 else "") + style.times.join([*constants, *behind])
+        return style.product([*constants, *behind], term.coefficient < 0)
 
-    def _bracket(self, products: tuple[Product, ...]) -> str:
-        return self.style.parentheses(self.style.sum(self._product(p) for p in products))
+    def _bracket(self, products: tuple[Product, ...], power: int = 1) -> str:
+        return self.style.bracket((self._product(p) for p in products), power)
 
     def _motion(self, product: Product) -> str:
         if len(product.motion) == 1:
             return self._product(product.motion[0])
-        return self.style.power(self._bracket(product.motion), product.power)
+        return self._bracket(product.motion, product.power)
 
     def _power(self, name: str, e: int) -> str:
         return self.style.power(self._spell(name), e)

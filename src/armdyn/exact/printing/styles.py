@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from armdyn.exact.printing.breaking import Bracket, Product
 from armdyn.exact.printing.names import Glyph, is_greek, number_text, parameter_glyph, symbol_glyph
 from armdyn.exact.printing.titles import latex_text
+from armdyn.exact.printing.widths import in_em, latex_width
 from armdyn.expression import Atom, Expression, parse
 from armdyn.expression.terms import Monomial
 from armdyn.output import one_line
@@ -18,12 +20,12 @@ if TYPE_CHECKING:
     from armdyn.exact.engine.basis import Basis
     from armdyn.model.friction import Surface
 
-_SPACING = ("left", "right", "quad")
-_COMMAND = re.compile(r"\\[A-Za-z]+|[{}_^ ]")
 _VARIABLE = re.compile(r"q(d{0,2})(\d+)((?:_\d+)*|_to_\d+)")
 _SIGN = re.compile(r"sgn(m?)(\d+)")
 _ABSOLUTE = re.compile(r"absr(\d+)")
 _DOTS = ("", "dot", "ddot")
+_SIZES = ("big", "Big", "bigg", "Bigg")  # of brackets in LaTeX
+PAGE = "16cm"  # what is left of A4 between margins of 2.5 cm
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Style:
     """
 
     name: str
-    width: int  # visible characters of a line of formula
-    visible: Callable[[str], int]  # about how many characters a formula shows
+    width: float  # of a row, in characters or em
+    measure: Callable[[str], float]  # how wide a formula is
     numeral: Callable[[str], str]  # of 12, 3/4, 0.35 and 3.3e-05
     times: str
     plus: str
@@ -45,6 +47,9 @@ class Style:
     power: Callable[[str, int], str]
     quotient: Callable[[str, list[str]], str]  # of a product and factors
     parentheses: Callable[[str], str]
+    opening: Callable[[int], str]  # of brackets that are broken, which may hold others: 1 if none of them
+    closing: Callable[[int, int], str]  # the same, and the power of the bracket
+    indent: Callable[[int], float]  # how far a row is moved in that begins within this many broken brackets
     trig: Callable[[str, str], str]
     sub_expression: Callable[[str, int], str]  # a letter and a number
     entry: Callable[[str, tuple[int, ...]], str]  # of an array, indices from one; none: the array itself
@@ -73,6 +78,16 @@ class Style:
             below = [self.number(Fraction(number.denominator)), *below]
             number = Fraction(number.numerator)
         return [self.quotient(self.number(number), below)]
+
+    def bracket(self, terms: Iterable[str], power: int = 1) -> Bracket:
+        """A sum in brackets, to a power."""
+        found = tuple(terms)
+        return Bracket(self.power(self.parentheses(self.sum(found)), power), found, power)
+
+    def product(self, factors: Iterable[str], subtracted: bool = False) -> Product:
+        """A term of a sum."""
+        found = tuple(factors)
+        return Product(("-" if subtracted else "") + self.times.join(found), found)
 
     def sum(self, terms: Iterable[str], continued: bool = False) -> str:
         """Terms with their signs between them; a continued sum starts with a sign."""
@@ -145,16 +160,16 @@ class Style:
             if len(k.terms) == 1:
                 terms.append(sign + self.monomial(*size.terms[0], x))
             else:
-                terms.append(sign + self.parentheses(self.expression(size)) + self.times + x)
+                terms.append(self.product([self.bracket(self.parts(size)), x], bool(sign)))
         return terms
 
     def expression(self, x: Expression) -> str:
         """An exact number of a description."""
-        terms = []
-        for monomial, coefficient in x.terms:
-            sign = "-" if coefficient < 0 else ""
-            terms.append(sign + self.monomial(monomial, abs(coefficient)))
-        return self.sum(terms)
+        return self.sum(self.parts(x))
+
+    def parts(self, x: Expression) -> list[str]:
+        """The signed terms of an exact number."""
+        return [("-" if c < 0 else "") + self.monomial(monomial, abs(c)) for monomial, c in x.terms]
 
     def monomial(self, monomial: Monomial, number: Fraction, *further: str) -> str:
         """A term of an expression, without its sign, times further factors."""
@@ -194,11 +209,6 @@ def _text_entry(letter: str, indices: tuple[int, ...]) -> str:
     return f"{letter}[{','.join(map(str, indices))}]" if indices else letter
 
 
-def _visible(formula: str) -> int:
-    """A command is one character, braces and spaces are none."""
-    return len(_COMMAND.sub(lambda m: "x" if m[0][0] == "\\" and m[0][1:] not in _SPACING else "", formula))
-
-
 def _text_quotient(above: str, below: list[str]) -> str:
     return f"{above}/{below[0]}" if len(below) == 1 else f"{above}/({'*'.join(below)})"
 
@@ -236,10 +246,14 @@ def _latex_function(kind: str, inner: str) -> str:
     return patterns.get(kind, rf"\{kind}({inner})")
 
 
+def _latex_closing(height: int, power: int) -> str:
+    return rf"\{_SIZES[min(height, 4) - 1]}r)" + ("" if power == 1 else f"^{{{power}}}")
+
+
 TEXT = Style(
     name="text",
     width=110,
-    visible=_visible,
+    measure=len,
     numeral=lambda text: text,
     times="*",
     plus=" + ",
@@ -249,6 +263,9 @@ TEXT = Style(
     power=lambda base, e: base if e == 1 else f"{base}**{e}",
     quotient=_text_quotient,
     parentheses=lambda x: f"({x})",
+    opening=lambda height: "(",
+    closing=lambda height, power: ")" if power == 1 else f")**{power}",
+    indent=lambda depth: 0,
     trig=lambda kind, joints: kind + joints.replace(",", "_").replace("…", "_to_"),
     sub_expression=lambda letter, k: f"{letter}{k}",
     entry=_text_entry,
@@ -258,8 +275,8 @@ TEXT = Style(
 )
 LATEX = Style(
     name="latex",
-    width=78,
-    visible=_visible,
+    width=in_em(PAGE),
+    measure=latex_width,
     numeral=_latex_numeral,
     times=" ",
     plus=" + ",
@@ -269,6 +286,9 @@ LATEX = Style(
     power=lambda base, e: base if e == 1 else f"{base}^{{{e}}}",
     quotient=lambda above, below: rf"\frac{{{above}}}{{{' '.join(below)}}}",
     parentheses=lambda x: rf"\left({x}\right)",
+    opening=lambda height: rf"\{_SIZES[min(height, 4) - 1]}l(",
+    closing=_latex_closing,
+    indent=lambda depth: 1.0 + depth,
     trig=lambda kind, joints: f"{kind}_{{{joints}}}".replace("…", r"\ldots "),
     sub_expression=lambda letter, k: _latex_glyph(Glyph(letter, (str(k),))),
     entry=lambda letter, indices: _latex_glyph(Glyph(letter, (index_text(indices),))),

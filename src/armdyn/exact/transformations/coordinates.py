@@ -24,7 +24,7 @@ from armdyn.exact.engine.form import Array, Entry
 from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.printing import document
 from armdyn.exact.printing.mathml import MATHML, mathml
-from armdyn.exact.printing.styles import LATEX, TEXT
+from armdyn.exact.printing.styles import LATEX, PAGE, TEXT
 from armdyn.exact.transformations import written
 from armdyn.expression import ArmdynError, Expression, TooLargeError, expression, limited
 from armdyn.model.lowering import product
@@ -63,17 +63,17 @@ class InCoordinates:
 
     __str__ = text
 
-    def latex(self) -> str:
-        """All terms as LaTeX (amsmath)."""
-        return document.latex(self._title, written.sections(self, LATEX))
+    def latex(self, width: str = PAGE) -> str:
+        """All terms as LaTeX (amsmath), in rows of at most a width."""
+        return document.latex(self._title, written.sections(self, LATEX), width)
 
-    def markdown(self) -> str:
-        """All terms as a Markdown document with formulas between $$."""
-        return document.markdown(self._title, written.sections(self, LATEX))
+    def markdown(self, width: str = PAGE) -> str:
+        """All terms as a Markdown document with formulas between $$, in rows of at most a width."""
+        return document.markdown(self._title, written.sections(self, LATEX), width)
 
-    def mathml(self) -> str:
-        """All terms as a fragment of HTML, formulas in MathML."""
-        return mathml(self._title, written.sections(self, MATHML))
+    def mathml(self, width: str = "40em") -> str:
+        """All terms as a fragment of HTML, formulas in MathML, in rows of at most a width."""
+        return mathml(self._title, written.sections(self, MATHML), width)
 
     def __repr__(self) -> str:
         return f"<{self._title}>"

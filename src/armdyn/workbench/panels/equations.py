@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 3  # joints up to which equations are derived without being asked for
 _WHOLE = 8000  # terms of all torques up to which whole matrices are written
 _LONGEST = 12_000  # terms of an entry, before like ones are collected, that is still written
-_WIDTH = 44  # characters that fit beside the left-hand sides
+_WIDTH = 28  # em that fit into a panel
 _MOTION = "Equations of motion"
 _NONE = "(not derived yet)"
 
@@ -188,9 +188,9 @@ def _written(equations: Equations, letter: str, place: tuple[int, ...]) -> Marku
 
 def _formulas(lines: Sequence[tuple[str, list[str]]]) -> Markup:
     """Lines "left = terms", broken so that they fit into a panel; what is still too wide can be scrolled."""
-    from armdyn.exact.printing.mathml import MATHML, aligned
+    from armdyn.exact.printing.mathml import aligned
 
-    return scrolling(Markup(aligned(lines, replace(MATHML, width=_WIDTH))))
+    return scrolling(Markup(aligned(lines, _WIDTH)))
 
 
 @lru_cache(maxsize=8)
