@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,7 @@ from armdyn.robot import Robot
 
 if TYPE_CHECKING:
     from armdyn.motion import Trajectory
+    from armdyn.motion.timing.exceeded import Exceeded
 
 
 class Rotors(StrEnum):
@@ -113,6 +115,14 @@ def check_joints(robot: Robot, path: Path | None, motion: Trajectory) -> None:
 def say(text: str) -> None:
     """Print one line, without control characters from names and paths that could act on the terminal."""
     print(one_line(text))
+
+
+def say_exceeded(found: Sequence[Exceeded]) -> None:
+    """A line for each limit that a motion exceeds."""
+    from armdyn.motion.timing.exceeded import sentences
+
+    for text in sentences(found):
+        say(f"warning: {text}")
 
 
 def check_output(output: Path, *inputs: str | Path | None, option: str = "--output") -> None:

@@ -85,7 +85,7 @@ class LoopKernel:
         call_on_ranges(part, self._edges(instances, known.operations))
 
     def _checked(self, instances: int, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """The arrays as compiled code reads them; those that it would misread, or write elsewhere, refused."""
+        """The arrays as compiled code reads them; what does not fit is refused."""
         found = []
         for argument, x in zip(self.loop.arguments, arrays, strict=True):
             shape, written = x.shape, argument.written

@@ -30,6 +30,10 @@ class Units:
     def acceleration(self) -> str:
         return f"{self.position}/s²"
 
+    @property
+    def jerk(self) -> str:
+        return f"{self.position}/s³"
+
     def __iter__(self) -> Iterator[str]:
         """Of position, velocity, acceleration, torque."""
         return iter((self.position, self.velocity, self.acceleration, self.torque))
@@ -47,8 +51,8 @@ def torque_unit(robot: Robot, joint: int) -> str:
 
 
 def joint_name(robot: Robot, joint: int) -> str:
-    """How messages call a joint: its number, counted from one, and its link."""
-    return f"joint {joint + 1} ('{robot.model.coordinates[joint].name}')"
+    """How messages call a joint: its number, counted from one, and its name or its link's."""
+    return f"joint {joint + 1} ('{robot.model.coordinates[joint].joint_label}')"
 
 
 def joint_descriptions(robot: Robot) -> list[str]:
@@ -165,7 +169,7 @@ class Followers:
 
 def follower_name(robot: Robot, joint: int) -> str:
     """How messages call a joint that follows, by its number among `robot.joints`."""
-    return f"joint '{robot.model.moving[joint].name}', which follows others,"
+    return f"joint '{robot.model.moving[joint].joint_label}', which follows others,"
 
 
 def followers(robot: Robot) -> Followers | None:
