@@ -15,7 +15,7 @@ from armdyn.description import bundled_robots
 from armdyn.description.exporting import SUFFIXES
 from armdyn.expression import ArmdynError, Expression, parse
 from armdyn.model import PhysicsWarning
-from armdyn.output import one_line
+from armdyn.output import one_line, stage
 from armdyn.robot import Robot
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def motion_of(
         raise ArmdynError("give either a file with a motion or --cycle")
     if cycle is not None:
         try:
-            return load_cycle(robot, cycle, **({} if step is None else {"step": step}))
+            with stage("the motion of the cycle"):
+                return load_cycle(robot, cycle, **({} if step is None else {"step": step}))
         except ArmdynError as error:
             text = str(error)
             raise ArmdynError(text if text.startswith("step: ") else f"--cycle: {text}") from None

@@ -14,7 +14,7 @@ from armdyn.exact import Equations
 from armdyn.exact.base.equations import BaseEquations
 from armdyn.exact.printing.titles import markdown_text
 from armdyn.expression import ArmdynError
-from armdyn.output import write_whole
+from armdyn.output import stage, write_whole
 from armdyn.robot.base_parameters import BaseParameters
 
 
@@ -60,7 +60,8 @@ def derive(
     if combine:
         equations = equations.in_terms_of(dict(_assignment(text) for text in combine))
     form = "latex" if latex else "markdown" if markdown else "text"
-    text = _derivation(equations, form, steps, sympy, notation.value)
+    with stage("equations"):
+        text = _derivation(equations, form, steps, sympy, notation.value)
     if prove:
         text += "\n" + _proof(equations, "sympy" if sympy else form)
     _hand_over(text, output)
