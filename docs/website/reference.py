@@ -96,6 +96,8 @@ GROUPS = (
         + _of("armdyn.motion", "Retimed motion_parts")
         + _of("armdyn", "time_optimal")
         + _of("armdyn.motion", "TimeOptimal")
+        + _of("armdyn", "exceeded_limits")
+        + _of("armdyn.motion", "Exceeded")
         + _of("armdyn", "motor_loads MotorLoads elastic_feedforward ElasticFeedforward"),
     ),
     Group(

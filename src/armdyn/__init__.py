@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from armdyn.motion.errors import MotionError, MotionWarning
     from armdyn.motion.least_time.time_optimal import time_optimal
     from armdyn.motion.motors.loads import MotorLoads, motor_loads
+    from armdyn.motion.timing.exceeded import exceeded_limits
     from armdyn.motion.timing.retime import retime
     from armdyn.motion.timing.scaling import scale_to_limits
     from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
@@ -147,6 +148,7 @@ _HOMES = {
     "Trajectory": "motion",
     "bundled_cycles": "motion",
     "elastic_feedforward": "motion",
+    "exceeded_limits": "motion",
     "inverse_kinematics": "motion",
     "load_cycle": "motion",
     "motor_loads": "motion",
@@ -217,6 +219,7 @@ __all__ = [
     "cylinder",
     "dynamic_manipulability",
     "elastic_feedforward",
+    "exceeded_limits",
     "excite",
     "force_ellipsoid",
     "get_threads",

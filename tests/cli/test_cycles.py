@@ -47,7 +47,7 @@ def test_a_cycle_becomes_a_file_that_keeps_its_loads(tmp_path):
     worst = np.abs(tau).argmax(0)
     largest = [tau[k, i] for i, k in enumerate(worst)]
     assert [float(row[2]) for row in by_name] == pytest.approx(largest, rel=1e-6)
-    parts = np.array([[float(x) for x in row[4:]] for row in by_name])
+    parts = np.array([[float(x) for x in row[5:]] for row in by_name])
     assert parts.sum(1) == pytest.approx(largest, abs=2e-3)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from armdyn import Robot, Trajectory
+from armdyn import Robot, Trajectory, load_cycle
 from armdyn.cli import app
 from commands import refused, rows, run
 
@@ -35,7 +35,10 @@ def test_files_of_the_verbs_fit_together(tmp_path):
     )
     assert "0.5 s, 501 samples" in triangular(motion)
     found = rows(run("torque", "planar", "--trajectory", motion, "-o", torques))
-    assert [float(row[2]) for row in found] == pytest.approx([6044.757, -3980.084], abs=1e-2)
+    assert [row[3] for row in found] == ["3000", "3000"]
+    assert [float(row[2].removesuffix(" !")) for row in found] == pytest.approx(
+        [6044.757, -3980.084], abs=1e-2
+    )
     assert abs(columns(torques)["tau1"]).max() == pytest.approx(6044.757, abs=1e-2)
 
     printed = run("scale", "planar", motion, "-o", slow)
@@ -189,12 +192,14 @@ TO = ("--to", "1, 1")
     [
         ((), "give one of --to (a posture), --line"),
         ((*TO, "--line", "1, 0, 0"), "give one of --to (a posture), --line"),
-        (TO, "trapezoidal takes two of --acceleration-time, --max-velocity"),
+        (TO, "for the joints: give --max-velocity and --max-acceleration, or --duration"),
+        ((*TO, "--acceleration-time", "1"), "trapezoidal takes two of --acceleration-time, --max-velocity"),
+        (("--line", "1, 0, 0"), "trapezoidal takes two of --acceleration-time, --max-velocity"),
         (("--to", "1", "--profile", "cubic", "--duration", "1"), "--to: expected 2 numbers"),
         ((*TO, "--profile", "cubic"), "cubic needs --duration"),
         ((*TO, "--profile", "cubic", "--duration", "0"), "--duration: found 0"),
         ((*TO, "--profile", "cubic", "--duration", "1", "--max-jerk", "1"), "--max-jerk: cubic takes"),
-        ((*TO, "--profile", "jerk-limited", "--max-velocity", "1"), "needs --max-acceleration, --max-jerk"),
+        ((*TO, "--profile", "jerk-limited", "--max-velocity", "1"), "give --max-acceleration and --max-jerk"),
         ((*TO, "--duration", "1", "--max-velocity", "x"), "--max-velocity: unknown symbol 'x'"),
         (("--line", "9, 0, 0", "--duration", "1", "--acceleration-time", "0.2"), "sample"),
     ],
@@ -256,6 +261,56 @@ def test_what_does_not_fit_is_refused(monkeypatch, capsys, tmp_path, arguments, 
     given = [str(a).format(**files) for a in arguments]
     assert message in refused(monkeypatch, capsys, *given)
     assert not (tmp_path / "x.csv").exists()
+
+
+def test_without_a_law_the_robots_limits_are_taken_and_named(tmp_path):
+    path = tmp_path / "motion.csv"
+    given = (
+        "trajectory",
+        "fr3",
+        "--from",
+        "0, 0, 0, -1, 0, 1, 0",
+        "--to",
+        "1, 0, 0, -2, 0, 2, 0",
+        "-o",
+        path,
+    )
+    assert "timing law: trapezoidal, by the robot's limits of velocity and acceleration\n" in run(*given)
+    by_cycle = {"start": [0, 0, 0, -1, 0, 1, 0], "move": [{"to": [1, 0, 0, -2, 0, 2, 0]}]}
+    assert "0.643679 s" in run(*given, "--synchronised")
+    expected = load_cycle(Robot.load("fr3"), by_cycle).duration
+    assert Trajectory.from_csv(path).duration == pytest.approx(expected)
+    printed = run(*given, "--profile", "jerk-limited", "--max-velocity", "1")
+    assert "timing law: jerk-limited, by the robot's limits of acceleration and jerk\n" in printed
+    assert "warning" not in printed
+    assert "timing law: quintic\n" in run(*given, "--duration", "2")
+
+
+def test_limits_exceeded_are_marked_and_said(tmp_path):
+    """A motion at 2.5 rad/s where 2 are allowed, in every verb that shows its speeds or torques."""
+    arm, path = tmp_path / "arm.toml", tmp_path / "motion.csv"
+    robot = Robot.load("planar").to_dict()
+    for link in robot["link"]:
+        link["limits"] |= {"velocity": 2.0, "acceleration": 20.0}
+        link["motor"]["limits"] = {"velocity": 240}
+    arm.write_text(Robot.from_dict(robot).to_toml(), "utf-8")
+    law = ("--acceleration-time", "0.1", "--max-velocity", "2.5")
+    printed = run("trajectory", arm, "--to", "1, 0", *law, "-o", path)
+    assert rows(printed)[0][3:7] == ["2.5 !", "2", "25 !", "20"]
+    assert rows(printed)[1][3:7] == ["0", "2", "0", "20"]
+    speed = "warning: joint 1 ('link 1'): velocity 2.5 rad/s at 0.1 s, 125 % of its limit of 2 rad/s\n"
+    shaft = "warning: motor 1 ('link 1'): velocity 250 rad/s at 0.1 s, 104.2 % of its limit of 240 rad/s\n"
+    torque = "warning: joint 1 ('link 1'): torque "
+    assert (speed in printed, shaft in printed, torque in printed) == (True, True, False)
+    for verb in (("torque", arm), ("motors", arm)):
+        printed = run(*verb, "--trajectory", path)
+        assert (speed in printed, shaft in printed, torque in printed) == (True, True, True)
+        assert " !" in rows(printed)[0][2 if verb[0] == "torque" else 5]
+    printed = run("torque", arm, "--q", "0, 0", "--qd", "3, 0")
+    assert "warning: joint 1 ('link 1'): velocity 3 rad/s, 150 % of its limit of 2 rad/s\n" in printed
+    given = ("simulate", arm, "--torque", "3500, 0", "--duration", "0.01", "-o", tmp_path / "run.csv")
+    assert "warning: joint 1 ('link 1'): torque 3500 N m at 0 s, 116.7 % of its limit" in run(*given)
+    assert "warning" not in run(*given, "--limits", "ignore")
 
 
 def test_a_motion_beyond_the_limits_of_position_is_told(tmp_path):

@@ -9,6 +9,7 @@ from armdyn import ArmdynError, Robot
 from armdyn.program import evaluate
 from armdyn.robot.functions import FUNCTIONS
 from kernels.tools import arguments, as_tuple, integers, kernel_of, rotated, rotated_sum
+from loops import closed_states, five_bar
 
 SIZES = (1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 33)  # around the widths of registers
 DTYPES = (np.float64, np.float32)
@@ -137,6 +138,19 @@ def test_strided_and_empty_input_of_every_function(robot, function):
     for shape in ((0,), (3, 0)):
         empty = as_tuple(method(*arguments(robot, function, shape)))
         assert [a.shape for a in empty] == [(*shape, *b.shape[1:]) for b in expected]
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+def test_layouts_of_closed_chains(rows):
+    """Loops are closed by a kernel of its own kind, which takes what the others take."""
+    robot = five_bar()
+    q = closed_states(robot, np.random.default_rng(3), rows)[0]
+    expected = robot.inertia(q)
+    for name, x in {**layouts(q), "a list": q.tolist()}.items():
+        np.testing.assert_array_equal(robot.inertia(x), expected, err_msg=name)
+        near = layouts(robot.assembly(q)).get(name, robot.assembly(q))
+        np.testing.assert_allclose(robot.assembly(x, near), robot.assembly(q), atol=1e-12, err_msg=name)
+    np.testing.assert_allclose(robot.inertia(q.astype(np.float32)), expected, rtol=1e-4, atol=1e-5)
 
 
 # ---- dtypes ------------------------------------------------------------------------------------------------

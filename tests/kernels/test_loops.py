@@ -73,6 +73,21 @@ def test_arguments_with_strides(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOOPS)
+def test_arguments_that_are_only_read_may_lie_anyhow(name: str) -> None:
+    """Columns backwards, and not aligned."""
+    loop = LOOPS[name]()
+    read = [argument.name for argument in loop.arguments if not argument.written]
+    for instances in (1, 13):
+        given = arguments(loop, instances)
+        for key in read:
+            x = given[key]
+            raw = np.zeros(x.nbytes + 1, np.uint8)[1:].view(float).reshape(x.shape)
+            raw[:] = x[:, :, ::-1]
+            given[key] = raw[:, :, ::-1]
+        compare(loop, instances, given)
+
+
+@pytest.mark.parametrize("name", LOOPS)
 def test_threads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop_kernel, "MINIMUM_WORK", 1)
     set_threads(3)

@@ -136,7 +136,7 @@ def test_the_robots_own_limits_are_the_default_of_joint_moves():
         table["move"][0]["max_acceleration"] = 5.0
     made = load_cycle(panda, table)
     assert (np.abs(made.qd).max(0) <= limits.velocity * (1 + 1e-9)).all()
-    with pytest.raises(ArmdynError, match=r"cycle: move\[1\]: max_velocity: missing, and the robot has no"):
+    with pytest.raises(ArmdynError, match=r"cycle: move\[1\]: the robot has no limits of velocity and"):
         cycle({"to": [0, 0]})
 
 

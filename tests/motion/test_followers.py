@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, Trajectory, scale_to_limits, simulate, time_optimal
-from armdyn.motion.trajectories.ranges import beyond_limits
+from armdyn.motion.timing.exceeded import exceeded
 from armdyn.robot.joints import followers
 from armdyn.simulation.errors import SimulationError, SimulationWarning
 
@@ -58,9 +58,11 @@ def test_least_time_keeps_the_acceleration_of_a_follower():
 
 def test_a_motion_that_leaves_the_range_of_a_follower_is_told():
     robot = arm(position=[-2.0, -1.0])
-    (text,) = beyond_limits(robot, both(1.0).samples())
-    assert text.startswith("joint 'link 2'', which follows others, leaves its range of -2 to -1 rad at 0 s")
-    assert beyond_limits(arm(position=[-3, 0]), both(1.0).samples()) == []
+    at = both(1.0).samples()
+    (one,) = exceeded(robot, at.t, at.q)
+    said = "joint 'link 2'', which follows others, leaves its range of -2 to -1 rad at 0 s"
+    assert one.text.startswith(said)
+    assert not exceeded(arm(position=[-3, 0]), at.t, at.q)
 
 
 def test_a_line_that_leaves_the_range_of_a_follower_is_refused():

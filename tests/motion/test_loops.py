@@ -14,8 +14,8 @@ from armdyn import (
     time_optimal,
 )
 from armdyn.motion import MotionError
+from armdyn.motion.timing.exceeded import exceeded
 from armdyn.motion.timing.speed_parts import speed_parts
-from armdyn.motion.trajectories.ranges import beyond_limits
 from armdyn.robot.friction import friction_parts
 from arms import assert_same
 from loops import closed_states, five_bar_table, random_loop, reference
@@ -100,8 +100,8 @@ def test_ranges_of_joints_that_follow_are_looked_at():
     motion = motion_of(robot)
     joint = robot.joint_positions(motion.q)[:, 1]
     assert joint.min() < -1
-    (said,) = beyond_limits(robot, motion.samples(motion.step))
-    assert said.startswith("joint 'left forearm', which follows others, leaves its range of -1 to 0 rad")
+    (said,) = exceeded(robot, motion.t, motion.q)
+    assert said.text.startswith("joint 'left forearm', which follows others, leaves its range of -1 to 0 rad")
 
 
 def test_the_tip_goes_straight():

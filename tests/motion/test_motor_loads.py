@@ -208,8 +208,12 @@ def test_shares_of_limits_and_what_is_beyond():
     assert_same(loads.torque_share, loads.peak_torque / 0.2, 1e-14)  # 4 A · 0.05 N m/A is less than 0.5 N m
     assert_same(loads.speed_share, loads.peak_speed / 50, 1e-14)
     assert not loads.within_limits
-    assert "needs 391.8 % of its torque limit" in str(loads)
-    assert "of its speed limit" in str(loads)
+    current, speed = loads.exceeded
+    assert (current.kind, speed.kind) == ("motor current", "motor velocity")
+    assert "391.8 % of its limit of 4 A" in str(current)
+    assert str(loads).endswith(f"warning: {current}\nwarning: {speed}")
+    assert str(loads).count(" !") == 2
+    assert repr(loads).endswith("beyond limits>")
     wide = slider(limits={"torque": 1.0, "velocity": 90})
     assert motor_loads(wide, motion).within_limits
     assert not motor_loads(slider(), motion).torque_share.any()

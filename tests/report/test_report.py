@@ -304,7 +304,8 @@ def test_motors_are_shown_at_their_shafts_against_their_limits():
     page.add("motors", "At the motors", write_motors(found))
     words = check_page(page.html()).words
     assert found.loads.table()[0].peak_torque == pytest.approx(60.448, abs=1e-3)
-    assert "The motor of 'link 1' needs 201.5 % of its torque limit; the motor of 'link 2'" in words
+    said = "motor 1 ('link 1'): torque 60.4476 N m at 0.25 s, 201.5 % of its limit of 30 N m"
+    assert f"The motion exceeds limits: {said}; motor 2" in words
     assert "60.45" in words
     assert "Dashed lines are limits" in words
     assert "All motors together take 371.3 J if what comes back from braking is used again, 5713 J" in words

@@ -207,7 +207,7 @@ def test_a_long_list_of_arms_is_cut_short():
 def test_progress_is_shown_where_wanted_and_only_there(method, monkeypatch, capsys):
     simulate(PLANAR, Q0, [0, 0], 0.05, method=method)
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr("armdyn.simulation.progress.AFTER", 0.0)
+    monkeypatch.setattr("armdyn.output.progress.AFTER", 0.0)
     simulate(PLANAR, Q0, [0, 0], 0.05, method=method, progress=True)
     out, err = capsys.readouterr()
     assert out == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -18,11 +18,12 @@ from armdyn.description import bundled_robots
 from armdyn.description.exporting import SUFFIXES
 from armdyn.expression import ArmdynError, Expression, parse
 from armdyn.model import PhysicsWarning
-from armdyn.output import one_line
+from armdyn.output import one_line, stage
 from armdyn.robot import Robot
 
 if TYPE_CHECKING:
     from armdyn.motion import Trajectory
+    from armdyn.motion.timing.exceeded import Exceeded
 
 
 class Rotors(StrEnum):
@@ -179,7 +180,8 @@ def motion_of(
         raise ArmdynError("give either a file with a motion or --cycle")
     if cycle is not None:
         try:
-            return load_cycle(robot, cycle, **({} if step is None else {"step": step}))
+            with stage("the motion of the cycle"):
+                return load_cycle(robot, cycle, **({} if step is None else {"step": step}))
         except ArmdynError as error:
             text = str(error)
             raise ArmdynError(text if text.startswith("step: ") else f"--cycle: {text}") from None
@@ -195,6 +197,14 @@ def check_joints(robot: Robot, path: Path | None, motion: Trajectory) -> None:
 def say(text: str) -> None:
     """Print one line, without control characters from names and paths that could act on the terminal."""
     print(one_line(text))
+
+
+def say_exceeded(found: Sequence[Exceeded]) -> None:
+    """A line for each limit that a motion exceeds."""
+    from armdyn.motion.timing.exceeded import sentences
+
+    for text in sentences(found):
+        say(f"warning: {text}")
 
 
 def check_output(output: Path, *inputs: str | Path | None, option: str = "--output") -> None:

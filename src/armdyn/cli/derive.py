@@ -15,7 +15,7 @@ from armdyn.exact.printing.styles import PAGE
 from armdyn.exact.printing.titles import markdown_text
 from armdyn.exact.printing.widths import in_em
 from armdyn.expression import ArmdynError
-from armdyn.output import write_whole
+from armdyn.output import stage, write_whole
 from armdyn.robot.base_parameters import BaseParameters
 
 
@@ -69,7 +69,8 @@ def derive(
     if combine:
         equations = equations.in_terms_of(dict(_assignment(text) for text in combine))
     form = "latex" if latex else "markdown" if markdown else "text"
-    text = _derivation(equations, form, steps, sympy, notation.value, row)
+    with stage("equations"):
+        text = _derivation(equations, form, steps, sympy, notation.value, row)
     if prove:
         text += "\n" + _proof(equations, "sympy" if sympy else form)
     _hand_over(text, output)

@@ -19,7 +19,7 @@ from armdyn.description.bundled import bundled_text
 from armdyn.description.exporting import SUFFIXES
 from armdyn.description.template import Draft, Row, read_kind, read_row, read_rows, robot_file
 from armdyn.expression import ArmdynError
-from armdyn.output import write_whole
+from armdyn.output import hide_progress, write_whole
 from armdyn.robot import Robot
 
 T = TypeVar("T")
@@ -99,6 +99,7 @@ def new(
     table = Path(dh) if dh is not None and _is_path(dh) else None
     _check_new(output, force, (".toml",), table)
     if dh is None:
+        hide_progress()
         name = name or typer.prompt("Name of the robot", default=output.stem)
         rows = _asked_rows(mdh)
     else:

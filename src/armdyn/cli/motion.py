@@ -18,20 +18,23 @@ from armdyn.cli.common import (
     number_list,
     numbers,
     say,
+    say_exceeded,
     start_of,
     takes_robot,
     wrench_of,
 )
-from armdyn.cli.terminal import add_row, table_of, terminal
+from armdyn.cli.terminal import Column, figures, limit_cells, table_by_columns, terminal
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, scale_to_limits, time_optimal
+from armdyn.motion.cycles.cycle import with_limits
 from armdyn.motion.least_time.time_optimal import TimeOptimal
+from armdyn.motion.timing.exceeded import WITHIN, exceeded, places
 from armdyn.motion.timing.limits import Limit
 from armdyn.motion.timing.scaling import Scaled
 from armdyn.motion.tip.motions import LAWS
-from armdyn.motion.trajectories.ranges import beyond_limits
+from armdyn.motion.trajectories.trajectory import Samples
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_units, torque_unit
+from armdyn.robot.joints import joint_limits, joint_units, torque_unit
 from armdyn.robot.motors import to_motors
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
@@ -104,11 +107,10 @@ def trajectory(
         made = motion_of(loaded, None, cycle, step)
         assert made is not None
     else:
-        law = profile or Profile.trapezoidal
-        data = _law_data(law, given)
-        start = start_of(loaded, q0)
         if synchronised and q1 is None:
             raise ArmdynError("--synchronised: it goes with --to; the tip moves all joints at the same time")
+        law, data, text = _law(loaded if q1 is not None else None, profile, given)
+        start = start_of(loaded, q0)
         if q1 is not None:
             made = _joint_motion(law, start, numbers(q1, "--to", loaded.n), data, synchronised, step)
         else:
@@ -116,6 +118,8 @@ def trajectory(
                 loaded, start, displacement, circle, {**data, "profile": law.name, "step": step}
             )
     made.to_csv(output)
+    if cycle is None:
+        say(f"timing law: {text}")
     _print_motion(loaded, made)
     say(f"wrote {output}")
 
@@ -136,20 +140,35 @@ def _tip_motion(
     return Trajectory.circle(robot, start, found[:3], found[3:6], float(found[6]), **law)
 
 
-def _law_data(profile: Profile, given: dict[str, Any]) -> dict[str, Any]:
-    """The data of a law among the options; one it does not take is refused."""
+def _law(
+    robot: Robot | None, profile: Profile | None, given: dict[str, Any]
+) -> tuple[Profile, dict[str, Any], str]:
+    """The timing law, its data, and which it is; what is missing for joints are the robot's limits."""
     found = {name: x for name, x in given.items() if x is not None}
-    _, allowed = LAWS[profile.name]
-    options = {name: f"--{name.replace('_', '-')}" for name in given}
+    law = profile or (Profile.quintic if set(found) == {"duration"} else Profile.trapezoidal)
+    _check_law(law, found, {name: f"--{name.replace('_', '-')}" for name in given}, complete=robot is None)
+    if robot is None:
+        return law, found, law.value
+    data = with_limits(robot, {"profile": law.name, **found})
+    del data["profile"]
+    own = [name.removeprefix("max_") for name in data if name not in found]
+    of_robot = f", by the robot's limits of {' and '.join([', '.join(own[:-1])] * (len(own) > 1) + own[-1:])}"
+    return law, data, law.value + (of_robot if own else "")
+
+
+def _check_law(law: Profile, found: dict[str, Any], options: dict[str, str], complete: bool) -> None:
+    """Refuse data that a law does not take, and, unless limits of the robot may complete them, too few."""
+    _, allowed = LAWS[law.name]
     for name in found:
         if name not in allowed:
-            raise ArmdynError(f"{name}: {profile.value} takes {', '.join(options[x] for x in allowed)}")
-    if profile is Profile.trapezoidal and len(found) != 2:
-        raise ArmdynError(f"{profile.value} takes two of {', '.join(options[x] for x in allowed)}")
-    if profile is not Profile.trapezoidal and len(found) < len(allowed):
-        missing = [options[x] for x in allowed if x not in found]
-        raise ArmdynError(f"{profile.value} needs {', '.join(missing)}")
-    return found
+            raise ArmdynError(f"{name}: {law.value} takes {', '.join(options[x] for x in allowed)}")
+    timed = bool({"duration", "acceleration_time"} & set(found))
+    if law is Profile.trapezoidal and (len(found) > 2 or (len(found) < 2 and (complete or timed))):
+        raise ArmdynError(f"{law.value} takes two of {', '.join(options[x] for x in allowed)}")
+    if law is Profile.trapezoidal or (law is Profile.jerk_limited and not complete):
+        return
+    if missing := [options[x] for x in allowed if x not in found]:
+        raise ArmdynError(f"{law.value} needs {', '.join(missing)}")
 
 
 def _joint_motion(
@@ -162,27 +181,32 @@ def _joint_motion(
 
 
 def _print_motion(robot: Robot, motion: Trajectory) -> None:
-    """Per joint: ends and largest speed and acceleration."""
-    found = motion.samples()
-    table = table_of("joint", "from", "to", "largest speed", "largest acceleration", "")
-    for i, link in enumerate(robot.model.coordinates):
-        units = joint_units(robot, i)
-        figures = (found.q[0, i], found.q[-1, i], abs(found.qd[:, i]).max(), abs(found.qdd[:, i]).max())
-        add_row(
-            table,
-            link.joint_label,
-            *(f"{x:.6g}" for x in figures),
-            f"{units.position}, {units.velocity}, {units.acceleration}",
-        )
-    terminal().print(table)
+    """Per joint: ends and largest speed and acceleration, against their limits; then what exceeds them."""
+    at, known = motion.samples(), all(value is not None for _, value in robot.model.symbols)
+    beyond = exceeded(robot, at.t, at.q, at.qd, at.qdd) if known else ()
+    bounds = joint_limits(robot) if known else None
+    units = [joint_units(robot, i) for i in range(robot.n)]
+    columns = [("joint", robot.coordinates), *_ends(robot, at, known)]
+    for word, kind, x in (("speed", "velocity", at.qd), ("acceleration", "acceleration", at.qdd)):
+        columns.append((f"largest {word}", figures(abs(x).max(0), places(beyond, kind))))
+        columns.append(("limit", limit_cells(getattr(bounds, kind)) if bounds else ()))
+    columns.append(("", [f"{x.position}, {x.velocity}, {x.acceleration}" for x in units]))
+    terminal().print(table_by_columns(*columns))
     print(f"{motion.duration:.6g} s, {len(motion.t)} samples")
     for start, end in motion.dwells:
         print(f"rests from {start:.6g} to {end:.6g} s")
     for one in motion.loads:
         print(f"carries {float(one.load.body.mass):.6g} kg from {one.start:.6g} to {one.end:.6g} s")
-    if all(value is not None for _, value in robot.model.symbols):
-        for text in beyond_limits(robot, found):
-            say(f"warning: {text}")
+    say_exceeded(beyond)
+
+
+def _ends(robot: Robot, at: Samples, known: bool) -> list[Column]:
+    """The positions at both ends; those out of range are marked."""
+    ends = {"from": at.q[0], "to": at.q[-1]}
+    return [
+        (word, figures(q, places(exceeded(robot, q=q) if known else (), "position")))
+        for word, q in ends.items()
+    ]
 
 
 @takes_robot
@@ -237,15 +261,15 @@ def scale(
 
 def _print_torques(robot: Robot, found: Scaled | TimeOptimal) -> None:
     """The largest torque of each joint, and of each motor that has a limit."""
-    table = table_of("joint", "largest torque", "limit", "")
+    names, units = list(robot.coordinates), [torque_unit(robot, i) for i in range(robot.n)]
     peaks, limits = abs(found.torque).max(0), found.limits.torque
-    for i, moved in enumerate(robot.model.coordinates):
-        limit = f"{limits[i]:.6g}" if np.isfinite(limits[i]) else ""
-        add_row(table, moved.joint_label, f"{peaks[i]:.6g}", limit, torque_unit(robot, i))
-    limits = found.motor_limits.torque
-    if np.isfinite(limits).any():
-        peaks = abs(found.torque @ to_motors(robot.model).T).max(0)
-        for i in np.flatnonzero(np.isfinite(limits)).tolist():
-            motor = Limit("motor torque", i)
-            add_row(table, motor.name(robot), f"{peaks[i]:.6g}", f"{limits[i]:.6g}", motor.unit(robot))
-    terminal().print(table)
+    if (of_motors := np.isfinite(found.motor_limits.torque)).any():
+        shafts = [Limit("motor torque", i) for i in np.flatnonzero(of_motors).tolist()]
+        names += [motor.name(robot) for motor in shafts]
+        units += [motor.unit(robot) for motor in shafts]
+        at_shafts = abs(found.torque @ to_motors(robot.model).T).max(0)
+        peaks = np.append(peaks, at_shafts[of_motors])
+        limits = np.append(limits, found.motor_limits.torque[of_motors])
+    beyond = set(np.flatnonzero(peaks > (1 + WITHIN) * limits).tolist())
+    columns = ("joint", names), ("largest torque", figures(peaks, beyond)), ("limit", limit_cells(limits))
+    terminal().print(table_by_columns(*columns, ("", units)))

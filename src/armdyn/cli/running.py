@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand
 
 from armdyn.expression import ArmdynError
-from armdyn.output import one_line
+from armdyn.output import one_line, progress_bar
 
 # Newer releases of typer include click; older ones import it.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -25,7 +25,7 @@ ROBOT_PANEL = "The robot"  # of options that all verbs have
 
 
 class Verb(TyperCommand):
-    """A verb whose errors name its options.
+    """A verb whose errors name its options, and which shows on a terminal what it does if that takes long.
 
     Messages of the library name an argument as "name: …" at the beginning or as "name=" later on. A verb's
     parameters have the names of the arguments they are passed to (`q0` for `--from`), so they can be
@@ -34,7 +34,8 @@ class Verb(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with progress_bar(str(self.name), None, until_output=True):
+                return super().invoke(ctx)
         except ArmdynError as error:
             raise ArmdynError(_in_options(str(error), self.params)) from None
 

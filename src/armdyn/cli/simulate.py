@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
@@ -22,16 +23,18 @@ from armdyn.cli.common import (
     number_list,
     numbers,
     say,
+    say_exceeded,
     start_of,
     takes_robot,
     wrench_of,
 )
-from armdyn.cli.terminal import add_row, table_of, terminal
+from armdyn.cli.terminal import figures, limit_cells, table_by_columns, terminal
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
+from armdyn.motion.timing.exceeded import Exceeded, exceeded, places
 from armdyn.motion.trajectories.csv_files import read_torques
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_units
+from armdyn.robot.joints import joint_limits, joint_units
 from armdyn.simulation import ComputedTorque, PDGravity, Run, SimulationWarning
 from armdyn.simulation import simulate as run_simulation
 
@@ -137,7 +140,7 @@ def simulate(
             max_steps=max_steps,
         )
     run.to_csv(output)
-    _print_run(loaded, run, goal)
+    _print_run(loaded, run, goal, () if limits is AtLimits.ignore else _beyond(loaded, run))
     say(f"wrote {output}")
     if not run.completed:
         raise typer.Exit(1)
@@ -224,22 +227,30 @@ def _rate(text: str) -> Any:
     return rate
 
 
-def _print_run(robot: Robot, run: Run, target: Any) -> None:
-    """Per joint: where it ended and how far off; then the energies."""
+def _beyond(robot: Robot, run: Run) -> list[Exceeded]:
+    """The limits of velocity and torque that a run exceeds; those of position it tells itself."""
+    found = exceeded(robot, run.t, run.positions, run.qd, tau=run.tau)
+    return [one for one in found if one.quantity != "position"]
+
+
+def _print_run(robot: Robot, run: Run, target: Any, beyond: Sequence[Exceeded]) -> None:
+    """Per joint: where it ended and how far off; then the energies, and which limits were exceeded."""
     wanted = None
     if target is not None:
         wanted = target(run.t)[0] if isinstance(target, Trajectory) else np.broadcast_to(target, run.q.shape)
-    headings = ["joint", "at the end", "largest speed", "largest torque"]
-    headings += ["error at the end", "largest error"] if wanted is not None else []
-    table = table_of(*headings, "")
-    for i, link in enumerate(robot.model.coordinates):
-        figures = [run.q[-1, i], abs(run.qd[:, i]).max(), abs(run.tau[:, i]).max()]
-        if wanted is not None:
-            error = abs(run.q - wanted)[:, i]
-            figures += [error[-1], error.max()]
-        units = joint_units(robot, i)
-        of_figures = f"{units.position}, {units.velocity}, {units.torque}"
-        add_row(table, link.joint_label, *(f"{x:.6g}" for x in figures), of_figures)
+    error = None if wanted is None else abs(run.q - wanted)
+    bounds, units = joint_limits(robot), [joint_units(robot, i) for i in range(robot.n)]
+    table = table_by_columns(
+        ("joint", robot.coordinates),
+        ("at the end", figures(run.q[-1])),
+        ("largest speed", figures(abs(run.qd).max(0), places(beyond, "velocity"))),
+        ("limit", limit_cells(bounds.velocity)),
+        ("largest torque", figures(abs(run.tau).max(0), places(beyond, "torque"))),
+        ("limit", limit_cells(bounds.torque)),
+        ("error at the end", () if error is None else figures(error[-1])),
+        ("largest error", () if error is None else figures(error.max(0))),
+        ("", [f"{x.position}, {x.velocity}, {x.torque}" for x in units]),
+    )
     terminal().print(table)
     at_tip = f"work at the tip {run.wrench_work[-1]:.6g} J, " if run.wrench_work.any() else ""
     brought = f"loads brought {run.load_energy[-1]:.6g} J, " if run.load_energy.any() else ""
@@ -253,6 +264,7 @@ def _print_run(robot: Robot, run: Run, target: Any) -> None:
     for passed in run.limits_passed:
         if passed.text not in run.message:
             say(passed.text)
+    say_exceeded(beyond)
     for note in run.notes:
         say(note)
     if not run.completed:

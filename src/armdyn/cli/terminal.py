@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Sequence
+from math import isfinite
+from typing import TypeAlias
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from armdyn.output import one_line
+
+Column: TypeAlias = tuple[str, Sequence[str | Text]]  # a heading and cells
 
 
 class _Terminal(Console):
@@ -29,6 +35,27 @@ def table_of(*headings: str) -> Table:
     for heading in headings:
         table.add_column(heading, overflow="fold")
     return table
+
+
+def table_by_columns(*columns: Column) -> Table:
+    """A table of columns; one without cells is left out."""
+    shown = [(heading, cells) for heading, cells in columns if cells]
+    table = table_of(*(heading for heading, _ in shown))
+    for row in zip(*(cells for _, cells in shown), strict=True):
+        add_row(table, *row)
+    return table
+
+
+def figures(numbers: Iterable[float], beyond: Container[int] = (), digits: int = 6) -> list[Text]:
+    """Cells of numbers; those whose places are in `beyond` exceed their limits and are marked."""
+    cells = [f"{x:.{digits}g}" for x in numbers]
+    return [Text(f"{x} !", style="bold red") if i in beyond else Text(x) for i, x in enumerate(cells)]
+
+
+def limit_cells(limits: Iterable[float]) -> Sequence[str]:
+    """Cells of limits, empty where there is none; no cells at all where there is none anywhere."""
+    cells = [f"{x:.6g}" if isfinite(x) else "" for x in limits]
+    return cells if any(cells) else ()
 
 
 def add_row(table: Table, *cells: str | Text) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from armdyn.analysis import Contributions, contributions
 from armdyn.analysis.contributions import RotorPart
@@ -22,16 +21,18 @@ from armdyn.cli.common import (
     motion_of,
     numbers,
     say,
+    say_exceeded,
     takes_robot,
     wrench_of,
 )
-from armdyn.cli.terminal import add_row, table_of, terminal
+from armdyn.cli.terminal import figures, limit_cells, table_by_columns, terminal
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
+from armdyn.motion.timing.exceeded import Exceeded, exceeded, places
 from armdyn.motion.torques import contributions_along, torques_along
 from armdyn.motion.trajectories.csv_files import write
 from armdyn.robot import Robot
-from armdyn.robot.joints import torque_unit
+from armdyn.robot.joints import joint_limits, torque_unit
 
 
 class Coupling(StrEnum):
@@ -77,7 +78,10 @@ def torque(
         return
     x, v, a = (numbers(text, name, loaded.n) for text, name in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd")))
     parts = _named_parts(contributions(loaded, x, v, a, h, rotors=coupling.value))
-    _print_parts(loaded, loaded.inverse_dynamics(x, v, a, h), parts, "torque")
+    tau = loaded.inverse_dynamics(x, v, a, h)
+    beyond = exceeded(loaded, q=x, qd=v, qdd=a, tau=tau)
+    _print_parts(loaded, tau, parts, "torque", beyond)
+    say_exceeded(beyond)
 
 
 def _along(
@@ -90,7 +94,9 @@ def _along(
     joints = np.arange(robot.n)
     parts = _named_parts(contributions_along(loaded, found, wrench, worst, rotors=coupling))
     at_worst = {name: part[joints, joints] for name, part in parts.items()}
-    _print_parts(robot, tau[worst, joints], at_worst, "largest torque", found.t[worst])
+    beyond = exceeded(robot, found.t, found.q, found.qd, found.qdd, tau)
+    _print_parts(robot, tau[worst, joints], at_worst, "largest torque", beyond, found.t[worst])
+    say_exceeded(beyond)
     if output is not None:
         columns = {"q": found.q, "qd": found.qd, "qdd": found.qdd, "tau": tau}
         write(output, found.t, columns, motion.motion)
@@ -104,17 +110,27 @@ def _named_parts(found: Contributions) -> dict[str, np.ndarray]:
 
 
 def _print_parts(
-    robot: Robot, tau: np.ndarray, parts: dict[str, np.ndarray], heading: str, at: np.ndarray | None = None
+    robot: Robot,
+    tau: np.ndarray,
+    parts: dict[str, np.ndarray],
+    heading: str,
+    beyond: Sequence[Exceeded],
+    at: np.ndarray | None = None,
 ) -> None:
     """A row for each joint; parts that are zero at all joints are left out."""
     shown = {name: part for name, part in parts.items() if np.any(part)}
-    when = [] if at is None else ["at [s]"]
-    table: Table = table_of("joint", "", heading, *when, *shown)
-    for i, link in enumerate(robot.model.coordinates):
-        instant = [] if at is None else [f"{at[i]:.6g}"]
-        columns = [_figure(part[i], max(abs(part[i]) for part in shown.values())) for part in shown.values()]
-        total = Text(f"{tau[i]:.8g}", style="bold")
-        add_row(table, link.joint_label, torque_unit(robot, i), total, *instant, *columns)
+    largest = np.max([abs(part) for part in shown.values()], 0) if shown else tau
+    total = figures(tau, places(beyond, "torque"), digits=8)
+    for cell in total:
+        cell.stylize("bold")
+    table = table_by_columns(
+        ("joint", robot.coordinates),
+        ("", [torque_unit(robot, i) for i in range(robot.n)]),
+        (heading, total),
+        ("limit", limit_cells(joint_limits(robot).torque)),
+        ("at [s]", () if at is None else [f"{t:.6g}" for t in at]),
+        *((name, [_figure(*x) for x in zip(part, largest, strict=True)]) for name, part in shown.items()),
+    )
     terminal().print(table)
 
 

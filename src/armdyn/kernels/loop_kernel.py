@@ -48,13 +48,14 @@ class LoopKernel:
     ) -> None:
         """Run it; arrays (rows, instances or 1, columns) that it writes are changed in place.
 
+        Those that it only reads may lie in memory in any way; of those it writes, columns are adjacent.
         All of them may be CuPy arrays: then it runs on the GPU, in float64 or float32.
         """
         arrays = [arguments[argument.name] for argument in self.loop.arguments]
         if arrays and not (type(arrays[0]) is type(arrays[-1]) is np.ndarray) and any(map(is_cupy, arrays)):
             self._on_gpu(instances, counts, arguments, arrays)
             return
-        self._check(instances, arrays)
+        arrays = self._checked(instances, arrays)
         evaluated = get_backend() == "evaluator"
         if evaluated or (self._asks and instances > 1):
             functions = self._functions if evaluated else self._kernels
@@ -83,25 +84,27 @@ class LoopKernel:
 
         call_on_ranges(part, self._edges(instances, known.operations))
 
-    def _check(self, instances: int, arrays: Sequence[np.ndarray]) -> None:
-        """Refuse arrays that compiled code would misread."""
+    def _checked(self, instances: int, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The arrays as compiled code reads them; what does not fit is refused."""
+        found = []
         for argument, x in zip(self.loop.arguments, arrays, strict=True):
-            shape, flags = x.shape, x.flags
+            shape, written = x.shape, argument.written
+            lies_well = _lies_well(x)
             if (
                 x.dtype != np.float64
                 or len(shape) != 3
-                or not (shape[1] == instances or (shape[1] == 1 and not argument.written))
+                or not (shape[1] == instances or (shape[1] == 1 and not written))
                 or shape[2] != argument.columns
-                or not (flags.c_contiguous or shape[2] == 1 or x.strides[2] == 8)
-                or not flags.aligned
-                or (argument.written and not flags.writeable)
+                or (written and not (lies_well and x.flags.writeable))
             ):
-                allowed = instances if argument.written or instances == 1 else f"1 or {instances}"
+                allowed = instances if written or instances == 1 else f"1 or {instances}"
                 raise ValueError(
                     f"{self.loop.name}: argument '{argument.name}' is {x.dtype} of shape {x.shape}; expected "
-                    f"float64 (rows, {allowed}, {argument.columns}) with adjacent columns"
-                    f"{', writeable' if argument.written else ''}"
+                    f"float64 (rows, {allowed}, {argument.columns})"
+                    f"{', aligned and writeable, with adjacent columns' if written else ''}"
                 )
+            found.append(x if lies_well else x.astype(np.float64, order="C"))
+        return found
 
     def _check_rows(self, known: Extent, arguments: Mapping[str, np.ndarray]) -> None:
         for name, (least, most) in known.rows.items():
@@ -166,6 +169,13 @@ class LoopKernel:
     @cached_property
     def _kernels(self) -> dict[str, Run]:
         return {name: _kernel(name, program) for name, program in self.loop.programs.items()}
+
+
+def _lies_well(x: np.ndarray) -> bool:
+    """Whether compiled code can read x (rows, instances, columns) where it lies."""
+    flags = x.flags
+    adjacent = flags.c_contiguous or x.shape[-1:] == (1,) or x.strides[-1:] == (8,)
+    return bool(adjacent and flags.aligned)
 
 
 class _Callback:

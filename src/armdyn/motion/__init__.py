@@ -6,6 +6,7 @@ from armdyn.motion.elastic.feedforward import ElasticFeedforward, elastic_feedfo
 from armdyn.motion.errors import MotionError, MotionWarning
 from armdyn.motion.least_time.time_optimal import TimeOptimal, time_optimal
 from armdyn.motion.motors.loads import MotorLoads, motor_loads
+from armdyn.motion.timing.exceeded import Exceeded, exceeded_limits
 from armdyn.motion.timing.retime import Retimed, motion_parts, retime
 from armdyn.motion.timing.scaling import Scaled, scale_to_limits
 from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
@@ -13,6 +14,7 @@ from armdyn.motion.trajectories.trajectory import Samples, Trajectory
 
 __all__ = [
     "ElasticFeedforward",
+    "Exceeded",
     "MotionError",
     "MotionWarning",
     "MotorLoads",
@@ -23,6 +25,7 @@ __all__ = [
     "Trajectory",
     "bundled_cycles",
     "elastic_feedforward",
+    "exceeded_limits",
     "inverse_kinematics",
     "load_cycle",
     "motion_parts",

@@ -12,7 +12,7 @@ from typing import Any
 
 from armdyn.expression import ArmdynError
 from armdyn.motion.trajectories.trajectory import Trajectory
-from armdyn.output import write_whole
+from armdyn.output import progress_bar, stage, write_whole
 from armdyn.report.errors import ReportError
 from armdyn.report.findings.ellipsoids import find_ellipsoids
 from armdyn.report.findings.equations import find_equations
@@ -79,6 +79,7 @@ def write_report(
     wrench: Any = None,
     date: Day = None,
     live: bool = False,
+    progress: bool | None = None,
 ) -> Path:
     """Write a report about a robot and return its path: one HTML file that needs nothing else.
 
@@ -91,8 +92,11 @@ def write_report(
 
     With `live` the page begins with the arm in 3-D, sliders for its joints, its torques and the motion to
     play: JavaScript in the page computes them, printed from the programs that Python runs.
+
+    `progress`: whether it is shown which section is being made; by default on a terminal.
     """
-    text = report(robot, trajectory, wrench=wrench, date=date, live=live)
+    with progress_bar("report", progress):
+        text = report(robot, trajectory, wrench=wrench, date=date, live=live)
     return write_whole(path, text, ReportError)
 
 
@@ -108,12 +112,14 @@ def report(
     subject = Subject.of(robot, trajectory, wrench)
     page = Page(robot.name, subtitle(robot), Made.of(robot, date))
     if live:
-        page.live = _live(subject)
+        with stage("the part that moves"):
+            page.live = _live(subject)
     for section in SECTIONS:
         if section.numeric and subject.free_symbols:
             continue
-        if parts := section.parts(subject):
-            page.add(section.key, section.title, parts)
+        with stage(section.title.lower()):
+            if parts := section.parts(subject):
+                page.add(section.key, section.title, parts)
     return page.html()
 
 

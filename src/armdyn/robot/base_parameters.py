@@ -21,7 +21,7 @@ from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers
 from armdyn.model.arguments import word
 from armdyn.model.parameters import layout
-from armdyn.output import Shown
+from armdyn.output import Shown, stage
 from armdyn.program import Program
 from armdyn.robot.base_rank import Rank, Sampled
 from armdyn.robot.functions import make_kernel
@@ -201,6 +201,7 @@ def _no_closed_form(robot: Robot) -> str:
     return "springs between points, whose lengths are not polynomials" if robot.model.springs else ""
 
 
+@stage("base parameters")
 def base_parameters(
     robot: Robot, zeros: Zeros, friction: bool, route: Route | None, tolerance: float
 ) -> BaseParameters:

@@ -30,6 +30,10 @@ class Units:
     def acceleration(self) -> str:
         return f"{self.position}/s²"
 
+    @property
+    def jerk(self) -> str:
+        return f"{self.position}/s³"
+
     def __iter__(self) -> Iterator[str]:
         """Of position, velocity, acceleration, torque."""
         return iter((self.position, self.velocity, self.acceleration, self.torque))

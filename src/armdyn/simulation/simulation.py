@@ -12,6 +12,7 @@ import numpy as np
 from armdyn.kernels.arrays import Numbers
 from armdyn.kernels.cuda.arrays import array, is_cupy, on_device
 from armdyn.model.errors import ModelError
+from armdyn.output.progress import Update, progress_bar
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import actuation
 from armdyn.simulation.engine.adaptive import integrate_adaptive
@@ -26,7 +27,6 @@ from armdyn.simulation.errors import SimulationError, SimulationWarning, check
 from armdyn.simulation.legs import Leg, joined, legs_of, loaded_robot
 from armdyn.simulation.motor_speeds import warning_of
 from armdyn.simulation.outcome import Method, judged, make_run
-from armdyn.simulation.progress import Update, progress_bar
 from armdyn.simulation.run import Run
 
 MOST_STEPS = 2**40

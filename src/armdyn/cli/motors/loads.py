@@ -15,6 +15,7 @@ from armdyn.cli.common import (
     check_output,
     motion_of,
     say,
+    say_exceeded,
     takes_robot,
     wrench_of,
 )
@@ -22,6 +23,7 @@ from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.expression import ArmdynError
 from armdyn.motion import MotorLoads, Trajectory, motor_loads
 from armdyn.motion.motors.table import cells_of, sentences
+from armdyn.motion.timing.exceeded import exceeded
 from armdyn.motion.trajectories.csv_files import write
 from armdyn.output import write_whole
 from armdyn.report.findings.example_motion import default_motion
@@ -60,6 +62,8 @@ def motors(
     terminal().print(table)
     for line in sentences(found):
         say(line)
+    at = motion.samples()
+    say_exceeded(exceeded(loaded, at.t, at.q, at.qd, at.qdd, found.joint_torque))
     if csv is not None:
         _write(csv, found)
         say(f"wrote {csv}")

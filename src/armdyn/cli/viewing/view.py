@@ -17,7 +17,7 @@ from armdyn.cli.common import (
     takes_robot,
 )
 from armdyn.expression import ArmdynError
-from armdyn.output import one_line
+from armdyn.output import hide_progress, one_line, stage
 
 
 @takes_robot
@@ -51,18 +51,20 @@ def view(
         check_joints(loaded, trajectory, motion)
     recorded = None if log is None else Log.load(log)
     try:
-        bench = open_workbench(
-            loaded,
-            trajectory or cycle,
-            log=recorded,
-            source=robot.source,
-            host=host,
-            port=port,
-            origins=origin or (),
-            browser=browser,
-        )
+        with stage("making the page"):
+            bench = open_workbench(
+                loaded,
+                trajectory or cycle,
+                log=recorded,
+                source=robot.source,
+                host=host,
+                port=port,
+                origins=origin or (),
+                browser=browser,
+            )
     except ViewError as error:
         raise ArmdynError(_of_option(str(error))) from None
+    hide_progress()
     with bench, contextlib.suppress(KeyboardInterrupt):
         say(f"{one_line(loaded.name)}: {bench.url}")
         say("Press Ctrl-C to end." if stay else "Close the page or press Ctrl-C to end.")

@@ -13,7 +13,7 @@ from armdyn.exact.engine.ring import Poly, Ring
 from armdyn.exact.engine.size import check_proved
 from armdyn.exact.engine.springs import check_struts, is_polynomial
 from armdyn.expression import ArmdynError
-from armdyn.output import Shown, one_line
+from armdyn.output import Shown, one_line, stage
 
 
 class ProofError(ArmdynError):
@@ -57,9 +57,10 @@ def prove(equations: ClosedForm) -> Proof:
     check_struts(equations.model, equations.basis.exact)
     check_proved(equations.terms)  # a fast check: if these are small, the rest is too
     statements = []
-    for text, check in checks:
+    for k, (text, check) in enumerate(checks):
         start = perf_counter()
-        terms = check(equations)
+        with stage(f"proof {k + 1} of {len(checks)}"):
+            terms = check(equations)
         if any(not spring.is_zero for spring in equations.springs):
             text = text.replace("friction + g", "friction + g + springs")
         statements.append(Statement(text, terms, perf_counter() - start))

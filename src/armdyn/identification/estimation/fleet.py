@@ -13,8 +13,8 @@ from armdyn.identification.errors import IdentificationError
 from armdyn.identification.estimation.fit import Fit
 from armdyn.identification.estimation.identify import identify
 from armdyn.identification.regression.collect import pool_of
+from armdyn.output.progress import progress_bar
 from armdyn.robot import Robot
-from armdyn.simulation.progress import progress_bar
 
 OPTIONS = tuple(
     name

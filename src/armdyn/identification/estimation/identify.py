@@ -24,8 +24,8 @@ from armdyn.identification.regression.solve import RANK
 from armdyn.identification.selection.model import Chosen, choose_model, enough_pieces, long_pieces
 from armdyn.identification.validation import validation
 from armdyn.identification.validation.training import Training
+from armdyn.output.progress import Update, progress_bar, stage
 from armdyn.robot import Robot
-from armdyn.simulation.progress import progress_bar
 
 
 @on_one_thread
@@ -85,19 +85,38 @@ def identify(
         consistent=consistent,
         prior=prior,
     )
-    chosen = choose_model(robot, train, request.wishes)
-    notes: list[str] = []
     with progress_bar("identify", progress) as update:
+        return _fitted(robot, train, other, request, method, executor, update)
+
+
+def _fitted(
+    robot: Robot,
+    train: Sequence[Source],
+    other: Sequence[Source],
+    request: Request,
+    method: str,
+    executor: Any,
+    update: Update,
+) -> Fit:
+    """The model chosen, its parameters estimated, and what they are worth."""
+    notes: list[str] = []
+    with stage("choosing filters and friction"):
+        chosen = choose_model(robot, train, request.wishes)
+    with stage("regression"):
         factors = collect(robot, train, chosen.problem, executor=executor, update=update, notes=notes)
     free = request.free.mask(chosen.problem.template)
     _check_enough(factors, free)
-    found = estimate(Data(robot, train, chosen, factors, free, request.instruments), method)
+    with stage("estimating"):
+        found = estimate(Data(robot, train, chosen, factors, free, request.instruments), method)
+        final = _final(chosen, found, request)
     pieces = enough_pieces(robot, train)
-    final = _final(chosen, found, request)
     notes += [*final.notes, *delay_note(chosen.problem, pieces), *_load_note(robot)]
-    residuals, use = _residuals(robot, train, chosen, final.x)
-    repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
+    with stage("residuals"):
+        residuals, use = _residuals(robot, train, chosen, final.x)
+        repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
     training = Training.of(pieces, chosen.problem)
+    with stage("validation"):
+        tried = validation.validate(robot, chosen.problem, final.x, other, training) if other else None
     return Fit(
         robot=final.robot,
         described=robot,
@@ -115,7 +134,7 @@ def identify(
         consistent=request.consistent,
         notes=tuple(notes),
         training=training,
-        validation=validation.validate(robot, chosen.problem, final.x, other, training) if other else None,
+        validation=tried,
     )
 
 

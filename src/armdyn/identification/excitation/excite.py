@@ -22,8 +22,8 @@ from armdyn.identification.excitation.tasks import Kind, basis_for, task_for
 from armdyn.identification.excitation.workspace import Workspace
 from armdyn.kernels import get_threads
 from armdyn.motion.trajectories.motion import STEP
+from armdyn.output.progress import progress_bar
 from armdyn.robot import Robot
-from armdyn.simulation.progress import progress_bar
 
 
 @on_one_thread

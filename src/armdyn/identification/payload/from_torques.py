@@ -18,6 +18,7 @@ from armdyn.identification.payload.payload import Payload, known_entries, payloa
 from armdyn.identification.signals.kinematics import Kinematics
 from armdyn.model import FIXED_BASE
 from armdyn.model.inertia import ENTRIES
+from armdyn.output import progress_bar, stage
 from armdyn.robot import Robot
 
 
@@ -33,6 +34,7 @@ def identify_payload(
     friction: bool = True,
     consistent: bool | None = None,
     cutoff: float | None = None,
+    progress: bool | None = None,
 ) -> Payload:
     """The body that an arm carries, fixed to its tip frame (or to the frame of `link`), from joint torques.
 
@@ -46,7 +48,8 @@ def identify_payload(
     `known` = {"mass": …} [kg], {"com": (x, y, z)} [m] or both, in the tip frame, is kept exactly.
     `consistent`: None takes the body that fits best if it can exist, and else the possible one that fits
     best; True always asks for a possible one; False never. `cutoff` [Hz] is that of the filter for positions;
-    it is chosen from the spectrum of the positions if not given.
+    it is chosen from the spectrum of the positions if not given. `progress`: whether a bar is shown; by
+    default on a terminal.
     """
     robot = check.robot(robot)
     carrier = robot if link is None else robot.with_tip(link)
@@ -59,12 +62,17 @@ def identify_payload(
     if unloaded is not None:
         records.append(record_of(robot, unloaded, "unloaded"))
     with_arm = unloaded is not None
-    parts = [
-        partial(_rows, block, partial(_columns, carrier, name == "loaded", with_arm, offsets, friction))
-        for name, record in zip(("loaded", "unloaded"), records, strict=False)
-        for block in blocks_of(sliding(states_of(record, cutoff, name), name))
-    ]
-    found = estimate(parts, origin, basis)
+    with progress_bar("payload", progress):
+        with stage("filters"):
+            parts = [
+                partial(
+                    _rows, block, partial(_columns, carrier, name == "loaded", with_arm, offsets, friction)
+                )
+                for name, record in zip(("loaded", "unloaded"), records, strict=False)
+                for block in blocks_of(sliding(states_of(record, cutoff, name), name))
+            ]
+        with stage("estimating"):
+            found = estimate(parts, origin, basis)
     notes = [f"{record.name}: {note}" for record in records for note in record.notes]
     moved = found.others[-robot.n :] if offsets else np.zeros(robot.n)
     return payload_of(found, link, given, consistent, notes, moved)

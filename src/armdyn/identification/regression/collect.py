@@ -16,8 +16,8 @@ from armdyn.identification.errors import IdentificationError, NothingUsableError
 from armdyn.identification.regression.factor import Factors
 from armdyn.identification.regression.pieces import Part, Piece, Source
 from armdyn.identification.regression.problem import Problem
+from armdyn.output.progress import Update
 from armdyn.robot import Robot
-from armdyn.simulation.progress import Update
 
 WAITING = 64  # parts in files that are with the workers at a time,
 CARRIED = 8  # and parts whose samples are sent to them

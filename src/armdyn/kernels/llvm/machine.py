@@ -14,6 +14,7 @@ import numpy as np
 
 from armdyn.expression import ArmdynError
 from armdyn.kernels import cache
+from armdyn.output import stage
 
 T = TypeVar("T")
 
@@ -165,7 +166,8 @@ def loaded(
         if key not in _loaded:
             name, code = key[:24], cache.read(key)
             if code is None:
-                code = compile_ir(ir(name), with_passes, level)
+                with stage("compiling"):
+                    code = compile_ir(ir(name), with_passes, level)
                 cache.write(key, code)
             _loaded[key] = made(*load_object(code, [f"{kind}_{name}" for kind in kinds]))
         return _loaded[key]  # type: ignore[no-any-return]

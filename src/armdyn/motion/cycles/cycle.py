@@ -13,14 +13,14 @@ from armdyn.motion.checks import check
 from armdyn.motion.cycles.blends import blended
 from armdyn.motion.cycles.cycle_file import LIMITS, CycleFile, Move, read_cycle
 from armdyn.motion.errors import MotionError
+from armdyn.motion.timing.exceeded import exceeded
 from armdyn.motion.tip.following import STILL
 from armdyn.motion.tip.motions import LAWS
 from armdyn.motion.trajectories.loads import Load
 from armdyn.motion.trajectories.motion import STEP, Motion
-from armdyn.motion.trajectories.ranges import beyond_limits
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_limits
+from armdyn.robot.joints import joint_limits, joint_name
 
 Held = list[tuple[str, Load]]
 
@@ -39,7 +39,8 @@ def load_cycle(robot: Robot, cycle: str | Path | Mapping[str, Any], *, step: flo
         made = made.repeated(read.repeat)
     except MotionError as problem:
         raise MotionError(f"{read.source}: {where}{problem}") from None
-    if read.check_limits and (beyond := beyond_limits(robot, made.samples())):
+    at = made.samples()
+    if read.check_limits and (beyond := exceeded(robot, at.t, at.q)):
         raise MotionError(f"{read.source}: {beyond[0]}; check_limits = false lets it pass")
     return Trajectory(replace(made.motion, label=read.name), step)
 
@@ -70,7 +71,7 @@ def _made(robot: Robot, read: CycleFile, move: Move, q: np.ndarray, step: float)
     if move.kind == "rest":
         return Trajectory.resting(q, data["duration"], step=step)
     if move.kind == "to":
-        law = _with_limits(robot, _law(move, read.joints))
+        law = with_limits(robot, _law(move, read.joints))
         profile = _checked(law)
         if profile in ("trapezoidal", "jerk_limited"):
             law["synchronised"] = data.get("synchronised", True)
@@ -108,19 +109,22 @@ def _law(move: Move, defaults: dict[str, Any]) -> dict[str, Any]:
     return law
 
 
-def _with_limits(robot: Robot, law: dict[str, Any]) -> dict[str, Any]:
+def with_limits(robot: Robot, law: dict[str, Any]) -> dict[str, Any]:
     """The law of a joint move, with the robot's limits in the place of those that are missing."""
     profile = law.get("profile", "trapezoidal")
     if profile not in ("trapezoidal", "jerk_limited") or {"duration", "acceleration_time"} & set(law):
         return law
-    own, law = joint_limits(robot), dict(law)
-    for name in LIMITS if profile == "jerk_limited" else LIMITS[:2]:
-        limit = getattr(own, name.removeprefix("max_"))
-        if name not in law and not np.isfinite(limit).all():
-            other = "" if profile == "jerk_limited" else "; or give a duration"
-            raise MotionError(f"{name}: missing, and the robot has no such limits{other}")
-        law.setdefault(name, limit)
-    return law
+    limits = joint_limits(robot)
+    names = LIMITS if profile == "jerk_limited" else LIMITS[:2]
+    own = {name: getattr(limits, name.removeprefix("max_")) for name in names if name not in law}
+    if without := [name for name, limit in own.items() if not np.isfinite(limit).all()]:
+        lacking = np.flatnonzero(~np.isfinite([own[name] for name in without]).all(0)).tolist()
+        joints = ", ".join(joint_name(robot, i) for i in lacking) if len(lacking) < robot.n else "the joints"
+        kinds = " and ".join(name.removeprefix("max_") for name in without)
+        wanted = " and ".join(f"{name}=" for name in without)
+        other = "" if profile == "jerk_limited" else ", or duration="
+        raise MotionError(f"the robot has no limits of {kinds} for {joints}: give {wanted}{other}")
+    return {**law, **own}
 
 
 def _checked(law: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ from armdyn.motion.timing.scaling import rate_within, scaled_within
 from armdyn.motion.timing.speed_parts import SteadyWrench, check_timed, loaded_parts, steady_wrench
 from armdyn.motion.trajectories.loads import Loaded
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
-from armdyn.output import Shown
+from armdyn.output import Shown, stage
 from armdyn.robot import Robot
 from armdyn.robot.friction import dry_surfaces, surface_speeds
 from armdyn.robot.joints import JointLimits
@@ -115,6 +115,7 @@ class _Task:
 
 
 @check.computable()
+@stage("least time")
 def time_optimal(
     robot: Robot,
     trajectory: Trajectory,

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from armdyn.expression import shown
 from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
-from armdyn.motion.motors.table import ROUNDING, MotorRow, text_of
+from armdyn.motion.motors.table import MotorRow, text_of
+from armdyn.motion.timing.exceeded import WITHIN, Exceeded, Recorded, exceeded_by_motors
 from armdyn.motion.timing.speed_parts import check_robot, steady_wrench
 from armdyn.motion.torques import torques_along
 from armdyn.motion.trajectories.trajectory import Trajectory
@@ -31,17 +32,6 @@ from armdyn.robot.motors import (
     to_motors,
     torque_constants,
 )
-
-
-class Recorded(Protocol):
-    """A motion with its torques, such as the `Run` of a simulation."""
-
-    @property
-    def t(self) -> np.ndarray: ...  # (N,)
-    @property
-    def qd(self) -> np.ndarray: ...  # (N, ..., n)
-    @property
-    def tau(self) -> np.ndarray: ...  # (N, ..., n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,26 +223,35 @@ class MotorLoads(Shown):
     @property
     def within_limits(self) -> bool:
         """Whether every motor stays within its limits, but for rounding."""
-        return bool((np.maximum(self.torque_share, self.speed_share) <= 1 + ROUNDING).all())
+        return bool((np.maximum(self.torque_share, self.speed_share) <= 1 + WITHIN).all())
+
+    @property
+    def exceeded(self) -> tuple[Exceeded, ...]:
+        """The limits of the motors of one arm that are exceeded: largest values and instants."""
+        self._check_one_arm("exceeded")
+        return exceeded_by_motors(self.robot, self.t, self.torque, self.speed)
 
     # ---- looking ---------------------------------------------------------------------------------------
 
     def table(self) -> list[MotorRow]:
         """A row for each motor of one arm."""
+        self._check_one_arm("table")
+        return [MotorRow.of(self, i) for i in range(self.torque.shape[-1])]
+
+    def _check_one_arm(self, name: str) -> None:
         if self.torque.ndim > 2:
             batch = self.torque.shape[1:-1]
             one = f".arm({', '.join('0' * len(batch))})"
-            raise MotionError(f"table: found a batch {batch}; one arm has one: {one}")
-        return [MotorRow.of(self, i) for i in range(self.torque.shape[-1])]
+            raise MotionError(f"{name}: found a batch {batch}; one arm has one: {one}")
 
     def __str__(self) -> str:
         return repr(self) if self.torque.ndim > 2 else text_of(self)
 
     def __repr__(self) -> str:
         arms = f", arms {self.torque.shape[1:-1]}" if self.torque.ndim > 2 else ""
-        return (
-            f"<MotorLoads of '{self.robot.name}', {self.torque.shape[-1]} motors, {self.duration:g} s{arms}>"
-        )
+        beyond = "" if self.within_limits else ", beyond limits"
+        motors = f"{self.torque.shape[-1]} motors"
+        return f"<MotorLoads of '{self.robot.name}', {motors}, {self.duration:g} s{arms}{beyond}>"
 
     def _integral(self, x: np.ndarray) -> np.ndarray:
         """∫ x dt of x (N, ...)."""

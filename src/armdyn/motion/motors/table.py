@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from armdyn.motion.timing.exceeded import WITHIN
 from armdyn.output import one_line
 
 if TYPE_CHECKING:
     from armdyn.motion.motors.loads import MotorLoads
 
-ROUNDING = 1e-9  # in parts of a limit, or of the energy exchanged: what is less is nothing
+ROUNDING = 1e-9  # of the energy exchanged: what is less is nothing
 
 _NUMBERS = (
     *("peak_torque", "peak_time", "rms_torque", "peak_speed", "peak_current", "rms_current"),
@@ -112,18 +112,11 @@ def sentences(loads: MotorLoads) -> list[str]:
     if m > n:
         shared = f"{m} motors drive {n} joint{'s' * (n > 1)}"
         text.append(f"{shared}: their torques are those with the least sum of squares")
-    return text + [text for row in loads.table() for text in beyond(row)]
-
-
-def beyond(row: MotorRow) -> Iterator[str]:
-    """Which limits a motor exceeds."""
-    for what, share in (("torque", row.torque_share), ("speed", row.speed_share)):
-        if share > 1 + ROUNDING:
-            yield f"the motor of '{one_line(row.motor)}' needs {100 * share:.4g} % of its {what} limit"
+    return text
 
 
 def text_of(loads: MotorLoads) -> str:
-    """The table in plain text, and a line about all motors together."""
+    """The table in plain text, a line about all motors together, and the limits they exceed."""
     headings, rows = cells_of(loads)
     lines = [headings, *rows]
     widths = [max(len(line[k]) for line in lines) for k in range(len(headings))]
@@ -133,7 +126,7 @@ def text_of(loads: MotorLoads) -> str:
         ).rstrip()
         for line in lines
     ]
-    return "\n".join([*made, *sentences(loads)])
+    return "\n".join([*made, *sentences(loads), *(f"warning: {one}" for one in loads.exceeded)])
 
 
 def _name(row: MotorRow) -> str:
@@ -155,4 +148,6 @@ def _with(x: float, unit: str, one: bool) -> str:
 
 
 def _percent(share: float, limit: float) -> str:
-    return f"{100 * share:.3g} %" if np.isfinite(limit) else ""
+    """A share of a limit, marked where it is more than all of it."""
+    mark = " !" if share > 1 + WITHIN else ""
+    return f"{100 * share:.3g} %{mark}" if np.isfinite(limit) else ""

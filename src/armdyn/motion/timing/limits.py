@@ -18,6 +18,7 @@ from armdyn.motion.checks import check
 from armdyn.motion.errors import MotionError
 from armdyn.robot import Robot
 from armdyn.robot.joints import (
+    UNITS,
     Followers,
     JointLimits,
     follower_name,
@@ -33,9 +34,10 @@ NOTHING = 1e-13  # of the largest entry of a row: smaller ones are rounding erro
 
 @dataclass(frozen=True)
 class Limit:
-    """What a row limits: "torque", "velocity" or "acceleration" of a joint, or the first two of a motor.
+    """What is limited: "position", "velocity", "acceleration", "jerk" or "torque" of a joint.
 
-    "follower velocity" and "follower acceleration" are those of a joint that follows others.
+    Of motors it is "motor torque", "motor velocity" or "motor current"; of joints that follow others
+    "follower position", "follower velocity" or "follower acceleration".
     """
 
     kind: str
@@ -51,7 +53,7 @@ class Limit:
 
     @property
     def quantity(self) -> str:
-        """ "torque", "velocity" or "acceleration"."""
+        """The kind without the word that says whose it is: "torque", "velocity" and so on."""
         return self.kind.removeprefix("motor ").removeprefix("follower ")
 
     def name(self, robot: Robot) -> str:
@@ -63,11 +65,17 @@ class Limit:
         return f"motor {self.index + 1} ('{driven_links(robot.model)[self.index].joint_label}')"
 
     def unit(self, robot: Robot) -> str:
-        """Of a torque."""
-        if not self.of_motor:
-            return joint_units(robot, self.index).torque
-        link = driven_links(robot.model)[self.index]
-        return "N" if link.motor is None and link.joint == "prismatic" else "N m"
+        """Of the quantity."""
+        if self.quantity == "current":
+            return "A"
+        if self.of_follower:
+            units = UNITS[robot.model.moving[self.index].joint]
+        elif self.of_motor:
+            link = driven_links(robot.model)[self.index]
+            units = UNITS["revolute" if link.motor else link.joint]
+        else:
+            units = joint_units(robot, self.index)
+        return str(getattr(units, self.quantity))
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from armdyn.motion.timing.speed_parts import (
     steady_wrench,
 )
 from armdyn.motion.trajectories.trajectory import Samples, Trajectory
-from armdyn.output import Shown
+from armdyn.output import Shown, stage
 from armdyn.robot import Robot
 from armdyn.robot.friction import dry_surfaces, friction_parts, surface_speeds
 from armdyn.robot.joints import JointLimits
@@ -65,6 +65,7 @@ class Scaled(Shown):
 
 
 @check.computable()
+@stage("scaling")
 def scale_to_limits(
     robot: Robot,
     trajectory: Trajectory,

@@ -8,8 +8,8 @@ import numpy as np
 
 from armdyn.analysis.contributions import Contributions, RotorPart
 from armdyn.expression import shown
+from armdyn.motion.timing.exceeded import exceeded, sentences
 from armdyn.motion.torques import contributions_along
-from armdyn.motion.trajectories.ranges import beyond_limits
 from armdyn.motion.trajectories.trajectory import Samples
 from armdyn.report.errors import ReportError
 from armdyn.report.findings.drawn.skeleton import Skeleton, skeleton
@@ -103,7 +103,7 @@ class MotionFinding:
     """A motion: the arm, its joints and its tip over time."""
 
     text: str  # which motion it is
-    beyond: tuple[str, ...]  # where joints leave their ranges
+    beyond: tuple[str, ...]  # which limits of position, velocity, acceleration and jerk it exceeds
     pressing: bool  # whether the tip exerts a wrench
     strobe: Strobe
     joints: JointCurves
@@ -111,9 +111,11 @@ class MotionFinding:
 
 
 def find_motion(subject: Subject) -> MotionFinding:
+    at = subject.samples
+    beyond = exceeded(subject.robot, at.t, at.q, at.qd, at.qdd)
     return MotionFinding(
         subject.text,
-        tuple(beyond_limits(subject.robot, subject.samples)),
+        tuple(sentences([one for one in beyond if not one.of_motor])),
         subject.wrench is not None,
         find_strobe(subject),
         joint_curves(subject),
@@ -169,6 +171,7 @@ class TorquesFinding:
     curves: TorqueCurves
     peaks: tuple[JointPeaks, ...]
     largest: dict[str, np.ndarray]
+    beyond: tuple[str, ...]  # which limits of torque are exceeded
 
     @property
     def limited(self) -> bool:
@@ -202,4 +205,5 @@ def find_torques(subject: Subject) -> TorquesFinding:
         )
         for i in range(subject.robot.n)
     )
-    return TorquesFinding(curves, peaks, largest)
+    beyond = [one for one in exceeded(subject.robot, at.t, tau=curves.total) if one.kind == "torque"]
+    return TorquesFinding(curves, peaks, largest, tuple(sentences(beyond)))

@@ -12,7 +12,7 @@ from typing import Any
 
 from armdyn.expression import ArmdynError
 from armdyn.identification.estimation.fit import Fit
-from armdyn.output import write_whole
+from armdyn.output import progress_bar, stage, write_whole
 from armdyn.report.errors import ReportError
 from armdyn.report.identification.excitation import find_excitation
 from armdyn.report.identification.page.estimates import write_estimates, write_friction, write_residuals
@@ -62,6 +62,7 @@ def write_fit_report(
     samples: Any = None,
     validate: Any = None,
     date: Day = None,
+    progress: bool | None = None,
 ) -> Path:
     """Write a report about a fit and return its path: one HTML file that needs nothing else.
 
@@ -69,9 +70,10 @@ def write_fit_report(
     with intervals against the description, residuals, what is not known and which motion would show it.
     `logs`, `samples` and `validate` are what `identify` was given; without them the report has no measured
     points. `date` stands in the head, as in `write_report`. The same input on the same date gives the same
-    bytes.
+    bytes. `progress`: whether it is shown which section is being made; by default on a terminal.
     """
-    text = fit_report(fit, logs, samples=samples, validate=validate, date=date)
+    with progress_bar("report", progress):
+        text = fit_report(fit, logs, samples=samples, validate=validate, date=date)
     return write_whole(path, text, ReportError)
 
 
@@ -83,5 +85,6 @@ def fit_report(
     title = f"{fit.robot.name}: parameters from data"
     page = Page(title, "what a fit found and what it is worth", Made.of(fit.described, date))
     for section in SECTIONS:
-        page.add(section.key, section.title, section.parts(subject))
+        with stage(section.title.lower()):
+            page.add(section.key, section.title, section.parts(subject))
     return page.html()

@@ -64,4 +64,5 @@ def motor_loads_card(loads: MotorLoads) -> Markup:
         return framed("Motor loads", repr(loads))
     drawn = picture(plot_motor_loads(loads), "torque over speed at the shaft of each motor", 36)
     subtitle = f"{loads.robot.name}, {loads.duration:.6g} s"
-    return framed("Motor loads", subtitle, drawn, loads_table(loads))
+    said = [one.text for one in loads.exceeded]
+    return framed("Motor loads", subtitle, drawn, loads_table(loads), *([notes(said)] if said else []))

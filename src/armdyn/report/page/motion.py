@@ -23,7 +23,7 @@ from armdyn.robot.joints import joint_units, torque_unit
 def write_motion(found: MotionFinding) -> list[Part]:
     parts: list[Part] = [paragraph(found.text)]
     if found.beyond:
-        parts.append(warning(f"The motion exceeds the limits of position: {'; '.join(found.beyond)}."))
+        parts.append(warning(f"The motion exceeds limits: {'; '.join(found.beyond)}."))
     arms, interval = len(found.strobe.arms), found.strobe.interval
     strobe = [
         f"The arm in {arms} postures, {interval:.3g} s apart, the last one in full. The dashed line, ",
@@ -60,7 +60,9 @@ def _tip_caption(found: TipCurves) -> list[str]:
 
 
 def write_torques(found: TorquesFinding) -> list[Part]:
+    said = [warning(f"The motion exceeds limits: {'; '.join(found.beyond)}.")] if found.beyond else []
     return [
+        *said,
         _peaks(found),
         Picture(
             draw_contributions(found.curves), "torque contributions of each joint over time", _caption(found)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from armdyn.motion.motors.loads import MotorLoads
-from armdyn.motion.motors.table import MotorRow, beyond
+from armdyn.motion.motors.table import MotorRow
 from armdyn.report.figures.motors import plot_motor_loads
 from armdyn.report.findings.motors import MotorsFinding
 from armdyn.report.page.page import Amount, Markup, Part, Picture, number, paragraph, table, warning
@@ -26,8 +26,8 @@ def write_motors(found: MotorsFinding) -> list[Part]:
     if not all(loads.geared):
         text += " Joints without a motor count as driven directly."
     parts: list[Part] = [paragraph(text)]
-    if said := "; ".join(line for row in loads.table() for line in beyond(row)):
-        parts.append(warning(f"{said[0].upper()}{said[1:]}."))
+    if loads.exceeded:
+        parts.append(warning(f"The motion exceeds limits: {'; '.join(one.text for one in loads.exceeded)}."))
     return [*parts, _picture(found, loads), loads_table(loads), _energy_table(loads), _energy_text(loads)]
 
 

@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from armdyn.output.progress import Update
 from armdyn.program.evaluate import evaluate
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
@@ -23,7 +24,6 @@ from armdyn.simulation.engine.limits import PositionLimits, Watched
 from armdyn.simulation.engine.steps import Stepping
 from armdyn.simulation.engine.trace import SPEED_LIMIT, Stop, Trace, changes, place
 from armdyn.simulation.engine.trial import LOOKS, Effort, Trial, first_zero, step_kernel
-from armdyn.simulation.progress import Update
 from armdyn.simulation.run import Event, LimitPassed
 
 BEYOND = 1e-11  # of half the distance of the levels: friction exactly at its level still holds

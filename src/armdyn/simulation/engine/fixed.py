@@ -14,6 +14,7 @@ import numpy as np
 
 from armdyn.kernels.cuda.arrays import host, is_cupy, like, zeros_by_instance
 from armdyn.kernels.loop_kernel import LoopKernel
+from armdyn.output.progress import Update
 from armdyn.robot import Robot
 from armdyn.simulation.control.actuation import Actuation
 from armdyn.simulation.engine.following import APART, LOST, lost, split
@@ -23,7 +24,6 @@ from armdyn.simulation.engine.limits import PositionLimits, Watch
 from armdyn.simulation.engine.many_steps import many_steps
 from armdyn.simulation.engine.steps import Stepping
 from armdyn.simulation.engine.trace import SPEED_LIMIT, Batch, Stop, Trace, changes
-from armdyn.simulation.progress import Update
 from armdyn.simulation.run import LimitPassed
 
 CHUNK = 2_000_000_000  # operations between two reports of progress, less than a second's

@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from armdyn.output import stage
 from armdyn.report.figures.paper.style import STYLE
 
 _METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
@@ -34,6 +35,7 @@ _TO_LAB = np.array(
 _TO_RGB, _FROM_LAB = np.linalg.inv(_TO_LMS), np.linalg.inv(_TO_LAB)
 
 
+@stage("drawing")
 def svg(figure: Figure, themed: bool = False) -> str:
     """The figure as an SVG element: the same figure gives the same bytes, nothing refers outside.
 
