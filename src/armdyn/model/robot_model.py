@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from armdyn.expression import ArmdynError, Expression
@@ -129,12 +129,24 @@ class RobotModel:
 
         return lower(self, self.number, tip=link)
 
-    def places(self, links: Sequence[str]) -> tuple[Place, ...]:
-        """The origins of the frames of links, as places of the mechanism."""
+    def mechanism_in(self, symbols: Sequence[str]) -> Mechanism:
+        """The mechanism with expressions where numbers depend on these symbols or on free ones."""
+        from armdyn.model.lowering import lower
+
+        return lower(self, lambda x: self.number_in(symbols, x))
+
+    def number_in(self, symbols: Sequence[str], x: Expression) -> float | Expression:
+        """The value of an entry; an expression if it depends on these symbols or on free ones."""
+        values = {name: value for name, value in self.exact_values.items() if name not in symbols}
+        return x.value(values) if x.symbols() <= values.keys() else x.substitute(values)
+
+    def places(self, links: Sequence[str], symbols: Sequence[str] = ()) -> tuple[Place, ...]:
+        """The origins of the frames of links, as places of the mechanism; symbols as in `mechanism_in`."""
         from armdyn.model.lowering import Converter, places_of
         from armdyn.model.mechanism import Place
 
-        found = places_of(self, Converter(self.number))
+        number = partial(self.number_in, symbols) if symbols else self.number
+        found = places_of(self, Converter(number))
         return tuple(Place(body, T.p) for body, T in (found[link] for link in links))
 
     def number(self, x: object) -> float:

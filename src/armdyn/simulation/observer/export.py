@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from armdyn.kernels.c import CSource, identifier
+from armdyn.kernels.c import CSource, identifier, initializer
 from armdyn.kernels.c_loop import loop_source
 from armdyn.robot.functions import MEANINGS
 from armdyn.simulation.control.laws import ALL_POSITIONS
@@ -48,12 +48,8 @@ def observer_source(observer: MomentumObserver, prefix: str | None = None, scala
 
 def _with_settings(header: str, prefix: str, settings: np.ndarray, scalar: str) -> str:
     """The header with the numbers of this observer, as macros: a constant that nobody uses is a warning."""
-    suffix = "f" if scalar == "float" else ""
-    numbers = ", ".join(f"{float(x)!r}{suffix}" for x in settings)
     count = (len(settings) - 1) // 2
-    lines = [
-        f"#define {prefix.upper()}_STATE {state_size(count)} /* numbers of the state */",
-        f"#define {prefix.upper()}_SETTINGS {{ {numbers} }}",
-    ]
+    size = f"#define {prefix.upper()}_STATE {state_size(count)} /* numbers of the state */\n"
+    numbers = initializer(prefix, "settings", settings, scalar, "settings of this observer")
     body, end, _ = header.rpartition("\n#endif")
-    return f"{body}\n" + "\n".join(lines) + f"\n{end}\n"
+    return f"{body}\n{size}{numbers}{end}\n"
