@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from armdyn.model.closures.loops import Closing
+from armdyn.model.errors import ModelError
 from armdyn.model.friction import Map, Row, Surface, mapped
 from armdyn.model.inertia import Inertia, tensor
 from armdyn.model.springs import Spring, Strut
@@ -178,6 +179,8 @@ class Mechanism:
 
         They are its mass, its centre of mass and the tensor about that, xx xy xz yy yz zz.
         """
+        if self.tip == FIXED_BASE:
+            raise ModelError("payload: the tip is on the base, which does not move; with_tip names a link")
         mass, x, y, z, *entries = payload
         body = Inertia.at_com(mass, (x, y, z), tensor(entries)).placed(self.R_tip, self.p_tip)
         bodies = list(self.bodies)

@@ -22,7 +22,7 @@ from armdyn.expression.evaluation import over_scalars
 from armdyn.kernels import Kernel, Shared, Specification
 from armdyn.kernels.c import Words
 from armdyn.model.errors import ModelError
-from armdyn.model.mechanism import FIXED_BASE, Mechanism, unchanged
+from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
 from armdyn.model.robot_model import RobotModel
 from armdyn.model.vector import ZERO3
@@ -364,8 +364,6 @@ def make_kernel(
     Values of `symbols`, in which the mechanism may have expressions, are a further input, the last one.
     """
     row = row_of(name, mechanism)
-    if PAYLOAD in optional and mechanism.tip == FIXED_BASE:
-        raise ModelError("payload: the tip is on the base, which does not move; with_tip names another link")
     if name not in OF_TIP and PAYLOAD not in optional:
         mechanism = mechanism.loaded_alone("wrench" in optional)
     if "parameters" not in row.optional or "parameters" in optional:
