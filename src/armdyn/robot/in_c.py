@@ -25,7 +25,7 @@ _UNITS = (
     "m [kg], mx my mz [kg m] and Ixx ... Izz [kg m^2] of an augmented link about the origin of its frame; "
     "Im [kg m^2]; Fv [N m s/rad or N s/m], Fs [N m or N]; all others in SI units, too"
 )
-_CARRIED = (1.5, 0.02, -0.03, 0.1, 0.02, 0.001, -0.002, 0.03, 0.003, 0.025)  # a payload to test with
+EXAMPLE_PAYLOAD = (1.5, 0.02, -0.03, 0.1, 0.02, 0.001, -0.002, 0.03, 0.003, 0.025)  # a payload to test with
 
 
 def robot_in_c(
@@ -79,7 +79,10 @@ def _run_time(
     rng = np.random.default_rng(11)
     own = {name: x for name, x in robot.symbols.items() if x is not None}
     tried = {name: own.get(name, 1.0) * rng.uniform(0.9, 1.1) for name in robot.symbols}
-    macros, inputs = [], {PAYLOAD: np.array(_CARRIED), SYMBOLS: np.array([tried[name] for name in symbols])}
+    macros, inputs = (
+        [],
+        {PAYLOAD: np.array(EXAMPLE_PAYLOAD), SYMBOLS: np.array([tried[name] for name in symbols])},
+    )
     if "parameters" in given:
         found = parameter_vector(robot.model.mechanism_in(()), robot._layout)  # of free symbols, expressions
         values = [over_scalars(x, tried) if isinstance(x, Expression) else x for x in found]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from armdyn.expression import shown
 from armdyn.kernels.c import CSource, identifier, initializer
 from armdyn.kernels.c_loop import loop_source
 from armdyn.robot.functions import MEANINGS, PAYLOAD
 from armdyn.simulation.control.laws import ALL_POSITIONS
 from armdyn.simulation.errors import SimulationError, check
+from armdyn.simulation.export import payload_is_input
 from armdyn.simulation.observer.law import Observed, observer_loop
 from armdyn.simulation.observer.observer import MomentumObserver
 
@@ -31,10 +31,9 @@ def observer_source(
     if not isinstance(observer, MomentumObserver):
         raise SimulationError(f"observer: expected a MomentumObserver, found {type(observer).__name__}")
     check.one_of("scalar", scalar, "double", "float")
-    if not isinstance(inputs, list | tuple) or list(inputs) not in ([], ["payload"]):
-        raise SimulationError(f"inputs: found {shown(inputs)}; allowed: [] or ['payload']")
+    told = payload_is_input(inputs)
     robot, n = observer.robot, observer.robot.n
-    observed = Observed(robot, observer.held, observer.links or ((None,) if inputs else ()))
+    observed = Observed(robot, observer.held, observer.links or ((None,) if told else ()))
     meanings = {name: f"of each sample, {MEANINGS[name]}" for name in ("q", "qd", "tau")}
     if robot.model.loops:
         meanings["q"] = f"of each sample, {ALL_POSITIONS}"
