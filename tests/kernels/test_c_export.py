@@ -172,6 +172,8 @@ def test_inputs_that_cannot_be(tmp_path):
             robot.export_c(**wrong)
     with pytest.raises(ArmdynError, match="symbol 'ml1' has no value; give it one, or make it an input"):
         robot.with_symbols(ml1=None).export_c()
+    free = robot.with_symbols(ml1=None).inverse_dynamics(*np.ones((3, 2)), parameters=robot.parameters)
+    assert_same(free, robot.inverse_dynamics(*np.ones((3, 2))), 1e-12)  # no mass of its own is needed
     with pytest.raises(ArmdynError, match="payload: the tip is on the base"):
         robot.with_tip("base").export_c(inputs=["payload"])
     with pytest.raises(ArmdynError, match="symbol 'a2': it cannot be an input, as the loops"):

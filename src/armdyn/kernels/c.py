@@ -298,7 +298,9 @@ def constant_array(scalar: str, name: str, values: np.ndarray, kind: str = "stat
     return f"{kind} {scalar} {name}[{len(values)}] = {{\n            {body}}};"
 
 
-def initializer(prefix: str, name: str, values: Sequence[float], scalar: str, meaning: str) -> str:
+def initializer(
+    prefix: str, name: str, values: Sequence[float] | np.ndarray, scalar: str, meaning: str
+) -> str:
     """A macro PREFIX_NAME that an array can begin with: a constant that nobody uses would be a warning."""
     body = " \\\n    ".join(_rows(values, scalar))
     return f"{comment_block([meaning])}#define {prefix.upper()}_{name.upper()} {{ \\\n    {body} }}\n"

@@ -128,7 +128,7 @@ class MomentumObserver:
     @cached_property
     def settings(self) -> np.ndarray:
         """What the compiled loop is told: 1/step; 1 − exp(−K h) (n); 1/threshold (n)."""
-        return self._settings(np.array([self.step]))[0]
+        return np.asarray(self._settings(np.array([self.step]))[0])
 
     def _settings(self, steps: np.ndarray) -> np.ndarray:
         """For steps (T,)."""
@@ -202,7 +202,8 @@ class MomentumObserver:
     def _carried(self, times: np.ndarray) -> np.ndarray:
         """The payloads (T, 10 links) at instants of the motion."""
         assert self.loaded is not None
-        return self.loaded.payloads[self.loaded.index(snapped(times, self.loaded.boundaries))]
+        index = self.loaded.index(snapped(times, self.loaded.boundaries))
+        return np.asarray(self.loaded.payloads[index])
 
     def _checked_payload(self, payload: Any, lead: tuple[int, ...]) -> np.ndarray:
         """The numbers (..., 10) of what the tip carries; (…) broadcast against `lead`."""
