@@ -4,7 +4,7 @@ from inspect import signature
 from pathlib import Path
 
 from armdyn import Robot
-from armdyn.robot.functions import CLOSED_FUNCTIONS, FUNCTIONS, MEANINGS
+from armdyn.robot.functions import CLOSED_FUNCTIONS, FUNCTIONS, MEANINGS, PAYLOAD, SYMBOLS
 
 HEAD = """# Numeric functions
 
@@ -31,7 +31,9 @@ def text() -> str:
         first = (getattr(Robot, name).__doc__ or "").split("\n")[0]
         lines.append(f"- `{name}`: {first}")
     lines += ["", "| input | meaning |", "|---|---|"]
-    lines += [f"| `{name}` | {meaning} |" for name, meaning in (MEANINGS | ARGUMENTS).items()]
+    for name, meaning in (MEANINGS | ARGUMENTS).items():
+        only = "in [programs and C](c-code.md) only: " if name in (PAYLOAD, SYMBOLS) else ""
+        lines.append(f"| `{name}` | {only}{meaning} |")
     return "\n".join(lines) + "\n"
 
 

@@ -4,6 +4,8 @@ import contextlib
 import io
 import re
 import shlex
+import shutil
+import subprocess
 import sys
 import tomllib
 from importlib.util import find_spec
@@ -38,7 +40,7 @@ LIBRARIES = (  # those that some blocks need
 LONG = (  # they take three seconds or more
     *("from-a-log-to-a-model.md", "reports.md", "pick-and-place.md", "tutorial.md", "command-line.md"),
     *("simulation.md", "elasticity.md", "trajectories.md", "excitation.md", "closed-chains.md", "control.md"),
-    "identification.md",
+    *("identification.md", "c-code.md"),
 )
 DRAWN_ELSEWHERE = {  # pictures that no block of their page makes
     "figures/readme.svg",  # of docs/index.md: the README's own
@@ -86,7 +88,13 @@ class Page:
 
     def run(self):
         for language, text in BLOCK.findall(self.path.read_text("utf-8")):
-            kinds = {"python": self.python, "text": self.text, "toml": self.toml, "xml": self.xml}
+            kinds = {
+                "python": self.python,
+                "text": self.text,
+                "toml": self.toml,
+                "xml": self.xml,
+                "c": self.c,
+            }
             kinds.get(language, self.shell)(text)
 
     def toml(self, text):
@@ -94,6 +102,13 @@ class Page:
 
     def xml(self, text):
         Path("my_arm.urdf").write_text(text, "utf-8")
+
+    def c(self, text):
+        """A program is saved as loop.c; any other file must compile."""
+        Path("loop.c" if "int main" in text else "part.c").write_text(text, "utf-8")
+        if shutil.which("cc"):
+            flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+            subprocess.run(["cc", *flags, "-c", "loop.c" if "int main" in text else "part.c"], check=True)
 
     def python(self, text):
         """The block, unless it imports another library that is not installed."""
@@ -113,7 +128,7 @@ class Page:
         self.printed = ""
 
     def shell(self, text):
-        """Commands `armdyn …`; in a console block, lines below one are among those it prints."""
+        """Commands `armdyn …` and `… cc …`; in a console block, lines below one are among those it prints."""
         output = ""
         for line in text.splitlines():
             command = line.removeprefix("$ ").removeprefix(".venv/bin/").split("  #")[0].strip()
@@ -121,6 +136,10 @@ class Page:
                 result = CliRunner().invoke(app, shlex.split(command)[1:], catch_exceptions=False)
                 assert result.exit_code == 0, f"{command}: {result.output}"
                 output = without_times(result.output)
+            elif re.search(r"(^|&& )cc ", command):
+                if shutil.which("cc"):
+                    done = subprocess.run(command, shell=True, check=True, capture_output=True, text=True)
+                    output = done.stdout
             elif output and line.strip() and line != "…":
                 assert line.rstrip() in output
 

@@ -158,7 +158,15 @@ WRONG = {
         (("identify", "planar", "log.csv"), {**ROTORS, **FILE}),
     ],
     "export c": [
-        (C, {"--functions": [",", "", "nonsense"], "--output": ["nowhere/x", "motion.csv"], **ROTORS})
+        (
+            C,
+            {
+                "--functions": [",", "", "nonsense"],
+                "--inputs": ["nonsense", "tau", "wrench,wrench"],
+                "--output": ["nowhere/x", "motion.csv"],
+                **ROTORS,
+            },
+        )
     ],
 }
 CASES = [

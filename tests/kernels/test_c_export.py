@@ -4,16 +4,18 @@ import ctypes
 import random
 import shutil
 import subprocess
+from functools import partial
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from armdyn import ArmdynError, Robot
+from armdyn import ArmdynError, Robot, backend
 from armdyn.cli import app
 from armdyn.kernels.c import c_source, commented, identifier
 from armdyn.program import record
-from armdyn.robot.functions import FUNCTIONS, WORDS
+from armdyn.robot.functions import FUNCTIONS, WORDS, inputs_of
+from arms import assert_same
 from sprung import sprung
 
 CC = shutil.which("cc") or shutil.which("gcc")
@@ -65,6 +67,117 @@ def test_c_and_kernels(tmp_path):
             getattr(library, f"arm_{name}")(*(ctypes.c_void_p(x.ctypes.data) for x in (*states, out)))
             expected = getattr(robot, name)(*states)
             np.testing.assert_allclose(out, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+# ---- what changes at run time ------------------------------------------------------------------------------
+
+
+def changing_arm():
+    """One joint of three slides; full tensors, a motor on another link, a tool; m2 and l1 are free."""
+    body = {"xx": 0.3, "xy": 0.02, "xz": -0.03, "yy": 0.4, "yz": 0.01, "zz": 0.5}
+    motor = {"carrier": "upper", "axis": [0.6, 0, 0.8], "gear": "kr", "inertia": 1e-3, "mass": 0.5}
+    places = [
+        {"xyz": [0.1, 0, 0.2]},
+        {"xyz": ["l1", 0.2, 0], "rpy": [0.3, "b2", 0]},
+        {"xyz": [0.1, 0, "l1/2"], "rpy": [0, 0.5, 1]},
+    ]
+    links = [
+        {"name": "upper", "joint": "revolute", "mass": 3, "com": [0.1, "l1", 0.3]},
+        {"name": "slide", "joint": "prismatic", "mass": "m2", "com": [0, 0.1, 0.2]},
+        {"name": "hand", "joint": "revolute", "mass": "1 + m2", "com": [0.1, 0.2, "2*l1"], "motor": motor},
+    ]
+    links[1] |= {"friction": {"viscous": 0.5, "coulomb": "Fs"}}
+    common = {"axis": [0, 0.6, 0.8], "inertia": body}
+    table = {
+        "name": "changing arm",
+        "convention": "frames",
+        "gravity": [0, 1, "-g"],
+        "symbols": {"g": 9.81, "m2": "free", "l1": "free", "kr": 60, "Fs": 0.4, "b2": "pi/7"},
+        "tool": {"xyz": [0.1, 0.2, "l1"], "rpy": [0.4, 0.2, 0.1]},
+        "link": [{**link, **common, "origin": at} for link, at in zip(links, places, strict=True)],
+    }
+    return Robot.from_dict(table)
+
+
+def given_at_run_time(robot, rng):
+    """Values of symbols, parameters, a wrench and a payload, and the robot that has all but the wrench."""
+    symbols = {"m2": rng.uniform(1, 3), "l1": rng.uniform(0.2, 0.5), "kr": rng.uniform(-80, 80), "b2": 0.3}
+    changed = robot.with_symbols(symbols)
+    parameters = changed.parameters * rng.uniform(0.9, 1.1, len(changed.parameters))
+    com, spread = rng.uniform(-0.2, 0.2, 3), rng.uniform(-0.1, 0.1, (3, 5))
+    tensor = (np.trace(spread @ spread.T) * np.eye(3) - spread @ spread.T)[np.triu_indices(3)]
+    payload = np.array([rng.uniform(0.5, 5), *com, *tensor])
+    given = {"wrench": rng.normal(size=6), "payload": payload, "parameters": parameters}
+    given["symbols"] = np.array(list(symbols.values()))
+    return list(symbols), given, changed.with_payload(payload[0], com, tensor)
+
+
+FEW = ("inverse_dynamics", "inertia", "gravity", "pose")
+SCALARS = {"double": (np.float64, 1e-12), "float": (np.float32, 1e-4)}
+
+
+@needs_compiler
+@pytest.mark.parametrize("scalar", SCALARS)
+@pytest.mark.parametrize(
+    ("functions", "own"),
+    [
+        (FEW, False),
+        pytest.param("all", False, marks=pytest.mark.slow),
+        pytest.param("all", True, marks=pytest.mark.slow),
+    ],
+)
+def test_inputs_at_run_time_and_robots_that_have_these_numbers(tmp_path, functions, own, scalar):
+    """Symbols, payloads, wrenches and (own) parameters, in the place of constants."""
+    robot, rng, (kind, tolerance) = changing_arm(), np.random.default_rng(5), SCALARS[scalar]
+    symbols, _, _ = given_at_run_time(robot, rng)
+    names = ["wrench", "payload", *(["parameters"] if own else []), *symbols]
+    robot.export_c(functions, names, prefix="arm", scalar=scalar).write(str(tmp_path))
+    run = partial(subprocess.run, cwd=tmp_path, check=True)
+    run([CC, *STRICT, "-Wconversion", "-shared", "-fPIC", "arm.c", "-lm", "-o", "libarm.so"])
+    run([CC, *STRICT, "-Wconversion", "test_arm.c", "./libarm.so", "-lm", "-o", "test"])
+    assert "FAILED" not in run(["./test"], capture_output=True, text=True).stdout
+    library = ctypes.CDLL(str(tmp_path / "libarm.so"))
+    chosen = FUNCTIONS if functions == "all" else functions
+    programs = {x: robot.program(x, [y for y in names if y in inputs_of(robot.model, x)]) for x in chosen}
+    for _ in range(3):
+        _, given, changed = given_at_run_time(robot, rng)
+        if own:
+            changed = robot.with_symbols(dict(zip(symbols, given["symbols"], strict=True)))
+            changed = changed.with_parameters(given["parameters"])
+            changed = changed.with_payload(given["payload"][0], given["payload"][1:4], given["payload"][4:])
+        for name, program in programs.items():
+            values = {x: given.get(x, rng.uniform(-2, 2, size)) for x, size in program.inputs}
+            wrench = {"wrench": values["wrench"]} if "wrench" in values else {}
+            with backend("evaluator"):
+                right = getattr(changed, name)(*(values[x] for x in FUNCTIONS[name].inputs), **wrench)
+            out = [np.empty(shape, kind) for _, shape in program.outputs]
+            arrays = [np.ascontiguousarray(values[x], kind) for x, _ in program.inputs]
+            getattr(library, f"arm_{name}")(*(ctypes.c_void_p(x.ctypes.data) for x in (*arrays, *out)))
+            for found, expected in zip(out, right if len(out) > 1 else [right], strict=True):
+                assert_same(found, expected, tolerance)
+
+
+def test_inputs_that_cannot_be(tmp_path):
+    robot = Robot.load("planar")
+    for wrong, message in [
+        ({"inputs": "wrench"}, "inputs: found 'wrench'; a list of different names"),
+        ({"functions": ["x"]}, "functions: found 'x'; allowed: inverse_dynamics"),
+        ({"functions": []}, "functions: found none; allowed"),
+        ({"inputs": ["m7"]}, "inputs: found 'm7'; allowed with inverse_dynamics: wrench, .*payload, g, a1"),
+        ({"functions": ["pose"], "inputs": ["payload"]}, "found 'payload'; allowed with pose: g"),
+        ({"inputs": ["base.angular_velocity"]}, "a moving base takes all of"),
+        ({"scalar": "half"}, "scalar: found 'half'"),
+    ]:
+        with pytest.raises(ArmdynError, match=message):
+            robot.export_c(**wrong)
+    with pytest.raises(ArmdynError, match="symbol 'ml1' has no value; give it one, or make it an input"):
+        robot.with_symbols(ml1=None).export_c()
+    free = robot.with_symbols(ml1=None).inverse_dynamics(*np.ones((3, 2)), parameters=robot.parameters)
+    assert_same(free, robot.inverse_dynamics(*np.ones((3, 2))), 1e-12)  # no mass of its own is needed
+    with pytest.raises(ArmdynError, match="payload: the tip is on the base"):
+        robot.with_tip("base").export_c(inputs=["payload"])
+    with pytest.raises(ArmdynError, match="symbol 'a2': it cannot be an input, as the loops"):
+        Robot.load("four_bar").export_c(inputs=["a2"])
 
 
 def test_header_says_shapes_units_counts_and_origin(tmp_path):

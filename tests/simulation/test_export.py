@@ -7,8 +7,19 @@ import subprocess
 import numpy as np
 import pytest
 
-from armdyn import ComputedTorque, OperationalControl, PDGravity, Robot, Trajectory, simulate
+from armdyn import (
+    AdaptiveControl,
+    ComputedTorque,
+    FrictionCompensation,
+    GravityCompensation,
+    OperationalControl,
+    PDGravity,
+    Robot,
+    Trajectory,
+    simulate,
+)
 from armdyn.simulation import SimulationError, TipPoint, controller_source, steps_source
+from armdyn.simulation.control.sums import with_model
 from loops import five_bar, reference
 
 PUMA = Robot.load("puma560")
@@ -48,6 +59,32 @@ def test_a_controller_in_c(name, tmp_path):
         np.testing.assert_allclose(tau, controller(t, q, qd), rtol=1e-10, atol=1e-10)
 
 
+LOADED = {
+    "gravity and friction": GravityCompensation(PUMA, 0.9) + FrictionCompensation(PUMA),
+    "tip": OperationalControl(PUMA, TipPoint(PUMA.pose(Q0, "forearm")[:3, 3]), link="forearm"),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["set point", "computed torque", *LOADED])
+def test_a_payload_given_in_c_and_a_model_that_carries_it(name, tmp_path):
+    """The payload stays at the tip, also where another link is controlled."""
+    controller = (CONTROLLERS | LOADED)[name]
+    source = controller_source(controller, "arm", inputs=["payload"])
+    function = library(source, tmp_path).arm_torques
+    command = f"cc -std=c99 {tmp_path}/c/*.c -lm -o {tmp_path}/test && {tmp_path}/test"
+    subprocess.run(command, shell=True, check=True)
+    rng = np.random.default_rng(4)
+    for payload in ([2, 0.1, -0.1, 0.2, 0.1, 0.01, 0.02, 0.2, 0.03, 0.15], np.zeros(10)):
+        load = np.array(payload, float)
+        q, qd, tau = Q0 + 0.1 * rng.normal(size=6), rng.normal(size=6), np.zeros(6)
+        given = [controller.constants(), controller.signals(np.array([0.1]))]
+        blocks = [np.concatenate([x.ravel() for x in part.values()]) for part in given if part]
+        function(*pointers(q, qd, *blocks, load, tau))
+        loaded = with_model(controller, PUMA.with_payload(load[0], load[1:4], load[4:]))
+        np.testing.assert_allclose(tau, loaded(0.1, q, qd), rtol=1e-12, atol=1e-11)
+
+
 @needs_compiler
 def test_steps_in_c(tmp_path):
     robot, qd0, tau = PUMA, np.array([0.5, 0, -0.3, 0, 0, 0.2]), np.array([1.0, 20.0, -5.0, 0.0, 0.1, 0.0])
@@ -64,6 +101,12 @@ def test_steps_in_c(tmp_path):
 
 
 def test_what_cannot_be_exported():
+    with pytest.raises(
+        SimulationError, match="the law of AdaptiveControl does not compute with what the tip"
+    ):
+        controller_source(AdaptiveControl(PUMA, MOTION, ["m6"]), inputs=["payload"])
+    with pytest.raises(SimulationError, match=r"inputs: found 'payload'; allowed: \[\] or \['payload'\]"):
+        controller_source(CONTROLLERS["pd"], inputs="payload")
     with pytest.raises(SimulationError, match="expected a Controller, found Robot"):
         controller_source(PUMA)
     with pytest.raises(SimulationError, match="C code cannot call a function of Python"):

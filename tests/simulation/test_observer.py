@@ -3,13 +3,15 @@
 import ctypes
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 import armdyn
-from armdyn import ComputedTorque, MomentumObserver, Robot, Trajectory, simulate
+from armdyn import ComputedTorque, MomentumObserver, Robot, Trajectory, load_cycle, simulate
+from armdyn.motion.trajectories.loads import Carried, Load, Loaded
 from armdyn.simulation import SimulationError, observer_source
 from arms import assert_same, generators, law, models, quietly, related, robots
 from rubbing import rubbing
@@ -137,20 +139,26 @@ def test_samples_one_by_one_batches_and_the_evaluator_agree():
     assert not observer.update(q[0, 0, 0], qd[0, 0, 0], tau[0, 0, 0]).any()
 
 
-def in_c(observer, folder, scalar="double"):
-    """The C code as a function of a recording: residuals (T, n) and joints (T,), from 1, sample by sample."""
-    source = observer_source(observer, "arm", scalar)
+def in_c(observer, folder, scalar="double", carried=0):
+    """The C code as a function of a recording: residuals (T, n) and joints (T,), from 1, sample by sample.
+
+    `carried` numbers of each sample say what the arm carries.
+    """
+    source = observer_source(observer, "arm", scalar, ["payload"] if carried else [])
     main = folder / "use.c"
     code = source.write(folder / "c")[1]
     main.write_text(
         f'#include "c/arm.h"\n'
-        f"typedef {scalar} x;\nvoid run(long rows, const x *q, const x *qd, const x *tau, x *r, x *j)\n"
+        f"typedef {scalar} x;\n"
+        "void run(long rows, const x *q, const x *qd, const x *tau, "
+        f"{'const x *load, ' * bool(carried)}x *r, x *j)\n"
         "{\n"
         f"    static const {scalar} settings[] = ARM_SETTINGS;\n"
         f"    {scalar} state[ARM_STATE] = {{0}};\n"
         "    for (long k = 0; k < rows; ++k)\n"
         f"        arm_observer(1, settings, q + {observer.robot.n} * k, qd + {observer.robot.n} * k,\n"
-        f"                     tau + {observer.robot.n} * k, state, r + {observer.robot.n} * k, j + k);\n"
+        f"                     tau + {observer.robot.n} * k, {f'load + {carried} * k, ' * bool(carried)}\n"
+        f"                     state, r + {observer.robot.n} * k, j + k);\n"
         "}\n"
     )
     flags = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O1", "-shared", "-fPIC"]
@@ -159,10 +167,10 @@ def in_c(observer, folder, scalar="double"):
     kind = np.float64 if scalar == "double" else np.float32
 
     def run(*samples):
-        q, qd, tau = (np.ascontiguousarray(x, dtype=kind) for x in samples)
-        r, joint = np.empty_like(q), np.empty(len(q), dtype=kind)
-        arrays = [ctypes.c_void_p(x.ctypes.data) for x in (q, qd, tau, r, joint)]
-        function(ctypes.c_long(len(q)), *arrays)
+        given = [np.ascontiguousarray(x, dtype=kind) for x in samples]
+        r, joint = np.empty_like(given[0]), np.empty(len(given[0]), dtype=kind)
+        arrays = [ctypes.c_void_p(x.ctypes.data) for x in (*given, r, joint)]
+        function(ctypes.c_long(len(r)), *arrays)
         return r, joint.astype(int)
 
     return run
@@ -194,6 +202,85 @@ def test_a_residual_that_is_not_a_number_is_an_alarm(tmp_path):
     for backend in ("compiled", "evaluator"):
         with armdyn.backend(backend):
             assert (observer.run(q, qd, tau).joint >= 0).tolist() == [False] * 4 + [True] * 6
+
+
+# ---- what the arm carries ----------------------------------------------------------------------------------
+
+
+def ten_numbers(rng):
+    """A body that can be: mass, centre of mass, the tensor of some points about it."""
+    points = rng.uniform(-0.1, 0.1, (3, 5))
+    tensor = np.trace(points @ points.T) * np.eye(3) - points @ points.T
+    return np.array([rng.uniform(2, 5), *rng.uniform(-0.2, 0.2, 3), *tensor[np.triu_indices(3)]])
+
+
+@law(robots((1, 3), rotors=("exact", "reflected")), generators(), examples=3, thorough=30)
+def test_loads_taken_up_in_motion_are_no_torques_from_outside(robot, rng):
+    """Momentum jumps with the load: who knows it sees nothing, who does not sees its weight."""
+    robot = robot if robot.mechanism.tip >= 0 else robot.with_tip(robot.model.moving[0].name)
+    h, t = 5e-4, 5e-4 * np.arange(121)
+    q, qd, qdd = motion(rng, robot.n, t)
+    load, more = (Load.of(x[0], x[1:4], x[4:]) for x in (ten_numbers(rng), ten_numbers(rng)))
+    more = replace(more, link=robot.model.moving[-1].name)
+    loaded = Loaded(robot, (Carried(0.01, 0.06, load), Carried(0.02, 0.0405, more)), 0.06)
+    with armdyn.backend("evaluator"):
+        tau = loaded.evaluate(Robot.inverse_dynamics, t, q, qd, qdd)
+        known, unknown = (MomentumObserver(x, 1e5, h).run(q, qd, tau) for x in (loaded, robot))
+    size = np.abs(tau).max()
+    assert known.peak.max() < 2e-3 * size
+    assert unknown.peak.max() > 0.05 * size
+
+
+@needs_compiler
+@pytest.mark.parametrize(("scalar", "tolerance"), [("double", 1e-12), ("float", 1e-2)])
+def test_payloads_told_sample_by_sample_in_c_and_in_python(scalar, tolerance, tmp_path):
+    """Loads that change while the arm moves; Python is told only when they do."""
+    rng = np.random.default_rng(3)
+    q, qd, tau = recording(PUMA, rng)
+    loads = np.repeat([np.zeros(10), ten_numbers(rng), ten_numbers(rng), np.zeros(10)], 10, axis=0)
+    observer = MomentumObserver(PUMA, 80, threshold=5)
+    whole = observer.run(q, qd, tau, payload=loads)
+    r, joint = in_c(observer, tmp_path, scalar, 10)(q, qd, tau, loads)
+    assert_same(r, whole.residual, tolerance, np.abs(tau).max())
+    for k in range(len(q)):
+        told = loads[k] if k % 10 == 0 and k else None
+        assert_same(observer.update(q[k], qd[k], tau[k], told), whole.residual[k], 1e-13)
+    if scalar == "double":
+        assert (joint == whole.joint + 1).all()
+        both = (np.stack([x, x], axis=1) for x in (q, qd, tau))
+        batch = observer.run(*both, np.stack([loads, 0 * loads], axis=1))
+        assert_same(batch.residual[:, 0], whole.residual, 1e-12)
+        assert_same(batch.residual[:, 1], observer.run(q, qd, tau).residual, 1e-12)
+
+
+@pytest.fixture(scope="module")
+def cycle():
+    """A pick-and-place cycle at 1 kHz, pushed by nobody, and with 60 N from 1 s on."""
+    motion = load_cycle(PUMA, "puma560_pick_and_place")
+    control = ComputedTorque(PUMA, motion, stiffness=400, rate=1000)
+    wrench = np.zeros((1501, 6))
+    wrench[1000:, 2] = -60
+    runs = [
+        simulate(PUMA, *motion(0)[:2], 1.5, control, wrench=h, method="rk4", step=1e-3, limits="ignore")
+        for h in (None, wrench)
+    ]
+    return motion.loaded(PUMA), *runs
+
+
+def test_a_cycle_with_its_loads_and_a_push_on_the_way(cycle):
+    """Gripper and part are no collisions, 60 N are one; an observer that is told of no load cries wolf."""
+    loaded, quiet, pushed = cycle
+    told = MomentumObserver(loaded, 100, threshold=4, held=True)
+    assert told.run(quiet.q, quiet.qd, quiet.tau, t=quiet.t).collisions == ()
+    first = told.run(pushed.q, pushed.qd, pushed.tau, t=pushed.t).collisions[0]
+    assert 1.0 <= first.time < 1.006
+    other = MomentumObserver(PUMA, 100, threshold=4, held=True)
+    assert other.run(quiet.q, quiet.qd, quiet.tau, t=quiet.t).collisions[0].time < 0.5
+    by_hand = other.run(quiet.q, quiet.qd, quiet.tau, loaded.payloads[loaded.index(quiet.t)], quiet.t)
+    assert by_hand.collisions == ()
+    for k in range(len(quiet.t)):
+        told.update(quiet.q[k], quiet.qd[k], quiet.tau[k])
+        assert told.joint == -1
 
 
 # ---- a Panda that is hit -----------------------------------------------------------------------------------
@@ -321,6 +408,27 @@ def test_wrong_input_is_refused():
     observer.update(q, q, q)
     with pytest.raises(SimulationError, match=r"found arms \(2,\), before \(\)"):
         observer.update(np.zeros((2, 6)), q, q)
+    for wrong, message in [
+        ([1, 2], r"payload: expected \(..., 10\), found \(2,\)"),
+        (-1, "payload: mass: found -1"),
+        ([1.0, 0, 0, 0, -1, 0, 0, 1, 0, 1], "payload: inertia: principal moments"),
+        (Load.of(1, link="hand"), "payload: it is on 'hand'; one at the tip"),
+        (np.ones((3, 10)), r"payload: expected \(10,\), found \(3, 10\)"),
+    ]:
+        with pytest.raises(SimulationError, match=message):
+            observer.update(q, q, q, wrong)
+    q = np.zeros((3, 6))
+    for wrong, message in [
+        ([0, 1], r"t: expected \(3,\)"),
+        ([0, 1, 1], "t: found 1 s after 1 s; times must"),
+    ]:
+        with pytest.raises(SimulationError, match=message):
+            observer.run(q, q, q, t=wrong)
+    carrying = Trajectory.cubic(np.zeros(6), np.ones(6), 1.0).carrying(1).loaded(PUMA)
+    with pytest.raises(SimulationError, match="payload: the loads of the motion are known"):
+        MomentumObserver(carrying, 1).update(q[0], q[0], q[0], 1)
+    with pytest.raises(SimulationError, match=r"inputs: found \['wrench'\]; allowed"):
+        observer_source(observer, inputs=["wrench"])
     with pytest.raises(SimulationError, match="expected a MomentumObserver, found Robot"):
         observer_source(PUMA)
     with pytest.raises(SimulationError, match="scalar: found 'half'"):

@@ -11,10 +11,6 @@ import typer
 from armdyn.cli.common import GivenRobot, is_read, say, takes_robot
 from armdyn.cli.running import Verb
 from armdyn.expression import ArmdynError
-from armdyn.kernels.c import c_source, identifier
-from armdyn.robot.functions import WORDS, functions_of
-from armdyn.robot.joints import joint_descriptions
-from armdyn.robot.loops.in_c import assembly_in_c, positions_described, words_with_loops
 
 
 @takes_robot
@@ -24,29 +20,31 @@ def export_c(
     functions: Annotated[
         str, typer.Option(help="Functions, separated by commas, or 'all'.")
     ] = "inverse_dynamics",
+    inputs: Annotated[
+        str,
+        typer.Option(
+            help="What C functions are given at run time, separated by commas: wrench, payload, parameters, "
+            "names of symbols. Each takes what it can."
+        ),
+    ] = "",
     single: Annotated[bool, typer.Option("--float", help="float instead of double.")] = False,
     prefix: Annotated[str | None, typer.Option(help="Prefix of names; default: the robot's name.")] = None,
 ) -> None:
     """Write C99 that needs libm only: a header, a source and a small test program."""
     _check_folder(output, robot.source)
     loaded = robot.load()
-    known = functions_of(loaded.model)
-    names = list(known) if functions == "all" else [x.strip() for x in functions.split(",") if x.strip()]
-    if not names or not set(names) <= set(known):
-        raise ArmdynError(f"--functions: found '{functions}'; allowed: {', '.join(known)}, or all")
-    programs = {name: loaded.program(name) for name in names}
-    scalar = "float" if single else "double"
-    prefix = identifier(prefix or loaded.name)
-    joints, words, further = joint_descriptions(loaded), WORDS, None
-    if loaded.model.loops:
-        joints, words = positions_described(loaded.assembly), words_with_loops(WORDS, prefix)
-        further = assembly_in_c(loaded.assembly, prefix, scalar)
-    source = c_source(loaded.name, prefix, programs, joints, scalar, words, further)
+    names = "all" if functions == "all" else _names(functions)
+    source = loaded.export_c(names, _names(inputs), prefix=prefix, scalar="float" if single else "double")
     paths = source.write(output)
     for path in paths:
         say(f"wrote {path}")
     folder, files = quote(str(output)), f"{paths[1].name} {paths[2].name}"
     say(f"test it: cd {folder} && cc -std=c99 -O2 {files} -lm -o test && ./test")
+
+
+def _names(text: str) -> list[str]:
+    """What stands between commas."""
+    return [x.strip() for x in text.split(",") if x.strip()]
 
 
 def _check_folder(output: Path, robot: str) -> None:

@@ -17,6 +17,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from armdyn.expression.errors import MissingValueError
+from armdyn.expression.functions import cos, sin, sqrt
 from armdyn.expression.messages import listed
 from armdyn.expression.terms import Atom, Monomial
 
@@ -196,6 +197,29 @@ class Evaluation:
                 coefficient *= (self._fraction(inner) or Fraction(0)) ** exponent
             total += coefficient
         return abs(total) if atom.kind == "abs" else 1 / total
+
+
+def over_scalars(x: Expression, symbols: Mapping[str, Any]) -> Any:
+    """The expression over any scalar that its symbols are given in; such as one that records."""
+    total: Any = 0
+    for monomial, coefficient in x.terms:
+        term: Any = int(coefficient) if coefficient.denominator == 1 else float(coefficient)
+        for atom, exponent in monomial:
+            factor = _scalar(atom, symbols)
+            for _ in range(abs(exponent)):
+                term = term * factor if exponent > 0 else term / factor
+        total = total + term
+    return total
+
+
+def _scalar(atom: Atom, symbols: Mapping[str, Any]) -> Any:
+    if atom.kind == "symbol":
+        return symbols[atom.name]
+    if atom.argument is None:
+        return math.pi
+    argument = over_scalars(atom.argument, symbols)
+    functions = {"sqrt": sqrt, "cos": cos, "sin": sin, "abs": abs}
+    return functions[atom.kind](argument) if atom.kind in functions else 1 / argument
 
 
 def _decimal(x: Any) -> Fraction | None:

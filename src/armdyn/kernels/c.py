@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from textwrap import dedent
+from textwrap import dedent, wrap
 
 import numpy as np
 
@@ -47,8 +47,9 @@ class CSource:
     test: str  # empty: none
     prefix: str
 
-    def write(self, folder: Path) -> list[Path]:
-        """Write the files, all or none. The folder is created if its parent exists."""
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write the files, all or none, and give their paths. The folder is created if its parent exists."""
+        folder = Path(folder)
         made = not folder.exists()
         try:
             folder.mkdir(exist_ok=True)
@@ -133,7 +134,9 @@ def provenance(title: str, joints: Sequence[str], scalar: str) -> str:
 
 
 def comment_block(lines: Sequence[str]) -> str:
-    return "/*\n" + "".join(f" * {commented(line)}\n" for line in lines) + " */\n"
+    """Lines of a comment; long ones go on in the next, indented."""
+    folded = [part for line in lines for part in wrap(commented(line), _WIDTH, subsequent_indent="    ")]
+    return "/*\n" + "".join(f" * {line}\n" for line in folded) + " */\n"
 
 
 def commented(text: str) -> str:
@@ -177,14 +180,14 @@ def _documented(prefix: str, name: str, program: Program, scalar: str, words: Wo
     """The declaration with shapes, units and operation counts."""
     lines = []
     for (key, size), (x, _) in zip(program.inputs, _input_names(program), strict=True):
-        lines.append(f" * {x}[{size}]: {words.inputs[key]}")
+        lines.append(f"{x}[{size}]: {words.inputs[key]}")
     meanings = words.results[name]
     for (x, size), (_, shape), meaning in zip(_outputs(program), program.outputs, meanings, strict=True):
         dimensions = "x".join(map(str, shape)) or "scalar"
-        lines.append(f" * {x}[{size}]: {meaning} ({dimensions})")
+        lines.append(f"{x}[{size}]: {meaning} ({dimensions})")
     counts = ", ".join(f"{n} {op}" for op, n in program.counts.items())
-    lines.append(f" * operations: {counts or 'none'}")
-    return "/*\n" + "\n".join(lines) + "\n */\n" + _prototype(prefix, name, program, scalar) + ";\n"
+    lines.append(f"operations: {counts or 'none'}")
+    return comment_block(lines) + _prototype(prefix, name, program, scalar) + ";\n"
 
 
 def definition(prefix: str, name: str, program: Program, scalar: str) -> str:
@@ -291,12 +294,24 @@ def _test_block(
 
 def constant_array(scalar: str, name: str, values: np.ndarray, kind: str = "static const") -> str:
     """The definition of an array of numbers."""
-    numbers = [number(float(v), scalar).strip("()") for v in values]
+    body = "\n            ".join(_rows(values, scalar))
+    return f"{kind} {scalar} {name}[{len(values)}] = {{\n            {body}}};"
+
+
+def initializer(
+    prefix: str, name: str, values: Sequence[float] | np.ndarray, scalar: str, meaning: str
+) -> str:
+    """A macro PREFIX_NAME that an array can begin with: a constant that nobody uses would be a warning."""
+    body = " \\\n    ".join(_rows(values, scalar))
+    return f"{comment_block([meaning])}#define {prefix.upper()}_{name.upper()} {{ \\\n    {body} }}\n"
+
+
+def _rows(values: Sequence[float] | np.ndarray, scalar: str) -> list[str]:
+    """Numbers with commas between them, in lines."""
     lines, line = [], ""
-    for text in numbers:
+    for text in (number(float(v), scalar).strip("()") for v in values):
         if len(line) + len(text) > _WIDTH:
-            lines.append(line)
+            lines.append(line.rstrip())
             line = ""
         line += f"{text}, "
-    body = "\n            ".join([*lines, line.rstrip(", ")])
-    return f"{kind} {scalar} {name}[{len(numbers)}] = {{\n            {body}}};"
+    return [*lines, line.rstrip(", ")]

@@ -5,13 +5,14 @@ Bodies behind moving joints, rotors, friction, gravity. `model/lowering.py` make
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from armdyn.model.closures.loops import Closing
+from armdyn.model.errors import ModelError
 from armdyn.model.friction import Map, Row, Surface, mapped
-from armdyn.model.inertia import Inertia
+from armdyn.model.inertia import Inertia, tensor
 from armdyn.model.springs import Spring, Strut
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Scalar, Vector
 
@@ -173,6 +174,19 @@ class Mechanism:
         return replace(
             self, tip=FIXED_BASE, R_tip=IDENTITY, p_tip=ZERO3, places=self.loaded if wrench else ()
         )
+
+    def carrying(self, payload: Sequence[Scalar]) -> Mechanism:
+        """With a body fixed to the tip frame, by its ten numbers in that frame.
+
+        They are its mass, its centre of mass and the tensor about that, xx xy xz yy yz zz.
+        """
+        if self.tip == FIXED_BASE:
+            raise ModelError("payload: the tip is on the base, which does not move; with_tip names a link")
+        mass, x, y, z, *entries = payload
+        body = Inertia.at_com(mass, (x, y, z), tensor(entries)).placed(self.R_tip, self.p_tip)
+        bodies = list(self.bodies)
+        bodies[self.tip] = replace(bodies[self.tip], inertia=bodies[self.tip].inertia + body)
+        return replace(self, bodies=tuple(bodies))
 
     def scalars(self, parameters: bool = True) -> list[Scalar]:
         """Every scalar in the order of `map`; without parameters, those of the geometry only."""

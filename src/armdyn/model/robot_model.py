@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from armdyn.expression import ArmdynError, Expression
@@ -123,22 +123,10 @@ class RobotModel:
 
         return lower(self, self.number)
 
-    @cached_property
-    def open_mechanism(self) -> Mechanism:
-        """The same, in which numbers that depend on free symbols are expressions in these."""
-        from armdyn.model.lowering import Converter, lower
-
-        if not self.free:
-            return self.mechanism
-        return lower(self, lambda x: x).map(Converter(self._number_or_open))
-
     @property
     def free(self) -> list[str]:
         """The symbols without a value."""
         return [name for name, value in self.symbols if value is None]
-
-    def _number_or_open(self, x: Expression) -> float | Expression:
-        return self.number(x) if x.symbols() <= self.values.keys() else x.substitute(self.exact_values)
 
     def mechanism_to(self, link: str) -> Mechanism:
         """The same with the frame of a link (without the tool) in the place of the tip frame."""
@@ -146,14 +134,27 @@ class RobotModel:
 
         return lower(self, self.number, tip=link)
 
-    def places(self, links: Sequence[str]) -> tuple[Place, ...]:
-        """The origins of the frames of links, as places of the mechanism."""
+    def mechanism_in(self, symbols: Sequence[str] = ()) -> Mechanism:
+        """The mechanism with expressions where numbers depend on these symbols or on free ones."""
+        from armdyn.model.lowering import lower
+
+        if not symbols and not self.free:
+            return self.mechanism
+        return lower(self, lambda x: self.number_in(symbols, x))
+
+    def number_in(self, symbols: Sequence[str], x: Expression) -> float | Expression:
+        """The value of an entry; an expression if it depends on these symbols or on free ones."""
+        values = {name: value for name, value in self.exact_values.items() if name not in symbols}
+        return x.value(values) if x.symbols() <= values.keys() else x.substitute(values)
+
+    def places(self, links: Sequence[str], symbols: Sequence[str] = ()) -> tuple[Place, ...]:
+        """The origins of the frames of links, as places of the mechanism; symbols as in `mechanism_in`."""
         from armdyn.model.lowering import Converter, places_of
         from armdyn.model.mechanism import Place
 
-        found = places_of(self, Converter(lambda x: x) if self.free else Converter(self.number))
-        convert = Converter(self._number_or_open)
-        return tuple(Place(body, convert.vector(T.p)) for body, T in (found[link] for link in links))
+        number = partial(self.number_in, symbols) if symbols or self.free else self.number
+        found = places_of(self, Converter(number))
+        return tuple(Place(body, T.p) for body, T in (found[link] for link in links))
 
     def number(self, x: object) -> float:
         """The value of an entry of the model."""

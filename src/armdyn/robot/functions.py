@@ -17,13 +17,15 @@ from armdyn.dynamics import BaseMotion
 from armdyn.dynamics.constraints.loops import Following
 from armdyn.dynamics.friction import has_load, load_factors, without_friction
 from armdyn.dynamics.kinematics import longest_path
-from armdyn.expression import Expression, MissingValueError, listed, shown
+from armdyn.expression import ONE, Expression, MissingValueError, listed, shown
+from armdyn.expression.evaluation import over_scalars
 from armdyn.kernels import Kernel, Shared, Specification
 from armdyn.kernels.c import Words
 from armdyn.model.errors import ModelError
 from armdyn.model.mechanism import Mechanism, unchanged
 from armdyn.model.parameters import Layout, mechanism_with
 from armdyn.model.robot_model import RobotModel
+from armdyn.model.vector import ZERO3
 from armdyn.program import Program, evaluate, jacobian, record
 from armdyn.program.loops import Loop
 from armdyn.program.program import Shape, inline
@@ -34,6 +36,8 @@ STATE = ("q", "qd", "qdd")
 BASE_INPUTS = ("base.angular_velocity", "base.angular_acceleration", "base.linear_acceleration")
 SHORT_PATH = 5  # of joints; beyond, derivatives of inverse dynamics do not come from the tape
 NUMBERS = "numbers"  # the input that stands for a robot's numbers in kernels that robots share
+PAYLOAD = "payload"  # the input for what the tip carries
+SYMBOLS = "symbols"  # the input for the values of symbols
 LONG = 15  # coordinates: from here on a loop over columns is compiled in half the time, and no slower
 Inputs = Sequence[tuple[str, int]]
 
@@ -46,6 +50,9 @@ MEANINGS = {
     "tau": "joint torques [N m or N]",
     "wrench": "force [N] over moment [N m] the tip exerts on its surroundings, world axes",
     "parameters": "dynamic parameters, in the order of parameter_names",
+    PAYLOAD: "what the tip carries, in the tip frame: mass [kg], centre of mass x y z [m], inertia tensor "
+    "about it xx xy xz yy yz zz [kg m^2]; zeros for nothing",
+    SYMBOLS: "values of the robot's symbols, in the order in which they were named",
     BASE_INPUTS[0]: "angular velocity of the base [rad/s], world axes",
     BASE_INPUTS[1]: "angular acceleration of the base [rad/s^2], world axes",
     BASE_INPUTS[2]: "linear acceleration of the base [m/s^2], world axes, without gravity",
@@ -85,8 +92,21 @@ class Context:
     """What a function is recorded for. In a shared form the mechanism has None in the place of numbers."""
 
     name: str
-    mechanism: Mechanism
+    mechanism: Mechanism  # with expressions in the place of numbers that depend on `symbols`
     layout: Layout
+    symbols: tuple[str, ...] = ()
+
+    def filled(self, given: dict[str, Any]) -> Mechanism:
+        """The mechanism with what inputs say about it. These are taken out of `given`, inputs by name."""
+        mechanism = self.mechanism
+        if NUMBERS in given:
+            mechanism = mechanism.filled(given.pop(NUMBERS))
+        if SYMBOLS in given:
+            values = dict(zip(self.symbols, given.pop(SYMBOLS), strict=True))
+            mechanism = mechanism.map(lambda x: over_scalars(x, values) if isinstance(x, Expression) else x)
+        if "parameters" in given:
+            mechanism = mechanism_with(mechanism, given.pop("parameters"), self.layout)
+        return mechanism.carrying(given.pop(PAYLOAD)) if PAYLOAD in given else mechanism
 
     @property
     def n(self) -> int:
@@ -118,16 +138,12 @@ def _load_factors(M: Mechanism, q: Any, qd: Any, qdd: Any, **given: Any) -> Any:
 
 
 def _recorded(row: Function, inputs: Inputs, context: Context) -> Program:
-    """The algorithm as it is; numbers and parameters are taken from inputs where these are given."""
+    """The algorithm as it is; what the mechanism has is taken from inputs where these are given."""
     outputs = [(context.name, shape) for shape in context.shapes(row)]
 
     def function(*columns: Any) -> Any:
         given = dict(zip([name for name, _ in inputs], columns, strict=True))
-        mechanism = context.mechanism
-        if NUMBERS in given:
-            mechanism = mechanism.filled(given.pop(NUMBERS))
-        if "parameters" in given:
-            mechanism = mechanism_with(mechanism, given.pop("parameters"), context.layout)
+        mechanism = context.filled(given)
         required = [given.pop(name) for name in row.inputs]
         return row.algorithm(mechanism, *required, **given)
 
@@ -179,9 +195,7 @@ def _along_coordinates(program: Program, inputs: Inputs, context: Context) -> Pr
 
     def function(*columns: Any) -> Any:
         given = dict(zip([name for name, _ in inputs], columns, strict=True))
-        mechanism = context.mechanism
-        if NUMBERS in given:
-            mechanism = mechanism.filled(given[NUMBERS])
+        mechanism = context.filled(given)
         following = Following(mechanism, given["q"])
         by_q, *others = inline(program, columns)
         size = mechanism.positions
@@ -306,36 +320,65 @@ def functions_of(model: RobotModel) -> dict[str, Function]:
     return _ROWS if model.loops else FUNCTIONS
 
 
-def check_function(model: RobotModel, name: str, optional: Sequence[str] = ()) -> None:
-    """Refuse a function that the robot does not have, or optional inputs that it does not take."""
+def inputs_of(model: RobotModel, name: str) -> tuple[str, ...]:
+    """The inputs that the program of a function can have beyond the usual ones, the robot's symbols last."""
+    optional = functions_of(model)[name].optional
+    payload = (PAYLOAD,) if "parameters" in optional else ()
+    return (*optional, *payload, *(symbol for symbol, _ in model.symbols))
+
+
+def check_function(
+    model: RobotModel, name: str, optional: Sequence[str] = (), allowed: Sequence[str] | None = None
+) -> None:
+    """Refuse a function that the robot does not have, or optional inputs that it does not take.
+
+    `allowed` are these inputs: by default those that the method takes.
+    """
     functions = functions_of(model)
     if name not in list(functions):
         raise ModelError(f"function: found {shown(name)}; allowed: {', '.join(functions)}")
-    allowed = functions[name].optional
+    allowed = functions[name].optional if allowed is None else allowed
     if isinstance(optional, str) or len(set(optional)) != len(optional):
         raise ModelError(f"optional: found {shown(optional)}; a list of different names is expected")
     if unknown := [key for key in optional if key not in allowed]:
         raise ModelError(f"{name}: no input '{unknown[0]}'; allowed: {', '.join(allowed) or 'none'}")
     if 0 < sum(key in BASE_INPUTS for key in optional) < len(BASE_INPUTS):
-        raise ModelError(f"optional: a moving base takes all of {', '.join(BASE_INPUTS)}")
+        raise ModelError(f"{name}: a moving base takes all of {', '.join(BASE_INPUTS)}")
 
 
-def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Sequence[str] = ()) -> Kernel:
+def check_program(model: RobotModel, name: str, optional: Sequence[str]) -> None:
+    """Refuse inputs that the program of a function cannot have."""
+    known = [symbol for symbol, _ in model.symbols]
+    check_function(model, name)
+    check_function(model, name, optional, inputs_of(model, name))
+    for key in optional:
+        if key in MEANINGS and key in known:
+            raise ModelError(f"optional: '{key}' is an input and a symbol of this robot; rename the symbol")
+
+
+def make_kernel(
+    name: str, mechanism: Mechanism, layout: Layout, optional: Sequence[str] = (), symbols: Sequence[str] = ()
+) -> Kernel:
     """The kernel of a function for a mechanism; `optional` names inputs given beyond the usual ones.
 
-    Where the mechanism has expressions in free symbols, the function must not depend on these.
+    Where the mechanism has expressions, values of `symbols` are a further input, the last one, and the
+    function must not depend on other symbols.
     """
     row = row_of(name, mechanism)
-    if name not in OF_TIP:
+    if name not in OF_TIP and PAYLOAD not in optional:
         mechanism = mechanism.loaded_alone("wrench" in optional)
     if "parameters" not in row.optional or "parameters" in optional:
         mechanism = mechanism.map(unchanged, lambda _: 0)  # its own parameters do not matter
-    context = Context(name, mechanism, layout)
+    context = Context(name, mechanism, layout, tuple(symbols))
     sizes = {"wrench": 6 * len(mechanism.loaded), "parameters": context.p, **dict.fromkeys(BASE_INPUTS, 3)}
-    sizes["q"] = mechanism.positions
-    inputs = tuple((key, sizes.get(key, mechanism.n)) for key in (*row.inputs, *optional))
-    if any(isinstance(x, Expression) for x in mechanism.scalars()):
-        context = _without_free(row, inputs, context)
+    sizes |= {"q": mechanism.positions, PAYLOAD: 10, SYMBOLS: len(symbols)}
+    names = (*row.inputs, *optional, *([SYMBOLS] if symbols else []))
+    inputs = tuple((key, sizes.get(key, mechanism.n)) for key in names)
+    if _symbols_in(mechanism.scalars()):
+        _check_loops(mechanism)
+        context = _without_others(row, inputs, context)
+        if _symbols_in(context.mechanism.scalars()):  # no robot shares this one
+            return Kernel(_specification(row, inputs, context))
     pattern, numbers = context.mechanism.opened()
     shared = _specification(row, ((NUMBERS, len(numbers)), *inputs), replace(context, mechanism=pattern))
     return Kernel(
@@ -343,29 +386,41 @@ def make_kernel(name: str, mechanism: Mechanism, layout: Layout, optional: Seque
     )
 
 
-def _without_free(row: Function, inputs: Inputs, context: Context) -> Context:
-    """With numbers for the free symbols that the function does not depend on; refused if it does on some."""
+def _symbols_in(scalars: Sequence[Any]) -> set[str]:
+    return {name for x in scalars if isinstance(x, Expression) for name in x.symbols()}
+
+
+def _check_loops(mechanism: Mechanism) -> None:
+    """Refuse loops whose shape depends on symbols: they are closed with numbers."""
+    shape = _symbols_in(replace(mechanism, gravity=ZERO3).scalars(parameters=False))
+    if mechanism.loops and shape:
+        raise ModelError(
+            f"symbol '{min(shape)}': it needs a value and cannot be an input, as the loops of this robot are "
+            "closed with it; symbols of gravity, masses, inertias, friction and springs can"
+        )
+
+
+def _without_others(row: Function, inputs: Inputs, context: Context) -> Context:
+    """With numbers for the free symbols that are no inputs; refused if the function depends on some."""
     pattern, numbers = context.mechanism.opened()
     opened = replace(context, mechanism=pattern)
     program = (row.make or _recorded)(row, ((NUMBERS, len(numbers)), *inputs), opened)
-    if missing := _free_in(program, numbers):
+    if missing := [name for name in _depends_on(program, numbers) if name not in context.symbols]:
         symbols = f"symbol '{missing[0]}' has" if len(missing) == 1 else f"symbols {listed(missing)} have"
         raise MissingValueError(
             f"{symbols} no value, and {context.name} depends on {'it' if len(missing) == 1 else 'them'}; "
-            f"robot.with_symbols({missing[0]}=…) gives values"
+            f"robot.with_symbols({missing[0]}=…) gives values, and programs and C take symbols as inputs"
         )
-    return replace(context, mechanism=_closed(context.mechanism))
+    return replace(context, mechanism=_closed(context.mechanism, context.symbols))
 
 
-def _free_in(program: Program, numbers: Sequence[Any]) -> list[str]:
-    """The free symbols in a robot's numbers that a program of these numbers depends on.
+def _depends_on(program: Program, numbers: Sequence[Any]) -> list[str]:
+    """The symbols in a robot's numbers that a program of these numbers depends on.
 
     Those that stand in it may still cancel: at random values the outputs change with the others only.
     """
     used = {node[1] for node in program.nodes if node[0] == "input" and node[1] < len(numbers)}
-    names = sorted(
-        {name for i in used if isinstance(numbers[i], Expression) for name in numbers[i].symbols()}
-    )
+    names = sorted(_symbols_in([numbers[i] for i in used]))
     rng = np.random.default_rng(0)
     before = dict(zip(names, rng.uniform(0.5, 1.5, len(names)), strict=True))
     values = [before, *(before | {name: 1.4 * before[name]} for name in names)]
@@ -383,11 +438,14 @@ def _value(x: Any, values: Mapping[str, float]) -> Any:
     return x.value(values) if isinstance(x, Expression) else x
 
 
-def _closed(mechanism: Mechanism) -> Mechanism:
-    """With 1 for all free symbols."""
+def _closed(mechanism: Mechanism, inputs: Sequence[str] = ()) -> Mechanism:
+    """With 1 for all symbols that are no inputs."""
 
     def closed(x: Any) -> Any:
-        return x.value(dict.fromkeys(x.symbols(), 1.0)) if isinstance(x, Expression) else x
+        if not isinstance(x, Expression):
+            return x
+        left = x.substitute({name: ONE for name in x.symbols() if name not in inputs})
+        return left if left.symbols() else left.value()
 
     return mechanism.map(closed)
 
@@ -396,7 +454,7 @@ def numeric_mechanism(model: RobotModel, layout: Layout) -> Mechanism:
     """A robot's mechanism in numbers; refused where torques, energy or the tip depend on free symbols."""
     if model.loops or not model.free:
         return model.mechanism
-    mechanism = model.open_mechanism
+    mechanism = model.mechanism_in()
     for name, optional in (("inverse_dynamics", ("wrench",)), ("kinetic_energy", ()), ("pose", ())):
         make_kernel(name, mechanism, layout, optional)
     return _closed(mechanism)
@@ -418,6 +476,7 @@ def _specification(
     row: Function, inputs: Inputs, context: Context, shared: Shared | None = None
 ) -> Specification:
     identity = f"{context.mechanism!r} {[p.name for p in context.layout]} {inputs!r}"
+    identity += f" {context.symbols}" if context.symbols else ""
     record = partial(row.make or _recorded, row, inputs, context)
     loop = partial(row.loop, row, inputs, context) if row.loop and context.n >= LONG else None
     identity += " as a loop" if loop else ""

@@ -12,13 +12,16 @@ from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, Scalars
+from armdyn.kernels.c import CSource
 from armdyn.kernels.kept import Kernels, Key
 from armdyn.model import ModelError, RobotModel
 from armdyn.program import Program
 from armdyn.robot.described import Described
 from armdyn.robot.functions import (
     BASE_INPUTS,
+    MEANINGS,
     check_function,
+    check_program,
     functions_of,
     make_kernel,
 )
@@ -313,9 +316,12 @@ class Robot(Described):
         return base_parameters(self, zeros, friction, route, tolerance)
 
     def program(self, function: str, optional: Sequence[str] = (), links: Sequence[str] = ()) -> Program:
-        """The straight-line program of a function, with optional inputs such as "wrench".
+        """The straight-line program of a function, with optional inputs.
 
-        With `links` the input "wrench" (6 k) is what these k links exert, one after the other.
+        They are "wrench", "parameters", those of a moving base, and two more: "payload" (10) is what the tip
+        carries, by mass, centre of mass and the tensor about it, as `with_payload` takes it. Names of
+        `symbols` make these, free or not, the entries of one input "symbols", which comes last. With `links`
+        the input "wrench" (6 k) is what these k links exert, one after the other.
         """
         return self._kernel(self._key(function, optional, links)).program
 
@@ -347,6 +353,27 @@ class Robot(Described):
         names = [function] if len(results) == 1 else [result.meaning for result in results]
         return casadi_function(kernel, names)
 
+    def export_c(
+        self,
+        functions: Sequence[str] | Literal["all"] = ("inverse_dynamics",),
+        inputs: Sequence[str] = (),
+        *,
+        prefix: str | None = None,
+        scalar: str = "double",
+    ) -> CSource:
+        """Functions as C99 that needs libm only, in "double" or "float": `.write(folder)` writes the files.
+
+            >>> robot.export_c(["inverse_dynamics", "gravity"], ["wrench", "payload"]).write("arm_c")
+
+        `inputs` are what the C functions take beyond the usual, as `program` does: "wrench", "payload",
+        "parameters", those of a moving base, and names of `symbols`. Each function has those that it can
+        have. The header says what every argument is. Names begin with `prefix`, by default the robot's name.
+        See docs/c-code.md; `armdyn export c` is the same in a terminal.
+        """
+        from armdyn.robot.in_c import robot_in_c  # here: it asks robots
+
+        return robot_in_c(self, functions, inputs, prefix, scalar)
+
     def compile(self, *functions: str | tuple[str, ...]) -> None:
         """Compile and load functions, all if none is named, so that the first call is as fast as the others.
 
@@ -375,19 +402,21 @@ class Robot(Described):
         return self._kernels[(name, links, *given)].call((*arguments, *given.values()), out)
 
     def _key(self, function: str, optional: Sequence[str], links: Sequence[str]) -> Key:
-        check_function(self._model, function, optional)
+        check_program(self._model, function, optional)
         if isinstance(links, str):
             raise ModelError(f"links: found {shown(links)}; a list of names is expected")
         return (function, tuple(check_link(self._model, "links", link) for link in links), *optional)
 
     def _kernel(self, key: Key) -> Kernel:
         name, links, *optional = (key, ()) if isinstance(key, str) else key
+        symbols = [x for x in optional if x not in MEANINGS]
         related = name in ("joint_positions", "joint_velocities")
-        mechanism = self.mechanism if related or self._model.loops else self._model.open_mechanism
+        mechanism = self.mechanism if related else self._model.mechanism_in(symbols)
         if links:
-            mechanism = replace(mechanism, places=self._model.places(links))
+            mechanism = replace(mechanism, places=self._model.places(links, symbols))
         if related:
             kernel = self._related.kernel(name, mechanism)
         else:
-            kernel = make_kernel(name, mechanism, self._layout, optional)
+            given = [x for x in optional if x in MEANINGS]
+            kernel = make_kernel(name, mechanism, self._layout, given, symbols)
         return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel

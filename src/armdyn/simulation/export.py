@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from armdyn.kernels.c import CSource, Words, c_source, identifier
+import numpy as np
+
+from armdyn.expression import shown
+from armdyn.kernels.c import CSource, Further, Words, c_source, identifier
 from armdyn.kernels.c_loop import loop_source
 from armdyn.robot import Robot
-from armdyn.robot.functions import MEANINGS
+from armdyn.robot.functions import MEANINGS, PAYLOAD
+from armdyn.robot.in_c import EXAMPLE_PAYLOAD
 from armdyn.robot.joints import joint_descriptions
 from armdyn.simulation.control.actuation import actuation
 from armdyn.simulation.control.controller import Controller
 from armdyn.simulation.control.laws import FOLLOWERS
-from armdyn.simulation.engine.integrand import Integrand, Sizes
+from armdyn.simulation.engine.integrand import Integrand, Sizes, law_program
 from armdyn.simulation.engine.limits import Watch
 from armdyn.simulation.engine.many_steps import many_steps
 from armdyn.simulation.engine.steps import Stepping
@@ -22,13 +27,17 @@ from armdyn.simulation.errors import SimulationError, check
 FOLLOWERS_MEAN = "positions that follow because of loops, in their order [rad or m]"
 
 
-def controller_source(controller: Controller, prefix: str | None = None, scalar: str = "double") -> CSource:
+def controller_source(
+    controller: Controller, prefix: str | None = None, scalar: str = "double", inputs: Sequence[str] = ()
+) -> CSource:
     """`PREFIX_torques(q, qd, constants, signals, out)`: the law of a controller, in "double" or "float".
 
     `constants` are its gains and set points, `signals` its targets at the present time; the header lists
     their entries. A law with a memory is `PREFIX_torques(q, qd, constants, signals, memory, out1, out2)`: it
     is called once a sampling period, and out2 is the memory of the next call. `.write(folder)` writes header,
-    source and a test program. Where the model has loops, the positions that follow are given after qd.
+    source and a test program. Where the model has loops, the positions that follow are given after qd. With
+    inputs=["payload"] what the tip carries is given after the signals, in laws that compute with it: ten
+    numbers, mass, centre of mass and the tensor about it.
     """
     if not isinstance(controller, Controller):
         raise SimulationError(f"controller: expected a Controller, found {type(controller).__name__}")
@@ -41,9 +50,25 @@ def controller_source(controller: Controller, prefix: str | None = None, scalar:
     name = identifier(prefix or robot.name)
     title = f"{type(controller).__name__} of {robot.name}"
     program = controller.kernel.program
+    if payload_is_input(inputs):
+        program = law_program(robot, controller.law, *controller.sizes, controller.remembered, payload=10)
+        start = sum(size for _, size in program.inputs[: [x for x, _ in program.inputs].index(PAYLOAD)])
+        if not {("input", k) for k in range(start, start + 10)} & set(program.nodes):
+            raise SimulationError(
+                f"inputs: the law of {type(controller).__name__} does not compute with what the tip carries; "
+                "leave out 'payload'"
+            )
     results = [MEANINGS["tau"], "memory at the next sample"][: len(program.outputs)]
     meanings = Words(words, {"torques": results})
-    return c_source(title, name, {"torques": program}, joint_descriptions(robot), scalar, meanings)
+    further = Further(inputs={PAYLOAD: np.array(EXAMPLE_PAYLOAD)})
+    return c_source(title, name, {"torques": program}, joint_descriptions(robot), scalar, meanings, further)
+
+
+def payload_is_input(inputs: Sequence[str]) -> bool:
+    """Whether "payload" is among the inputs, which can be nothing else."""
+    if not isinstance(inputs, list | tuple) or list(inputs) not in ([], [PAYLOAD]):
+        raise SimulationError(f"inputs: found {shown(inputs)}; allowed: [] or ['payload']")
+    return bool(inputs)
 
 
 def steps_source(

@@ -39,6 +39,16 @@ class Load:
         return robot.with_payload(self.body, link=self.link)
 
 
+def payload_numbers(robot: Robot, body: Inertia) -> list[float]:
+    """A body by ten numbers, as the input "payload" of programs has them.
+
+    They are its mass, its centre of mass and the tensor about that, xx xy xz yy yz zz.
+    """
+    mass, *others = (robot.model.number(x) for x in body.entries)
+    known = Inertia.of([mass, *others])
+    return [mass, *known.com, *known.tensor_at_com] if mass else [mass, 0.0, 0.0, 0.0, *known.tensor]
+
+
 @dataclass(frozen=True)
 class Carried:
     """A load, and from when to when it is carried [s]."""
@@ -85,14 +95,20 @@ class Loaded:
         return np.asarray(changes[(changes > 0) & (changes < self.duration)], float)
 
     @cached_property
+    def carried(self) -> tuple[tuple[Load, ...], ...]:
+        """What is carried before the first boundary, between boundaries and after the last."""
+        times = [0.0, *self.boundaries, self.duration] if self.loads else [0.0, 0.0]
+        return tuple(
+            tuple(one.load for one in self.loads if one.start <= a and b <= one.end)
+            for a, b in pairwise(times)
+        )
+
+    @cached_property
     def robots(self) -> tuple[Robot, ...]:
         """The robot before the first boundary, between boundaries and after the last: K + 1 robots."""
-        if not self.loads:
-            return (self.robot,)
         made: dict[tuple[Load, ...], Robot] = {(): self.robot}
         found = []
-        for a, b in pairwise([0.0, *self.boundaries, self.duration]):
-            there = tuple(one.load for one in self.loads if one.start <= a and b <= one.end)
+        for there in self.carried:
             if there not in made:
                 robot = self.robot
                 for load in there:
@@ -100,6 +116,22 @@ class Loaded:
                 made[there] = robot
             found.append(made[there])
         return tuple(found)
+
+    @cached_property
+    def links(self) -> tuple[str | None, ...]:
+        """What carries loads: links, None being the tip."""
+        return tuple(dict.fromkeys(one.load.link for one in self.loads))
+
+    @cached_property
+    def payloads(self) -> np.ndarray:
+        """(K + 1, 10 links): the numbers of what each of `links` carries between boundaries."""
+        bodies = [
+            sum((load.body for load in there if load.link == link), Inertia())
+            for there in self.carried
+            for link in self.links
+        ]
+        numbers = [payload_numbers(self.robot, body) for body in bodies]
+        return np.array(numbers).reshape(len(self.carried), 10 * len(self.links))
 
     def index(self, t: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
         """Which of `robots` each instant t (N,) belongs to.

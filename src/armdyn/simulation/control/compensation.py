@@ -49,7 +49,8 @@ class GravityCompensation(Controller):
         return gains_of(self.robot.n, fraction=self.fraction)
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
-        held = holding_torques(self._mechanism, posture(self._mechanism, q, given))
+        model = self.carrying(self._mechanism, given)
+        held = holding_torques(model, posture(model, q, given))
         return [k * g for k, g in zip(given["fraction"], held, strict=True)]
 
 
@@ -100,7 +101,7 @@ class FrictionCompensation(Controller):
         return self.target is not None and any(dry)
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
-        mechanism = self.robot.mechanism
+        mechanism = self.carrying(self.robot.mechanism, given)
         y = posture(mechanism, q, given)
         rigid = holding_torques(mechanism, y) if has_load(mechanism) else None
         if self.target is None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -27,7 +28,7 @@ from armdyn.model import Mechanism
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.control import own
-from armdyn.simulation.control.laws import Given, Scalars
+from armdyn.simulation.control.laws import CARRIED, Given, Scalars
 from armdyn.simulation.control.saturation import within_limits
 from armdyn.simulation.engine.following import split
 from armdyn.simulation.engine.integrand import Sizes, law_program, without_dry_friction
@@ -199,6 +200,12 @@ class Controller(ABC):
     def kernel(self) -> Kernel:
         """The law as a function of q, q̇, with loops followers, constants and signals side by side, memory."""
         return Kernel.of("torques", law_program(self.robot, self.law, *self.sizes, self.remembered))
+
+    def carrying(self, mechanism: Mechanism, given: Given) -> Mechanism:
+        """The mechanism with the payload at the robot's tip that the law is given, if it is given one."""
+        if CARRIED not in given:
+            return mechanism
+        return replace(mechanism, bodies=self.robot.mechanism.carrying(given[CARRIED]).bodies)
 
     @cached_property
     def _mechanism(self) -> Mechanism:

@@ -90,7 +90,8 @@ class PDGravity(JointControl):
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         feedback = laws.feedback(q, qd, given)
-        held = holding_torques(self._mechanism, laws.posture(self._mechanism, q, given))
+        model = self.carrying(self._mechanism, given)
+        held = holding_torques(model, laws.posture(model, q, given))
         return [g + f for g, f in zip(held, feedback, strict=True)]
 
 
@@ -122,7 +123,7 @@ class ComputedTorque(JointControl):
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         full = self.robot.mechanism if self.friction else None
-        return laws.computed_torque(self._mechanism, full, q, qd, given)
+        return laws.computed_torque(self.carrying(self._mechanism, given), full, q, qd, given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +186,8 @@ class OperationalControl(Controller):
 
     def torques(self, q: Scalars, qd: Scalars, given: Given) -> Scalars:
         threshold = 2e-2 if self.target.rotation is None else 2e-3  # ordinary postures are not damped
-        return laws.operational(
-            self._mechanism, q, qd, given, self._rows, float(self.furthest), self.damped, threshold
-        )
+        model = self.carrying(self._mechanism, given)
+        return laws.operational(model, q, qd, given, self._rows, float(self.furthest), self.damped, threshold)
 
     @cached_property
     def _rows(self) -> list[int]:

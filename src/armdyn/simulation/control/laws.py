@@ -20,6 +20,7 @@ from armdyn.model.vector import Vector, add, cross, vector
 
 FOLLOWERS = "followers"  # what programs of robots with loops are given: the positions that follow
 POSITIONS = "positions"  # and what laws are given there: all positions
+CARRIED = "carried payload"  # what laws are given where the payload at the tip is an input
 ALL_POSITIONS = "all positions, those that follow in loops among them [rad or m]"
 LEAST = 1e-100  # of a smoothing: its square is positive still
 Scalars: TypeAlias = list[Any]

@@ -11,7 +11,7 @@ import numpy as np
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.simulation.control.controller import Arrays, Controller, Rate, side_by_side
-from armdyn.simulation.control.laws import POSITIONS, Given, Scalars
+from armdyn.simulation.control.laws import CARRIED, POSITIONS, Given, Scalars
 from armdyn.simulation.errors import SimulationError
 
 
@@ -93,7 +93,7 @@ class Sum(Controller):
         memory: Scalars = []
         for k, part in enumerate(self.parts, 1):
             own = {name.removeprefix(f"{k}_"): x for name, x in given.items() if name.startswith(f"{k}_")}
-            own |= {POSITIONS: given[POSITIONS]} if POSITIONS in given else {}
+            own |= {name: given[name] for name in (POSITIONS, CARRIED) if name in given}
             start = len(memory)
             if part.remembered:
                 own["memory"] = given["memory"][start : start + part.remembered]

@@ -41,8 +41,8 @@ from armdyn.model.friction import Surface
 from armdyn.model.mechanism import Mechanism
 from armdyn.program import Program, record
 from armdyn.robot import Robot
-from armdyn.robot.functions import NUMBERS
-from armdyn.simulation.control.laws import FOLLOWERS, Given, Scalars, dot
+from armdyn.robot.functions import NUMBERS, PAYLOAD
+from armdyn.simulation.control.laws import CARRIED, FOLLOWERS, Given, Scalars, dot
 from armdyn.simulation.engine.following import all_positions, following, with_positions
 from armdyn.simulation.engine.surfaces import (
     AT_REST,
@@ -371,21 +371,24 @@ class Integrand:
         return record(function, inputs, [("qd", (n,)), ("modes", (e,))])
 
 
-def law_program(robot: Robot, law: Law, constants: Sizes, signals: Sizes, memory: int = 0) -> Program:
+def law_program(
+    robot: Robot, law: Law, constants: Sizes, signals: Sizes, memory: int = 0, payload: int = 0
+) -> Program:
     """A law of torques by itself: q, q̇, constants and signals, each side by side, and memory → τ, memory.
 
-    With loops the positions that follow come after q̇.
+    With loops the positions that follow come after q̇. With `payload` the law is given what the tip carries.
     """
     n, mechanism = robot.n, robot.mechanism
     state = [("q", n), ("qd", n), (FOLLOWERS, mechanism.positions - n)][: 2 + bool(mechanism.loops)]
-    names = [*state, *constants, *signals, ("memory", memory)]
+    names = [*state, *constants, *signals, (CARRIED, payload), ("memory", memory)]
 
     def function(*columns: Scalars) -> Any:
         flat = iter([x for column in columns for x in column])
-        given = {name: list(islice(flat, size)) for name, size in names}
+        given = {name: list(islice(flat, size)) for name, size in names if size or name != CARRIED}
         return law(given["q"], given["qd"], with_positions(mechanism, given))
 
-    blocks = [*state, ("constants", width(constants)), ("signals", width(signals)), ("memory", memory)]
+    blocks = [*state, ("constants", width(constants)), ("signals", width(signals))]
+    blocks += [(PAYLOAD, payload), ("memory", memory)]
     outputs = [("tau", (n,)), ("memory", (memory,))][: 1 + bool(memory)]
     return record(function, [b for b in blocks if b[1]], outputs)
 

@@ -1,0 +1,96 @@
+"""The functions of a robot as C99, with what changes at run time as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from armdyn.expression import Expression, shown
+from armdyn.expression.evaluation import over_scalars
+from armdyn.kernels.c import CSource, Further, Words, c_source, comment_block, identifier, initializer
+from armdyn.model.arguments import word
+from armdyn.model.errors import ModelError
+from armdyn.model.parameters import parameter_vector
+from armdyn.robot.functions import MEANINGS, PAYLOAD, SYMBOLS, WORDS, functions_of, inputs_of
+from armdyn.robot.joints import joint_descriptions
+from armdyn.robot.loops.in_c import assembly_in_c, positions_described, words_with_loops
+
+if TYPE_CHECKING:
+    from armdyn.robot.robot import Robot
+
+_UNITS = (
+    "m [kg], mx my mz [kg m] and Ixx ... Izz [kg m^2] of an augmented link about the origin of its frame; "
+    "Im [kg m^2]; Fv [N m s/rad or N s/m], Fs [N m or N]; all others in SI units, too"
+)
+EXAMPLE_PAYLOAD = (1.5, 0.02, -0.03, 0.1, 0.02, 0.001, -0.002, 0.03, 0.003, 0.025)  # a payload to test with
+
+
+def robot_in_c(
+    robot: Robot, functions: Sequence[str], inputs: Sequence[str], prefix: str | None, scalar: str
+) -> CSource:
+    """`PREFIX_FUNCTION` for each function; of `inputs`, it takes those that its program can have."""
+    known = list(functions_of(robot.model))
+    names, given = _names("functions", known if functions == "all" else functions), _names("inputs", inputs)
+    word("scalar", scalar, ("double", "float"))
+    if not names or not set(names) <= set(known):
+        wrong = [shown(name) for name in names if name not in known]
+        raise ModelError(f"functions: found {(wrong or ['none'])[0]}; allowed: {', '.join(known)}, or 'all'")
+    possible = {name: inputs_of(robot.model, name) for name in names}
+    allowed = list(dict.fromkeys(x for taken in possible.values() for x in taken))
+    if unknown := [x for x in given if x not in allowed]:
+        found, few = shown(unknown[0]), ", ".join(allowed) or "none"
+        raise ModelError(f"inputs: found {found}; allowed with {', '.join(names)}: {few}")
+    programs = {name: robot.program(name, [x for x in given if x in possible[name]]) for name in names}
+    own = identifier(prefix or robot.name)
+    symbols = [x for x in given if x not in MEANINGS]
+    further, words = _run_time(robot, own, given, symbols, scalar), _described(symbols)
+    joints = joint_descriptions(robot)
+    if robot.model.loops:
+        joints, words = positions_described(robot.assembly), words_with_loops(words, own)
+        closed = assembly_in_c(robot.assembly, own, scalar)
+        declarations = [*closed.declarations, *further.declarations]
+        further = replace(closed, declarations=declarations, inputs={**closed.inputs, **further.inputs})
+    return c_source(robot.name, own, programs, joints, scalar, words, further)
+
+
+def _names(what: str, names: Sequence[str]) -> list[str]:
+    """A list of different names."""
+    right = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+    if not right or len(set(names)) != len(names):
+        raise ModelError(f"{what}: found {shown(names)}; a list of different names is expected")
+    return list(names)
+
+
+def _described(symbols: Sequence[str]) -> Words:
+    """What the header says of inputs, with the names of symbols."""
+    meanings = dict(WORDS.inputs)
+    meanings["parameters"] = "dynamic parameters, in the order above"
+    meanings[SYMBOLS] = f"values of {', '.join(symbols)}, in the units of the robot's description"
+    return Words(meanings, WORDS.results)
+
+
+def _run_time(
+    robot: Robot, prefix: str, given: Sequence[str], symbols: Sequence[str], scalar: str
+) -> Further:
+    """The robot's own parameters and symbols as macros, and values to test with: a little off these."""
+    rng = np.random.default_rng(11)
+    own = {name: x for name, x in robot.symbols.items() if x is not None}
+    tried = {name: own.get(name, 1.0) * rng.uniform(0.9, 1.1) for name in robot.symbols}
+    macros, inputs = (
+        [],
+        {PAYLOAD: np.array(EXAMPLE_PAYLOAD), SYMBOLS: np.array([tried[name] for name in symbols])},
+    )
+    if "parameters" in given:
+        found = parameter_vector(robot.model.mechanism_in(()), robot._layout)  # of free symbols, expressions
+        values = [over_scalars(x, tried) if isinstance(x, Expression) else x for x in found]
+        inputs["parameters"] = np.array(values, float) * rng.uniform(0.95, 1.05, len(values))
+        macros.append(comment_block([f"parameters: {', '.join(robot.parameter_names)}", f"units: {_UNITS}"]))
+        if not any(isinstance(x, Expression) for x in found):
+            macros.append(initializer(prefix, "parameters", found, scalar, "parameters of this robot"))
+    if symbols and all(name in own for name in symbols):
+        values = [own[name] for name in symbols]
+        macros.append(initializer(prefix, SYMBOLS, values, scalar, "values that these symbols have"))
+    return Further(macros, inputs=inputs)
