@@ -45,7 +45,8 @@ WRONG = {
         (("copy", "arm.urdf", "x.toml"), {"--lock": ["nosuch=1", "j", "=1", "j=x", "j="]}),
     ],
     "derive": [
-        (("derive", "planar"), {**ROTORS, **FILE, "--notation": ["newton"], "--combine": ["x", "= 1", "x ="]})
+        (("derive", "planar"), {**ROTORS, **FILE, "--notation": ["newton"], "--combine": ["x", "= 1", "x ="]}),
+        (("derive", "planar", "--latex"), {"--width": ["16", "x", "-3cm", "16 miles"]}),
     ],
     "trajectory": [
         (CUBIC, {"--duration": TIME, **FILE}),
@@ -122,7 +123,8 @@ WRONG = {
         (
             ("base", "planar"),
             {"--zeros": ["some", ""], "--tolerance": ["0", "1", "nan", "x"], **ROTORS, **FILE},
-        )
+        ),
+        (("base", "planar", "--latex"), {"--width": ["16", "0cm"]}),
     ],
     "excite": [
         (EXCITE, {"--kind": ["line"], "--criterion": ["best"], "--parameters": ["nosuch", ""]}),

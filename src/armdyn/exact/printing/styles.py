@@ -253,7 +253,7 @@ def _latex_closing(height: int, power: int) -> str:
 TEXT = Style(
     name="text",
     width=110,
-    measure=len,
+    measure=lambda formula: len(formula.replace(" ", "")),
     numeral=lambda text: text,
     times="*",
     plus=" + ",
