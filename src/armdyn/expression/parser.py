@@ -71,7 +71,9 @@ def _parsed(text: str, known: Collection[str] | None, max_length: int) -> Expres
             raise SyntaxError
         tree = ast.parse(text, mode="eval")
         with limited(MAX_PRODUCTS + 5 * len(text)):
-            return _Walker(text, known, MAX_TERMS * max_length // MAX_LENGTH).visit(tree.body)
+            return _Walker(text, known, MAX_TERMS * min(max_length, 4 * MAX_LENGTH) // MAX_LENGTH).visit(
+                tree.body
+            )
     except TooLargeError as error:
         raise TooLargeError(f"'{text[:60]}' is {error}") from None
     except (RecursionError, MemoryError):
