@@ -112,3 +112,18 @@ def two_links(damping: Any = (0, 0), stiffness: Any = (900, 500), **motor: Any) 
         )
     gravity = [0, Fraction(-981, 100), 0]
     return Robot.from_dict({"name": "two", "convention": "frames", "gravity": gravity, "link": links})
+
+
+def geared_wrist(coupling: Any = 40, of_base: Any = 0, friction: Any = None, **limits: Any) -> Robot:
+    """Two links in a plane; the second motor drives a bevel gear that rolls on the first link.
+
+    The first joint is elastic, the second rigid unless the first motor is coupled to it.
+    """
+    robot = two_links().with_rotors("reflected")
+    first, second = robot.to_dict()["link"]
+    first["motor"] |= {"coupling": {"link 2": of_base}} if of_base else {}
+    second["motor"] |= {"coupling": {"link 1": coupling}, "limits": limits}
+    if not of_base:
+        del second["motor"]["stiffness"]
+        second["friction"] = friction or second["friction"]
+    return Robot.from_dict(robot.to_dict() | {"link": [first, second]})

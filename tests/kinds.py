@@ -41,6 +41,8 @@ ANGLES = [
     "2*al + x",
     Fraction(3, 10),
     -1.25,
+    "0.3*pi - 0.2",
+    "cos(x) - pi/5",
 ]
 LENGTHS = [0, 0.4318, "L", "2*L - h", "x/3", "w", "-L*w", Fraction(-1, 7), "abs(x)", "1/(1 + x)", "k**-2"]
 NAMES = [

@@ -9,12 +9,17 @@ from armdyn.model.parts import Motor
 
 
 def rotors_as_links(model: RobotModel) -> RobotModel:
-    """The robot without motors and with a further link for each, turned by θ_m = Σ k q."""
+    """The robot without motors and with a further link for each, turned by θ_m = Σ k q.
+
+    The rotor of an elastic joint is not geared: its angle is free, and the spring is left out.
+    """
     links, relations = [replace(link, motor=None) for link in model.links], list(model.relations)
     for link in model.moving:
         if motor := link.motor:
             name = f"rotor of {link.name}"
             links.append(rotor_link(name, motor))
+            if link in model.elastic:
+                continue
             row = [(link.name, motor.gear), *motor.coupling]
             terms = [(name, Expression.of(1)), *((other, -k) for other, k in row)]
             relations.append(Relation(tuple(terms)))

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from armdyn import Robot, simulate
+from armdyn import Robot, backend, simulate
 from armdyn.exact import Equations
 from arms import assert_same, generators, law, related, robots, state
+from elastic_arms import elastic_robots
 from rotor_links import rotors_as_links
 
 
@@ -27,6 +28,53 @@ def test_motors_are_links_geared_by_relations(robot, rng):
     assert_same(
         other.inverse_dynamics(q, qd, qdd, h), robot.inverse_dynamics(q, qd, qdd, h), 1e-12, scale=9.81
     )
+
+
+@law(elastic_robots((2, 4), motors="parent"), generators(), examples=3, thorough=100)
+def test_motors_of_elastic_joints_are_links_behind_springs(robot, rng):
+    with backend("evaluator"):
+        check_links_behind_springs(robot, rng)
+
+
+def check_links_behind_springs(robot, rng):
+    """θ_m = k_ii θ_i + Σ k_ij q_j: a motor that is coupled to an elastic joint counts the angle of its link.
+
+    The rotors of elastic joints are links with angles of their own, y = T q; their springs and dampers are
+    written out here. By virtual work, the torques are Tᵀ times those of the separate links.
+    """
+    separate = Robot(rotors_as_links(robot.model))
+    T, springs, dampers = written_out(robot)
+    q, qd, qdd = state(robot, rng)
+    h = rng.normal(size=6)
+    y, yd, ydd = T @ q, T @ qd, T @ qdd
+    assert_same(robot.inertia(q), T.T @ separate.inertia(y) @ T, 1e-11)
+    assert_same(robot.coriolis(q, qd) @ qd, T.T @ separate.coriolis(y, yd) @ yd, 1e-10)
+    assert_same(robot.friction(qd), T.T @ separate.friction(yd) + dampers @ qd, 1e-11)
+    assert_same(robot.springs(q), springs @ q, 1e-11)
+    tau = T.T @ separate.inverse_dynamics(y, yd, ydd, h) + springs @ q + dampers @ qd
+    assert_same(robot.inverse_dynamics(q, qd, qdd, h), tau, 1e-10)
+    assert_same(robot.regressor(q, qd, qdd) @ robot.parameters, robot.inverse_dynamics(q, qd, qdd), 1e-10)
+    angles = dict(zip(separate.joints, separate.joint_positions(y), strict=True))
+    driven = [link.name for link in robot.model.moving if link.motor]
+    assert_same(robot.transmission @ q, [angles[f"rotor of {name}"] for name in driven], 1e-12)
+
+
+def written_out(robot):
+    """T (n, n) with y = T q of the separate links, and the matrices of springs and dampers over q."""
+    model = robot.model
+    place = {name: i for i, name in enumerate(robot.coordinates)}
+    T, springs, dampers = np.eye(robot.n), np.zeros((robot.n, robot.n)), np.zeros((robot.n, robot.n))
+    for link in model.elastic:
+        i, m = place[link.name], place[f"{link.name} motor"]
+        T[m] = 0.0
+        T[m, m] = model.number(link.motor.gear)
+        for name, k in link.motor.coupling:
+            T[m, place[name]] = model.number(k)
+        between = np.zeros(robot.n)
+        between[[i, m]] = 1, -1
+        springs += model.number(link.motor.stiffness) * np.outer(between, between)
+        dampers += model.number(link.motor.damping) * np.outer(between, between)
+    return T, springs, dampers
 
 
 SHARED = ["g", "k", "J", "fv", "fc"]

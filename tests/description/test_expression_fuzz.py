@@ -18,13 +18,17 @@ DIGITS = 80
 class Grammar:
     """Texts of + - * / ** and functions, with the value of each, taken while it is written."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, near=False):
         self.random = random.Random(seed)
+        self.near = near  # whether there are differences of rational numbers and multiples of pi
 
     def text(self, depth):
         kind = self.random.randrange(10)
         if depth == 0 or kind == 0:
             return self.random.choice([*VALUES, "pi", "2", "0.1", "1/3", "1.5e-3", "sqrt(2)", "sqrt(3)"])
+        if self.near and self.random.random() < 0.1:
+            number = self.random.choice(["3.2", "22/7", "1.5708", "2*a"])
+            return f"({number} - {self.random.choice(['pi', 'pi/2'])})"
         inner = self.text(depth - 1)
         if kind <= 4:
             return f"({inner} {self.random.choice('+-*/')} {self.text(depth - 1)})"
@@ -42,19 +46,14 @@ FUNCTIONS = {
     "inverse": lambda d: 1 / d,
 }
 
-# what is left when arguments are rounded to floats: nobody knows the cosine of 2e11 any better
-ROUNDED = {
-    name: lambda x, function=function: function(mpmath.mpf(float(x))) for name, function in FUNCTIONS.items()
-}
-
 
 def number(x):
     return mpmath.mpf(x.numerator) / x.denominator
 
 
-def value_of_text(text, functions=FUNCTIONS):
+def value_of_text(text):
     """Python's own reading of the text, every number in it with all digits."""
-    names = {**functions, "pi": +mpmath.pi, **{name: number(x) for name, x in VALUES.items()}}
+    names = {**FUNCTIONS, "pi": +mpmath.pi, **{name: number(x) for name, x in VALUES.items()}}
     tree = ast.fix_missing_locations(_Numbers().visit(ast.parse(text, mode="eval")))
     return eval(compile(tree, "text", "eval"), {"__builtins__": {}, "mpf": mpmath.mpf}, names)
 
@@ -161,23 +160,66 @@ def test_values_where_terms_cancel():
     assert parse("a*b*m").value({"a": 1e-200, "b": 1e-200, "m": 1e300}) == 1e-100
 
 
-def test_values_of_random_texts():
-    """Floats against 80 digits: right to rounding, also where irrational terms cancel."""
-    grammar, compared = Grammar(10), 0
+def check_values(seed, count):
+    """Floats against hundreds of digits, also where irrational terms cancel inside functions; how many."""
+    grammar, compared = Grammar(seed, near=True), 0
     floats = {name: float(x) for name, x in VALUES.items()}
-    for _ in range(1000):
-        text = grammar.text(3)
+    for _ in range(count):
+        text = grammar.text(grammar.random.choice([1, 2, 3, 4]))
         try:
             found = parse(text, VALUES).value(floats)
-            with mpmath.workdps(DIGITS):
-                expected, rounded = digits_of(text), value_of_text(text, ROUNDED)
+            with mpmath.workdps(3 * DIGITS):
+                expected = value_of_text(text)
         except (ExpressionError, ZeroDivisionError):
             continue
-        if expected is not None and 1e-60 < abs(expected) < 1e60:
+        if abs(expected) > 1e-290:
             compared += 1
-            allowed = 1e-12 * abs(expected) + 20 * abs(rounded - expected)
-            assert abs(found - expected) <= allowed, text
-    assert compared > 600
+            assert abs(found - expected) <= 1.5e-15 * abs(expected), text
+    return compared
+
+
+def test_values_of_random_texts():
+    assert check_values(seed=10, count=400) > 350
+
+
+@pytest.mark.slow
+def test_values_of_many_random_texts():
+    assert check_values(seed=13, count=30_000) > 27_000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("sin((-(3.2 - pi))**16)", 1.8343390429714747e-20),
+        ("cos(pi/2 + 1/3 - m)", None),
+        ("inv(sin(22/7))", None),
+        ("abs(3.2 - pi)**15", None),
+        ("sin(1e22)", -0.8522008497671888),
+        ("cos(pi*1e18/3.0000001)", None),
+    ],
+)
+def test_arguments_of_functions_keep_their_digits(text, expected):
+    with mpmath.workdps(6 * DIGITS):
+        digits = value_of_text(text)
+    assert math.isclose(parse(text).value({"m": 0.9}), digits, rel_tol=1e-15)
+    if expected is not None:
+        assert math.isclose(digits, expected, rel_tol=1e-15)
+
+
+def test_values_beyond_all_numbers_are_refused_as_such():
+    large = {"a": 1e300, "b": -1e300, "m": 1.0}
+    assert parse("a**2 + a*b").value(large) == 0
+    assert parse("pi*a**2 + pi*a*b + sqrt(2)").value(large) == math.sqrt(2)
+    for text, values in (
+        ("pi*a**2 - sqrt(2)*a*b", large),
+        ("a - b", dict.fromkeys("ab", math.inf)),
+        ("a*pi - b*pi", dict.fromkeys("ab", math.inf)),
+        ("a + pi", {"a": math.nan}),
+    ):
+        with pytest.raises(ExpressionError, match="larger than 1e300"):
+            parse(text).value(values)
+    with pytest.raises(ExpressionError, match="divides by zero"):
+        parse("inv(cos(a + b) - cos(a)*cos(b) + sin(a)*sin(b))").value({"a": 0.3, "b": 0.4})
 
 
 def test_values_where_irrational_terms_cancel():

@@ -83,6 +83,52 @@ def test_imported_robots_and_what_is_read_from_their_files(name):
     assert max(map(len, robot.to_toml().splitlines())) <= 130
 
 
+@pytest.mark.parametrize("seed", [0, *(pytest.param(i, marks=pytest.mark.slow) for i in range(1, 8))])
+def test_imported_robots_with_motors_askew_and_what_is_made_of_them(seed, tmp_path):
+    """Joints and bodies at any angle, each joint with a motor: as read, and after changes of every kind."""
+    rng = random.Random(seed)
+    path = tmp_path / "askew.urdf"
+    path.write_text(urdf_askew(rng, 1 + seed % 3), "utf-8")
+    robot = quiet_load(path)
+    assert all(link.motor for link in robot.model.moving)
+    same(robot)
+    saved = robot.save(tmp_path / "saved.toml")
+    assert quietly(lambda: Robot.load(saved)) == robot
+    tool = {"xyz": [0.1, 0, "pi/7"], "rpy": [0.3, "pi/2", "0.3*pi - 0.2"]}
+    motor = {"gear": 30, "inertia": 1e-4, "position": [0.1, 0.2, 0.3], "stiffness": 1000}
+    changes = [
+        lambda r: r.with_tip("l1", tool),
+        lambda r: r.with_motors({"l1": motor}),
+        lambda r: r.with_payload(rng.uniform(0, 3), [rng.random() for _ in range(3)]),
+        lambda r: r.in_dh(rng.choice(["dh", "mdh"])),
+        lambda r: r.with_rotors("reflected"),
+        lambda r: r.symbolic(rng.choice(["given", "free"])),
+    ]
+    for change in rng.sample(changes[:-1], 2) + changes[-1:]:
+        robot = quietly(lambda change=change, robot=robot: change(robot))
+        same(robot)
+
+
+def urdf_askew(rng, joints):
+    """A chain whose frames are at any angles, and whose axes are any directions."""
+
+    def numbers(size):
+        return " ".join(f"{rng.uniform(-size, size):.{rng.randint(2, 16)}g}" for _ in range(3))
+
+    text = '<link name="l0"/>'
+    for i in range(1, joints + 1):
+        text += (
+            f'<link name="l{i}"><inertial><origin xyz="{numbers(0.1)}" rpy="{numbers(3)}"/><mass value="2"/>'
+            '<inertia ixx="0.1" ixy="0.01" ixz="0" iyy="0.2" iyz="-0.02" izz="0.15"/></inertial></link>'
+            f'<joint name="j{i}" type="{rng.choice(["continuous", "continuous", "prismatic"])}">'
+            f'<parent link="l{i - 1}"/><child link="l{i}"/><limit effort="9" velocity="2" upper="1"/>'
+            f'<origin xyz="{numbers(1)}" rpy="{numbers(3)}"/><axis xyz="{numbers(1)}"/></joint>'
+            f'<transmission name="t{i}"><joint name="j{i}"/><actuator name="m{i}"><mechanicalReduction>'
+            f"{rng.randint(-99, -9)}</mechanicalReduction></actuator></transmission>"
+        )
+    return f'<robot name="askew">{text}</robot>'
+
+
 def test_relations_base_and_joint_names():
     model = with_relation(Robot.load("planar3").model)
     links = [replace(link, joint_name=f"j{i}") for i, link in enumerate(model.links)]
@@ -147,6 +193,11 @@ def test_notes_and_source_are_comments():
         ("0.5*a", "0.5*a"),
         ("a**20*b**-17", "a**16*a**4*b**-16*b**-1"),
         ("2/(1 + 2*a)", "2*inv(1 + 2*a)"),
+        ("cos(0.3*pi - 0.2)", "sin(0.2 + pi/5)"),
+        ("sin(0.3*pi - 0.2)", "cos(0.2 + pi/5)"),
+        ("sin(b - 2 - pi/3)", "-sin(2 + pi/3 - b)"),
+        ("1/(1e200*1e200)", f"1/(1{'0' * 150}*1e250)"),
+        ("1e-200/2e110 + 1", f"(2{'0' * 60}*1e250 + 1)/(2{'0' * 60}*1e250)"),
     ],
 )
 def test_numbers_and_what_they_are_written_as(text, found):
@@ -164,6 +215,12 @@ def test_random_expressions_and_their_texts(seed):
         factor = Fraction(rng.randint(-9, 9), rng.randint(1, 9))
         x = x + parse(rng.choice(atoms)) * parse(rng.choice(atoms)) * factor
     assert parse(text_of(x)) == x
+
+
+def test_long_powers_inside_functions_are_read_again():
+    power = parse("a**16")
+    for x in ((power * parse("a**4")).cos(), (power**16).sin(), 1 / (1 + power**3)):
+        assert parse(text_of(x)) == x
 
 
 # ---- angles and directions ---------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 from armdyn import Equations, Robot
 from armdyn.expression import ZERO
 from armdyn.model import RobotModel
-from armdyn.robot.motors import to_motors, transmission
+from armdyn.robot.motors import given_by_motors, to_motors, transmission
 from arms import assert_same, difference, exact_array, generators, gradient, law, related, state
 from elastic_arms import elastic_models, elastic_robots
 
@@ -97,24 +97,35 @@ def test_derivatives_are_those_of_differences(robot: Robot, rng: np.random.Gener
     assert_same(by_qdd, robot.inertia(q))
 
 
-@law(ARMS, examples=8, thorough=60)
-def test_motor_torques_drive_motor_coordinates(robot: Robot) -> None:
-    """K (m, n) of motors: over motor coordinates where joints are elastic; Kᵀ P = 1 on what is driven."""
+@law(ARMS, generators(), examples=8, thorough=60)
+def test_motor_torques_drive_motor_coordinates_and_coupled_links(
+    robot: Robot, rng: np.random.Generator
+) -> None:
+    """K (m, n): a motor turns with its own coordinate and with the links it is coupled to; τ = Kᵀ τ_m."""
     K, shift = transmission(robot.model)
     joints = len(robot.model.moving)
     assert_same(shift, np.zeros(len(K)))
-    elastic = [robot.model.moving.index(link) for link in robot.model.elastic]
-    assert not K[:, elastic].any()
+    number, place = robot.model.number, {name: i for i, name in enumerate(robot.coordinates)}
+    for row, link in zip(K, robot.model.moving, strict=True):
+        expected = np.zeros(robot.n)
+        own = f"{link.name} motor" if link.elastic else link.name
+        expected[place[own]] = number(link.motor.gear) if link.motor else 1.0
+        for name, k in link.motor.coupling if link.motor else ():
+            expected[place[name]] += number(k)
+        assert_same(row, expected)
     for rotor in robot.mechanism.rotors:
         row = np.zeros(robot.n)
         for j, k in rotor.row:
             row[j] = k
         assert_same(K[rotor.joint], row)
-    if np.linalg.matrix_rank(K) < joints:
+    own = [i for i in range(robot.n) if i >= joints or not robot.model.moving[i].elastic]
+    if np.linalg.cond(K[:, own]) > 1e4:
         return
-    expected = np.eye(robot.n)
-    expected[elastic] = 0.0
-    assert_same(K.T @ to_motors(robot.model), expected, 1e-9)
+    given = rng.normal(size=len(K))
+    P, R = to_motors(robot.model), given_by_motors(robot.model)
+    assert_same(P @ (K.T @ given), given, 1e-9)
+    assert_same(R @ (K.T @ given), K.T @ given, 1e-9)
+    assert np.linalg.matrix_rank(R) == len(K)
 
 
 @law(

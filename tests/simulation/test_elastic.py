@@ -20,7 +20,7 @@ from armdyn import (
 from armdyn.motion.errors import MotionError
 from armdyn.simulation import controller_source
 from armdyn.simulation.errors import SimulationError
-from elastic_arms import single, two_links
+from elastic_arms import geared_wrist, single, two_links
 
 LINK, MOTOR = 0.02 + 2 * 0.3**2, 50**2 / 25000  # the two inertias of `single`, at the joint
 
@@ -162,3 +162,40 @@ def test_functions_may_not_put_torques_on_links_of_elastic_joints_but_for_roundi
     exact = simulate(robot, [0, 0], [0, 0], 0.01, [0.0, 1.0])
     for rounded in ([1e-13, 1.0], lambda t, q, qd: [1e-13, 1.0]):
         assert np.allclose(simulate(robot, [0, 0], [0, 0], 0.01, rounded).q, exact.q, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_feedforward_where_a_motor_rolls_on_an_elastic_link() -> None:
+    robot = geared_wrist()
+    wanted = Trajectory.smooth([0.2, -0.3], [0.8, 0.4], 0.4)
+    plan = elastic_feedforward(robot, wanted)
+    run = simulate(robot, *plan.start, plan.duration, plan, output=0.01)
+    assert np.abs(run.q[:, :2] - wanted(run.t)[0]).max() < 1e-6
+    np.testing.assert_allclose(plan.torques[:, 0], plan.torques[:, 1] * 40 / 60, rtol=1e-12)
+
+
+def test_a_motor_that_rolls_on_an_elastic_link_holds_it_too() -> None:
+    """With MotorPD the arm rests where the links are at their target."""
+    robot, target = geared_wrist(), [0.7, -0.9]
+    assert robot.transmission.tolist() == [[0, 0, 60], [40, 60, 0]]
+    for gravity in ("target", "motor"):
+        law = MotorPD(robot, target, stiffness=300, damping=60, gravity=gravity)
+        q = np.array([*target, 0.0])
+        q[2] = law.constants()["target"][0]
+        held = law(0.0, q, np.zeros(3))
+        np.testing.assert_allclose(robot.inverse_dynamics(q, 0 * q, 0 * q), held, atol=1e-12)
+        assert held[0] == pytest.approx(held[1] * 40 / 60, rel=1e-12)
+
+
+def test_limits_and_checks_know_what_couplings_bring_to_elastic_links() -> None:
+    robot = geared_wrist(torque=0.1)
+    law = MotorPD(robot, [0.7, -0.9], stiffness=300, damping=60, saturated=True)
+    tau = law(0.0, np.zeros(3), np.zeros(3))
+    np.testing.assert_allclose(tau, [4, 6, tau[2]] * np.sign(tau), rtol=1e-12)
+    simulate(robot, np.zeros(3), 0, 0.01, [4, 6, 1.0])
+    with pytest.raises(
+        SimulationError, match=r"torque: found 0 on joint 1 \('link 1'\).* but 4 is what motors"
+    ):
+        simulate(robot, np.zeros(3), 0, 0.01, [0, 6, 1.0])
+    with pytest.raises(SimulationError, match="motor torques @ robot"):
+        simulate(robot, np.zeros(3), 0, 0.01, lambda t, q, qd: [5, 6, 1.0])

@@ -12,7 +12,7 @@ from armdyn.workbench.bench.moment import Moment, Subject
 from armdyn.workbench.panels.drives import drives_of
 from armdyn.workbench.panels.torques import COLOURS, bars, joint_rows, motor_rows
 from arms import assert_same, quietly, state
-from elastic_arms import two_links
+from elastic_arms import geared_wrist, two_links
 from loops import five_bar, reference
 
 
@@ -131,6 +131,14 @@ def test_elastic_joints_say_where_nothing_acts():
     assert sum("No motor acts on" in remark for remark in remarks) == 2
     shafts, _ = motor_rows(moment)
     assert_same([row.total for row in shafts], drives_of(robot).P @ moment.tau, 1e-12)
+
+
+def test_motors_coupled_to_an_elastic_link_say_what_they_give_there():
+    robot = geared_wrist()
+    moment = moment_of(robot)
+    _, remarks = joint_rows(Limited(robot), moment)
+    given = moment.tau[1] * 40 / 60
+    assert [f"give {given:.4g} N m there" in remark for remark in remarks] == [True]
 
 
 @pytest.mark.slow

@@ -144,7 +144,8 @@ def _at_quarter_pitch(R: Matrix, sine: Expression) -> Vector | None:
     roll = angle_of(R[1][1], -R[1][2])
     if roll is not None and _turned(roll, pitch, ZERO) == R:
         turns = PI * _turns_in(roll) if len(roll.terms) > 1 else ZERO
-        return roll - turns, pitch, -sine * turns
+        apart = roll - turns, pitch, -sine * turns  # plainer, where the turns are quarters
+        return apart if _turned(*apart) == R else (roll, pitch, ZERO)
     angles = [*_common().values(), *_angles_in(R)]
     if len(angles) > _MOST_ANGLES:
         return None

@@ -15,7 +15,7 @@ from armdyn.model.arguments import LARGEST, plain
 from armdyn.model.vector import IDENTITY, Matrix, Vector, cross, dot, multiply, transpose, vector
 from armdyn.output import one_line
 
-LONGEST = 8000  # characters of an expression; bodies turned and shifted by symbols fill some thousands
+LONGEST = 20_000  # characters of an expression; bodies turned and shifted by symbols fill some thousands
 _REQUIRED = object()
 _NOT_ROTATION = 1e-9  # of R Rᵀ; matrices in printed digits are further off
 Symbols = dict[str, Expression | None]  # declared names and their values, None while free

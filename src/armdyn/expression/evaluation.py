@@ -1,11 +1,10 @@
 """Expressions as floating-point numbers, right to a few units in the last place also where terms cancel.
 
-A sum is first taken in floats. Where its terms cancel or overflow it is taken again in exact fractions:
-symbols are the decimals they are written as, and only irrational atoms (pi, roots, cosines and sines) stay
-floats, each product of them with one exact coefficient. Where these cancel too, they are computed to more
-digits: sin(x)**16, say, is kept as a polynomial in cos(x) and is tiny compared with its terms.
-
-Angles are rounded before their cosines and sines are taken, so those of very large angles are less exact.
+A sum is first taken in floats, with a bound of what rounding does to it, through all functions. Where that is
+too much, because terms cancel, it is taken again: in exact fractions where all of it is rational (symbols are
+the decimals they are written as), else in balls of python-flint, which hold the value for certain, with more
+digits until the ball is narrow. sin(x)**16, say, is kept as a polynomial in cos(x) and is tiny compared with
+its terms.
 """
 
 from __future__ import annotations
@@ -24,9 +23,11 @@ from armdyn.expression.terms import Atom, Monomial
 if TYPE_CHECKING:
     from armdyn.expression.expression import Expression
 
-_CANCELLED = 4.0  # cancellation: the magnitudes of the terms over their sum
-_CANCELLED_BADLY = 1000.0
-_DIGITS = (50, 200, 800)
+_EPS = 2.0**-53
+_ALLOWED = 16 * _EPS  # of rounding, by its bound: what is left is a few times less
+_LARGEST_ANGLE = 1e6  # of which cosine and sine are taken in floats
+_BITS = (128, 512, 2048, 8192, 32768)  # of balls
+_ENOUGH = 60  # bits of a ball that are certain
 _TINY, _HUGE = 1e-250, 1e250
 _MAX_BITS = 20_000  # of a common denominator
 
@@ -36,100 +37,89 @@ class Evaluation:
 
     def __init__(self, whole: Expression, symbols: Mapping[str, float | Expression]) -> None:
         self.whole, self.symbols = whole, symbols
-        self._floats: dict[Atom, float] = {}
+        self._floats: dict[Atom, tuple[float, float]] = {}
         self._fractions: dict[Atom, Fraction | None] = {}
 
     def number(self, x: Expression) -> float:
-        """The value of `whole` or of a part of it."""
+        """The value of `whole`."""
         exact = x.number
         if exact is not None:
             return float(exact)
-        total = size = 0.0
-        good = True
-        for monomial, coefficient in x.terms:
-            product = self._product(monomial, coefficient)
-            good = good and product is not None
-            total, size = total + (product or 0.0), size + abs(product or 0.0)
-        if good and size <= _CANCELLED * abs(total) < math.inf:
+        total, error = self._estimate(x)
+        if error <= _ALLOWED * abs(total) < math.inf:
             return total
-        return self._carefully(x)
+        known = self._rational(x)
+        return self._in_balls(x) if known is None else float(known)
 
-    def _product(self, monomial: Monomial, coefficient: Fraction) -> float | None:
-        """A term in floats; None where a product on the way is near the ends of their range."""
+    # ---- in floats -------------------------------------------------------------------------------------
+
+    def _estimate(self, x: Expression) -> tuple[float, float]:
+        """A sum in floats and a bound of its error; infinite where a product leaves their range."""
+        total = size = error = 0.0
+        for monomial, coefficient in x.terms:
+            product, relative = self._product(monomial, coefficient)
+            total, size = total + product, size + abs(product)
+            error += abs(product) * relative
+        return total, error + _EPS * size * (len(x.terms) - 1)
+
+    def _product(self, monomial: Monomial, coefficient: Fraction) -> tuple[float, float]:
+        """A term and the bound of its relative error."""
         try:
-            product = float(coefficient)
+            product, relative = float(coefficient), _EPS
             for atom, exponent in monomial:
-                product *= self._float(atom) ** exponent
+                value, error = self._float(atom)
+                if value == error == 0 and exponent > 0:
+                    return 0.0, 0.0
+                product *= value**exponent
                 if not _TINY < abs(product) < _HUGE:
-                    return None
-        except OverflowError:
-            return None
-        return product
+                    return 0.0, math.inf
+                relative += abs(exponent) * error / abs(value) + (_EPS if exponent == 1 else 2 * _EPS)
+        except (OverflowError, ZeroDivisionError):
+            return 0.0, math.inf
+        return product, relative
 
-    def _carefully(self, x: Expression) -> float:
-        """Exact coefficients for each product of irrational atoms."""
-        exact = self._small_enough(x)
-        sums: dict[Monomial, Fraction] = {}
-        for monomial, coefficient in x.terms:
-            rest = []
-            for atom, exponent in monomial:
-                value = self._fraction(atom) if exact else None
-                if value is None:
-                    rest.append((atom, exponent))
-                else:
-                    coefficient *= value**exponent
-            key = tuple(rest)
-            sums[key] = sums.get(key, Fraction(0)) + coefficient
-        terms = []
-        for monomial, coefficient in sums.items():
-            product = float(coefficient)
-            for atom, exponent in monomial:
-                product *= self._float(atom) ** exponent
-            terms.append(product)
-        total = math.fsum(terms)
-        if not math.isfinite(total):
-            raise OverflowError
-        if any(sums) and _CANCELLED_BADLY * abs(total) < sum(map(abs, terms)):
-            return self._with_digits(x)
-        return total
+    def _float(self, atom: Atom) -> tuple[float, float]:
+        if atom not in self._floats:
+            self._floats[atom] = self._atom(atom)
+        return self._floats[atom]
 
-    def _with_digits(self, x: Expression) -> float:
-        """The sum in as many digits as the cancellation of its irrational terms needs."""
-        import mpmath  # comes with SymPy; hardly ever needed
-
-        for digits in _DIGITS:
-            with mpmath.workdps(digits):
-                total, size = self._sum_in_digits(x)
-                if size < abs(total) * mpmath.mpf(10) ** (digits - 20):
-                    return float(total)
-        return 0.0
-
-    def _sum_in_digits(self, x: Expression) -> tuple[Any, Any]:
-        """The sum, and the sum of magnitudes."""
-        import mpmath
-
-        terms = []
-        for monomial, coefficient in x.terms:
-            product = mpmath.mpf(coefficient.numerator) / coefficient.denominator
-            for atom, exponent in monomial:
-                product *= self._atom_in_digits(atom) ** exponent
-            terms.append(product)
-        return mpmath.fsum(terms), mpmath.fsum(terms, absolute=True)
-
-    def _atom_in_digits(self, atom: Atom) -> Any:
-        import mpmath
-
+    def _atom(self, atom: Atom) -> tuple[float, float]:
+        """A value and the bound of its error."""
         if atom.kind == "symbol":
-            exact = self._fraction(atom)
-            if exact is not None:
-                return mpmath.mpf(exact.numerator) / exact.denominator
             value = self._symbol(atom.name)
-            return mpmath.mpf(value) if isinstance(value, Real) else self._sum_in_digits(value)[0]
+            x = float(value) if isinstance(value, Real) else value.value()
+            return x, _EPS * abs(x)
         if atom.argument is None:
-            return +mpmath.pi
-        x = self._sum_in_digits(atom.argument)[0]
-        functions = {"sqrt": mpmath.sqrt, "cos": mpmath.cos, "sin": mpmath.sin, "abs": abs}
-        return functions[atom.kind](x) if atom.kind in functions else 1 / x
+            return math.pi, _EPS * math.pi
+        number = atom.argument.number
+        x, error = self._estimate(atom.argument) if number is None else (float(number), 0.0)
+        error += _EPS * abs(x)
+        if not error < abs(x) / 2 and atom.kind != "cos":
+            return 0.0, math.inf
+        match atom.kind:
+            case "sqrt":
+                return math.sqrt(x), 2 * _EPS * math.sqrt(x)
+            case "abs":
+                return abs(x), error
+            case "cos" | "sin" if abs(x) < _LARGEST_ANGLE and error < 1:
+                y, slope = (math.cos(x), math.sin(x)) if atom.kind == "cos" else (math.sin(x), math.cos(x))
+                return y, error * (abs(slope) + error) + 2 * _EPS * abs(y)
+            case "inverse":
+                return 1.0 / x, 2 * error / x**2
+        return 0.0, math.inf
+
+    # ---- in fractions ----------------------------------------------------------------------------------
+
+    def _rational(self, x: Expression) -> Fraction | None:
+        """The exact value of a sum of rational atoms, where it is of reasonable length; else None."""
+        if any(self._fraction(inner) is None for inner in x.atoms()) or not self._small_enough(x):
+            return None
+        total = Fraction(0)
+        for monomial, coefficient in x.terms:
+            for inner, exponent in monomial:
+                coefficient *= (self._fraction(inner) or Fraction(0)) ** exponent
+            total += coefficient
+        return total
 
     def _small_enough(self, x: Expression) -> bool:
         """Whether the common denominator of all terms is short enough for exact fractions."""
@@ -143,29 +133,6 @@ class Evaluation:
             if value is not None:
                 bits += exponent * max(value.numerator.bit_length(), value.denominator.bit_length())
         return bits <= _MAX_BITS
-
-    def _float(self, atom: Atom) -> float:
-        if atom not in self._floats:
-            self._floats[atom] = self._atom(atom)
-        return self._floats[atom]
-
-    def _atom(self, atom: Atom) -> float:
-        if atom.kind == "symbol":
-            value = self._symbol(atom.name)
-            return float(value) if isinstance(value, Real) else value.value()
-        if atom.argument is None:
-            return math.pi
-        x = self.number(atom.argument)
-        match atom.kind:
-            case "sqrt":
-                return math.sqrt(x)
-            case "cos":
-                return math.cos(x)
-            case "sin":
-                return math.sin(x)
-            case "abs":
-                return abs(x)
-        return 1.0 / x
 
     def _symbol(self, name: str) -> Any:
         if name not in self.symbols:
@@ -188,15 +155,69 @@ class Evaluation:
             return _decimal(value) if isinstance(value, Real) else value.number
         if atom.kind not in ("abs", "inverse") or atom.argument is None:
             return None
-        x = atom.argument
-        if any(self._fraction(inner) is None for inner in x.atoms()) or not self._small_enough(x):
+        total = self._rational(atom.argument)
+        if total is None:
             return None
-        total = Fraction(0)
-        for monomial, coefficient in x.terms:
-            for inner, exponent in monomial:
-                coefficient *= (self._fraction(inner) or Fraction(0)) ** exponent
-            total += coefficient
         return abs(total) if atom.kind == "abs" else 1 / total
+
+    # ---- in balls --------------------------------------------------------------------------------------
+
+    def _in_balls(self, x: Expression) -> float:
+        """With as many digits as it takes; what cannot be told from zero with thousands of them is zero."""
+        from flint import ctx  # takes a while to import, and is hardly ever needed
+
+        for bits in _BITS:
+            with ctx.workprec(bits):
+                found = self._ball(x)
+                if found.is_finite() and found.rel_accuracy_bits() >= _ENOUGH:
+                    value = float(found.mid())
+                    if math.isinf(value):
+                        raise OverflowError
+                    return value
+        if not found.is_finite():
+            raise ZeroDivisionError
+        return 0.0
+
+    def _ball(self, x: Expression) -> Any:
+        from flint import arb
+
+        total = arb(0)
+        for monomial, coefficient in x.terms:
+            product = _ball_of(coefficient)
+            for atom, exponent in monomial:
+                product *= self._atom_ball(atom) ** exponent
+            total += product
+        return total
+
+    def _atom_ball(self, atom: Atom) -> Any:
+        from flint import arb
+
+        if atom.kind == "symbol":
+            exact, value = self._fraction(atom), self._symbol(atom.name)
+            if exact is not None:
+                return _ball_of(exact)
+            if isinstance(value, Real):  # not finite
+                raise OverflowError
+            return self._ball(value)
+        if atom.argument is None:
+            return arb.pi()
+        x = self._ball(atom.argument)
+        match atom.kind:
+            case "sqrt":
+                return x.sqrt()
+            case "cos":
+                return x.cos()
+            case "sin":
+                return x.sin()
+            case "abs":
+                return abs(x)
+        return 1 / x
+
+
+def _ball_of(x: Fraction) -> Any:
+    from flint import arb, fmpq
+
+    return arb(fmpq(x.numerator, x.denominator))
 
 
 def over_scalars(x: Expression, symbols: Mapping[str, Any]) -> Any:

@@ -334,8 +334,12 @@ def _cos_sin(angle: Expression) -> tuple[Expression, Expression]:
         c, s = _EXACT[remainder]()
     else:
         sign, argument = _leading_sign(rest + Expression({pi_monomial: remainder}))
-        c = _atomic(Atom.of("cos", argument)) if sign else ONE
-        s = _atomic(Atom.of("sin", argument)) * sign if sign else ZERO
+        if sign < 0 and remainder:  # of x, that of π/2 − x, which has between 0 and 1/2 of π again
+            argument = argument + Expression({pi_monomial: Fraction(1, 2)})
+            s, c = _atomic(Atom.of("cos", argument)), _atomic(Atom.of("sin", argument))
+        else:
+            c = _atomic(Atom.of("cos", argument)) if sign else ONE
+            s = _atomic(Atom.of("sin", argument)) * sign if sign else ZERO
     for _ in range(int(quarter) % 4):
         c, s = -s, c
     return c, s

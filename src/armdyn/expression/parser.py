@@ -70,8 +70,9 @@ def _parsed(text: str, known: Collection[str] | None, max_length: int) -> Expres
         if _ODD.search(text):
             raise SyntaxError
         tree = ast.parse(text, mode="eval")
+        most_terms = MAX_TERMS * min(max_length, 4 * MAX_LENGTH) // MAX_LENGTH
         with limited(MAX_PRODUCTS + 5 * len(text)):
-            return _Walker(text, known, MAX_TERMS * max_length // MAX_LENGTH).visit(tree.body)
+            return _Walker(text, known, most_terms).visit(tree.body)
     except TooLargeError as error:
         raise TooLargeError(f"'{text[:60]}' is {error}") from None
     except (RecursionError, MemoryError):
@@ -79,6 +80,8 @@ def _parsed(text: str, known: Collection[str] | None, max_length: int) -> Expres
     except (SyntaxError, ValueError) as error:
         if isinstance(error, ExpressionError):
             raise
+        if "digits" in str(error):  # more than Python reads
+            raise ExpressionError(f"'{text[:60]}' has a number of too many digits") from None
         raise ExpressionError(f"'{text[:60]}' is not an expression; allowed: {_ALLOWED}") from None
 
 

@@ -11,7 +11,7 @@ from armdyn.expression.errors import ExpressionError
 
 MAX_PRODUCTS = 100_000  # of terms, in one multiplication outside of any limit: below a second
 MAX_BITS = 14_000  # of a numerator or denominator: Python prints no longer ones
-MAX_EXPONENT = 32
+MAX_EXPONENT = 256
 MAX_DEPTH = 32  # levels of functions inside functions
 MAX_SIZE = 20_000  # characters of a function's argument
 

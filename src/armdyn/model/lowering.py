@@ -12,7 +12,8 @@ The motor of a fixed joint (one that was locked, say) rides on its carrier. Wher
 that move, it still spins: an idler, which has inertia and friction and drives nothing.
 
 The motor of an elastic joint has a position of its own. It is that of a further body without mass, after
-those of the links, so that the algorithms know nothing of it: its rotor turns with this body's joint.
+those of the links, so that the algorithms know nothing of it: its rotor turns with this body's joint. A motor
+that is coupled to an elastic joint turns with the link of that joint, behind the spring.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
     inertias = _augmented(model, convert, places, [motor for _, motor in motors])
     joint_of = {link.name: i for i, link in enumerate(model.moving)}
     driver = joint_of | {link.name: len(joint_of) + e for e, link in enumerate(model.elastic)}
-    rows = {link.name: _transmission(link, motor, driver) for link, motor in motors}
+    rows = {link.name: _transmission(link, motor, joint_of, driver) for link, motor in motors}
     S = _positions(model)
     surfaces = _surfaces(model, rows, joint_of, driver)
     tip_body, T_tip = places[model.tip if tip is None else tip]
@@ -138,9 +139,14 @@ def _positions(model: RobotModel) -> tuple[Row, ...]:
 
 
 def driven_positions(model: RobotModel) -> tuple[int, ...]:
-    """Those that something drives: joints that are not passive; of elastic ones, the motors."""
-    elastic = {link.name for link in model.elastic}
-    return tuple(i for i, link in enumerate(model.positions) if link.actuated and link.name not in elastic)
+    """Those that something drives: joints that are not passive; of elastic ones, the motors.
+
+    The link of an elastic joint is among them where the motor of another joint is coupled to it.
+    """
+    motors = [link.motor for link in model.moving if link.motor is not None]
+    coupled = {name for motor in motors for name, k in motor.coupling if not k.is_zero}
+    loose = {link.name for link in model.elastic} - coupled
+    return tuple(i for i, link in enumerate(model.positions) if link.actuated and link.name not in loose)
 
 
 def _massless(link: Link) -> Body:
@@ -305,10 +311,13 @@ def _body(model: RobotModel, i: int, convert: Converter, places: Places, inertia
     )
 
 
-def _transmission(link: Link, motor: Motor, driver: dict[str, int]) -> Row:
-    """θ_m over joints, empty where it stands; where a joint is elastic, over its motor's position."""
+def _transmission(link: Link, motor: Motor, joint_of: dict[str, int], driver: dict[str, int]) -> Row:
+    """θ_m over joints: its own, or the motor's position where that is elastic, and links it is coupled to.
+
+    A motor of a fixed joint has no joint of its own.
+    """
     entries = {driver[link.name]: motor.gear} if link.joint != "fixed" else {}
-    entries.update({driver[name]: k for name, k in motor.coupling if not k.is_zero})
+    entries.update({joint_of[name]: k for name, k in motor.coupling if not k.is_zero})
     return tuple(sorted(entries.items()))
 
 

@@ -77,8 +77,9 @@ class MotorLimits:
 class Motor:
     """A rotor, where it sits and what it drives.
 
-    Its angle is θ_m = gear·q_own + Σ coupling·q_other (7.22). `position` and the unit vector `axis` are in
-    the frame of the link `carrier`. `axial` is the inertia about the axis, `transverse` about the others.
+    Its angle is θ_m = gear·q_own + Σ coupling·q_other (7.22). Where its own joint is elastic, the motor's
+    coordinate takes the place of q_own; q_other is always the link's. `position` and the unit vector `axis`
+    are in the frame of the link `carrier`. `axial` is the inertia about the axis, `transverse` about others.
     """
 
     carrier: str

@@ -2,7 +2,7 @@
 
 The rows of K are those of the motors, in the order of the moving joints. A joint without a motor counts as
 driven directly, by a motor of gear 1; a joint that follows others and has no motor has no row. The motor of
-an elastic joint turns with its own coordinate, so that the link's column is zero.
+an elastic joint turns with its own coordinate; the link's column has what other motors are coupled to it by.
 """
 
 from __future__ import annotations
@@ -58,46 +58,70 @@ def by_position(model: RobotModel) -> tuple[np.ndarray, np.ndarray]:
     """The same with all positions in the place of q: with loops, those that follow are among them."""
     related, links = Related.of(model), driven_links(model)
     place = {link.name: j for j, link in enumerate(model.moving)}
-    K = np.zeros((len(links), len(place)))
-    for row, link in zip(K, links, strict=True):
-        row[place[link.name]] = 1.0 if link.motor is None else model.number(link.motor.gear)
+    first = len(model.positions) - len(model.elastic)
+    own = {link.name: first + e for e, link in enumerate(model.elastic)}
+    coupled, at_motors = np.zeros((len(links), len(place))), np.zeros((len(links), len(model.positions)))
+    for i, link in enumerate(links):
+        gear = 1.0 if link.motor is None else model.number(link.motor.gear)
+        if link.name in own:  # the motor's position takes the place of the link's
+            at_motors[i, own[link.name]] = gear
+        else:
+            coupled[i, place[link.name]] = gear
         for name, factor in () if link.motor is None else link.motor.coupling:
-            row[place[name]] += model.number(factor)
-    S, s0 = related.S.copy(), related.s0.copy()
-    for e, link in enumerate(model.elastic):  # a motor's position takes the place of the link's
-        S[place[link.name]], s0[place[link.name]] = 0.0, 0.0
-        S[place[link.name], len(model.positions) - len(model.elastic) + e] = 1.0
-    return K @ S, K @ s0
+            coupled[i, place[name]] += model.number(factor)
+    return coupled @ related.S + at_motors, coupled @ related.s0
 
 
 def driven_coordinates(model: RobotModel) -> list[int]:
-    """The coordinates that torques may act on: all but the links of elastic joints."""
-    loose = {link.name for link in model.elastic}
-    if not loose:
+    """The coordinates that torques act on: all but links of elastic joints to which no motor is coupled."""
+    if not model.elastic:
         return list(range(model.n))
+    loose = set(elastic_links(model))
     moved = np.asarray(transmission(model)[0].any(axis=0))
-    return [i for i, link in enumerate(model.coordinates) if moved[i] or link.name not in loose]
+    return [i for i in range(model.n) if moved[i] or i not in loose]
+
+
+def elastic_links(model: RobotModel) -> list[int]:
+    """The coordinates of links of elastic joints."""
+    names = {link.name for link in model.elastic}
+    return [i for i, link in enumerate(model.coordinates) if link.name in names]
 
 
 def to_motors(model: RobotModel) -> np.ndarray:
-    """P (m, n) with τ_m = P τ and Kᵀ P = 1: what the motors have to give for joint torques τ.
+    """P (m, n) with τ_m = P τ, so that Kᵀ τ_m = τ: what the motors have to give for joint torques τ.
 
     As many motors as joints: P = K⁻ᵀ. More of them (joints that follow others and have motors too): of all
-    motor torques that add up to τ, those with the least sum of squares. No torque acts on the links of
-    elastic joints: their columns are zero.
+    motor torques that add up to τ, those with the least sum of squares. With elastic joints the torques at
+    the motors' coordinates and at rigid joints tell those of the motors, and what these give on links that
+    they are coupled to follows (`given_by_motors`); the links' columns are zero.
     """
-    driven = driven_coordinates(model)
-    K = transmission(model)[0][:, driven]
-    m, n = K.shape
-    rank = int(np.linalg.matrix_rank(K))
-    if rank < n:
+    K = transmission(model)[0]
+    m = len(K)
+    own = np.delete(np.arange(model.n), elastic_links(model))
+    rank = int(np.linalg.matrix_rank(K[:, own]))
+    if rank < len(own):
         raise ModelError(
-            f"{model.name}: its {m} motors drive only {rank} of {n} joints independently (K is singular), "
-            "so their torques do not follow from those of the joints"
+            f"{model.name}: its {m} motors drive only {rank} of {len(own)} joints independently (K is "
+            "singular), so their torques do not follow from those of the joints"
         )
+    used = own if m == len(own) else np.flatnonzero(K.any(axis=0))
     P = np.zeros((m, model.n))
-    P[:, driven] = np.linalg.inv(K).T if m == n else np.linalg.pinv(K.T)
+    P[:, used] = np.linalg.inv(K[:, used]).T if m == len(used) else np.linalg.pinv(K[:, used].T)
     return P
+
+
+def given_by_motors(model: RobotModel) -> np.ndarray:
+    """R (n, n) with R τ = τ for torques that motors can give, and only for these.
+
+    Without elastic joints these are all. On the link of an elastic joint the motors give Kᵀ τ_m by their
+    couplings: nothing, where there is none.
+    """
+    loose = [i for i in range(model.n) if i not in driven_coordinates(model)]
+    if len(loose) == len(elastic_links(model)):
+        R = np.eye(model.n)
+        R[loose] = 0.0
+        return R
+    return np.asarray(transmission(model)[0].T @ to_motors(model))
 
 
 def torque_constants(model: RobotModel) -> np.ndarray:

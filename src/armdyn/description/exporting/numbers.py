@@ -7,11 +7,14 @@ from fractions import Fraction
 
 from armdyn.expression import Expression, decimal_places, exact_float
 from armdyn.expression.parser import MAX_EXPONENT
-from armdyn.expression.terms import Monomial
+from armdyn.expression.terms import Atom, Monomial
 
 Written = int | float | str
 _LONGEST_INTEGER = 10**15
 _MOST_DECIMALS = 60
+_LONGEST_DIGITS = 250  # of a whole number
+_LONGEST = 10**_LONGEST_DIGITS
+_LEAST, _MOST = 1e-299, 1e299  # of decimals that are surely read
 _SHORT = 1000  # of a denominator that is written behind a product
 
 
@@ -43,11 +46,17 @@ def _term(monomial: Monomial, coefficient: Fraction) -> str:
     behind = (
         1 < d < _SHORT and n < _SHORT and bool(monomial) and (constant or decimal_places(coefficient) is None)
     )
-    factors = [str(atom) + (f"**{e}" if e != 1 else "") for atom, k in monomial for e in _powers(k)]
+    factors = [_atom(atom) + (f"**{e}" if e != 1 else "") for atom, k in monomial for e in _powers(k)]
     front = Fraction(n) if behind else coefficient
     if front != 1 or not factors:
         factors.insert(0, str(_number(front)))
     return "*".join(factors) + (f"/{d}" if behind else "")
+
+
+def _atom(atom: Atom) -> str:
+    if atom.argument is None:
+        return atom.name
+    return f"{'inv' if atom.kind == 'inverse' else atom.kind}({text_of(atom.argument)})"
 
 
 def _powers(exponent: int) -> list[int]:
@@ -64,15 +73,24 @@ def _number(x: Fraction) -> Written:
     if x.denominator == 1 and abs(x) < _LONGEST_INTEGER:
         return int(x)
     decimal = exact_float(x)
-    return _fraction_text(x) if decimal is None else decimal
+    return _fraction_text(x) if decimal is None or not _LEAST <= abs(decimal) <= _MOST else decimal
 
 
 def _fraction_text(x: Fraction) -> str:
     """1/3, or a decimal of many digits where that is shorter."""
-    ratio = f"{x.numerator}/{x.denominator}" if x.denominator != 1 else str(x.numerator)
+    ratio = _whole(x.numerator) + (f"/{_whole(x.denominator)}" if x.denominator != 1 else "")
     places = decimal_places(x)
     if not places or places >= _MOST_DECIMALS:
         return ratio
     digits = f"{abs(x.numerator) * 10**places // x.denominator:0{places + 1}d}"
     text = f"{'-' if x < 0 else ''}{digits[:-places]}.{digits[-places:]}"
     return text if len(text) <= len(ratio) else ratio
+
+
+def _whole(n: int) -> str:
+    """A whole number; one longer than what is read as a number, as a sum of such."""
+    if abs(n) < _LONGEST:
+        return str(n)
+    front, rest = divmod(abs(n), _LONGEST)
+    text = f"{_whole(front)}*1e{_LONGEST_DIGITS}" + (f" + {rest}" if rest else "")
+    return f"{'-' if n < 0 else ''}({text})"

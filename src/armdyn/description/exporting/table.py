@@ -11,7 +11,7 @@ from armdyn.description.direction import unit_vector, whole_ratios
 from armdyn.description.errors import MAX_PRODUCTS, DescriptionError
 from armdyn.description.exporting.numbers import Written, written, written_all
 from armdyn.description.robot_file import build
-from armdyn.expression import ArmdynError, Expression, ExpressionError, limited
+from armdyn.expression import ArmdynError, Expression, ExpressionError, MissingValueError, limited
 from armdyn.model import impossible_bodies
 from armdyn.model.closures.loops import Loop
 from armdyn.model.closures.relations import Relation
@@ -206,7 +206,7 @@ def written_direction(axis: Vector) -> list[Written]:
     """A direction, in small whole numbers where there are any."""
     try:
         whole = [Expression.of(n) for n in whole_ratios([Expression.of(x) for x in axis]) or ()]
-    except ExpressionError:  # a symbol in it has no value
+    except (ExpressionError, MissingValueError):  # a symbol in it has no value
         whole = []
     return written_all(whole if whole and unit_vector(whole) == axis else axis)
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from armdyn.description.direction import unit_vector
 from armdyn.description.errors import MAX_PRODUCTS, DescriptionError
 from armdyn.description.importing.options import Options, shaped
 from armdyn.description.importing.repair import repaired_tensor
@@ -294,7 +295,7 @@ def _impossible(model: RobotModel, inertia: Inertia) -> Iterator[str]:
 
 
 def _in_parent(joint: RawJoint) -> Vector:
-    """A joint's axis in its parent's frame; where both are askew, as floating-point numbers give it."""
+    """A joint's axis in its parent's frame; where both are askew, next to what floats give."""
     R, axis = joint.origin.R, joint.axis
     if R == IDENTITY:
         return axis
@@ -303,7 +304,7 @@ def _in_parent(joint: RawJoint) -> Vector:
         return apply(R, axis)
     R_floats = vector(vector(Expression.of(x).value() for x in row) for row in R)
     turned = apply(R_floats, vector(Expression.of(x).value() for x in axis))
-    return vector(Expression.of(x) for x in turned)
+    return unit_vector([Expression.of(x) for x in turned])
 
 
 def inertia_of(body: RawBody) -> Inertia:

@@ -1,6 +1,6 @@
 """`elastic_feedforward`: the torques and motions of motors with which elastic links move as wanted.
 
-For the reduced model (rotors spin about their own axes only). Without damping θ = q + N/K is algebraic in
+For the reduced model (rotors spin about their own axes only). Without damping θ = q + W N/K is algebraic in
 four derivatives of the link motion: θ̈ has d²N/dt² in it (Spong 1987; De Luca and Book, Springer Handbook of
 Robotics, chapter on flexible elements). With damping, θ follows from a stable first-order equation. The
 torques are inverse dynamics of links and motors together.
@@ -17,13 +17,14 @@ import numpy as np
 
 from armdyn.motion.checks import check
 from armdyn.motion.elastic import deflections
-from armdyn.motion.elastic.transmissions import Transmissions, elastic_coordinates
+from armdyn.motion.elastic.transmissions import Transmissions
 from armdyn.motion.errors import MotionError
 from armdyn.motion.trajectories.motion import Motion, Side, States
 from armdyn.motion.trajectories.piecewise import Profile, hermite
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name
+from armdyn.robot.motors import given_by_motors
 
 NAMES = ("position", "velocity", "acceleration", "jerk")
 FINEST = 1e-3  # s: deflections of damped joints are computed at least as closely
@@ -81,7 +82,7 @@ class ElasticFeedforward:
 
     @cached_property
     def torques(self) -> np.ndarray:
-        """(N, n) at `t` [N m or N]; zero on the links of elastic joints."""
+        """(N, n) at `t` [N m or N]; on the links of elastic joints what motors coupled to them give, or 0."""
         found = self(self.t)
         found.flags.writeable = False
         return found
@@ -104,13 +105,11 @@ class ElasticFeedforward:
 
     def __call__(self, t: Any, q: Any = None, qd: Any = None) -> np.ndarray:
         """Torques (..., n) at times t (...), also as a `torque` of `simulate`: the state does not matter."""
-        found = np.array(self.robot.inverse_dynamics(*self.trajectory(t)))
-        found[..., self._elastic] = 0.0
-        return found
+        return np.asarray(self.robot.inverse_dynamics(*self.trajectory(t)) @ self._given.T)
 
     @cached_property
-    def _elastic(self) -> np.ndarray:
-        return elastic_coordinates(self.robot)
+    def _given(self) -> np.ndarray:
+        return given_by_motors(self.robot.model)
 
 
 def elastic_feedforward(robot: Robot, trajectory: Trajectory) -> ElasticFeedforward:

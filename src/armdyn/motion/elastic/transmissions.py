@@ -1,11 +1,14 @@
 """The elastic joints of a robot as arrays, and what their springs have to give for a motion of the links.
 
-The equations of motion of the links of elastic joints have no torque of a drive on their right-hand side:
+With all springs locked, the motors would have to give their gears x with Mᵀ x = N(q, q̇, q̈), where M is the
+transmission of the rigid arm and N is what the links need: inertia, Coriolis, gravity, springs and smooth
+friction. The rotors of elastic joints are left out of N, and in the reduced model their accelerations are not
+part of it. A rotor turns freely but for its spring and its gears, so that the same x acts there:
 
-    N(q, q̇, q̈) + D (q̇ − θ̇) + K (q − θ) = 0
+    D (θ̇ − q̇) + K (θ − q) = k x = W N(q, q̇, q̈)    of each elastic joint, with k its gear
 
-N is what the links need: inertia, Coriolis, gravity, springs and smooth friction. In the reduced model θ̈ is
-not part of it. Its derivatives by time are those of the recorded program.
+Where no motor is coupled to the link of an elastic joint, W N is just the N of that link. The derivatives of
+W N by time are those of the recorded program.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from armdyn.model.vector import ZERO3
 from armdyn.motion.errors import MotionError
 from armdyn.program import Program, record, time_derivative
 from armdyn.robot import Robot
-from armdyn.robot.motors import driven_coordinates
+from armdyn.robot.joints import joint_name
 
 ORDERS = ("q", "qd", "qdd", "jerk", "snap", "crackle")
 SHORTEST = 1e-6  # s, D/K: below it, a damper's motion is computed as a series in D/K
@@ -78,13 +81,13 @@ class Transmissions:
         return self.robot.n - len(self.links)
 
     def needed(self, motion: list[np.ndarray]) -> np.ndarray:
-        """N (N, e), or its derivative: of q, q̇, q̈ the torques, of more derivatives the later ones' rates."""
+        """W N (N, e) of q, q̇, q̈; of more derivatives of the motion, its derivative by time."""
         return np.asarray(self._kernels[len(motion) - 3](*motion))
 
     def deflections(self, motion: list[np.ndarray]) -> list[np.ndarray]:
         """δ, δ̇ and δ̈ (N, e) of joints that do not remember, from five derivatives, or four without damping.
 
-        D δ̇ + K δ = N has the solution N/K − (D/K) Ṅ/K, but for (D/K)², which is nothing here.
+        With N for W N, D δ̇ + K δ = N has the solution N/K − (D/K) Ṅ/K, but for (D/K)², which is nothing here.
         """
         found = [self.needed(motion[: 3 + k]) / self.stiffness for k in range(len(motion) - 2)]
         if len(found) == 3:
@@ -107,13 +110,15 @@ class Transmissions:
 
     @cached_property
     def _program(self) -> Program:
-        """N over positions, velocities and accelerations of the links."""
-        mechanism, motors = without_transmissions(self.robot.mechanism), [0] * len(self.links)
+        """W N over positions, velocities and accelerations of the links."""
+        mechanism, motors = without_transmissions(self.robot), [0] * len(self.links)
+        W = spring_shares(self.robot)
 
         def torques(q: Any, qd: Any, qdd: Any) -> Any:
             q, qd, qdd = ([*x, *motors] for x in (q, qd, qdd))
             rigid, friction = rigid_torques(mechanism, q, qd, qdd), friction_torques(mechanism, qd)
-            return [rigid[i] + friction[i] for i in self.links]
+            needed = [a + b for a, b in zip(rigid, friction, strict=True)]
+            return weighted(W, needed[: self.own])
 
         inputs = [(name, self.own) for name in ORDERS[:3]]
         return record(torques, inputs, [("torques", (len(self.links),))])
@@ -125,20 +130,48 @@ def elastic_coordinates(robot: Robot) -> np.ndarray:
     return np.array([names.index(link.name) for link in robot.model.elastic], int)
 
 
-def without_transmissions(mechanism: Mechanism) -> Mechanism:
-    """Links on their own: without the springs and dampers to their motors, and without dry friction."""
+def without_transmissions(robot: Robot) -> Mechanism:
+    """Links on their own: without springs, dampers and rotors of elastic joints, and without dry friction."""
+    mechanism, first = robot.mechanism, len(robot.model.moving)
+    motors = {i for i, _ in _motors(robot)}
     return replace(
         mechanism,
+        rotors=tuple(rotor for rotor in mechanism.rotors if all(j < first for j, _ in rotor.row)),
         springs=tuple(spring for spring in mechanism.springs if spring.part != "elastic"),
-        friction=tuple(f.smooth for f in mechanism.friction if f.part != "damper"),
+        friction=tuple(
+            f.smooth for f in mechanism.friction if f.part == "joint" or not motors & {i for i, _ in f.row}
+        ),
     )
+
+
+def spring_shares(robot: Robot) -> np.ndarray:
+    """W (e, n − e): what the elastic transmissions give where the links need N is W N."""
+    links, elastic = robot.n - len(robot.model.elastic), elastic_coordinates(robot)
+    K = robot.transmission
+    if not K[:, elastic].any():
+        return np.eye(links)[elastic]
+    W = K[:, links:].T @ np.linalg.pinv(_locked(robot).T)
+    return np.asarray(np.where(np.abs(W) < 1e-14 * np.abs(W).max(), 0.0, W))
+
+
+def _locked(robot: Robot) -> np.ndarray:
+    """M (m, n − e): how the motors turn with the links where θ = q."""
+    K, links = robot.transmission, robot.n - len(robot.model.elastic)
+    M = K[:, :links].copy()
+    M[:, elastic_coordinates(robot)] += K[:, links:]
+    return np.asarray(M)
+
+
+def weighted(W: np.ndarray, x: Any) -> list[Any]:
+    """W x over any scalar."""
+    return [sum(x[i] if w == 1 else w * x[i] for i, w in enumerate(row) if w) for row in W.tolist()]
 
 
 # ---- what is possible --------------------------------------------------------------------------------------
 
 
 def check_elastic(robot: Robot) -> None:
-    """Refuse robots without elastic joints, with loops, and closures that tie these to motors of others."""
+    """Refuse robots without elastic joints, with loops, and whose springs do not follow from the links."""
     model = robot.model
     if not model.elastic:
         raise MotionError(f"{robot.name}: it has no elastic joint; inverse_dynamics gives its torques")
@@ -147,14 +180,23 @@ def check_elastic(robot: Robot) -> None:
             f"{robot.name}: it has loops beside elastic joints; feed-forward torques and MotorPD are for "
             "robots without loops"
         )
-    driven = {model.coordinates[i].name for i in driven_coordinates(model)}
-    names = {link.name for link in model.coordinates} - driven
-    for link in model.elastic:
-        if link.name not in names:
+    names = {link.name for link in model.coordinates}
+    tied = [link.name for link in model.elastic if link.name not in names]
+    if not tied:
+        K, M = robot.transmission[:, robot.n - len(model.elastic) :], _locked(robot)
+        if np.linalg.matrix_rank(M) < M.shape[1]:
             raise MotionError(
-                f"link '{link.name}': a closure ties its elastic joint to joints with motors; then the "
-                "motion of the links does not determine its motor's"
+                f"{robot.name}: its couplings let the motors drive only {np.linalg.matrix_rank(M)} of "
+                f"{M.shape[1]} joints independently where the springs are locked; then the motion of the "
+                "links does not determine the motors'"
             )
+        off = np.abs(spring_shares(robot) @ M.T - K.T).max(axis=1)
+        tied = [link.name for link, x in zip(model.elastic, off, strict=True) if x > 1e-9 * np.abs(K).max()]
+    for name in tied:
+        raise MotionError(
+            f"link '{name}': a closure ties its elastic joint to joints with motors; then the motion of the "
+            "links does not determine its motor's"
+        )
 
 
 def check_reduced(robot: Robot) -> None:
@@ -162,6 +204,7 @@ def check_reduced(robot: Robot) -> None:
     check_elastic(robot)
     motors = {coordinate: link.name for coordinate, link in _motors(robot)}
     own = dict(zip(elastic_coordinates(robot).tolist(), motors.values(), strict=True))
+    shared = set(np.flatnonzero(spring_shares(robot).any(axis=0)).tolist())
     for rotor in robot.mechanism.rotors:
         _check_rotor(robot, rotor)
     for f in robot.mechanism.friction:
@@ -171,6 +214,12 @@ def check_reduced(robot: Robot) -> None:
                     f"link '{name}': its elastic joint or that joint's motor has dry friction, whose torque "
                     "jumps where a speed changes its sign and is not determined at rest; smooth friction is "
                     "allowed (viscous, cubic, offset)"
+                )
+            if i in shared:
+                raise MotionError(
+                    f"{joint_name(robot, i)}: it or its motor has dry friction, and a coupling brings that "
+                    "to a spring: the torque jumps where a speed changes its sign and is not determined at "
+                    "rest; smooth friction is allowed (viscous, cubic, offset)"
                 )
 
 

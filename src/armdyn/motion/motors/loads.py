@@ -26,8 +26,8 @@ from armdyn.robot import Robot
 from armdyn.robot.joints import UNITS, Units, joint_name, torque_unit
 from armdyn.robot.motors import (
     ShaftLimits,
-    driven_coordinates,
     driven_links,
+    given_by_motors,
     shaft_limits,
     to_motors,
     torque_constants,
@@ -63,7 +63,8 @@ class MotorLoads(Shown):
         if arrays["qd"].shape != arrays["tau"].shape:
             raise MotionError(f"qd, tau: shapes {arrays['qd'].shape} and {arrays['tau'].shape} differ")
         P = to_motors(robot.model)
-        _check_elastic(robot, arrays["tau"])
+        if robot.model.elastic:
+            _check_elastic(robot, arrays["tau"])
         return cls(robot, times, arrays["tau"] @ P.T, arrays["qd"] @ robot.transmission.T)
 
     # ---- the motors ------------------------------------------------------------------------------------
@@ -283,14 +284,15 @@ def motor_loads(robot: Robot, motion: Trajectory | Recorded, *, wrench: Any = No
 
 
 def _check_elastic(robot: Robot, tau: np.ndarray) -> None:
-    """Refuse torques on the links of elastic joints, which no motor can give."""
-    driven = driven_coordinates(robot.model)
-    for i in set(range(robot.n)) - set(driven):
-        most = np.nanmax(np.abs(tau[..., i]))
+    """Refuse torques on the links of elastic joints that no motor can give."""
+    off = np.abs(tau - tau @ given_by_motors(robot.model).T)
+    for i in range(robot.n):
+        most = np.nanmax(off[..., i])
         if most > 1e-6 * np.nanmax(np.abs(tau), initial=1e-300):
             raise MotionError(
                 f"{joint_name(robot, i)}: the motion needs {most:g} {torque_unit(robot, i)} on the link of "
-                "an elastic joint, where none acts; motions of elastic_feedforward and of simulate need none"
+                "an elastic joint that no motor gives; motions of elastic_feedforward and of simulate need "
+                "none"
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ from armdyn.kernels.cuda.arrays import array, host, is_cupy, like
 from armdyn.motion.trajectories.trajectory import Trajectory
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_name
-from armdyn.robot.motors import driven_coordinates
+from armdyn.robot.motors import given_by_motors
 from armdyn.robot.wrenches import label, of_links
 from armdyn.simulation.control.controller import Controller, frozen, side_by_side
 from armdyn.simulation.control.sums import Later
@@ -105,13 +106,42 @@ class Sampled(Source):
 
 
 @dataclass(frozen=True, eq=False)
+class Driven:
+    """What the motors of an arm with elastic joints can give."""
+
+    robot: Robot
+
+    def check(self, tau: np.ndarray, scale: float) -> None:
+        """Refuse torques (..., n) on links of elastic joints that no motor gives, but for rounding."""
+        given = tau @ self._given.T
+        off = np.abs(tau - given).reshape(-1, self.robot.n)
+        if off.size == 0 or off.max() <= _ROUNDING * scale:
+            return
+        row, i = np.unravel_index(int(off.argmax()), off.shape)
+        found, expected = (x.reshape(-1, self.robot.n)[row, i] for x in (tau, given))
+        if self._given[i].any():
+            why = (
+                f"but {expected:g} is what motors coupled to it give there with the torques on the others: "
+                "motor torques @ robot.transmission are torques that motors can give"
+            )
+        else:
+            why = "where none acts; torques act on its motor, whose coordinate comes after the links"
+        where = f"{joint_name(self.robot, int(i))}, the link of an elastic joint"
+        raise SimulationError(f"torque: found {found:g} on {where}, {why}")
+
+    @cached_property
+    def _given(self) -> np.ndarray:
+        return given_by_motors(self.robot.model)
+
+
+@dataclass(frozen=True, eq=False)
 class Function(Source):
     """A function of (t, q, qd) that the user wrote."""
 
     name: str = field(kw_only=True)
     function: Callable[[float, np.ndarray, np.ndarray], Any] = field(kw_only=True)
     start: float = field(kw_only=True, default=0.0)
-    undriven: Mapping[int, str] = field(kw_only=True, default_factory=dict)  # places where no torque may act
+    driven: Driven | None = field(kw_only=True, default=None)  # of an arm with elastic joints
     kind = "asked"
 
     def later(self, start: float) -> Function:
@@ -124,8 +154,8 @@ class Function(Source):
         array = check.floats(name, found)  # a copy: the function may use its array again
         if array.shape[-1:] != shape[-1:]:
             raise SimulationError(f"{name}: expected (..., {shape[-1]}), found {array.shape}")
-        if self.undriven:
-            _refuse_undriven(array, self.undriven, max(1.0, float(np.abs(array).max(initial=0.0))))
+        if self.driven is not None:
+            self.driven.check(array, max(1.0, float(np.abs(array).max(initial=0.0))))
         try:
             return np.broadcast_to(array, shape).reshape(len(q), self.size)
         except ValueError:
@@ -323,26 +353,16 @@ def actuation(
 
 
 def _check_driven(robot: Robot, torque: Source) -> Source:
-    """Refuse torques on the links of elastic joints: at once, or when a function gives them."""
+    """Refuse torques on links of elastic joints that motors cannot give: at once, or when a function does."""
     if not robot.model.elastic or torque.size == 0:
         return torque
-    undriven = {i: joint_name(robot, i) for i in set(range(robot.n)) - set(driven_coordinates(robot.model))}
+    driven = Driven(robot)
     if isinstance(torque, Function):
-        return replace(torque, undriven=undriven)
+        return replace(torque, driven=driven)
     if torque.rows.shape[-1]:
         rows = host(torque.rows)
-        _refuse_undriven(rows, undriven, float(np.abs(rows).max(initial=0.0)))
+        driven.check(rows, float(np.abs(rows).max(initial=0.0)))
     return torque
-
-
-def _refuse_undriven(tau: np.ndarray, undriven: Mapping[int, str], scale: float) -> None:
-    for i, name in undriven.items():
-        most = float(np.abs(tau[..., i]).max(initial=0.0))
-        if most > _ROUNDING * scale:
-            raise SimulationError(
-                f"torque: found {most:g} on {name}, the link of an elastic joint, where none acts; torques "
-                "act on its motor, whose coordinate comes after the links"
-            )
 
 
 def check_loops(robot: Robot, model: Robot) -> None:

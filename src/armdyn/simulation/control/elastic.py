@@ -12,7 +12,13 @@ from armdyn.dynamics.newton_euler import holding_torques
 from armdyn.kernels import Kernel
 from armdyn.model import Mechanism
 from armdyn.motion.elastic.feedforward import ElasticFeedforward
-from armdyn.motion.elastic.transmissions import check_elastic, elastic_coordinates, without_transmissions
+from armdyn.motion.elastic.transmissions import (
+    check_elastic,
+    elastic_coordinates,
+    spring_shares,
+    weighted,
+    without_transmissions,
+)
 from armdyn.program import record
 from armdyn.robot import Robot
 from armdyn.simulation.control import laws
@@ -40,7 +46,8 @@ class MotorPD(Controller):
     controller for robots with elastic joints", IEEE Trans. Automatic Control 36, 1991), or those at the motor
     positions g(θ − K⁻¹ g(q_d)) (gravity="motor": De Luca, Siciliano, Zollo, "PD control with on-line gravity
     compensation for robots with elastic joints", Automatica 41, 2005). Both are stable where transmissions
-    and gains are stiff against gravity. Springs at joints and between points count as gravity does.
+    and gains are stiff against gravity. Springs at joints and between points count as gravity does. Of a link
+    that other motors are coupled to, these bear a part of the weight; g is what the spring bears.
 
     Or `target` is an `ElasticFeedforward`: τ is its torque and feedback of its motor positions and
     velocities; without gains it acts alone.
@@ -110,6 +117,9 @@ class MotorPD(Controller):
         tau: Scalars = [0] * self.robot.n
         for i, g, f in zip(motors, held, laws.feedback(at, speed, given), strict=True):
             tau[i] = g + f
+        coupled = weighted(self._coupled, [tau[i] for i in motors])
+        for i, x in zip(elastic_coordinates(self.robot).tolist(), coupled, strict=True):
+            tau[i] = x
         return tau
 
     # ---- the model -------------------------------------------------------------------------------------
@@ -135,12 +145,22 @@ class MotorPD(Controller):
 
     @cached_property
     def _loose(self) -> Mechanism:
-        return without_transmissions(self.robot.mechanism)
+        return without_transmissions(self.robot)
+
+    @cached_property
+    def _coupled(self) -> np.ndarray:
+        """(e, n − e): what motors that are coupled to elastic links give there with the torques at motors."""
+        K = self.robot.transmission
+        return np.asarray(K[:, elastic_coordinates(self.robot)].T @ np.linalg.pinv(K[:, self._motors].T))
 
     def _held(self, links: Scalars) -> Scalars:
-        """What holds the links against gravity and springs."""
+        """What holds the links against gravity and springs: at rigid joints, and behind elastic ones."""
         motors = [0] * (self.robot.n - self._links)
-        return holding_torques(self._loose, [*links, *motors])[: self._links]
+        found = holding_torques(self._loose, [*links, *motors])[: self._links]
+        behind = weighted(spring_shares(self.robot), found)
+        for i, x in zip(elastic_coordinates(self.robot).tolist(), behind, strict=True):
+            found[i] = x
+        return found
 
     @cached_property
     def _holding(self) -> Kernel:

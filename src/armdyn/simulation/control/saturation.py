@@ -5,7 +5,7 @@ that share motors (a coupled wrist) are treated together: (1) each joint torque 
 (2) the motor torques K⁻ᵀ τ are clipped at theirs, and τ is Kᵀ times what is left, (3) where that exceeds the
 limit of a joint again, the torques of the group are made smaller by one factor. So the result is within both.
 Where more motors than joints share the torques by least squares, one factor takes the place of clipping:
-clipped torques would be shared anew.
+clipped torques would be shared anew. The link of an elastic joint gets what motors coupled to it give then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits
-from armdyn.robot.motors import shaft_limits, to_motors
+from armdyn.robot.motors import elastic_links, shaft_limits, to_motors
 from armdyn.simulation.control.laws import Scalars, at_least, clipped, dot
 
 LEAST = 1e-300  # for a joint whose limit is zero: nothing is divided by zero
@@ -25,7 +25,11 @@ LEAST = 1e-300  # for a joint whose limit is zero: nothing is divided by zero
 def within_limits(robot: Robot, tau: Scalars) -> Scalars:
     """Torques over any scalar, within the limits of torque of a robot's joints and motors."""
     joints, shafts = joint_limits(robot).torque, shaft_limits(robot.model).torque
-    if not np.isfinite(shafts).any():
+    elastic = elastic_links(robot.model)
+    coupled = bool(elastic) and bool(robot.transmission[:, elastic].any())
+    if coupled and len(shafts) == robot.n - len(elastic):  # the limits are those of their motors
+        joints = np.where(np.isin(np.arange(robot.n), elastic), np.inf, joints)
+    if not coupled and not np.isfinite(shafts).any():
         return [clipped(x, float(most)) for x, most in zip(tau, joints, strict=True)]
     K, P = robot.transmission, to_motors(robot.model)
     found = list(tau)
@@ -44,7 +48,7 @@ def within_limits(robot: Robot, tau: Scalars) -> Scalars:
 def _group(tau: Scalars, K: np.ndarray, P: np.ndarray, joints: np.ndarray, shafts: np.ndarray) -> Scalars:
     """The torques of joints that share motors."""
     tau = [clipped(x, float(most)) for x, most in zip(tau, joints, strict=True)]
-    if not np.isfinite(shafts).any():
+    if len(K) == len(tau) and not np.isfinite(shafts).any():
         return tau
     motor = [dot(row.tolist(), tau) for row in P]
     if len(motor) > len(tau):

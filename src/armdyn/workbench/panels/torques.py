@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.model import ModelError
 from armdyn.output import one_line
 from armdyn.report.page.markup import Markup, join, tag
 from armdyn.robot.joints import torque_unit
+from armdyn.robot.motors import given_by_motors
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.moment import Moment
 from armdyn.workbench.panels.drives import Drives, drives_of, held_links, redundant_drives
@@ -94,12 +96,7 @@ def joint_rows(bench: Bench, moment: Moment) -> tuple[list[Row], list[str]]:
                 data=(("data_joint", str(joint + 1)), ("data_tau", repr(tau))),
             )
         )
-    remarks = [
-        f"No motor acts on '{_link_name(moment, i)}', the link of an elastic joint: "
-        "the arm stays in this state only if the torque is 0 there."
-        for i in held_links(robot)
-        if rows[i].total
-    ]
+    remarks = _on_elastic_links(moment, least)
     extra = redundant_drives(moment)
     if extra:
         remarks.append("More joints are driven than move by themselves: below, the least torques that do it.")
@@ -108,6 +105,27 @@ def joint_rows(bench: Bench, moment: Moment) -> tuple[list[Row], list[str]]:
         for name, tau, limit, unit in extra
     ]
     return rows, remarks
+
+
+def _on_elastic_links(moment: Moment, least: float) -> list[str]:
+    """Where the state needs a torque on the link of an elastic joint that no motor gives."""
+    robot, tau = moment.robot, moment.tau
+    held = held_links(robot)
+    try:
+        given = given_by_motors(robot.model) @ tau if robot.model.elastic else tau
+    except ModelError:  # the transmission is singular: what motors give is not known
+        return []
+    remarks = []
+    for i in np.flatnonzero(np.abs(tau - given) > least).tolist():
+        name = _link_name(moment, i)
+        if i in held:
+            text = f"No motor acts on '{name}', the link of an elastic joint: "
+            remarks.append(text + "the arm stays in this state only if the torque is 0 there.")
+        else:
+            text = f"The motors coupled to '{name}', the link of an elastic joint, give "
+            text += f"{given[i]:.4g} {torque_unit(robot, i)} there: "
+            remarks.append(text + "the arm stays in this state only if the torque is that.")
+    return remarks
 
 
 def motor_rows(moment: Moment) -> tuple[list[Row], list[str]]:
