@@ -1,5 +1,6 @@
 """Reading MJCF: what is taken from a file, what is noted, and what is refused, with its place and reason."""
 
+import os
 import sys
 from math import pi
 
@@ -274,21 +275,73 @@ def test_units_ranges_and_gravity():
     assert still.model.gravity == (0, 0, 0)
 
 
-def test_included_files_lie_beside_the_file(tmp_path):
-    (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "arm.xml").write_text(arm())
-    scene = tmp_path / "scene.xml"
-    scene.write_text('<mujoco model="scene"><include file="parts/arm.xml"/></mujoco>')
-    robot = Robot.load(scene)
-    assert (robot.name, robot.joints) == ("scene", ("j", "k"))
+@pytest.mark.skipif(os.name == "nt", reason="links and pipes are made")
+def test_included_files_lie_in_the_folder_of_the_file(tmp_path):
+    folder = tmp_path / "robot"
+    (folder / "parts").mkdir(parents=True)
+    (folder / "parts" / "arm.xml").write_text(arm())
+    (tmp_path / "secret.xml").write_text(arm())
+    (folder / "link.xml").symlink_to(tmp_path / "secret.xml")
+    (folder / "near.xml").symlink_to(folder / "parts" / "arm.xml")
+    os.mkfifo(folder / "pipe.xml")
+    scene = folder / "scene.xml"
+    for file in ("parts/arm.xml", "parts/../parts/arm.xml", "near.xml"):
+        scene.write_text(f'<mujoco model="scene"><include file="{file}"/></mujoco>')
+        robot = Robot.load(scene)
+        assert (robot.name, robot.joints) == ("scene", ("j", "k"))
     for file, reason in (
         ("nowhere.xml", "nowhere.xml.*cannot read it"),
-        (str(tmp_path / "parts" / "arm.xml"), "only files beside this one"),
+        (str(folder / "parts" / "arm.xml"), "only files in it and in the folders below it are included"),
+        ("../secret.xml", "outside the folder of the main file"),
+        ("parts/../../secret.xml", "outside the folder of the main file"),
+        ("link.xml", "outside the folder of the main file"),
+        ("/dev/zero", "outside the folder of the main file"),
+        ("pipe.xml", "it is no file"),
+        ("parts", "it is no file"),
         ("scene.xml", "it is included twice"),
     ):
         scene.write_text(f'<mujoco><include file="{file}"/></mujoco>')
         with pytest.raises(DescriptionError, match=rf"scene.xml: line 1: <include>: .*{reason}"):
             Robot.load(scene)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links and pipes are made")
+def test_a_folder_of_links_includes_files_beside_what_they_lead_to(tmp_path):
+    for name in ("source", "installed"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "source" / "arm.xml").write_text(arm())
+    (tmp_path / "source" / "scene.xml").write_text('<mujoco><include file="arm.xml"/></mujoco>')
+    for name in ("arm.xml", "scene.xml"):
+        (tmp_path / "installed" / name).symlink_to(tmp_path / "source" / name)
+    assert Robot.load(tmp_path / "installed" / "scene.xml").joints == ("j", "k")
+
+
+@pytest.mark.parametrize("size", ["1e200", "1e-200", "inf", "-1e150"])
+def test_directions_that_cannot_be_normalised_are_refused(size):
+    for turn in (
+        f'axis="0 {size} 0"',
+        f'quat="0 {size} 0 0"',
+        f'quat="{size} {size} {size} {size}"',
+        f'axisangle="{size} 0 0 1"',
+        f'xyaxes="1 0 0 0 {size} 0"',
+        f'zaxis="0 {size} 0"',
+    ):
+        body = f'<body><joint {turn}/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body>'
+        body = (
+            body
+            if turn.startswith("axis=")
+            else body.replace(f" {turn}", "").replace("body>", f"body {turn}>", 1)
+        )
+        with pytest.raises(
+            DescriptionError, match=r'="[^"]*": expected numbers, the largest of a size between'
+        ):
+            Robot.load(arm(inner=body))
+
+
+def test_small_angles_and_entries_are_read():
+    for turn in ('axisangle="0 0 1 1e-17"', 'quat="1 1e-200 0 0"', 'euler="0 1e-200 0"', 'quat="1e50 0 0 0"'):
+        body = f'<body {turn}><joint name="x"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body>'
+        assert "x" in Robot.load(arm(inner=body)).joints
 
 
 def test_included_files_include_files_beside_the_main_file_or_beside_themselves(tmp_path):

@@ -74,3 +74,25 @@ def test_the_share_of_neighbours_is_the_sum_of_autocorrelations():
     expected = 1 + 2 * (sum(rhos) + rhos[-1] * decay / (1 - decay))
     np.testing.assert_allclose(repetition(parts, use), expected, rtol=1e-10)
     assert 7 < expected < 11  # (1 + 0.8)/(1 − 0.8) = 9
+
+
+@pytest.mark.filterwarnings("ignore:.*dead channel")
+@pytest.mark.parametrize("kind", ["still", "noise", "creep", "samples"])
+def test_a_log_in_which_the_arm_stands_still_is_refused(arm, kind):
+    t, rng = np.arange(600) / 200, np.random.default_rng(3)
+    q = {
+        "still": np.zeros((600, 2)),
+        "noise": 1e-5 * rng.normal(size=(600, 2)),
+        "creep": 1e-9 * t[:, None] * [1, 2],
+        "samples": np.where(t > 2, 1 - np.cos(5 * (t - 2)), 0)[:, None] * [1, 2],
+    }[kind] + [0.3, 0.4]
+    options = {"samples": t < 2} if kind == "samples" else {}
+    with pytest.raises(IdentificationError, match=r"log: the arm stands still: .* rad\. Record a motion"):
+        identify(arm, Log(t=t, q=q, tau=np.full((600, 2), [1.0, 2.0])), **options)
+
+
+@pytest.mark.filterwarnings("ignore:.*dead channel")
+def test_torques_that_are_explained_to_rounding_leave_a_choice(arm):
+    t = np.arange(600) / 200
+    log = Log(t=t, q=t[:, None] * [0.3, 0.4], tau=np.full((600, 2), [1.0, 2.0]))
+    assert identify(arm, log).training_error < 1e-3

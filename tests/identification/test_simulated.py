@@ -197,10 +197,12 @@ def test_a_log_shorter_than_the_filter_is_refused():
         identify(arm, log, cutoff=1.0, **PLAIN)
 
 
-def test_constant_positions_show_no_friction_and_no_inertia():
+def test_rest_in_several_postures_shows_gravity_but_no_friction_and_no_inertia():
     arm = Robot.load("planar")
-    t = np.arange(1000) / 100
-    q = np.full((1000, 2), 0.3)
-    tau = arm.gravity(q)
-    fit = identify(arm, Log(t, q, tau), **PLAIN)
-    assert fit.not_shown.all()
+    postures = np.random.default_rng(4).uniform(-2, 2, size=(8, 1, 2))
+    t, q = np.arange(100) / 200, np.broadcast_to(postures, (8, 100, 2))
+    fit = identify(wrong(arm), [Log(t, x, arm.gravity(x)) for x in q], cutoff=20.0, **PLAIN)
+    np.testing.assert_allclose(fit.robot.gravity(postures), arm.gravity(postures), rtol=1e-6)
+    unseen = [name.startswith(("I", "Fv", "Fs")) for name in fit.robot.parameter_names]
+    assert fit.not_shown[(fit.base.matrix[:, unseen] != 0).any(1)].all()
+    assert not fit.not_shown.all()

@@ -1,6 +1,7 @@
 """Files: columns by name and by recognition, units, delimiters; what is damaged is refused or said."""
 
 import builtins
+import os
 import sys
 import zipfile
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from armdyn.identification import IdentificationError, IdentificationWarning, Log
+from armdyn.identification.logs import log_file
 from identification.logs.recordings import arm, recording
 
 T = np.arange(10) / 100
@@ -353,6 +355,93 @@ def test_a_damaged_npz_is_refused(tmp_path):
 def test_pickles_in_npz_files_are_not_opened(tmp_path):
     np.savez(tmp_path / "a.npz", t=T, q=Q, tau=TAU, danger=np.array([print], dtype=object))
     assert_same(Log.load(tmp_path / "a.npz"))
+
+
+HEADERS_THAT_LIE = {
+    "a text of 4e8 characters": (
+        "name",
+        "<U400000000",
+        "()",
+        0,
+        "1600000.* bytes, but the file has no more than",
+    ),
+    "a text that is there": ("name", "<U500000", "()", 2_000_000, "has 2000000 bytes; 1048576 are allowed"),
+    "no characters": ("name", "<U2", "()", b"\xff" * 8, "cannot be read"),
+    "several names": ("name", "<U1", "(2,)", 8, "name: found .*a text is expected"),
+    "many rows": ("t", "<f8", "(1000000000,)", 0, "says that it is an array"),
+    "more than memory": ("t", "<f8", f"({1 << 62},)", 0, "says that it is an array"),
+    "a wide row": ("tau", "<f8", "(9, 20000)", 1_440_000, "tau: found 20000 columns; 10000 are allowed"),
+    "deep brackets": ("x", "<f8", "(" * 5000, 0, "the header of a NumPy array is expected; found"),
+    "many signs": ("x", "<f8", "-" * 5000 + "1", 0, "the header of a NumPy array is expected; found"),
+}
+
+
+@pytest.mark.parametrize("case", HEADERS_THAT_LIE)
+def test_what_npz_headers_claim_is_held_against_the_file(tmp_path, case):
+    name, kind, shape, data, message = HEADERS_THAT_LIE[case]
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    small = {key: np.zeros((9, 1)) for key in ("q", "tau")} | {"t": np.arange(9.0)}
+    np.savez(tmp_path / "log.npz", **{key: x for key, x in small.items() if key != name})
+    with zipfile.ZipFile(tmp_path / "log.npz", "a", zipfile.ZIP_DEFLATED) as file:
+        content = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head
+        file.writestr(f"{name}.npy", content + (data if isinstance(data, bytes) else bytes(data)))
+    with pytest.raises(IdentificationError, match=message):
+        Log.load(tmp_path / "log.npz")
+
+
+@pytest.mark.parametrize("kind", ["npz", "parquet"])
+def test_a_file_of_more_numbers_than_are_read_whole_is_read_in_blocks(tmp_path, monkeypatch, kind):
+    path = tmp_path / f"log.{kind}"
+    Log(np.arange(90.0), np.zeros((90, 2)), np.ones((90, 2))).save(path)
+    monkeypatch.setattr(log_file, "_MOST", 449)
+    with pytest.raises(
+        IdentificationError, match=r"holds 450 numbers; at most 449 are read whole\. Log\.open"
+    ):
+        Log.load(path)
+    assert sum(block.core.stop - block.core.start for block in Log.open(path).blocks(20, 5)) == 90
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"[1, 2]", r"found \[1, 2\]; a JSON object"),
+        (b"null", "found None; a JSON object"),
+        (b'[["t", [1]]]', "a JSON object"),
+        (b'{"first": "a"}', "found 'first'; a JSON object with some of transmission"),
+        (b"[" * 100_000, "cannot be read .*; a JSON object"),
+        (b'{"name": "\xff"}', "cannot be read .*; a JSON object"),
+        (b'{"name": 5}', "name: found 5; a text is expected"),
+        (b" " * 2_000_000, "2000000 bytes; 1048576 are allowed"),
+    ],
+)
+def test_metadata_that_are_not_ours_are_refused(tmp_path, text, message):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pytest.importorskip("pyarrow").table({key: np.arange(9.0) for key in ("t", "q1", "tau1")})
+    parquet.write_table(table.replace_schema_metadata({b"armdyn": text}), tmp_path / "log.parquet")
+    with pytest.raises(IdentificationError, match=message):
+        Log.load(tmp_path / "log.parquet")
+
+
+def test_lists_that_are_too_long_for_a_channel_are_not_read(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {key: list(range(9)) for key in ("t", "tau1")} | {"q": [np.zeros(200_000)] + [[0.0]] * 8}
+    parquet.write_table(pytest.importorskip("pyarrow").table(columns), tmp_path / "log.parquet")
+    with pytest.raises(IdentificationError, match="q: found 22223 columns; 10000 are allowed"):
+        Log.load(tmp_path / "log.parquet")
+
+
+def test_a_name_of_any_length_is_looked_at_quickly(tmp_path):
+    (tmp_path / "log.csv").write_text(
+        f"t,q1,tau1,q2{' ' * 100_000}x,[{'a' * 100_000}\n" + "0,0,0,0,0\n1,0,0,0,0\n"
+    )
+    assert Log.load(tmp_path / "log.csv").n == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_log_is_a_file(tmp_path):
+    os.mkfifo(tmp_path / "log.csv")
+    with pytest.raises(IdentificationError, match="it is a pipe or a device; a log is read from a file"):
+        Log.load(tmp_path / "log.csv")
 
 
 def test_parquet_columns_lists_and_time_stamps(tmp_path):

@@ -19,13 +19,14 @@ from armdyn.identification.estimation.worth import covariance, repetition
 from armdyn.identification.regression.collect import collect
 from armdyn.identification.regression.delay import delay_note
 from armdyn.identification.regression.factor import Factors
-from armdyn.identification.regression.pieces import Source, sources
+from armdyn.identification.regression.pieces import Piece, Source, moves, sources
 from armdyn.identification.regression.solve import RANK
 from armdyn.identification.selection.model import Chosen, choose_model, enough_pieces, long_pieces
 from armdyn.identification.validation import validation
 from armdyn.identification.validation.training import Training
 from armdyn.output.progress import Update, progress_bar, stage
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_name, joint_units
 
 
 @on_one_thread
@@ -100,8 +101,10 @@ def _fitted(
 ) -> Fit:
     """The model chosen, its parameters estimated, and what they are worth."""
     notes: list[str] = []
+    pieces = enough_pieces(robot, train)
+    _check_motion(robot, train, pieces)
     with stage("choosing filters and friction"):
-        chosen = choose_model(robot, train, request.wishes)
+        chosen = choose_model(robot, pieces, request.wishes)
     with stage("regression"):
         factors = collect(robot, train, chosen.problem, executor=executor, update=update, notes=notes)
     free = request.free.mask(chosen.problem.template)
@@ -109,7 +112,6 @@ def _fitted(
     with stage("estimating"):
         found = estimate(Data(robot, train, chosen, factors, free, request.instruments), method)
         final = _final(chosen, found, request)
-    pieces = enough_pieces(robot, train)
     notes += [*final.notes, *delay_note(chosen.problem, pieces), *_load_note(robot)]
     with stage("residuals"):
         residuals, use = _residuals(robot, train, chosen, final.x)
@@ -135,6 +137,19 @@ def _fitted(
         notes=tuple(notes),
         training=training,
         validation=tried,
+    )
+
+
+def _check_motion(robot: Robot, logs: Sequence[Source], pieces: Sequence[Piece]) -> None:
+    """Refuse logs in which the arm stands in one place; where the pieces show no motion, all is looked at."""
+    if not pieces or moves(pieces) or moves(piece for log in logs for piece in log.pieces(robot)):
+        return
+    travel = np.ptp(np.concatenate([piece.record.q[piece.samples] for piece in pieces]), axis=0)
+    j = int(np.argmax(travel))
+    most = f"{joint_name(robot, j)} moves most, by {travel[j]:.3g} {joint_units(robot, j).position}"
+    raise IdentificationError(
+        f"{logs[0].name}{' and other logs' * (len(logs) > 1)}: the arm stands still: {most}. "
+        "Record a motion of all joints, to and fro, slow and fast; excite (armdyn excite) finds one"
     )
 
 

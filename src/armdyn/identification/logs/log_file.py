@@ -19,6 +19,7 @@ from armdyn.identification.logs.files.units import checked_units, factors
 from armdyn.identification.logs.log import POSITIONS, TORQUES, Log
 
 _PIECE = 65_536  # rows read at a time
+_MOST = 1 << 29  # numbers of a file that are read whole: 4 GB
 _READING = ("delimiter", "decimal")
 
 
@@ -75,10 +76,19 @@ class LogFile:
     def read(self) -> Log:
         """All of it."""
         notes = list(self.notes)
-        pieces = list(self._pieces(_PIECE, notes))
-        if sum(len(piece["t"]) for piece in pieces) < 2:
-            raise IdentificationError(f"{self.path}: two rows of numbers or more are expected")
-        return self._log(_joined(pieces), 0, notes)
+        blocks = "Log.open reads it block by block"
+        if (claimed := self._source().claimed(self._columns)) > _MOST:
+            raise IdentificationError(
+                f"{self.path}: it says that it holds {claimed:.3g} numbers; "
+                f"at most {_MOST:.3g} are read whole. {blocks}"
+            )
+        try:
+            pieces = list(self._pieces(_PIECE, notes))
+            if sum(len(piece["t"]) for piece in pieces) < 2:
+                raise IdentificationError(f"{self.path}: two rows of numbers or more are expected")
+            return self._log(_joined(pieces), 0, notes)
+        except MemoryError:
+            raise IdentificationError(f"{self.path}: there is not enough memory for it. {blocks}") from None
 
     def blocks(self, samples: int = 100_000, overlap: int = 1000) -> Iterator[Block]:
         """Blocks of so many samples, each with `overlap` more on both sides where the file has them."""
@@ -191,7 +201,8 @@ def _origin(t: np.ndarray, notes: list[str]) -> Any:
 def _joined(pieces: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
     if len(pieces) == 1:
         return pieces[0]
-    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+    # Channel by channel out of the pieces: all of them twice in memory would be too much of a long log.
+    return {name: np.concatenate([piece.pop(name) for piece in pieces]) for name in list(pieces[0])}
 
 
 def _check_complete(source: Source, chosen: dict[str, Choice]) -> None:

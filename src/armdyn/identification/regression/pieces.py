@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,8 @@ from armdyn.robot import Robot
 
 BLOCK = 100_000  # samples of a file in memory at a time, without the overlaps
 SLOWEST = 1.0  # Hz: the lowest cut-off that is tried
+MOVED = 1e-3  # rad or m: farther than sensors wander at rest,
+SEEN = 1e-6  # and what a motion without noise must exceed
 _FILTERS = 2  # one after the other: positions, then regressors
 _OF_OVERLAP = 2  # a block has at least so many times as many samples as the overlap on a side
 
@@ -168,6 +170,23 @@ class Source:
         samples = None if self.samples is None else self.samples[log.first : log.first + len(log)]
         whole = log.first == 0 and block.core == slice(0, len(log))
         return Part(log, block.first, stop, overlap, samples, whole)
+
+
+def moves(pieces: Iterable[Piece]) -> bool:
+    """Whether a joint is seen to move among the samples that may enter the fit.
+
+    A joint that stays within `MOVED` is seen to if it goes farther than `SEEN` and its neighbouring samples
+    are more alike than distant ones: what differs from sample to sample is noise.
+    """
+    low, high = np.array(np.inf), np.array(-np.inf)
+    for piece in pieces:
+        q = piece.record.q[piece.samples]
+        if len(q):
+            low, high = np.minimum(low, q.min(0)), np.maximum(high, q.max(0))
+            alike = np.square(np.diff(q, axis=0)).sum(0) < np.square(q - q.mean(0)).sum(0)
+            if ((high - low > MOVED) | (alike & (np.ptp(q, axis=0) > SEEN))).any():
+                return True
+    return False
 
 
 def reach(rate: float, cutoff: float | None) -> int:

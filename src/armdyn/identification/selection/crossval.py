@@ -57,7 +57,7 @@ class Products:
         for k, G in enumerate(self.G):
             for d, x in enumerate(self._solutions(total - G, columns, dampings)):
                 found[k, d] = x @ G[inner] @ x - 2 * x @ G[columns, -1] + G[-1, -1]
-        return found / max(self.rows, 1)
+        return np.maximum(found, 0) / max(self.rows, 1)  # squares: less than zero is rounding
 
     @staticmethod
     def _solutions(G: np.ndarray, columns: np.ndarray, dampings: Sequence[float]) -> list[np.ndarray]:

@@ -66,10 +66,9 @@ class Chosen:
     greatest: np.ndarray  # (E,) speeds of the surfaces [rad/s or m/s]
 
 
-def choose_model(robot: Robot, logs: Sequence[Source], wishes: Wishes) -> Chosen:
-    """The model for these logs. Choices are made on as many samples as are enough for them."""
+def choose_model(robot: Robot, pieces: Sequence[Piece], wishes: Wishes) -> Chosen:
+    """The model for the logs that these pieces are of; `enough_pieces` are enough to choose by."""
     template = make_template(robot, add=wishes.add)
-    pieces = enough_pieces(robot, logs)
     free = wishes.free.mask(template)
     cutoff, tried = _cutoff(template, pieces, wishes, free)
     parts = _parts(pieces, cutoff)
@@ -150,8 +149,8 @@ def _cutoff(
         return None, ()
     if wishes.cutoff is not None:
         return wishes.cutoff, ()
-    rate = min(stretch.rate for piece in pieces for stretch in stretches(piece.record))
-    highest = min(FASTEST, NYQUIST_SHARE * rate)
+    rates = [stretch.rate for piece in pieces for stretch in stretches(piece.record)]
+    highest = min(FASTEST, NYQUIST_SHARE * min(rates, default=np.inf))
     count = max(1, int(np.log(highest / SLOWEST) / np.log(STEP)) + 1)
     tried, scale = [], None
     for cutoff in highest / STEP ** np.arange(count):

@@ -21,6 +21,7 @@ from armdyn.motion.trajectories.motion import Motion
 from armdyn.motion.trajectories.sampled import through_samples
 from armdyn.output import write_whole
 
+_MOST = 1 << 29  # bytes of a file; a device may have any number
 NOISE = 1e-12  # rad or m, relative for positions beyond 1: a smaller displacement counts as none
 
 
@@ -153,11 +154,15 @@ def read_table(path: str | Path, needed: str, *further: str) -> Table:
 def _rows(path: str | Path) -> tuple[list[int], list[list[str]], list[tuple[int, str]]]:
     """Line numbers and cells, blank lines left out; comments apart."""
     try:
-        text = Path(path).read_text("utf-8-sig")
+        with Path(path).open("rb") as file:
+            content = file.read(_MOST + 1)
+        text = content.decode("utf-8-sig") if len(content) <= _MOST else ""
     except UnicodeDecodeError:
         raise MotionError(f"{path}: this is not a text file in UTF-8") from None
     except (OSError, ValueError) as problem:
         raise MotionError(f"{path}: cannot be read: {getattr(problem, 'strerror', problem)}") from None
+    if len(content) > _MOST:
+        raise MotionError(f"{path}: it is larger than {_MOST} bytes; no longer motion is read")
     numbered = [(i, line.strip()) for i, line in enumerate(text.splitlines(), 1) if line.strip()]
     comments = [(i, line) for i, line in numbered if line.startswith("#")]
     kept = [(i, line) for i, line in numbered if not line.startswith("#")]

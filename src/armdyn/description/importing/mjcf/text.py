@@ -28,6 +28,8 @@ _REFUSED = {
 _MOST_FILES = 50
 _MOST_ELEMENTS = 10_000
 _NAN = re.compile(r"(?i)(?<!\S)[+-]?nan\b")  # MuJoCo reads on with it
+_TURNS = {"quat": 4, "axis": 3, "axisangle": 3, "xyaxes": 3, "zaxis": 3}  # entries of the vectors in them
+_SHORTEST, _LONGEST = 1e-10, 1e100  # of a vector: MuJoCo normalises others to nonsense
 
 
 @dataclass
@@ -50,6 +52,8 @@ class Source:
             for key, value in element.attributes.items():
                 if key != "name" and _NAN.search(value):
                     raise element.error(f'{key}="{short(value)}": expected numbers')
+                if (key in _TURNS or key == "euler") and element.tag not in ("camera", "light"):
+                    _check_turn(element, key, value)
         _refuse_many(self.root)
         self._named: dict[tuple[str, str], Element] = {}
         for section in self.root.all("worldbody"):
@@ -113,6 +117,21 @@ class Source:
         return "".join(lines.parts)
 
 
+def _check_turn(element: Element, key: str, value: str) -> None:
+    """Refuse directions that are too short or too long to be normalised; zeros are refused by MuJoCo."""
+    try:
+        numbers = [abs(float(x)) for x in value.split()]
+    except ValueError:
+        return  # MuJoCo says what is wrong
+    numbers = numbers[:3] if key == "axisangle" else numbers
+    count = _TURNS.get(key, 1)
+    least = _SHORTEST if key in _TURNS else 0.0
+    for size in (max(numbers[i : i + count]) for i in range(0, len(numbers), count)):
+        if size and not least <= size <= _LONGEST:
+            allowed = f"between {least:g} and {_LONGEST:g}"
+            raise element.error(f'{key}="{short(value)}": expected numbers, the largest of a size {allowed}')
+
+
 def _matters(element: Element) -> bool:
     """Plugins are declared in <extension> and may drive actuators; only those in bodies act by themselves."""
     return element.tag != "plugin" or "plugin_in_body" in element.attributes
@@ -144,9 +163,8 @@ def _included(source: Source, element: Element) -> list[Element]:
         raise element.error("the attribute file is missing")
     if source.folder is None:
         raise element.error(f'file="{short(file)}": a text cannot include files; load it from its own file')
-    if Path(file).is_absolute():
-        raise element.error(f'file="{short(file)}": only files beside this one are included')
     path = _beside(source.folder, file, element)
+    _check_place(source, element, file, path)
     if str(path) in source.included:
         raise element.error(f'file="{short(file)}": it is included twice')
     if len(source.included) >= _MOST_FILES:
@@ -168,6 +186,28 @@ def _beside(folder: Path, file: str, element: Element) -> Path:
         return near if not path.exists() and near.exists() else path
     except (OSError, ValueError):  # a name that is too long or has odd characters
         return path
+
+
+def _check_place(source: Source, element: Element, file: str, path: Path) -> None:
+    """Refuse what is no file, and files outside the main file's folder: a file must not tell of others.
+
+    Links count as what they lead to. The main file may be a link itself, as in folders that tools make of
+    links: its own folder counts, too.
+    """
+    try:
+        main = Path(source.root.source)
+        folders = (main.parent.resolve(), main.resolve().parent)
+        inside = any(path.resolve().is_relative_to(folder) for folder in folders)
+        other = path.exists() and not path.is_file()
+    except (OSError, ValueError, RuntimeError):  # no name of a file, or links in a circle: reading says so
+        return
+    if not inside or Path(file).is_absolute():
+        raise element.error(
+            f'file="{short(file)}": outside the folder of the main file; only files in it and in the folders '
+            "below it are included, by paths from there on"
+        )
+    if other:
+        raise element.error(f'file="{short(file)}": cannot read it (it is no file, but a folder or a pipe)')
 
 
 def _refuse_many(root: Element) -> None:

@@ -31,6 +31,8 @@ _BRACKETS = re.compile(r"\s*(?:\[([^\[\]]*[^\[\]\d][^\[\]]*)\]|\(([^()]*[^()\d][
 _PREFERRED = (
     *(("q", "motor_position"), ("tau", "motor_torque"), ("tau", "current"), ("motor_torque", "current")),
 )
+WIDEST = 10_000  # numbers a row: no channel of an arm has more
+_NAME = 200  # characters: a longer name says nothing
 _LONGEST = 400  # characters of a list of columns in a message
 
 
@@ -94,7 +96,7 @@ def _given(channel: str, names: Any, file: Sequence[Column]) -> Choice:
         raise IdentificationError(f"columns: {channel}: no column is named")
     if len({column.name for column in found}) < len(found):
         raise IdentificationError(f"columns: {channel}: a column is named twice")
-    return Choice(tuple(found), _stated(found, channel))
+    return _choice(channel, tuple(found))
 
 
 def _one_given(channel: str, name: Any, file: Sequence[Column]) -> list[Column]:
@@ -153,6 +155,8 @@ def _channel(name: str) -> tuple[str | None, tuple[str, ...], int | None]:
 
 
 def _words(name: str) -> tuple[tuple[str, ...], int | None]:
+    if len(name) > _NAME:
+        return ("",), None
     text = _BRACKETS.sub("", name)
     text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()
     pieces = re.findall(r"[^\W\d_]+|\d+", text)
@@ -169,11 +173,19 @@ def _suffix(word: str) -> str:
 
 def _unit(name: str, channel: str) -> str | None:
     """The unit that a column's name states, in brackets or as its last word."""
+    if len(name) > _NAME:
+        return None
     if (match := _BRACKETS.search(name)) is not None:
         text = next(x for x in match.groups() if x is not None)
         return text if known(channel, text) else None
     last = re.split(r"[\W\d_]+", name)[-1]
     return last if "_" in name and last in _SUFFIXES and known(channel, last) else None
+
+
+def _choice(channel: str, columns: tuple[Column, ...]) -> Choice:
+    if (width := sum(column.width for column in columns)) > WIDEST:
+        raise IdentificationError(f"columns: {channel}: found {width} columns; {WIDEST} are allowed")
+    return Choice(columns, _stated(columns, channel))
 
 
 def _stated(columns: Sequence[Column], channel: str) -> Any:
@@ -205,5 +217,4 @@ def _in_order(
                 f"{listed_columns([column for _, column in columns])}; say which with columns="
             )
         columns = sorted(columns, key=lambda item: item[0] or 0)
-    chosen = tuple(column for _, column in columns)
-    return Choice(chosen, _stated(chosen, channel))
+    return _choice(channel, tuple(column for _, column in columns))

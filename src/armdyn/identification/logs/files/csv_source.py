@@ -57,6 +57,9 @@ class CsvSource:
         with self._opened() as file:
             return sum(1 for _ in self._rows(file, []))
 
+    def claimed(self, columns: Sequence[Column]) -> int:
+        return 0
+
     def quick(self, rows: int) -> bool:
         return False
 

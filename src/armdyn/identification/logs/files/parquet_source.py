@@ -11,11 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError
-from armdyn.identification.logs.files.columns import Column
+from armdyn.identification.logs.files.columns import WIDEST, Column
+from armdyn.identification.logs.files.npz_source import CONSTANTS
+from armdyn.output import one_line
 
 GROUPS = 10  # times the rows wanted: the largest group of rows that is quickly read from its start
 CONSTANTS_KEY = b"armdyn"  # of the file's own metadata
+_LONGEST = 1 << 20  # bytes of it
 
 
 def arrow(path: str | Path) -> Any:
@@ -44,22 +48,41 @@ class ParquetSource:
     def __post_init__(self) -> None:
         with self._opened() as file:
             schema = file.schema_arrow
-            found = [
-                Column(entry.name, self._width(file, entry), _unit(entry.type))
-                for entry in schema
-                if _numeric(entry.type)
-            ]
+            entries = [entry for entry in schema if _numeric(entry.type)]
+            lengths = _mean_lengths(file.metadata) if any(_is_list(x.type) for x in entries) else {}
+            found = [Column(x.name, self._width(file, x, lengths), _unit(x.type)) for x in entries]
             object.__setattr__(self, "columns", tuple(column for column in found if column.width))
             object.__setattr__(self, "_rows", file.metadata.num_rows)
             sizes = [file.metadata.row_group(k).num_rows for k in range(file.metadata.num_row_groups)]
             object.__setattr__(self, "_largest_group", max(sizes, default=0))
             if (text := (schema.metadata or {}).get(CONSTANTS_KEY)) is not None:
-                self.constants.update(json.loads(text))
+                self.constants.update(self._constants(text))
         if not self.columns:
             raise IdentificationError(f"{self.path}: there are no columns of numbers in it")
 
+    def _constants(self, text: bytes) -> dict[str, Any]:
+        """What the metadata say about the whole log. Their values are checked by `Log`."""
+        where = f"{self.path}: metadata '{CONSTANTS_KEY.decode()}'"
+        expected = f"a JSON object with some of {', '.join(CONSTANTS)} is expected"
+        if len(text) > _LONGEST:
+            raise IdentificationError(f"{where}: {len(text)} bytes; {_LONGEST} are allowed")
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as problem:
+            raise IdentificationError(
+                f"{where}: cannot be read ({one_line(str(problem))}); {expected}"
+            ) from None
+        if not isinstance(found, dict):
+            raise IdentificationError(f"{where}: found {shown(found)}; {expected}")
+        for name in [name for name in found if name not in CONSTANTS]:
+            raise IdentificationError(f"{where}: found {shown(name)}; {expected}")
+        return found
+
     def count(self, columns: Sequence[Column]) -> int:
         return self._rows
+
+    def claimed(self, columns: Sequence[Column]) -> int:
+        return self._rows * sum(column.width for column in columns)
 
     def quick(self, rows: int) -> bool:
         """A group of rows is read from its start."""
@@ -82,9 +105,12 @@ class ParquetSource:
                     yield [self._values(batch.column(column.name), column, row) for column in columns]
                 row += batch.num_rows
 
-    def _width(self, file: Any, entry: Any) -> int:
+    def _width(self, file: Any, entry: Any, lengths: dict[str, int]) -> int:
+        """Numbers in a row; lists that are too long for any channel are not read for it."""
         if not _is_list(entry.type):
             return 1
+        if (mean := lengths.get(entry.name, 0)) > WIDEST:
+            return mean
         for batch in file.iter_batches(1, columns=[entry.name]):
             first = batch.column(entry.name)[0].as_py()
             return len(first) if first else 0
@@ -110,6 +136,17 @@ class ParquetSource:
             raise
         except (pyarrow.ArrowException, OSError, ValueError, KeyError) as problem:
             raise IdentificationError(f"{self.path}: cannot be read: {problem}") from None
+
+
+def _mean_lengths(metadata: Any) -> dict[str, int]:
+    """The mean length of the lists in a column, by its name, in the group of rows where it is greatest."""
+    found: dict[str, int] = {}
+    for group in (metadata.row_group(k) for k in range(metadata.num_row_groups)):
+        for part in (group.column(i) for i in range(group.num_columns)):
+            mean = part.num_values // max(group.num_rows, 1)
+            for name in (part.path_in_schema.rsplit(".", k)[0] for k in (1, 2)):  # name.list.element
+                found[name] = max(found.get(name, 0), mean)
+    return found
 
 
 def _is_list(kind: Any) -> bool:

@@ -29,6 +29,9 @@ class Source(Protocol):
     def count(self, columns: Sequence[Column]) -> int:
         """How many rows of these columns there are, without those that cannot be read."""
 
+    def claimed(self, columns: Sequence[Column]) -> int:
+        """How many numbers the file says these columns hold; 0 of a text, which is as long as it looks."""
+
     def pieces(
         self, columns: Sequence[Column], size: int, notes: list[str], start: int = 0
     ) -> Iterator[list[np.ndarray]]:
@@ -60,11 +63,14 @@ def open_source(path: str | Path, delimiter: str | None = None, decimal: str = "
     if kind is None:
         raise IdentificationError(f"{path}: the name of a log ends with {', '.join(_KINDS)}")
     try:
-        exists = place.is_file()
+        exists, is_file = place.exists(), place.is_file()
     except (OSError, ValueError):
         exists = False
     if not exists:
         raise IdentificationError(f"{path}: there is no such file")
+    if not is_file:
+        what = "a folder" if place.is_dir() else "a pipe or a device"
+        raise IdentificationError(f"{path}: it is {what}; a log is read from a file")
     if kind is NpzSource:
         return NpzSource(place)
     return CsvSource(place, delimiter, decimal) if kind is CsvSource else ParquetSource(place)
