@@ -159,6 +159,7 @@ GROUPS = (
         + _of("armdyn.report", "ReportError")
         + _of("armdyn.workbench", "ViewError")
         + _of("armdyn", "PhysicsWarning ExportWarning BaseParameterWarning CacheWarning MotionWarning")
+        + _of("armdyn", "CompileWarning")
         + _of("armdyn", "SimulationWarning IdentificationWarning")
         + _of("armdyn.analysis", "OperationalWarning"),
         brief=True,

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from armdyn.identification.excitation.excite import excite
     from armdyn.identification.excitation.workspace import Workspace
     from armdyn.identification.payload import Payload, identify_payload, payload_from_sensor
-    from armdyn.kernels import CacheWarning, backend, get_threads, set_backend, set_threads
+    from armdyn.kernels import CacheWarning, CompileWarning, backend, get_threads, set_backend, set_threads
     from armdyn.model import (
         Inertia,
         PhysicsWarning,
@@ -115,6 +115,7 @@ _HOMES = {
     "Equations": "exact",
     "Proof": "exact",
     "CacheWarning": "kernels",
+    "CompileWarning": "kernels",
     "backend": "kernels",
     "get_threads": "kernels",
     "set_backend": "kernels",
@@ -183,6 +184,7 @@ __all__ = [
     "BaseParameterWarning",
     "BaseParameters",
     "CacheWarning",
+    "CompileWarning",
     "ComputedTorque",
     "DescriptionError",
     "ElasticFeedforward",

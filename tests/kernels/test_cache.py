@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from armdyn import Robot
+from armdyn import CompileWarning, Robot
 from armdyn.kernels import cache
 from armdyn.kernels.llvm import machine
 from kernels.tools import Forgetful, kernel_of
@@ -40,6 +40,16 @@ def no_compiler(monkeypatch):
 
 def files(folder):
     return sorted(folder.iterdir())
+
+
+def test_what_takes_long_to_compile_is_said_before(fresh_cache, monkeypatch):
+    """A threshold of nothing in the place of a robot with a hundred joints."""
+    robot = Robot.load("planar")
+    monkeypatch.setattr(machine, "LONG", 0.0)
+    with pytest.warns(CompileWarning, match=r"gravity: compiling 0 MB of code, some .* s; it is kept on the"):
+        robot.gravity([0.1, 0.2])
+    monkeypatch.setattr("armdyn.kernels.llvm.machine.is_shown", lambda: True)  # on a terminal
+    robot.inertia([0.1, 0.2])
 
 
 def test_a_second_robot_reads_what_the_first_compiled(fresh_cache, no_compiler):

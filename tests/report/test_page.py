@@ -125,6 +125,11 @@ def test_limits_of_unlike_joints_have_units_beside_them_in_the_terminal_too():
     assert str(puma.rows[0][1]) == "-2.79253 … 2.79253"
 
 
+def test_the_folders_that_a_file_lies_in_stay_private(tmp_path):
+    Robot.load("planar").save(tmp_path / "arm.toml")
+    assert Made.of(Robot.load(tmp_path / "arm.toml"), DAY) == Made(DAY, "arm.toml")
+
+
 @pytest.mark.parametrize("day", ["2026-11-16", DAY, datetime(2026, 11, 16, 23, 59)])
 def test_a_date_is_taken_as_it_is_given(day):
     assert Made.of(Robot.load("planar"), day) == Made(DAY, "planar")

@@ -6,6 +6,7 @@ import os
 import random
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -22,7 +23,7 @@ from websockets.sync.client import connect
 import armdyn
 from armdyn import Robot
 from armdyn.workbench.errors import ViewError
-from armdyn.workbench.server import browser
+from armdyn.workbench.server import browser, start
 
 
 def opened(**options):
@@ -213,6 +214,41 @@ def _send(line, raw):
         line.ping().wait(0.3)
     except ConnectionClosed:
         pass
+
+
+HANDSHAKE = (
+    "GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\nUpgrade: websocket\r\n"
+    "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    "Sec-WebSocket-Protocol: viser-v{version}\r\n\r\n"
+)
+
+
+def test_a_browser_that_vanishes_leaves_no_word(monkeypatch, caplog):
+    """asyncio would complain of every message sent after it; other threads still hear of theirs."""
+    lines, quicker = [], start.quicker
+
+    def keeping(handle):
+        return lambda line, request: lines.append(line) or quicker(handle)(line, request)
+
+    monkeypatch.setattr(start, "quicker", keeping)
+    with opened() as bench:
+        with socket.create_connection(("127.0.0.1", port_of(bench))) as client:
+            client.sendall(HANDSHAKE.format(port=port_of(bench), version=viser.__version__).encode())
+            assert client.recv(4000).startswith(b"HTTP/1.1 101")
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        # It is closed with a reset, without a goodbye.
+        sent = threading.Event()
+
+        def send():
+            for _ in range(20):
+                lines[-1].transport.write(b"0123456789")
+            sent.set()
+
+        bench._bench.server.get_event_loop().call_soon_threadsafe(send)
+        assert sent.wait(10)
+        assert [record.message for record in caplog.records] == []
+        logging.getLogger("asyncio").warning("socket.send() raised exception.")
+        assert len(caplog.records) == 1
 
 
 CAMERA = {

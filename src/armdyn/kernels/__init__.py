@@ -3,11 +3,13 @@
 from armdyn.kernels.backends import backend, set_backend
 from armdyn.kernels.cache import CacheWarning
 from armdyn.kernels.kernel import Kernel
+from armdyn.kernels.llvm.machine import CompileWarning
 from armdyn.kernels.specification import Shared, Specification
 from armdyn.kernels.threads import get_threads, set_threads
 
 __all__ = [
     "CacheWarning",
+    "CompileWarning",
     "Kernel",
     "Shared",
     "Specification",

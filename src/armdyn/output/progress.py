@@ -60,6 +60,11 @@ def stage(name: str) -> Iterator[None]:
         yield
 
 
+def is_shown() -> bool:
+    """Whether a display is shown, or one that is opened now would be."""
+    return _current() is not None or sys.stderr.isatty()
+
+
 def hide_progress() -> None:
     """End the display: what follows asks the user something, or goes on until it is stopped."""
     if (display := _current()) is not None:

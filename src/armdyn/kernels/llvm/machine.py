@@ -7,6 +7,7 @@ import mmap
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from armdyn.expression import ArmdynError
 from armdyn.kernels import cache
-from armdyn.output import stage
+from armdyn.output.progress import is_shown, progress_bar, stage
 
 T = TypeVar("T")
 
@@ -24,6 +25,8 @@ _loaded: dict[str, Any] = {}  # what has been made of loaded code, by its key in
 _LIBRARY = 256 << 20  # bytes, more than LLVM's own code takes
 _ROOM = 16 << 20  # bytes that LLVM takes at most for small programs
 _MAPS = 16  # memory maps, more than loading takes
+SECONDS = 0.8e-6  # that LLVM takes for a letter of its text, on a core of 2.8 GHz; 0.6e-6 at level 1
+LONG = 20.0  # s: what takes longer is said before
 
 
 def lock() -> threading.RLock:
@@ -149,6 +152,23 @@ def load_object(code: bytes, names: Sequence[str]) -> list[int]:
         return addresses
 
 
+class CompileWarning(UserWarning):
+    """Compiling takes long: the function of a robot with very many joints."""
+
+
+def _compiled(what: str, ir: str, with_passes: bool, level: int) -> bytes:
+    """`compile_ir`; what takes long is said before, on a terminal beside the time elapsed."""
+    seconds = SECONDS * len(ir)
+    if seconds < LONG:
+        return compile_ir(ir, with_passes, level)
+    text = f"{len(ir) / 1e6:.0f} MB of code, some {seconds:.2g} s"
+    if not is_shown():
+        kept = "it is kept on the disk for the next time"
+        warnings.warn(CompileWarning(f"{what}: compiling {text}; {kept}"), stacklevel=2)
+    with stage(text):
+        return compile_ir(ir, with_passes, level)
+
+
 def loaded(
     parts: Sequence[str],
     kinds: Sequence[str],
@@ -166,8 +186,8 @@ def loaded(
         if key not in _loaded:
             name, code = key[:24], cache.read(key)
             if code is None:
-                with stage("compiling"):
-                    code = compile_ir(ir(name), with_passes, level)
+                with progress_bar(f"compiling {parts[0]}", None):
+                    code = _compiled(parts[0], ir(name), with_passes, level)
                 cache.write(key, code)
             _loaded[key] = made(*load_object(code, [f"{kind}_{name}" for kind in kinds]))
         return _loaded[key]  # type: ignore[no-any-return]

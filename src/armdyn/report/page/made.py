@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TypeAlias
 
 from armdyn.description import bundled_robots
@@ -45,9 +46,9 @@ class Made:
 
 
 def _source(robot: Robot) -> str:
-    """The file, or the name of a bundled robot."""
+    """The file's name, or that of a bundled robot; which folders the file lies in is nobody's business."""
     source, name = robot.model.source, one_line(robot.name)
-    return source if source in bundled_robots() or not name.startswith(source) else ""
+    return Path(source).name if source in bundled_robots() or not name.startswith(source) else ""
 
 
 def _day(day: Day) -> date:

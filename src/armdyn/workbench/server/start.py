@@ -26,12 +26,31 @@ _LOG.addHandler(logging.NullHandler())
 _LOG.propagate = False  # anyone may send garbage to a port: nothing that a terminal should show
 
 
+class _Departed(logging.Filter):
+    """Drops what asyncio says, for every message, of a browser that went away without a word.
+
+    Only in the threads of workbenches: other programs in this process hear of theirs.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: set[int | None] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.thread not in self.threads or record.msg != "socket.send() raised exception."
+
+
+_DEPARTED = _Departed()
+
+
 def start_server(gate: Gate, port: int, label: str) -> viser.ViserServer:
     """A server that listens at `gate.host` on `port`, or on the next one that is free; 0: any free port."""
     viser = _viser()
     address = _address(gate.host, port)
     with _STARTING, _gated(gate), _silent(threading.current_thread()):  # viser prints a frame
         server: Any = viser.ViserServer(host=address, port=port, label=label, verbose=False)
+    _DEPARTED.threads.add(server._websock_server._server_thread.ident)
+    logging.getLogger("asyncio").addFilter(_DEPARTED)
     try:
         server.get_event_loop().set_exception_handler(_note)
         _without_sharing(server)
@@ -50,6 +69,7 @@ def stop_server(server: viser.ViserServer) -> None:
         return
     with _silent(thread):  # viser says that it stopped
         server.stop()
+    _DEPARTED.threads.discard(thread.ident)
 
 
 def _note(_loop: Any, context: dict[str, Any]) -> None:
