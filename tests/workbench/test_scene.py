@@ -319,7 +319,7 @@ def test_visuals_of_a_urdf(tmp_path):
     robot = Robot.load(file)
     found = visuals_of(robot.model)
     assert [one.shape for one in found.found] == ["mesh", "cylinder", "mesh", "box", "sphere", "mesh", "mesh"]
-    assert found.wrong == 1
+    assert found.wrong == ("arm",)
     assert found.missing == ("package://some_robot/meshes/gone.stl", "https://example.org/x.stl")
     base, cylinder, arm, box, *_ = found.found
     assert base.path == (tmp_path / "some_robot" / "meshes" / "base.stl").resolve()
@@ -344,7 +344,8 @@ def test_rpy_of_visuals_is_that_of_joints(tmp_path):
 
 def test_meshes_are_read_or_refused(tmp_path):
     stl(tmp_path / "a.stl")
-    mesh = read_mesh(tmp_path / "a.stl")
+    (part,) = read_mesh(tmp_path / "a.stl")
+    mesh = part.mesh
     assert len(mesh.triangles) == 12
     assert np.array_equal(np.unique(mesh.vertices, axis=0), np.unique(CUBE, axis=0))
     assert len(mesh.vertices) == 24  # edges stay sharp
