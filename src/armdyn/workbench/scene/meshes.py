@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ _MOST = 2_000_000  # triangles of all meshes: a browser draws them
 _EDGE = 0.5  # rad: triangles that meet at more than this have an edge between them
 _COLOURS = 32  # of one geometry; a file with more of them, such as a scan, is drawn in its main one
 _GREY: Colour = (0.72, 0.74, 0.77, 1.0)
-_LISTED = 3  # names of missing files in a note
+_LISTED = 3  # names of files in a note
 
 
 @dataclass(frozen=True)
@@ -87,18 +87,18 @@ class Meshes:
         left = Counter(places[visual.link][0] for visual in self.known.found)
         left.update(places[link][0] for link in self.known.wrong)
         files: dict[Path, tuple[Part, ...]] = {}
-        failed: Counter[str] = Counter()
+        failed: dict[str, list[str]] = {}
         for k, visual in enumerate(self.known.found):
             if self._bench.closed or (visual.shape == "mesh" and visual.path is None):
                 continue
             try:
                 parts = _parts(visual, files)
             except ViewError as error:
-                failed[str(error)] += 1
+                failed.setdefault(str(error), []).append(Path(visual.name).name)
                 continue
             room -= sum(len(part.mesh.triangles) for part in parts)
             if room < 0:
-                failed[f"there are more than {_MOST} triangles"] += 1
+                failed.setdefault(f"there are more than {_MOST} triangles", []).append(Path(visual.name).name)
                 continue
             body, frame = places[visual.link]
             for i, part in enumerate(parts):
@@ -106,7 +106,9 @@ class Meshes:
             left[body] -= 1
             if not left[body]:
                 self._cover({body})
-        self.notes += [f"{_count(n)} not drawn: {why}" for why, n in failed.items()]
+        self.notes += [
+            f"{_count(len(names))} not drawn ({_listed(names)}): {why}" for why, names in failed.items()
+        ]
         if self.handles:  # what the file says no looks of has none
             self._cover({body for body in self._arm.bodies if not left[body]})
 
@@ -136,14 +138,19 @@ class Meshes:
 def _notes(known: Visuals) -> list[str]:
     notes = []
     if known.missing:
-        named = ", ".join(one_line(name) for name in known.missing[:_LISTED])
-        more = len(known.missing) - _LISTED
-        named += f" and {more} more" if more > 0 else ""
+        named = _listed(known.missing)
         files = "file is" if len(known.missing) == 1 else "files are"
         notes.append(f"{len(known.missing)} mesh {files} not there: {named}")
     if known.wrong:
         notes.append(f"{_count(len(known.wrong))} not drawn: not written as URDF asks")
     return notes
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Some names, each once."""
+    found = list(dict.fromkeys(names))
+    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    return ", ".join(one_line(name) for name in found[:_LISTED]) + more
 
 
 def _count(n: int) -> str:
@@ -212,10 +219,12 @@ class Materials:
         self._folder = folder
 
     def get(self, name: str) -> bytes:
-        file = self._folder / name
-        if Path(name).name != name or file.suffix.lower() != ".mtl" or file.stat().st_size > _LARGEST:
+        file = self._folder / Path(name).name
+        if file.suffix.lower() != ".mtl" or not file.is_file() or file.stat().st_size > _LARGEST:
             raise FileNotFoundError(name)
         return file.read_bytes()
+
+    __getitem__ = get  # trimesh asks in both ways
 
 
 def read_mesh(file: Path) -> tuple[Part, ...]:
