@@ -354,7 +354,7 @@ def test_torque_shows_parts_that_add_up_to_the_inverse_dynamics():
 
 
 def test_torque_knows_units_expressions_and_rotor_models():
-    table = rows(run("torque", "pr", "--q", "0.1, pi/2", "--qdd", "1, 0"))
+    table = rows(run("torque", "pr", "--q", "0.1, 90deg", "--qdd", "1, 0"))
     assert [row[1] for row in table] == ["N", "N m"]
     by_rotors = [
         float(rows(run("torque", "planar", "--q", "0, 0", "--qdd", "0, sqrt(2)", "--rotors", r))[0][2])

@@ -45,7 +45,10 @@ WRONG = {
         (("copy", "arm.urdf", "x.toml"), {"--lock": ["nosuch=1", "j", "=1", "j=x", "j="]}),
     ],
     "derive": [
-        (("derive", "planar"), {**ROTORS, **FILE, "--notation": ["newton"], "--combine": ["x", "= 1", "x ="]}),
+        (
+            ("derive", "planar"),
+            {**ROTORS, **FILE, "--notation": ["newton"], "--combine": ["x", "= 1", "x ="]},
+        ),
         (("derive", "planar", "--latex"), {"--width": ["16", "x", "-3cm", "16 miles"]}),
     ],
     "trajectory": [

@@ -42,6 +42,8 @@ VALUES = {"a": 1.3, "b": -0.7, "m1": 2.1, "x": 0.4}
         ("sin(pi)", 0),
         (" 3 ", 3),
         ("62.6111*0.395", Fraction("24.7313845")),
+        ("sin(30deg) + cos(-6e1 °)", 1),
+        ("2*90deg/pi", 1),
     ],
 )
 def test_a_text_and_its_exact_number(text, number):

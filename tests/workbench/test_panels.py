@@ -61,6 +61,7 @@ def test_motor_side_and_wrench(workbench):
     open_folder(page, "Wrench at the tip")
     row = page.field("force [N]").locator("xpath=ancestor::div[contains(@class, 'mantine-Flex-root')][1]")
     row.locator("input").nth(0).fill("12.5")
+    row.locator("input").nth(0).press("Enter")
     expected = at_rest(page, robot, np.array([12.5, 0, 0, 0, 0, 0]))
     page.wait_for_torques(expected)
     page.pick("Torques at", "Motors")

@@ -1,4 +1,7 @@
-"""Text -> Expression, by a walk over Python's syntax tree. Nothing is evaluated as code."""
+"""Text -> Expression, by a walk over Python's syntax tree. Nothing is evaluated as code.
+
+A number may have degrees as its unit, "90deg" or "90°", and is then that angle in radians, exactly.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _FUNCTIONS: dict[str, Callable[[Expression], Expression]] = {
     "abs": abs,
     "inv": lambda x: Expression.of(1) / x,
 }
-_ALLOWED = "numbers, declared symbols, pi, + - * / **, cos sin sqrt abs and parentheses"
+_ALLOWED = "numbers, 90deg, declared symbols, pi, + - * / **, cos sin sqrt abs and parentheses"
 # What makes Python print a SyntaxWarning before it can be refused: "1or 2", "1 is 2", "(1)(2)", "'\\d'".
 _ODD = re.compile(
     r"(?<![\w.])[0-9.][\w.]*?(?:and|else|for|if|in|is|not|or)\b|\b(?:is|not)\b|\\|[)\]}'\"][ \t]*[(\[{]"
@@ -36,6 +39,7 @@ _ODD = re.compile(
 _SHORT = 40  # characters
 _PLAIN = re.compile(r"[\w. +/-]*(\*[\w. +/-]+)*", re.ASCII)  # no parentheses, no powers
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
+DEGREES = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[ \t]*(?:deg\b|°)", re.ASCII)
 
 
 def rational(text: str) -> Fraction:
@@ -66,13 +70,14 @@ def _parsed(text: str, known: Collection[str] | None, max_length: int) -> Expres
     if len(text) > max_length:
         raise ExpressionError(f"an expression may have {max_length} characters, this one has {len(text)}")
     text = text.strip().replace("\r\n", "\n").replace("\r", "\n")  # as Python counts lines
+    in_radians = DEGREES.sub(r"(\1*pi/180)", text)
     try:
-        if _ODD.search(text):
+        if _ODD.search(in_radians):
             raise SyntaxError
-        tree = ast.parse(text, mode="eval")
+        tree = ast.parse(in_radians, mode="eval")
         most_terms = MAX_TERMS * min(max_length, 4 * MAX_LENGTH) // MAX_LENGTH
         with limited(MAX_PRODUCTS + 5 * len(text)):
-            return _Walker(text, known, most_terms).visit(tree.body)
+            return _Walker(text, in_radians, known, most_terms).visit(tree.body)
     except TooLargeError as error:
         raise TooLargeError(f"'{text[:60]}' is {error}") from None
     except (RecursionError, MemoryError):
@@ -91,9 +96,10 @@ def expression(x: object, known: Collection[str] | None = None) -> Expression:
 
 
 class _Walker:
-    def __init__(self, text: str, known: Collection[str] | None, max_terms: int) -> None:
+    def __init__(self, text: str, parsed: str, known: Collection[str] | None, max_terms: int) -> None:
+        """`text` is what messages show, `parsed` what the tree was made of."""
         self.text, self.known, self.max_terms = text, known, max_terms
-        self.lines = [line.encode() for line in text.split("\n")]
+        self.lines = [line.encode() for line in parsed.split("\n")]
         self.depth = 0
 
     def visit(self, node: ast.expr) -> Expression:

@@ -30,7 +30,7 @@ def lay_out(bench: Bench) -> None:
     gui.main_panel.dock_right()
     gui.main_panel.set_width(_RIGHT)
     style = files("armdyn.workbench.panels").joinpath("panels.css").read_text(encoding="utf-8")
-    gui.add_html(f"<style>{style}</style>")
+    gui.add_html(f"<style>{style}</style>{bench.fields.html}")
     motions = Motions(bench)
     readings = gui.add_panel()
     with readings.add_tab("Torques"):

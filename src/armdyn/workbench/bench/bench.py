@@ -25,6 +25,7 @@ from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, joint_limits
 from armdyn.simulation.run import Run
 from armdyn.workbench.bench.closing import Once, reachable
+from armdyn.workbench.bench.fields import Fields
 from armdyn.workbench.bench.moment import Moment, Subject
 from armdyn.workbench.bench.player import Player
 from armdyn.workbench.bench.script import Script, listed
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("armdyn.workbench")
 Colour = Literal["blue", "green", "orange", "red"]
 Listener = Callable[[Moment], None]
+_READ = 8.0  # s: how long a note stays
+_AGAIN = 2.0  # s: what is told again within this, as by an arrow that is held down, is no news
 _UNAIDED_PACE = 0.15  # s between pictures for pages that draw without a graphics card
 
 
@@ -44,7 +47,8 @@ class Bench:
     """What panels work with.
 
     `moment` is the state shown; `change(q=…)` changes it; `on_moment(f)` has f called with the newest state.
-    `gui` and `scene` are viser's. `motion`, `run`, `fit` and `log` are what was last loaded or computed.
+    `gui` and `scene` are viser's; number fields are added to `fields`. `motion`, `run`, `fit` and `log` are
+    what was last loaded or computed.
     """
 
     def __init__(self, server: viser.ViserServer, robot: Robot, source: str | None) -> None:
@@ -66,8 +70,10 @@ class Bench:
         self.unaided: Callable[[], bool] = lambda: False  # whether a page draws without a graphics card
         self._job = threading.Lock()
         self._refused = Once()
+        self._told: tuple[tuple[str, str], float] = (("", ""), 0.0)  # the last note, and when
         self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
         self.player = Player(self)
+        self.fields = Fields(self)
 
     # ---- the state ---------------------------------------------------------------------------------------
 
@@ -145,6 +151,7 @@ class Bench:
     def close(self) -> None:
         self._closed = True
         self.player.close()
+        self.fields.close()
         self._news.set()
         if self._worker.is_alive() and threading.current_thread() is not self._worker:
             self._worker.join(5)
@@ -185,9 +192,20 @@ class Bench:
         return None
 
     def tell(self, title: str, text: str, colour: Colour = "blue") -> None:
-        """A note in every open page. viser shows it as plain text."""
+        """A note in every open page. viser shows it as plain text. The same is not said twice in a row."""
+        note, now = (title, text), monotonic()
+        again, self._told = self._told[0] == note and now - self._told[1] < _AGAIN, (note, now)
+        if again:
+            return
         for client in self.server.get_clients().values():
-            client.add_notification(title, one_line(text), color=colour, auto_close_seconds=8.0)
+            client.add_notification(title, one_line(text), color=colour, auto_close_seconds=_READ)
+
+    def tell_all(self, title: str, text: str, colour: Colour = "blue") -> None:
+        """As `tell`, also to pages that are opened later."""
+
+        @self.server.on_client_connect  # viser calls it for pages that are open, too
+        def _(client: Any) -> None:
+            client.add_notification(title, one_line(text), color=colour, auto_close_seconds=_READ)
 
     @property
     def busy(self) -> bool:

@@ -4,37 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from math import floor, inf, log10
-from time import monotonic
+from math import floor, log10
 from typing import Any
 
 from armdyn.output import one_line
 from armdyn.report.page.markup import Markup, tag
 from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.bench.editor import REST, Editor
+from armdyn.workbench.bench.editor import Editor
 from armdyn.workbench.bench.edits import QUANTITIES, Payload, Value, symbol_of, value_of
+from armdyn.workbench.bench.fields import Field
 from armdyn.workbench.panels.reading import Reading
 
-_DECIMALS = 9  # after the point; fields show no more than a number has
 _DIAGONAL, _PRODUCTS = (0, 3, 5), (1, 2, 4)  # of xx xy xz yy yz zz
 
 
 @dataclass
-class Field:
+class Shown:
     """A field, and what it shows of the robot."""
 
-    handle: Any
+    field: Field
     read: Callable[[], Value | None]
-    typed: float = -inf  # when somebody last did [s]
 
     def follow(self) -> None:
-        """Show what holds. While somebody types, what was typed first must not replace what came after."""
-        found, shown = self.read(), self.handle.value
-        if found is None or monotonic() - self.typed < REST / 2:
+        """Show what was asked for."""
+        found, shown = self.read(), self.field.value
+        if found is None:
             return
         pairs = zip(found, shown, strict=True) if isinstance(found, tuple) else ((found, shown),)
         if any(abs(x - y) > 1e-12 * max(abs(x), abs(y)) for x, y in pairs):
-            self.handle.value = found
+            self.field.show(found)
 
 
 def add(bench: Bench) -> Editor:
@@ -45,8 +43,6 @@ def add(bench: Bench) -> Editor:
 
     @button.on_click
     def _(_event: Any) -> None:
-        for field in fields:
-            field.typed = -inf
         bench.guard(editor.reset)
 
     def follow() -> None:
@@ -76,7 +72,7 @@ def _note(editor: Editor) -> Markup:
 # ---- folders -----------------------------------------------------------------------------------------------
 
 
-def _payload(editor: Editor) -> Iterator[Field]:
+def _payload(editor: Editor) -> Iterator[Shown]:
     """Mass, centre and tensor of what the tip carries."""
 
     def with_payload(change: Callable[[Payload, Any], Payload]) -> Callable[[Any], None]:
@@ -94,17 +90,17 @@ def _payload(editor: Editor) -> Iterator[Field]:
 
     with editor.bench.gui.add_folder("Payload at the tip"):
         mass = with_payload(lambda load, new: replace(load, mass=new))
-        yield _field(editor, "mass [kg]", "", lambda: editor.edits.payload.mass, mass)
+        yield _field(editor, "mass [kg]", "", lambda: editor.edits.payload.mass, mass, "kg")
         com = with_payload(lambda load, new: replace(load, com=new))
         hint = "Where its centre of mass is, in the tip frame"
-        yield _field(editor, "centre [m]", hint, lambda: editor.edits.payload.com, com)
+        yield _field(editor, "centre [m]", hint, lambda: editor.edits.payload.com, com, "m")
         with editor.bench.gui.add_folder("Its inertia", expand_by_default=False):
             hint = "Entries of the tensor about its centre of mass, axes of the tip frame [kg m²]"
             for label, places in (("xx yy zz", _DIAGONAL), ("xy xz yz", _PRODUCTS)):
-                yield _field(editor, label, hint, entries(places), with_entries(places))
+                yield _field(editor, label, hint, entries(places), with_entries(places), "kg m²")
 
 
-def _quantities(editor: Editor) -> Iterator[Field]:
+def _quantities(editor: Editor) -> Iterator[Shown]:
     """A folder for each quantity that some link has."""
     robot = editor.robot
     links = range(len(robot.model.links))
@@ -125,7 +121,7 @@ def _unit(editor: Editor, unit: str) -> str:
     return turning if kinds == {"revolute"} else sliding or unit if kinds == {"prismatic"} else unit
 
 
-def _entry(editor: Editor, link: int, key: str) -> Field:
+def _entry(editor: Editor, link: int, key: str) -> Shown:
     model, quantity = editor.robot.model, QUANTITIES[key]
     part, name = model.links[link], one_line(model.links[link].name)
     label = name if part.joint == "fixed" else f"{model.moving.index(part) + 1} {name}"
@@ -135,15 +131,16 @@ def _entry(editor: Editor, link: int, key: str) -> Field:
     def change(new: Value) -> None:
         editor.change(lambda edits: edits.with_entry(editor.bench.given, link, key, new))
 
-    return _field(editor, label, hint, lambda: _link_value(editor, link, key), change)
+    unit = quantity.unit.partition(" or ")[0]
+    return _field(editor, label, hint, lambda: _link_value(editor, link, key), change, unit)
 
 
 def _link_value(editor: Editor, link: int, key: str) -> Value | None:
-    """Of the link as edited, without the payload, which is a body of its own."""
+    """Of the link as it was asked for, without the payload, which is a body of its own."""
     return value_of(editor.bare, link, key)
 
 
-def _symbols(editor: Editor) -> Iterator[Field]:
+def _symbols(editor: Editor) -> Iterator[Shown]:
     names = [name for name, value in editor.robot.symbols.items() if value is not None]
     if not names:
         return
@@ -152,36 +149,30 @@ def _symbols(editor: Editor) -> Iterator[Field]:
             yield _symbol(editor, name)
 
 
-def _symbol(editor: Editor, name: str) -> Field:
+def _symbol(editor: Editor, name: str) -> Shown:
     def change(new: float) -> None:
         editor.change(lambda edits: edits.with_symbol(name, new))
 
     hint = f"The value of {name}, wherever it stands in the description"
-    return _field(editor, name, hint, lambda: editor.robot.symbols[name], change)
+    return _field(editor, name, hint, lambda: editor.bare.symbols[name], change)
 
 
 # ---- fields ------------------------------------------------------------------------------------------------
 
 
 def _field(
-    editor: Editor, label: str, hint: str, read: Callable[[], Value | None], change: Callable[[Any], None]
-) -> Field:
+    editor: Editor,
+    label: str,
+    hint: str,
+    read: Callable[[], Value | None],
+    change: Callable[[Any], None],
+    unit: str = "",
+) -> Shown:
     """A field for one number, or for three."""
-    value, bench = read(), editor.bench
+    value, gui = read(), editor.bench.gui
     assert value is not None
-    add: Any = bench.gui.add_vector3 if isinstance(value, tuple) else bench.gui.add_number
+    add: Any = gui.add_vector3 if isinstance(value, tuple) else gui.add_number
     largest = max(map(abs, value)) if isinstance(value, tuple) else abs(value)
     size = floor(log10(largest)) if largest else 0
-    handle: Any = add(label, value, step=float(10.0 ** (size - 1)), hint=hint or None)
-    handle.precision = max(_DECIMALS, 4 - size)
-
-    field = Field(handle, read)
-
-    def update(event: Any) -> None:
-        if event.client is not None:  # set by a page, not by `follow`
-            new, field.typed = handle.value, monotonic()
-            found = tuple(map(float, new)) if isinstance(new, tuple) else float(new)
-            bench.guard(change, found)
-
-    handle.on_update(update)
-    return field
+    handle = add(label, value, step=float(10.0 ** (size - 1)), hint=hint or None)
+    return Shown(editor.bench.fields.add(handle, unit, change), read)

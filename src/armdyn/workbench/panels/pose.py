@@ -13,6 +13,7 @@ import numpy as np
 from armdyn.output import one_line
 from armdyn.robot.joints import joint_units
 from armdyn.workbench.bench.bench import Bench
+from armdyn.workbench.bench.fields import Field
 from armdyn.workbench.bench.moment import Moment
 
 _SPEED, _ACCELERATION = 3.0, 10.0  # what sliders span where there are no limits [rad/s or m/s, and /s²]
@@ -66,17 +67,26 @@ def span(bench: Bench, name: str, joint: int) -> Span:
     return Span(-most, most)
 
 
+def limits(bench: Bench, name: str, joint: int) -> tuple[float, float]:
+    """What a joint may have: infinite where it has no limit, whatever the slider spans."""
+    given = bench.limits
+    if name == "q":
+        return float(given.lower[joint]), float(given.upper[joint])
+    most = float((given.velocity if name == "qd" else given.acceleration)[joint])
+    return (-most, most) if most > 0 else (-inf, inf)
+
+
 def label(bench: Bench, name: str, joint: int) -> str:
     """A joint's number and link; the page shows labels as plain text."""
     link = one_line(bench.robot.model.coordinates[joint].name)
     return f"{joint + 1} {link}" if name == "q" else f"{joint + 1}"
 
 
-def _slider(bench: Bench, following: Following, name: str, joint: int) -> Any:
+def _slider(bench: Bench, following: Following, name: str, joint: int) -> Field:
     units = joint_units(bench.robot, joint)
     unit = {"q": units.position, "qd": units.velocity, "qdd": units.acceleration}[name]
     spanned, value = span(bench, name, joint), float(getattr(bench.moment, name)[joint])
-    slider = bench.gui.add_slider(
+    slider: Any = bench.gui.add_slider(
         label(bench, name, joint),
         min=spanned.least,
         max=spanned.most,
@@ -85,13 +95,11 @@ def _slider(bench: Bench, following: Following, name: str, joint: int) -> Any:
         hint=f"{name} of joint {joint + 1} [{unit}]",
     )
 
-    @slider.on_update
-    def _(event: Any) -> None:
-        if event.client is not None:  # set by a page, not by `Following`
-            following.touch(name, joint)
-            bench.guard(bench.move, name, joint, float(slider.value))
+    def move(new: float) -> None:
+        following.touch(name, joint)
+        bench.move(name, joint, new)
 
-    return slider
+    return bench.fields.add(slider, unit, move, lambda: limits(bench, name, joint))
 
 
 def _rest_button(bench: Bench, name: str) -> None:
@@ -105,12 +113,13 @@ def _rest_button(bench: Bench, name: str) -> None:
 class Following:
     """Sliders stand where the arm does: after a motion, a dragged tip, another page.
 
-    A slider in somebody's hand is left alone until it rests: a state that comes back is older than it is.
+    A slider in somebody's hand is left alone until it rests: a state that comes back is older than it is. One
+    that must show more than it spans, such as an arm that fell through its limits, grows meanwhile.
     """
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        self.sliders: dict[tuple[str, int], Any] = {}
+        self.sliders: dict[tuple[str, int], Field] = {}
         self._touched: dict[tuple[str, int], float] = {}  # when a page moved it last
         self._waiting, self._last = False, -inf
 
@@ -124,13 +133,13 @@ class Following:
             return
         self._last = monotonic()
         for (name, joint), slider in self.sliders.items():
-            value = float(np.clip(getattr(moment, name)[joint], slider.min, slider.max))
-            if abs(value - slider.value) <= 1e-9 * (slider.max - slider.min):
+            value = float(getattr(moment, name)[joint])
+            if abs(value - slider.value) <= 1e-12 * max(1.0, abs(value)):
                 continue
             if monotonic() - self._touched.get((name, joint), -inf) < _RESTING:
                 self._look_again(_RESTING)
             else:
-                slider.value = value
+                slider.show(value)
 
     def _look_again(self, after: float) -> None:
         if not self._waiting:

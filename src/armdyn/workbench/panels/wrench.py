@@ -15,21 +15,19 @@ _HINT = "What the tip exerts on its surroundings, in the axes of the world"
 def add(bench: Bench) -> None:
     zeros = (0.0, 0.0, 0.0)
     with bench.gui.add_folder("Wrench at the tip", expand_by_default=False):
-        force: Any = bench.gui.add_vector3("force [N]", zeros, step=1.0, hint=f"{_HINT} [N]")
-        moment: Any = bench.gui.add_vector3("moment [N m]", zeros, step=1.0, hint=f"{_HINT} [N m]")
+        rows = (
+            (bench.gui.add_vector3(f"{name} [{unit}]", zeros, step=1.0, hint=f"{_HINT} [{unit}]"), unit)
+            for name, unit in (("force", "N"), ("moment", "N m"))
+        )
+        fields = [bench.fields.add(handle, unit, lambda _: changed()) for handle, unit in rows]
         button = bench.gui.add_button("No wrench")
-    fields, typed = (force, moment), None  # what the fields last gave
+    typed: np.ndarray | None = None  # what the fields last gave
 
-    def changed(event: Any) -> None:
+    def changed() -> None:
         nonlocal typed
-        if event.client is not None:
-            found = np.array([*force.value, *moment.value], float)
-            typed = found if found.any() else None
-            bench.change(wrench=typed)
-
-    for field in fields:
-        field.precision = 6
-        field.on_update(changed)
+        found = np.array([x for field in fields for x in field.value], float)
+        typed = found if found.any() else None
+        bench.change(wrench=typed)
 
     @button.on_click
     def _(_event: Any) -> None:
@@ -45,6 +43,6 @@ def add(bench: Bench) -> None:
         for field, part in zip(fields, (wrench[:3], wrench[3:]), strict=True):
             values = tuple(float(x) for x in part)
             if tuple(field.value) != values:
-                field.value = values
+                field.show(values)
 
     bench.on_moment(follow)

@@ -1,6 +1,6 @@
-"""viser's page with a script of ours at its head.
+"""viser's page with a script of ours at its head, `page.js`.
 
-It makes the page quicker: what a slider says is sent up to 60 times a second instead of 20. And a page that
+What is typed into a number field is sent when it is meant, and nothing that fields say is lost. A page that
 draws without a graphics card says so: then pictures come less often, so that numbers keep up.
 """
 
@@ -9,31 +9,15 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from http import HTTPStatus
+from importlib.resources import files
 from typing import Any
 
 UNAIDED = "/armdyn/unaided"  # what a page asks for that draws without a graphics card
-
-# viser's page waits 50 ms between messages of its fields and handles; nothing in viser sets this. The same
-# wait is used nowhere else there, so timers of 50 ms are made shorter. The names are those of programs that
-# draw on the processor; smooth edges cost it a quarter of its time.
-SCRIPT = b"""<head><script>{
-const later = window.setTimeout;
-window.setTimeout = (run, wait, ...more) => later(run, wait === 50 ? 16 : wait, ...more);
-const gl = document.createElement("canvas").getContext("webgl2");
-const said = gl && gl.getExtension("WEBGL_debug_renderer_info");
-const name = said ? gl.getParameter(said.UNMASKED_RENDERER_WEBGL) : "";
-if (/swiftshader|llvmpipe|softpipe|software|basic render/i.test(name)) {
-  const plain = HTMLCanvasElement.prototype.getContext;
-  HTMLCanvasElement.prototype.getContext = function (kind, options) {
-    return plain.call(this, kind, /^webgl/.test(kind) ? { ...options, antialias: false } : options);
-  };
-  fetch("UNAIDED");
-}
-if (gl) gl.getExtension("WEBGL_lose_context")?.loseContext();
-}</script>""".replace(b"UNAIDED", UNAIDED.encode())
+_TEXT = files("armdyn.workbench.server").joinpath("page.js").read_text(encoding="utf-8")
+SCRIPT = f"<head><script>{_TEXT.replace('UNAIDED', UNAIDED)}</script>".encode()
 
 
-def quicker(handle: Callable[..., Any]) -> Callable[..., Any]:
+def mended(handle: Callable[..., Any]) -> Callable[..., Any]:
     """The handler of requests, with the script at the head of the page that it sends."""
     made: dict[bytes, bytes] = {}
 

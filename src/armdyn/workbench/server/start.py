@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from armdyn.workbench.errors import ViewError
 from armdyn.workbench.server.gate import EVERYWHERE, Gate
-from armdyn.workbench.server.page import quicker
+from armdyn.workbench.server.page import mended
 from armdyn.workbench.server.theme import set_theme
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _gated(gate: Gate) -> Iterator[None]:
 
     def serve(*arguments: Any, **options: Any) -> Any:
         handle = options.pop("process_request", None) or (lambda *_: None)
-        return plain(*arguments, process_request=gate.before(quicker(handle)), logger=_LOG, **options)
+        return plain(*arguments, process_request=gate.before(mended(handle)), logger=_LOG, **options)
 
     websockets_server.serve = serve  # type: ignore[assignment, misc]
     try:

@@ -26,45 +26,38 @@ _KINDS = (".csv", ".npz", ".parquet")
 def add(bench: Bench, motions: Motions) -> None:
     gui: Any = bench.gui
     upload = gui.add_upload_button("Log file", icon="upload", hint="CSV, NPZ or Parquet with t, q1 …, tau1 …")
-    cutoff = gui.add_number(
-        "Cut-off",
-        _CUTOFF,
-        min=0.1,
-        step=1.0,
-        visible=bench.fit is None,
-        hint="of the low-pass on positions [Hz]",
-    )
+    hint = "of the low-pass on positions [Hz]"
+    low_pass = gui.add_number("Cut-off", _CUTOFF, min=0.1, step=1.0, visible=bench.fit is None, hint=hint)
+    cutoff = bench.fields.add(low_pass, "Hz", lambda _: again())
     show = gui.add_button("Show the log", icon="chart-line", visible=bench.log is not None)
     reading = Reading(bench, tag("div", _waiting(bench), class_="ad-note"))
     shown: list[Data] = []
     seen: list[Subject] = []
 
-    def stage(time: float | None = 0.0) -> None:
-        if bench.log is None:
-            raise ViewError("there is no log yet: upload one")
-        data = data_of(bench.given, bench.log, bench.fit, float(cutoff.value))
-        shown[:], seen[:] = [data], []
+    def stage(log: Log, time: float | None = 0.0) -> None:
+        """Show a log; if that cannot be, everything stays as it is."""
+        data = data_of(bench.given, log, bench.fit, float(cutoff.value))
+        clip = data_clip(bench.given, data)
+        bench.log, shown[:], seen[:] = log, [data], []
         show.visible = True
-        bench.player.show(data_clip(bench.given, data), time)
+        bench.player.show(clip, time)
 
     def sent_upload(_event: Any) -> None:
+        file = upload.value  # of now: another one may come while this is read
+
         def take() -> None:
-            bench.log = log_of(upload.value)
-            lines = [f"log = Log.load({file_name(upload.value)!r})"]
-            bench.script.say("log", *lines, imports=["Log"])
-            stage()
+            stage(log_of(file))
+            bench.script.say("log", f"log = Log.load({file_name(file)!r})", imports=["Log"])
 
         bench.guard(take)
 
     upload.on_upload(sent_upload)
 
-    show.on_click(lambda _event: bench.guard(stage))
+    def again() -> None:
+        if bench.log is not None:
+            stage(bench.log)
 
-    def set_cutoff(event: Any) -> None:
-        if event.client is not None and bench.log is not None:
-            bench.guard(stage)
-
-    cutoff.on_update(set_cutoff)
+    show.on_click(lambda _event: bench.guard(again))
 
     def follow(moment: Moment) -> None:
         if shown and (not seen or seen[0] is not moment.subject.bare):
@@ -73,7 +66,7 @@ def add(bench: Bench, motions: Motions) -> None:
 
     bench.on_moment(follow)
     if bench.log is not None:
-        stage(None if motions.given else 0.0)
+        stage(bench.log, None if motions.given else 0.0)
         if motions.given:
             motions.show()
 

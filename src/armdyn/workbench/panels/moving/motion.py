@@ -57,16 +57,11 @@ def transport(bench: Bench, motions: Motions) -> None:
     time = gui.add_slider(
         "Time", min=0.0, max=1.0, step=1e-4, initial_value=0.0, hint="of what is played [s]"
     )
+    clock = bench.fields.add(time, "s", player.seek)
     back = gui.add_button("Back to the motion", icon="arrow-back-up", visible=False)
     play.on_click(lambda _event: bench.guard(player.play))
     pause.on_click(lambda _event: player.pause())
     back.on_click(lambda _event: bench.guard(motions.show))
-
-    def set_time(event: Any) -> None:
-        if event.client is not None:
-            bench.guard(player.seek, float(time.value))
-
-    time.on_update(set_time)
 
     def follow(moment: Moment) -> None:
         clip, playing = player.clip, player.playing
@@ -81,7 +76,7 @@ def transport(bench: Bench, motions: Motions) -> None:
             time.max = duration
             time.step = float(10.0 ** np.floor(np.log10(duration / 2000)))
         if moment.time is not None and abs(time.value - moment.time) > 1e-9 * duration:
-            time.value = float(min(moment.time, duration))
+            clock.show(float(min(moment.time, duration)))
 
     bench.on_moment(follow)
     player.on_change(lambda: follow(bench.moment))
@@ -93,13 +88,13 @@ def _pace(bench: Bench) -> None:
     speed = gui.add_slider("Speed", min=SPEEDS[0], max=SPEEDS[1], step=0.1, initial_value=1.0)
     loop = gui.add_checkbox("Repeat", initial_value=player.loop)
 
-    def set_speed(_event: Any) -> None:
-        player.speed = float(np.clip(speed.value, *SPEEDS))
+    def set_speed(new: float) -> None:
+        player.speed = float(np.clip(new, *SPEEDS))
 
     def set_loop(_event: Any) -> None:
         player.loop = bool(loop.value)
 
-    speed.on_update(set_speed)
+    bench.fields.add(speed, "", set_speed)
     loop.on_update(set_loop)
 
 
@@ -164,7 +159,7 @@ def _making(bench: Bench, motions: Motions) -> None:
     gui: Any = bench.gui
     where = gui.add_button_group("Posture shown", ("Start here", "End here"))
     law = gui.add_dropdown("Law", tuple(_LAWS))
-    duration = gui.add_number("Duration", 1.0, min=1e-3, max=1e4, step=0.1, hint="[s]")
+    duration = bench.fields.add(gui.add_number("Duration", 1.0, min=1e-3, max=1e4, step=0.1, hint="[s]"), "s")
     make = gui.add_button("Make the motion", icon="route")
 
     def pressed_where(_event: Any) -> None:

@@ -41,6 +41,7 @@ def add(bench: Bench, motions: Motions) -> None:
     stop.on_click(lambda _event: stopped.set())
     bar = gui.add_progress_bar(0.0, visible=False, animated=True)
     reading = Reading(bench)
+    told = Markup("")  # of the last run that was completed
 
     def pressed_start(_event: Any) -> None:
         bench.guard(simulate)
@@ -64,19 +65,20 @@ def add(bench: Bench, motions: Motions) -> None:
             try:
                 return trial.run(progress)
             except BaseException:
-                reading.show(Markup(""))
+                reading.show(told)
                 raise
             finally:
                 bar.visible = stop.visible = False
 
         def done(run: Run) -> None:
-            bench.run = run
+            nonlocal told
+            bench.run, told = run, summary(run)
             if trial.follows:
                 motions.said()
             lines, names = trial.lines(bench.loads)
             bench.script.say("simulation")  # so that it comes last
             bench.script.say("simulation", *lines, imports=names, robot=made)
-            reading.show(summary(run))
+            reading.show(told)
             target = trial.motion if trial.follows else None
             bench.player.show(run_clip(run, target, trial.wrench()))
             bench.player.play()
@@ -86,17 +88,19 @@ def add(bench: Bench, motions: Motions) -> None:
 
 def _fields(bench: Bench) -> dict[str, Any]:
     gui: Any = bench.gui
+
+    def number(label: str, value: float, unit: str, hint: str = "", **more: Any) -> Any:
+        hint = f"[{unit}]{hint}"
+        return bench.fields.add(gui.add_number(label, value, hint=hint, **more), unit).handle
+
     fields: dict[str, Any] = {
         "drive": gui.add_dropdown("Motors", DRIVES),
-        "duration": gui.add_number("Duration", 2.0, min=1e-3, max=600.0, step=0.5, hint="[s]"),
+        "duration": number("Duration", 2.0, "s", min=1e-3, max=600.0, step=0.5),
     }
     with gui.add_folder("Controller", visible=False) as controller:
-        fields["stiffness"] = gui.add_number(
-            "K_P", 100.0, min=0.0, step=10.0, hint="[1/s²]; of PD times the joint's inertia at the start"
-        )
-        fields["damping"] = gui.add_number(
-            "K_D", 20.0, min=0.0, step=1.0, hint="[1/s]; of PD times the joint's inertia at the start"
-        )
+        times = "; of PD times the joint's inertia at the start"
+        fields["stiffness"] = number("K_P", 100.0, "1/s²", times, min=0.0, step=10.0)
+        fields["damping"] = number("K_D", 20.0, "1/s", times, min=0.0, step=1.0)
         fields["model"] = gui.add_dropdown("It knows", (_EDITED, _LOADED))
         fields["begin"] = gui.add_checkbox(
             "From its start", True, visible=False, hint="the arm begins where the motion does"
@@ -106,14 +110,15 @@ def _fields(bench: Bench) -> dict[str, Any]:
         )
     with gui.add_folder("Push"):
         fields["push"] = gui.add_dropdown("Kind", PUSHES)
-        fields["force"] = gui.add_vector3(
+        force = gui.add_vector3(
             "Force", (0.0, 0.0, 0.0), step=1.0, visible=False, hint="on the tip [N], world axes x, y, z"
         )
+        fields["force"] = bench.fields.add(force, "N").handle
         titles = tuple(str(one_line(joint_title(bench.given, j))) for j in range(bench.given.n))
         fields["joint"] = gui.add_dropdown("Joint", titles, visible=False)
-        fields["torque"] = gui.add_number("Torque", 10.0, step=1.0, visible=False, hint="[N m or N]")
-        fields["from"] = gui.add_number("From", 0.2, min=0.0, step=0.1, visible=False, hint="[s]")
-        fields["for"] = gui.add_number("For", 0.1, min=1e-3, step=0.05, visible=False, hint="[s]")
+        fields["torque"] = number("Torque", 10.0, "N m or N", step=1.0, visible=False)
+        fields["from"] = number("From", 0.2, "s", min=0.0, step=0.1, visible=False)
+        fields["for"] = number("For", 0.1, "s", min=1e-3, step=0.05, visible=False)
 
     def show(_event: Any = None) -> None:
         controller.visible = fields["drive"].value != OFF

@@ -1,0 +1,190 @@
+"""Number fields of the page: what is typed into them is read here, and they show what is computed with.
+
+A page sends what was typed as text, when Enter is pressed or the field is left (`server/page.js`). Here it
+is read as an expression, brought within the field's limits, shown in every page and taken. What is refused is
+said in one sentence, and the field goes back. Sliders and the arrows of fields send numbers, which go the
+same way.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from math import floor, inf, isfinite, log10
+from typing import TYPE_CHECKING, Any
+
+from armdyn.expression import ArmdynError, parse
+from armdyn.expression.parser import DEGREES
+from armdyn.output import one_line
+from armdyn.workbench.errors import ViewError
+
+if TYPE_CHECKING:
+    from armdyn.workbench.bench.bench import Bench
+
+Value = float | tuple[float, ...]
+Limits = tuple[float, float]
+_DECIMALS = 9  # after the point; fields show no more than a number has, and four digits of a small one
+_LONGEST = 200  # characters of what is typed
+
+
+class Field:
+    """A number of the page, or three side by side; of a slider, both it and the number beside it.
+
+    `change` is called with every new value that comes from a page, and may refuse it. What is typed beyond
+    `limits`, without them those of the handle, is brought to the limit. With `limits`, a slider shows values
+    beyond its ends by growing, as long as they last.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        handle: Any,
+        unit: str,
+        change: Callable[[Any], None] | None,
+        limits: Callable[[], Limits] | None,
+    ) -> None:
+        self._bench, self.handle, self.unit = bench, handle, unit
+        self._change, self._limits = change, limits
+        self._ends = (handle.min, handle.max) if limits is not None else None
+        self._held: Value = handle.value
+        self._fit_decimals(handle.value)
+        handle.on_update(self._sent)
+
+    @property
+    def value(self) -> Any:
+        """What it shows: a number, or a tuple of them."""
+        return self.handle.value
+
+    def show(self, value: Value) -> None:
+        """Show a value in every page."""
+        self._fit_decimals(value)
+        if self._ends is not None and not isinstance(value, tuple):
+            low, high = min(self._ends[0], value), max(self._ends[1], value)
+            if (self.handle.min, self.handle.max) != (low, high):
+                self.handle.min, self.handle.max = low, high
+        self._held = self.handle.value = value
+
+    def type(self, place: int, text: str) -> None:
+        """Take what was typed, in a row of several numbers at a place."""
+        before = self.handle.value
+        number = self._within(place, self._read(text))
+        if isinstance(before, tuple):
+            value: Value = tuple(number if i == place else x for i, x in enumerate(before))
+        else:
+            value = number
+        self.show(value)
+        self._take(before, value)
+
+    def _sent(self, event: Any) -> None:
+        """A number from a slider or an arrow; not what `show` shows."""
+        if event.client is not None:
+            before, self._held = self._held, self.handle.value
+            self._bench.guard(self._take, before, self._held)
+
+    def _take(self, before: Value, value: Value) -> None:
+        try:
+            if not all(map(isfinite, _numbers(value))):
+                raise ViewError(f"{self._name}: expected a number, found {value}")
+            if self._change is not None:
+                self._change(value)
+        except ArmdynError:
+            self.show(before)
+            raise
+
+    # ---- reading -------------------------------------------------------------------------------------------
+
+    @property
+    def _name(self) -> str:
+        return str(one_line(self.handle.label))
+
+    def _read(self, text: str) -> float:
+        """The number of a text; a decimal comma and a real minus sign will do."""
+        plain = text.replace("−", "-")
+        plain = plain.replace(",", ".") if plain.count(",") == 1 else plain
+        angle = not self.unit or self.unit.startswith("rad")
+        shown = one_line(text[:_LONGEST])
+        if DEGREES.search(plain) and not angle:
+            raise ViewError(f"{self._name}: expected a number in {self.unit}, found the angle '{shown}'")
+        try:
+            return parse(plain, (), _LONGEST).value()
+        except ArmdynError:
+            such = "-0.5, 1e-3 or pi/2" if not angle else "-0.5, 1e-3, pi/2 or 90deg"
+            raise ViewError(f"{self._name}: expected a number such as {such}, found '{shown}'") from None
+
+    def _within(self, place: int, number: float) -> float:
+        """The number, or the limit that it is beyond; the page is told."""
+        low, high = self._bounds(place)
+        if low <= number <= high:
+            return number
+        found = low if number < low else high
+        unit = f" {self.unit}" if self.unit else ""
+        text = f"{number:.6g}{unit} is beyond {found:.6g}{unit}, the limit: set to that."
+        if self.unit == "rad" and isfinite(found):
+            text += " Degrees are written 90deg."
+        self._bench.tell(self._name, text, "orange")
+        return found
+
+    def _bounds(self, place: int) -> Limits:
+        if self._limits is not None:
+            return self._limits()
+        ends = (self.handle.min, self.handle.max)
+        low, high = (x[place] if isinstance(x, tuple) else x for x in ends)
+        return (-inf if low is None else float(low), inf if high is None else float(high))
+
+    def _fit_decimals(self, value: Value) -> None:
+        """So many decimals that a small number shows four digits."""
+        least = min((abs(x) for x in _numbers(value) if x and isfinite(x)), default=1.0)
+        decimals = max(_DECIMALS, 4 - floor(log10(least)))
+        if self.handle.precision != decimals:
+            self.handle.precision = decimals
+
+
+def _numbers(value: Value) -> tuple[float, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+class Fields:
+    """All number fields of a page: what is typed into one goes to it, one after the other, in order."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._fields: dict[str, Field] = {}
+        self._worker = ThreadPoolExecutor(1, "armdyn view: fields")
+        self._line: Any = bench.gui.add_text("typed", "")
+        self._line.on_update(self._heard)
+
+    @property
+    def html(self) -> str:
+        """What tells the page's script where to write; the field that it writes into is not shown."""
+        uuid = self._line._impl.uuid  # viser has no other name for a field in the page
+        style = f'div:has(> div > div > p > label[for="{uuid}"]) {{ display: none }}'
+        return f'<style>{style}</style><i data-armdyn="typed" data-uuid="{uuid}" hidden></i>'
+
+    def add(
+        self,
+        handle: Any,
+        unit: str = "",
+        change: Callable[[Any], None] | None = None,
+        limits: Callable[[], Limits] | None = None,
+    ) -> Field:
+        """Make a field of a handle of viser's: a number, a vector or a slider."""
+        field = Field(self._bench, handle, unit, change, limits)
+        self._fields[handle._impl.uuid] = field
+        return field
+
+    def close(self) -> None:
+        self._worker.shutdown(wait=False, cancel_futures=True)
+
+    async def _heard(self, event: Any) -> None:
+        """In viser's loop, so that each message is seen; one that is not of our script is nobody's."""
+        if event.client is None:
+            return
+        try:
+            uuid, place, text, _ = json.loads(self._line.value)
+            field = self._fields[uuid]
+            known = isinstance(place, int) and 0 <= place < 3 and isinstance(text, str)
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return
+        if known and not self._bench.closed:
+            self._worker.submit(self._bench.guard, field.type, place, text)
