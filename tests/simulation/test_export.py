@@ -66,7 +66,10 @@ LOADED = {
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", ["set point", "computed torque", *LOADED])
+@pytest.mark.parametrize(
+    "name",
+    ["set point", *(pytest.param(x, marks=pytest.mark.slow) for x in ("computed torque", *LOADED))],
+)
 def test_a_payload_given_in_c_and_a_model_that_carries_it(name, tmp_path):
     """The payload stays at the tip, also where another link is controlled."""
     controller = (CONTROLLERS | LOADED)[name]

@@ -232,7 +232,9 @@ def test_loads_taken_up_in_motion_are_no_torques_from_outside(robot, rng):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("scalar", "tolerance"), [("double", 1e-12), ("float", 1e-2)])
+@pytest.mark.parametrize(
+    ("scalar", "tolerance"), [("double", 1e-12), pytest.param("float", 1e-2, marks=pytest.mark.slow)]
+)
 def test_payloads_told_sample_by_sample_in_c_and_in_python(scalar, tolerance, tmp_path):
     """Loads that change while the arm moves; Python is told only when they do."""
     rng = np.random.default_rng(3)
@@ -267,6 +269,7 @@ def cycle():
     return motion.loaded(PUMA), *runs
 
 
+@pytest.mark.slow
 def test_a_cycle_with_its_loads_and_a_push_on_the_way(cycle):
     """Gripper and part are no collisions, 60 N are one; an observer that is told of no load cries wolf."""
     loaded, quiet, pushed = cycle
