@@ -33,7 +33,6 @@ def held(robot, locked, rng, q, left):
     assert_same(locked.kinetic_energy(x, v), robot.kinetic_energy(q, qd), 1e-10)
     assert_same(locked.pose(x), robot.pose(q), 1e-11)
     assert_same(locked.regressor(x, v, a) @ locked.parameters, locked.inverse_dynamics(x, v, a), 1e-10)
-    assert_same(locked.with_parameters(locked.parameters).parameters, locked.parameters, 1e-12)
 
 
 @law(robots((2, 4), rotors=ROTORS), generators(), examples=4)
@@ -90,7 +89,9 @@ def test_an_idler_in_equations_base_parameters_and_files():
     locked = robot.locked({"forearm": "pi/3"})
     (idler,) = idlers(locked.model)
     assert idler.motor.coupling[0][0] == "upper arm"
-    assert {"Imi1", "Fvi1", "Fsi1"} <= set(locked.parameter_names)
+    assert "Imi1" in locked.parameter_names
+    assert "Fvi1" not in locked.parameter_names  # it is in Fv of the one joint that spins it
+    assert_same(locked.with_parameters(locked.parameters).parameters, locked.parameters, 1e-12)
     assert locked.equations().prove()
     assert Robot.from_toml(locked.to_toml()) == locked
     assert locked.with_rotors("reflected") == robot.with_rotors("reflected").locked({"forearm": "pi/3"})

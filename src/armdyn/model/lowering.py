@@ -120,7 +120,7 @@ def _surfaces(
             at_motor: dict[str, Any] = link.motor.friction.coefficients
             found.append(Surface(joint_of[link.name], rows[link.name], **at_motor, part="motor"))
     for i, link in enumerate(idlers(model)):
-        if link.motor is not None and not link.motor.friction.is_zero:
+        if link.motor is not None and has_idler_friction(model, link):
             at_idler: dict[str, Any] = link.motor.friction.coefficients
             found.append(Surface(i, rows[link.name], **at_idler, part="idler"))
     for link in model.elastic:
@@ -335,16 +335,35 @@ def _rotor(
 
 
 def joint_friction(model: RobotModel, link: Link) -> dict[str, Expression]:
-    """By term, exact: the joint's own friction and, referred to it by the gear, an uncoupled motor's."""
+    """By term, exact: the joint's own friction and, referred to it, of motors that turn with it alone."""
     own = link.friction.coefficients
     motor = link.motor
-    absent = motor is None or model.rotors == "none" or link.joint == "fixed"
-    if motor is None or absent or is_coupled(motor) or link.elastic:
+    if model.rotors == "none" or link.joint == "fixed":
         return own
-    for name, x in motor.friction.coefficients.items():
-        if not x.is_zero:
-            own[name] = own[name] + TERMS[name].referred(motor.gear) * x
+    turning = [] if motor is None or is_coupled(motor) or link.elastic else [(motor, motor.gear)]
+    turning += [
+        (idler.motor, dict(idler.motor.coupling)[link.name])
+        for idler in idlers(model)
+        if idler.motor is not None and _spun_by(model, idler) == link.name
+    ]
+    for rubbing, gear in turning:
+        for name, x in rubbing.friction.coefficients.items():
+            if not x.is_zero:
+                own[name] = own[name] + TERMS[name].referred(gear) * x
     return own
+
+
+def _spun_by(model: RobotModel, idler: Link) -> str | None:
+    """The link whose rigid joint alone spins an idler; None where there are several, or it is elastic."""
+    assert idler.motor is not None
+    names = [name for name, k in idler.motor.coupling if not k.is_zero]
+    return names[0] if len(names) == 1 and names[0] not in [x.name for x in model.elastic] else None
+
+
+def has_idler_friction(model: RobotModel, idler: Link) -> bool:
+    """Whether an idler has friction that cannot be referred to one joint."""
+    assert idler.motor is not None
+    return not idler.motor.friction.is_zero and _spun_by(model, idler) is None
 
 
 def has_motor_friction(model: RobotModel, link: Link) -> bool:

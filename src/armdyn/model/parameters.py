@@ -26,7 +26,14 @@ from armdyn.expression import ZERO, Expression
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import NO_FRICTION, TERMS, Friction, Surface
 from armdyn.model.inertia import ENTRIES, Inertia
-from armdyn.model.lowering import damping, has_motor_friction, idlers, joint_friction, lower
+from armdyn.model.lowering import (
+    damping,
+    has_idler_friction,
+    has_motor_friction,
+    idlers,
+    joint_friction,
+    lower,
+)
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.parts import Link
 from armdyn.model.robot_model import RobotModel
@@ -117,12 +124,11 @@ def layout(model: RobotModel) -> Layout:
         if block[0].part == "strut":
             found += [Parameter(kind.symbol, i) for i in range(len(model.springs)) for kind in block]
         elif block[0].part == "idler":
-            spun = [(i, link.motor) for i, link in enumerate(idlers(model)) if link.motor]
             found += [
                 Parameter(kind.symbol, i)
-                for i, motor in spun
+                for i, link in enumerate(idlers(model))
                 for kind in block
-                if kind.entry == "inertia" or not motor.friction.is_zero
+                if kind.entry == "inertia" or has_idler_friction(model, link)
             ]
         else:
             found += [Parameter(kind.symbol, j) for j in joints for kind in block if has[kind.part](kind, j)]
