@@ -243,7 +243,8 @@ def _vector_lines(printer: Printer, ring: Ring, name: str, v: Sequence[Any]) -> 
     parts = [printer.poly_parts(ring.zero + x) or ["0"] for x in v]
     entries = [printer.style.sum(p) for p in parts]
     text = printer.style.name == "text"
-    if max(printer.style.measure(x) for x in entries) <= (_SHORT_IN_TEXT if text else _SHORT) * printer.style.width:
+    most = (_SHORT_IN_TEXT if text else _SHORT) * printer.style.width
+    if max(printer.style.measure(x) for x in entries) <= most:
         column = r" \\ ".join(entries)
         row = f"[{', '.join(entries)}]" if text else rf"\begin{{bmatrix}} {column} \end{{bmatrix}}"
         return [(name, [row])]
