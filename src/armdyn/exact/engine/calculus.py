@@ -219,11 +219,8 @@ def _inner_slope(atom: Atom, name: str) -> Expression:
         return ZERO
     if atom.kind == "abs":
         raise ArmdynError(f"{atom}: the size of a number has no derivative by '{name}' everywhere")
-    outer = {
-        "cos": lambda x: -x.sin(),
-        "sin": lambda x: x.cos(),
-        "inverse": lambda x: -(ONE / (x * x)),
-    }[atom.kind](atom.argument)
+    x = atom.argument
+    outer = -x.sin() if atom.kind == "cos" else x.cos() if atom.kind == "sin" else -(ONE / (x * x))
     return outer * inner
 
 
@@ -289,7 +286,7 @@ class _State:
         """|τ| of a joint without friction."""
         n = range(1, self.basis.n + 1)
         q, qd, qdd = ([self._number(Expression.symbol(f"{x}{i}")) for i in n] for x in ("q", "qd", "qdd"))
-        return abs(rigid_torques(lower(self.basis.model, self._number), q, qd, qdd)[joint])
+        return abs(float(rigid_torques(lower(self.basis.model, self._number), q, qd, qdd)[joint]))
 
     def _number(self, x: object) -> float:
         exact = Expression.of(x)

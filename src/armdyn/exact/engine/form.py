@@ -101,7 +101,10 @@ class Formula:
             else self.basis.element(Expression.of(other), ring)
         )
 
-    def _equals(self, other: object) -> bool:
+    def __hash__(self) -> int:
+        return hash(self.poly)
+
+    def __eq__(self, other: object) -> bool:
         """Whether it is the same for all values; what no equation can hold is not."""
         try:
             poly = self._read(other)
@@ -233,10 +236,9 @@ class Form(Formula):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Form):
             return (self - other).is_zero if self.basis is other.basis else self.expanded == other.expanded
-        return self._equals(other)
+        return super().__eq__(other)
 
-    def __hash__(self) -> int:
-        return hash(self.expanded)
+    __hash__ = Formula.__hash__
 
     @property
     def is_zero(self) -> bool:
@@ -266,12 +268,6 @@ class Entry(Formula):
 
     def __init__(self, basis: Basis, poly: Poly) -> None:
         self.basis, self.poly = basis, poly
-
-    def __eq__(self, other: object) -> bool:
-        return self._equals(other)
-
-    def __hash__(self) -> int:
-        return hash(self.poly)
 
     def __add__(self, other: Any) -> Entry:
         poly = self._read(other)
@@ -318,7 +314,8 @@ def _product(a: Poly, b: Poly) -> Poly:
     both = _in_one_ring(a, b)
     if both is None:
         raise ArmdynError("entries of robots with different symbols cannot be multiplied")
-    return a.ring.zero + both[0] * both[1]
+    product: Poly = both[0].ring.zero + both[0] * both[1]
+    return product
 
 
 def _in_one_ring(a: Poly, b: Poly) -> tuple[Poly, Poly] | None:

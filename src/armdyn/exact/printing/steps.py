@@ -28,7 +28,8 @@ from armdyn.model.inertia import TENSOR_KEYS, Inertia
 from armdyn.model.mechanism import FIXED_BASE, Mechanism
 from armdyn.model.vector import ZERO3, Vector, add, vector
 
-_SHORT = 0.45  # of a row: the longest entry of a vector that stands on one line
+_SHORT = 0.45  # of a row: the longest entry of a vector that is written as one,
+_SHORT_IN_TEXT = 0.37  # where entries stand side by side
 
 
 class Recursion:
@@ -245,7 +246,8 @@ def _vector_lines(printer: Printer, ring: Ring, name: str, v: Sequence[Any]) -> 
     parts = [printer.poly_parts(ring.zero + x) or ["0"] for x in v]
     entries = [printer.style.sum(p) for p in parts]
     text = printer.style.name == "text"
-    if max(printer.style.measure(x) for x in entries) <= _SHORT * printer.style.width:
+    most = (_SHORT_IN_TEXT if text else _SHORT) * printer.style.width
+    if max(printer.style.measure(x) for x in entries) <= most:
         column = r" \\ ".join(entries)
         row = f"[{', '.join(entries)}]" if text else rf"\begin{{bmatrix}} {column} \end{{bmatrix}}"
         return [(name, [row])]
