@@ -168,7 +168,7 @@ def check_values(seed, count):
         text = grammar.text(grammar.random.choice([1, 2, 3, 4]))
         try:
             found = parse(text, VALUES).value(floats)
-            with mpmath.workdps(3 * DIGITS):
+            with mpmath.workdps(5 * DIGITS):
                 expected = value_of_text(text)
         except (ExpressionError, ZeroDivisionError):
             continue
