@@ -149,7 +149,7 @@ def spring_shares(robot: Robot) -> np.ndarray:
     links, elastic = robot.n - len(robot.model.elastic), elastic_coordinates(robot)
     K = robot.transmission
     if not K[:, elastic].any():
-        return np.eye(links)[elastic]
+        return np.asarray(np.eye(links)[elastic])
     W = K[:, links:].T @ np.linalg.pinv(_locked(robot).T)
     return np.asarray(np.where(np.abs(W) < 1e-14 * np.abs(W).max(), 0.0, W))
 
