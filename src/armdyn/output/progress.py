@@ -82,7 +82,7 @@ class _Display:
         self._replaced = sys.stdout if until_output and sys.stdout.isatty() else None
         self._watched = _Watched(self._replaced, self.end)  # kept here: `print` does not hold its stream
         if self._replaced is not None:
-            sys.stdout = self._watched  # type: ignore[assignment]
+            sys.stdout = self._watched
         self._timer = Timer(AFTER, self._appear)
         self._timer.daemon = True
         self._timer.start()
