@@ -1,7 +1,9 @@
 """What is drawn, without a browser: poses, closed chains, masses, meshes, ellipsoids, the dragged tip."""
 
+import sys
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from armdyn import (
     inverse_kinematics,
     velocity_ellipsoid,
 )
+from armdyn.report.findings.drawn.shapes import cylinder
 from armdyn.robot.joints import joint_limits
 from armdyn.robot.loops.closing import Closed
 from armdyn.workbench.bench.closing import Once, reachable
@@ -29,9 +32,10 @@ from armdyn.workbench.scene.frames import link_places, named_frames
 from armdyn.workbench.scene.ground import _side
 from armdyn.workbench.scene.handle import Handle
 from armdyn.workbench.scene.masses import Masses, link_masses, solid_axes
-from armdyn.workbench.scene.meshes import read_mesh
+from armdyn.workbench.scene.meshes import Meshes, read_mesh, smoothed
 from armdyn.workbench.scene.visuals import mesh_file, visuals_of
-from mesh_files import CUBE, URDF, meshed, stl
+from arms import quietly
+from mesh_files import CUBE, URDF, dae, meshed, obj, stl
 
 
 @pytest.fixture(autouse=True)
@@ -319,7 +323,7 @@ def test_visuals_of_a_urdf(tmp_path):
     robot = Robot.load(file)
     found = visuals_of(robot.model)
     assert [one.shape for one in found.found] == ["mesh", "cylinder", "mesh", "box", "sphere", "mesh", "mesh"]
-    assert found.wrong == 1
+    assert found.wrong == ("arm",)
     assert found.missing == ("package://some_robot/meshes/gone.stl", "https://example.org/x.stl")
     base, cylinder, arm, box, *_ = found.found
     assert base.path == (tmp_path / "some_robot" / "meshes" / "base.stl").resolve()
@@ -344,7 +348,8 @@ def test_rpy_of_visuals_is_that_of_joints(tmp_path):
 
 def test_meshes_are_read_or_refused(tmp_path):
     stl(tmp_path / "a.stl")
-    mesh = read_mesh(tmp_path / "a.stl")
+    (part,) = read_mesh(tmp_path / "a.stl")
+    mesh = part.mesh
     assert len(mesh.triangles) == 12
     assert np.array_equal(np.unique(mesh.vertices, axis=0), np.unique(CUBE, axis=0))
     assert len(mesh.vertices) == 24  # edges stay sharp
@@ -352,6 +357,87 @@ def test_meshes_are_read_or_refused(tmp_path):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ViewError):
             read_mesh(tmp_path / name)
+
+
+CHAIN = """<robot name="chain"><link name="base"/>{links}{joints}</robot>"""
+LINK = """<link name="{0}"><inertial><mass value="2"/><origin xyz="0.1 0 0"/>
+  <inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial>{1}</link>"""
+VISUAL = """<visual><geometry><mesh filename="{0}"/></geometry></visual>"""
+JOINT = """<joint name="to {1}" type="revolute"><parent link="{0}"/><child link="{1}"/><origin xyz="0 0 0.3"/>
+  <axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="10" velocity="1"/></joint>"""
+
+
+def chain(folder, files):
+    """A URDF of a chain whose links look as these files say, one after the other; None: as nothing."""
+    names = ["base", *(f"l{i + 1}" for i in range(len(files)))]
+    pairs = zip(names[1:], files, strict=True)
+    links = "".join(LINK.format(name, "" if file is None else VISUAL.format(file)) for name, file in pairs)
+    joints = "".join(JOINT.format(*pair) for pair in pairwise(names))
+    (folder / "chain.urdf").write_text(CHAIN.format(links=links, joints=joints))
+    return folder / "chain.urdf"
+
+
+def unread(opened, file, monkeypatch):
+    """The meshes of a workbench that has not begun to read them, and what it tells."""
+    found, told, start = [], [], Meshes.start
+    monkeypatch.setattr(Meshes, "start", lambda meshes, _done: found.append(meshes))
+    bench = quietly(lambda: opened(file))
+    bench.tell_all = lambda title, text, colour: told.append((title, text))
+    monkeypatch.setattr(Meshes, "start", start)
+    return found[0], told
+
+
+def test_meshes_take_the_place_of_solids_with_their_colours(opened, tmp_path, monkeypatch):
+    """One that cannot be read leaves its solid, and one notice says why."""
+    pytest.importorskip("collada", reason="pycollada is not installed")
+    dae(tmp_path / "two.dae", ["1 0.5 0 1", "0 0.25 1 1"])
+    obj(tmp_path / "one.obj", "0.2 0.6 0.4")
+    (tmp_path / "bad.dae").write_text("<COLLADA>")
+    file = chain(tmp_path, ["two.dae", "bad.dae", "one.obj", None])
+    meshes, told = unread(opened, file, monkeypatch)
+    arm = meshes._arm
+    assert all(piece.visible for pieces in arm.pieces.values() for piece in pieces)  # at once
+    meshes.start(lambda: None)
+    assert meshes.wait(60)
+    while not told:
+        time.sleep(0.01)
+    found = {handle.name: handle.color for handle in meshes.handles}
+    assert found == {
+        "/arm/body_1/mesh_0": (255, 128, 0),
+        "/arm/body_1/mesh_0_1": (0, 64, 255),
+        "/arm/body_3/mesh_2": (51, 153, 102),
+    }
+    assert [len(handle.vertices) for handle in meshes.handles] == [24, 24, 24]  # edges stay sharp
+    shown = {piece.name.split("/")[2] for pieces in arm.pieces.values() for piece in pieces if piece.visible}
+    assert shown == {"body_2"}
+    assert told == [
+        ("Meshes", "one visual is not drawn (bad.dae): a .dae file is damaged (DaeMalformedError)")
+    ]
+    meshes.show(False)
+    assert all(piece.visible for pieces in arm.pieces.values() for piece in pieces)
+
+
+def test_without_its_reader_a_mesh_leaves_the_solids(opened, tmp_path, monkeypatch):
+    dae(tmp_path / "two.dae", ["1 0.5 0 1"])
+    monkeypatch.setitem(sys.modules, "collada", None)
+    meshes, _ = unread(opened, chain(tmp_path, ["two.dae"]), monkeypatch)
+    arm = meshes._arm
+    meshes.start(lambda: None)
+    assert meshes.wait(60)
+    assert meshes.notes == [
+        "one visual is not drawn (two.dae): .dae files need pycollada: pip install pycollada"
+    ]
+    assert all(piece.visible for pieces in arm.pieces.values() for piece in pieces)
+
+
+def test_round_things_are_smooth_and_edges_sharp():
+    """Of a cylinder, its side has one vertex at each point of a rim, its caps have others."""
+    mesh = cylinder(np.zeros(3), np.array([0, 0, 1.0]), 0.5, 1.0, 40)
+    corners = mesh.vertices[mesh.triangles.ravel()]  # each triangle on its own, as in an STL file
+    found = smoothed(corners, np.arange(len(corners)).reshape(-1, 3))
+    assert np.array_equal(found.vertices[found.triangles], mesh.vertices[mesh.triangles])
+    rim = np.isclose(np.hypot(*found.vertices[:, :2].T), 0.5)
+    assert rim.sum() == 4 * 40
 
 
 def test_mesh_files_are_found_where_packages_have_them(tmp_path):

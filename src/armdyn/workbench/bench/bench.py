@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger("armdyn.workbench")
 Colour = Literal["blue", "green", "orange", "red"]
 Listener = Callable[[Moment], None]
+_READ = 8.0  # s: how long a note stays
 _AGAIN = 2.0  # s: what is told again within this, as by an arrow that is held down, is no news
 _UNAIDED_PACE = 0.15  # s between pictures for pages that draw without a graphics card
 
@@ -197,7 +198,14 @@ class Bench:
         if again:
             return
         for client in self.server.get_clients().values():
-            client.add_notification(title, one_line(text), color=colour, auto_close_seconds=8.0)
+            client.add_notification(title, one_line(text), color=colour, auto_close_seconds=_READ)
+
+    def tell_all(self, title: str, text: str, colour: Colour = "blue") -> None:
+        """As `tell`, also to pages that are opened later."""
+
+        @self.server.on_client_connect  # viser calls it for pages that are open, too
+        def _(client: Any) -> None:
+            client.add_notification(title, one_line(text), color=colour, auto_close_seconds=_READ)
 
     @property
     def busy(self) -> bool:

@@ -53,25 +53,17 @@ def switch(bench: Bench, label: str, hint: str, on: bool, change: Callable[[bool
 
 
 def _arm(bench: Bench, arm: Arm) -> None:
-    meshes = Meshes(bench)
+    meshes = Meshes(bench, arm)
     if meshes.any:
         switch(bench, "Meshes", "What the URDF says its links look like", True, meshes.show)
-        note = Reading(bench)
+    if meshes.any or meshes.notes:
+        note = Reading(bench, tag("div", "Reading meshes …", class_="ad-note"))
         meshes.start(lambda: note.show(_notes(meshes.notes)))
-    elif meshes.notes:
-        Reading(bench, _notes(meshes.notes))
-    plain = not meshes.complete
-
-    def show(visible: bool) -> None:
-        arm.show(_SOLIDS, visible)
-
-    switch(bench, "Solids", "Links as rods, joints as cylinders and boxes", plain, show)
-    if not plain:
-        show(False)
+    hint = "Links as rods, joints as cylinders and boxes; a mesh that is drawn takes their place"
+    switch(bench, "Solids", hint, True, lambda visible: arm.show(_SOLIDS, visible))
     if "motor" in arm.pieces:
         with_motors = "Motors where they sit, in dark"
-        switch(bench, "Motors", with_motors, plain, lambda visible: arm.show(("motor",), visible))
-        arm.show(("motor",), plain)
+        switch(bench, "Motors", with_motors, True, lambda visible: arm.show(("motor",), visible))
 
 
 def _notes(notes: list[str]) -> Markup:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.model.mechanism import FIXED_BASE
-from armdyn.report.findings.drawn.solids import Kind, Solids, solids
+from armdyn.report.findings.drawn.solids import Kind, Solid, Solids, solids
 from armdyn.workbench.bench.bench import Bench
 from armdyn.workbench.bench.moment import Moment
 
@@ -21,7 +21,7 @@ class Arm:
     """
 
     def __init__(self, bench: Bench) -> None:
-        self._bench, self._hidden = bench, set[Kind]()
+        self._bench, self._hidden, self._covered = bench, set[Kind](), set[int]()
         self._runs, self.drawn = bench.moment.subject.bare.runs, solids(bench.robot)
         self._lock = threading.RLock()  # pages switch while the worker draws
         self._listeners: list[Callable[[], None]] = []
@@ -32,12 +32,32 @@ class Arm:
         """Of the order of the arm's extent [m]."""
         return self.drawn.size
 
+    @property
+    def bodies(self) -> set[int]:
+        """Those that have solids."""
+        return {solid.body for solid in self.drawn.solids}
+
     def show(self, kinds: Iterable[Kind], visible: bool) -> None:
         with self._lock:
             for kind in kinds:
                 (self._hidden.discard if visible else self._hidden.add)(kind)
-                for piece in self.pieces.get(kind, ()):
-                    piece.visible = visible
+            self._switch()
+
+    def cover(self, bodies: Iterable[int]) -> None:
+        """Leave out the solids of bodies that are drawn otherwise; all others are there again."""
+        with self._lock:
+            self._covered = set(bodies)
+            self._switch()
+
+    def _switch(self) -> None:
+        places = {kind: iter(pieces) for kind, pieces in self.pieces.items()}
+        for solid in self.drawn.solids:
+            piece, visible = next(places[solid.kind]), self._is_visible(solid)
+            if piece.visible != visible:
+                piece.visible = visible
+
+    def _is_visible(self, solid: Solid) -> bool:
+        return solid.kind not in self._hidden and solid.body not in self._covered
 
     def on_redrawn(self, listener: Callable[[], None]) -> None:
         """Have `listener` called when the robot has another geometry: lengths, places of springs."""
@@ -68,7 +88,7 @@ class Arm:
                 faces=solid.triangles.astype(np.uint32),
                 color=rgb(solid.colour),
                 flat_shading=False,
-                visible=solid.kind not in self._hidden,
+                visible=self._is_visible(solid),
             )
             pieces.setdefault(solid.kind, []).append(piece)
         return pieces

@@ -40,10 +40,10 @@ class Visual:
 
 @dataclass(frozen=True)
 class Visuals:
-    """All visuals of a file, and how many could not be understood."""
+    """All visuals of a file, and the links of those that could not be understood."""
 
     found: tuple[Visual, ...]
-    wrong: int
+    wrong: tuple[str, ...]
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -60,14 +60,14 @@ def visuals_of(model: RobotModel) -> Visuals:
     """
     root = _root(model.source)
     if root is None or not _same_frames(model, root):
-        return Visuals((), 0)
+        return Visuals((), ())
     materials = {
         element.attributes.get("name", ""): colour
         for element in root.walk()
         if element.tag == "material" and (colour := _colour(element)) is not None
     }
     known = {model.root, *model.index}
-    found, wrong = [], 0
+    found, wrong = list[Visual](), list[str]()
     for link in root.all("link"):
         if link.attributes.get("name") not in known:
             continue
@@ -75,8 +75,8 @@ def visuals_of(model: RobotModel) -> Visuals:
             try:
                 found += list(_visual(element, link.attributes["name"], materials, Path(model.source)))
             except (ViewError, ValueError):
-                wrong += 1
-    return Visuals(tuple(found), wrong)
+                wrong.append(link.attributes["name"])
+    return Visuals(tuple(found), tuple(wrong))
 
 
 def _root(source: str) -> Element | None:
