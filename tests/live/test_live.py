@@ -92,6 +92,25 @@ def test_javascript_agrees_with_python(name, tab, tmp_path):
     assert one.messages == []
 
 
+@pytest.mark.parametrize("limits", [(3000, 1500), (300, 1500), (None, None)])
+def test_lengths_of_bars_can_be_compared(limits, tab, tmp_path):
+    """As parts of limits, which stand at one place, also where one is exceeded; without them, as torques."""
+    table = Robot.load("planar").to_dict()
+    for link, limit in zip(table["link"], limits, strict=True):
+        link["limits"] = {} if limit is None else {"torque": limit}
+    page = tab().open(live_page(Robot.from_dict(table), tmp_path / "page.html"))
+    frame(page)
+    script = """() => [...document.querySelectorAll("#live .track")].map(track =>
+        [".limit:last-of-type", ".total"].map(mark => parseFloat(track.querySelector(mark).style.left)))"""
+    ends, sums = np.array(page.evaluate(script)).T - 50
+    shares = np.array(bars(page)) / (limits if limits[0] else 1.0)
+    assert np.ptp(np.abs(shares)) > 0.1 * np.abs(shares).max() > 0
+    assert np.ptp(ends) < 1e-3  # Chromium writes six digits
+    assert (
+        np.abs(sums * np.abs(shares).max() - shares * np.abs(sums).max()).max() < 1e-3 * np.abs(shares).max()
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["delta", "stanford", "palletizer", "gripper", "elastic_link", "tx40", "so101"]

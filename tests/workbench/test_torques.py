@@ -29,7 +29,7 @@ def moment_of(robot, seed=1, **more):
 
 
 def written(moment, rows, remarks):
-    return str.__str__(bars(moment, rows, np.array([row.room for row in rows]), remarks))
+    return str.__str__(bars(moment, rows, True, remarks))
 
 
 def test_the_colours_are_those_of_all_causes():
@@ -67,6 +67,39 @@ def test_a_torque_beyond_its_limit_stands_out():
     text = written(moment, rows, remarks)
     assert text.count("ad-over") == 1
     assert "limit 3000 N m, exceeded by" in text
+
+
+def marks(text, mark):
+    """Where marks stand in each row [% of its width]."""
+    rows = text.split('class="ad-row')[1:]
+    return [[float(x) for x in re.findall(rf'<{mark} style="left:([\d.]+)%', row)] for row in rows]
+
+
+@pytest.mark.parametrize("qdd", [0.0, -80.0], ids=["within the limits", "beyond one"])
+def test_bars_of_one_unit_can_be_compared(qdd):
+    """A larger torque of the same limit is drawn longer; to values, lengths are in proportion to torques."""
+    table = Robot.load("scara").to_dict()
+    for link, limit in zip(table["link"], (300, 300, 500, None), strict=True):
+        link["limits"] = {} if limit is None else {"torque": limit}
+    robot = Robot.from_dict(table)
+    q, qd, _ = state(robot, np.random.default_rng(4))
+    moment = Moment(Subject.of(robot), q, qd, np.full(robot.n, qdd))
+    rows, remarks = joint_rows(Limited(robot), moment)
+    assert (max(row.reach / row.limit for row in rows) > 1) == bool(qdd)
+    limits = [row.limit for row in rows]
+    text = str.__str__(bars(moment, rows, True, remarks))
+    sums = np.array(marks(text, "b")).ravel() - 50
+    low, high = np.array(marks(text, "s")[:3]).T  # the last row has no limit
+    assert np.ptp(low) < 1e-9
+    assert np.ptp(high) < 1e-9
+    assert_same(sums[:3], (high - 50) * [row.total / row.limit for row in rows[:3]], 1e-4)
+    by_value = np.array(marks(str.__str__(bars(moment, rows, False, remarks)), "b")).ravel() - 50
+    turning = [i for i, row in enumerate(rows) if row.unit == "N m"]
+    tau = np.array([rows[i].total for i in turning])
+    assert_same(by_value[turning] * np.abs(tau).max(), tau * np.abs(by_value[turning]).max(), 1e-3)
+    assert limits[3] == np.inf
+    assert "sum" in text
+    assert f"{100 * abs(rows[0].total) / 300:.0f}\u00a0%" in text
 
 
 def test_sums_are_power_and_energies():

@@ -1,4 +1,9 @@
 // Torques of a joint as a bar: parts side by side, positive ones to the right, limits and the sum on them.
+//
+// Bars can be compared. Those of joints with a limit are parts of it: all limits stand at one place. Those without have
+// one scale for each unit. Where a bar goes beyond, the scale of all others grows with it.
+
+const scales = new Map();  // by unit, in it; "limit": in limits, one at least
 
 class Bar {
   constructor(joint) {
@@ -9,8 +14,13 @@ class Bar {
     this.track = make("div", { className: "track" }, ...this.parts, ...this.limits, this.total);
     this.output = make("output", { className: "torque" });
     this.node = make("div", { className: "bar" }, this.track, this.output);
-    this.scale = joint.limit ?? 0;
+    this.kind = joint.limit ? "limit" : joint.units[3];
+    this.one = joint.limit || 1;
+    if (!scales.has(this.kind)) scales.set(this.kind, joint.limit ? 1 : 1e-9);
   }
+
+  /** What half the width stands for. */
+  get scale() { return this.one * scales.get(this.kind); }
 
   /** How far the parts reach to either side, for a scale that holds all along a motion. */
   reach(parts, i) {
@@ -22,11 +32,14 @@ class Bar {
     return Math.max(low, high);
   }
 
-  foresee(parts, i) { this.scale = Math.max(this.scale, this.reach(parts, i)); }
+  foresee(parts, i) { this.grow(scales, this.reach(parts, i)); }
 
-  show(parts, total, i) {
+  grow(all, reach) { all.set(this.kind, Math.max(all.get(this.kind), reach / this.one)); }
+
+  /** `all` are the scales of this state: those of the motion, or more. */
+  show(parts, total, i, all) {
     const { limit, units } = this.joint;
-    const scale = 1.06 * Math.max(this.scale, this.reach(parts, i), 1e-9);
+    const scale = 1.06 * this.one * all.get(this.kind);
     const share = x => 50 * x / scale;
     let [low, high] = [0, 0];
     this.parts.forEach((node, k) => {

@@ -200,10 +200,12 @@ function draw() {
   colours.clear();
   const { parts, total } = torquesAt(state.y, state.qd, state.qdd, state.load);
   const poses = posesAt(state.y), values = state[KINDS[kind][0]];
+  const all = new Map(scales);
+  rows.forEach((row, i) => row.bar.grow(all, row.bar.reach(parts, i)));
   rows.forEach((row, i) => {
     row.slider.value = String(values[i]);
     if (document.activeElement !== row.entry) row.entry.value = field(values[i]);
-    row.bar.show(parts, total, i);
+    row.bar.show(parts, total, i, all);
     row.pick.setAttribute("aria-pressed", String(chart.joint === i));
   });
   const at = placed(poses, ...arm.tip);

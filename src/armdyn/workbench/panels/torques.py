@@ -1,4 +1,8 @@
-"""Torques as bars: one row for each joint or motor, split by cause, against its limit."""
+"""Torques as bars: one row for each joint or motor, split by cause, against its limit.
+
+Bars can be compared: either each is a part of its limit, all limits at one place, or all of one unit have one
+scale.
+"""
 
 from __future__ import annotations
 
@@ -33,6 +37,9 @@ _COUPLING = (
     "on the diagonal alone leaves it out."
 )
 _JOINTS, _MOTORS = "Joints", "Motors"
+_TO_LIMITS, _TO_VALUES = "to limits", "to values"
+_ROUND = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # what scales may end with
+_MARGIN = 1.04  # beyond the end of a scale, so that marks at it are seen
 _ROUNDING = 1e-12  # of the largest torques, or of those for an acceleration of 1: what is less is zero
 
 
@@ -50,28 +57,55 @@ class Row:
     data: tuple[tuple[str, str], ...] = ()  # attributes, for whoever reads the page
 
     @property
-    def room(self) -> float:
-        """What it must have room for: its positive parts, its negative ones, the limit."""
-        sums = max(self.parts.clip(0).sum(), -self.parts.clip(max=0).sum(), abs(self.total))
-        return float(max(1.08 * max(sums, self.limit if np.isfinite(self.limit) else 0.0), 1e-6))
+    def reach(self) -> float:
+        """How far its bar goes to either side: the sum of its positive parts or of its negative ones."""
+        return float(max(self.parts.clip(0).sum(), -self.parts.clip(max=0).sum(), abs(self.total)))
+
+    @property
+    def is_limited(self) -> bool:
+        return 0 < self.limit < np.inf
+
+
+def scales(rows: Sequence[Row], to_limits: bool) -> list[float]:
+    """What half the width of each row stands for [its unit].
+
+    To limits, it is the limit, or the same multiple of it in all rows where one goes beyond. To values, and
+    in rows without a limit, it is one number for all rows of a unit. Scales are round, so they seldom change.
+    """
+    own = [to_limits and row.is_limited for row in rows]
+    part = _rounded_up(max([1.0, *(row.reach / row.limit for row, x in zip(rows, own, strict=True) if x)]))
+    reach: dict[str, float] = {}
+    for row, limited in zip(rows, own, strict=True):
+        if not limited:
+            reach[row.unit] = max(reach.get(row.unit, 1e-6), row.reach)
+    return [
+        part * row.limit if limited else _rounded_up(reach[row.unit])
+        for row, limited in zip(rows, own, strict=True)
+    ]
+
+
+def _rounded_up(x: float) -> float:
+    """The next number with few digits."""
+    power = 10.0 ** np.floor(np.log10(x))
+    return float(power * next(y for y in _ROUND if y * power >= x * (1 - 1e-9)))
 
 
 def add(bench: Bench) -> None:
     side: Any = bench.gui.add_dropdown(
         "Torques at", (_JOINTS, _MOTORS), hint="What the joints need, or what the motors give at their shafts"
     )
+    scale: Any = bench.gui.add_dropdown(
+        "Bars", (_TO_LIMITS, _TO_VALUES), hint="Each as a part of its limit, or all of one unit on one scale"
+    )
     reading = Reading(bench)
-    spans: dict[str, np.ndarray] = {}  # how much rows have room for; it grows and does not shrink at once
 
     def show(moment: Moment) -> None:
-        at = side.value
-        rows, remarks = motor_rows(moment) if at == _MOTORS else joint_rows(bench, moment)
-        room = np.array([row.room for row in rows])
-        before = spans.get(at, room)
-        spans[at] = np.maximum(0.98 * before, room) if len(before) == len(room) else room
-        reading.show(bars(moment, rows, spans[at], remarks))
+        rows, remarks = motor_rows(moment) if side.value == _MOTORS else joint_rows(bench, moment)
+        scale.visible = any(row.is_limited for row in rows)
+        reading.show(bars(moment, rows, scale.value == _TO_LIMITS, remarks))
 
-    side.on_update(lambda _: bench.change())
+    for choice in (side, scale):
+        choice.on_update(lambda _: bench.change())
     bench.on_moment(show)
 
 
@@ -178,13 +212,14 @@ def _rounded(parts: np.ndarray, least: float) -> np.ndarray:
 # ---- as HTML -----------------------------------------------------------------------------------------------
 
 
-def bars(moment: Moment, rows: Sequence[Row], spans: np.ndarray, remarks: Iterable[str]) -> Markup:
-    """The rows, the key to their colours, energies."""
+def bars(moment: Moment, rows: Sequence[Row], to_limits: bool, remarks: Iterable[str]) -> Markup:
+    """The rows, the key to their colours and marks, energies."""
     used = [name for k, name in enumerate(COLOURS) if any(row.parts[k] for row in rows)]
-    lines = [_row(row, float(span)) for row, span in zip(rows, spans, strict=True)]
+    spans = scales(rows, to_limits)
+    lines = [_row(row, _MARGIN * span) for row, span in zip(rows, spans, strict=True)]
     found = [tag("div", *lines, class_="ad-bars", data_armdyn="torques")]
     found += [tag("div", remark, class_="ad-note") for remark in remarks]
-    found += [_key(used), _sums(moment)]
+    found += [_key(used, rows, spans, to_limits), _sums(moment)]
     if "rotor coupling" in used:
         found.append(tag("div", _COUPLING, class_="ad-note ad-soft"))
     return join(found)
@@ -193,7 +228,7 @@ def bars(moment: Moment, rows: Sequence[Row], spans: np.ndarray, remarks: Iterab
 def _row(row: Row, span: float) -> Markup:
     marks = [tag("u", style="left:50%"), *_stacked(row.parts, span, row.unit)]
     beyond = abs(row.total) > row.limit
-    if np.isfinite(row.limit):
+    if row.limit <= span:
         marks += [
             tag("s", style=f"left:{_place(x, span)}", title=f"limit: {row.limit:.4g} {row.unit}")
             for x in (-row.limit, row.limit)
@@ -202,7 +237,7 @@ def _row(row: Row, span: float) -> Markup:
     cells = [
         tag("div", row.name, class_="ad-name", title=row.name),
         tag("div", *marks, class_="ad-track"),
-        tag("div", f"{_number(row.total)} {row.unit}", class_=f"ad-value{' ad-beyond' if beyond else ''}"),
+        tag("div", _value(row), class_=f"ad-value{' ad-beyond' if beyond else ''}"),
     ]
     notes = list(row.notes)
     if beyond:
@@ -211,6 +246,14 @@ def _row(row: Row, span: float) -> Markup:
         cells.append(tag("div", " · ".join(notes), class_="ad-more"))
     over = " ad-over" if beyond or row.over else ""
     return tag("div", *cells, class_=f"ad-row{over}", **dict(row.data))
+
+
+def _value(row: Row) -> Markup:
+    """The sum, and which part of the limit it is."""
+    number = tag("span", f"{_number(row.total)} {row.unit}")
+    if not row.is_limited:
+        return number
+    return join([number, tag("small", f"{100 * abs(row.total) / row.limit:.0f} %")])
 
 
 def _excess(row: Row) -> str:
@@ -236,8 +279,21 @@ def _place(x: float, span: float) -> str:
     return f"{50 + 50 * min(max(x / span, -1.0), 1.0):.3f}%"
 
 
-def _key(names: Iterable[str]) -> Markup:
-    found = (tag("span", tag("i", style=f"background:{COLOURS[name]}"), name) for name in names)
+def _key(names: Iterable[str], rows: Sequence[Row], spans: Sequence[float], to_limits: bool) -> Markup:
+    """What colours and marks mean, and how far the scale goes."""
+    found = [tag("span", tag("i", style=f"background:{COLOURS[name]}"), name) for name in names]
+    if rows:
+        found.append(tag("span", tag("b"), "sum"))
+    if any(row.limit <= _MARGIN * span for row, span in zip(rows, spans, strict=True)):
+        found.append(tag("span", tag("s"), "limit"))
+    limited = [to_limits and row.is_limited for row in rows]
+    ends = {
+        f"±{100 * x / row.limit:.4g} % of the limit"
+        for row, x, y in zip(rows, spans, limited, strict=True)
+        if y
+    }
+    ends |= {f"±{x:.4g} {row.unit}" for row, x, y in zip(rows, spans, limited, strict=True) if not y}
+    found += [tag("span", f"scale: {' and '.join(sorted(ends))}", class_="ad-soft")] if ends else []
     return tag("div", *found, class_="ad-key")
 
 
