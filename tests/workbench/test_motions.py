@@ -290,6 +290,29 @@ def test_a_damaged_log_is_one_error_that_names_the_file(name, content):
     assert "/tmp" not in str(error.value)
 
 
+def test_a_refused_log_leaves_the_good_one(bench, tmp_path):
+    """In what is shown, in what other fields act on, and in the Python lines."""
+    notes, labels = [], {getattr(x, "label", None): x for x in bench.gui._gui_input_handle_from_uuid.values()}
+    bench.tell = lambda title, text, colour="blue": notes.append(text)
+    for name, n in (("good.csv", 2), ("other.csv", 3)):
+        motion = Trajectory.quintic(np.zeros(n), np.ones(n), 1.0, step=0.01)
+        robot = bench.robot if n == 2 else Robot.load("planar3")
+        Log.from_trajectory(robot, motion).save(tmp_path / name)
+        button = labels["Log file"]
+        button._impl.value = sent(name, (tmp_path / name).read_bytes())
+        for call in button._impl.update_cb:
+            call(SimpleNamespace(client=None, client_id=None, target=button))
+    assert len(notes) == 1
+    assert "other.csv" in notes[0]
+    assert bench.log.name == "good.csv"
+    assert "Log.load('good.csv')" in bench.python()
+    for field in bench.fields._fields.values():
+        if field.handle.label == "Cut-off":
+            field.type(0, "4")
+    assert len(notes) == 1
+    assert bench.player.clip.name == "good.csv"
+
+
 def test_a_simulation_can_be_stopped(bench):
     """Long ones would keep every other computation waiting."""
     notes, labels = [], {getattr(x, "label", None): x for x in bench.gui._gui_input_handle_from_uuid.values()}

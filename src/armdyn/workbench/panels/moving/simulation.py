@@ -41,6 +41,7 @@ def add(bench: Bench, motions: Motions) -> None:
     stop.on_click(lambda _event: stopped.set())
     bar = gui.add_progress_bar(0.0, visible=False, animated=True)
     reading = Reading(bench)
+    told = Markup("")  # of the last run that was completed
 
     def pressed_start(_event: Any) -> None:
         bench.guard(simulate)
@@ -64,19 +65,20 @@ def add(bench: Bench, motions: Motions) -> None:
             try:
                 return trial.run(progress)
             except BaseException:
-                reading.show(Markup(""))
+                reading.show(told)
                 raise
             finally:
                 bar.visible = stop.visible = False
 
         def done(run: Run) -> None:
-            bench.run = run
+            nonlocal told
+            bench.run, told = run, summary(run)
             if trial.follows:
                 motions.said()
             lines, names = trial.lines(bench.loads)
             bench.script.say("simulation")  # so that it comes last
             bench.script.say("simulation", *lines, imports=names, robot=made)
-            reading.show(summary(run))
+            reading.show(told)
             target = trial.motion if trial.follows else None
             bench.player.show(run_clip(run, target, trial.wrench()))
             bench.player.play()

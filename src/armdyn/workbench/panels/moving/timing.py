@@ -30,7 +30,7 @@ def add(bench: Bench, motions: Motions) -> None:
     least = gui.add_button("Least time", icon="bolt", hint="the same path, as fast as torques allow")
     which = gui.add_dropdown("Play", ("before", "after"), visible=False)
     reading = Reading(bench)
-    peaks: dict[str, Peaks] = {}
+    told = Markup("")  # of the motion that is timed
 
     def start(name: str, run: Callable[[Robot, Trajectory, dict[str, Any]], Trajectory], call: str) -> None:
         subject, motion, wrench = bench.moment.subject.bare, motions.before, bench.moment.wrench
@@ -38,25 +38,28 @@ def add(bench: Bench, motions: Motions) -> None:
         given = {} if wrench is None else {"wrench": wrench}
         spelt = "" if wrench is None else f", wrench={listed(wrench)}"
 
-        def work() -> Trajectory:
+        def work() -> tuple[Trajectory, Markup]:
             reading.show(tag("div", f"{name}: computing …", class_="ad-note"))
             try:
                 check_limits(subject.robot)
                 after = run(subject.robot, motion, given)
-                peaks["before"], peaks["after"] = (_peaks(subject, x, wrench) for x in (motion, after))
-                return after
+                before_and_after = (_peaks(subject, x, wrench) for x in (motion, after))
+                return after, table(subject.robot, name, *before_and_after)
             except BaseException:
-                reading.show(Markup(""))
+                reading.show(told)
                 raise
 
-        def done(after: Trajectory) -> None:
+        def done(found: tuple[Trajectory, Markup]) -> None:
+            nonlocal told
+            after, compared = found
             if motions.before is not motion:
-                reading.show(Markup(""))
+                reading.show(told)
                 bench.tell(name, "another motion was loaded meanwhile: press again to time it", "orange")
                 return
             function = call.partition("(")[0]
             motions.timed(after, function, (f"motion = {call.format(wrench=spelt)}.trajectory",), made)
-            reading.show(table(subject.robot, name, peaks["before"], peaks["after"]))
+            told = compared
+            reading.show(told)
 
         bench.job(name, work, done)
 
@@ -88,10 +91,12 @@ def add(bench: Bench, motions: Motions) -> None:
     which.on_update(set_which)
 
     def follow() -> None:
+        nonlocal told
         which.visible = motions.after is not None
         which.value = motions.shown
         if motions.after is None:
-            reading.show(Markup(""))
+            told = Markup("")
+            reading.show(told)
 
     motions.on_change(follow)
 
