@@ -65,6 +65,19 @@ def test_ctrl_c_ends_it(command):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
+def test_a_port_that_is_taken_is_said(command):
+    _, url = command()
+    port = url.split(":")[2].rstrip("/")
+    line = [sys.executable, "-m", "armdyn", "view", "planar", "--no-browser", "--port", port]
+    with QUIET(line) as run:
+        said = run.stdout.readline(), run.stdout.readline()
+        run.send_signal(signal.SIGINT)
+    assert url not in said[0]
+    assert said[1] == f"Port {port} is taken by another program; this is the next free one.\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send")
 def test_a_page_closed_ends_it_unless_it_stays(command, chromium):
     first, url = command()
     staying, other = command("--stay")

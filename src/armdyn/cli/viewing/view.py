@@ -68,6 +68,8 @@ def view(
         raise ArmdynError(_of_option(str(error))) from None
     with bench, contextlib.suppress(KeyboardInterrupt):
         say(f"{one_line(loaded.name)}: {bench.url}")
+        if port and not bench.url.endswith(f":{port}/"):
+            say(f"Port {port} is taken by another program; this is the next free one.")
         say("Press Ctrl-C to end." if stay else "Close the page or press Ctrl-C to end.")
         bench.wait(stay=stay)
 

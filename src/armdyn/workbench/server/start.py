@@ -68,7 +68,10 @@ def _viser() -> Any:
 def _address(host: str, port: int) -> str:
     """The one address to listen at, as a number. viser would wait for ever if it cannot listen there."""
     if type(port) is not int or not 0 <= port <= 65535 - _TRIALS:
-        raise ViewError(f"port: expected a whole number from 0 to {65535 - _TRIALS}, found {port!r}")
+        raise ViewError(
+            f"port: expected a whole number from 0 to {65535 - _TRIALS}, found {port!r} "
+            f"(the next {_TRIALS} are tried where it is taken)"
+        )
     found: object = host  # it comes from users
     if not isinstance(found, str) or not host:
         raise ViewError(f"host: expected an address such as '127.0.0.1', found {host!r}")
