@@ -262,7 +262,8 @@ def _pieces(content: bytes, kind: str, folder: Path) -> Iterator[Piece]:
     """The geometries of a file where it places them, by colour."""
     import trimesh  # takes a while
 
-    scene: Any = trimesh.load_scene(io.BytesIO(content), file_type=kind[1:], resolver=Materials(folder))
+    materials: Any = Materials(folder)
+    scene: Any = trimesh.load_scene(io.BytesIO(content), file_type=kind[1:], resolver=materials)
     for node in scene.graph.nodes_geometry:
         pose, name = scene.graph[node]
         geometry = scene.geometry[name]
