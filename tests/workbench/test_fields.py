@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
+from armdyn.workbench.errors import ViewError
 from arms import quietly
 
 
@@ -27,6 +28,39 @@ def typed(page, label, text, key="Enter", place=-1):
 
 def number(field):
     return float(field.input_value())
+
+
+def test_a_field_shows_what_it_took(opened):
+    """Read, brought within its limits, or refused; a slider without limits grows."""
+    bench, taken, notes = opened("pendulum"), [], []
+    bench.tell = lambda title, text, colour="blue": notes.append(f"{title}: {text}")
+
+    def change(value):
+        if value == 3:
+            raise ViewError("three is not possible")
+        taken.append(value)
+
+    vector = bench.fields.add(bench.gui.add_vector3("centre", (0.0, 0.0, 0.0)), "m", change)
+    for place, text in enumerate(("-0.5", "1/3", "0,25")):
+        vector.type(place, text)
+    assert taken.pop() == vector.value == (-0.5, 1 / 3, 0.25)
+    length = bench.fields.add(bench.gui.add_number("length", 1.0, min=0.5, max=4.0), "m", change)
+    for text in ("3", "x", "90deg", "1 2", "1,2,3", "1e999", "__import__('os')", ""):
+        with pytest.raises(ViewError):
+            length.type(0, text)
+        assert length.value == 1
+    length.type(0, "1e-3")
+    assert (taken.pop(), length.value) == (0.5, 0.5)
+    assert notes == ["length: 0.001 m is beyond 0.5 m, the limit: set to that."]
+    small = bench.fields.add(bench.gui.add_number("inertia", 0.0), "kg m²", change)
+    small.type(0, "1.234e-12")
+    assert small.handle.precision == 16
+    handle = bench.gui.add_slider("q", min=-1.0, max=1.0, step=0.01, initial_value=0.0)
+    free = bench.fields.add(handle, "rad", change, lambda: (-math.inf, math.inf))
+    free.type(0, "-180°")
+    assert (free.value, handle.min, handle.max) == (-math.pi, -math.pi, 1.0)
+    free.show(0.5)
+    assert (handle.min, handle.max) == (-1.0, 1.0)
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 import socket
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -55,9 +54,13 @@ def test_a_page_says_that_it_has_no_graphics_card(bench):
     assert bench.unaided()
 
 
+def slider(bench):
+    return bench.fields.add(bench.gui.add_slider("q", min=-4.0, max=4.0, step=0.01, initial_value=0.0))
+
+
 def test_a_slider_in_somebodys_hand_is_left_alone_until_it_rests(bench):
     following = Following(bench)
-    held, free = (SimpleNamespace(min=-4.0, max=4.0, value=0.0) for _ in range(2))
+    held, free = slider(bench), slider(bench)
     following.sliders = {("q", 0): held, ("q", 1): free}
     following.touch("q", 0)
     bench.change(q=[0.3, 0.4])
@@ -72,13 +75,13 @@ def test_a_slider_in_somebodys_hand_is_left_alone_until_it_rests(bench):
 
 def test_following_sliders_end_where_the_arm_does(bench):
     following = Following(bench)
-    slider = SimpleNamespace(min=-4.0, max=4.0, value=0.0)
-    following.sliders = {("q", 0): slider}
+    one = slider(bench)
+    following.sliders = {("q", 0): one}
     for k in range(50):
         bench.change(q=[k / 50, 0.5])
         following(bench.moment)
     for _ in range(100):
-        if slider.value == 0.98:
+        if one.value == 0.98:
             break
         time.sleep(0.05)
-    np.testing.assert_allclose(slider.value, 0.98)
+    np.testing.assert_allclose(one.value, 0.98)
