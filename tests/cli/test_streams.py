@@ -13,6 +13,9 @@ from armdyn.cli.running import run
 
 FULL = Path("/dev/full")
 ARMDYN = f'"{sys.executable}" -m armdyn'
+NO_TEXT = "error: a text that is read or written has other characters than it may have: "
+NOT_ASCII = " in position 0: ordinal not in range(128)\n"
+LONE = " in position 0: surrogates not allowed\n"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="streams and limits of Linux")
 
 
@@ -82,6 +85,14 @@ def interrupted():
     raise KeyboardInterrupt
 
 
+def read_bytes_that_are_no_text():
+    b"\xff".decode("ascii")
+
+
+def write_a_lone_surrogate():
+    "\udcff".encode()
+
+
 def stopped():
     raise typer.Exit(1)
 
@@ -90,6 +101,8 @@ def stopped():
     ("act", "code", "line"),
     [
         (out_of_memory, 2, "error: there is not enough memory for this\n"),
+        (read_bytes_that_are_no_text, 2, f"{NO_TEXT}'ascii' codec can't decode byte 0xff{NOT_ASCII}"),
+        (write_a_lone_surrogate, 2, f"{NO_TEXT}'utf-8' codec can't encode character '\\udcff'{LONE}"),
         (interrupted, 130, ""),
         (stopped, 1, ""),
         (lambda: None, 0, ""),

@@ -377,7 +377,7 @@ def command_case(number: int) -> str:
         text = (resources.files("armdyn.description") / "robots" / "planar.toml").read_text("utf-8")
         Path("robot.toml").write_text(text, "utf-8")
         Trajectory.cubic([0, 0], [1, -0.5], 0.1, step=0.01).to_csv("motion.csv")
-        code, told = _run_command([w.replace("\0", "") for w in words])
+        code, told = _run_command([w.replace("\0", "") for w in words], rng.choice(("utf-8", "ascii")))
         if words.count("robot.toml") > 1 and Path("robot.toml").read_text("utf-8") != text:
             return f"foreign exception: {words} overwrote its input"
     if code not in (0, 1, 2) or "Traceback" in told:
@@ -385,9 +385,10 @@ def command_case(number: int) -> str:
     return "accepted" if code == 0 else "refused"
 
 
-def _run_command(words: list[str]) -> tuple[object, str]:
-    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
-    errors = io.StringIO()
+def _run_command(words: list[str], encoding: str) -> tuple[object, str]:
+    """Exit code and stderr; streams are as those of a process with this encoding."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding)
+    errors = io.TextIOWrapper(io.BytesIO(), encoding, errors="backslashreplace")
     streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors)
     with mock.patch.object(sys, "argv", ["armdyn", *words]), streams[0], streams[1]:
         try:
@@ -395,7 +396,8 @@ def _run_command(words: list[str]) -> tuple[object, str]:
             code: object = 0
         except SystemExit as stop:
             code = 0 if stop.code is None else stop.code
-    return code, errors.getvalue()
+    errors.flush()
+    return code, errors.buffer.getvalue().decode(encoding)  # type: ignore[attr-defined]
 
 
 CASES = {

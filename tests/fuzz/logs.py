@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import tempfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 
 from armdyn import Log, Robot
 from fuzz.xml_files import spoil_bytes
@@ -32,6 +34,38 @@ NAMES = (
 )
 UNITS = ("deg", "mm", "ms", "turn", 2.0, None, "", ["deg", "rad"], "mNm", -1, np.nan)
 PLACES = ("t", "q1", "q*", ["q1", "q2"], "tau?", 0, 7, -1, None, [], [None], "*", {"a": 1})
+
+
+KINDS = ("<f8", ">f4", "<i2", "|O", "<U400000000", "<U3", "<M8[ns]", "<f16", "x", "V8", "<f8,<f8", "\\d")
+SHAPES = (
+    "(40,)", "(40, 2)", "(4611686018427387904,)", "(40, 99999999)", "(-1,)", "()", "(0, 0)", "(True,)",
+    "None", "(1, 2, 3)", "40", "(" * 4000, "-" * 4000 + "1", "(9**9**9,)", "[40]", "(40.0,)",
+)  # fmt: skip
+METADATA = (
+    b"{}", b"[]", b"null", b"5", b'"a"', b"", b"[" * 5000, b'{"a":' * 5000, b"\xff\xfe", b'{"name": 5}',
+    b'{"name": "\\ud800\\u001b"}', b'{"t": 1}', b'{"delay": 1e400}', b'{"delay": NaN}', b'{"delay": true}',
+    b'{"transmission": [[1, 2], [3]]}', b'{"transmission": [1e308, 1e-308]}', b'{"joint_zeros": {"a": []}}',
+    b'{"torque_constant": null, "first": 3}', b'{"delay": ' + b"9" * 5000 + b"}",
+)  # fmt: skip
+
+
+def _lying(rng: random.Random, path: Path) -> None:
+    """Write an array of the file anew, with a header that says anything."""
+    name = rng.choice(("t", "q", "tau", "name", "delay", "transmission", "x", "q\udcff"))
+    descr, shape = rng.choice(KINDS), rng.choice(SHAPES)
+    head = f"{{'descr': '{descr}', 'fortran_order': {rng.random() < 0.3}, 'shape': {shape}}}\n".encode()
+    length = rng.choice((len(head), len(head), 0, 10_000, 0xFFFF))
+    start = (b"\x01\x00" + length.to_bytes(2, "little"), b"\x02\x00" + (length << 14).to_bytes(4, "little"))
+    data = bytes(rng.choice((0, 8, 640, 5000)))
+    with zipfile.ZipFile(path) as file:
+        kept = {x: file.read(x) for x in file.namelist() if x != f"{name}.npy"}
+    method = rng.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_LZMA))
+    with zipfile.ZipFile(path, "w", method) as file:
+        for member, content in kept.items():
+            file.writestr(member, content)
+        file.writestr(
+            f"{name}.npy".encode("utf-8", "replace").decode(), b"\x93NUMPY" + rng.choice(start) + head + data
+        )
 
 
 def arrays(rng: random.Random) -> dict[str, np.ndarray]:
@@ -85,8 +119,15 @@ def _written(rng: random.Random, folder: Path) -> Path:
             )
         with np.errstate(invalid="ignore"):
             np.savez(path, **found)
+        if rng.random() < 0.4:
+            _lying(rng, path)
     else:
         Log(**found).save(path)
+        if rng.random() < 0.4:
+            table = pyarrow.parquet.read_table(path).replace_schema_metadata(
+                {b"armdyn": rng.choice(METADATA)}
+            )
+            pyarrow.parquet.write_table(table, path)
     if rng.random() < 0.3:
         path.write_bytes(spoil_bytes(rng, path.read_bytes()))
     return path

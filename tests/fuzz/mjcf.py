@@ -28,7 +28,8 @@ VALUES = (
     *WORDS, "ball", "free", "slide", "mesh", "hfield", "sdf", "plane", "true", "false", "auto",
     "1000000000", "world", "b0", "b1", "1 1 1", "1 1 5", "-1 -1 -1", "0 0 0 0", "1 0 0 0", "xyzzy",
     "main", "a", "2", "3", "robot.xml", "../robot.xml", "/etc/passwd", "ellipsoid", "0 5", "1 2 3 4 5 6",
-    "0.1 1 0 0 0", "0 1 1 0 0",
+    "0.1 1 0 0 0", "0 1 1 0 0", "1e200 1e200 0 0", "1e-200 0 1e-200", "0 1e154 0 0", "inf 0 0",
+    "1e160 1 0 0 1e160 0", "1e-17 1e-17 1e-17 1e-17", ".", "/dev/zero", "pipe.xml",
 )  # fmt: skip
 
 

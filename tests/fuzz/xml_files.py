@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import tempfile
 import warnings
@@ -62,6 +63,7 @@ def read_case(
         warnings.simplefilter("always")
         path = Path(folder) / name
         path.write_bytes(data)
+        os.mkfifo(path.with_name("pipe.xml"))
         loaded = Robot.load(path, **options)
         physics = any(w.category is PhysicsWarning for w in told)
     return _checked(loaded, physics, rng)

@@ -82,6 +82,8 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> int:
     except OSError as error:  # stdout is a file on a full disk, say
         _print_no_more(sys.stdout)
         return _complain(str(error))
+    except UnicodeError as error:  # stdin is no text in its encoding, say
+        return _complain(f"a text that is read or written has other characters than it may have: {error}")
     except MemoryError:
         return _complain("there is not enough memory for this")
     except (KeyboardInterrupt, typer.Abort):

@@ -389,6 +389,13 @@ def test_what_npz_headers_claim_is_held_against_the_file(tmp_path, case):
         Log.load(tmp_path / "log.npz")
 
 
+def test_arrays_in_npz_files_are_packed_as_numpy_packs_them(tmp_path):
+    with zipfile.ZipFile(tmp_path / "log.npz", "w", zipfile.ZIP_LZMA) as file:
+        file.writestr("t.npy", bytes(100_000))  # unpacked in one go, whatever its size
+    with pytest.raises(IdentificationError, match=r"'t\.npy': found compression by method 14; NumPy's"):
+        Log.load(tmp_path / "log.npz")
+
+
 @pytest.mark.parametrize("kind", ["npz", "parquet"])
 def test_a_file_of_more_numbers_than_are_read_whole_is_read_in_blocks(tmp_path, monkeypatch, kind):
     path = tmp_path / f"log.{kind}"
@@ -435,6 +442,15 @@ def test_a_name_of_any_length_is_looked_at_quickly(tmp_path):
         f"t,q1,tau1,q2{' ' * 100_000}x,[{'a' * 100_000}\n" + "0,0,0,0,0\n1,0,0,0,0\n"
     )
     assert Log.load(tmp_path / "log.csv").n == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are any bytes on Linux")
+@pytest.mark.parametrize("kind", ["csv", "npz", "parquet"])
+def test_a_file_whose_name_is_no_text_is_read_and_saved(tmp_path, kind):
+    path = tmp_path / os.fsdecode(b"log\xff." + kind.encode())
+    Log(np.arange(9.0), np.zeros((9, 1)), np.ones((9, 1)), name=path.stem).save(path)
+    assert Log.load(path).name == path.stem
+    assert len(Log.load(path)) == 9
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")

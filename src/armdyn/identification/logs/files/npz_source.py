@@ -93,6 +93,11 @@ class NpzSource:
         return f"{self.path}: '{one_line(member.filename)[:60]}'"
 
     def _array(self, file: zipfile.ZipFile, member: zipfile.ZipInfo) -> _Array:
+        if member.compress_type not in _SHRUNK:
+            method = f"compression by method {member.compress_type}"
+            raise IdentificationError(
+                f"{self._where(member)}: found {method}; NumPy's deflate or none is read"
+            )
         with file.open(member) as stream:
             head = BytesIO(stream.read(_HEAD))
         try:
@@ -105,11 +110,6 @@ class NpzSource:
 
     def _check_size(self, member: zipfile.ZipInfo, array: _Array) -> None:
         """Refuse an array that is larger than what the file can have of it."""
-        if member.compress_type not in _SHRUNK:
-            method = f"compression by method {member.compress_type}"
-            raise IdentificationError(
-                f"{self._where(member)}: found {method}; NumPy's deflate or none is read"
-            )
         stored = min(member.compress_size, self.path.stat().st_size)
         here = min(member.file_size, stored * _SHRUNK[member.compress_type])
         said = array.start + array.size
@@ -208,4 +208,4 @@ def _values(stream: IO[bytes], array: _Array, rows: int) -> np.ndarray:
 
 def _text(value: np.ndarray) -> str:
     """A text (); NumPy does not look whether its numbers are characters."""
-    return value.astype("<U").tobytes().decode("utf-32-le").rstrip("\0")
+    return value.astype("<U").tobytes().decode("utf-32-le", "surrogatepass").rstrip("\0")

@@ -130,7 +130,11 @@ class ParquetSource:
         pyarrow = arrow(self.path)
         try:
             # A buffer filled in advance would keep all that was read until the file is closed.
-            with pyarrow.parquet.ParquetFile(self.path, pre_buffer=False) as file:
+            # It is opened here, as pyarrow takes no name of a file that is not in UTF-8.
+            with (
+                self.path.open("rb") as stream,
+                pyarrow.parquet.ParquetFile(stream, pre_buffer=False) as file,
+            ):
                 yield file
         except IdentificationError:
             raise
