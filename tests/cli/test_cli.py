@@ -334,7 +334,7 @@ def test_torque_gives_the_torques_of_the_book():
     """Example 7.2 just after the start."""
     a = "8*pi"  # 4 (π/2) / 0.5²
     table = rows(run("torque", "planar", "--q", "-1.470628906, 2.941257811", "--qdd", f"{a}, {a}"))
-    torques = [float(row[2]) for row in table]
+    torques = [float(row[2].removesuffix(" !")) for row in table]  # beyond the limit
     np.testing.assert_allclose(torques, [3873.1675, 3078.1531], atol=1e-3)
 
 
@@ -349,8 +349,8 @@ def test_torque_shows_parts_that_add_up_to_the_inverse_dynamics():
         [0.1, 0.2, -0.3, 0.4, 0.5, -0.6], [1, -1, 0.5, 1, 1, 1], [0, 0, 1, 1, 1, 1], [1, 2, 3, 0.1, 0.2, 0.3]
     )
     for row, tau in zip(table, expected, strict=True):
-        assert np.isclose(float(row[2]), tau, rtol=1e-7)
-        assert np.isclose(sum(float(x) for x in row[3:]), tau, rtol=1e-4, atol=1e-3)
+        assert np.isclose(float(row[2]), tau, rtol=1e-7)  # the limit comes next
+        assert np.isclose(sum(float(x) for x in row[4:]), tau, rtol=1e-4, atol=1e-3)
 
 
 def test_torque_knows_units_expressions_and_rotor_models():

@@ -165,7 +165,7 @@ def test_what_cannot_be_rounded_is_refused_with_the_largest_radius():
             0.2,
             "motions 1 and 2: blend: found a radius of 0.2 m, but the motion before",
         ),
-        ([up, aside], 0.15, "has room only for less than 0.15 m"),
+        ([up, aside], 0.1500001, "has room only for less than 0.15 m"),
         ([aside, arc], 0.2, "the motion after the corner has room only for less than 0.136"),
         ([up, aside, arc], [0.14, 0.17], "motions 2 and 3: blend: found a radius of 0.17 m"),
         ([up.rest(0.1), aside], 0.01, "a dwell is at this corner, and a dwell is a stop; only 0 is possible"),

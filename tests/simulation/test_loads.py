@@ -17,7 +17,7 @@ from armdyn import (
 from armdyn.motion.trajectories.loads import Carried, Load
 from armdyn.simulation import SimulationError
 
-BODY = Load.of(3.0, [0.02, -0.01, 0.1], [0.02, 0.001, -0.002, 0.03, 0.003, 0.01])
+BODY = Load.of(3.0, [0.02, -0.01, 0.1], [0.02, 0.001, -0.002, 0.03, 0.003, 0.015])
 START = np.array([0.0, 0.3, -1.0, 0.2, 0.4, 0.0])
 pytestmark = pytest.mark.filterwarnings("ignore::armdyn.PhysicsWarning")
 

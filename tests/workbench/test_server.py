@@ -225,12 +225,12 @@ HANDSHAKE = (
 
 def test_a_browser_that_vanishes_leaves_no_word(monkeypatch, caplog):
     """asyncio would complain of every message sent after it; other threads still hear of theirs."""
-    lines, quicker = [], start.quicker
+    lines, mended = [], start.mended
 
     def keeping(handle):
-        return lambda line, request: lines.append(line) or quicker(handle)(line, request)
+        return lambda line, request: lines.append(line) or mended(handle)(line, request)
 
-    monkeypatch.setattr(start, "quicker", keeping)
+    monkeypatch.setattr(start, "mended", keeping)
     with opened() as bench:
         with socket.create_connection(("127.0.0.1", port_of(bench))) as client:
             client.sendall(HANDSHAKE.format(port=port_of(bench), version=viser.__version__).encode())

@@ -16,7 +16,6 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from armdyn.expression.errors import MissingValueError
-from armdyn.expression.functions import cos, sin, sqrt
 from armdyn.expression.messages import listed
 from armdyn.expression.terms import Atom, Monomial
 
@@ -218,29 +217,6 @@ def _ball_of(x: Fraction) -> Any:
     from flint import arb, fmpq
 
     return arb(fmpq(x.numerator, x.denominator))
-
-
-def over_scalars(x: Expression, symbols: Mapping[str, Any]) -> Any:
-    """The expression over any scalar that its symbols are given in; such as one that records."""
-    total: Any = 0
-    for monomial, coefficient in x.terms:
-        term: Any = int(coefficient) if coefficient.denominator == 1 else float(coefficient)
-        for atom, exponent in monomial:
-            factor = _scalar(atom, symbols)
-            for _ in range(abs(exponent)):
-                term = term * factor if exponent > 0 else term / factor
-        total = total + term
-    return total
-
-
-def _scalar(atom: Atom, symbols: Mapping[str, Any]) -> Any:
-    if atom.kind == "symbol":
-        return symbols[atom.name]
-    if atom.argument is None:
-        return math.pi
-    argument = over_scalars(atom.argument, symbols)
-    functions = {"sqrt": sqrt, "cos": cos, "sin": sin, "abs": abs}
-    return functions[atom.kind](argument) if atom.kind in functions else 1 / argument
 
 
 def _decimal(x: Any) -> Fraction | None:

@@ -5,9 +5,17 @@ its own `cos`, `sin`, `sign`, … as methods; numbers and arrays take NumPy's. T
 what is zero in any scalar, stays exact.
 """
 
-from typing import Any
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from armdyn.expression.expression import Expression
+    from armdyn.expression.terms import Atom
 
 
 def cos(x: Any) -> Any:
@@ -64,3 +72,26 @@ def larger(a: Any, b: Any) -> Any:
     if hasattr(a, "maximum"):
         return a.maximum(b)
     return b.maximum(a) if hasattr(b, "maximum") else max(a, b)
+
+
+def over_scalars(x: Expression, symbols: Mapping[str, Any]) -> Any:
+    """The expression over any scalar that its symbols are given in; such as one that records."""
+    total: Any = 0
+    for monomial, coefficient in x.terms:
+        term: Any = int(coefficient) if coefficient.denominator == 1 else float(coefficient)
+        for atom, exponent in monomial:
+            factor = _scalar(atom, symbols)
+            for _ in range(abs(exponent)):
+                term = term * factor if exponent > 0 else term / factor
+        total = total + term
+    return total
+
+
+def _scalar(atom: Atom, symbols: Mapping[str, Any]) -> Any:
+    if atom.kind == "symbol":
+        return symbols[atom.name]
+    if atom.argument is None:
+        return math.pi
+    argument = over_scalars(atom.argument, symbols)
+    functions = {"sqrt": sqrt, "cos": cos, "sin": sin, "abs": abs}
+    return functions[atom.kind](argument) if atom.kind in functions else 1 / argument

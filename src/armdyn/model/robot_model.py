@@ -17,7 +17,7 @@ from armdyn.model.closures.relations import Dependence, Relation, solve_relation
 from armdyn.model.errors import ModelError
 from armdyn.model.parts import Limits, Link, Motor, RotorModel, Transform
 from armdyn.model.springs import PointSpring
-from armdyn.model.vector import ZERO3, Vector
+from armdyn.model.vector import ZERO3, Scalar, Vector
 from armdyn.output import one_line
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class RobotModel:
 
         if not symbols and not self.free:
             return self.mechanism
-        return lower(self, lambda x: self.number_in(symbols, x))
+        return lower(self, lambda x: self.number_in(symbols, x)).map(_as_number)
 
     def number_in(self, symbols: Sequence[str], x: Expression) -> float | Expression:
         """The value of an entry; an expression if it depends on these symbols or on free ones."""
@@ -165,6 +165,11 @@ class RobotModel:
         if isinstance(x, Expression) and not x.symbols() <= self.values.keys():
             return None
         return self.number(x)
+
+
+def _as_number(x: Scalar) -> Scalar:
+    """The value of an expression that no symbol is left in."""
+    return x.value() if isinstance(x, Expression) and not x.symbols() else x
 
 
 def _motor_link(link: Link) -> Link:

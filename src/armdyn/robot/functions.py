@@ -18,7 +18,7 @@ from armdyn.dynamics.constraints.loops import Following
 from armdyn.dynamics.friction import has_load, load_factors, without_friction
 from armdyn.dynamics.kinematics import longest_path
 from armdyn.expression import ONE, Expression, MissingValueError, listed, shown
-from armdyn.expression.evaluation import over_scalars
+from armdyn.expression.functions import over_scalars
 from armdyn.kernels import Kernel, Shared, Specification
 from armdyn.kernels.c import Words
 from armdyn.model.errors import ModelError

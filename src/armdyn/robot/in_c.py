@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from armdyn.expression import Expression, shown
-from armdyn.expression.evaluation import over_scalars
+from armdyn.expression.functions import over_scalars
 from armdyn.kernels.c import CSource, Further, Words, c_source, comment_block, identifier, initializer
 from armdyn.model.arguments import word
 from armdyn.model.errors import ModelError

@@ -2,8 +2,9 @@
 
 The argument is reduced by multiples of π/2 held in three parts (Cody and Waite; the first two short enough
 for exact products, their difference kept with its rounding error), then fdlibm's kernel polynomials are used.
-What lies beyond the range, NaN and infinity go to libm number by number. No instruction here raises a
-floating-point flag on a NaN: the quadrant is read off the bits of k + 1.5·2⁵², not converted.
+What lies beyond the range, NaN and infinity go to libm number by number, and only these: a result does not
+depend on what else is in the register. No instruction here raises a floating-point flag on a NaN: the
+quadrant is read off the bits of k + 1.5·2⁵², not converted.
 """
 
 from __future__ import annotations
@@ -156,6 +157,10 @@ def _function(lane: Lane, form: Format, code: _Code, inside: str, s: str, c: str
     condition = "%all" if w > 1 else inside
     declare = f"declare i1 @llvm.vector.reduce.and.v{w}i1(<{w} x i1>)" if w > 1 else ""
     fast = "\n".join(code.lines)
+    chosen = "\n".join(
+        f"  %{name} = select {lane.mask} {inside}, {T} {quick}, {T} {slow}"
+        for name, quick, slow in (("ms", s, slow_s), ("mc", c, slow_c))
+    )
     return f"""
 declare {T} @llvm.fabs.{lane.suffix}({T})
 {declare}
@@ -169,10 +174,11 @@ fast:
 slow:
 {slow_sine}
 {slow_cosine}
+{chosen}
   br label %done
 done:
-  %rs = phi {T} [ {s}, %fast ], [ {slow_s}, %slow ]
-  %rc = phi {T} [ {c}, %fast ], [ {slow_c}, %slow ]
+  %rs = phi {T} [ {s}, %fast ], [ %ms, %slow ]
+  %rc = phi {T} [ {c}, %fast ], [ %mc, %slow ]
   %pair0 = insertvalue {{{T}, {T}}} undef, {T} %rs, 0
   %pair1 = insertvalue {{{T}, {T}}} %pair0, {T} %rc, 1
   ret {{{T}, {T}}} %pair1
