@@ -9,6 +9,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.motion import MotionError, Trajectory
+from armdyn.motion.trajectories import csv_files
 from armdyn.motion.trajectories.csv_files import read_torques
 from arms import assert_same
 
@@ -176,3 +177,10 @@ def test_torques_of_a_file(tmp_path: Path) -> None:
     path.write_text("t,tau2\n1,0\n2,0\n", "utf-8")
     with pytest.raises(MotionError, match="column tau1 is missing for 1 joints"):
         read_torques(path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device")
+def test_a_file_without_end_is_not_read_to_its_end(monkeypatch):
+    monkeypatch.setattr(csv_files, "_MOST", 1000)
+    with pytest.raises(MotionError, match="/dev/zero: it is larger than 1000 bytes"):
+        Trajectory.from_csv("/dev/zero")
