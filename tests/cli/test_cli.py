@@ -370,7 +370,7 @@ def test_torque_has_rotor_coupling_within_inertia_as_the_book_draws_it():
     assert "rotor" not in within
     tau = [float(rows(output)[0][2]) for output in (separate, within)]
     assert tau[0] == tau[1]
-    inertia = [float(rows(output)[0][3]) for output in (separate, within)]
+    inertia = [float(rows(output)[0][4]) for output in (separate, within)]
     assert np.isclose(inertia[1] - inertia[0], 100 * 0.01, rtol=1e-3)  # kr2 Im2 q̈_2
 
 

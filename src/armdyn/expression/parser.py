@@ -39,7 +39,8 @@ _ODD = re.compile(
 _SHORT = 40  # characters
 _PLAIN = re.compile(r"[\w. +/-]*(\*[\w. +/-]+)*", re.ASCII)  # no parentheses, no powers
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
-DEGREES = re.compile(r"(?<![\w.])((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)[ \t]*(?:deg\b|°)", re.ASCII)
+# Possessive: a number of many digits is looked at once.
+DEGREES = re.compile(r"(?<![\w.])((?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?)[ \t]*+(?:deg\b|°)", re.ASCII)
 
 
 def rational(text: str) -> Fraction:
