@@ -83,7 +83,8 @@ def test_what_is_typed_is_what_is_computed(workbench):
         ("wrong", "Enter", math.pi / 3),
         ("0.7", "Escape", math.pi / 3),
         ("90", "Enter", high),
-        ("−0.75", "Enter", -0.75),
+        ("−0.7", "Enter", -0.7),
+        ("–0.75", "Enter", -0.75),
     ]
     field = page.field("2 upper arm")
     for text, key, value in expected:
@@ -145,6 +146,17 @@ def test_a_draft_stays_while_the_arm_moves_and_sliders_stay_in_step(workbench):
     assert field.input_value() == "-0.625"
     page.page.keyboard.press("Enter")
     page.wait(lambda: page.bench.q[0] == -0.625, "the position")  # posed by hand, it stands still
+    page.wait(lambda: number(field) == -0.625, "the field")
+    page.button("Play")
+    page.wait(lambda: abs(page.bench.q[0] + 0.625) > 1e-3, "the arm to move on")
+    field.click(force=True)
+    shown = field.input_value()
+    page.wait(lambda: abs(page.bench.q[0] - float(shown)) > 1e-3, "the arm to move on")
+    page.page.keyboard.press("Control+a")
+    page.page.keyboard.type(shown)  # what stood there already, and no longer holds
+    page.page.keyboard.press("Enter")
+    page.wait(lambda: page.bench.q[0] == float(shown), "the position that was shown")
+    typed(page, "1 link 1", "-0.625")
     page.wait(lambda: number(field) == -0.625, "the field")
     row = field.locator("xpath=ancestor::div[.//label][1]")
     thumb = row.locator("[role=slider]")

@@ -58,7 +58,7 @@ def test_a_hand_on_a_joint_stops_the_motion(workbench):
     page.button("Play")
     page.wait(lambda: clock(page) not in (0.0, None), "time to pass")
     page.tab("Pose")
-    page.fill(f"1 {robot.model.coordinates[0].name}", 0.5)
+    page.fill(f"1 {robot.model.coordinates[0].joint_label}", 0.5)
     page.wait(lambda: clock(page) is None, "the motion to stop")
     assert not page.bench._bench.player.playing
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
+from armdyn.workbench.charts.of_motion import joint_title
+from armdyn.workbench.panels.pose import label
 from arms import quietly
 
 URDF = """<robot name="two joints">
@@ -34,6 +36,16 @@ URDF = """<robot name="two joints">
 """
 
 
+def test_joints_are_called_by_their_own_names(opened, tmp_path):
+    """In sliders and curves as in bars; the link is told beside."""
+    (tmp_path / "arm.urdf").write_text(URDF, "utf-8")
+    bench = opened(tmp_path / "arm.urdf")
+    assert [label(bench, "q", j) for j in range(2)] == ["1 shoulder", "2 elbow"]
+    assert [joint_title(bench.robot, j) for j in range(2)] == ["1 shoulder", "2 elbow"]
+    hints = [field.handle.hint for field in bench.fields._fields.values()]
+    assert "q of joint 1, which moves 'upper' [rad]" in hints
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["planar", "puma560", "panda", "a URDF", "five_bar", "four_bar"])
 def test_sliders_and_torques(workbench, tmp_path, name):
@@ -47,7 +59,7 @@ def test_sliders_and_torques(workbench, tmp_path, name):
     page.wait_for_torques(first)
     q = start + np.array([0.13, -0.07, *(0.0,) * robot.n])[: robot.n]
     for joint in range(min(2, robot.n)):
-        page.fill(f"{joint + 1} {robot.model.coordinates[joint].name}", q[joint])
+        page.fill(f"{joint + 1} {robot.model.coordinates[joint].joint_label}", q[joint])
     page.wait(lambda: np.allclose(page.bench.q, q, atol=1e-3), "the posture")
     moved = robot.inverse_dynamics(page.bench.q, zeros, zeros)
     assert np.abs(moved - first).max() > 1e-3  # so that the page has something to show

@@ -129,7 +129,7 @@ def test_meshes_and_odd_names(workbench, tmp_path):
 def test_a_closed_chain_stays_closed(workbench):
     robot = Robot.load("gripper")
     page = workbench(robot)
-    name = f"1 {robot.model.coordinates[0].name}"
+    name = f"1 {robot.model.coordinates[0].joint_label}"
     limits = joint_limits(robot)
     for value in np.linspace(page.bench.q[0], page.bench.q[0] + 3, 6):
         page.fill(name, float(np.clip(value, limits.lower[0], limits.upper[0])))

@@ -49,6 +49,20 @@ def test_joints_have_all_digits_and_add_up():
     assert "Rotor coupling: what spinning rotors add" in text
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_torques_that_are_no_numbers_are_not_drawn_as_zero():
+    robot = Robot.load("planar")
+    moment = Moment(Subject.of(robot), np.array([0.3, 0.4]), np.array([1e200, 0.5]), np.zeros(2))
+    assert not np.isfinite(moment.tau).any()
+    for rows, remarks in (joint_rows(Limited(robot), moment), motor_rows(moment)):
+        text = written(moment, rows, remarks)
+        assert not any(row.is_known for row in rows)
+        assert text.count("<span>– N m</span>") == len(rows)
+        assert "–: the values are too large to compute with." in text
+        assert "nan%" not in text
+        assert "0 %</small>" not in text
+
+
 def test_what_is_rounding_is_zero():
     robot = Robot.load("planar")
     moment = Moment(Subject.of(robot), np.array([np.pi / 2, 0.0]), np.zeros(2), np.zeros(2))

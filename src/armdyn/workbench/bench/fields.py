@@ -99,8 +99,8 @@ class Field:
         return str(one_line(self.handle.label))
 
     def _read(self, text: str) -> float:
-        """The number of a text; a decimal comma and a real minus sign will do."""
-        plain = text.replace("−", "-")
+        """The number of a text; a decimal comma will do, and what word processors make of a minus sign."""
+        plain = text.replace("−", "-").replace("–", "-")
         plain = plain.replace(",", ".") if plain.count(",") == 1 else plain
         angle = not self.unit or self.unit.startswith("rad")
         shown = one_line(text[:_LONGEST])

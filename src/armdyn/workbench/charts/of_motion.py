@@ -82,7 +82,7 @@ def torque_bounds(robot: Robot) -> np.ndarray:
 
 
 def joint_title(robot: Robot, joint: int) -> str:
-    return f"{joint + 1} {robot.model.coordinates[joint].name}"
+    return f"{joint + 1} {robot.model.coordinates[joint].joint_label}"
 
 
 def _chart(shown: list[Shown], panels: list[Panel]) -> Chart:

@@ -77,14 +77,16 @@ def limits(bench: Bench, name: str, joint: int) -> tuple[float, float]:
 
 
 def label(bench: Bench, name: str, joint: int) -> str:
-    """A joint's number and link; the page shows labels as plain text."""
-    link = one_line(bench.robot.model.coordinates[joint].name)
-    return f"{joint + 1} {link}" if name == "q" else f"{joint + 1}"
+    """A joint's number and name; the page shows labels as plain text."""
+    called = one_line(bench.robot.model.coordinates[joint].joint_label)
+    return f"{joint + 1} {called}" if name == "q" else f"{joint + 1}"
 
 
 def _slider(bench: Bench, following: Following, name: str, joint: int) -> Field:
     units = joint_units(bench.robot, joint)
     unit = {"q": units.position, "qd": units.velocity, "qdd": units.acceleration}[name]
+    link = bench.robot.model.coordinates[joint]
+    moves = "" if link.joint_label == link.name else f", which moves '{one_line(link.name)}'"
     spanned, value = span(bench, name, joint), float(getattr(bench.moment, name)[joint])
     slider: Any = bench.gui.add_slider(
         label(bench, name, joint),
@@ -92,7 +94,7 @@ def _slider(bench: Bench, following: Following, name: str, joint: int) -> Field:
         max=spanned.most,
         step=spanned.step,
         initial_value=float(np.clip(value, spanned.least, spanned.most)),
-        hint=f"{name} of joint {joint + 1} [{unit}]",
+        hint=f"{name} of joint {joint + 1}{moves} [{unit}]",
     )
 
     def move(new: float) -> None:

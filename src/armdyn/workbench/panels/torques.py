@@ -38,6 +38,7 @@ _COUPLING = (
     "Rotor coupling: what spinning rotors add because the links that carry them turn. A model that has k²Iₘ "
     "on the diagonal alone leaves it out."
 )
+_TOO_LARGE = "–: the values are too large to compute with."
 _JOINTS, _MOTORS = "Joints", "Motors"
 _TO_LIMITS, _TO_VALUES = "to limits", "to values"
 _ROUND = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # what scales may end with
@@ -61,7 +62,14 @@ class Row:
     @property
     def reach(self) -> float:
         """How far its bar goes to either side: the sum of its positive parts or of its negative ones."""
+        if not self.is_known:
+            return 0.0
         return float(max(self.parts.clip(0).sum(), -self.parts.clip(max=0).sum(), abs(self.total)))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it can be drawn: velocities of 1e200 rad/s have no torques that a computer can write."""
+        return bool(np.isfinite(self.total) and np.isfinite(self.parts).all())
 
     @property
     def is_limited(self) -> bool:
@@ -124,7 +132,7 @@ def joint_rows(bench: Bench, moment: Moment) -> tuple[list[Row], list[str]]:
             Row(
                 f"{joint + 1} {one_line(link.joint_label)}",
                 _rounded(parts[:, joint], least),
-                tau if abs(tau) > least else 0.0,
+                0.0 if abs(tau) <= least else tau,
                 float(bench.limits.torque[joint]),
                 torque_unit(robot, joint),
                 data=(("data_joint", str(joint + 1)), ("data_tau", repr(tau))),
@@ -135,7 +143,7 @@ def joint_rows(bench: Bench, moment: Moment) -> tuple[list[Row], list[str]]:
     if extra:
         remarks.append("More joints are driven than move by themselves: below, the least torques that do it.")
     rows += [
-        Row(name, np.zeros(len(COLOURS)), tau if abs(tau) > least else 0.0, limit, unit)
+        Row(name, np.zeros(len(COLOURS)), 0.0 if abs(tau) <= least else tau, limit, unit)
         for name, tau, limit, unit in extra
     ]
     return rows, remarks
@@ -224,7 +232,7 @@ def _least(moment: Moment) -> float:
 
 
 def _rounded(parts: np.ndarray, least: float) -> np.ndarray:
-    return np.where(np.abs(parts) > least, parts, 0.0)
+    return np.where(np.abs(parts) <= least, 0.0, parts)
 
 
 # ---- as HTML -----------------------------------------------------------------------------------------------
@@ -236,7 +244,8 @@ def bars(moment: Moment, rows: Sequence[Row], to_limits: bool, remarks: Iterable
     spans = scales(rows, to_limits)
     lines = [_row(row, _MARGIN * span) for row, span in zip(rows, spans, strict=True)]
     found = [tag("div", *lines, class_="ad-bars", data_armdyn="torques")]
-    found += [tag("div", remark, class_="ad-note") for remark in remarks]
+    unknown = [] if all(row.is_known for row in rows) else [_TOO_LARGE]
+    found += [tag("div", remark, class_="ad-note") for remark in (*remarks, *unknown)]
     found += [_key(used, rows, spans, to_limits), _sums(moment)]
     if "rotor coupling" in used:
         found.append(tag("div", _COUPLING, class_="ad-note ad-soft"))
@@ -244,14 +253,15 @@ def bars(moment: Moment, rows: Sequence[Row], to_limits: bool, remarks: Iterable
 
 
 def _row(row: Row, span: float) -> Markup:
-    marks = [tag("u", style="left:50%"), *_stacked(row.parts, span, row.unit)]
-    beyond = abs(row.total) > row.limit
+    marks = [tag("u", style="left:50%"), *(_stacked(row.parts, span, row.unit) if row.is_known else ())]
+    beyond = row.is_known and abs(row.total) > row.limit
     if row.limit <= span:
         marks += [
             tag("s", style=f"left:{_place(x, span)}", title=f"limit: {row.limit:.4g} {row.unit}")
             for x in (-row.limit, row.limit)
         ]
-    marks.append(tag("b", style=f"left:{_place(row.total, span)}"))
+    if row.is_known:
+        marks.append(tag("b", style=f"left:{_place(row.total, span)}"))
     cells = [
         tag("div", row.name, class_="ad-name", title=row.name),
         tag("div", *marks, class_="ad-track"),
@@ -269,7 +279,7 @@ def _row(row: Row, span: float) -> Markup:
 def _value(row: Row) -> Markup:
     """The sum, and which part of the limit it is."""
     number = tag("span", f"{_number(row.total)} {row.unit}")
-    if not row.is_limited:
+    if not (row.is_limited and row.is_known):
         return number
     return join([number, tag("small", f"{100 * abs(row.total) / row.limit:.0f} %")])
 
@@ -327,5 +337,7 @@ def _sums(moment: Moment) -> Markup:
 
 
 def _number(x: float) -> str:
-    """Four digits, a real minus sign."""
+    """Four digits, a real minus sign; a dash for what is no number."""
+    if not np.isfinite(x):
+        return "–"
     return f"{x:.4g}".replace("-", "−") if x else "0"

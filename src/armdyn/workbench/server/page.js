@@ -46,7 +46,11 @@
     draft = here;
   }
 
-  const isTyped = () => draft.field.value !== draft.text;
+  /** Also what stood there before, typed anew while the value went on, as while the arm moves. */
+  function isTyped() {
+    const { field, text, held } = draft;
+    return field.value !== text || (held !== text && "draft" in field.dataset);
+  }
 
   /** The field shows the value that holds. */
   function end() {
