@@ -1,6 +1,7 @@
 """Entries of the equations beside SymPy's expressions: compared, subtracted, replaced, differentiated."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -34,6 +35,14 @@ def test_an_entry_equals_a_sympy_expression_on_either_side(assumed):
     assert str(entry - (mine + m * l)) == "-ml2*l2"
     assert m * entry == sympy.expand(m * mine)
     assert hash(entry) == hash(entry + 0)
+
+
+@pytest.mark.parametrize("x", [0.1, np.float64(0.1), np.float32(0.5), np.int64(3), Fraction(1, 3), 2])
+def test_an_entry_times_a_number_is_the_same_on_either_side(x):
+    entry = PLANAR.B[0, 1]
+    exact = sympy.nsimplify(str(x))
+    for product in (entry * x, x * entry, (entry + 0.0) * x):
+        assert product == exact * entry.sympy()
 
 
 def test_angle_sums_and_functions_of_time():

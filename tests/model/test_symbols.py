@@ -115,6 +115,28 @@ def test_the_error_names_the_symbols_that_are_missing(open_arm, function, missin
         open_arm.program(function)
 
 
+@pytest.mark.parametrize(
+    "rubs", [{"stribeck": {"level": "F", "velocity": 0.01}}, {"coulomb": ["F", -1]}, {"coulomb": [1, "-F"]}]
+)
+def test_friction_that_acts_near_rest_or_in_one_direction_is_asked_for(rubs):
+    table = bundled_table("pendulum")
+    table["symbols"] |= {"F": "free"}
+    table["link"][0]["friction"] = rubs
+    robot = Robot.from_dict(table)
+    for function in ("friction", "inverse_dynamics", "forward_dynamics"):
+        with pytest.raises(ArmdynError, match=f"symbol 'F' has no value, and {function} depends on it"):
+            robot.program(function)
+
+
+def test_symbols_of_springs_between_points(open_arm):
+    """Coordinates of points that are 0 and 1 stand beside free ones."""
+    table = open_arm.to_dict()
+    table["symbols"] |= {"h": "free"}
+    table["spring"] = [{"between": ["base", "link2"], "at": [["h", 1, 0], [0, -1, 0]], "stiffness": 3}]
+    with pytest.raises(ArmdynError, match="symbols a1, a2, h have no value, and springs depends on them"):
+        Robot.from_dict(table).program("springs")
+
+
 def test_all_parameters_need_all_symbols(open_arm):
     partly = open_arm.with_symbols({name: 1 for name in open_arm.symbols if name[:3] not in ("Ixx", "Ixy")})
     with pytest.raises(ArmdynError, match="symbol 'Ixx1' has no value"):

@@ -206,10 +206,10 @@ class Expression:
         return _cos_sin(self)[1]
 
     def sqrt(self) -> Expression:
-        """Exact for rationals (√(8/9) = 2/3·√2); of anything else only numbers can be taken."""
+        """Exact for rationals (√(8/9) = 2/3·√2); of anything else there is none."""
         number = self.number
         if number is None or number < 0:
-            raise ExpressionError(f"sqrt takes a non-negative number, found '{self}'")
+            raise ExpressionError(f"sqrt takes a fraction that is not negative, as 2 or 8/9; found '{self}'")
         outside, radicals = square_part(number.numerator * number.denominator)
         root = _rational(Fraction(outside, number.denominator))
         for radical in radicals:

@@ -207,8 +207,8 @@ class Mechanism:
         numbers: list[Scalar] = []
 
         def kept(x: Scalar, structure: tuple[int, ...]) -> Scalar:
-            if x in structure:
-                return int(x)
+            if x in structure:  # numbers may be constant expressions
+                return int(float(x))
             numbers.append(x)
             return None
 

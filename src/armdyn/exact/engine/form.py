@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -226,8 +227,8 @@ class Form(Formula):
         return (-self) + other
 
     def __mul__(self, other: Any) -> Any:
-        """By a number or an element of the kinematic ring a form; by anything else an `Entry`."""
-        if isinstance(other, (Formula, str)) or _is_sympy(other):
+        """By an exact number or an element of the kinematic ring a form; by anything else an `Entry`."""
+        if not isinstance(other, (int, Fraction, Poly)):
             return self._entry * other
         return self.map(lambda a: self.basis.kinematic.zero + a * other)
 
