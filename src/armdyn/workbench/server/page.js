@@ -46,11 +46,8 @@
     draft = here;
   }
 
-  /** Also what stood there before, typed anew while the value went on, as while the arm moves. */
-  function isTyped() {
-    const { field, text, held } = draft;
-    return field.value !== text || (held !== text && "draft" in field.dataset);
-  }
+  /** Also what stood there before, typed anew: the value may have gone on, as while the arm moves. */
+  const isTyped = () => "draft" in draft.field.dataset;
 
   /** The field shows the value that holds. */
   function end() {
