@@ -249,6 +249,11 @@ def test_every_verb_that_takes_a_robot_has_all_options_of_robots():
         (["trajectory", "planar", "--to", "1, 1"], "--output"),
         (["show", "planar", "--zzz"], "No such option: --zzz; see armdyn show --help"),
         (["show", "planar", "--rotors"], "Option '--rotors' requires an argument"),
+        (["show", "planar", "--lock", "link 1"], "--lock: expected JOINT=POSITION, found 'link 1'"),
+        (
+            ["show", "planar", "--lock", "link 1=0", "--lock", "link 1=1"],
+            "--lock: joint 'link 1' is given twice",
+        ),
         (["robots", "extra"], "extra"),
         (["export", "d"], "No such command 'd'; see armdyn export --help"),
     ],

@@ -67,7 +67,7 @@ class GivenRobot:
                 self.source,
                 base=self.base,
                 tip=self.tip,
-                lock=dict(map(_position, self.lock or ())),
+                lock=_positions(self.lock or ()),
                 repair=self.repair,
                 snap=self.snap,
             )
@@ -159,11 +159,21 @@ def _payload(text: str) -> dict[str, Any]:
     return {name: x for name, x in named.items() if not isinstance(x, list) or x}
 
 
+def _positions(given: Sequence[str]) -> dict[str, Expression]:
+    """All of --lock, by joint."""
+    found: dict[str, Expression] = {}
+    for name, position in map(_position, given):
+        if name in found:
+            raise ArmdynError(f"--lock: joint '{name}' is given twice")
+        found[name] = position
+    return found
+
+
 def _position(text: str) -> tuple[str, Expression]:
-    """NAME=VALUE of the option --lock. Names may have "=" in them, values may not."""
+    """JOINT=POSITION of the option --lock. Names may have "=" in them, positions may not."""
     name, equals, value = text.rpartition("=")
     if not equals or not name:
-        raise ArmdynError(f"--lock: expected NAME=VALUE, found '{text}'")
+        raise ArmdynError(f"--lock: expected JOINT=POSITION, found '{text}'")
     try:
         return name, parse(value, ())
     except ArmdynError as error:
