@@ -270,6 +270,14 @@ def test_what_a_format_cannot_say_is_warned_of(note, suffix, tmp_path):
     assert sum(note in str(w.message) for w in told) == 1
 
 
+def test_what_is_lost_of_a_joint_is_said_by_its_name():
+    joint = {"joint_name": "hinge", "motor": MOTOR | {"torque_constant": 2}, "friction": {"offset": 1}}
+    model = Robot.from_dict(table(a=joint | {"limits": {"jerk": 1, "velocity": 1}})).model
+    for notes in (urdf_text(model)[1], mjcf_text(model)[1]):
+        assert len(notes) >= 4
+        assert all("'hinge'" in note and "'a'" not in note for note in notes)
+
+
 def test_a_plain_robot_is_saved_without_a_warning(tmp_path):
     Robot.from_dict(table()).save(tmp_path / "r.urdf")
 

@@ -14,24 +14,24 @@ from armdyn.model.robot_model import RobotModel, quoted
 def losses(model: RobotModel, parts: list[Piece]) -> Iterator[str]:
     """What neither format can say."""
     yield from _motor_losses(model)
-    friction = {part.link.name: joint_friction(model, part.link) for part in parts}
-    uneven = [name for name, terms in friction.items() if not terms["asymmetry"].is_zero]
+    friction = [(part.link.joint_label, joint_friction(model, part.link)) for part in parts]
+    uneven = [name for name, terms in friction if not terms["asymmetry"].is_zero]
     if uneven:
         yield (
             f"Coulomb friction that differs forward and backward ({names(uneven)}) "
             "becomes the mean of the two values"
         )
-    if constant := [name for name, terms in friction.items() if not terms["offset"].is_zero]:
+    if constant := [name for name, terms in friction if not terms["offset"].is_zero]:
         yield f"friction offsets ({names(constant)}) are left out"
     for key, text in (("stribeck", "Stribeck"), ("cubic", "cubic"), ("load", "load-dependent")):
-        if found := [name for name, terms in friction.items() if not terms[key].is_zero]:
+        if found := [name for name, terms in friction if not terms[key].is_zero]:
             yield f"{text} friction ({names(found)}) is left out"
     for key in ("acceleration", "jerk"):
-        if limited := [link.name for link in model.links if getattr(link.limits, key) is not None]:
+        if limited := [link.joint_label for link in model.links if getattr(link.limits, key) is not None]:
             yield f"limits of {key} ({names(limited)}) are left out"
     followers = {part.link.name for part in parts if part.mimic}
     free = [
-        link.name
+        link.joint_label
         for i, link in enumerate(model.moving)
         if i not in model.dependence.independent and link.name not in followers
     ]
@@ -60,9 +60,9 @@ def _motor_losses(model: RobotModel) -> Iterator[str]:
         yield f"motors that turn with several joints ({coupled}) drive only their own in the file"
     if rubbing := _driving(model, lambda motor: is_coupled(motor) and not motor.friction.is_zero):
         yield f"friction in motors that turn with several joints ({rubbing}) is left out"
-    if spun := names(link.name for link in idlers(model)):
+    if spun := names(link.joint_label for link in idlers(model)):
         yield f"motors of fixed joints that others spin ({spun}) stand still in the file"
-    if elastic := names(link.name for link in model.elastic):
+    if elastic := names(link.joint_label for link in model.elastic):
         yield (
             f"elastic joints ({elastic}) become rigid ones: their transmissions' stiffness and damping "
             "and the friction of their motors are left out"
@@ -83,9 +83,10 @@ def _order_losses(model: RobotModel) -> Iterator[str]:
     ends = [link.name for link in links if link.name not in parents]
     if model.tip != max(ends, key=lambda name: depth[name]):
         yield f"the tip {quoted(model.tip)} is not marked; armdyn takes the end of the longest chain"
-    order = [link.name for link in links if link.joint != "fixed"]
-    if order != [link.name for link in model.moving]:
-        yield f"the order of the joints is not kept; armdyn reads them depth first: {names(order)}"
+    order = [link for link in links if link.joint != "fixed"]
+    if order != list(model.moving):
+        labels = names(link.joint_label for link in order)
+        yield f"the order of the joints is not kept; armdyn reads them depth first: {labels}"
 
 
 def _moments(part: Piece) -> list[bool]:
@@ -93,12 +94,12 @@ def _moments(part: Piece) -> list[bool]:
 
 
 def _driving(model: RobotModel, test: Callable[[Motor], bool]) -> str:
-    """The links whose motors drive them and pass a test."""
-    return names(link.name for link in model.moving if link.motor is not None and test(link.motor))
+    """The joints whose motors drive them and pass a test."""
+    return names(link.joint_label for link in model.moving if link.motor is not None and test(link.motor))
 
 
 def _having(model: RobotModel, test: Callable[[Link], bool]) -> str:
-    return names(link.name for link in model.links if test(link))
+    return names(link.joint_label for link in model.links if test(link))
 
 
 def names(found: Iterable[str]) -> str:

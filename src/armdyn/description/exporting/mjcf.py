@@ -48,7 +48,7 @@ def mjcf_text(model: RobotModel) -> tuple[str, tuple[str, ...]]:
 
 
 def _velocity_loss(parts: list[Piece]) -> Iterator[str]:
-    if found := [p.link.name for p in parts if p.link.limits.velocity is not None]:
+    if found := [p.link.joint_label for p in parts if p.link.limits.velocity is not None]:
         yield f"limits of velocity ({names(found)}) are left out"
 
 

@@ -79,5 +79,5 @@ def spring_losses(model: RobotModel) -> Iterator[str]:
 
 
 def guess_losses(model: RobotModel) -> Iterator[str]:
-    if found := [link.name for link in model.links if not link.guess.is_zero]:
+    if found := [link.joint_label for link in model.links if not link.guess.is_zero]:
         yield f"guesses of where loops are closed ({names(found)}) are left out"

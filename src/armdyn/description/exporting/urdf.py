@@ -74,7 +74,7 @@ def _limit_losses(parts: list[Piece]) -> Iterator[str]:
         asked = part.link.joint == "prismatic" or limits.position is not None
         given = limits.velocity is not None, limits.torque is not None
         if (asked and not (all(given) and limits.position)) or (any(given) and not all(given)):
-            found.append(part.link.name)
+            found.append(part.link.joint_label)
     if found:
         yield f"URDF asks for limits that the robot does not have ({names(found)}): 1e9 stands for none"
 
