@@ -51,6 +51,15 @@ def test_the_tip_of_a_file_welds_what_is_beside_its_chain(tmp_path):
     assert found == robot.locked({"wrist": 0, "finger": 0.2}).with_tip("link 2")
     with pytest.raises(ArmdynError, match=r"^tip: planar: 'x' is no link below the base 'base'"):
         Robot.load("planar", tip="x")
+    foot = {"name": "foot", "joint": "fixed", "origin": {"xyz": [0, 0, 1]}}
+    lever = {"name": "lever", "joint": "revolute", "origin": {"xyz": [0, 0, 0]}, "axis": [0, 0, 1]}
+    lever |= {"mass": 1, "inertia": np.eye(3)}
+    standing = Robot.from_dict(
+        {"name": "arm", "convention": "frames", "gravity": [0, 0, -9.81], "link": [foot, lever]}
+    )
+    standing.save(tmp_path / "standing.toml")
+    with pytest.raises(ArmdynError, match=r"^tip: .*standing.toml: no joint moves 'foot'; moving .*: lever$"):
+        Robot.load(tmp_path / "standing.toml", tip="foot")
     with pytest.raises(ArmdynError, match=r"^snap: only for URDF and MJCF files; planar is a robot file$"):
         Robot.load("planar", snap=True)
 
@@ -76,6 +85,9 @@ def test_a_robot_without_its_hand_and_one_that_never_had_one():
         q, qd, qdd = state(bare, np.random.default_rng(1))
         assert_same(cut.inverse_dynamics(q, qd, qdd), bare.inverse_dynamics(q, qd, qdd))
     assert robot.without("finger").without("wrist") == robot.without("hand")
+    ended = arm(spring=[spring], closure=[relation]).without("hand").model.notes[-1]
+    assert ended == "link 'hand' and the 1 link behind it dropped, with 1 closure and 1 spring"
+    assert robot.without("finger").model.notes[-1] == "link 'finger' dropped"
     assert robot.with_tip("link 1", {"xyz": [0, 0, 1]}).without("hand").model.tip == "link 1"
 
 
@@ -118,6 +130,11 @@ def test_locked_joints_of_a_relation_contradict_it():
         ArmdynError, match=r"closure 1: relation: these positions of finger, hand contradict it"
     ):
         robot.locked({"wrist": 0.5, "finger": 1})
+
+
+def test_a_linkage_whose_crank_is_locked_cannot_move():
+    with pytest.raises(ArmdynError, match=r"loops: they leave no joint free to move; fixed joints: crank$"):
+        Robot.load("four_bar").locked({"crank": 1.5})
 
 
 def test_friction_and_limits_and_a_file_that_has_them():

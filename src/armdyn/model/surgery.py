@@ -8,7 +8,7 @@ locked too, where the closures leave them no freedom.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from armdyn.expression import ZERO, ArmdynError, Expression, shown
@@ -98,6 +98,8 @@ def chain_to(model: RobotModel, tip: object, positions: object = None) -> RobotM
         raise ModelError(f"tip: {shown(tip)} is no link below the base {quoted(model.root)}; links: {names}")
     asked = lock_positions(model, positions or {})
     at, beside = dict(asked), _beside(model, tip)
+    if len(beside) == len(model.moving):
+        raise ModelError(f"tip: no joint moves {quoted(tip)}; moving joints: {_moving(model)}")
     independent = {model.moving[i].name for i in model.dependence.independent}
     for link in beside:  # one after the other, as closures may hold some of them already
         if link.name in independent and link.name not in _settled(model, at)[0]:
@@ -271,25 +273,31 @@ def without(model: RobotModel, name: object) -> RobotModel:
             )
     if all(other.joint == "fixed" for other in kept):
         raise ModelError(f"without: without {quoted(link.name)} the robot would have no moving joint")
-    many = f" and the {len(gone) - 1} links behind it" if len(gone) > 1 else ""
+    many = f" and the {_count(len(gone) - 1, 'link')} behind it" if len(gone) > 1 else ""
+    relations = tuple(x for x in model.relations if not gone & {joint for joint, _ in x.coefficients})
+    loops = tuple(loop for loop in model.loops if not gone & {*loop.between})
+    springs = tuple(spring for spring in model.springs if not gone & {*spring.between})
+    open_ends = len(model.relations) + len(model.loops) - len(relations) - len(loops)
+    also = [_count(open_ends, "closure"), _count(len(model.springs) - len(springs), "spring")]
+    ended = " and ".join(x for x in also if x)
     return replace(
         model,
         links=tuple(
             other if other.motor is None else replace(other, motor=_without_columns(other.motor, gone))
             for other in kept
         ),
-        relations=tuple(x for x in model.relations if not gone & {joint for joint, _ in x.coefficients}),
-        loops=tuple(_free_of(model.loops, gone)),
-        springs=tuple(spring for spring in model.springs if not gone & {*spring.between}),
+        relations=relations,
+        loops=loops,
+        springs=springs,
         tip=link.parent if model.tip in gone else model.tip,
         tool=Transform() if model.tip in gone else model.tool,
         choice=None,
-        notes=(*model.notes, f"link {quoted(link.name)}{many} dropped"),
+        notes=(*model.notes, f"link {quoted(link.name)}{many} dropped{ended and f', with {ended}'}"),
     )
 
 
-def _free_of(loops: Iterable[Loop], gone: Collection[str]) -> Iterator[Loop]:
-    return (loop for loop in loops if not {*gone} & {*loop.between})
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s' * (number > 1)}" if number else ""
 
 
 def _dropped_link(model: RobotModel, name: object) -> Link:
