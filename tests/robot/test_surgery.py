@@ -132,6 +132,11 @@ def test_locked_joints_of_a_relation_contradict_it():
         robot.locked({"wrist": 0.5, "finger": 1})
 
 
+def test_a_linkage_whose_crank_is_locked_cannot_move():
+    with pytest.raises(ArmdynError, match=r"loops: they leave no joint free to move; fixed joints: crank$"):
+        Robot.load("four_bar").locked({"crank": 1.5})
+
+
 def test_friction_and_limits_and_a_file_that_has_them():
     robot = arm()
     changed = robot.with_friction({"wrist": {"coulomb": 5, "stribeck": None}}).with_limits(

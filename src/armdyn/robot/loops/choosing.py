@@ -49,7 +49,8 @@ def _chosen(model: RobotModel) -> RobotModel:
             "the ways in which they can move part there. Give links a `guess` elsewhere"
         )
     if rank == closed.positions:
-        raise ModelError("loops: they leave no joint free to move")
+        fixed = listed([link.joint_label for link in model.links if link.joint == "fixed"])
+        raise ModelError(f"loops: they leave no joint free to move{fixed and f'; fixed joints: {fixed}'}")
     dependent = _dependent(model, A, rank)
     rows = _rows(A[:, :, dependent], rank)
     free = tuple(i for i in range(closed.positions) if i not in dependent)
