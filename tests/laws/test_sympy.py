@@ -134,7 +134,10 @@ def test_replacing_in_an_entry():
     assert entry.subs(q1="pi/2 - q2") == 0
     assert entry.subs({sympy.Symbol("q1"): sympy.pi / 2, "g": 10}) == "-10*ml2*l2*s2"
     assert entry.subs(q1="q2", ml2="m/2") * 2 == "m*l2*g*cos(2*q2)"
+    assert entry.subs(sympy.Symbol("q1"), "pi/2 - q2") == 0
     assert PLANAR.C[0, 0].subs(qd2=0) == 0
+    assert PLANAR.C[1, 1].value() == 0
+    assert entry.value(q=["90deg", "-pi/2"], g="10", ml2="1/2") == entry.value(q=[0, 0], g=10, ml2=0.5)
     slider = Robot.load("rp").equations()
     assert slider.B[0, 0].subs(q2="2*q2").diff("q2") == slider.B[0, 0].diff("q2").subs(q2="2*q2") * 2
 
@@ -156,6 +159,18 @@ def test_derivatives_of_an_entry():
         (lambda x: x.value(), "a number needs values for q1, q2"),
         (lambda x: x.value(q=[0]), "q: expected 2 numbers, found 1"),
         (lambda x: x.subs(q1="q2/2"), "whole multiples"),
+        (lambda x: x.subs([("q1", 2)]), r"found \[\('q1', 2\)\]; values by name are expected"),
+        (lambda x: x.diff("q1", "q2"), "times: found 'q2'; how often"),
+        (lambda x: x.diff("q1", -1), "times: found -1; how often"),
+        (
+            lambda x: x.value(q=[0, "a"]),
+            "q2: 'a' is not a number: it has the symbol a|q2: symbol 'a' has no value",
+        ),
+        (lambda x: x.value(q=[0, np.nan]), "q2: expected a finite number, found nan"),
+        (lambda x: x.value(q=[0, 0], g=None), "g: expected a number or an expression, found None"),
+        (lambda x: x.value([0, 0]), r"found \[0, 0\]; values by name are expected"),
+        (lambda x: x.sympy(5), "symbols: found 5; SymPy's symbols are expected"),
+        (lambda x: x.sympy({"q1": object()}), "symbols: found {'q1': .*; SymPy's symbols are expected"),
     ],
 )
 def test_wrong_questions(asked, message):

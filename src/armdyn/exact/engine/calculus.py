@@ -233,7 +233,8 @@ def number(basis: Basis, poly: Poly, given: Mapping[str, Any]) -> float:
     Generators may be given themselves: c1, s12, sgn1.
     """
     at = _State(basis, poly.ring, given)
-    values = [at.value(name) if e else 1.0 for name, e in zip(poly.ring.names, poly.p.degrees(), strict=True)]
+    degrees = poly.p.degrees() if poly else [0] * len(poly.ring.names)
+    values = [at.value(name) if e else 1.0 for name, e in zip(poly.ring.names, degrees, strict=True)]
     if at.missing:
         names = [name for name in known_names(basis) if name in at.missing]
         raise MissingValueError(f"a number needs values for {listed(names or sorted(at.missing))}")

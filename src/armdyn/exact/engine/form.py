@@ -15,7 +15,7 @@ from armdyn.exact.engine.size import check_expanded
 from armdyn.exact.printing.formulas import displayed, matrix_latex
 from armdyn.exact.printing.printer import Printer
 from armdyn.exact.printing.styles import LATEX, TEXT
-from armdyn.expression import ArmdynError, Expression, expression
+from armdyn.expression import ArmdynError, Expression, expression, shown
 from armdyn.model.arguments import plain
 
 if TYPE_CHECKING:
@@ -30,25 +30,29 @@ class Formula:
     basis: Basis
     poly: Poly
 
-    def substitute(self, values: Mapping[Any, Any] | None = None, /, **more: Any) -> Entry:
+    def substitute(self, *values: Any, **more: Any) -> Entry:
         """The entry with names replaced, all at once and exactly: `entry.substitute(m1=2, q2="pi/2")`.
 
-        Names are also SymPy symbols; values are numbers, texts or SymPy expressions, with new symbols
-        if you like. An angle may become a sum of whole multiples of angles and a constant.
+        Or a mapping, or one name and its value, as SymPy's `subs` takes them. Names are also SymPy symbols;
+        values are numbers, texts or SymPy expressions, with new symbols if you like. An angle may become a
+        sum of whole multiples of angles and a constant.
         """
-        given = {
-            check_name(self.basis, _name(key)): _exact(x) for key, x in {**(values or {}), **more}.items()
-        }
+        pairs = {values[0]: values[1]} if len(values) == 2 else _mapping(*values)
+        given = {check_name(self.basis, _name(key)): _exact(x) for key, x in {**pairs, **more}.items()}
         return Entry(self.basis, substituted(self.basis, self.poly, given))
 
     subs = substitute  # SymPy's name for it
 
-    def diff(self, name: Any, times: int = 1) -> Entry:
+    def diff(self, name: Any, times: Any = 1) -> Entry:
         """The derivative by a symbol or a joint variable, by its name or as a SymPy symbol.
 
         Signs of speeds count as constants.
         """
         found, by = self.poly, check_name(self.basis, _name(name))
+        if not isinstance(times, int) or times < 0:
+            raise ArmdynError(
+                f"times: found {shown(times)}; how often to differentiate is expected, 0, 1, 2 …"
+            )
         for _ in range(times):
             found = differentiated(self.basis, found, by)
         return Entry(self.basis, found)
@@ -65,17 +69,17 @@ class Formula:
     ) -> float:
         """Its number at a state: `entry.value(q=[0, 1], qd=[1, 2], m1=2.5)`.
 
-        Symbols that are not given have the description's values. Joint variables may be given one by one,
-        q1=….
+        Values may be texts such as "pi/2". Symbols that are not given have the description's values. Joint
+        variables may be given one by one, q1=….
         """
-        given = {str(_name(key)): x for key, x in {**(values or {}), **more}.items()}
+        given = {str(_name(key)): x for key, x in {**_mapping(values), **more}.items()}
         for letter, vector in (("q", q), ("qd", qd), ("qdd", qdd)):
             given |= _numbered(letter, vector, self.basis.n)
         generators = {*self.poly.ring.names, *self.basis.full.names}
         for name in given.keys() - generators:
             if not self.basis.joints_of(name):  # c12 and qd1_to_3, which texts have, may be given too
                 check_name(self.basis, name)
-        return number(self.basis, self.poly, given)
+        return number(self.basis, self.poly, {name: _float(name, x) for name, x in given.items()})
 
     def sympy(self, symbols: Mapping[str, Any] | Iterable[Any] = ()) -> Any:
         """The entry as a SymPy expression; `symbols` are used instead of real ones of the same names."""
@@ -135,6 +139,21 @@ def _exact(value: Any) -> Expression:
 
         return read_expression(value)
     return expression(plain(value))
+
+
+def _float(name: str, value: Any) -> float:
+    """What is given for a name, as a number."""
+    try:
+        return _exact(value).value()
+    except ArmdynError as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _mapping(values: Any = None, *others: Any) -> Mapping[Any, Any]:
+    """Values by name, as they are given."""
+    if others or not (values is None or isinstance(values, Mapping)):
+        raise ArmdynError(f"found {shown(values)}; values by name are expected, as {{'m1': 2}} or m1=2")
+    return values or {}
 
 
 def _numbered(letter: str, vector: Any, n: int) -> dict[str, Any]:

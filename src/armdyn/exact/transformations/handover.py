@@ -163,10 +163,13 @@ class Handover:
 
 def _by_name(basis: Basis, symbols: Symbols) -> dict[str, Any]:
     """Given symbols by name: of a mapping its values, else each by the name it has."""
-    if isinstance(symbols, Mapping):
-        pairs = [(name, sympy.sympify(x)) for name, x in symbols.items()]
-    else:
-        pairs = [(_name(x), x) for x in symbols]
+    try:
+        given = symbols.items() if isinstance(symbols, Mapping) else [(_name(x), x) for x in symbols]
+        pairs: list[tuple[Any, Any]] = [(name, sympy.sympify(x)) for name, x in given]
+    except (TypeError, sympy.SympifyError):
+        raise ArmdynError(
+            f"symbols: found {shown(symbols)}; SymPy's symbols are expected, or SymPy's expressions by name"
+        ) from None
     known = known_names(basis)
     for name, x in pairs:
         if name not in known:
