@@ -176,3 +176,24 @@ def test_derivatives_of_an_entry():
 def test_wrong_questions(asked, message):
     with pytest.raises(ArmdynError, match=message):
         asked(PLANAR.g[1])
+
+
+def test_matrices_less_sympys_and_zeros_and_entries_divided():
+    equations = Robot.load("planar").equations()
+    handed = equations.sympy()
+    for difference in (equations.B - handed.B, handed.B - equations.B):
+        assert difference == [[0, 0], [0, 0]]
+    assert (handed.g - equations.g) == [0, 0]
+    with pytest.raises(ArmdynError, match="two arrays of the same shape"):
+        equations.B - handed.g
+    entry = equations.B[0, 1]
+    assert entry / 2 + entry / sympy.Integer(2) == entry == 0.5 * (entry / 0.5)
+    for divisor in (0, 0.0):
+        with pytest.raises(ArmdynError, match="division by zero"):
+            entry / divisor
+
+
+def test_a_power_that_is_too_large_is_refused_at_once():
+    symbols = sympy.symbols("a1 l2 ml2 g")
+    with pytest.raises(ArmdynError, match="terms, at most"):
+        Robot.load("planar").equations().B[0, 1] - sum(symbols) ** 400

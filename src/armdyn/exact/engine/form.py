@@ -30,6 +30,10 @@ class Formula:
     basis: Basis
     poly: Poly
 
+    if TYPE_CHECKING:
+
+        def __mul__(self, other: Any) -> Any: ...
+
     def substitute(self, *values: Any, **more: Any) -> Entry:
         """The entry with names replaced, all at once and exactly: `entry.substitute(m1=2, q2="pi/2")`.
 
@@ -105,6 +109,14 @@ class Formula:
             if isinstance(other, str)
             else self.basis.element(Expression.of(other), ring)
         )
+
+    def __truediv__(self, other: Any) -> Any:
+        """Divided by a number, or by an expression in symbols that the equations can divide by."""
+        if isinstance(other, bool) or not (isinstance(other, (Real, Expression)) or _is_sympy(other)):
+            return NotImplemented
+        if isinstance(other, (int, Fraction)) and other:
+            return self * Fraction(1, other)
+        return self * (1 / (other if _is_sympy(other) else Expression.of(other)))
 
     def __hash__(self) -> int:
         return hash(self.poly)
@@ -372,12 +384,32 @@ class Array(Generic[T]):
 
     def __eq__(self, other: object) -> bool:
         """Entry by entry, with another array, a list or a SymPy matrix; of a vector, a column."""
-        rows = other.rows if isinstance(other, Array) else other
-        if hasattr(rows, "tolist"):
-            rows = rows.tolist()
-            if len(self.shape) == 1 and all(isinstance(row, list) and len(row) == 1 for row in rows):
-                rows = [row[0] for row in rows]
-        return self.rows == rows
+        return bool(self.rows == self._rows_of(other))
+
+    def __sub__(self, other: object) -> Array[Any]:
+        """The differences from the entries of an array, a list or a SymPy matrix: zeros where they agree."""
+        rows = self._rows_of(other)
+        if not isinstance(rows, list):
+            return NotImplemented
+        return Array(_differences(self.rows, rows))
+
+    def __rsub__(self, other: object) -> Array[Any]:
+        rows = self._rows_of(other)
+        if not isinstance(rows, list):
+            return NotImplemented
+        return Array(_differences(rows, self.rows))
+
+    _op_priority = 20.0  # a SymPy matrix leaves the difference to `__rsub__`
+
+    def _rows_of(self, other: object) -> object:
+        """The rows of an array, a list or a matrix; of a column, where this is a vector, its entries."""
+        rows: Any = other.rows if isinstance(other, Array) else other
+        if not hasattr(rows, "tolist"):
+            return rows
+        rows = rows.tolist()
+        if len(self.shape) == 1 and all(isinstance(row, list) and len(row) == 1 for row in rows):
+            return [row[0] for row in rows]
+        return rows
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -400,6 +432,15 @@ class Array(Generic[T]):
 
     def _repr_latex_(self) -> str | None:
         return displayed(self.latex, sum(_terms(row) for row in self.rows))
+
+
+def _differences(a: Any, b: Any) -> Any:
+    """a − b, entry by entry of lists of equal lengths."""
+    if not isinstance(a, list) and not isinstance(b, list):
+        return a - b
+    if not (isinstance(a, list) and isinstance(b, list)) or len(a) != len(b):
+        raise ArmdynError("a difference needs two arrays of the same shape")
+    return [_differences(x, y) for x, y in zip(a, b, strict=True)]
 
 
 def _terms(x: Any) -> int:

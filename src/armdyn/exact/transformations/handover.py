@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import comb
 from typing import Any
 
 import sympy
@@ -17,7 +18,7 @@ from armdyn.exact.engine.basis import Basis, NotInEquationsError
 from armdyn.exact.engine.calculus import known_names
 from armdyn.exact.engine.closed_form import ClosedForm
 from armdyn.exact.engine.ring import Poly, Ring
-from armdyn.exact.engine.size import check_written
+from armdyn.exact.engine.size import check_expanded, check_written
 from armdyn.exact.printing.angles.sums import AngleSums
 from armdyn.expression import ArmdynError, Atom, Expression, ExpressionError, TooLargeError, listed, shown
 from armdyn.model.friction import Row
@@ -290,7 +291,9 @@ class _Reader:
                 product = self.ring.zero + product * self.poly(factor)
             return product
         if x.is_Pow and x.exp.is_Integer and x.exp.is_positive:
-            return self.poly(x.base) ** int(x.exp)
+            base, exponent = self.poly(x.base), int(x.exp)
+            check_expanded(comb(len(base) + exponent - 1, exponent))
+            return base**exponent
         if isinstance(x, sympy.sign):
             return self._sign(x)
         if isinstance(x, sympy.exp):
