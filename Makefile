@@ -4,7 +4,8 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# Files are compiled when they are first imported, not all of them when they are installed.
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 PYTEST := $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
@@ -17,8 +18,9 @@ help:  ## list the targets
 demo: $(VENV)/installed  ## derive, prove, move and scale the planar arm; writes the report build/demo/planar.html
 	$(BIN)/python examples/demo.py
 
+# A file of tests stays in one process, which makes what its tests share once.
 test: lint  ## lint, then every test but the slow ones
-	$(PYTEST) -m "not slow"
+	$(PYTEST) --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-all: lint $(VENV)/installed-docs  ## lint, then every test
 	$(PYTEST)

@@ -25,7 +25,7 @@ from armdyn import (
     time_optimal,
 )
 from armdyn.motion import TimeOptimal
-from armdyn.motion.least_time.time_optimal import GRID as DEFAULT
+from armdyn.motion.timing.time_optimal import GRID as DEFAULT
 from armdyn.robot.friction import friction_parts
 from motion import GRID, path, points
 

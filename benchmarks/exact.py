@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from run import best
 
 from armdyn import Equations, Robot
-from armdyn.exact.printing.angles import sums as angles
+from armdyn.exact.printing import angles
 
 TITLE = "Exact equations of motion"
 

@@ -20,9 +20,8 @@ from run import provenance
 from armdyn import Robot
 from armdyn.identification.excitation import Excitation, excite
 from armdyn.identification.excitation.bounds import bounds_for
-from armdyn.identification.excitation.search import random_motion, shrunk
+from armdyn.identification.excitation.excite import random_motion, shrunk, task_for
 from armdyn.identification.excitation.task import Task
-from armdyn.identification.excitation.tasks import task_for
 
 ROBOTS = ("panda", "ur10", "puma560")
 TIMES = 10  # as long

@@ -20,7 +20,7 @@ from functions import INPUTS
 
 from armdyn import Robot
 from armdyn.program import Program
-from armdyn.program.extent import extent
+from armdyn.program.loops import extent
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from timing import Call, Figure, race
 
 from armdyn import Robot, set_threads
 from armdyn.description.bundled import bundled_table
-from armdyn.description.exporting.mjcf import mjcf_text
+from armdyn.description.writing.mjcf import mjcf_text
 
 TITLE = "Closed chains"
 ROWS = 4096

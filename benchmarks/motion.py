@@ -15,7 +15,7 @@ from timing import Call, race
 
 from armdyn import Robot
 from armdyn.motion import Trajectory, scale_to_limits, time_optimal
-from armdyn.motion.trajectories.motion import Motion
+from armdyn.motion.motion import Motion
 
 TITLE = "Motions, all set-up included"
 CLOCK = "wall time"

@@ -34,8 +34,8 @@ def run(page: Path) -> dict[str, object]:
 
 def draw_readme(robot, motion, path: Path) -> None:
     """The picture of the README: an arm along a motion, beside the torques of its joints."""
+    from armdyn.drawing.style import svg
     from armdyn.report import plot_contributions, plot_strobe
-    from armdyn.report.figures.drawing import svg
 
     arm, torques = svg(plot_strobe(robot, motion)), svg(plot_contributions(robot, motion))
     (width, height), (beside, full) = _size(arm), _size(torques)

@@ -9,8 +9,8 @@ from armdyn.robot.functions import CLOSED_FUNCTIONS, FUNCTIONS, MEANINGS, PAYLOA
 HEAD = """# Numeric functions
 
 Every function is a method of `Robot`. Arrays have any leading axes, which broadcast as in NumPy: "..." below.
-n is the number of coordinates, p that of parameters. The last two are for
-robots with loops. `out=` takes the result. This page is written by
+n is the number of coordinates, p that of parameters; bodies are those that `robot.bodies` names. The last two
+are for robots with loops. `out=` takes the result. This page is written by
 `python docs/functions.py` from the table in `src/armdyn/robot/functions.py`.
 """
 ARGUMENTS = {

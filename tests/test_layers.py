@@ -1,10 +1,14 @@
 """Layers: a module imports only its own layer and the layers before it.
 
+In a folder with sub-folders, the docstring of the package names these and its modules in an order
+("Order: …"). Imports from or into a sub-folder go back in that order.
+
 The modules are parsed, not imported, so an import inside a function or under `if TYPE_CHECKING` counts too.
 A module that is found by a name given as text escapes this: only those of `BY_NAME` may do that.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +18,12 @@ PACKAGE = Path(__file__).resolve().parents[1] / "src" / "armdyn"
 
 LAYERS = (
     "expression",
-    "output",
+    "files",
+    "names",
+    "tables",
+    "remarks",
+    "display",
+    "progress",
     "model",
     "dynamics",
     "description",
@@ -26,6 +35,7 @@ LAYERS = (
     "motion",
     "simulation",
     "identification",
+    "drawing",
     "report",
     "workbench",
     "cli",
@@ -42,11 +52,10 @@ BY_NAME = {
     "__init__.py": "every layer: this is the package's face",
     "cli/__init__.py": "its own modules",
     "description/__init__.py": "its own modules",
-    "description/exporting/__init__.py": "its own modules",
+    "description/writing/__init__.py": "its own modules",
     "kernels/backends.py": "modules of its own layer, for the arrays of other libraries",
-    "output/display.py": "armdyn.report.notebook, when a notebook asks: it draws what the layers hold",
+    "display.py": "armdyn.report.notebook, when a notebook asks: it draws what the layers hold",
     "report/__init__.py": "its own modules, and matplotlib",
-    "report/notebook/__init__.py": "its own modules",
 }
 
 
@@ -119,6 +128,63 @@ def test_only_known_modules_find_others_by_a_name_in_text() -> None:
 def finds_by_name(source: str) -> bool:
     words = ("import_module", "__import__", "spec_from_file_location")
     return any(word in source for word in words)
+
+
+def stated_order(package: Path) -> list[str]:
+    """Modules and sub-folders of a package as the line "Order: a, b, c/." of its docstring names them."""
+    text = ast.get_docstring(ast.parse((package / "__init__.py").read_text(encoding="utf-8"))) or ""
+    found = re.search(r"^Order: (.*?)\.$", text, re.MULTILINE | re.DOTALL)
+    return re.split(r",\s+", found[1]) if found else []
+
+
+def units(package: Path) -> set[str]:
+    """Modules of a folder, and its sub-folders with a slash."""
+    modules = {path.stem for path in package.glob("*.py") if path.stem != "__init__"}
+    return modules | {f"{path.parent.name}/" for path in package.glob("*/__init__.py")}
+
+
+def disorder(package: Path, dotted: str) -> list[str]:
+    """One line for each import from or into a sub-folder that goes against the stated order."""
+    order = stated_order(package)
+    here = units(package)
+    if sorted(order) != sorted(here):
+        left, extra = sorted(here - set(order)), sorted(set(order) - here)
+        return [f"{dotted}: the line 'Order: …' of its docstring lacks {left} and has {extra} too much"]
+    place = {name.removesuffix("/"): (k, name.endswith("/")) for k, name in enumerate(order)}
+    found = []
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        if parts == ("__init__",):
+            continue
+        k, folder = place[parts[0]]
+        names = imported_names(ast.parse(path.read_text(encoding="utf-8")), ())
+        for line, name in names:
+            target = name.removeprefix(f"{dotted}.").split(".")[0] if is_within(name, dotted) else ""
+            if target in place and place[target][0] > k and (folder or place[target][1]):
+                found.append(f"{dotted}: {'/'.join(parts)}.py:{line} imports {name}, which comes later")
+    return found
+
+
+FOLDED = sorted({path.parent.parent for path in PACKAGE.glob("*/*/__init__.py")})
+
+
+@pytest.mark.parametrize("package", FOLDED, ids=lambda path: path.name)
+def test_sub_folders_import_each_other_one_way(package: Path) -> None:
+    dotted = ".".join(("armdyn", *package.relative_to(PACKAGE).parts))
+    if found := disorder(package, dotted):
+        pytest.fail("imports against the order of a folder:\n  " + "\n  ".join(found), pytrace=False)
+
+
+def test_an_import_against_the_order_of_a_folder_is_found(tmp_path: Path) -> None:
+    package = package_with(tmp_path, "motion/tip/paths.py", "from armdyn.motion.cycles import Cycle")
+    (package / "motion" / "tip" / "__init__.py").touch()
+    (package / "motion" / "cycles.py").write_text("from armdyn.motion.tip import paths")
+    (package / "motion" / "__init__.py").write_text('"""Motions.\n\nOrder: tip/, cycles.\n"""')
+    (found,) = disorder(package / "motion", "armdyn.motion")
+    assert found == "armdyn.motion: tip/paths.py:1 imports armdyn.motion.cycles.Cycle, which comes later"
+    (package / "motion" / "profiles.py").touch()
+    (found,) = disorder(package / "motion", "armdyn.motion")
+    assert "lacks ['profiles']" in found
 
 
 @pytest.mark.parametrize(

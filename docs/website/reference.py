@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
-FACES = ("armdyn", "armdyn.analysis", "armdyn.motion", "armdyn.simulation")
+FACES = ("armdyn", "armdyn.robot", "armdyn.analysis", "armdyn.motion", "armdyn.simulation")
 FACES += ("armdyn.identification", "armdyn.report", "armdyn.workbench")
 
 
@@ -27,14 +27,16 @@ def _of(module: str, names: str) -> tuple[str, ...]:
     return tuple(f"{module}.{name}" for name in names.split())
 
 
-# The members of Robot, many and from several classes, by what they are for.
+# The members of Robot, which are many, by what they are for.
 ROBOT = {
     "Make one": "load from_dict from_toml",
     "Numbers": "inverse_dynamics forward_dynamics inertia coriolis gravity springs friction kinetic_energy "
-    "potential_energy pose jacobian jacobian_dot joint_wrenches regressor adaptive_regressor "
+    "potential_energy pose poses jacobian jacobian_dot joint_wrenches contributions regressor "
+    "adaptive_regressor "
     "inverse_dynamics_derivatives forward_dynamics_derivatives",
     "Equations and parameters": "equations symbolic base_parameters parameters parameter_names symbols",
-    "What it is": "name n coordinates joints actuated transmission dh_table warnings model mechanism",
+    "What it is": "name n coordinates joints bodies actuated drives transmission dh_table warnings "
+    "model mechanism",
     "Change it": "locked without with_payload with_tip with_motors with_friction with_limits with_symbols "
     "with_parameters with_rotors with_gravity with_rigid_joints in_dh",
     "Save and compare": "save to_toml to_dict diff",
@@ -49,7 +51,7 @@ GROUPS = (
         "Robot",
         "A robot, all of its numeric functions, and how it is changed. [Numeric functions](../functions.md) "
         "has the same as one table; [robots](../robots.md) says how one is described.",
-        _of("armdyn", "Robot BaseMotion bundled_robots"),
+        _of("armdyn", "Robot BaseMotion bundled_robots") + _of("armdyn.robot", "Drives ShaftLimits"),
     ),
     Group(
         "bodies.md",

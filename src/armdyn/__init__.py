@@ -14,13 +14,12 @@ controllers for it, `linearize`, `identify`, `contributions`, `operational`, `ma
 `write_report` are in `armdyn.report`. The pages of docs/ lead through them, first-session.md first;
 notation.md says what every symbol means. `armdyn --help` in a terminal lists the same work as commands.
 
-The folders, in the order of the flow: `expression` (exact numbers with symbols)
-→ `output` (files and names as they leave, values in notebooks) → `model` (what a robot is)
+The folders, in the order of the flow: `expression` (exact numbers with symbols) → `model` (what a robot is)
 → `dynamics` (the book's algorithms, once, over any scalar) → `description` (text to model) → `exact` (closed
 form and proofs) → `program` (algorithms as straight-line code) → `kernels` (compiled array functions, C) →
 `robot` (the front door) → `analysis` (what the model tells about a state) → `motion` (trajectories and their
-timing) → `simulation` → `identification` (parameters from data) → `report` (pictures, and all of it on one
-page) → `workbench` (a page in the browser) → `cli`.
+timing) → `simulation` → `identification` (parameters from data) → `drawing` (what pictures are drawn with) →
+`report` (pictures, and all of it on one page) → `workbench` (a page in the browser) → `cli`.
 """
 
 __version__ = "0.1.0"
@@ -51,12 +50,11 @@ if TYPE_CHECKING:
         IdentificationError,
         IdentificationWarning,
         Log,
-        identify,
         identify_fleet,
     )
-    from armdyn.identification.excitation.excitation import Excitation
-    from armdyn.identification.excitation.excite import excite
-    from armdyn.identification.excitation.workspace import Workspace
+    from armdyn.identification.excitation.bounds import Workspace
+    from armdyn.identification.excitation.excite import Excitation, excite
+    from armdyn.identification.identify import identify
     from armdyn.identification.payload import Payload, identify_payload, payload_from_sensor
     from armdyn.kernels import CacheWarning, CompileWarning, backend, get_threads, set_backend, set_threads
     from armdyn.model import (
@@ -69,17 +67,16 @@ if TYPE_CHECKING:
         rod,
         sphere,
     )
-    from armdyn.motion.cycles.cycle import load_cycle
-    from armdyn.motion.cycles.cycle_file import bundled_cycles
-    from armdyn.motion.elastic.feedforward import ElasticFeedforward, elastic_feedforward
+    from armdyn.motion.cycles import bundled_cycles, load_cycle
+    from armdyn.motion.elastic import ElasticFeedforward, elastic_feedforward
     from armdyn.motion.errors import MotionError, MotionWarning
-    from armdyn.motion.least_time.time_optimal import time_optimal
-    from armdyn.motion.motors.loads import MotorLoads, motor_loads
+    from armdyn.motion.motor_loads import MotorLoads, motor_loads
     from armdyn.motion.timing.exceeded import exceeded_limits
     from armdyn.motion.timing.retime import retime
     from armdyn.motion.timing.scaling import scale_to_limits
+    from armdyn.motion.timing.time_optimal import time_optimal
     from armdyn.motion.tip.inverse_kinematics import inverse_kinematics
-    from armdyn.motion.trajectories.trajectory import Trajectory
+    from armdyn.motion.trajectory import Trajectory
     from armdyn.robot import BaseMotion, Robot
     from armdyn.robot.base_parameters import BaseParameters, BaseParameterWarning
     from armdyn.robot.joints import joint_limits

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, BaseMotion, Robot, backend
-from arms import FEW, WITHOUT_LOOPS, assert_same, state
+from arms import WITHOUT_LOOPS, assert_same, slowly, state
 
 # method: its inputs, and the shapes of its outputs in n joints and p parameters, as in the design's table
 METHODS = {
@@ -41,10 +41,11 @@ DESIGN = (  # the names that are promised
     *("elbow", "stanford", "puma560", "manutec_r3", "ur10", "panda"),
 )
 
+QUICK = ("planar", "parallelogram")  # each joint a coordinate, and not
 every_robot = pytest.mark.parametrize(
     "robot",
     [
-        pytest.param(robot, id=name, marks=() if name in FEW else pytest.mark.slow)
+        pytest.param(robot, id=name, marks=() if name in QUICK else pytest.mark.slow)
         for name, robot in ROBOTS.items()
     ],
 )
@@ -87,7 +88,7 @@ def test_one_sample_and_batches(robot, method):
                 assert_same(a[1, 2], b, 1e-13)
 
 
-@pytest.mark.parametrize("name", ["puma560", "stanford"])
+@pytest.mark.parametrize("name", ["rp", slowly("puma560"), slowly("stanford")])
 @pytest.mark.parametrize("method", [m for m in METHODS if len(METHODS[m][0]) > 1])
 def test_broadcast_and_written_out(name, method):
     """Leading axes broadcast as in NumPy: (5, 1, n) with (3, n) and (n,)."""
@@ -181,7 +182,7 @@ def test_arrays_that_are_not_contiguous():
     assert_same(robot.gravity(frozen), robot.gravity(q.T), 0)
 
 
-@pytest.mark.parametrize("name", ["planar", "puma560"])
+@pytest.mark.parametrize("name", ["planar", slowly("puma560")])
 @every_method
 def test_out_and_no_out(name, method):
     robot = ROBOTS[name]

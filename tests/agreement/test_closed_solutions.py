@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.dynamics.constraints.loops import Following
+from armdyn.dynamics.closures import Following
 from arms import assert_same
 
 
@@ -61,7 +61,7 @@ class FourBar:
                 numbers(self.robot, link.inertia.com),
                 numbers(self.robot, link.inertia.tensor_at_com),
             )
-            rubs = self.robot.model.number(link.friction.viscous)
+            rubs = self.robot.model.number(link.friction["viscous"])
             self.bodies.append((self.robot.model.number(link.inertia.mass), com[:2], tensor[5], rubs))
 
     def angles(self, crank):

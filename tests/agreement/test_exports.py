@@ -9,12 +9,12 @@ import pytest
 
 import armdyn
 from armdyn import Robot
-from armdyn.description.exporting.mjcf import mjcf_text
-from armdyn.description.exporting.urdf import urdf_text
+from armdyn.description.writing.mjcf import mjcf_text
+from armdyn.description.writing.urdf import urdf_text
 from armdyn.expression import ZERO
 from armdyn.model.friction import NO_FRICTION
-from arms import WITHOUT_LOOPS, assert_same, freed, generators, law, models, robots, state
-from mujoco_tools import MuJoCo
+from arms import WITHOUT_LOOPS, assert_same, freed, generators, in_suites, law, models, robots, state
+from in_mujoco import MuJoCo
 
 TOLERANCE = 1e-9
 DRAKE = "{http://drake.mit.edu}"
@@ -28,7 +28,7 @@ def reflected(robot):
 
 def viscous(robot, qd):
     """Friction that grows with speed; dry friction is compared by its coefficients."""
-    smooth = np.array([float(s.viscous) for s in robot.mechanism.friction[: robot.n]])
+    smooth = np.array([float(s["viscous"]) for s in robot.mechanism.friction[: robot.n]])
     return smooth * qd
 
 
@@ -101,7 +101,7 @@ def check_mujoco(robot, text, q, qd, qdd):
     for link in robot.model.links:
         assert_same(robot.pose(q, link.name), peer.pose(link.name), TOLERANCE)
         assert_same(robot.jacobian(q, link.name), peer.jacobian(link.name, order), TOLERANCE)
-    levels = [s.coulomb for s in robot.mechanism.friction[: robot.n]]
+    levels = [s["coulomb"] for s in robot.mechanism.friction[: robot.n]]
     assert_same(levels, peer.model.dof_frictionloss[order])
 
 
@@ -177,7 +177,7 @@ def as_written(robot):
     return Robot(replace(robot.model, links=links)).with_rigid_joints()
 
 
-@pytest.mark.parametrize("name", WITHOUT_LOOPS)
+@pytest.mark.parametrize("name", in_suites(WITHOUT_LOOPS))
 def test_urdf_of_bundled_robots_and_pinocchio(name):
     robot = freed(Robot.load(name))
     text, _ = urdf_text(robot.model)
@@ -188,7 +188,7 @@ def test_urdf_of_bundled_robots_and_pinocchio(name):
     Pinocchio(text, robot).check(robot, *state(robot, np.random.default_rng(3)))
 
 
-@pytest.mark.parametrize("name", WITHOUT_LOOPS)
+@pytest.mark.parametrize("name", in_suites(WITHOUT_LOOPS))
 def test_mjcf_of_bundled_robots_and_mujoco(name):
     pytest.importorskip("mujoco")
     robot = freed(Robot.load(name))

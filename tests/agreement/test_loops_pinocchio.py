@@ -184,7 +184,7 @@ def rubs(robot, name, speed):
     if not found:
         return 0.0
     up, down = (robot.model.number(x) for x in found[0].coulomb)
-    return robot.model.number(found[0].viscous) * speed + (up if speed > 0 else -abs(down)) * (speed != 0)
+    return robot.model.number(found[0]["viscous"]) * speed + (up if speed > 0 else -abs(down)) * (speed != 0)
 
 
 def compare(robot, peer, spread, further=None):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from armdyn import DescriptionError
-from armdyn.description.importing.files import from_xml
-from armdyn.description.importing.options import Options
-from armdyn.model.closures.problems import links_around
+from armdyn.description.foreign.assembly import from_xml
+from armdyn.description.foreign.tree import Options
+from armdyn.model.robot_model import links_around
 from arms import assert_same, quietly
-from mjcf_grammar import document, text_of
-from opened import frames, tension
+from opened_loops import frames, tension
+from random_mjcf import document, text_of
 
 mujoco = pytest.importorskip("mujoco")
 

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.motion.least_time.time_optimal import time_optimal
+from armdyn.motion.timing.time_optimal import time_optimal
 from armdyn.robot.friction import friction_parts
 from armdyn.robot.joints import JointLimits
+from arms import slowly
+from motions_with_dwells import most
 from one_joint import shares, waypoints
-from stations import most
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # its own, about its source
@@ -88,7 +89,7 @@ CASES: dict[str, tuple[str, dict[str, Any], bool, int]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, slowly(1), slowly(2)])
 def test_durations_agree_and_limits_are_kept(case: str, seed: int) -> None:
     name, given, dry, grid = CASES[case]
     robot = with_dry_friction_only(Robot.load(name), dry)
@@ -102,7 +103,7 @@ def test_durations_agree_and_limits_are_kept(case: str, seed: int) -> None:
     assert max(found) == pytest.approx(1, abs=1e-3)  # some limit is reached
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, slowly(1), slowly(2)])
 def test_coupled_motors_and_the_same_in_their_own_coordinates(seed: int) -> None:
     """The wrist of the TX40: to TOPP-RA the arm's coordinates are the angles θ = K q of its motors."""
     robot = with_dry_friction_only(Robot.load("tx40"), dry=False)

@@ -13,9 +13,9 @@ import pytest
 
 import armdyn
 from armdyn import Robot
-from armdyn.description.importing.repair import repaired_tensor
+from armdyn.description.foreign.assembly import repaired_tensor
 from armdyn.model.friction import NO_FRICTION
-from urdf_files import FOLDER, needs_files, quiet_load, urdf_files
+from public_files import FOLDER, needs_files, quiet_load, urdf_files
 
 pin = pytest.importorskip("pinocchio")
 

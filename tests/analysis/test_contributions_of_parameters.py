@@ -8,10 +8,10 @@ from armdyn.analysis import AnalysisError, contributions
 from armdyn.analysis.contributions import Contributions
 from armdyn.kernels.llvm import machine
 from arms import ROTORS, assert_same, generators, law, quietly, robots, state
+from closed_chains import closed_states, five_bar, random_loop
 from elastic_arms import elastic_robots
-from loops import closed_states, five_bar, random_loop
-from rubbing import rubbing
-from sprung import sprung
+from friction_arms import rubbing
+from spring_arms import sprung
 
 # Read through a spring's rest length or a stiffness: they stay what a description can have.
 _POSITIVE = ("Ks", "Ke", "De", "Kp", "Fl")

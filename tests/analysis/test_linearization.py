@@ -8,7 +8,7 @@ import armdyn
 from armdyn import Robot, linearize, simulate
 from armdyn.analysis import AnalysisError
 from arms import ROTORS, assert_same, generators, gradient, law, robots, state
-from rubbing import rubbing
+from friction_arms import rubbing
 
 PUMA, PANDA = Robot.load("puma560"), Robot.load("panda")
 

@@ -14,7 +14,7 @@ from armdyn import (
 from armdyn.analysis import AnalysisError
 from armdyn.model import ModelError
 from arms import assert_same, state
-from trees import dual_arm
+from branched_arms import dual_arm
 
 ROBOT = dual_arm()
 Q, QD, QDD = state(ROBOT, np.random.default_rng(3), (4,))

@@ -7,8 +7,15 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.analysis import AnalysisError, Operational, OperationalWarning, operational
+from armdyn.analysis import (
+    AnalysisError,
+    Operational,
+    OperationalWarning,
+    dynamic_manipulability,
+    operational,
+)
 from arms import assert_same, cloud, fraction, point
+from spring_arms import sprung
 
 X, Y, Z = [1, 0, 0], [0, 1, 0], [0, 0, 1]
 QUIET = pytest.mark.filterwarnings("ignore::armdyn.analysis.OperationalWarning")
@@ -254,3 +261,18 @@ def test_very_unequal_masses_still_have_a_scale():
     found = operational(robot, [0, 0], [0, 0], damping=0)
     assert np.isfinite(found.task.scale).all()
     assert np.isfinite(found.B_A).all()
+
+
+def test_operational_space_and_forward_dynamics_with_springs():
+    arm = Robot(sprung(Robot.load("planar").model, 4, struts=2))
+    rng = np.random.default_rng(2)
+    q, qd, tau = rng.uniform(0.3, 1.0, (3, 4, 2))
+    found = operational(arm, q, qd)
+    qdd = arm.forward_dynamics(q, qd, tau)
+    J, Jd = arm.jacobian(q)[:, :2], arm.jacobian_dot(q, qd)[:, :2]
+    expected = (J @ qdd[..., None] + Jd @ qd[..., None])[..., 0]
+    assert_same(found.acceleration(tau), expected, 1e-10)
+    assert_same(found.torques(expected), tau, 1e-9)
+    ellipsoid = dynamic_manipulability(arm, q)
+    rest = (arm.jacobian(q)[:, :2] @ arm.forward_dynamics(q, 0 * q, 0 * q)[..., None])[..., 0]
+    assert_same(ellipsoid.centre, rest, 1e-10)

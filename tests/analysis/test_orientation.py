@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.analysis.orientation import (
+from armdyn.analysis.task import (
     rotation_from_rpy,
     rotation_from_zyz,
     rpy_from_rotation,

@@ -17,9 +17,10 @@ from typer.testing import CliRunner
 from armdyn import Robot, bundled_robots, cli
 from armdyn.cli import app
 from armdyn.description.bundled import KINDS
-from armdyn.model.closures.loops import Loop
+from armdyn.model.closures import Loop
 from armdyn.model.parts import Transform
-from armdyn.report.findings.mechanisms import mechanism_grids
+from armdyn.report.robot_tables import mechanism_grids
+from arms import slowly
 from commands import refused, rows, run
 
 FULL = Path("/dev/full")
@@ -78,12 +79,14 @@ def test_robots_are_grouped_by_kind():
     assert sorted(name for names in KINDS.values() for name in names) == bundled_robots()
 
 
+@pytest.mark.slow
 def test_module_runs_as_a_program():
     command = [sys.executable, "-m", "armdyn", "robots"]
     output = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
     assert "two links in a vertical plane" in output
 
 
+@pytest.mark.slow
 def test_a_reader_that_stops_early_is_no_error():
     """armdyn derive puma560 | head -1"""
     writer = subprocess.Popen(
@@ -274,7 +277,7 @@ def test_derive_with_another_rotor_model(rotors, b22):
     assert f"b[2,2] = {b22}\n" in output
 
 
-@pytest.mark.parametrize("robot", ["planar", "pendulum", "elbow", "scara", "cartesian45"])
+@pytest.mark.parametrize("robot", ["planar", *map(slowly, ("pendulum", "elbow", "scara", "cartesian45"))])
 def test_sympy_script_builds_the_matrices_that_the_library_hands_over(robot):
     namespace = {}
     exec(run("derive", robot, "--sympy"), namespace)
@@ -463,6 +466,7 @@ def test_free_symbol_is_refused_where_a_number_is_needed(monkeypatch, capsys, tm
     assert "'m'" in line
 
 
+@pytest.mark.slow
 def test_installed_program_stops_with_one_line():
     """The same through the real entry point."""
     command = [sys.executable, "-m", "armdyn", "show", "nosuch"]
@@ -473,7 +477,7 @@ def test_installed_program_stops_with_one_line():
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="no full device on this system")
-@pytest.mark.parametrize("command", [["robots"], ["derive", "planar"]])
+@pytest.mark.parametrize("command", [["robots"], slowly(["derive", "planar"])])
 def test_output_that_cannot_be_printed_is_one_line(command):
     with FULL.open("w") as full:
         arguments = [sys.executable, "-m", "armdyn", *command]
@@ -482,6 +486,7 @@ def test_output_that_cannot_be_printed_is_one_line(command):
     assert result.stderr.splitlines() == ["error: [Errno 28] No space left on device"]
 
 
+@pytest.mark.slow
 def test_signs_that_the_terminal_lacks_do_not_stop_the_program():
     result = subprocess.run(
         [sys.executable, "-m", "armdyn", "show", "pendulum"],

@@ -51,6 +51,7 @@ def test_a_cycle_becomes_a_file_that_keeps_its_loads(tmp_path):
     assert parts.sum(1) == pytest.approx(largest, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_a_file_of_ones_own_serves_all_verbs(tmp_path, mine):
     out = tmp_path / "x.csv"
     found = rows(run("torque", "planar", "--cycle", mine, "-o", out))

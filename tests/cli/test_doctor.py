@@ -13,6 +13,7 @@ from armdyn import __version__
 from armdyn.cli import app
 from armdyn.cli import doctor as doctor_module
 from armdyn.kernels import cache
+from arms import slowly
 from commands import run
 
 
@@ -141,7 +142,7 @@ main()
 """
 
 
-@pytest.mark.parametrize(("verb", "code"), [("doctor", 1), ("torque", 2)])
+@pytest.mark.parametrize(("verb", "code"), [("doctor", 1), slowly("torque", 2)])
 def test_without_llvmlite(verb, code):
     """The doctor names it; other verbs stop with one line; the evaluator works."""
     options = ["planar", "--q", "0,0"] if verb == "torque" else []

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from armdyn import Trajectory
+from arms import slowly
 from commands import refused, run
 
 ARM = """
@@ -57,7 +58,7 @@ READ_AND_WRITTEN = [
 
 @pytest.mark.parametrize(("command", "name"), READ_AND_WRITTEN)
 @pytest.mark.parametrize(
-    ("read", "written"), [("{}", "{}"), ("link to {}", "here/{}"), ("here/{}", "link to {}")]
+    ("read", "written"), [("{}", "{}"), ("link to {}", "here/{}"), slowly("here/{}", "link to {}")]
 )
 def test_what_is_read_is_not_written(folder, monkeypatch, capsys, command, name, read, written):
     before = Path(name).read_bytes()
@@ -104,7 +105,7 @@ def test_export_makes_the_folder_itself_but_none_above_it(folder):
     "arguments",
     [
         pytest.param(("derive", "panda", "-o", "kept"), marks=pytest.mark.slow),
-        ("torque", "arm.toml", "--trajectory", "long.csv", "-o", "kept"),
+        slowly(("torque", "arm.toml", "--trajectory", "long.csv", "-o", "kept")),
         ("simulate", "arm.toml", "--duration", "1", "-o", "kept"),
     ],
 )

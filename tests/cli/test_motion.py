@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from armdyn import Robot, Trajectory, load_cycle
 from armdyn.cli import app
+from arms import slowly
 from commands import refused, rows, run
 
 START = "-1.4706289056333368, 2.9412578112666736"  # tip at (0.2, 0), elbow below
@@ -131,7 +132,7 @@ def test_free_fall_of_an_arm_keeps_its_energy(tmp_path):
     assert columns(tmp_path / "rk4.csv")["q1"][-1] == pytest.approx(found["q1"][-1], abs=1e-8)
 
 
-@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_torques_of_a_file_drive_the_arm_along_their_motion(tmp_path, method):
     motion, torques, path = (tmp_path / f"{x}.csv" for x in ("motion", "tau", "run"))
     law = ("--profile", "quintic", "--duration", "0.8")
@@ -215,7 +216,7 @@ def test_motions_that_cannot_be_made_are_refused(monkeypatch, capsys, tmp_path, 
     [
         (("torque", "planar"), "give either --q (a posture) or --trajectory"),
         (("torque", "planar", "--q", "0, 0", "-o", "x.csv"), "--output goes with --trajectory"),
-        (("torque", "planar", "--trajectory", "nosuch.csv"), "nosuch.csv: cannot be read"),
+        (("torque", "planar", "--trajectory", "nosuch.csv"), "nosuch.csv: there is no such file"),
         (("torque", "puma560", "--trajectory", "{motion}"), "it moves 2 joints, but PUMA 560 has 6"),
         (("scale", "puma560", "{motion}", "-o", "x.csv"), "it moves 2 joints, but PUMA 560 has 6"),
         (("scale", "planar", "{motion}", "--torque", "1", "-o", "x.csv"), "gravity and dry friction alone"),
@@ -225,7 +226,10 @@ def test_motions_that_cannot_be_made_are_refused(monkeypatch, capsys, tmp_path, 
             ("simulate", "planar", "--torque", "{motion}", "-o", "x.csv"),
             "columns t, tau1 … taun are expected",
         ),
-        (("simulate", "planar", "--torque", "nosuch.csv", "-o", "x.csv"), "nosuch.csv: cannot be read"),
+        (
+            ("simulate", "planar", "--torque", "nosuch.csv", "-o", "x.csv"),
+            "nosuch.csv: there is no such file",
+        ),
         (("simulate", "puma560", "--torque", "{torques}", "-o", "x.csv"), "torques of 2 joints"),
         (("scale", "planar", "{motion}", "--wrench", "1", "-o", "x.csv"), "--wrench: expected 6 numbers"),
         (

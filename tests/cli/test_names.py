@@ -11,8 +11,8 @@ import sympy
 
 from armdyn import Robot, Trajectory
 from armdyn.cli import main
-from armdyn.exact.printing.titles import latex_text, markdown_text
-from armdyn.output import one_line
+from armdyn.exact.printing.styles import latex_text, markdown_text
+from armdyn.names import one_line
 from commands import refused
 
 NASTY = [

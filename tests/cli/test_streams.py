@@ -10,6 +10,7 @@ import pytest
 import typer
 
 from armdyn.cli.running import run
+from arms import slowly
 
 FULL = Path("/dev/full")
 ARMDYN = f'"{sys.executable}" -m armdyn'
@@ -37,13 +38,13 @@ def shell(command, **environment):
     ("command", "expected"),
     [
         ("robots >&-", (0, "", "")),
-        ("show planar <&- >&- 2>&-", (0, "", "")),
-        ("show nosuch >&- 2>&-", (2, "", "")),
-        ("show nosuch 2>&-", (2, "", "")),
+        slowly("show planar <&- >&- 2>&-", (0, "", "")),
+        slowly("show nosuch >&- 2>&-", (2, "", "")),
+        slowly("show nosuch 2>&-", (2, "", "")),
         ("show nosuch 2>/dev/full", (2, "", "")),
-        ("show planar >/dev/full 2>&1", (2, "", "")),
+        slowly("show planar >/dev/full 2>&1", (2, "", "")),
         ("show planar >/dev/full", (2, "", "error: [Errno 28] No space left on device\n")),
-        ("bogus 2>/dev/full", (2, "", "")),
+        slowly("bogus 2>/dev/full", (2, "", "")),
     ],
 )
 def test_streams_that_are_closed_or_full(command, expected):
@@ -63,7 +64,7 @@ def test_a_closed_stream_does_not_spill_into_a_file(tmp_path):
 
 
 @LINUX
-@pytest.mark.parametrize("command", ["robots", "derive puma560"])
+@pytest.mark.parametrize("command", ["robots", slowly("derive puma560")])
 def test_a_reader_that_goes_away_is_no_error(command):
     """In the middle of a table, and of a long text."""
     code, _, errors = shell(f"{{ {ARMDYN} {command}; echo code $? >&2; }} | true")

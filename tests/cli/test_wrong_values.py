@@ -1,5 +1,6 @@
 """A wrong value for every option of every verb: one line that names the option."""
 
+import shutil
 import sys
 
 import pytest
@@ -183,17 +184,25 @@ CASES = [
 ]
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
     """A folder with a motion of two joints and one of three."""
-    monkeypatch.chdir(tmp_path)
-    Trajectory.cubic([0, 0], [1, 1], 1.0).to_csv("motion.csv", step=0.1)
-    Trajectory.cubic([0, 0, 0], [1, 1, 1], 1.0).to_csv("three.csv", step=0.1)
+    folder = tmp_path_factory.mktemp("files")
+    Trajectory.cubic([0, 0], [1, 1], 1.0).to_csv(folder / "motion.csv", step=0.1)
+    Trajectory.cubic([0, 0, 0], [1, 1, 1], 1.0).to_csv(folder / "three.csv", step=0.1)
     robot = Robot.load("planar")
-    Log.from_trajectory(robot, Trajectory.cubic([0, 0], [1, 1], 1.0, step=0.01)).save("log.csv")
+    Log.from_trajectory(robot, Trajectory.cubic([0, 0], [1, 1], 1.0, step=0.01)).save(folder / "log.csv")
     joint = "<joint name='j' type='continuous'><parent link='base'/><child link='arm'/></joint>"
     text = f"<robot name='r'><link name='base'/><link name='arm'/>{joint}</robot>"
-    (tmp_path / "arm.urdf").write_text(text, "utf-8")
+    (folder / "arm.urdf").write_text(text, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def folder(files, tmp_path, monkeypatch):
+    """A copy of it, to work in."""
+    shutil.copytree(files, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

@@ -8,7 +8,7 @@ from armdyn import Robot, bundled_robots
 from armdyn.expression import Expression
 from armdyn.model import Relation
 from arms import law, quietly
-from kinds import kinds, with_relation
+from random_descriptions import kinds, with_relation
 
 
 def lines(a, b):

@@ -14,16 +14,14 @@ import pytest
 import armdyn
 from armdyn import DescriptionError, ExportWarning, Robot, bundled_robots
 from armdyn.description import dh
-from armdyn.description.angles import numeric_rpy, rpy_of
-from armdyn.description.direction import unit_vector
-from armdyn.description.exporting.decimals import direction_text, number_text
-from armdyn.description.exporting.mjcf import mjcf_text
-from armdyn.description.exporting.quaternions import quaternion_text
-from armdyn.description.exporting.urdf import urdf_text
+from armdyn.description.angles import numeric_rpy, rpy_of, unit_vector
+from armdyn.description.writing.mjcf import mjcf_text
+from armdyn.description.writing.urdf import urdf_text
+from armdyn.description.writing.xml_text import direction_text, number_text, quaternion_text
 from armdyn.expression import Expression, parse, rational
 from armdyn.model import Relation, Transform
-from arms import assert_same, generators, law, quietly, rational_rotation, robots
-from urdf_files import FOLDER, needs_files, quiet_load, urdf_files
+from arms import assert_same, generators, in_suites, law, quietly, rational_rotation, robots
+from public_files import FOLDER, needs_files, quiet_load, urdf_files
 
 
 @pytest.fixture(autouse=True)
@@ -150,7 +148,7 @@ def test_random_arms_saved_and_read_again(robot, rng):
         assert {x.name: x.motor.gear for x in again.model.moving if x.motor} == gears
 
 
-@pytest.mark.parametrize("name", bundled_robots())
+@pytest.mark.parametrize("name", in_suites(bundled_robots()))
 @pytest.mark.parametrize("suffix", ["urdf", "xml"])
 def test_bundled_robots_are_saved(name, suffix, tmp_path):
     with warnings.catch_warnings(record=True) as told:
@@ -254,7 +252,7 @@ WARNED = {
     ),
     "torque constants of motors ('a')": table(a={"motor": MOTOR | {"torque_constant": 2}}),
     "differs forward and backward ('b')": table(b={"friction": {"coulomb": [1, -2]}}),
-    "friction offsets ('b')": table(b={"friction": {"offset": 1}}),
+    "constant friction ('b')": table(b={"friction": {"offset": 1}}),
     "limits of acceleration ('a')": table(a={"limits": {"acceleration": 1}}),
     "limits of jerk ('a')": table(a={"limits": {"jerk": 1}}),
     "the tip 'a' is not marked": table(tip="a"),

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from armdyn import ArmdynError, Expression, PhysicsWarning, Robot
-from armdyn.description.exporting.table import table_of
 from armdyn.description.plausibility import suspicions
 from armdyn.description.robot_file import build
+from armdyn.description.writing.table import table_of
 
 LOOP: dict = {"mass": 1}
 LOOP["inertia"] = LOOP
@@ -287,7 +287,7 @@ def many(examples):
     )
 
 
-QUICK = [150, pytest.param(5000, marks=pytest.mark.slow)]
+QUICK = [50, pytest.param(5000, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("examples", QUICK)
@@ -300,7 +300,7 @@ def test_a_spoiled_table_and_a_robot_or_an_error(examples):
     check()
 
 
-@pytest.mark.parametrize("examples", [40, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [15, pytest.param(2000, marks=pytest.mark.slow)])
 def test_a_spoiled_loop_and_a_model_or_an_error(examples):
     @many(examples)
     @given(spoiled((CLOSED,)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from armdyn import ArmdynError, Robot
 
-QUICK = [60, pytest.param(5000, marks=pytest.mark.slow)]
+QUICK = [25, pytest.param(5000, marks=pytest.mark.slow)]
 
 
 def many(examples):

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import strategies as st
 
 from armdyn import DescriptionError, Robot
-from armdyn.description.comparing.difference import difference
-from armdyn.description.conversion.in_dh import in_dh
-from armdyn.description.exporting.table import table_of
-from armdyn.description.exporting.toml import toml_text
+from armdyn.description.dh_table import in_dh
+from armdyn.description.difference import difference
 from armdyn.description.plausibility import suspicions
 from armdyn.description.robot_file import build
-from armdyn.description.toml_text import parse
+from armdyn.description.toml_text import parse_toml
+from armdyn.description.writing.table import table_of
+from armdyn.description.writing.toml import toml_text
 from armdyn.expression import Expression
 from armdyn.model.springs import JointSpring
 from armdyn.model.vector import add, apply
 from arms import Plan, assert_same, law, plans, quietly
-from kinds import ANGLES, LENGTHS, varied_table
-from opened import rod
+from opened_loops import rod
+from random_descriptions import ANGLES, LENGTHS, varied_table
 
 FOUR_BAR = {
     "name": "four-bar",
@@ -240,7 +240,7 @@ def assert_written(model):
     """Table and text of a model are the model, and nothing differs."""
     table = table_of(model)
     text = toml_text(model)
-    for read in (build(table, "x"), build(parse(text, "x"), "x")):
+    for read in (build(table, "x"), build(parse_toml(text, "x"), "x")):
         assert read == model
         assert not difference(model, read)
     return table, text
@@ -323,7 +323,7 @@ def test_a_change_and_what_is_said_of_it(path, value, expected):
 
 def test_renamed_links_are_the_same_in_closures_and_springs():
     text = toml_text(build(FOUR_BAR, "x")).replace('"crank"', '"kurbel"')
-    found = difference(build(FOUR_BAR, "x"), build(parse(text, "x"), "x"))
+    found = difference(build(FOUR_BAR, "x"), build(parse_toml(text, "x"), "x"))
     assert [str(change) for change in found] == ["link 'crank': name 'crank' -> 'kurbel'"]
 
 

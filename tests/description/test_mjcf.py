@@ -10,7 +10,7 @@ import pytest
 from armdyn import DescriptionError, Robot
 from armdyn.expression import Expression
 from arms import assert_same
-from mujoco_tools import MuJoCo
+from in_mujoco import MuJoCo
 
 pytest.importorskip("mujoco")
 
@@ -172,7 +172,7 @@ def test_armature_and_gear_are_a_reflected_rotor():
     assert (first.motor.gear, first.motor.axial) == (-10, Expression.of(0.005))
     assert second.motor is None
     assert robot.model.rotors == "reflected"
-    assert [str(x) for x in (first.friction.viscous, *first.friction.coulomb)] == ["0.1", "0.2", "-0.2"]
+    assert [str(x) for x in (first.friction["viscous"], *first.friction.coulomb)] == ["0.1", "0.2", "-0.2"]
     assert first.limits.torque == 20
     notes = " ".join(robot.model.notes)
     assert "torques from -30 to 20 are limited on both sides to 20" in notes

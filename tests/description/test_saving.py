@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from armdyn import ArmdynError, DescriptionError, PhysicsWarning, Robot, bundled_robots
 from armdyn.description import bundled_table, dh
 from armdyn.description.angles import rpy_of
-from armdyn.description.exporting.numbers import text_of, written
+from armdyn.description.writing.table import text_of, written
 from armdyn.expression import Expression, parse
 from armdyn.model import Inertia, Transform
 from armdyn.model.parameters import parameter_names
+from armdyn.remarks import Remark
 from arms import in_suites, law, quietly, robots
-from kinds import ANGLES, SYMBOLS, kinds, with_relation
-from urdf_files import FOLDER, needs_files, quiet_load, urdf_files
+from public_files import FOLDER, needs_files, quiet_load, urdf_files
+from random_descriptions import ANGLES, SYMBOLS, kinds, with_relation
 
 
 def same(robot: Robot) -> dict:
@@ -168,7 +169,7 @@ def test_a_short_body_about_the_origin_before_a_long_one():
 
 def test_notes_and_source_are_comments():
     model = Robot.load("planar").model
-    robot = Robot(replace(model, source="arm.urdf\nname = 'x'", notes=("the mesh\nwas left out",)))
+    robot = Robot(replace(model, source="arm.urdf\nname = 'x'", remarks=(Remark("the mesh\nwas left out"),)))
     head = robot.to_toml().splitlines()[:2]
     assert head == [
         "# Written by armdyn; the robot was read from arm.urdf name = 'x'.",

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from armdyn import DescriptionError, ExportWarning, Robot
-from armdyn.description.exporting.mjcf import mjcf_text
-from armdyn.description.exporting.urdf import urdf_text
-from armdyn.description.importing.files import from_xml
-from armdyn.description.importing.options import Options
+from armdyn.description.foreign.assembly import from_xml
+from armdyn.description.foreign.tree import Options
 from armdyn.description.robot_file import build
+from armdyn.description.writing.mjcf import mjcf_text
+from armdyn.description.writing.urdf import urdf_text
 from armdyn.expression import Expression
 from armdyn.model.springs import JointSpring
 from arms import assert_same, quietly
-from opened import frames, rod, tension
+from opened_loops import frames, rod, tension
 
 mujoco = pytest.importorskip("mujoco")
 

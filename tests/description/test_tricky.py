@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from armdyn import DescriptionError, PhysicsWarning, Robot
-from urdf_files import FOLDER, needs_files, quiet_load
+from public_files import FOLDER, needs_files, quiet_load
 
 pytestmark = needs_files
 TRICKY = FOLDER / "tricky"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn import DescriptionError, PhysicsWarning, Robot
-from armdyn.description.importing import xml_text
-from armdyn.description.importing.repair import repaired_tensor
+from armdyn.description.foreign import xml_text
+from armdyn.description.foreign.assembly import repaired_tensor
 from armdyn.expression import Expression, parse
 
 BODY = (
@@ -204,7 +204,7 @@ def test_friction():
     friction = (
         quiet(one_joint("continuous", "<dynamics damping='0.5' friction='0.25'/>")).model.links[0].friction
     )
-    assert (friction.viscous, *friction.coulomb) == (parse("0.5"), parse("0.25"), parse("-0.25"))
+    assert (friction["viscous"], *friction.coulomb) == (parse("0.5"), parse("0.25"), parse("-0.25"))
 
 
 @pytest.mark.parametrize(

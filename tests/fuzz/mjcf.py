@@ -7,7 +7,7 @@ import random
 import xml.etree.ElementTree as ElementTree
 
 from fuzz.xml_files import WORDS, read_case
-from mjcf_grammar import document
+from random_mjcf import document
 
 TAGS = (
     "body", "joint", "freejoint", "geom", "inertial", "frame", "replicate", "composite", "flexcomp",

@@ -8,14 +8,14 @@ from fuzz.cases import CASES
 from fuzz.watch import watch
 
 QUICK = {
-    "descriptions": 150,
-    "URDF files": 120,
-    "MJCF files": 80,
-    "expressions": 400,
-    "arrays": 400,
-    "CSV files": 150,
-    "logs": 200,
-    "command lines": 25,
+    "descriptions": 50,
+    "URDF files": 40,
+    "MJCF files": 30,
+    "expressions": 100,
+    "arrays": 100,
+    "CSV files": 50,
+    "logs": 50,
+    "command lines": 12,
 }
 LONG = {
     "descriptions": 3000,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import tracemalloc
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -11,11 +10,11 @@ import numpy as np
 import pytest
 
 from armdyn import Log, identify, identify_fleet
-from armdyn.identification import Fit, Friction, IdentificationError
-from armdyn.identification.regression import pieces
-from armdyn.identification.regression.pieces import sources
-from armdyn.identification.selection import model
-from identification.logs.recordings import arm, changed, recording
+from armdyn.identification import Fit, Friction, IdentificationError, selection
+from armdyn.identification import samples as samples_module
+from armdyn.identification.samples import Samples
+from arms import slowly
+from recordings import arm, changed, recording
 
 FIXED = {"friction": Friction(), "damping": 0.0}  # the choices are made from other samples of a file
 CUTOFF = 10.0
@@ -26,7 +25,7 @@ def log():
     return recording(rate=250, duration=40.01, noise=0.02)
 
 
-@pytest.fixture(scope="module", params=["parquet", "npz", "csv"])
+@pytest.fixture(scope="module", params=["parquet", slowly("npz"), slowly("csv")])
 def path(request, log, tmp_path_factory):
     path = tmp_path_factory.mktemp("fits") / f"a.{request.param}"
     log.save(path)
@@ -36,8 +35,8 @@ def path(request, log, tmp_path_factory):
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of a thousand samples."""
-    monkeypatch.setattr(pieces, "BLOCK", 1000)
-    monkeypatch.setattr(model, "BLOCK", 1000)
+    monkeypatch.setattr(samples_module, "BLOCK", 1000)
+    monkeypatch.setattr(selection, "BLOCK", 1000)
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +66,11 @@ def assert_same_fit(found, expected, tolerance=1e-6):
 # ---- blocks and the whole ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("block", [1000, 1003, 4999])
+@pytest.mark.parametrize("block", [slowly(1000), 1003, slowly(4999)])
 def test_blocks_and_the_whole(path, whole, block, monkeypatch):
-    monkeypatch.setattr(pieces, "BLOCK", block)
+    monkeypatch.setattr(samples_module, "BLOCK", block)
     file = Log.open(path)
-    assert len(list(sources(file)[0].parts(CUTOFF))) == -(-len(file) // block)
+    assert len(list(Samples.of(arm(), file).parts(0, CUTOFF))) == -(-len(file) // block)
     assert_same_fit(identify(arm(), file, cutoff=CUTOFF, **FIXED), whole)
 
 
@@ -96,7 +95,7 @@ def test_states_of_blocks_are_those_of_the_whole(log, tmp_path, small, whole):
     file = parquet(log, tmp_path)
 
     def used(logs):
-        parts = [p for piece in sources(logs)[0].pieces(arm(), CUTOFF) for p in problem.parts(piece)]
+        parts = [p for record in Samples.of(arm(), logs).records(CUTOFF) for p in problem.states(record)]
         return [np.concatenate([f(p)[p.use.any(1)] for p in parts]) for f in (lambda p: p.motion.qdd, tau)]
 
     def tau(part):
@@ -185,25 +184,24 @@ def test_little_memory_is_used(tmp_path, small):
 
 @pytest.mark.parametrize("in_file", [True, False])
 def test_choices_are_made_from_all_over_a_long_log(log, tmp_path, small, monkeypatch, in_file):
-    monkeypatch.setattr(model, "ENOUGH", 2000)
-    source = sources(parquet(log, tmp_path) if in_file else log)
-    found = model.enough_pieces(arm(), source)
-    rows = [piece.record.rows[piece.samples] + piece.record.first for piece in found]
-    assert len(rows) == model.SPANS
+    monkeypatch.setattr(selection, "ENOUGH", 2000)
+    found = selection.enough_records(Samples.of(arm(), parquet(log, tmp_path) if in_file else log))
+    rows = [record.rows[record.own] + record.first for record in found]
+    assert len(rows) == selection.SPANS
     for k, of_span in enumerate(rows):
-        start, stop = (np.array([k, k + 1]) * len(log)) // model.SPANS
+        start, stop = (np.array([k, k + 1]) * len(log)) // selection.SPANS
         assert len(of_span) == 200
         assert start <= of_span[0]
         assert of_span[-1] < stop
-    assert all(len(piece.record.t) <= 200 + 2 * 250 for piece in found)
+    assert all(len(record.t) <= 200 + 2 * 250 for record in found)
 
 
 def test_choices_are_made_from_allowed_samples(log, small, monkeypatch):
-    monkeypatch.setattr(model, "ENOUGH", 500)
+    monkeypatch.setattr(selection, "ENOUGH", 500)
     mask = np.zeros(len(log), bool)
     mask[1000:2000] = mask[9000:9500] = True
-    found = model.enough_pieces(arm(), sources(log, mask))
-    rows = np.concatenate([piece.record.rows[piece.samples] for piece in found])
+    found = selection.enough_records(Samples.of(arm(), log, mask))
+    rows = np.concatenate([record.rows[record.own] for record in found])
     assert mask[rows].all()
     assert len(np.unique(rows)) == len(rows) >= 400
     assert (rows < 2000).any()
@@ -211,24 +209,24 @@ def test_choices_are_made_from_allowed_samples(log, small, monkeypatch):
 
 
 def test_choices_from_many_short_logs(log, monkeypatch):
-    monkeypatch.setattr(model, "ENOUGH", 4000)
+    monkeypatch.setattr(selection, "ENOUGH", 4000)
     logs = [log[k : k + 200] for k in range(0, 10_000, 200)]
-    found = model.enough_pieces(arm(), sources(logs))
-    assert sum(int(piece.samples.sum()) for piece in found) > 3000
-    assert len({piece.record.first for piece in found}) == len(found) == 20
+    found = selection.enough_records(Samples.of(arm(), logs))
+    assert sum(int(record.own.sum()) for record in found) > 3000
+    assert len({record.first for record in found}) == len(found) == 20
 
 
 def test_residuals_are_looked_at_where_the_mask_allows(log, tmp_path, small):
     """Of a file whose middle is left out, too."""
     mask = np.arange(len(log)) < 1500
     fit = identify(arm(), parquet(log, tmp_path), samples=mask, cutoff=CUTOFF, **FIXED)
-    (piece,) = model.long_pieces(arm(), sources(parquet(log, tmp_path), mask), CUTOFF)
-    assert piece.samples.sum() >= 900
+    (record,) = selection.long_records(Samples.of(arm(), parquet(log, tmp_path), mask), CUTOFF)
+    assert record.own.sum() >= 900
     assert (fit.repeats > 1).any()
 
 
 def test_of_a_long_file_little_is_read_for_choices(tmp_path, small, monkeypatch):
-    monkeypatch.setattr(model, "ENOUGH", 1000)
+    monkeypatch.setattr(selection, "ENOUGH", 1000)
     file, read = parquet(recording(rate=250, duration=200), tmp_path, group=500), []
     pieces_of = type(file)._pieces
 
@@ -239,8 +237,8 @@ def test_of_a_long_file_little_is_read_for_choices(tmp_path, small, monkeypatch)
 
     len(file), file.rate
     monkeypatch.setattr(type(file), "_pieces", counted)
-    model.enough_pieces(arm(), sources(file))
-    assert 0 < sum(read) <= 2 * model.SPANS * (100 + 2 * 250) < 0.25 * len(file)
+    selection.enough_records(Samples.of(arm(), file))
+    assert 0 < sum(read) <= 2 * selection.SPANS * (100 + 2 * 250) < 0.25 * len(file)
 
 
 @pytest.mark.slow
@@ -256,7 +254,7 @@ def same_bytes(a, b):
     return all(x.tobytes() == y.tobytes() for x, y in zip(a.factors.R, b.factors.R, strict=True))
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("workers", [slowly(1), 3])
 def test_threads_change_nothing(path, small, workers):
     file = Log.open(path)
     expected = identify(arm(), file, cutoff=CUTOFF, **FIXED)
@@ -264,15 +262,6 @@ def test_threads_change_nothing(path, small, workers):
         found = identify(arm(), [file], cutoff=CUTOFF, executor=pool, **FIXED)
     assert same_bytes(found, expected)
     assert found.parameters.tobytes() == expected.parameters.tobytes()
-
-
-def test_blocks_of_parquet_files_are_sent_as_their_numbers(log, tmp_path, small):
-    file = parquet(log, tmp_path)
-    parts = list(sources(file)[0].parts(CUTOFF, read=False))
-    assert len(parts) == 11
-    assert max(len(pickle.dumps(part)) for part in parts) < 3000
-    one_group = parquet(log, tmp_path, group=20_000)  # is read from its start, once
-    assert all(part.carries for part in sources(one_group)[0].parts(CUTOFF, read=False))
 
 
 @pytest.mark.slow

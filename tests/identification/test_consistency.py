@@ -10,10 +10,10 @@ import pytest
 
 from armdyn import Robot, backend
 from armdyn.identification.consistency import consistent, impossible_links
-from armdyn.identification.consistency.pseudo_inertia import body_of
 from armdyn.identification.errors import IdentificationError
+from armdyn.identification.pseudo_inertia import body_of
 from armdyn.model import impossible_bodies
-from arms import assert_same, generators, law, models, quietly, related, robots, state
+from arms import assert_same, generators, law, models, quietly, related, robots, slowly, state
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +132,7 @@ def test_no_other_possible_robot_with_these_base_parameters_is_nearer_to_the_pri
     assert tried >= 6
 
 
-@pytest.mark.parametrize("name", ["panda", "stanford"])
+@pytest.mark.parametrize("name", [slowly("panda"), "stanford"])
 def test_cost_agrees_with_a_plain_formulation_in_cvxpy(name):
     """Stage one written down a second time, in the parameters themselves and by a modelling language."""
     cvxpy = pytest.importorskip("cvxpy", reason="cvxpy is not installed")

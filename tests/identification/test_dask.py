@@ -11,8 +11,8 @@ import pytest
 
 from armdyn import Log, identify, identify_fleet
 from armdyn.identification import Friction
-from armdyn.identification.regression import pieces
-from identification.logs.recordings import arm, recording
+from armdyn.identification import samples as samples_module
+from recordings import arm, recording
 
 pytest.importorskip("distributed")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -39,7 +39,7 @@ def logs(tmp_path_factory):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(pieces, "BLOCK", 1000)
+    monkeypatch.setattr(samples_module, "BLOCK", 1000)
 
 
 def same_bytes(a, b):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from armdyn.identification import IdentificationError, IdentificationWarning, Log, estimate_delay, identify
-from armdyn.identification.regression.delay import _Misfit
-from armdyn.identification.regression.factor import Factors
-from identification.logs.recordings import arm, changed, motion, recording
+from armdyn.identification.delay import _Misfit
+from armdyn.identification.regression import Factors
+from recordings import arm, changed, motion, recording
 
 LATE = 0.012
 

@@ -9,14 +9,13 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from armdyn import ArmdynError, Excitation, Robot, Trajectory, Workspace, excite, scale_to_limits
-from armdyn.identification.excitation import criterion
+from armdyn.identification.excitation import columns
 from armdyn.identification.excitation.basis import Fourier, Quintic
 from armdyn.identification.excitation.bounds import bounds_for
 from armdyn.identification.excitation.columns import columns_for, independent
-from armdyn.identification.excitation.search import random_motion
-from armdyn.identification.excitation.smooth import Smooth
-from armdyn.identification.excitation.tasks import task_for
-from arms import law, plans, quietly, related, robots, table_of
+from armdyn.identification.excitation.excite import random_motion, task_for
+from armdyn.identification.excitation.task import Smooth
+from arms import in_suites, law, plans, quietly, related, robots, slowly, table_of
 from commands import refused, rows, run
 
 BASES = [Fourier(4.0, 4), Quintic(4.0, 5)]
@@ -69,7 +68,7 @@ def stacked(found):
 # ---- limits ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["fourier", "quintic"])
+@pytest.mark.parametrize("kind", ["fourier", slowly("quintic")])
 def test_no_limit_is_exceeded_at_a_kilohertz_and_what_is_said_of_them_is_so(manutec, kind):
     limits = {"acceleration": 20.0, "jerk": 150.0}
     found = excite(manutec, kind=kind, use=1.0, **limits, **SHORT)
@@ -102,6 +101,7 @@ def test_random_arms_keep_limits_of_all_kinds(robot, basis, seed):
         assert (part <= 0.95 + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_smaller_limits_given_are_kept_and_torque_can_be_the_one_that_binds(manutec):
     q = np.random.default_rng(0).uniform(-2, 2, (200, 3))
     torque = 1.05 * np.abs(manutec.gravity(q)).max(0) + 80
@@ -159,6 +159,7 @@ def test_limits_of_joints_that_follow_others_are_kept():
     assert np.abs(every[:, 2]).max() > 0.5
 
 
+@pytest.mark.slow
 def test_motors_that_hardly_overcome_their_friction_still_move():
     friction = {"viscous": 0.5, "coulomb": 40.0}
     robot = Robot.from_dict(
@@ -243,7 +244,7 @@ def test_functions_of_time_and_their_derivatives(basis):
 
 @law(
     plans((1, 3), tree=False),
-    st.sampled_from(criterion.CRITERIA),
+    st.sampled_from(columns.CRITERIA),
     st.sampled_from(BASES),
     st.booleans(),
     st.integers(0, 999),
@@ -264,7 +265,7 @@ def test_derivatives_of_criterion_and_limits(plan, wanted, basis, follow, seed):
     assume(wanted == "determinant" or first < np.log(1e5))  # differences would be rounding errors
     z = smooth.variables(x)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(criterion, "MATTERS", 0.0)
+        patch.setattr(columns, "MATTERS", 0.0)
         _, slope = smooth.objective(z)
         way = rng.normal(size=z.shape) / np.sqrt(z.size)
         h = 1e-5
@@ -275,7 +276,7 @@ def test_derivatives_of_criterion_and_limits(plan, wanted, basis, follow, seed):
     assert changes @ way == pytest.approx(room, abs=1e-5 * max(1.0, np.abs(changes).max()))
 
 
-@pytest.mark.parametrize("wanted", criterion.CRITERIA)
+@pytest.mark.parametrize("wanted", in_suites(columns.CRITERIA, columns.CRITERIA[:1]))
 def test_the_search_improves_what_it_seeks_and_says_what_it_is(manutec, wanted):
     found = excite(manutec, criterion=wanted, starts=2, iterations=20)
     first, last = np.array(found.quality.starts).T
@@ -336,6 +337,7 @@ def test_as_many_columns_as_the_rank_of_the_regressor(robot, seed):
     assert len(set(every.names)) == len(every.names)
 
 
+@pytest.mark.slow
 def test_a_payload_is_shown_better_by_a_motion_for_it(manutec, short):
     last = manutec.model.moving[-1].name
     found = excite(manutec, parameters=last, starts=1, iterations=20)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn import IdentificationError, Log, Robot, excite, identify
-from loops import five_bar_table, four_bar_table, reference
+from closed_chains import five_bar_table, four_bar_table, reference
 from simulated_logs import motion_of
 
 RUBS = {"viscous": 0.4, "coulomb": 0.6, "offset": 0.1}
@@ -27,6 +27,7 @@ def moved(robot, seed, noise=0.02, exact=False, every=False):
     return Log(t, robot.joint_positions(q) if every else q, tau, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [four_bar_table, five_bar_table])
 def test_torques_are_found_again(make):
     robot = robot_of(make)

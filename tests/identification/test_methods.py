@@ -5,7 +5,8 @@ import pytest
 
 from armdyn import ComputedTorque, Log, Robot, Trajectory, identify, simulate
 from armdyn.identification import IdentificationError
-from armdyn.identification.estimation.robust import huber, tukey
+from armdyn.identification.methods import huber, tukey
+from arms import slowly
 from simulated_logs import Scores, distance, log_of, motion_of, rubbing, wrong
 
 PLAIN = {"friction": "plain", "damping": 0.0}
@@ -94,7 +95,7 @@ def test_the_last_joint_of_the_sequence_is_its_own_least_squares(arm, motion):
     np.testing.assert_allclose(R[:, :-1] @ fit.x, R[:, :-1] @ x, atol=1e-8 * np.abs(R).max())
 
 
-@pytest.mark.parametrize("method", ["ordinary", "robust", "sequential"])
+@pytest.mark.parametrize("method", ["ordinary", slowly("robust"), slowly("sequential")])
 def test_intervals_of_every_method_hold_the_truth(arm, motion, method):
     rng, scores = np.random.default_rng(7), Scores()
     for _ in range(8):

@@ -11,7 +11,7 @@ from armdyn.identification.errors import IdentificationError
 from armdyn.identification.payload import identify_payload, payload_from_sensor
 from armdyn.model import Inertia, Transform
 from armdyn.model.inertia import ENTRIES
-from arms import assert_same, generators, law, quietly, robots, state
+from arms import assert_same, generators, law, quietly, robots, slowly, state
 from payload_logs import carrying, fourier, measured, random_load, record, rubbing
 
 
@@ -40,7 +40,7 @@ def assert_within(payload, load, mass=0.02, moments=0.05):
 
 
 @pytest.mark.parametrize("unloaded", ["none", "same", "other"])
-@pytest.mark.parametrize("name", ["panda", "puma560"])
+@pytest.mark.parametrize("name", [slowly("panda"), "puma560"])
 def test_payload_of_a_few_kilograms_from_noisy_logs(name, unloaded):
     arm, loaded, others, load = quietly(lambda: carrying(name, 1))
     found = identify_payload(arm, loaded, others[unloaded])
@@ -87,6 +87,7 @@ def test_exact_logs_give_the_exact_body(robot, rng):
         )
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_true_values():
     """Torque noise alone, exact kinematics: pooled over entries and runs."""
     rng = np.random.default_rng(5)
@@ -254,7 +255,7 @@ def test_sensor_gives_the_payload_and_its_offsets(measures):
 def test_payload_is_what_inertia_says():
     """`Inertia` places a body as the estimate's columns do."""
     rng = np.random.default_rng(12)
-    from armdyn.identification.payload.from_torques import moved_body
+    from armdyn.identification.payload import moved_body
 
     Q, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     R, p = Q * np.sign(np.linalg.det(Q)), rng.normal(size=3)

@@ -57,7 +57,7 @@ def test_a_cubic_term_that_overfits_is_not_taken() -> None:
 
 def test_late_time_stamps_of_the_kuka_are_not_believed() -> None:
     data = real_logs("kuka_3_1")
-    from armdyn.identification.signals.stretch import stretches
+    from armdyn.identification.signals import stretches
 
     (stretch,) = stretches(data.logs[0].at_joints(data.robot))
     assert stretch.restamped

@@ -5,8 +5,8 @@ import pytest
 
 from armdyn import Log, Robot, identify
 from armdyn.identification import Friction, IdentificationError
-from armdyn.identification.estimation.worth import repetition
-from armdyn.identification.signals.kinematics import kinematics
+from armdyn.identification.methods import repetition
+from armdyn.identification.signals import kinematics
 from simulated_logs import log_of, motion_of, rubbing, wrong
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from armdyn import Robot, identify
 from armdyn.expression import Expression
-from armdyn.identification.estimation.table import unit
+from armdyn.identification.fit import unit
 from armdyn.model.parameters import layout
 from armdyn.model.springs import JointSpring, PointSpring
 from fit_logs import moved, small_arm

@@ -9,8 +9,8 @@ import pytest
 
 from armdyn import Log
 from armdyn.identification import IdentificationError, IdentificationWarning, identify
-from armdyn.identification.regression.solve import solve
-from armdyn.identification.validation.whiteness import Whiteness, lagged_products
+from armdyn.identification.regression import solve
+from armdyn.identification.validation import Whiteness, lagged_products
 from fit_logs import moved, small_arm
 
 NOISE = 0.05

@@ -1,5 +1,7 @@
 """Compiled code of these tests is kept in a folder of their own; settings are put back."""
 
+import os
+
 import pytest
 
 from armdyn.kernels import set_threads
@@ -8,8 +10,11 @@ from armdyn.kernels.llvm import compiled
 
 @pytest.fixture(scope="session", autouse=True)
 def _cache(tmp_path_factory):
+    """Processes that run parts of the tests share what they compile."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "objects"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ARMDYN_CACHE", str(tmp_path_factory.mktemp("objects")))
+        patch.setenv("ARMDYN_CACHE", str(folder))
         yield
 
 

@@ -10,12 +10,12 @@ from armdyn.model import Transform
 from armdyn.model.parameters import layout, mechanism_with
 from armdyn.program import evaluate
 from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS
-from arms import generators, related, robots
-from kernels.tools import arguments, as_tuple, error, over
+from arms import generators, related, robots, slowly
+from kernel_tools import arguments, as_tuple, error, over
 
-QUICK = ("pendulum", "planar", "rp", "scara", "stanford", "panda")
-OTHERS = ("cartesian", "cartesian45", "planar3", "pr", "rmit2r", "elbow", "puma560", "manutec_r3", "ur10")
-BUNDLED = [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)]
+QUICK = ("rp", "scara")
+OTHERS = ("pendulum", "cartesian", "cartesian45", "planar3", "pr", "rmit2r", "elbow", "puma560", "planar")
+BUNDLED = [*QUICK, *map(slowly, (*OTHERS, "panda", "stanford", "manutec_r3", "ur10"))]
 DERIVED = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")  # no algorithm of their own
 
 
@@ -151,7 +151,7 @@ def test_every_function_of_random_arms(robot):
 
 # ---- single precision --------------------------------------------------------------------------------------
 
-BOTH = ("stanford", pytest.param("panda", marks=pytest.mark.slow))
+BOTH = ("scara", *map(slowly, ("stanford", "panda")))
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -176,7 +176,7 @@ def test_single_precision_of_optional_inputs():
 # ---- derived functions against what they mean --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["scara", "stanford"])
+@pytest.mark.parametrize("name", ["scara", slowly("stanford")])
 def test_forward_derivatives_invert_inverse_derivatives(name):
     robot = Robot.load(name)
     q, qd, tau = arguments(robot, "forward_dynamics", (9,))

@@ -13,7 +13,7 @@ from armdyn.kernels import backends
 from armdyn.kernels.backends import get_backend
 from armdyn.kernels.llvm import machine
 from armdyn.robot.functions import FUNCTIONS
-from kernels.tools import arguments, as_tuple, error
+from kernel_tools import arguments, as_tuple, error
 
 
 @pytest.fixture

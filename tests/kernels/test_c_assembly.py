@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
+from arms import slowly
+from closed_chains import five_bar_table, random_loop, reference
 from kernels.test_c_export import CC, STRICT, exported, needs_compiler
-from loops import five_bar_table, random_loop, reference
 
 RUBS = {"viscous": 0.4, "coulomb": 0.6}
 
 
 @needs_compiler
-@pytest.mark.parametrize("options", [[], ["--float"]], ids=["double", "float"])
+@pytest.mark.parametrize("options", [[], slowly(["--float"])], ids=["double", "float"])
 def test_the_test_program_of_a_five_bar(tmp_path, options):
     path = Robot.from_dict(five_bar_table(friction=RUBS)).save(tmp_path / "robot.toml")
     exported(str(path), tmp_path / "c", "--functions", "all", *options)

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from armdyn.kernels.c_loop import loop_source
-from armdyn.motion.least_time.passes_loop import passes
+from armdyn.kernels.c import loop_source
+from armdyn.motion.timing.passes import passes
 from armdyn.program import record
-from armdyn.program.evaluate_loop import evaluate_loop
+from armdyn.program.evaluate import evaluate_loop
 from armdyn.program.loops import Argument, Ask, Call, Count, Counter, For, If, Load, Local, Loop, Save, While
-from example_loops import LOOPS, STATE, STEPS, arguments
+from arms import slowly
+from program_loops import LOOPS, STATE, STEPS, arguments
 
 CC = shutil.which("cc") or shutil.which("gcc")
 STRICT = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
@@ -58,7 +59,7 @@ def _callback(function):
 
 @needs_compiler
 @pytest.mark.parametrize("name", LOOPS)
-@pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
+@pytest.mark.parametrize("shared", [slowly(False), True], ids=["own", "shared"])
 def test_c_and_evaluator(name: str, shared: bool, tmp_path: Path) -> None:
     loop = LOOPS[name]()
     compare(loop, compiled(loop, tmp_path), {"steps": 4}, arguments(loop, 9, shared=shared))

@@ -12,7 +12,7 @@ import pytest
 from armdyn import CompileWarning, Robot
 from armdyn.kernels import cache
 from armdyn.kernels.llvm import machine
-from kernels.tools import Forgetful, kernel_of
+from kernel_tools import Forgetful, kernel_of
 
 Q = np.array([0.3, -0.7])
 

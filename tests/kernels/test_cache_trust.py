@@ -13,12 +13,12 @@ import armdyn
 from armdyn import CacheWarning, Robot
 from armdyn.kernels import Kernel, cache
 from armdyn.kernels.llvm import machine
-from armdyn.kernels.llvm.bodies import body_of
-from armdyn.kernels.llvm.gufunc_loop import module_ir
-from armdyn.kernels.llvm.lane import Lane
+from armdyn.kernels.llvm.code import Lane
+from armdyn.kernels.llvm.compiled import body_of
+from armdyn.kernels.llvm.gufunc import module_ir
 from armdyn.kernels.llvm.machine import compile_ir, vector_bytes
 from armdyn.kernels.llvm.single import single_ir
-from kernels.tools import Forgetful
+from kernel_tools import Forgetful
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="modes and owners as on Unix")
 Q = np.array([0.3, -0.7])

@@ -10,10 +10,10 @@ from armdyn.model import ModelError
 from armdyn.program.ops import OPS
 from armdyn.robot.functions import BASE_INPUTS, FUNCTIONS
 from arms import assert_same, law
-from kernels.single_ops import single
-from kernels.tools import arguments, as_tuple
-from rubbing import rubbing
-from sprung import sprung
+from friction_arms import rubbing
+from kernel_tools import arguments, as_tuple
+from single_ops import single
+from spring_arms import sprung
 
 casadi = pytest.importorskip("casadi", reason="CasADi is not installed")
 
@@ -27,12 +27,16 @@ def _evaluator():
 
 
 def values(function, inputs, expected):
-    """What a function gives, in the shapes of what is expected; matrices must have them already."""
+    """What a function gives, in the shapes of what is expected; matrices must have them already.
+
+    Several matrices are one below the other.
+    """
     found = function(*inputs)
     found = found if isinstance(found, tuple) else (found,)
     for x, y in zip(found, expected, strict=True):
         assert x.is_dense()
-        assert x.shape == (*np.shape(y), 1, 1)[:2]
+        rows, columns = np.shape(y)[:-1] or np.shape(y), np.shape(y)[1:][-1:] or (1,)
+        assert x.shape == (np.prod(rows), *columns)
     return [np.array(x).reshape(np.shape(y)) for x, y in zip(found, expected, strict=True)]
 
 
@@ -62,7 +66,7 @@ def test_every_function(function, name):
 
 @pytest.mark.parametrize("op", OPS)
 def test_operations_have_our_values_and_slopes(op):
-    from armdyn.kernels.libraries.casadi import casadi_function
+    from armdyn.kernels.casadi import casadi_function
 
     kernel, points, expected, slopes = single(op)
     function = casadi_function(kernel, ["y"])
@@ -111,7 +115,7 @@ def test_loops_are_refused():
 
 
 def test_without_the_library_an_error_says_how_to_get_it(monkeypatch):
-    monkeypatch.delitem(sys.modules, "armdyn.kernels.libraries.casadi", raising=False)
+    monkeypatch.delitem(sys.modules, "armdyn.kernels.casadi", raising=False)
     monkeypatch.setitem(sys.modules, "casadi", None)  # as if it were not installed
     with pytest.raises(ImportError, match=r'needs CasADi: pip install "armdyn\[casadi\]"'):
         Robot.load("rp").casadi("gravity")

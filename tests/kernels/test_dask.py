@@ -12,13 +12,13 @@ from armdyn import ArmdynError, Robot, get_threads, set_threads
 from armdyn.kernels.backends import get_backend
 from armdyn.kernels.threads import one_thread
 from armdyn.robot.functions import FUNCTIONS
-from arms import assert_same, law
-from kernels.tools import arguments, as_tuple, rotated_sum
-from rubbing import rubbing
+from arms import assert_same, law, slowly
+from friction_arms import rubbing
+from kernel_tools import arguments, as_tuple, rotated_sum
 
 dask = pytest.importorskip("dask", reason="Dask is not installed")
 da = pytest.importorskip("dask.array", reason="Dask is not installed")
-libraries_dask = pytest.importorskip("armdyn.kernels.libraries.dask")
+libraries_dask = pytest.importorskip("armdyn.kernels.dask")
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def lazy(x, *chunks):
     return da.from_array(x, chunks=(*chunks, *(-1,) * (x.ndim - len(chunks))))
 
 
-@pytest.mark.parametrize("name", ["scara", "five_bar"])
+@pytest.mark.parametrize("name", [slowly("scara"), "five_bar"])
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_every_function(function, name):
     robot = Robot.load(name)

@@ -8,8 +8,8 @@ import pytest
 from armdyn import ArmdynError, Robot, dynamics
 from armdyn.model.parameters import layout
 from armdyn.robot.functions import FUNCTIONS, Context, _recorded
-from arms import generators, law, quietly, robots, state
-from program.chains import chain
+from arms import generators, law, quietly, robots, slowly, state
+from long_chains import chain
 
 
 def tolerance(robot, q):
@@ -129,7 +129,7 @@ def recorded(robot, algorithm):
 
 
 @pytest.mark.parametrize(
-    ("n", "way"), [(7, dynamics.forward_dynamics), (30, dynamics.forward_dynamics_articulated)]
+    ("n", "way"), [(7, dynamics.forward_dynamics), slowly(30, dynamics.forward_dynamics_articulated)]
 )
 def test_the_cheaper_way_is_taken(n, way):
     robot = chain(n)
@@ -150,7 +150,7 @@ def test_thirty_joints_compiled():
     assert_agree(robot.forward_dynamics(q, qd, tau), qdd, 1e-15 * 30 * condition)
 
 
-@pytest.mark.parametrize("name", ["puma560", "ur10", "panda"])
+@pytest.mark.parametrize("name", ["puma560", slowly("ur10"), slowly("panda")])
 def test_forward_of_inverse_compiled(name):
     robot = Robot.load(name)
     q, qd, qdd = state(robot, np.random.default_rng(3), (21,))

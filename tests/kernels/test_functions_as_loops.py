@@ -16,11 +16,11 @@ from armdyn.program.loops import Argument, Call, Copy, Each, For, If, Load, Loca
 from armdyn.program.loops import Counter as LoopCounter
 from armdyn.robot import functions
 from arms import plans, state, table_of
-from example_loops import LOOPS
-from kernels.tools import Forgetful, arguments, error, over
-from loops import five_bar
-from rubbing import rubbing
-from trees import dual_arm
+from branched_arms import dual_arm
+from closed_chains import five_bar
+from friction_arms import rubbing
+from kernel_tools import Forgetful, arguments, error, over
+from program_loops import LOOPS
 
 FUNCTION = "forward_dynamics_derivatives"
 WIDTHS = (16, 32, 64)  # bytes of a register

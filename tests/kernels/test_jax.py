@@ -14,10 +14,10 @@ from armdyn.program.evaluate import evaluate
 from armdyn.program.ops import OPS
 from armdyn.robot.functions import FUNCTIONS
 from arms import assert_same, law
-from kernels.single_ops import single
-from kernels.tools import arguments, as_tuple
-from rubbing import rubbing
-from sprung import sprung
+from friction_arms import rubbing
+from kernel_tools import arguments, as_tuple
+from single_ops import single
+from spring_arms import sprung
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = jax.numpy
@@ -72,7 +72,7 @@ def test_every_function(function):
 
 @pytest.mark.parametrize("op", OPS)
 def test_operations_have_our_values_and_slopes(op):
-    from armdyn.kernels.libraries.jax import jax_function
+    from armdyn.kernels.jax import jax_function
 
     kernel, points, values, slopes = single(op)
     function = jax_function(kernel)
@@ -82,7 +82,7 @@ def test_operations_have_our_values_and_slopes(op):
 
 @pytest.mark.parametrize("op", ["min", "max"])
 def test_least_and_largest_of_nothing_known_is_not_known(op):
-    from armdyn.kernels.libraries.jax import jax_function
+    from armdyn.kernels.jax import jax_function
 
     function = jax_function(single(op)[0])
     assert np.isnan(function([[np.nan, 1.0], [1.0, np.nan]])).all()
@@ -210,7 +210,7 @@ def test_arrays_of_jax_are_sent_to_robot_jax():
 
 
 def test_without_the_library_an_error_says_how_to_get_it(monkeypatch):
-    monkeypatch.delitem(sys.modules, "armdyn.kernels.libraries.jax", raising=False)
+    monkeypatch.delitem(sys.modules, "armdyn.kernels.jax", raising=False)
     monkeypatch.setitem(sys.modules, "jax", None)  # as if it were not installed
     with pytest.raises(ImportError, match=r'needs JAX: pip install "armdyn\[jax\]"'):
         Robot.load("rp").jax("gravity")

@@ -12,9 +12,10 @@ import pytest
 from armdyn.kernels import loop_kernel, set_threads
 from armdyn.kernels.llvm import machine
 from armdyn.kernels.loop_kernel import LoopKernel
-from armdyn.program.evaluate_loop import evaluate_loop
+from armdyn.program.evaluate import evaluate_loop
 from armdyn.program.loops import Ask, Load, Local, Loop, Save
-from example_loops import LOOPS, STATE, STEPS, arguments, masks, pendulum
+from arms import slowly
+from program_loops import LOOPS, STATE, STEPS, arguments, masks, pendulum
 
 INSTANCES = (1, 2, 7, 8, 16, 21)
 FLAGS = 0x1 | 0x4  # invalid operation, division by zero: as x86 has them
@@ -29,7 +30,7 @@ def compare(loop: Loop, instances: int, given: dict[str, np.ndarray], steps: int
         np.testing.assert_allclose(given[name], x, rtol=1e-11, atol=1e-12)
 
 
-@pytest.fixture(params=[16, 32, 64])
+@pytest.fixture(params=[slowly(16), slowly(32), 64])
 def register(request, monkeypatch):
     monkeypatch.setattr(loop_kernel, "vector_bytes", lambda: request.param)
 

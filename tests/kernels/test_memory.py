@@ -18,7 +18,7 @@ import numpy as np
 from armdyn import PhysicsWarning, Robot, set_threads
 from armdyn.kernels.llvm.machine import toolchain
 from arms import Part, Plan, table_of
-from kernels.tools import arguments, kernel_of
+from kernel_tools import arguments, kernel_of
 
 warnings.simplefilter("ignore", PhysicsWarning)
 set_threads(1)
@@ -117,7 +117,7 @@ print(other.gravity(np.zeros(4)).shape)
 
 def ends(script, folder, *given):
     """What a script prints; it must end by itself."""
-    tests = Path(__file__).resolve().parents[1]
+    tests = Path(__file__).resolve().parents[1] / "helpers"
     paths = os.pathsep.join([str(tests), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "ARMDYN_CACHE": str(folder), "PYTHONPATH": paths}
     command = [sys.executable, "-c", TOOLS + script, *map(str, given)]
@@ -131,6 +131,7 @@ def test_a_batch_of_a_long_chain(tmp_path):
     assert ends(BATCH, tmp_path) == "MemoryError inverse_dynamics: not enough memory"
 
 
+@pytest.mark.slow
 def test_a_single_call(tmp_path):
     assert ends(SINGLE, tmp_path).startswith("MemoryError")
 

@@ -6,7 +6,7 @@ import pytest
 from armdyn.kernels.llvm import compiled as compiled_module
 from armdyn.program import OPS, evaluate
 from armdyn.program.tape import Recorder
-from kernels.tools import kernel_of
+from kernel_tools import kernel_of
 
 SPECIAL = [0.0, -0.0, 1.0, -2.5, 0.3, 1e-300, np.inf, -np.inf, np.nan]
 ROUGH = {"sin": 4, "cos": 4, "exp": 4}  # units of the last place; all others are exact

@@ -8,7 +8,7 @@ import pytest
 from armdyn import PhysicsWarning, Robot
 from armdyn.program import evaluate
 from armdyn.robot.functions import FUNCTIONS
-from kernels.tools import arguments, as_tuple, error
+from kernel_tools import arguments, as_tuple, error
 
 ROWS = 10  # more than a register of float64
 TAKING = [function for function, row in FUNCTIONS.items() if "parameters" in row.optional]

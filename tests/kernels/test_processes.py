@@ -10,7 +10,7 @@ import pytest
 from armdyn import Robot
 from armdyn.kernels import set_threads
 from armdyn.kernels.llvm import machine
-from kernels.tools import arguments
+from kernel_tools import arguments
 
 METHODS = [m for m in ("fork", "spawn", "forkserver") if m in multiprocessing.get_all_start_methods()]
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")

@@ -6,17 +6,18 @@ import pytest
 from armdyn import Robot
 from armdyn.kernels.llvm import body as llvm
 from armdyn.kernels.llvm import compiled as compiled_module
-from armdyn.kernels.llvm.lane import Lane
+from armdyn.kernels.llvm.code import Lane
 from armdyn.program import OPS, evaluate
-from kernels.tools import arguments, as_tuple, error, kernel_of
-from program.chains import chain
+from arms import slowly
+from kernel_tools import arguments, as_tuple, error, kernel_of
+from long_chains import chain
 
 
 def parts(program):
     return list(llvm._Emitter(program, Lane("double", 8)).segments())
 
 
-@pytest.mark.parametrize("segment", [1, 7, 50])
+@pytest.mark.parametrize("segment", [slowly(1), 7, slowly(50)])
 @pytest.mark.parametrize("function", ["inverse_dynamics", "coriolis", "inverse_dynamics_derivatives"])
 def test_parts_give_the_same_results(monkeypatch, fresh_cache, segment, function):
     monkeypatch.setattr(llvm, "SEGMENT", segment)
@@ -76,7 +77,7 @@ def test_parts_are_of_bounded_length():
 
 
 @pytest.mark.parametrize("register", [16, 32, 64])
-@pytest.mark.parametrize("name", ["scara", "stanford"])
+@pytest.mark.parametrize("name", ["scara", slowly("stanford")])
 def test_register_widths(monkeypatch, fresh_cache, register, name):
     monkeypatch.setattr(compiled_module, "vector_bytes", lambda: register)
     robot = Robot.load(name)

@@ -18,7 +18,7 @@ from armdyn.kernels.llvm import compiled as compiled_module
 from armdyn.kernels.llvm import machine
 from armdyn.robot.functions import FUNCTIONS
 from arms import in_suites, plans, table_of
-from kernels.tools import arguments, as_tuple, error, over
+from kernel_tools import arguments, as_tuple, error, over
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ def test_random_arms(plan, seed):
     assert is_shared(other, "inverse_dynamics") is (forms[0].identity == forms[1].identity)
 
 
-@pytest.mark.parametrize("name", in_suites(bundled_robots()))
+@pytest.mark.parametrize("name", in_suites(bundled_robots(), ("rp", "palletizer", "four_bar")))
 def test_a_payload_and_other_lengths(name):
     robot = Robot.load(name)
     inputs = arguments(robot, "inverse_dynamics", (9,))

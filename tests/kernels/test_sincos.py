@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from armdyn.kernels.llvm import compiled as compiled_module
-from kernels.tools import kernel_of
+from kernel_tools import kernel_of
 
 LIMIT = 1e5
 QUARTERS = int(LIMIT / (math.pi / 2))  # multiples of π/2 below the limit

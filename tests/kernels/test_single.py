@@ -11,7 +11,7 @@ from armdyn import Robot
 from armdyn.kernels.llvm import compiled as compiled_module
 from armdyn.kernels.llvm.single import layout_is_known
 from armdyn.robot.functions import FUNCTIONS
-from kernels.tools import arguments, as_tuple, kernel_of
+from kernel_tools import arguments, as_tuple, kernel_of
 
 pytestmark = pytest.mark.skipif(not layout_is_known(), reason="arrays are laid out otherwise here")
 WITH_SINGLE = [f for f in FUNCTIONS if not f.endswith("energy")]

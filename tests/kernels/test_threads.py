@@ -14,7 +14,7 @@ import pytest
 
 from armdyn import ArmdynError, Robot, Trajectory
 from armdyn.kernels import get_threads, set_threads, threads
-from kernels.tools import arguments, as_tuple, integers, rotated, rotated_sum
+from kernel_tools import arguments, as_tuple, integers, rotated, rotated_sum
 
 ROWS = 50_000
 

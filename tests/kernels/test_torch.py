@@ -14,8 +14,8 @@ from armdyn import BaseMotion, Robot
 from armdyn.kernels import Kernel
 from armdyn.robot.functions import FUNCTIONS
 from arms import Part, Plan, table_of
-from kernels.tools import arguments, as_tuple
-from loops import four_bar
+from closed_chains import four_bar
+from kernel_tools import arguments, as_tuple
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: tensors were not tested")
 
@@ -126,7 +126,7 @@ def test_pytorch_is_imported_only_for_tensors():
     code = (
         "import sys, numpy, armdyn; robot = armdyn.Robot.load('rp'); robot.gravity(numpy.zeros(2));"
         "assert 'torch' not in sys.modules; import torch;"
-        "robot.gravity(torch.zeros(2)); assert 'armdyn.kernels.libraries.torch' in sys.modules"
+        "robot.gravity(torch.zeros(2)); assert 'armdyn.kernels.torch' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
@@ -335,7 +335,7 @@ def test_vmap_of_gradients():
 
 @pytest.mark.filterwarnings("ignore")  # those checks warn of themselves
 def test_the_operator_passes_pytorchs_own_checks():
-    from armdyn.kernels.libraries.torch_operator import handle_of
+    from armdyn.kernels.torch import handle_of
 
     robot = random_arm()
     handle = handle_of(robot._kernels["coriolis"])
@@ -447,15 +447,15 @@ def test_workers_of_a_data_loader():
 
 def test_what_stands_for_a_gradient_leads_to_it_in_another_process():
     """PyTorch's caches on disk name gradients that a new process has not made."""
-    from armdyn.kernels.libraries import torch_operator
-    from armdyn.kernels.libraries.derivatives import adjoint_of, tangent_of
+    from armdyn.kernels import torch
+    from armdyn.kernels.torch import adjoint_of, tangent_of
 
     robot = Robot.load("rp")
     gradient = adjoint_of(robot._kernels["gravity"], ["q"])
     for kernel in (gradient, tangent_of(gradient, ["q"])):
-        handle = torch_operator.handle_of(kernel)
-        torch_operator._kernels.pop(handle)
-        assert torch_operator.kernel_of(handle).specification.identity == kernel.specification.identity
+        handle = torch.handle_of(kernel)
+        torch._kernels.pop(handle)
+        assert torch.kernel_of(handle).specification.identity == kernel.specification.identity
 
 
 def test_gradients_outlive_a_robot_and_nothing_else_does():
@@ -476,7 +476,7 @@ def test_gradients_outlive_a_robot_and_nothing_else_does():
 
 def test_equal_kernels_share_what_stands_for_them():
     """What torch.compile made for one robot works on when an equal robot, seen before, is gone."""
-    from armdyn.kernels.libraries.torch_operator import handle_of, kernel_of
+    from armdyn.kernels.torch import handle_of, kernel_of
 
     first, second = random_arm(19), random_arm(19)
     handle = handle_of(first._kernels["gravity"])

@@ -7,7 +7,7 @@ import armdyn
 from armdyn import ArmdynError, Robot
 from armdyn.model import ModelError
 from arms import assert_same, state
-from trees import dual_arm
+from branched_arms import dual_arm
 
 TAKE_WRENCHES = (
     "inverse_dynamics",

@@ -7,8 +7,8 @@ import pytest
 
 import armdyn
 from armdyn import Equations, Robot
-from armdyn.exact.engine.proof import ProofError
-from arms import ROTORS, assert_same, generators, law, models, related, robots, state
+from armdyn.exact.proof import ProofError
+from arms import ROTORS, assert_same, generators, law, models, related, robots, slowly, state
 
 
 def expected(robot, q, qd, qd_r, qdd_r):
@@ -65,7 +65,7 @@ def test_adaptive_regressor_is_linear_in_the_reference_and_symmetric_in_velociti
     assert_same(Y(u, 2 * v, 3 * a), 2 * Y(u, v, 0 * a) + 3 * Y(u, 0 * v, a), 1e-12)
 
 
-@pytest.mark.parametrize("name", ["puma560", "panda", "stanford", "scara"])
+@pytest.mark.parametrize("name", [slowly("puma560"), slowly("panda"), slowly("stanford"), "scara"])
 def test_compiled_and_evaluated_in_batches(name):
     robot, rng = Robot.load(name), np.random.default_rng(1)
     q, qd, qd_r, qdd_r = rng.uniform(-2, 2, (4, 5, 3, robot.n))
@@ -94,6 +94,7 @@ def test_the_proof_says_it():
     assert "Slotine and Li's Y(q, q', v, a) pi is B a + C v + friction + g, column by column" in said
 
 
+@pytest.mark.slow
 @law(models((2, 3), rotors=ROTORS), generators(), examples=2, thorough=25)
 def test_the_proof_of_arms_with_related_joints(model, rng):
     related_model = related(model, int(rng.integers(2**31)), whole=True)

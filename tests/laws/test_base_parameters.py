@@ -15,11 +15,11 @@ from armdyn import BaseParameterWarning, Robot, backend
 from armdyn.exact import SizeError
 from armdyn.expression import ArmdynError, MissingValueError
 from armdyn.model import Transform
-from arms import ROTORS, WITHOUT_LOOPS, generators, in_suites, law, models, quietly, related, state
-from base_arms import ROTORS as COLUMNS
-from base_arms import TABLES, known_arm
-from rubbing import rubbing_models
-from trees import dual_arm
+from arms import ROTORS, WITHOUT_LOOPS, generators, in_suites, law, models, quietly, related, slowly, state
+from arms_of_known_base import ROTORS as COLUMNS
+from arms_of_known_base import TABLES, known_arm
+from branched_arms import dual_arm
+from friction_arms import rubbing_models
 
 DATA = Path(os.environ.get("ARMDYN_DATA", Path(__file__).parents[3] / "shared" / "data"))
 COUNTS = DATA / "reference" / "base_parameter_counts.json"
@@ -154,7 +154,7 @@ def test_exact_count_of_related_joints_is_the_numerical_rank(model, seed, rng):
     assert_identities(base, rng)
 
 
-@pytest.mark.parametrize("name", ["elbow", "puma560", "scara"])
+@pytest.mark.parametrize("name", [slowly("elbow"), slowly("puma560"), "scara"])
 @pytest.mark.parametrize("friction", [False, True])
 def test_routes_agree(name, friction):
     robot = Robot.load(name)

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import strategies as st
 
 from armdyn import Robot, dynamics
-from armdyn.dynamics.derivatives.regrouped import regrouped
-from armdyn.exact.engine.basis import Basis
-from armdyn.exact.engine.mechanism import over_ring
-from armdyn.exact.engine.ring import Poly
+from armdyn.dynamics.derivatives import regrouped
+from armdyn.exact.basis import Basis, over_ring
+from armdyn.exact.ring import Poly
 from armdyn.model.lowering import lower
 from armdyn.model.mechanism import Place, unchanged
 from armdyn.program import evaluate, jacobian
@@ -22,6 +21,7 @@ from arms import (
     Plan,
     assert_same,
     generators,
+    in_suites,
     law,
     model_of,
     models,
@@ -31,11 +31,11 @@ from arms import (
     state,
     table_of,
 )
+from branched_arms import dual_arm
+from closed_chains import four_bar
 from elastic_arms import elastic_robots
-from loops import four_bar
-from rubbing import rubbing
-from sprung import sprung
-from trees import dual_arm
+from friction_arms import rubbing
+from spring_arms import sprung
 
 STATE = ("q", "qd", "qdd")
 WRENCH = [f"h{k + 1}" for k in range(12)]
@@ -133,39 +133,36 @@ def test_recursion_and_derivatives_of_exact_torques_of_arms_with_plain_axes(join
     assert prove(aligned([kinds[x] for x in joints], parents), 2) > 30
 
 
-SMALL = [name for name in WITHOUT_LOOPS if name == "panda" or Robot.load(name).n <= 4]
+SMALL = ("rp", "planar", "scara", "elastic_link", "palletizer")
 
 
-@pytest.mark.parametrize(
-    "name", [*SMALL, *(pytest.param(x, marks=pytest.mark.slow) for x in WITHOUT_LOOPS if x not in SMALL)]
-)
+@pytest.mark.parametrize("name", in_suites(WITHOUT_LOOPS, SMALL))
 def test_recursion_and_derivatives_of_exact_torques_of_bundled_robots(name):
     """With their relations and elastic joints; all of their parameters are symbols."""
     assert prove(Robot.load(name).model) > 0
 
 
-def module(name):
-    return sys.modules[f"armdyn.dynamics.derivatives.{name}"]
+MODULE = sys.modules["armdyn.dynamics.derivatives"]
 
 
 def no_forces_that_turn_with_the_body(patch):
-    patch.setattr(module("torques"), "_turned_with", lambda body, composite: composite.wrench(body.by_q))
+    patch.setattr(MODULE, "_turned_with", lambda body, composite: composite.wrench(body.by_q))
 
 
 def no_spin_of_rotors(patch):
-    patch.setattr(module("composites"), "_minus_cross", lambda a: ((0, 0, 0),) * 3)
+    patch.setattr(MODULE, "_minus_cross", lambda a: ((0, 0, 0),) * 3)
 
 
 def no_motors_on_carriers(patch):
-    patch.setattr(module("torques"), "_motors", lambda mechanism, bodies: [{} for _ in bodies])
+    patch.setattr(MODULE, "_motors", lambda mechanism, bodies: [{} for _ in bodies])
 
 
 def no_lever_of_wrenches(patch):
-    patch.setattr(module("torques"), "_outside", lambda *arguments: {})
+    patch.setattr(MODULE, "_outside", lambda *arguments: {})
 
 
 def masses_that_go_to_the_parent_are_lost(patch):
-    kind = module("regrouped").Mass
+    kind = MODULE.Mass
     patch.setattr(kind, "__add__", lambda a, b: a)
 
 

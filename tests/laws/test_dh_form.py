@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from armdyn import ArmdynError, Robot, backend
 from armdyn.description import bundled_table
-from armdyn.description.conversion.angles import inverse
+from armdyn.description.dh_form import inverse
 from armdyn.expression import Expression, parse
 from armdyn.model import Transform
 from armdyn.model.vector import apply

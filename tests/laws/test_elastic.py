@@ -9,7 +9,6 @@ import numpy as np
 from armdyn import Equations, Robot
 from armdyn.expression import ZERO
 from armdyn.model import RobotModel
-from armdyn.robot.motors import given_by_motors, to_motors, transmission
 from arms import assert_same, difference, exact_array, generators, gradient, law, related, state
 from elastic_arms import elastic_models, elastic_robots
 
@@ -102,7 +101,7 @@ def test_motor_torques_drive_motor_coordinates_and_coupled_links(
     robot: Robot, rng: np.random.Generator
 ) -> None:
     """K (m, n): a motor turns with its own coordinate and with the links it is coupled to; τ = Kᵀ τ_m."""
-    K, shift = transmission(robot.model)
+    K, shift = robot.drives.transmission, robot.drives.shift
     joints = len(robot.model.moving)
     assert_same(shift, np.zeros(len(K)))
     number, place = robot.model.number, {name: i for i, name in enumerate(robot.coordinates)}
@@ -122,7 +121,7 @@ def test_motor_torques_drive_motor_coordinates_and_coupled_links(
     if np.linalg.cond(K[:, own]) > 1e4:
         return
     given = rng.normal(size=len(K))
-    P, R = to_motors(robot.model), given_by_motors(robot.model)
+    P, R = robot.drives.to_motors, robot.drives.given
     assert_same(P @ (K.T @ given), given, 1e-9)
     assert_same(R @ (K.T @ given), K.T @ given, 1e-9)
     assert np.linalg.matrix_rank(R) == len(K)

@@ -12,20 +12,24 @@ from hypothesis import reject
 
 from armdyn import ArmdynError, Equations, Expression, Robot
 from armdyn.exact import SizeError
-from armdyn.exact.engine.proof import ProofError
+from armdyn.exact.proof import ProofError
 from armdyn.model.vector import ZERO3, add, apply, cross, scale
 from arms import (
     ROTORS,
     WITHOUT_LOOPS,
     assert_same,
+    bundled,
     exact_array,
     generator_values,
     generators,
+    in_suites,
     law,
     models,
     robots,
     state,
 )
+
+SMALL = [name for name in WITHOUT_LOOPS if bundled(name).n <= 3]
 
 
 @law(models((1, 3), rotors=ROTORS), examples=10)
@@ -45,7 +49,7 @@ def test_newton_euler_and_lagrange_of_arms_with_any_angle(robot):
 
 
 @pytest.mark.parametrize("rotors", ROTORS)
-@pytest.mark.parametrize("name", [name for name in WITHOUT_LOOPS if Robot.load(name).n <= 3])
+@pytest.mark.parametrize("name", in_suites(SMALL))
 def test_newton_euler_and_lagrange_of_small_bundled_robots(name, rotors):
     assert Robot.load(name).with_rotors(rotors).equations().prove()
 
@@ -167,7 +171,7 @@ def test_closed_form_and_numeric_functions(model, rng):
     assert_same(Y, robot.regressor(q, qd, qdd))
 
 
-@pytest.mark.parametrize("name", [name for name in WITHOUT_LOOPS if Robot.load(name).n <= 3])
+@pytest.mark.parametrize("name", in_suites(SMALL))
 def test_closed_form_and_numeric_functions_of_bundled_robots(name):
     robot = Robot.load(name)
     equations = robot.equations()

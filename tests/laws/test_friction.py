@@ -20,11 +20,11 @@ from armdyn.dynamics import (
 from armdyn.dynamics.friction import friction_torques
 from armdyn.expression import Expression
 from armdyn.model import Friction, ModelError
-from armdyn.model.closures.relations import Relation
+from armdyn.model.closures import Relation
 from armdyn.program import evaluate
 from armdyn.robot.functions import FUNCTIONS
 from arms import assert_same, exact_array, generators, law, robots, state
-from rubbing import friction_by_hand, of_kind, rubbing, rubbing_models, without_friction
+from friction_arms import friction_by_hand, of_kind, rubbing, rubbing_models, without_friction
 
 
 @law(rubbing(couplings=False), generators(), examples=8)
@@ -163,13 +163,12 @@ def test_symbolic_robot_and_its_friction():
     assert scope["friction"] == handed.friction
 
 
-def _following(model, factor, **friction):
-    """The second joint follows the first by a factor, both with Stribeck friction."""
+def _following(model, factor, velocity=1, **terms):
+    """The second joint follows the first by a factor, both with the same friction."""
     first, second, *_ = (link.name for link in model.moving)
-    terms = {name: Expression.of(x) for name, x in friction.items()}
+    friction = Friction.of(terms, Expression.of(velocity))
     links = tuple(
-        replace(link, friction=Friction(**terms)) if link.name in (first, second) else link
-        for link in model.links
+        replace(link, friction=friction) if link.name in (first, second) else link for link in model.links
     )
     row = ((second, Expression.of(1)), (first, Expression.of(-factor)))
     return replace(model, links=links, relations=(Relation(row),))
@@ -178,7 +177,7 @@ def _following(model, factor, **friction):
 @law(robots((2, 3), couplings=False, friction=False), generators(), examples=6)
 def test_stribeck_friction_of_a_joint_that_follows_another(robot, rng):
     """At the follower the speed is k q̇: the velocity seen from the coordinate is v/|k|."""
-    model = _following(robot.model, -3, stribeck=0.4, stribeck_velocity=0.5, cubic=0.2)
+    model = _following(robot.model, -3, 0.5, stribeck=0.4, cubic=0.2)
     related = Robot(model)
     _, qd, _ = state(related, rng)
     v = qd[0]

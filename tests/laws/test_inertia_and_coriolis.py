@@ -3,7 +3,7 @@
 import numpy as np
 
 from armdyn import Equations, Robot, dynamics
-from armdyn.exact.engine.mechanism import over_ring
+from armdyn.exact.basis import over_ring
 from armdyn.model import lower
 from arms import ROTORS, assert_same, difference, exact_array, generators, law, models, robots, state
 

@@ -18,6 +18,7 @@ def robot():
     return Robot.from_dict(table_of(Plan(parts, "exact", names[-1], 11)))
 
 
+@pytest.mark.slow
 def test_inverse_dynamics_and_terms_of_thirty_joints(robot):
     q, qd, qdd = state(robot, np.random.default_rng(3), (5,))
     B, C = robot.inertia(q), robot.coriolis(q, qd)

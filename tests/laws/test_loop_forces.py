@@ -5,7 +5,7 @@ import pytest
 
 from armdyn import Robot, backend
 from armdyn.model import ModelError
-from loops import closed_states, five_bar, four_bar, four_bar_table, random_loop
+from closed_chains import closed_states, five_bar, four_bar, four_bar_table, random_loop
 
 SEEDS = [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(40) if seed != 2)]
 

@@ -10,7 +10,7 @@ from armdyn.description import DescriptionError
 from armdyn.dynamics import inertia_by_jacobians
 from armdyn.exact import Equations
 from armdyn.expression import Expression
-from armdyn.model.closures.relations import Relation
+from armdyn.model.closures import Relation
 from armdyn.robot.joints import followers
 from arms import assert_same, generators, law, models, related, robots, state
 

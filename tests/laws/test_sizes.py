@@ -11,10 +11,10 @@ from armdyn import ArmdynError, Robot
 from armdyn.cli.describe import _coupling_lines
 from armdyn.description.robot_file import DescriptionError
 from armdyn.exact import SizeError
-from armdyn.exact.engine.size import check_written
+from armdyn.exact.ring import check_written
 from armdyn.expression import ExpressionError, parse
 from armdyn.report.report import report
-from arms import WITHOUT_LOOPS
+from arms import WITHOUT_LOOPS, bundled, in_suites, slowly
 
 
 def chain(n, **first):
@@ -100,12 +100,13 @@ def test_factors_that_are_large_together_are_refused():
 # ---- equations ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [*(pytest.param(n, marks=pytest.mark.slow) for n in (12, 31)), 100])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [12, 31, 100])
 def test_equations_of_long_chains_are_refused(n):
     """In a process of its own with 3 GB: FLINT ends the process when it gets no memory."""
     program = f"""
 import resource, sys
-sys.path[:0] = {[str(Path(__file__).parents[k]) for k in (0, 1)]!r}
+sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1] / "helpers")]!r}
 from test_sizes import SizeError, chain
 resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))
 equations = chain({n}).equations()
@@ -147,7 +148,7 @@ def test_large_changes_of_coordinates_are_refused():
 # ---- where the diagonal rotor model is exact ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [6, 20, 100])
+@pytest.mark.parametrize("n", [6, slowly(20), slowly(100)])
 def test_rotor_couplings_of_long_chains(n):
     robot = chain(n)
     couplings = robot.equations().rotor_couplings()
@@ -159,7 +160,7 @@ def test_rotor_couplings_of_long_chains(n):
     assert max(map(len, lines)) < 200
 
 
-@pytest.mark.parametrize("name", [n for n in WITHOUT_LOOPS if Robot.load(n).model.rotors == "exact"])
+@pytest.mark.parametrize("name", in_suites([n for n in WITHOUT_LOOPS if bundled(n).model.rotors == "exact"]))
 def test_rotor_couplings_and_their_formulas(name):
     """Numbers decide as the formula does, and as the model itself: no coupling, no entry off the diagonal."""
     robot = Robot.load(name)

@@ -9,7 +9,7 @@ from armdyn import Robot, dynamics
 from armdyn.model.lowering import lower
 from armdyn.model.springs import NO_SPRING
 from arms import ROTORS, assert_same, difference, generators, gradient, law, related, robots, state
-from sprung import sprung
+from spring_arms import sprung
 
 
 def with_springs(robot, rng, related_too=True):

@@ -10,7 +10,7 @@ from armdyn.exact import SpringError
 from armdyn.expression import Expression
 from armdyn.model.springs import JointSpring, PointSpring
 from arms import ROTORS, assert_same, exact_array, generators, law, models, related, state
-from sprung import sprung
+from spring_arms import sprung
 
 
 def zero_length(model, seed):
@@ -60,7 +60,7 @@ def test_stiffness_times_rest_of_a_joint_and_its_offset_are_not_told_apart():
         replace(
             link,
             spring=JointSpring(Expression.of(5), Expression.of(1)),
-            friction=replace(link.friction, offset=Expression.of(2)),
+            friction=link.friction.replaced({"offset": 2}),
         )
         for link in model.links
     ]

@@ -18,7 +18,7 @@ from arms import (
     robots,
     state,
 )
-from trees import dual_arm
+from branched_arms import dual_arm
 
 
 def some_links(robot, rng, rows=()):

@@ -8,8 +8,8 @@ from hypothesis import assume
 from scipy.spatial import cKDTree
 
 from armdyn import MotionError, Robot, Trajectory
-from armdyn.motion.trajectories.loads import Load
-from arms import generators, law, robots
+from armdyn.motion.loads import Load
+from arms import generators, law, robots, slowly
 
 PUMA = Robot.load("puma560")
 HOME = np.array([-0.0822, 0.5, -2.9, 0.3, -0.75, 2.0])
@@ -59,7 +59,7 @@ def check_blended(robot, parts, radius):
     return motion
 
 
-@pytest.mark.parametrize("radius", [0.005, 0.03, 0.07])
+@pytest.mark.parametrize("radius", [slowly(0.005), 0.03, slowly(0.07)])
 @pytest.mark.parametrize(
     "law",
     [LAW, {"profile": "quintic", "duration": 0.8}, {"profile": "jerk_limited", **LAW, "max_jerk": 30.0}],

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from armdyn import MotionError, PhysicsWarning, Robot, Trajectory, retime, scale_to_limits, time_optimal
-from armdyn.motion.trajectories.motion import Motion
+from armdyn.motion.motion import Motion
+from motions_with_dwells import carried, most, stations, torques
 from one_joint import along, one_joint
-from stations import carried, most, stations, torques
 
 A, B = np.array([-0.4, -0.2, -1.2, 0, 0.4, 0]), np.array([-1.6, 0.5, -2.0, 0.8, 0.5, 1])
 GO, BACK = Trajectory.quintic(A, B, 1.0), Trajectory.trapezoidal(B, A, duration=1.2, acceleration_time=0.3)

@@ -9,6 +9,7 @@ from armdyn import ArmdynError, Robot, Trajectory, bundled_cycles, load_cycle
 from armdyn.motion.tip.task import tip_task
 from armdyn.motion.torques import contributions_along, torques_along
 from armdyn.robot.joints import joint_limits
+from arms import slowly
 
 PLANAR, PUMA = Robot.load("planar"), Robot.load("puma560")
 NAME = "puma560_pick_and_place"
@@ -178,7 +179,7 @@ def test_joints_that_are_at_their_goal_up_to_rounding_stand_still():
     assert not made.qd[made.t > 0.5, 0].any()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *map(slowly, range(2, 6))])
 def test_random_cycles_are_continuous_and_rest_where_they_say(seed):
     rng = np.random.default_rng(seed)
     q = np.array([-0.0822, 0.5, -2.9, 0.3, -0.75, 2.0])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from armdyn import MotionError, Robot, Trajectory, motor_loads, retime, scale_to_limits, time_optimal
-from armdyn.motion.trajectories.motion import Motion
+from armdyn.motion.motion import Motion
 from armdyn.report import plot_path_speed
 from armdyn.robot.joints import joint_limits
+from motions_with_dwells import lengths, most, stations
 from one_joint import along, one_joint
-from stations import lengths, most, stations
 
 A, B, C = ([-0.4, -0.2, -1.2, 0, 0.4, 0], [-1.6, 0.5, -2.0, 0.8, 0.5, 1], [-1, 0.3, -1.5, 0.2, 0.1, 0])
 GO, ON, BACK = (

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from armdyn import MotionError, Robot, Trajectory, inverse_kinematics, scale_to_limits, time_optimal
+from armdyn import MotionError, Robot, Trajectory, inverse_kinematics, scale_to_limits
 from armdyn.model import ModelError
 from arms import assert_same
-from trees import dual_arm
+from branched_arms import dual_arm
 
 BOLTED = dual_arm(torso=False)  # two Stanford arms, which have a closed form
 TURNING = dual_arm("panda")  # seven joints and the torso's: redundant, no closed form
@@ -77,19 +77,6 @@ def test_lines_and_circles_of_a_link(robot):
     assert_same(np.linalg.norm(there - start[:3, 3] - [0.05, 0, 0], axis=1), np.full(7, 0.05), 1e-9)
     for motion in (line, circle):
         np.testing.assert_array_equal(motion(0.5)[0][side(robot, "right")], q0[side(robot, "right")])
-
-
-def test_timing_with_a_wrench_by_link_and_at_the_tip():
-    robot = Robot.load("puma560")
-    robot = robot.with_tip(robot.model.tip)
-    h = np.array([10.0, -5, 8, 0.5, 0.2, -0.3])
-    motion = Trajectory.trapezoidal(np.full(6, 0.2), np.full(6, 0.5), duration=2.0, acceleration_time=0.5)
-    by_link = {robot.model.tip: h}
-    for timed in (scale_to_limits, time_optimal):
-        options = {} if timed is scale_to_limits else {"grid": 50}
-        found = timed(robot, motion, wrench=by_link, **options)
-        expected = timed(robot, motion, wrench=h, **options)
-        assert_same(found.trajectory.duration, expected.trajectory.duration, 1e-9)
 
 
 def test_wrong_links_and_wrenches():

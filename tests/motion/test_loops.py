@@ -6,9 +6,7 @@ import pytest
 from armdyn import (
     Robot,
     Trajectory,
-    contributions,
     inverse_kinematics,
-    motor_loads,
     operational,
     scale_to_limits,
     time_optimal,
@@ -18,7 +16,7 @@ from armdyn.motion.timing.exceeded import exceeded
 from armdyn.motion.timing.speed_parts import speed_parts
 from armdyn.robot.friction import friction_parts
 from arms import assert_same
-from loops import closed_states, five_bar_table, random_loop, reference
+from closed_chains import closed_states, five_bar_table, random_loop, reference
 
 RUBS = {"viscous": 0.4, "coulomb": 0.6, "offset": 0.1}
 MOST = {"velocity": 6, "acceleration": 60, "torque": 12}
@@ -59,14 +57,6 @@ def test_torques_of_a_faster_motion(rate):
     parts = speed_parts(robot, motion.q, motion.qd, motion.qdd)
     faster = robot.inverse_dynamics(motion.q, rate * motion.qd, rate**2 * motion.qdd)
     assert_same(parts.torque(rate), faster)
-
-
-def test_torques_by_cause_add_up():
-    robot = five_bar()
-    motion = motion_of(robot)
-    state = motion.q, motion.qd, motion.qdd
-    h = [3.0, -2.0, 0.0, 0.0, 0.0, 0.0]
-    assert_same(contributions(robot, *state, h).total, robot.inverse_dynamics(*state, h))
 
 
 @pytest.mark.parametrize("follower", [None, {"velocity": 2.0}, {"acceleration": 15.0}])
@@ -128,14 +118,6 @@ def test_inverse_kinematics_stays_in_the_assembly_mode():
     robot = five_bar()
     q = reference(robot) + np.array([0.2, -0.1])
     assert_same(inverse_kinematics(robot, robot.pose(q)[:3, 3], reference(robot)), q, 1e-9)
-
-
-def test_motors_bear_what_the_coordinates_need():
-    robot = five_bar()
-    motion = motion_of(robot)
-    loads = motor_loads(robot, motion)
-    torques = robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
-    assert_same(loads.torque, torques / 20)
 
 
 def test_operational_space_at_the_tip():

@@ -10,8 +10,7 @@ from armdyn import MotorLoads, Robot, Trajectory, motor_loads, simulate
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import Relation
 from armdyn.motion import MotionError
-from armdyn.motion.trajectories.loads import Carried, Load
-from armdyn.robot.motors import to_motors
+from armdyn.motion.loads import Carried, Load
 from armdyn.simulation import ComputedTorque
 from arms import assert_same, generator_values, generators, law, robots
 
@@ -290,7 +289,7 @@ def test_a_row_of_the_table():
 def test_motor_torques_of_the_inverse_transmission():
     for name in ("planar", "tx40", "puma560", "scara"):
         robot = Robot.load(name)
-        assert_same(robot.transmission.T @ to_motors(robot.model), np.eye(robot.n), 1e-13)
+        assert_same(robot.transmission.T @ robot.drives.to_motors, np.eye(robot.n), 1e-13)
 
 
 def test_refusals():

@@ -6,9 +6,9 @@ from scipy.optimize import linprog
 
 from armdyn.kernels import loop_kernel
 from armdyn.kernels.loop_kernel import LoopKernel
-from armdyn.motion.least_time.passes import PathPass, PathRows, path_pass
-from armdyn.motion.least_time.passes_loop import passes
-from armdyn.program.evaluate_loop import evaluate_loop
+from armdyn.motion.timing.passes import PathPass, PathRows, passes, path_pass
+from armdyn.program.evaluate import evaluate_loop
+from arms import slowly
 
 
 def random_rows(rng: np.random.Generator, count: int = 30, m: int = 8) -> PathRows:
@@ -87,7 +87,7 @@ def _up(slope: np.ndarray, low: np.ndarray, high: np.ndarray, top: float) -> flo
         x = meet
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(5), *map(slowly, range(5, 20))])
 def test_loop_and_plain_python(seed: int) -> None:
     rows = random_rows(np.random.default_rng(seed))
     found, expected = path_pass(rows), reference(rows)

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import linprog
 
 from armdyn.motion import MotionError
-from armdyn.motion.trajectories.piecewise import Profile
-from armdyn.motion.trajectories.profiles import cubic, jerk_limited, quintic, trapezoidal, triangular
+from armdyn.motion.motion import Profile
+from armdyn.motion.profiles import cubic, jerk_limited, quintic, trapezoidal, triangular
 from arms import assert_same
 
 

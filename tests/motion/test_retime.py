@@ -8,8 +8,8 @@ import armdyn
 from armdyn import Robot
 from armdyn.motion.errors import MotionError
 from armdyn.motion.timing.retime import Retimed, motion_parts, retime
-from armdyn.motion.trajectories.trajectory import Trajectory
-from arms import law, robots
+from armdyn.motion.trajectory import Trajectory
+from arms import law, robots, slowly
 
 END = 1.1  # s, of the given motions
 
@@ -43,7 +43,7 @@ def assert_torques(robot: Robot, found: Retimed, wrench=None) -> None:
 
 
 @pytest.mark.parametrize("name", laws())
-@pytest.mark.parametrize("arm", ["planar", "puma560"])
+@pytest.mark.parametrize("arm", ["planar", slowly("puma560")])
 def test_torques_and_inverse_dynamics(arm: str, name: str) -> None:
     robot, rng = Robot.load(arm), np.random.default_rng(3)
     start, end = rng.uniform(-1, 1, (2, robot.n))

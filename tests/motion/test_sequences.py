@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn import MotionError, Robot, Trajectory, box
-from armdyn.motion.trajectories.loads import Load
+from armdyn.motion.loads import Load
+from arms import slowly
 
 PUMA = Robot.load("puma560")
 HOME = np.array([-0.0822, 0.5, -2.9, 0.3, -0.75, 2.0])
@@ -52,7 +53,7 @@ def carried_at(motion, t):
     return sorted((one.load.body.mass for one in motion.loads if one.start <= t < one.end), key=float)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *map(slowly, range(2, 6))])
 def test_a_sequence_is_its_motions_one_after_the_other(seed):
     rng = np.random.default_rng(seed)
     parts = moves(rng, int(rng.integers(2, 7)))
@@ -71,7 +72,7 @@ def test_a_sequence_is_its_motions_one_after_the_other(seed):
         assert np.all(whole(np.linspace(a, b, 50)[1:-1])[1] == 0)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *map(slowly, range(2, 6))])
 def test_positions_and_velocities_are_continuous_and_belong_together(seed):
     rng = np.random.default_rng(100 + seed)
     whole = Trajectory.sequence(moves(rng, 5))
@@ -93,7 +94,7 @@ def test_positions_and_velocities_are_continuous_and_belong_together(seed):
         assert slope == pytest.approx(whole(away)[k + 1], abs=1e-6 * (1 + np.abs(qdd).max()))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, 1, slowly(2), slowly(3)])
 def test_reversed_is_the_mirror_and_twice_the_motion_itself(seed):
     motion = Trajectory.sequence(moves(np.random.default_rng(200 + seed), 4))
     back = motion.reversed()

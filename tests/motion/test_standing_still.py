@@ -10,7 +10,7 @@ import pytest
 from armdyn import ComputedTorque, Robot, contributions, inverse_kinematics, simulate
 from armdyn.motion import MotionError, Trajectory
 from armdyn.motion.tip.task import can_keep_orientation, tip_task
-from arms import assert_same, open_chains
+from arms import assert_same, in_suites, open_chains, slowly
 from exact_paths import ExactPath
 
 STAYS = 1e-12
@@ -109,7 +109,7 @@ def check(case: Case, rng: np.random.Generator) -> int:
     return int(still.sum())
 
 
-@pytest.mark.parametrize("name", FOLLOWING)
+@pytest.mark.parametrize("name", in_suites(FOLLOWING, ("rp", "planar", "scara", "puma560")))
 @pytest.mark.parametrize("count", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_directions_of_joints_and_exact_arithmetic(name: str, count: int) -> None:
     rng = np.random.default_rng(1)
@@ -152,7 +152,7 @@ def test_a_vertical_line_simulated_and_the_torque_of_the_shoulder() -> None:
     assert np.abs(run.tau[:, 0]).max() < 5.0  # N m: couplings; Coulomb friction would be 26
 
 
-@pytest.mark.parametrize("name", ["puma560", "panda", "scara", "planar3"])
+@pytest.mark.parametrize("name", ["puma560", *map(slowly, ("panda", "scara", "planar3"))])
 def test_inverse_kinematics_and_joints_that_need_not_move(name: str) -> None:
     robot, rng = Robot.load(name), np.random.default_rng(2)
     q0 = rng.uniform(0.2, 1.2, robot.n)
@@ -177,7 +177,7 @@ def test_an_arc_of_a_huge_circle_and_a_line() -> None:
     assert not arc.qdd[:, [0, 3, 5]].any()
 
 
-@pytest.mark.parametrize("name", ["stanford", "puma560", "panda"])
+@pytest.mark.parametrize("name", [slowly("stanford"), "puma560", slowly("panda")])
 def test_what_rounding_does_and_what_it_is_said_to_do(name: str) -> None:
     """At postures from Newton's method: q, and q' without the step that takes rounding for rest."""
     rng = np.random.default_rng(6)

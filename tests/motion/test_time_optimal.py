@@ -12,11 +12,11 @@ import armdyn
 from armdyn import Robot
 from armdyn.kernels import loop_kernel
 from armdyn.motion.errors import MotionError
-from armdyn.motion.least_time.time_optimal import time_optimal
 from armdyn.motion.timing.scaling import scale_to_limits
-from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.motion.timing.time_optimal import time_optimal
+from armdyn.motion.trajectory import Trajectory
 from armdyn.report import plot_path_speed
-from arms import law, robots
+from arms import law, robots, slowly
 from one_joint import along, one_joint, shares, waypoints
 
 D, I, TAU = 1.7, 2.0, 3.0  # distance, inertia, torque limit of the single joint
@@ -60,7 +60,7 @@ def test_trapezoid_under_a_limit_of_velocity(motion: str) -> None:
     assert kinematic.duration == pytest.approx(D / v + v / 1.1, rel=1e-4)
 
 
-@pytest.mark.parametrize("viscous", [0.05, 0.5, 5.0, 50.0])
+@pytest.mark.parametrize("viscous", [slowly(0.05), 0.5, slowly(5.0), 50.0])
 def test_viscous_friction_and_the_solved_equation(viscous: float) -> None:
     """I v̇ = ±τ − F v: up to the speed from which braking ends where it should."""
     k, end = viscous / I, TAU / viscous
@@ -197,7 +197,7 @@ def test_a_corner_is_a_stop_and_a_pause_is_not() -> None:
     assert passed.duration == pytest.approx(direct.duration, rel=1e-3)
 
 
-@pytest.mark.parametrize("creep", [1e-4, 1e-5, 1e-6, 1e-7, 1e-8])
+@pytest.mark.parametrize("creep", [1e-4, slowly(1e-5), 1e-6, slowly(1e-7), 1e-8])
 def test_a_path_that_all_but_turns_around(creep: float) -> None:
     """Joint 2 turns around while joint 1 creeps: within a very short way the path turns by half a turn."""
     robot = Robot.load("planar")

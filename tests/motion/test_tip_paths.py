@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from armdyn import Robot
 from armdyn.motion import MotionError, Trajectory
-from arms import assert_same, quietly
+from arms import assert_same, in_suites, quietly, slowly
 
 PLANAR = np.array([-acos(0.1), 2 * acos(0.1)])  # the tip at (0.2, 0), the elbow below
 START = {
@@ -85,7 +85,7 @@ def test_figure_7_9_line_of_the_tip_with_a_trapezoidal_profile() -> None:
 # ---- every arm ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", START)
+@pytest.mark.parametrize("name", in_suites(START, ("planar", "rp", "scara", "puma560")))
 @pytest.mark.parametrize("orientation", ["auto", "free"])
 def test_lines_of_every_arm_and_their_differences(name: str, orientation: str) -> None:
     robot, q0, along = Robot.load(name), START[name], way(name)
@@ -103,7 +103,7 @@ def test_lines_of_every_arm_and_their_differences(name: str, orientation: str) -
     assert not trajectory.qd[[0, -1]].any()
 
 
-@pytest.mark.parametrize("name", ["puma560", "panda", "ur10"])
+@pytest.mark.parametrize("name", ["puma560", slowly("panda"), slowly("ur10")])
 def test_lines_with_a_rotation_to_a_pose(name: str) -> None:
     robot, q0 = Robot.load(name), START[name]
     start = robot.pose(q0)
@@ -142,7 +142,7 @@ def test_laws_along_a_line(profile: str) -> None:
     assert speed.max() == pytest.approx(peak or 1.0, rel=1e-4)
 
 
-@pytest.mark.parametrize("name", ["planar", "elbow", "scara", "puma560", "panda"])
+@pytest.mark.parametrize("name", in_suites(["planar", "elbow", "scara", "puma560", "panda"]))
 @pytest.mark.parametrize("angle", [2 * pi, -1.3])
 def test_circles_and_their_radius(name: str, angle: float) -> None:
     robot, q0 = Robot.load(name), START[name]

@@ -8,7 +8,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 from armdyn.motion import MotionError, Trajectory
-from armdyn.motion.trajectories.motion import Motion
+from armdyn.motion.motion import Motion
 from arms import assert_same
 
 # Example 7.2: the planar arm from (0.2, 0) to (1.8, 0), the elbow below.

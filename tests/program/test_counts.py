@@ -6,9 +6,9 @@ import pytest
 from armdyn import Robot
 from armdyn.program import OPS, record
 from armdyn.robot.functions import FUNCTIONS, OF_TIP
-from program.chains import chain, plain_chain
-from trees import dual_arm
-from urdf_files import FOLDER, needs_files, quiet_load
+from branched_arms import dual_arm
+from long_chains import chain, plain_chain
+from public_files import FOLDER, needs_files, quiet_load
 
 BAXTER = FOLDER / "baxter.urdf"
 
@@ -92,6 +92,7 @@ def test_two_arms_cost_what_one_costs_twice(function):
     assert two.program(function).operations <= most * one.program(function).operations
 
 
+@pytest.mark.slow
 @needs_files
 @pytest.mark.parametrize("function", EACH)
 def test_a_joint_of_baxter_costs_what_a_joint_of_its_arm_costs(function):

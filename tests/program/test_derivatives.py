@@ -8,7 +8,7 @@ from armdyn.program import OPS, evaluate, jacobian, record
 from armdyn.program.derive import _by_adjoints, _by_tangents
 from armdyn.robot.functions import STATE
 from arms import generators, law, robots, state
-from program.chains import chain
+from long_chains import chain
 
 
 def complex_value(op, arguments):
@@ -156,6 +156,7 @@ def test_the_gradient_of_a_scalar_costs_a_few_times_the_scalar():
     assert max(ratios) <= 1.2 * min(ratios)
 
 
+@pytest.mark.slow
 def test_a_jacobian_costs_a_few_programs_per_joint():
     ratios = []
     for n in (4, 7, 10):

@@ -3,10 +3,9 @@
 import numpy as np
 
 from armdyn.kernels.loop_kernel import LoopKernel
-from armdyn.motion.least_time.passes_loop import passes
+from armdyn.motion.timing.passes import passes
 from armdyn.program import record
-from armdyn.program.evaluate_loop import evaluate_loop
-from armdyn.program.extent import extent, rows_of
+from armdyn.program.evaluate import evaluate_loop
 from armdyn.program.loops import (
     Argument,
     Ask,
@@ -22,8 +21,10 @@ from armdyn.program.loops import (
     Save,
     Set,
     While,
+    extent,
+    rows_of,
 )
-from example_loops import LOOPS
+from program_loops import LOOPS
 
 COUNT, I, J = Count("count"), Counter("i"), Counter("j")
 NUMBERS, RESULT = Argument("numbers", 2), Argument("result", 2, written=True)

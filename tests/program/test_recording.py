@@ -147,9 +147,9 @@ import hashlib
 from armdyn import Robot
 from armdyn.robot.functions import FUNCTIONS
 from armdyn.kernels import Kernel
-from armdyn.kernels.llvm.bodies import body_of
-from armdyn.kernels.llvm.gufunc_loop import module_ir
-from armdyn.kernels.llvm.lane import Lane
+from armdyn.kernels.llvm.compiled import body_of
+from armdyn.kernels.llvm.gufunc import module_ir
+from armdyn.kernels.llvm.code import Lane
 robot = Robot.load("scara")
 text = "".join(str(robot.program(f, FUNCTIONS[f].optional[:1])) for f in FUNCTIONS if "derivatives" not in f)
 kernel = Kernel.of("inverse_dynamics", robot.program("inverse_dynamics"))

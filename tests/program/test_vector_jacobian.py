@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.kernels.libraries.derivatives import adjoint_of, tangent_of
+from armdyn.kernels.derivatives import adjoint_of, tangent_of
 from armdyn.program import evaluate, jacobian, record, vector_jacobian
 from arms import assert_same, generators, law, robots, state
-from kernels.tools import arguments
+from kernel_tools import arguments
 
 
 def mixed(x, y):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 from html import escape
 
@@ -10,10 +9,9 @@ import pytest
 
 from armdyn import Robot
 from armdyn.report import write_report
-from armdyn.report.page.page import POLICY
+from armdyn.report.page import POLICY
+from browsers import BROWSER
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
 FLAGS = [
     "--headless",
     "--no-sandbox",

@@ -21,7 +21,9 @@ from armdyn import (
     simulate,
     time_optimal,
 )
-from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.drawing.curves import joint_title, spread
+from armdyn.drawing.style import COLOURS, DASHES, svg
+from armdyn.motion.trajectory import Trajectory
 from armdyn.report import (
     ReportError,
     default_motion,
@@ -38,8 +40,6 @@ from armdyn.report import (
     plot_tip,
     plot_trajectory,
 )
-from armdyn.report.figures.drawing import COLOURS, DASHES, spread, svg
-from armdyn.report.figures.labels import joint_title
 
 UNIT = re.compile(r"\[(rad|m|N m|N|s|J|%|1|1/s|rad/s|m/s|rad/s²|m/s²)\]")
 

@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 
 from armdyn import report as pictures
+from armdyn.drawing.style import svg
 from armdyn.identification import identify
 from armdyn.report import ReportError, write_fit_report
-from armdyn.report.figures.drawing import svg
-from armdyn.report.identification.friction import friction_curves
-from armdyn.report.identification.page.excitation import write_signals
-from armdyn.report.identification.report import SECTIONS
-from armdyn.report.identification.signals import signals
-from armdyn.report.identification.subject import FitSubject
-from armdyn.report.identification.unknown import advice, find_unknown
+from armdyn.report.fit.estimates import friction_curves
+from armdyn.report.fit.signals import signals, write_signals
+from armdyn.report.fit.structure import advice, motion_text
+from armdyn.report.fit.subject import FitSubject
+from armdyn.report.report import FIT_SECTIONS
 from fit_logs import moved, small_arm
-from report.pages import check_card, check_page
+from page_checks import check_card, check_page
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ def fit(arm, logs):
 def test_report_is_whole(fit, logs, tmp_path):
     path = write_fit_report(fit, tmp_path / "fit.html", logs[0], validate=logs[1], date="2026-11-16")
     page = check_page(path.read_text("utf-8"))
-    assert [x for x in page.ids if not x.startswith("figure")] == [section.key for section in SECTIONS]
+    assert [x for x in page.ids if not x.startswith("figure")] == [section.key for section in FIT_SECTIONS]
     assert "This is not possible" not in page.words
     assert len(page.all("img")) == 8
     for expected in (f"Torques depend on {len(fit.base)} combinations", "error in validation", "2, slide"):
@@ -52,6 +51,7 @@ def test_fit_shows_itself_in_notebooks(fit):
     assert fit.table()[0].name in found.words
 
 
+@pytest.mark.slow
 def test_figures_are_the_same_every_time(fit):
     assert svg(pictures.plot_correlation(fit)) == svg(pictures.plot_correlation(fit))
 
@@ -104,7 +104,7 @@ def test_advice_for_a_joint_that_rested_is_to_move_it(arm):
     assert not found["Fv3"].shown
     assert found["Fv3"].joint == 2
     assert found["Fv3"].helps
-    assert find_unknown(FitSubject.of(fit)).motion(2).startswith("joint 3 moving up to ")
+    assert motion_text(fit, 2).startswith("joint 3 moving up to ")
     both = identify(arm, [still, moved(arm, 5, name="more")], friction="plain", damping=0.0)
     row = next(row for row in both.table() if row.name == "Fv3")
     assert row.shown

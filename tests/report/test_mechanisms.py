@@ -5,18 +5,14 @@ from html import unescape
 import pytest
 
 from armdyn import Robot
-from armdyn.report.findings.ellipsoids import find_ellipsoids
-from armdyn.report.findings.equations import find_equations
-from armdyn.report.findings.fall import find_fall
-from armdyn.report.findings.motion import find_torques
-from armdyn.report.findings.robot import find_description, find_robot
-from armdyn.report.findings.subject import Subject
-from armdyn.report.page.ellipsoids import write_ellipsoids
-from armdyn.report.page.equations import write_equations
-from armdyn.report.page.fall import write_fall
-from armdyn.report.page.robot import subtitle, write_description, write_robot
+from armdyn.report.sections.ellipsoids import write_ellipsoids
+from armdyn.report.sections.equations import write_equations
+from armdyn.report.sections.motion import torque_peaks
+from armdyn.report.sections.robot import subtitle, write_description, write_robot
+from armdyn.report.sections.simulation import write_fall
+from armdyn.report.subject import Subject
 from commands import run
-from sprung import sprung
+from spring_arms import sprung
 
 
 def words(parts):
@@ -35,29 +31,27 @@ def test_joints_that_follow_are_named_by_the_joints_they_follow():
 @pytest.mark.parametrize("name", ["delta", "four_bar"])
 def test_reports_of_loops_say_what_follows_and_why_there_are_no_equations(name):
     subject = Subject.of(Robot.load(name))
-    page = words(write_robot(find_robot(subject)))
+    page = words(write_robot(subject))
     assert "those that follow others named" in page
     assert ("platform = -arm 1 - bend 1" in page) == (name == "delta")
-    assert "They are not written here: " + subject.robot.name in words(
-        write_equations(find_equations(subject))
-    )
-    assert "<h3>Loops</h3>" in words(write_description(find_description(subject)))
+    assert "They are not written here: " + subject.robot.name in words(write_equations(subject))
+    assert "<h3>Loops</h3>" in words(write_description(subject))
 
 
 @pytest.mark.slow
 def test_a_delta_that_falls_into_a_singular_posture_is_told_on_the_page_alone():
-    page = words(write_fall(find_fall(Subject.of(Robot.load("delta")))))
+    page = words(write_fall(Subject.of(Robot.load("delta"))))
     assert "a singular posture" in page
 
 
 def test_reports_of_elastic_joints_have_their_springs_and_ellipsoids():
     subject = Subject.of(Robot.load("elastic_link"))
     assert subtitle(subject.robot) == "1 moving joint, 1 elastic (R)"
-    assert "<h3>Elastic joints</h3>" in words(write_description(find_description(subject)))
-    assert "coordinate 2 is that of the motor of rod" in words(write_equations(find_equations(subject)))
-    peaks = find_torques(subject).peaks
-    assert peaks[0].torque == peaks[0].rms == 0 < peaks[1].torque  # no torque acts on the link
-    assert "Elastic joints are taken as rigid" in words(write_ellipsoids(find_ellipsoids(subject)))
+    assert "<h3>Elastic joints</h3>" in words(write_description(subject))
+    assert "coordinate 2 is that of the motor of rod" in words(write_equations(subject))
+    peak, _, rms = torque_peaks(subject)
+    assert peak[0] == rms[0] == 0 < peak[1]  # no torque acts on the link
+    assert "Elastic joints are taken as rigid" in words(write_ellipsoids(subject))
 
 
 def test_the_steps_of_an_elastic_arm_end_with_the_torques_of_its_motors():
@@ -71,8 +65,8 @@ def test_the_steps_of_an_elastic_arm_end_with_the_torques_of_its_motors():
 @pytest.mark.parametrize("joints", [True, False])
 def test_reports_list_springs(joints):
     subject = Subject.of(Robot(sprung(Robot.load("planar").model, 3, joints, 2 - joints)))
-    page = words(write_description(find_description(subject)))
+    page = words(write_description(subject))
     assert ("<h3>Springs at joints</h3>" in page) == joints
     assert "<h3>Springs between points</h3>" in page
-    said = words(write_equations(find_equations(subject)))
+    said = words(write_equations(subject))
     assert "They are not written here: spring 'spring 1' between" in said

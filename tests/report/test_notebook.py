@@ -21,11 +21,10 @@ from armdyn import (
     time_optimal,
     velocity_ellipsoid,
 )
-from armdyn.output.display import Shown, shown_or_none
-from armdyn.report.notebook import _MAKERS, card
-from armdyn.report.notebook.cards import ROWS
+from armdyn.display import Shown, shown_or_none
+from armdyn.report.notebook import CARDS, ROWS, card
 from one_joint import one_joint
-from report.pages import check_card
+from page_checks import check_card
 
 MOTION = Trajectory.trapezoidal([0, 0], [1, -0.5], duration=0.5, acceleration_time=0.15)
 
@@ -143,7 +142,7 @@ def test_equations_too_long_to_read_show_their_form_and_size():
 
 def test_every_kind_with_a_card_asks_for_it():
     kinds = {kind.__name__: kind for kind in _subclasses(Shown)}
-    for name in _MAKERS:
+    for name in CARDS:
         assert kinds[name]._repr_html_ is Shown._repr_html_
 
 
@@ -158,7 +157,7 @@ def test_a_display_that_fails_leaves_the_text(monkeypatch, planar):
         raise ZeroDivisionError
 
     assert shown_or_none(lambda: 1 / 0) is None
-    monkeypatch.setattr("armdyn.report.notebook.robot.robot_card", broken)
+    monkeypatch.setitem(CARDS, "Robot", broken)
     assert planar._repr_html_() is None
     with pytest.raises(ZeroDivisionError):
         card(planar)

@@ -7,12 +7,9 @@ import pytest
 
 from armdyn import ArmdynError, Robot
 from armdyn.expression import Expression
-from armdyn.report.findings.tables import Grid, Values, limits_grid, links_grid
-from armdyn.report.page.made import Made
-from armdyn.report.page.numbers import Amount, column, number
-from armdyn.report.page.page import Page, stylesheet
-from armdyn.report.page.tables import grid, table
-from report.pages import Elements, check_page
+from armdyn.report.page import Amount, Made, Page, column, grid, number, stylesheet, table
+from armdyn.report.robot_tables import Grid, Values, limits_grid, links_grid
+from page_checks import Elements, check_page
 
 DAY = date(2026, 11, 16)
 

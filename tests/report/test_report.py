@@ -10,20 +10,17 @@ import pytest
 import armdyn
 from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, bundled_robots
 from armdyn.report import write_report
-from armdyn.report.findings.equations import find_equations
-from armdyn.report.findings.motors import find_motors
-from armdyn.report.findings.subject import Subject
-from armdyn.report.findings.tables import links_grid, motors_grid
-from armdyn.report.page.equations import write_equations
-from armdyn.report.page.motors import write_motors
-from armdyn.report.page.page import Page, paragraph
+from armdyn.report.page import Page, paragraph
 from armdyn.report.report import SECTIONS, Section
-from arms import quietly
-from report.pages import check_page
+from armdyn.report.robot_tables import links_grid, motors_grid
+from armdyn.report.sections.equations import write_equations
+from armdyn.report.sections.motors import write_motors
+from armdyn.report.subject import Subject
+from arms import quietly, slowly
+from page_checks import check_page
 
 NUMERIC = ["robot", "description", "equations", "motion", "torques", "scaling"]
 NUMERIC += ["ellipsoids", "rotors", "simulation", "operations"]
-QUICK = ("rp",)  # and the planar arm, below
 
 
 DAY = "2026-11-16"
@@ -55,9 +52,8 @@ LINK = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in bundled_robots()]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", bundled_robots())
 def test_every_report_is_whole_and_needs_nothing_else(name, tmp_path):
     robot = Robot.load(name)
     check_whole(robot, written(robot, tmp_path))
@@ -93,11 +89,15 @@ def test_the_head_says_when_with_what_and_from_which_file(planar_page, tmp_path)
     assert page.all("time") == [{"datetime": DAY}]
     assert f"16 November 2026 · armdyn {armdyn.__version__} · from planar" in page.words
     file = Robot.load("rp").save(tmp_path / "my arm.toml")
-    words = check_page(written(Robot.load(file), tmp_path)).words
+    robot = Robot.load(file)
+    text = written(robot, tmp_path)
+    check_whole(robot, text)
+    words = check_page(text).words
     assert "from my arm.toml" in words
     assert str(tmp_path) not in words  # a page is shared
 
 
+@pytest.mark.slow
 def test_two_reports_are_the_same_bytes(planar_page, tmp_path):
     assert written(Robot.load("planar"), tmp_path) == planar_page
 
@@ -141,28 +141,25 @@ def test_robots_with_free_symbols_get_equations_and_a_word_about_numbers(tmp_pat
     assert len(page.all("math")) > 5
 
 
-def test_impossible_torques_are_said_and_the_rest_is_there(tmp_path):
-    robot = Robot.from_dict(arm({**LINK, "limits": {"torque": 1}}))
+def test_impossible_torques_and_warnings_are_said_and_the_rest_is_there(tmp_path):
+    with pytest.warns(PhysicsWarning):
+        robot = Robot.from_dict(
+            arm({**LINK, "limits": {"torque": 1}, "inertia": {"xx": 0.1, "yy": 0.1, "zz": 1}})
+        )
     page = check_page(written(robot, tmp_path))
     assert "Scaling the motion linearly is not possible: joint 1 ('rod')" in page.words
     assert [x for x in page.ids if not x.startswith("figure-")] == NUMERIC
+    assert "What looks wrong in the description" in page.words
+    assert robot.warnings[0] in page.words
 
 
 @pytest.mark.parametrize(
-    "link", [{"name": "point", "joint": "revolute"}, {"name": "s", "joint": "prismatic"}]
+    "link", [{"name": "point", "joint": "revolute"}, slowly({"name": "s", "joint": "prismatic"})]
 )
 def test_degenerate_robots_get_a_report_that_says_what_is_impossible(link, tmp_path):
     page = check_page(written(quietly(lambda: Robot.from_dict(arm(link))), tmp_path))
     assert "This is not possible here" in page.words
     assert [x for x in page.ids if not x.startswith("figure-")] == NUMERIC
-
-
-def test_warnings_about_the_description_are_shown(tmp_path):
-    with pytest.warns(PhysicsWarning):
-        robot = Robot.from_dict(arm({**LINK, "inertia": {"xx": 0.1, "yy": 0.1, "zz": 1}}))
-    page = check_page(written(robot, tmp_path))
-    assert "What looks wrong in the description" in page.words
-    assert robot.warnings[0] in page.words
 
 
 def test_friction_of_joints_and_motors_is_listed_with_the_same_names():
@@ -242,7 +239,8 @@ def test_a_motion_of_another_robot_is_refused(tmp_path):
         write_report(Robot.load("planar"), tmp_path / "report.html", motion)
 
 
-def test_a_path_that_cannot_be_written_is_named(tmp_path):
+def test_a_path_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("armdyn.report.report.SECTIONS", SECTIONS[:1])
     (tmp_path / "file").write_text("")
     with pytest.raises(ArmdynError, match="cannot write"):
         write_report(Robot.load("pendulum"), tmp_path / "file" / "report.html")
@@ -251,8 +249,7 @@ def test_a_path_that_cannot_be_written_is_named(tmp_path):
 def test_long_equations_are_outlined():
     """Seven joints: sizes, the shortest entries, and where to find the rest."""
     page = Page("panda", "")
-    equations = find_equations(Subject.of(Robot.load("panda")))
-    page.add("equations", "Equations of motion", write_equations(equations))
+    page.add("equations", "Equations of motion", write_equations(Subject.of(Robot.load("panda"))))
     found = check_page(page.html())
     assert "armdyn derive" in found.words
     assert "terms, too many to read here" in found.words
@@ -276,18 +273,18 @@ def test_each_quantity_is_computed_once(tmp_path, monkeypatch):
 
     robot = Robot.load("rp")  # without motors: no second rotor model
     subject = Subject.of(robot)
-    for name in ("inverse_dynamics", "jacobian_dot", "gravity"):
+    for name in ("inverse_dynamics", "jacobian_dot", "contributions"):
         monkeypatch.setattr(Robot, name, counted(name))
     sections = {section.key: section for section in SECTIONS}
     for key in ("robot", "motion", "torques", "scaling", "ellipsoids"):
-        assert sections[key].parts(subject)
-    assert sorted(calls) == ["gravity", "inverse_dynamics", "jacobian_dot"]
+        assert sections[key].write(subject)
+    assert sorted(calls) == ["contributions", "inverse_dynamics", "jacobian_dot"]
 
 
 @pytest.mark.slow
 def test_a_section_is_one_row_of_the_list(tmp_path, monkeypatch):
-    """What a new section needs: a finding and a way to write it."""
-    row = Section("mass", "Joints", lambda subject: subject.robot.n, lambda n: [paragraph(f"{n} of them")])
+    """What a new section needs: a title, and a function that writes it."""
+    row = Section("mass", "Joints", lambda subject: [paragraph(f"{subject.robot.n} of them")])
     monkeypatch.setattr("armdyn.report.report.SECTIONS", (*SECTIONS, row))
     robot = Robot.load("pendulum")
     page = check_page(written(robot, tmp_path))
@@ -301,14 +298,12 @@ def test_motors_are_shown_at_their_shafts_against_their_limits():
     robot = plain.with_motors(
         {name: {"limits": {"torque": 30, "velocity": 700}} for name in ("link 1", "link 2")}
     )
-    found = find_motors(Subject.of(robot))
     page = Page("planar", "")
-    page.add("motors", "At the motors", write_motors(found))
+    page.add("motors", "At the motors", write_motors(Subject.of(robot)))
     words = check_page(page.html()).words
-    assert found.loads.table()[0].peak_torque == pytest.approx(60.448, abs=1e-3)
     said = "motor 1 ('link 1'): torque 60.4476 N m at 0.25 s, 201.5 % of its limit of 30 N m"
     assert f"The motion exceeds limits: {said}; motor 2" in words
-    assert "60.45" in words
+    assert "60.45" in words  # its peak torque is 60.448 N m
     assert "Dashed lines are limits" in words
     assert "All motors together take 371.3 J if what comes back from braking is used again, 5713 J" in words
-    assert write_motors(find_motors(Subject.of(Robot.load("rp")))) == []
+    assert write_motors(Subject.of(Robot.load("rp"))) == []

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, ComputedTorque, Robot, Trajectory, simulate
+from armdyn.drawing.curves import colour
 from armdyn.report import ReportError, plot_run
-from armdyn.report.figures.drawing import colour
 
 GOAL = [0.9, -0.4]
 
@@ -103,6 +103,7 @@ def test_one_arm_of_a_batch_is_drawn_up_to_where_it_stopped():
     assert np.allclose(values(long_lines(plot_run(run, arm=-2).axes[0])), run.q[:, 0])
 
 
+@pytest.mark.slow
 def test_robots_with_both_kinds_of_joints_have_a_column_for_each():
     run = simulate(Robot.load("rp"), [0.3, 0.5], [0, 0], 0.05, progress=False)
     labels = [panel.get_ylabel() for panel in plot_run(run).axes]

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, Trajectory, motor_loads, scale_to_limits, time_optimal
-from armdyn.report.findings.scaling import ScalingFinding, path_speed, timing_curves
-from armdyn.report.findings.subject import Subject
-from armdyn.report.findings.tables import links_grid, motors_grid
-from armdyn.report.page.scaling import write_scaling
-from armdyn.report.page.tables import grid
+from armdyn.report.page import grid
+from armdyn.report.robot_tables import links_grid, motors_grid
+from armdyn.report.sections.scaling import path_speed, path_text, torque_bounds
+from armdyn.report.subject import Subject
 from commands import run
 from report.test_page import cells, texts
-from report.turn_and_slide import turn_and_slide
+from turn_and_slide import turn_and_slide
 
 ROBOT = turn_and_slide()
 MOTION = Trajectory.quintic([0.0, 0.3], [1.5, 0.9], 1.0)
@@ -75,16 +74,14 @@ def test_a_coupled_motor_at_its_limit_is_marked_with_its_number():
     found = path_speed(robot, fast)
     assert found.names == ("1", "2", "3", "4", "5", "6", "M6")
     assert found.at_limit["torque"][:, 6].any()
-    text = write_scaling(ScalingFinding(True, False, (), None, found))[0].caption[0]
+    text = path_text(found)
     assert "each motor (M)" in text
     assert "At every point" in text
 
 
 def test_the_limit_drawn_is_the_motors_where_it_is_lower():
     scaled = scale_to_limits(ROBOT, MOTION, faster=True)
-    found = timing_curves(Subject.of(ROBOT, MOTION), scaled, None)
-    assert found.limit == pytest.approx([min(200, 30 * 0.05 * 50), min(300, 0.6 * 400)])
-    assert found.motors
+    assert torque_bounds(ROBOT, scaled) == pytest.approx([min(200, 30 * 0.05 * 50), min(300, 0.6 * 400)])
 
 
 def test_energy_of_a_motor_that_only_brakes_is_no_rounding_error():

@@ -6,7 +6,7 @@ import pytest
 from armdyn import Robot
 from armdyn.model import ModelError
 from armdyn.robot.loops.assembly import LoopError
-from loops import closed_states, five_bar, four_bar, four_bar_table, random_loop
+from closed_chains import closed_states, five_bar, four_bar, four_bar_table, random_loop
 
 
 def circles(a, r, b, s):

@@ -6,7 +6,7 @@ import pytest
 from armdyn import ArmdynError, Robot
 from armdyn.robot.loops.postures import random_postures
 from arms import assert_same
-from loops import closed_states, five_bar, five_bar_table, four_bar, random_loop
+from closed_chains import closed_states, five_bar, five_bar_table, four_bar, random_loop
 
 
 @pytest.fixture(autouse=True)
@@ -37,11 +37,13 @@ def test_they_give_the_torques(make):
     assert_same(robot.regressor(*state) @ base.right_inverse, base.regressor(*state))
 
 
+@pytest.mark.slow
 def test_a_payload_changes_values_but_not_their_number():
     robot = five_bar()
     assert len(robot.with_payload(1.5, com=[0.1, 0.05, 0]).base_parameters()) == len(robot.base_parameters())
 
 
+@pytest.mark.slow
 def test_zeros_given_stay_zero():
     robot = five_bar()
     base = robot.base_parameters(zeros="given")

@@ -9,7 +9,8 @@ from armdyn import Robot, simulate
 from armdyn.model.errors import ModelError
 from armdyn.robot.loops.assembly import LoopError
 from armdyn.robot.loops.closing import Closed
-from loops import bar, five_bar_table, four_bar_table, random_loop_table, reference
+from arms import slowly
+from closed_chains import bar, five_bar_table, four_bar_table, random_loop_table, reference
 
 
 def parallel_cranks(guess: float, crank: float, third: bool = False) -> Robot:
@@ -36,7 +37,7 @@ def parallel_cranks(guess: float, crank: float, third: bool = False) -> Robot:
     )
 
 
-@pytest.mark.parametrize("crank", [0.6, 1.0, 1.7])
+@pytest.mark.parametrize("crank", [slowly(0.6), 1.0, slowly(1.7)])
 @pytest.mark.parametrize("mode", [0, 1])
 def test_a_linkage_of_parallel_cranks_never_changes_its_mode(crank, mode):
     robot = parallel_cranks(1.0, crank)
@@ -63,7 +64,7 @@ def test_rows_left_out_are_closed_too(guess):
     assert np.abs(Closed.of(robot.model)(robot.assembly(q))[0]).max() < 1e-9
 
 
-@pytest.mark.parametrize(("twist", "guess"), [(0.3, 1.0), (1.0, 0.4), (1.4, 2.0)])
+@pytest.mark.parametrize(("twist", "guess"), [slowly(0.3, 1.0), (1.0, 0.4), slowly(1.4, 2.0)])
 def test_bennetts_linkage_turns_all_the_way(twist, guess):
     """Three of five rows follow from the others, but no two of them are enough everywhere."""
     robot = bennett(twist, guess)
@@ -93,6 +94,7 @@ def bennett(twist: float, guess: float) -> Robot:
     return Robot.from_dict(table | {"closure": [closure]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [6])  # turns beside lengths, a prismatic coordinate
 def test_size_does_not_matter(seed):
     table, found = random_loop_table(seed, 2, friction=False, motors=False), []

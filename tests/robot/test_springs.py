@@ -10,7 +10,7 @@ from armdyn.expression import Expression
 from armdyn.model.errors import ModelError
 from armdyn.model.springs import JointSpring, PointSpring
 from arms import assert_same, related
-from sprung import sprung
+from spring_arms import sprung
 
 
 def exact(*entries):

@@ -5,7 +5,7 @@ import pytest
 
 from armdyn import ArmdynError, PhysicsWarning, Robot, point_mass
 from armdyn.description.bundled import bundled_table
-from armdyn.model import surgery
+from armdyn.model import edit
 from arms import assert_same, quietly, state
 
 HAND = {
@@ -69,7 +69,7 @@ def test_joints_that_closures_tie_to_the_chain_move_on():
     assert Robot.load("gripper", tip=robot.model.links[-1].name).joints == robot.joints
     tied = arm(closure=[{"relation": {"finger": 1, "link 1": -2}}])
     text = tied.with_tip("link 2").to_dict()
-    found = surgery.chain_to(Robot.from_dict(text).model, "link 2")
+    found = edit.chain_to(Robot.from_dict(text).model, "link 2")
     assert [link.joint for link in found.links] == ["revolute", "revolute", "fixed", "revolute"]
 
 

@@ -6,9 +6,9 @@ import pytest
 import armdyn
 from armdyn import AdaptiveControl, Robot, Trajectory, joint_limits, simulate
 from armdyn.simulation import SimulationError, controller_source, steps_source
-from arms import assert_same, generators, law, models, related, robots
-from simulation.sliders import coupled, without_friction
+from arms import assert_same, generators, law, models, related, robots, slowly
 from simulation.test_export import library, needs_compiler, pointers
+from sliders import coupled, without_friction
 
 PLANAR = Robot.load("planar")
 PUMA = Robot.load("puma560")
@@ -83,7 +83,9 @@ def test_the_law_of_arms_with_related_joints(model, rng):
     check_law(robot, rng, some, spread, spread.T)
 
 
-@pytest.mark.parametrize("robot", [PUMA, coupled(), Robot.load("scara")], ids=lambda robot: robot.name)
+@pytest.mark.parametrize(
+    "robot", [slowly(PUMA), coupled(), slowly(Robot.load("scara"))], ids=lambda robot: robot.name
+)
 def test_the_law_with_base_parameters(robot):
     base = robot.base_parameters(friction=True)
     check_law(robot, np.random.default_rng(5), base, base.right_inverse, base.matrix)
@@ -148,6 +150,7 @@ def test_payload_and_friction_are_learnt_by_name():
     assert (at(learnt, others) == at(PLANAR, others)).all()
 
 
+@pytest.mark.slow
 def test_base_parameters_are_learnt():
     robot = with_values(PLANAR.with_payload(10.0, (0.1, 0.05, 0)), **RUBS)
     base = PLANAR.base_parameters(friction=True)
@@ -176,6 +179,7 @@ def test_payload_and_friction_of_the_puma_are_learnt():
     learns(robot, PUMA, names, at(robot, names), 150.0, 5.0, 0.1, PUMA_REST, 0.4)
 
 
+@pytest.mark.slow
 def test_friction_of_a_motor_that_turns_with_two_joints_is_learnt():
     names = ["Izz1", "Izz2", "Fs1", "Fs2", "Fsm2"]
     robot = coupled()
@@ -186,6 +190,7 @@ def test_friction_of_a_motor_that_turns_with_two_joints_is_learnt():
 # ---- integrators, batches, limits --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_both_integrators_and_the_evaluator():
     motion = Trajectory.quintic(PUMA_REST, PUMA_REST + 0.3, 0.5)
     control = AdaptiveControl(PUMA, motion, ["m6", "Fs2", "Izz3"])
@@ -203,7 +208,7 @@ def test_both_integrators_and_the_evaluator():
     np.testing.assert_allclose(evaluated.memory[-1], fixed.memory[1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_estimates_of_each_arm_of_a_batch(method):
     starts = np.array([[45.0, -25.0], [50.0, -20.0], [60.0, -30.0]])
     control = AdaptiveControl(PLANAR, [0.4, 0.2], ["m2", "mx2"], 1.0, estimates=starts)
@@ -249,6 +254,7 @@ def test_base_parameters_of_the_robot_with_another_payload_will_do():
     assert len(AdaptiveControl(PLANAR, [0.4, 0.2], base).memory) == len(base)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_the_controller_in_c_over_a_motion(tmp_path):
     """Sample by sample in C, from the states that a simulation went through."""

@@ -21,10 +21,11 @@ from armdyn import (
     simulate,
 )
 from armdyn.motion import MotionError
-from armdyn.motion.trajectories.loads import Carried, Load
+from armdyn.motion.loads import Carried, Load
 from armdyn.robot.loops.closing import Closed
 from armdyn.simulation import SimulationError, SimulationWarning, TipPoint
-from loops import bar, five_bar, five_bar_table, four_bar, four_bar_table, random_loop, reference
+from arms import slowly
+from closed_chains import bar, five_bar, five_bar_table, four_bar, four_bar_table, random_loop, reference
 
 FIVE = five_bar()
 START = reference(FIVE)
@@ -104,6 +105,7 @@ def parallelogram(closure: list[dict]) -> Robot:
     return Robot.from_dict(table | {"link": links, "closure": closure})
 
 
+@pytest.mark.slow
 def test_a_parallelogram_by_a_loop_and_by_relations() -> None:
     ends = {"between": ["coupler", "rocker"], "at": [{"xyz": [0.8, 0, 0]}, {"xyz": [0.5, 0, 0]}]}
     by_loop = parallelogram([ends | {"joint": "revolute"}])
@@ -168,7 +170,7 @@ def double_rocker() -> Robot:
     return Robot.from_dict(table)
 
 
-@METHODS
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_a_crank_stops_at_its_dead_centre(method: str) -> None:
     robot = double_rocker()
     run = stopped(robot, reference(robot), 2.0, 3.0, method=method, output=0.01)

@@ -15,11 +15,11 @@ from armdyn import (
     simulate,
 )
 from armdyn.simulation import SimulationError, controller_source
-from arms import assert_same, generators, law, robots
-from simulation.remembering import PID
-from simulation.sliders import coupled, slider, without_friction
+from arms import assert_same, generators, law, robots, slowly
+from pid_controller import PID
 from simulation.test_export import library, needs_compiler, pointers
 from simulation.test_loads import BODY, START, carried, move
+from sliders import coupled, slider, without_friction
 
 PLANAR = Robot.load("planar")
 PUMA = Robot.load("puma560")
@@ -30,7 +30,7 @@ METHODS = ("adaptive", "rk4")
 # ---- gravity -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_an_arm_without_weight_stays_where_it_is(method):
     quiet = without_friction(PUMA)
     run = simulate(quiet, PUMA_REST, 0, 1.0, GravityCompensation(quiet), method=method, output=0.1)
@@ -91,7 +91,7 @@ def test_load_friction_is_that_of_gravity():
     np.testing.assert_allclose(tau, 0.1 * np.abs(robot.gravity([0.3])), rtol=1e-9)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 @pytest.mark.parametrize("rate", [None, 1000])
 def test_a_carriage_coasts_as_with_less_friction(method, rate):
     """With 0.8 of its friction compensated a carriage goes about five times as far and comes to rest."""
@@ -119,7 +119,7 @@ def test_the_torques_of_a_sum():
     assert (total.jumps == np.unique(parts[2].jumps)).all()
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_an_arm_that_is_guided_by_hand(method):
     """A push of 40 N moves the arm much further where most of its friction is compensated.
 
@@ -163,7 +163,7 @@ def test_torque_limits_of_a_sum():
     np.testing.assert_allclose(np.abs(tau), joint_limits(PUMA).torque)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_memories_of_a_sum_side_by_side(method):
     motion = Trajectory.quintic([0.3, 0.5], [0.6, 0.2], 0.2)
     adaptive, pid = AdaptiveControl(PLANAR, motion, ["m2"]), PID(PLANAR, [0.4, 0.3], start=0.1)
@@ -214,6 +214,7 @@ def test_a_sum_in_c(tmp_path):
     np.testing.assert_allclose(tau, guided(0.0, q, qd), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_computed_torque_and_a_sum_follow_alike():
     """Feedback of a robot without friction and friction on top is computed torque with friction."""
     motion = Trajectory.cubic([0.0], [1.0], 1.0, [0.3], [0.3])

@@ -15,7 +15,8 @@ from armdyn.simulation import (
     TipPoint,
     simulate,
 )
-from simulation.sliders import slider, without_friction
+from arms import slowly
+from sliders import slider, without_friction
 
 PANDA = Robot.load("panda")
 PUMA = Robot.load("puma560")
@@ -29,7 +30,7 @@ def still(robot):
     return np.zeros(robot.n)
 
 
-@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_pd_with_gravity_compensation_reaches_its_set_point(method):
     controller = PDGravity(PANDA, THERE, STIFFNESS, DAMPING)
     run = simulate(PANDA, READY, still(PANDA), 4.0, controller, method=method, output=0.1)
@@ -37,7 +38,7 @@ def test_pd_with_gravity_compensation_reaches_its_set_point(method):
     np.testing.assert_allclose(run.tau[-1], PANDA.gravity(THERE), atol=1e-2)
 
 
-@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_computed_torque_follows_a_trajectory_and_corrects_a_wrong_start(method):
     """Errors obey ë + K_D ė + K_P e = 0: e(t) = e₀ (1 + ωt) e^{−ωt} with critical damping."""
     trajectory = Trajectory.quintic(READY, THERE, 1.0)
@@ -63,6 +64,7 @@ def test_computed_torque_with_friction_follows_to_rounding():
     assert np.abs(without.q - trajectory(run.t)[0]).max() > 1e-2
 
 
+@pytest.mark.slow
 def test_a_wrong_model_leaves_an_error_and_a_stiffer_controller_a_smaller_one():
     heavier = PANDA.with_payload(3.0, (0, 0, 0.1))
     errors = []
@@ -81,7 +83,7 @@ def test_a_wrong_model_leaves_an_error_and_a_stiffer_controller_a_smaller_one():
     assert 3 < errors[0] / errors[1] < 5
 
 
-@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_operational_control_takes_the_tip_along_a_line_and_keeps_its_rotation(method):
     pose = PANDA.pose(READY)
     line = TipLine(pose[:3, 3], pose[:3, 3] + [0.1, 0.2, -0.15], 1.0, rotation=pose[:3, :3])
@@ -95,6 +97,7 @@ def test_operational_control_takes_the_tip_along_a_line_and_keeps_its_rotation(m
     assert np.abs(run.qd[-1]).max() < 0.05  # null-space motion has been braked
 
 
+@pytest.mark.slow
 def test_operational_control_turns_the_tip_and_keeps_its_place():
     """A quarter of a radian about an axis; redundant arm, drawn to a posture meanwhile."""
     pose, a = PANDA.pose(READY), 0.25
@@ -125,7 +128,7 @@ def test_out_of_reach_and_from_a_singularity_the_arm_stays_tame(start):
 
 
 @pytest.mark.parametrize("away", [pytest.param(1.3, marks=pytest.mark.slow), 3.0])
-@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_a_target_far_out_of_reach_does_not_tear_at_the_arm(away, method):
     goal = PANDA.pose(READY)[:3, 3] + away * np.array([1.0, 0.3, 0.2])
     control = OperationalControl(PANDA, TipPoint(goal))
@@ -209,7 +212,7 @@ def test_a_controller_and_the_same_as_a_function():
     np.testing.assert_allclose(compiled.torque_work, called.torque_work, atol=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["pd", "computed", "operational"])
+@pytest.mark.parametrize("kind", [slowly("pd"), "computed", slowly("operational")])
 def test_compiled_and_evaluated_controllers(kind):
     controller = {
         "pd": PDGravity(PANDA, THERE, STIFFNESS, DAMPING, saturated=True),

@@ -54,6 +54,7 @@ def test_damped_oscillation_and_its_formula() -> None:
         assert run.completed
 
 
+@pytest.mark.slow
 def test_growing_stiffness_and_the_rigid_arm() -> None:
     """The motion under gravity and a torque of the motor differs from the rigid arm's by 1/K."""
     errors = []
@@ -145,6 +146,7 @@ def test_laws_that_need_a_torque_on_every_coordinate_say_so() -> None:
         MotorPD(robot, [0.1], [1, 1], 1)
 
 
+@pytest.mark.slow
 def test_energies_of_a_stiff_arm_add_up() -> None:
     """Fixed and adaptive steps, motor friction, damping and exact rotors on links that turn."""
     robot = Robot(two_links((1, 0.5)).model)

@@ -15,10 +15,9 @@ from armdyn.simulation import (
     TipLine,
     simulate,
 )
-from arms import WITHOUT_LOOPS
+from arms import WITHOUT_LOOPS, in_suites, slowly
 
-QUICK = ("planar", "puma560", "scara")
-ROBOTS = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in WITHOUT_LOOPS]
+ROBOTS = in_suites(WITHOUT_LOOPS, ("scara",))
 DURATION = 0.5
 POSTURES = {"puma560": [0, 0.8, -2.6, 0, 0.3, 0], "panda": [0, 0.3, 0, -1.5, 0, 1.8, 0]}
 FREQUENCY = 50.0  # of the controllers [rad/s]
@@ -73,7 +72,7 @@ def check_tracking(robot, motion, controller, **named):
     return error
 
 
-@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 @pytest.mark.parametrize("controller", [computed, pd])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_joint_motions(name, controller, method):
@@ -83,7 +82,7 @@ def test_joint_motions(name, controller, method):
     assert error < (0.13 if name == "tx40" else 0.11) * 0.3  # the TX40 rubs more than others, for its size
 
 
-@pytest.mark.parametrize("path", ["line", "circle"])
+@pytest.mark.parametrize("path", ["line", slowly("circle")])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_lines_and_circles_in_joint_space(name, path):
     """Where the arm can follow."""
@@ -104,7 +103,7 @@ def test_lines_and_circles_in_joint_space(name, path):
         check_tracking(robot, motion, controller(robot, motion))
 
 
-@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 @pytest.mark.parametrize("name", ROBOTS)
 def test_operational_control_along_a_line(name, method):
     robot, q = robot_and_posture(name)

@@ -19,8 +19,9 @@ from armdyn import (
     simulate,
 )
 from armdyn.simulation import SimulationError, TipPoint, controller_source, steps_source
-from armdyn.simulation.control.sums import with_model
-from loops import five_bar, reference
+from armdyn.simulation.controller import with_model
+from arms import in_suites
+from closed_chains import five_bar, reference
 
 PUMA = Robot.load("puma560")
 Q0 = np.array([0, 0.8, -2.6, 0, 0.3, 0])
@@ -46,7 +47,7 @@ def pointers(*arrays):
 
 
 @needs_compiler
-@pytest.mark.parametrize("name", CONTROLLERS)
+@pytest.mark.parametrize("name", in_suites(CONTROLLERS, ("computed torque", "operational")))
 def test_a_controller_in_c(name, tmp_path):
     controller = CONTROLLERS[name]
     function = library(controller_source(controller, "arm"), tmp_path).arm_torques

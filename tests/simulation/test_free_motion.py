@@ -7,7 +7,7 @@ import armdyn
 from armdyn import Robot
 from armdyn.simulation import simulate
 from arms import ROTORS, generators, law, robots, state
-from simulation.sliders import without_friction
+from sliders import without_friction
 
 PUMA = without_friction(Robot.load("puma560"))  # let go, it swings through its limits
 Q0 = np.array([0.1, 0.3, -0.2, 0.4, 0.5, 0.1])
@@ -24,6 +24,7 @@ def drift(run):
     return np.abs(run.energy - run.energy[0]).max() / run.kinetic.max()
 
 
+@pytest.mark.slow
 def test_energy_of_the_puma_in_ten_seconds():
     run = simulate(PUMA, Q0, np.zeros(6), 10.0, limits="ignore")
     assert run.completed
@@ -71,6 +72,7 @@ def test_fixed_steps_and_adaptive():
     np.testing.assert_allclose(fixed.qd, adaptive.qd, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_order_of_the_fixed_steps():
     tau = np.array([5.0, -8, 3, 1, 0.5, 0.2])
     truth = simulate(PUMA, Q0, np.zeros(6), 0.5, tau, rtol=1e-13, atol=1e-15, limits="ignore")

@@ -8,7 +8,8 @@ import armdyn
 from armdyn import Robot
 from armdyn.motion import Trajectory
 from armdyn.simulation import ComputedTorque, PDGravity, SimulationError, simulate
-from simulation.sliders import coupled, slider
+from arms import slowly
+from sliders import coupled, slider
 
 PUMA = Robot.load("puma560")
 
@@ -73,6 +74,7 @@ def test_stick_slip_of_a_joint_dragged_by_a_spring():
     assert (run.qd[resting] == 0).all()
 
 
+@pytest.mark.slow
 def test_stick_slip_under_a_swinging_torque():
     """A sin ωt above F: slips at asin(F/A)/ω, and stops when the impulse is used up; then again, reversed."""
     m, F, A, w = 1.5, 3.0, 4.0, 2.0
@@ -214,7 +216,9 @@ def test_compiled_and_evaluated_friction():
     assert any(event.kind == "stick" for event in compiled.events)
 
 
-@pytest.mark.parametrize(("Fm", "k1", "k2"), [(0.05, 5.0, 20.0), (0.5, 5.0, 20.0), (0.5, 5.0, 2.0)])
+@pytest.mark.parametrize(
+    ("Fm", "k1", "k2"), [*map(slowly, (0.05, 0.5), (5.0, 5.0), (20.0, 20.0)), (0.5, 5.0, 2.0)]
+)
 def test_joints_and_the_motor_that_turns_with_both(Fm, k1, k2):
     """Joint 1 must drag the motor along (F1 + k1 Fm) or, the motor at rest, joint 2 (F1 + F2 k1/k2)."""
     F1, F2 = 1.0, 2.0

@@ -7,7 +7,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.simulation import OperationalControl, simulate
-from armdyn.simulation.control.targets import TipTarget
+from armdyn.simulation.controllers import TipTarget
 
 PLANAR = Robot.load("planar")
 Q0 = np.array([0.3, 0.5])

@@ -8,7 +8,8 @@ import pytest
 import armdyn
 from armdyn import Robot
 from armdyn.simulation import SimulationError, SimulationWarning, simulate
-from simulation.sliders import without_friction
+from arms import slowly
+from sliders import without_friction
 
 METHODS = ("adaptive", "rk4")
 PUMA = Robot.load("puma560")
@@ -132,7 +133,7 @@ def test_arms_of_a_batch(method):
         assert list(alone.limits_passed) == own
 
 
-@pytest.mark.parametrize("stops", ["warn", "stop"])
+@pytest.mark.parametrize("stops", [slowly("warn"), "stop"])
 def test_compiled_and_evaluated_limits(stops):
     rng, robot = np.random.default_rng(2), without_friction(PUMA)
     q, qd = rng.uniform(-1, 1, (11, 6)), rng.uniform(-9, 9, (11, 6))

@@ -14,8 +14,9 @@ from armdyn import (
     Trajectory,
     simulate,
 )
-from armdyn.motion.trajectories.loads import Carried, Load
+from armdyn.motion.loads import Carried, Load
 from armdyn.simulation import SimulationError
+from arms import slowly
 
 BODY = Load.of(3.0, [0.02, -0.01, 0.1], [0.02, 0.001, -0.002, 0.03, 0.003, 0.015])
 START = np.array([0.0, 0.3, -1.0, 0.2, 0.4, 0.0])
@@ -80,6 +81,7 @@ def test_the_energy_of_loads_is_told_apart(puma: Robot) -> None:
     assert np.isclose(run.potential[row], heavy.potential_energy(run.q[row]))
 
 
+@pytest.mark.slow
 def test_a_load_to_the_end_is_carried_on(puma: Robot) -> None:
     motion = carried(move(), (0.3, 0.6))
     control = PDGravity(puma, motion, 3000, 300)
@@ -115,7 +117,7 @@ def test_what_loads_may_not_be(puma: Robot, loads: object, text: str) -> None:
         simulate(puma, START, 0, 0.1, loads=loads)
 
 
-@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_a_memory_goes_on_where_a_load_changes(puma: Robot, method: str) -> None:
     motion = move()
     control = AdaptiveControl(puma, motion, parameters=["m6", "mz6"], estimates=[1.0, 0.1])
@@ -127,6 +129,7 @@ def test_a_memory_goes_on_where_a_load_changes(puma: Robot, method: str) -> None
     assert steps[row - 1 : row + 1].max() < 10 * np.median(steps[row - 30 : row])
 
 
+@pytest.mark.slow
 def test_hardly_any_energy_on_one_leg_is_judged_with_all_legs() -> None:
     arm = Robot.load("tx40")
     goal = np.array([0.5, -0.5, 0.7, 0.3, 0.6, -0.9])
@@ -137,7 +140,7 @@ def test_hardly_any_energy_on_one_leg_is_judged_with_all_legs() -> None:
     assert abs(run.balance).max() < 1e-3
 
 
-@pytest.mark.parametrize("method", ["adaptive", "rk4"])
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_arms_go_on_where_loads_change_after_one_has_stopped(method: str) -> None:
     arm = Robot.load("panda")
     q = np.array([[0.0, 0.3, 0.0, -1.5, 0.0, 1.8, 0.0]] * 3)

@@ -7,18 +7,19 @@ from armdyn import Robot
 from armdyn.kernels import loop_kernel
 from armdyn.kernels.loop_kernel import LoopKernel
 from armdyn.motion import Trajectory
-from armdyn.program.evaluate_loop import evaluate_loop
+from armdyn.program.evaluate import evaluate_loop
 from armdyn.simulation import ComputedTorque, PDGravity
-from armdyn.simulation.control.actuation import actuation
-from armdyn.simulation.engine.integrand import Integrand
-from armdyn.simulation.engine.limits import position_limits
-from armdyn.simulation.engine.many_steps import many_steps
-from armdyn.simulation.engine.one_step import one_step
+from armdyn.simulation.actuation import actuation
+from armdyn.simulation.fixed_steps import many_steps
+from armdyn.simulation.integrand import Integrand
+from armdyn.simulation.limits import position_limits
+from armdyn.simulation.variable_steps import one_step
+from arms import slowly
 from kernels.test_c_loops import compare as compare_with_c
 from kernels.test_c_loops import compiled as compiled_c
 from kernels.test_c_loops import needs_compiler
-from simulation.remembering import PID
-from simulation.sliders import coupled
+from pid_controller import PID
+from sliders import coupled
 
 PUMA = Robot.load("puma560")
 ARM = coupled()
@@ -93,7 +94,7 @@ def compare(loop, counts, given):
 
 
 @pytest.mark.parametrize("register", [16, 32, 64])
-@pytest.mark.parametrize("drive", ["constant", "law", "sampled", "memory"])
+@pytest.mark.parametrize("drive", [*map(slowly, ("constant", "law", "sampled")), "memory"])
 def test_register_widths(drive, register, monkeypatch):
     monkeypatch.setattr(loop_kernel, "vector_bytes", lambda: register)
     compare(*many(DRIVES[drive], 11))
@@ -108,7 +109,7 @@ def test_register_widths_of_an_adaptive_step_and_of_limits():
 
 
 @needs_compiler
-@pytest.mark.parametrize("drive", ["constant", "sampled", "memory"])
+@pytest.mark.parametrize("drive", [slowly("constant"), slowly("sampled"), "memory"])
 def test_steps_in_c(drive, tmp_path):
     loop, counts, given = many(DRIVES[drive], 3)
     compare_with_c(loop, compiled_c(loop, tmp_path), counts, given)

@@ -10,10 +10,9 @@ from armdyn import Robot
 from armdyn.expression import Expression
 from armdyn.model import Relation
 from armdyn.model.parts import Limits, MotorLimits
-from armdyn.robot.motors import to_motors
 from armdyn.simulation import PDGravity, SimulationWarning, simulate
-from armdyn.simulation.control.saturation import groups, within_limits
-from armdyn.simulation.motor_speeds import speeds_passed
+from armdyn.simulation.controller import groups, within_limits
+from armdyn.simulation.run import speeds_passed
 from arms import assert_same, generators, law, robots
 
 TX40 = Robot.load("tx40")
@@ -80,7 +79,7 @@ def test_motors_that_share_a_joint_are_limited_as_they_share_it():
     robot = Robot(replace(limited.model, relations=(follows,)))
     assert_same(within_limits(robot, [2000.0]), [1000.0], 1e-12)
     assert_same(within_limits(robot, [-900.0]), [-900.0], 1e-12)
-    assert_same(to_motors(robot.model) @ [1000.0], [8, 4], 1e-12)
+    assert_same(robot.drives.to_motors @ [1000.0], [8, 4], 1e-12)
 
 
 def test_a_limit_of_current_limits_torque():

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import armdyn
 from armdyn import ComputedTorque, MomentumObserver, Robot, Trajectory, load_cycle, simulate
-from armdyn.motion.trajectories.loads import Carried, Load, Loaded
+from armdyn.motion.loads import Carried, Load, Loaded
 from armdyn.simulation import SimulationError, observer_source
-from arms import assert_same, generators, law, models, quietly, related, robots
-from rubbing import rubbing
+from arms import assert_same, generators, law, models, quietly, related, robots, slowly
+from friction_arms import rubbing
 
 PUMA, PANDA = Robot.load("puma560"), Robot.load("panda")
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
@@ -59,6 +59,7 @@ def test_joints_that_follow_others(model, seed, rng):
     seen_quickly(quietly(lambda: Robot(related(model, seed))), rng, 1e-4)
 
 
+@pytest.mark.slow
 def test_errors_fall_with_the_square_of_the_step():
     """No bias of first order: a quarter of the residual at half the step, though the torques change."""
     errors = []
@@ -87,6 +88,7 @@ def test_the_residual_is_the_filtered_torque():
     assert found.t[-1] == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 def test_torques_that_are_held_are_taken_as_held():
     """A sampled controller: its torques jump at the samples, which the trapezoidal rule would smear."""
     q0 = np.array([0, -0.5, 0, -2, 0, 1.6, 0.7])
@@ -177,7 +179,9 @@ def in_c(observer, folder, scalar="double", carried=0):
 
 
 @needs_compiler
-@pytest.mark.parametrize(("scalar", "held", "tolerance"), [("double", False, 1e-11), ("float", True, 1e-2)])
+@pytest.mark.parametrize(
+    ("scalar", "held", "tolerance"), [slowly("double", False, 1e-11), ("float", True, 1e-2)]
+)
 def test_the_observer_in_c(scalar, held, tolerance, tmp_path):
     observer = MomentumObserver(PUMA, 80, threshold=[5, 5, 5, 0.5, 0.5, 0.5], held=held)
     samples = recording(PUMA, np.random.default_rng(2))

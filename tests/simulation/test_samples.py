@@ -7,8 +7,8 @@ import pytest
 
 from armdyn import Robot
 from armdyn.simulation import simulate
-from armdyn.simulation.engine.grid import Grid
-from simulation.sliders import slider
+from armdyn.simulation.trace import Grid
+from sliders import slider
 
 PLANAR = Robot.load("planar")
 Q0 = np.array([0.3, 0.5])

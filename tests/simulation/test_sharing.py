@@ -4,20 +4,21 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, simulate
-from armdyn.simulation.engine import trial
+from armdyn.simulation import variable_steps
+from arms import slowly
 
 PUMA = Robot.load("puma560")
 Q0 = np.array([0, 0.8, -2.6, 0, 0.3, 0])
 
 
-@pytest.mark.parametrize("torque", [None, [1.0, 20.0, -5.0, 0.0, 0.1, 0.0]])
+@pytest.mark.parametrize("torque", [slowly(None), [1.0, 20.0, -5.0, 0.0, 0.1, 0.0]])
 def test_variants_share_a_step_and_keep_their_own_numbers(torque):
-    trial._kernel.cache_clear()
+    variable_steps._kernel.cache_clear()
     masses = (0.5, 1.5, 4.0)
     shared = [simulate(PUMA.with_payload(mass), Q0, 0, 0.2, torque) for mass in masses]
-    assert trial._kernel.cache_info().currsize == 1
+    assert variable_steps._kernel.cache_info().currsize == 1
     for mass, run in zip(masses, shared, strict=True):
-        trial._kernel.cache_clear()
+        variable_steps._kernel.cache_clear()
         alone = simulate(PUMA.with_payload(mass), Q0, 0, 0.2, torque)
         np.testing.assert_array_equal(run.q, alone.q)
         fixed = simulate(PUMA.with_payload(mass), Q0, 0, 0.2, torque, method="rk4", step=1e-4, output=1e-3)

@@ -20,8 +20,8 @@ from armdyn import (
 from armdyn.expression import Expression
 from armdyn.model.springs import JointSpring
 from armdyn.simulation import TipPoint
-from arms import assert_same
-from sprung import sprung
+from arms import assert_same, slowly
+from spring_arms import sprung
 
 
 def wheel(stiffness=20, rest=0.3, coulomb=0.0, weight=0.0):
@@ -85,8 +85,8 @@ def test_dry_friction_holds_a_spring_up_to_its_level():
 @pytest.mark.parametrize(
     "control",
     [
-        lambda robot, q: PDGravity(robot, q, stiffness=50, damping=5),
-        lambda robot, q: GravityCompensation(robot),
+        slowly(lambda robot, q: PDGravity(robot, q, stiffness=50, damping=5)),
+        slowly(lambda robot, q: GravityCompensation(robot)),
         ComputedTorque,
         lambda robot, q: OperationalControl(robot, TipPoint(robot.pose(q)[:3, 3])),
         lambda robot, q: AdaptiveControl(robot, q, ["Ks1"], adaptation=0, damping=5),

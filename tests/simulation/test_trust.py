@@ -7,7 +7,8 @@ import pytest
 
 from armdyn import Robot
 from armdyn.simulation import PDGravity, SimulationError, SimulationWarning, simulate
-from simulation.sliders import coupled, slider
+from arms import slowly
+from sliders import coupled, slider
 
 PLANAR = Robot.load("planar")
 PUMA = Robot.load("puma560")
@@ -105,7 +106,7 @@ def test_a_torque_with_noise_in_it_ends():
     ended("max_steps", slider(), [0.0], [0.0], 0.3, lambda t, q, qd: rng.normal(0, 5, 1), max_steps=500)
 
 
-@pytest.mark.parametrize("robot", [slider(), coupled()])
+@pytest.mark.parametrize("robot", [slider(), slowly(coupled())])
 def test_modes_that_contradict_themselves_at_one_instant(robot):
     """Pushed at rest and pushed back as soon as it moves: no mode fits."""
     push = np.array([9.0, -9.0])[: robot.n]

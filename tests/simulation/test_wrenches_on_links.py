@@ -6,7 +6,8 @@ import pytest
 from armdyn import Robot, simulate
 from armdyn.model import ModelError
 from armdyn.simulation import OperationalControl, SimulationError, TipPoint
-from trees import dual_arm
+from arms import slowly
+from branched_arms import dual_arm
 
 METHODS = pytest.mark.parametrize("method", ["adaptive", "rk4"])
 ROBOT = dual_arm("planar")  # five joints with motors, on a torso with an upright axis
@@ -15,7 +16,7 @@ LEFT, RIGHT = np.array([30.0, -20, 5, 1, 2, 3]), np.array([-10.0, 15, 25, 0, 1, 
 OPTIONS = {"output": 0.05, "step": 1e-3}
 
 
-@METHODS
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_wrenches_and_the_same_torques(method):
     """What the joints feel of wrenches, as torques that depend on the posture."""
     wrench = {"left gripper": LEFT, "right gripper": RIGHT}
@@ -32,7 +33,7 @@ def test_wrenches_and_the_same_torques(method):
     assert np.abs(found.wrench_work[-1]) > 0.1
 
 
-@METHODS
+@pytest.mark.parametrize("method", [slowly("adaptive"), "rk4"])
 def test_constants_samples_and_functions(method):
     ways = [
         {"left gripper": LEFT, "torso": RIGHT},

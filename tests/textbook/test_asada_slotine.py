@@ -3,7 +3,7 @@
 import pytest
 
 from armdyn import Robot
-from textbook_tools import Arm
+from textbook_arm import Arm
 
 SYMBOLS = [f"{name}{i}" for i in (1, 2) for name in ("l", "lc", "m", "I")]
 H = [

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from armdyn import ArmdynError, Robot
-from armdyn.exact.transformations.combinations import CombinationError
-from armdyn.exact.transformations.coordinates import CoordinateError
-from armdyn.robot.motors import to_motors, transmission
+from armdyn.exact.coordinates import CombinationError, CoordinateError
 
 STATES = [np.random.default_rng(seed).uniform(-1.4, 1.4, 4) for seed in range(5)]
 
@@ -237,7 +235,7 @@ def wrist():
 def test_differential_wrist_in_motor_coordinates_is_the_one_in_joints_by_its_transmission():
     """B_m = K⁻ᵀ B K⁻¹ and so on, and τ_m = K⁻ᵀ τ, with K of the numeric route."""
     robot = wrist()
-    K, _ = transmission(robot.model)
+    K = robot.drives.transmission
     assert K.tolist() == [[50, 0, 0], [0, 30, 30], [0, 30, -30]]
     found = robot.equations().in_motor_coordinates()
     torques = robot.equations().motor_torques()
@@ -246,7 +244,7 @@ def test_differential_wrist_in_motor_coordinates_is_the_one_in_joints_by_its_tra
         q, qd, qdd = rng.normal(size=(3, 3))
         same_in_coordinates(robot, found, K, (q, qd))
         values = robot_values(robot, q, qd) | {f"qdd{i + 1}": x for i, x in enumerate(qdd)}
-        expected = to_motors(robot.model) @ robot.inverse_dynamics(q, qd, qdd)
+        expected = robot.drives.to_motors @ robot.inverse_dynamics(q, qd, qdd)
         same(number(torques, values), expected)
 
 

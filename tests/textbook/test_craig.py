@@ -5,7 +5,7 @@ import pytest
 from armdyn import Inertia, Robot
 from armdyn.dynamics.newton_euler import body_wrench, point_acceleration
 from armdyn.model.vector import add
-from textbook_tools import Arm
+from textbook_arm import Arm
 
 V_C1 = ["-L1*qd1**2 + g*s1", "L1*qdd1 + g*c1", 0]
 V_2 = [

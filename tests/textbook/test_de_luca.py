@@ -3,8 +3,8 @@
 import pytest
 
 from armdyn import Robot
-from armdyn.exact.engine.form import Array
-from textbook_tools import Arm
+from armdyn.exact.form import Array
+from textbook_arm import Arm
 
 
 @pytest.fixture(scope="module")

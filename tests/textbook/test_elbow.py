@@ -3,7 +3,7 @@
 import pytest
 
 from armdyn import Robot
-from textbook_tools import Arm
+from textbook_arm import Arm
 
 PI = {
     "pi1": "I1yy + I2yy + I3yy + a2**2*m3 + kr1**2*Im1",

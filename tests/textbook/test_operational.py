@@ -7,7 +7,7 @@ from hypothesis import assume
 from armdyn import Robot, backend
 from armdyn.analysis import operational
 from arms import assert_same, generators, law, robots
-from regular import regular_model
+from regular_states import regular_model
 
 ARMS = robots((2, 6), tree=False)
 REDUNDANT = ("panda", "planar3", "scara")

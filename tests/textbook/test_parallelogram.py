@@ -10,7 +10,7 @@ import pytest
 
 from armdyn import Robot
 from armdyn.description.bundled import bundled_table
-from textbook_tools import Arm
+from textbook_arm import Arm
 
 LINKS = {"1p": "base", "2p": "1p", "3p": "2p", "1pp": "base"}
 # d(ϑ_1', ϑ_2', ϑ_3', ϑ_1'')/d(ϑ_1', ϑ_1'')

@@ -3,7 +3,7 @@
 import pytest
 
 from armdyn import Robot
-from textbook_tools import Arm
+from textbook_arm import Arm
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.exact.engine.form import Array
-from textbook_tools import Arm
+from armdyn.exact.form import Array
+from textbook_arm import Arm
 
 ZERO = [[0, 0], [0, 0], [0, 0]]
 H = "-ml2*a1*l2*s2"  # h of the Christoffel symbols

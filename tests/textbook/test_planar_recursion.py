@@ -9,7 +9,7 @@ import pytest
 from armdyn import Robot
 from armdyn.dynamics.newton_euler import point_acceleration
 from armdyn.model.vector import add
-from textbook_tools import UNCHECKED, Arm
+from textbook_arm import UNCHECKED, Arm
 
 A1, A2 = "(lC1 + a1)", "(lC2 + a2)"  # joint axis to centre of mass
 P_C2 = [

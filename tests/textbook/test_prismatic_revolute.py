@@ -9,7 +9,7 @@ along the joint. The slider does not turn, so rotor 2 only adds to the diagonal.
 import pytest
 
 from armdyn import Robot
-from textbook_tools import Arm
+from textbook_arm import Arm
 
 SYMBOLS = ("g", "ml1", "ml2", "Il2", "l2", "a2", "kr1", "kr2", "Im1", "Im2", "mm1", "mm2", "mL")
 PARAMETERS = {

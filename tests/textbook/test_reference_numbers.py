@@ -12,7 +12,7 @@ import pytest
 
 from armdyn import Robot
 from arms import quietly
-from textbook_tools import Arm
+from textbook_arm import Arm
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = Path(os.environ.get("ARMDYN_DATA", ROOT.parent / "shared" / "data")) / "reference"

@@ -11,7 +11,7 @@ from armdyn import Robot
 from armdyn.dynamics.kinematics import joint_frames, velocities
 from armdyn.model.inertia import tensor_matrix
 from armdyn.model.vector import add, apply, cross, dot, multiply, scale, transpose
-from textbook_tools import Arm
+from textbook_arm import Arm
 
 TENSOR = ("xx", "xy", "xz", "yy", "yz", "zz")
 HALF = Fraction(1, 2)

@@ -8,7 +8,7 @@ M, of which Mv moves up and down).
 import pytest
 
 from armdyn import Robot
-from textbook_tools import Arm
+from textbook_arm import Arm
 
 WHERE = {
     "M": "mm3 + ml3 + mm4 + ml4",

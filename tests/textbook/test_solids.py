@@ -6,7 +6,7 @@ from armdyn import Inertia, box, cylinder, hollow_cylinder, point_mass, rod, sph
 from armdyn.expression import Expression, parse
 from armdyn.model.inertia import steiner
 from armdyn.model.vector import multiply, rotation_about, transpose
-from textbook_tools import cross_matrix
+from textbook_arm import cross_matrix
 
 Z_TO_X = rotation_about((0, 1, 0), 0, 1)  # a quarter turn about y: the solid's z axis becomes x
 

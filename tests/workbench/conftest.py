@@ -1,23 +1,19 @@
-"""The workbench driven in headless Chromium: a browser for all tests of a process, a page for each.
+"""The workbench driven in headless Chromium: a page for each test.
 
 A page fails its test if it logged an error or asked another host for anything.
 """
 
 import re
-import shutil
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
+from browsers import launched
+
 pytest.importorskip("viser", reason='viser is not installed: pip install "armdyn[view]"')
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-import armdyn  # noqa: E402
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-# Software rendering, and nothing that Chromium would fetch for itself.
-ARGUMENTS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+import armdyn
 
 
 class Page:
@@ -87,12 +83,9 @@ class Page:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator:
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
+    """One browser for the whole folder."""
+    with launched() as found:
+        yield found
 
 
 @pytest.fixture

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from armdyn.workbench.charts.chart import Chart, Line, Panel
-from armdyn.workbench.charts.drawing import cursor, curves
-from armdyn.workbench.charts.thinning import thinned
+from armdyn.drawing.curves import thinned
+from armdyn.workbench.charts import Chart, Line, Panel, cursor, curves
 
 
 @pytest.mark.parametrize("count", [2, 600, 601, 5000, 100_003])
@@ -14,7 +13,8 @@ def test_thinning_keeps_ends_and_extremes(count):
     t, y = np.linspace(0, 7, count), generator.normal(size=count)
     y[generator.integers(count)] = 50.0
     y[generator.integers(count)] -= 60.0
-    few_t, few = thinned(t, y)
+    kept = thinned(y, 600)
+    few_t, few = t[kept], y[kept]
     assert len(few) <= 600
     assert (few.min(), few.max()) == (y.min(), y.max())
     assert few_t[0] == t[0]
@@ -27,7 +27,8 @@ def test_thinning_keeps_gaps():
     t = np.linspace(0, 1, 9000)
     y = np.sin(9 * t)
     y[4000:5000] = np.nan
-    few_t, few = thinned(t, y)
+    kept = thinned(y, 600)
+    few_t, few = t[kept], y[kept]
     assert len(few) <= 600
     assert np.isnan(few[(few_t > t[4100]) & (few_t < t[4900])]).all()
     assert np.nanmax(few) == np.nanmax(y)

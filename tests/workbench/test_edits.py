@@ -13,13 +13,12 @@ import armdyn
 from armdyn import Robot
 from armdyn.expression import ArmdynError
 from armdyn.kernels.llvm import machine
-from armdyn.workbench.bench import editor as editor_module
-from armdyn.workbench.bench.editor import Editor
-from armdyn.workbench.bench.edits import QUANTITIES, Edits, Payload, symbol_of, value_of
-from armdyn.workbench.bench.moment import Moment, Subject
+from armdyn.workbench.moment import EditedRobot, Moment
+from armdyn.workbench.tabs import parameters as editor_module
+from armdyn.workbench.tabs.parameters import QUANTITIES, Editor, Edits, TipPayload, symbol_of, value_of
 from arms import assert_same, generators, law, quietly, robots, state
+from closed_chains import five_bar
 from elastic_arms import two_links
-from loops import five_bar
 
 EMPTY = Edits()
 
@@ -36,7 +35,7 @@ def some_edits(robot, rng):
             if value_of(robot, link, key) is not None and rng.random() < 0.6:
                 new = tuple(rng.normal(size=3)) if key == "com" else float(rng.uniform(0.6, 2))
                 edits = edits.with_entry(robot, link, key, new)
-    return Edits(edits.symbols, edits.entries, Payload(0.7, (0.1, 0.2, 0.3), (0.1, 0, 0.01, 0.1, 0, 0.1)))
+    return Edits(edits.symbols, edits.entries, TipPayload(0.7, (0.1, 0.2, 0.3), (0.1, 0, 0.01, 0.1, 0, 0.1)))
 
 
 def said_by(lines, source):
@@ -124,8 +123,8 @@ def test_a_gear_keeps_the_rotor():
         (lambda e, r: e.with_entry(r, 1, "viscous", -2.0), "Viscous friction: 'link 2': found -2"),
         (lambda e, r: e.with_symbol("ml1", -3.0), "mass: found -3; a mass is zero or positive"),
         (lambda e, r: e.with_entry(r, 0, "gear", 0.0), "gear"),
-        (lambda e, _: Edits(payload=Payload(-2.0)), "payload: mass: found -2; a mass is zero or positive"),
-        (lambda e, _: Edits(payload=Payload(1.0, tensor=(-1, 0, 0, 1, 0, 1))), "none may be negative"),
+        (lambda e, _: Edits(payload=TipPayload(-2.0)), "payload: mass: found -2; a mass is zero or positive"),
+        (lambda e, _: Edits(payload=TipPayload(1.0, tensor=(-1, 0, 0, 1, 0, 1))), "none may be negative"),
     ],
 )
 def test_impossible_values_are_named(change, words):
@@ -142,7 +141,7 @@ def test_masses_payload_and_friction_compile_nothing(monkeypatch):
     robot = quietly(lambda: Robot.load("puma560"))
     rng = np.random.default_rng(2)
     q, qd, qdd = state(robot, rng)
-    first = Subject.of(robot)
+    first = EditedRobot.of(robot)
     moment = Moment(first, q, qd, qdd)
     _ = moment.tau, moment.parts, moment.energies
 
@@ -151,7 +150,7 @@ def test_masses_payload_and_friction_compile_nothing(monkeypatch):
 
     monkeypatch.setattr(machine, "compile_ir", refuse)
     edits = EMPTY.with_entry(robot, 1, "mass", 9.0).with_entry(robot, 2, "coulomb", 7.0)
-    edits = Edits((), edits.with_entry(robot, 0, "rotor", 3e-4).entries, Payload(2.0, (0, 0, 0.1)))
+    edits = Edits((), edits.with_entry(robot, 0, "rotor", 3e-4).entries, TipPayload(2.0, (0, 0, 0.1)))
     edited = quietly(lambda: edits.made(robot))
     subject = first.changed(edited)
     assert subject.runs is robot
@@ -173,7 +172,7 @@ def test_masses_payload_and_friction_compile_nothing(monkeypatch):
 def test_gears_geometry_and_gravity_need_another_program(name, change):
     robot = Robot.load(name)
     edited = change(EMPTY, robot).made(robot)
-    subject = Subject.of(robot).changed(edited)
+    subject = EditedRobot.of(robot).changed(edited)
     assert subject.runs is edited
     q, qd, qdd = state(robot, np.random.default_rng(0))
     assert_same(Moment(subject, q, qd, qdd).tau, edited.inverse_dynamics(q, qd, qdd), 1e-12)
@@ -186,7 +185,7 @@ def test_a_friction_parameter_that_goes_is_zero():
     robot = Robot.from_dict(table)
     table["link"][0]["friction"] = {"coulomb": 4}
     edited = Robot.from_dict(table)
-    subject = Subject.of(robot).changed(edited)
+    subject = EditedRobot.of(robot).changed(edited)
     assert subject.runs is robot
     states = ([0.1, 0.2], [1.0, -1.0], [0.0, 0.0])
     assert_same(Moment(subject, *map(np.array, states)).tau, edited.inverse_dynamics(*states), 1e-12)
@@ -236,7 +235,7 @@ def test_the_python_lines_give_the_torques_shown(opened):
     editor.change(lambda e: e.with_entry(robot, 0, "mass", 61.25))
     editor.change(lambda e: e.with_entry(robot, 1, "viscous", 4.5))
     editor.change(lambda e: e.with_entry(robot, 1, "com", (-0.4, 0.1, 0.0)))
-    editor.change(lambda e: replace(e, payload=Payload(3.3, (0.1, 0.0, 0.2))))
+    editor.change(lambda e: replace(e, payload=TipPayload(3.3, (0.1, 0.0, 0.2))))
     tau, made = torques_of(bench.python())
     assert_same(tau, bench.moment.tau, 1e-12)
     assert made == bench.robot
@@ -267,7 +266,7 @@ def test_only_the_last_gear_is_compiled_and_nothing_typed_meanwhile_is_lost(open
     robot = bench.given
     for typed in (5.0, 50.0, 55.0):
         editor.change(lambda e, typed=typed: e.with_entry(robot, 0, "gear", typed))
-    editor.change(lambda e: replace(e, payload=Payload(2.0)))
+    editor.change(lambda e: replace(e, payload=TipPayload(2.0)))
     wait(lambda: "Compiled anew in" in editor.said)
     assert bench.robot.transmission[0, 0] == 55
     assert bench.robot.name.endswith("with payload 2 kg")
@@ -279,7 +278,7 @@ def test_elastic_and_closed_chains_are_edited_too(opened, make):
     robot = make()
     bench, editor, notes = opened(robot)
     editor.change(lambda e: e.with_entry(robot, 0, "mass", 3.5))
-    editor.change(lambda e: replace(e, payload=Payload(1.5)))
+    editor.change(lambda e: replace(e, payload=TipPayload(1.5)))
     q, zeros = bench.moment.q, np.zeros(robot.n)
     assert_same(bench.moment.tau, bench.robot.inverse_dynamics(q, zeros, zeros), 1e-11)
     assert bench.moment.subject.runs is robot

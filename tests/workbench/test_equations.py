@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.workbench.bench.moment import Moment, Subject
-from armdyn.workbench.panels.equations import _differ, derive, numbers_at
+from armdyn.workbench.moment import EditedRobot, Moment
+from armdyn.workbench.tabs.equations import _differ, derive, numbers_at
 from arms import assert_same, quietly, state
-from loops import four_bar
+from closed_chains import four_bar
 
 
 def text(markup):
@@ -56,7 +56,7 @@ def test_numbers_are_those_of_the_state(name):
     robot = quietly(lambda: Robot.load(name))
     q, qd, qdd = state(robot, np.random.default_rng(4))
     loaded = robot.with_payload(2.0)
-    found = numbers_at(Moment(Subject.of(robot).changed(loaded), q, qd, qdd))
+    found = numbers_at(Moment(EditedRobot.of(robot).changed(loaded), q, qd, qdd))
     cells = [float(x.replace("−", "-")) for x in re.findall(r"<td>([^<]*)</td>", found)]
     n = robot.n
     expected = [loaded.inertia(q).ravel(), loaded.coriolis(q, qd).ravel()]

@@ -11,12 +11,12 @@ import pytest
 import armdyn
 from armdyn import Robot, Trajectory
 from armdyn.description import bundled_robots
-from armdyn.output import file_stem
-from armdyn.report.page.markup import Markup
-from armdyn.workbench.bench.sources import literal, loading_lines
-from armdyn.workbench.errors import ViewError
-from armdyn.workbench.exporting import files as exported
-from armdyn.workbench.exporting.panel import listing
+from armdyn.names import file_stem
+from armdyn.report.page import Markup
+from armdyn.workbench.bench import literal, loading_lines
+from armdyn.workbench.moment import ViewError
+from armdyn.workbench.tabs import export as exported
+from armdyn.workbench.tabs.export import listing
 
 NASTY = "<script>alert('x')</script> 100 % \"\\\n''' \u202e\x07"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.workbench.errors import ViewError
+from armdyn.workbench.moment import ViewError
 from arms import quietly
 
 

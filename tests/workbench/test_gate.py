@@ -8,9 +8,8 @@ import pytest
 from websockets.datastructures import Headers
 
 import armdyn
-from armdyn.workbench.errors import ViewError
-from armdyn.workbench.server.gate import Gate, checked_origins
-from armdyn.workbench.server.page import SCRIPT
+from armdyn.workbench.moment import ViewError
+from armdyn.workbench.server import SCRIPT, Gate, checked_origins
 
 PORT = 8765
 HUB = "https://hub.example.org"

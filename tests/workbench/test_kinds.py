@@ -78,7 +78,7 @@ class Restless:
         self.settle()
 
     def every_joint_to_its_ends(self):
-        from armdyn.workbench.panels.pose import span
+        from armdyn.workbench.tabs.pose import span
 
         for joint in range(self.bench.robot.n):
             ends = [span(self.bench, name, joint) for name in ("q", "qd", "qdd")]
@@ -110,7 +110,7 @@ def test_no_listener_meets_an_error(opened, caplog, name):
 
 @pytest.mark.parametrize("name", ["planar", "pendulum", "scara"])
 def test_the_arm_starts_within_its_sliders(opened, name):
-    from armdyn.workbench.panels.pose import span
+    from armdyn.workbench.tabs.pose import span
 
     bench = opened(name)
     for joint, value in enumerate(bench.moment.q):

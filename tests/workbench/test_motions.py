@@ -9,17 +9,21 @@ import pytest
 
 from armdyn import Log, Robot, Trajectory, scale_to_limits, time_optimal
 from armdyn.report import default_motion
-from armdyn.workbench.bench.motions import Motions
-from armdyn.workbench.bench.spelling import spelled
-from armdyn.workbench.bench.trial import AT_JOINT, AT_TIP, CT_FOLLOW, PD_HOLD, Push, Trial
-from armdyn.workbench.charts.of_data import data_of
-from armdyn.workbench.charts.of_motion import motion_charts
-from armdyn.workbench.charts.of_run import run_clip
-from armdyn.workbench.errors import ViewError
-from armdyn.workbench.panels.moving import timing
-from armdyn.workbench.panels.moving.data import log_of
-from armdyn.workbench.panels.moving.motion import make_motion, take_file
-from armdyn.workbench.panels.moving.timing import check_limits
+from armdyn.workbench.bench import spelled
+from armdyn.workbench.charts import motion_charts
+from armdyn.workbench.moment import ViewError
+from armdyn.workbench.tabs import motion
+from armdyn.workbench.tabs.data import data_of, log_of
+from armdyn.workbench.tabs.motion import check_limits, make_motion, take_file
+from armdyn.workbench.tabs.simulation import (
+    AT_JOINT,
+    AT_TIP,
+    CT_FOLLOW,
+    PD_HOLD,
+    Push,
+    SimulationTrial,
+    run_clip,
+)
 
 
 def sent(name, content):
@@ -42,8 +46,7 @@ def test_a_motion_is_there_from_the_start_and_the_arm_stays(bench):
 def test_an_uploaded_motion_is_the_file_and_its_python_too(bench, tmp_path, monkeypatch):
     given = Trajectory.cubic([0, 0.1], [1, -1], 0.7)
     given.to_csv(tmp_path / "my motion.csv")
-    motions = Motions(bench)
-    take_file(bench, motions, sent("my motion.csv", (tmp_path / "my motion.csv").read_bytes()))
+    take_file(bench, sent("my motion.csv", (tmp_path / "my motion.csv").read_bytes()))
     assert bench.motion.duration == pytest.approx(0.7)
     assert bench.moment.time == 0.0
     bench.player.seek(0.3)
@@ -68,9 +71,9 @@ def test_an_uploaded_motion_is_the_file_and_its_python_too(bench, tmp_path, monk
     ],
 )
 def test_a_damaged_upload_is_one_error_that_names_the_file(bench, name, content, message):
-    motions, before = Motions(bench), bench.motion
+    before = bench.motion
     with pytest.raises(ViewError) as error:
-        take_file(bench, motions, sent(name, content))
+        take_file(bench, sent(name, content))
     assert message in str(error.value)
     assert "/tmp" not in str(error.value)
     assert "upload." not in str(error.value)
@@ -82,7 +85,7 @@ def test_a_damaged_upload_is_one_error_that_names_the_file(bench, name, content,
 )
 def test_a_motion_made_from_here_to_there_goes_there(bench, law):
     start, end = np.array([0.1, 0.2]), np.array([0.9, -0.4])
-    make_motion(bench, Motions(bench), start, end, law, 1.5)
+    make_motion(bench, start, end, law, 1.5)
     assert bench.motion.duration == pytest.approx(1.5)
     np.testing.assert_allclose(bench.motion([0.0, 1.5])[0], [start, end], atol=1e-12)
     lines = {}
@@ -92,7 +95,7 @@ def test_a_motion_made_from_here_to_there_goes_there(bench, law):
 
 def test_a_straight_line_of_the_tip_is_straight(bench):
     start, end = np.array([0.3, 0.9]), np.array([0.6, 1.2])
-    make_motion(bench, Motions(bench), start, end, "straight line of the tip", 1.0)
+    make_motion(bench, start, end, "straight line of the tip", 1.0)
     tips = bench.robot.pose(bench.motion(np.linspace(0, 1, 21))[0])[:, :3, 3]
     along = tips[-1] - tips[0]
     assert np.abs(np.cross(tips - tips[0], along / np.linalg.norm(along))).max() < 1e-9
@@ -100,7 +103,7 @@ def test_a_straight_line_of_the_tip_is_straight(bench):
 
 def test_the_same_posture_twice_is_no_motion(bench):
     with pytest.raises(ViewError, match="same posture"):
-        make_motion(bench, Motions(bench), np.ones(2), np.ones(2), "cubic", 1.0)
+        make_motion(bench, np.ones(2), np.ones(2), "cubic", 1.0)
 
 
 @pytest.mark.parametrize(
@@ -170,15 +173,14 @@ def edit(bench, robot):
 
 
 def test_a_motion_timed_for_one_that_is_gone_is_dropped(bench, monkeypatch):
-    going, notes, motions = threading.Event(), [], Motions(bench)
-    timing.add(bench, motions)
+    going, notes, motions = threading.Event(), [], bench.motions
     bench.tell = lambda title, text, colour="blue": notes.append(text)
 
     def slowly(*given, **more):
         going.wait(60)
         return time_optimal(*given, **more)
 
-    monkeypatch.setattr(timing, "time_optimal", slowly)
+    monkeypatch.setattr(motion, "time_optimal", slowly)
     threading.Thread(target=pressed, args=(bench, "Least time")).start()
     while not bench.busy:
         time.sleep(0.01)
@@ -217,7 +219,7 @@ def test_charts_show_the_torques_of_the_motion(bench):
 
 def trial(**further):
     robot = Robot.load("planar")
-    return Trial(robot, robot, np.array([0.3, 0.4]), np.zeros(2), 0.2, **further)
+    return SimulationTrial(robot, robot, np.array([0.3, 0.4]), np.zeros(2), 0.2, **further)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 
 from armdyn import Log, Robot, Trajectory, identify, time_optimal
 from armdyn.report import default_motion
+from arms import slowly
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +29,7 @@ def check_torques(page, robot, motion):
     assert clock(page) == time
 
 
-@pytest.mark.parametrize("name", ["planar", "panda", "four_bar"])
+@pytest.mark.parametrize("name", ["planar", slowly("panda"), slowly("four_bar")])
 def test_a_motion_is_played_and_scrubbed(workbench, name):
     robot = Robot.load(name)
     motion = default_motion(robot).trajectory
@@ -63,6 +64,7 @@ def test_a_hand_on_a_joint_stops_the_motion(workbench):
     assert not page.bench._bench.player.playing
 
 
+@pytest.mark.slow
 def test_least_time_before_and_after(workbench):
     robot = Robot.load("planar")
     motion = default_motion(robot).trajectory
@@ -85,6 +87,7 @@ def test_least_time_before_and_after(workbench):
     np.testing.assert_allclose(lines["tau"], robot.inverse_dynamics(*best(clock(page))), rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_robot_without_limits_gets_one_clear_note(workbench):
     page = workbench(Robot.load("pendulum"))
     page.tab("Motion")
@@ -138,6 +141,7 @@ def send(page, label, path):
     chooser.value.set_files(path)
 
 
+@pytest.mark.slow
 def test_measured_and_predicted_torques_of_a_fit(workbench):
     robot = Robot.load("planar")
     points = [[0, 0], [1, -1], [-0.5, 1], [0.8, 0.4], [0, 0]]

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from armdyn import Trajectory
-from armdyn.motion.trajectories.loads import Carried, Load
-from armdyn.workbench.bench.clip import Clip, of_samples
-from armdyn.workbench.bench.player import Player
-from armdyn.workbench.errors import ViewError
+from armdyn.motion.loads import Carried, Load
+from armdyn.workbench.moment import ViewError
+from armdyn.workbench.player import Clip, Player, of_samples
 
 
 class Clock:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.workbench.charts.of_motion import joint_title
-from armdyn.workbench.panels.pose import label
+from armdyn.workbench.charts import joint_title
+from armdyn.workbench.tabs.pose import label
 from arms import quietly
 
 URDF = """<robot name="two joints">

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from armdyn import Robot
-from armdyn.report.findings.drawn.solids import solids
+from armdyn.drawing.solids import solids
 from armdyn.workbench.scene.arm import Arm
-from armdyn.workbench.scene.frames import Frames, Names, Numbers, named_frames
+from armdyn.workbench.scene.marks import Frames, Names, Numbers, named_frames
 
 
 def wait(condition, seconds=60):

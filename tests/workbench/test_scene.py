@@ -18,22 +18,16 @@ from armdyn import (
     inverse_kinematics,
     velocity_ellipsoid,
 )
-from armdyn.report.findings.drawn.shapes import cylinder
+from armdyn.drawing.solids import cylinder
 from armdyn.robot.joints import joint_limits
 from armdyn.robot.loops.closing import Closed
-from armdyn.workbench.bench.closing import Once, reachable
-from armdyn.workbench.bench.moment import Moment, Subject
-from armdyn.workbench.errors import ViewError
-from armdyn.workbench.scene import dragging
-from armdyn.workbench.scene.arm import quaternion, rotation, turned
-from armdyn.workbench.scene.dragging import Dragged
-from armdyn.workbench.scene.ellipsoids import ellipsoid, pose_and_axes
-from armdyn.workbench.scene.frames import link_places, named_frames
-from armdyn.workbench.scene.ground import _side
-from armdyn.workbench.scene.handle import Handle
-from armdyn.workbench.scene.masses import Masses, link_masses, solid_axes
-from armdyn.workbench.scene.meshes import Meshes, read_mesh, smoothed
-from armdyn.workbench.scene.visuals import mesh_file, visuals_of
+from armdyn.workbench.bench import Once, reachable
+from armdyn.workbench.moment import EditedRobot, Moment, ViewError
+from armdyn.workbench.scene import tip
+from armdyn.workbench.scene.arm import _side, quaternion, rotation, turned
+from armdyn.workbench.scene.marks import Masses, link_masses, link_places, named_frames, solid_axes
+from armdyn.workbench.scene.meshes import VisualMeshes, mesh_file, read_mesh, smoothed, visuals_of
+from armdyn.workbench.scene.tip import Dragged, Handle, ellipsoid, pose_and_axes
 from arms import quietly
 from mesh_files import CUBE, URDF, dae, meshed, obj, stl
 
@@ -41,11 +35,11 @@ from mesh_files import CUBE, URDF, dae, meshed, obj, stl
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch):
     """A busy machine gives the same postures."""
-    monkeypatch.setattr(dragging, "_PATIENCE", 1e9)
+    monkeypatch.setattr(tip, "_PATIENCE", 1e9)
 
 
 def still(robot, q, subject=None):
-    return Moment(subject or Subject.of(robot), np.array(q, float), np.zeros(robot.n), np.zeros(robot.n))
+    return Moment(subject or EditedRobot.of(robot), np.array(q, float), np.zeros(robot.n), np.zeros(robot.n))
 
 
 # ---- where things are ------------------------------------------------------------------------------------
@@ -185,7 +179,7 @@ def test_ellipsoids_are_those_of_the_public_functions(name):
     robot = Robot.load(name)
     q = robot.assembly.reference if robot.model.loops else np.linspace(0.3, 0.9, robot.n)
     heavier = robot.with_payload(mass=1.5)
-    moment = still(robot, q, Subject.of(robot).changed(heavier))
+    moment = still(robot, q, EditedRobot.of(robot).changed(heavier))
     weights = np.linspace(1, 2, robot.n)
     for found, expected in (
         (ellipsoid("velocity", moment, weights), velocity_ellipsoid(heavier, q)),
@@ -379,11 +373,11 @@ def chain(folder, files):
 
 def unread(opened, file, monkeypatch):
     """The meshes of a workbench that has not begun to read them, and what it tells."""
-    found, told, start = [], [], Meshes.start
-    monkeypatch.setattr(Meshes, "start", lambda meshes, _done: found.append(meshes))
+    found, told, start = [], [], VisualMeshes.start
+    monkeypatch.setattr(VisualMeshes, "start", lambda meshes, _done: found.append(meshes))
     bench = quietly(lambda: opened(file))
     bench.tell_all = lambda title, text, colour: told.append((title, text))
-    monkeypatch.setattr(Meshes, "start", start)
+    monkeypatch.setattr(VisualMeshes, "start", start)
     return found[0], told
 
 

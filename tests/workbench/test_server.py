@@ -22,8 +22,8 @@ from websockets.sync.client import connect
 
 import armdyn
 from armdyn import Robot
-from armdyn.workbench.errors import ViewError
-from armdyn.workbench.server import browser, start
+from armdyn.workbench import server
+from armdyn.workbench.moment import ViewError
 
 
 def opened(**options):
@@ -120,10 +120,10 @@ def test_bad_hosts(host):
 
 
 def test_bad_origins_start_nothing():
-    before = threading.active_count()
+    before = set(threading.enumerate())
     with pytest.raises(ViewError, match="origins"):
         opened(origins=["nowhere"])
-    assert threading.active_count() == before
+    assert set(threading.enumerate()) <= before
 
 
 def test_without_viser(monkeypatch):
@@ -157,13 +157,13 @@ def test_a_viser_that_cannot_be_guarded_is_not_used(monkeypatch):
     """Were viser to start its server in another way, nothing would be served."""
     from contextlib import nullcontext
 
-    from armdyn.workbench.server import start
+    from armdyn.workbench import server
 
-    before = threading.active_count()
-    monkeypatch.setattr(start, "_gated", lambda gate: nullcontext())
+    before = set(threading.enumerate())  # those of other tests may end meanwhile
+    monkeypatch.setattr(server, "_gated", lambda gate: nullcontext())
     with pytest.raises(ViewError, match="cannot be guarded"):
         opened()
-    assert eventually(lambda: threading.active_count() == before)
+    assert eventually(lambda: set(threading.enumerate()) <= before)
 
 
 # ---- what pages send ---------------------------------------------------------------------------------------
@@ -225,12 +225,12 @@ HANDSHAKE = (
 
 def test_a_browser_that_vanishes_leaves_no_word(monkeypatch, caplog):
     """asyncio would complain of every message sent after it; other threads still hear of theirs."""
-    lines, mended = [], start.mended
+    lines, mended = [], server.mended
 
     def keeping(handle):
         return lambda line, request: lines.append(line) or mended(handle)(line, request)
 
-    monkeypatch.setattr(start, "mended", keeping)
+    monkeypatch.setattr(server, "mended", keeping)
     with opened() as bench:
         with socket.create_connection(("127.0.0.1", port_of(bench))) as client:
             client.sendall(HANDSHAKE.format(port=port_of(bench), version=viser.__version__).encode())
@@ -365,10 +365,10 @@ def test_no_browser(monkeypatch, capfd):
         monkeypatch.delenv(name, raising=False)
 
     def none():
-        raise browser.webbrowser.Error("could not locate runnable browser")
+        raise server.webbrowser.Error("could not locate runnable browser")
 
-    monkeypatch.setattr(browser.webbrowser, "get", none)
-    assert browser.open_browser("http://127.0.0.1/") is False
+    monkeypatch.setattr(server.webbrowser, "get", none)
+    assert server.open_browser("http://127.0.0.1/") is False
     assert capfd.readouterr() == ("", "")
 
 
@@ -376,13 +376,13 @@ def test_browsers_that_are_commands(monkeypatch, tmp_path, capfd):
     noisy = tmp_path / "noisy"
     noisy.write_text(f'#!/bin/sh\necho noise; echo noise >&2; echo "$1" > {tmp_path}/seen\n')
     noisy.chmod(0o755)
-    found = browser.webbrowser.GenericBrowser(str(noisy))
-    monkeypatch.setattr(browser.webbrowser, "get", lambda: found)
-    assert browser.open_browser("http://127.0.0.1:1/") is True
+    found = server.webbrowser.GenericBrowser(str(noisy))
+    monkeypatch.setattr(server.webbrowser, "get", lambda: found)
+    assert server.open_browser("http://127.0.0.1:1/") is True
     assert eventually(lambda: (tmp_path / "seen").exists() and (tmp_path / "seen").read_text())
     assert (tmp_path / "seen").read_text() == "http://127.0.0.1:1/\n"
     found.name = str(tmp_path / "gone")
-    assert browser.open_browser("http://127.0.0.1:1/") is False
-    found = browser.webbrowser.GenericBrowser("/usr/bin/lynx")  # it would take the terminal
-    assert browser.open_browser("http://127.0.0.1:1/") is False
+    assert server.open_browser("http://127.0.0.1:1/") is False
+    found = server.webbrowser.GenericBrowser("/usr/bin/lynx")  # it would take the terminal
+    assert server.open_browser("http://127.0.0.1:1/") is False
     assert capfd.readouterr() == ("", "")

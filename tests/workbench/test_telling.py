@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import armdyn
-from armdyn.workbench.panels.pose import Following
-from armdyn.workbench.server.page import UNAIDED
+from armdyn.workbench.server import UNAIDED
+from armdyn.workbench.tabs.pose import FollowingSliders
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def slider(bench):
 
 
 def test_a_slider_in_somebodys_hand_is_left_alone_until_it_rests(bench):
-    following = Following(bench)
+    following = FollowingSliders(bench)
     held, free = slider(bench), slider(bench)
     following.sliders = {("q", 0): held, ("q", 1): free}
     following.touch("q", 0)
@@ -74,7 +74,7 @@ def test_a_slider_in_somebodys_hand_is_left_alone_until_it_rests(bench):
 
 
 def test_following_sliders_end_where_the_arm_does(bench):
-    following = Following(bench)
+    following = FollowingSliders(bench)
     one = slider(bench)
     following.sliders = {("q", 0): one}
     for k in range(50):

@@ -8,12 +8,11 @@ import pytest
 from armdyn import Robot, contributions
 from armdyn.motion import MotorLoads
 from armdyn.robot.joints import joint_limits
-from armdyn.workbench.bench.moment import Moment, Subject
-from armdyn.workbench.panels.drives import drives_of
-from armdyn.workbench.panels.torques import COLOURS, bars, joint_rows, motor_rows
+from armdyn.workbench.moment import EditedRobot, Moment
+from armdyn.workbench.tabs.torques import COLOURS, bars, joint_rows, motor_rows
 from arms import assert_same, quietly, state
+from closed_chains import five_bar, reference
 from elastic_arms import geared_wrist, two_links
-from loops import five_bar, reference
 
 
 class Limited:
@@ -25,7 +24,7 @@ class Limited:
 
 def moment_of(robot, seed=1, **more):
     q, qd, qdd = state(robot, np.random.default_rng(seed))
-    return Moment(Subject.of(robot), q, qd, qdd, **more)
+    return Moment(EditedRobot.of(robot), q, qd, qdd, **more)
 
 
 def written(moment, rows, remarks):
@@ -52,7 +51,7 @@ def test_joints_have_all_digits_and_add_up():
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_torques_that_are_no_numbers_are_not_drawn_as_zero():
     robot = Robot.load("planar")
-    moment = Moment(Subject.of(robot), np.array([0.3, 0.4]), np.array([1e200, 0.5]), np.zeros(2))
+    moment = Moment(EditedRobot.of(robot), np.array([0.3, 0.4]), np.array([1e200, 0.5]), np.zeros(2))
     assert not np.isfinite(moment.tau).any()
     for rows, remarks in (joint_rows(Limited(robot), moment), motor_rows(moment)):
         text = written(moment, rows, remarks)
@@ -65,7 +64,7 @@ def test_torques_that_are_no_numbers_are_not_drawn_as_zero():
 
 def test_what_is_rounding_is_zero():
     robot = Robot.load("planar")
-    moment = Moment(Subject.of(robot), np.array([np.pi / 2, 0.0]), np.zeros(2), np.zeros(2))
+    moment = Moment(EditedRobot.of(robot), np.array([np.pi / 2, 0.0]), np.zeros(2), np.zeros(2))
     assert 0 < np.abs(moment.tau).max() < 1e-10
     rows, _ = joint_rows(Limited(robot), moment)
     assert [row.total for row in rows] == [0.0, 0.0]
@@ -76,7 +75,7 @@ def test_what_is_rounding_is_zero():
 
 def test_a_torque_beyond_its_limit_stands_out():
     robot = Robot.load("planar")
-    moment = Moment(Subject.of(robot), np.zeros(2), np.zeros(2), np.array([20.0, 0.0]))
+    moment = Moment(EditedRobot.of(robot), np.zeros(2), np.zeros(2), np.array([20.0, 0.0]))
     rows, remarks = joint_rows(Limited(robot), moment)
     text = written(moment, rows, remarks)
     assert text.count("ad-over") == 1
@@ -97,7 +96,7 @@ def test_bars_of_one_unit_can_be_compared(qdd):
         link["limits"] = {} if limit is None else {"torque": limit}
     robot = Robot.from_dict(table)
     q, qd, _ = state(robot, np.random.default_rng(4))
-    moment = Moment(Subject.of(robot), q, qd, np.full(robot.n, qdd))
+    moment = Moment(EditedRobot.of(robot), q, qd, np.full(robot.n, qdd))
     rows, remarks = joint_rows(Limited(robot), moment)
     assert (max(row.reach / row.limit for row in rows) > 1) == bool(qdd)
     limits = [row.limit for row in rows]
@@ -153,9 +152,9 @@ def test_speed_and_current_beyond_their_limits():
     table = Robot.load("pendulum").to_dict()
     table["link"][0]["motor"] |= {"torque_constant": 0.5, "limits": {"velocity": 10, "current": 2}}
     robot = Robot.from_dict(table)
-    moment = Moment(Subject.of(robot), np.array([0.3]), np.array([5.0]), np.array([1.0]))
+    moment = Moment(EditedRobot.of(robot), np.array([0.3]), np.array([5.0]), np.array([1.0]))
     rows, remarks = motor_rows(moment)
-    torque = drives_of(robot).P @ moment.tau
+    torque = robot.drives.to_motors @ moment.tau
     text = written(moment, rows, remarks)
     assert f"{torque[0] / 0.5:.4g} of 2 A" in text
     assert " of 10 rad/s" in text
@@ -177,7 +176,7 @@ def test_elastic_joints_say_where_nothing_acts():
     assert len(rows) == robot.n == 4
     assert sum("No motor acts on" in remark for remark in remarks) == 2
     shafts, _ = motor_rows(moment)
-    assert_same([row.total for row in shafts], drives_of(robot).P @ moment.tau, 1e-12)
+    assert_same([row.total for row in shafts], robot.drives.to_motors @ moment.tau, 1e-12)
 
 
 def test_motors_coupled_to_an_elastic_link_say_what_they_give_there():
@@ -196,7 +195,7 @@ def test_more_drives_than_coordinates_share_the_torque():
         link.pop("motor", None)
     robot = Robot.from_dict(table)
     q = reference(robot)
-    moment = Moment(Subject.of(robot), q, np.ones(robot.n), np.ones(robot.n))
+    moment = Moment(EditedRobot.of(robot), q, np.ones(robot.n), np.ones(robot.n))
     rows, remarks = joint_rows(Limited(robot), moment)
     shared = robot.actuator_torques(q, moment.tau)
     assert len(shared) > robot.n

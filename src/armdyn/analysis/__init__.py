@@ -1,10 +1,10 @@
-"""What a robot's model tells about a state: parts of torques, operational space, manipulability, rotors."""
+"""Analyses of a robot at a state: torques by cause, operational space, manipulability, rotors."""
 
 from armdyn.analysis.contributions import Contributions, contributions
-from armdyn.analysis.ellipsoid import Ellipsoid
 from armdyn.analysis.errors import AnalysisError
 from armdyn.analysis.linearization import DiscreteSystem, LinearSystem, linearize
 from armdyn.analysis.manipulability import (
+    Ellipsoid,
     dynamic_manipulability,
     force_ellipsoid,
     manipulability,

@@ -14,16 +14,16 @@ from typing import Any, Literal
 import numpy as np
 
 from armdyn.analysis.errors import AnalysisError, check
+from armdyn.dynamics import CAUSES
 from armdyn.expression import shown
 from armdyn.robot import Robot
-from armdyn.robot.friction import friction_parts
 
 RotorPart = Literal["separate", "within"]
 
 
 @dataclass(frozen=True)
 class Contributions:
-    """Torques by what causes them, for n joints and any leading axes [N m, or N for a prismatic joint].
+    """Torques by cause, for n joints and any leading axes [N m, or N for a prismatic joint].
 
     `rotors` says where the coupling of rotors and links is: "separate", in `rotor_coupling` alone, or
     "within", in `inertia`, `centrifugal` and `coriolis_pairs`, which then are those of `robot.inertia` and
@@ -43,17 +43,17 @@ class Contributions:
 
     @property
     def coriolis(self) -> np.ndarray:
-        """(..., n): the sum over pairs of joints."""
+        """Coriolis torques (..., n), the sum over pairs of joints."""
         return np.asarray(self.coriolis_pairs.sum((-2, -1)))
 
     @property
     def friction(self) -> np.ndarray:
-        """(..., n): viscous and dry."""
+        """Friction torques (..., n), viscous and dry."""
         return np.asarray(self.viscous + self.dry)
 
     @property
     def parts(self) -> dict[str, np.ndarray]:
-        """Name -> torque (..., n), in a fixed order; their sum is `total`."""
+        """Torques (..., n) by name, in a fixed order; their sum is `total`."""
         return {
             "inertia": self.inertia.sum(-1),
             "centrifugal": self.centrifugal.sum(-1),
@@ -68,7 +68,7 @@ class Contributions:
 
     @property
     def total(self) -> np.ndarray:
-        """(..., n): the torques of `robot.inverse_dynamics`."""
+        """Total torques (..., n), those of `robot.inverse_dynamics`."""
         return np.asarray(sum(self.parts.values()))
 
     def at(self, joint: int) -> Iterator[tuple[str, np.ndarray]]:
@@ -114,51 +114,37 @@ def contributions(
     `robot.with_parameters(parameters)`, and nothing is compiled anew.
     """
     check.one_of("rotors", rotors, "separate", "within")
-    q, qd, qdd = check.joint_arrays(robot, q=q, qd=qd, qdd=qdd)
-    felt, q, qd, qdd = check.felt(robot, wrench, q, qd, qdd)
-    described, plain, plain_parameters = robot, robot, None
-    if parameters is not None:
-        parameters = _checked(robot, parameters)
-        described = _described(robot, tuple(parameters.tolist()))
-        plain_parameters = parameters
+    q, qd, qdd = check.beside_wrenches(robot, wrench, *check.joint_arrays(robot, q=q, qd=qd, qdd=qdd))
+    parameters = _checked(robot, parameters)
+    plain, plain_parameters = robot, parameters
     coupling = np.zeros(q.shape)
     if rotors == "separate" and robot.model.rotors == "exact":
-        plain = _reflected(robot)
-        plain_parameters = None if parameters is None else _in_order_of(plain, _reflected(described))
+        plain, plain_parameters = _reflected(robot), _reflected_parameters(robot, parameters)
         coupling = _rotor_coupling((robot, parameters), (plain, plain_parameters), q, qd, qdd)
-    symbols = christoffel(plain, q, plain_parameters)
-    products = symbols * (qd[..., None, :, None] * qd[..., None, None, :])
-    friction = friction_parts(described, q, moved_as=robot)
-    load = np.zeros(q.shape)
-    if friction.load.any():
-        loaded = robot.inverse_dynamics(q, qd, qdd, wrench, parameters=parameters)
-        loaded = np.asarray(loaded) - robot.friction(qd, q=q, parameters=parameters)
-        load = loaded - friction.rigid(loaded, qd)
+    products = christoffel(plain, q, plain_parameters) * (qd[..., None, :, None] * qd[..., None, None, :])
+    causes = np.asarray(robot.contributions(q, qd, qdd, wrench, parameters=parameters))
+    by_cause = dict(zip(CAUSES, np.moveaxis(causes, -2, 0), strict=True))
     return Contributions(
         inertia=np.asarray(plain.inertia(q, parameters=plain_parameters)) * qdd[..., None, :],
         centrifugal=np.einsum("...ijj->...ij", products).copy(),
         coriolis_pairs=2 * np.triu(products, 1),
-        gravity=np.asarray(robot.gravity(q, parameters=parameters)),
-        springs=spring_torques(robot, q, parameters),
-        viscous=friction.growing(qd),
-        dry=friction.dry(qd) + friction.fading(qd) + load + friction.offset,
+        gravity=by_cause["gravity"],
+        springs=by_cause["springs"],
+        viscous=by_cause["viscous friction"],
+        dry=by_cause["dry friction"],
         rotor_coupling=coupling,
-        tip_wrench=felt,
+        tip_wrench=by_cause["tip wrench"],
         rotors=rotors,
     )
 
 
-def _checked(robot: Robot, parameters: Any) -> np.ndarray:
+def _checked(robot: Robot, parameters: Any) -> np.ndarray | None:
+    if parameters is None:
+        return None
     found, p = check.numbers("parameters", parameters), len(robot.parameter_names)
     if found.shape != (p,):
         raise AnalysisError(f"parameters: expected ({p},), as robot.parameter_names, found {found.shape}")
     return found
-
-
-@lru_cache(maxsize=8)
-def _described(robot: Robot, parameters: tuple[float, ...]) -> Robot:
-    """The robot with other parameters in its description, for what is read from there."""
-    return robot.with_parameters(parameters)
 
 
 @lru_cache(maxsize=16)  # a new robot has its kernels to prepare, which takes longer than all the rest
@@ -166,20 +152,25 @@ def _reflected(robot: Robot) -> Robot:
     return robot.with_rotors("reflected")
 
 
-@lru_cache(maxsize=8)
-def _in_order_of(robot: Robot, described: Robot) -> np.ndarray:
-    """(p,): the parameters of `described` as `robot` takes them; it may lack some that are zero.
+def _reflected_parameters(robot: Robot, parameters: np.ndarray | None) -> np.ndarray | None:
+    return None if parameters is None else _in_order_of(_reflected(robot), robot, tuple(parameters.tolist()))
 
-    They are not those of the exact model: there, tensors of rotors are part of the links that carry them.
+
+@lru_cache(maxsize=8)
+def _in_order_of(plain: Robot, robot: Robot, parameters: tuple[float, ...]) -> np.ndarray:
+    """(p,): parameters of the exact model as the diagonal one takes them; it may lack some that are zero.
+
+    They are not the same: in the exact model, tensors of rotors are part of the links that carry them.
     """
+    described = _reflected(robot.with_parameters(parameters))
     found = dict(zip(described.parameter_names, described.parameters, strict=True))
-    values = np.array([found.get(name, 0.0) for name in robot.parameter_names])
+    values = np.array([found.get(name, 0.0) for name in plain.parameter_names])
     values.flags.writeable = False
     return values
 
 
 def spring_torques(robot: Robot, q: np.ndarray, parameters: Any = None) -> np.ndarray:
-    """What holds against springs (..., n); zeros, without being computed, where there are none."""
+    """Torques (..., n) that hold against springs; zeros, without being computed, where there are none."""
     has_springs = robot.mechanism.springs or robot.mechanism.struts
     return np.asarray(robot.springs(q, parameters=parameters)) if has_springs else np.zeros(q.shape)
 

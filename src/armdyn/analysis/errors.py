@@ -1,4 +1,4 @@
-"""What is wrong with what an analysis is given, and this folder's checks of it."""
+"""Errors about what an analysis is given, and this folder's checks of it."""
 
 from armdyn.expression import ArmdynError
 from armdyn.robot.checks import Checks

@@ -77,7 +77,7 @@ def linearize(robot: Robot, q: Any, qd: Any = 0, tau: Any = None, *, wrench: Any
     q, qd, *torques = check.joint_arrays(robot, q=q, qd=speeds, **given)
     acting = wrench if check.wrenches(robot, wrench) else None
     if acting is not None:
-        _, q, qd, *torques = check.felt(robot, acting, q, qd, *torques)
+        q, qd, *torques = check.beside_wrenches(robot, acting, q, qd, *torques)
     tau = torques[0] if torques else robot.inverse_dynamics(q, qd, np.zeros(robot.n), acting)
     by_q, by_qd, by_tau = robot.forward_dynamics_derivatives(q, qd, tau, acting)
     n = robot.n

@@ -89,29 +89,29 @@ class Operational:
 
     @property
     def margin(self) -> np.ndarray:
-        """(...): the smallest relative singular value, of the arm or of the angles; 0 at a singularity."""
+        """Smallest relative singular value (...), of the arm or of the angles; 0 at a singularity."""
         return np.asarray(np.minimum(self.singular_values[..., -1], self.angle_margin))
 
     @property
     def damped(self) -> np.ndarray:
-        """(...) bool: where the results are damped."""
+        """True (...) where the results are damped."""
         return np.asarray(self.margin < self.threshold)
 
     @property
     def damping(self) -> np.ndarray:
-        """(...): λ with σ² + λ² in place of the smallest σ²; 0 where nothing is damped."""
+        """Damping λ (...) with σ² + λ² in place of the smallest σ²; 0 where nothing is damped."""
         return np.sqrt(np.maximum(self.threshold**2 - self.margin**2, 0.0))
 
     @property
     def condition(self) -> np.ndarray:
-        """(...): largest over smallest singular value of the scaled J_A B^(-1/2); infinite if singular."""
+        """Largest over smallest singular value (...) of the scaled J_A B^(-1/2); infinite if singular."""
         s = self.singular_values
         with np.errstate(divide="ignore"):
             return np.asarray(s[..., 0] / np.where(s[..., -1] > SINGULAR * s[..., 0], s[..., -1], 0.0))
 
     @property
     def rank(self) -> np.ndarray:
-        """(...): how many rows the tip can move independently here."""
+        """Number (...) of rows that the tip can move independently here."""
         return np.asarray((self.singular_values > 1e-9).sum(-1))
 
     def forces(self, xdd: Any, h_A: Any = None) -> np.ndarray:

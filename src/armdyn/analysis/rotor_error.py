@@ -1,4 +1,4 @@
-"""What the diagonal rotor model misses: exact against reflected rotors along a motion."""
+"""Error of the diagonal rotor model: exact against reflected rotors along a motion."""
 
 from __future__ import annotations
 
@@ -40,27 +40,27 @@ class RotorError:
 
     @property
     def largest(self) -> np.ndarray:
-        """(n,): largest magnitude of the error."""
+        """Largest magnitude of the error (n,)."""
         return np.asarray(np.abs(self._flat(self.error)).max(0))
 
     @property
     def rms(self) -> np.ndarray:
-        """(n,): root of the mean square of the error."""
+        """Root of the mean square of the error (n,)."""
         return np.asarray(np.sqrt((self._flat(self.error) ** 2).mean(0)))
 
     @property
     def percent(self) -> np.ndarray:
-        """(n,): largest error in percent of the joint's largest torque."""
+        """Largest error (n,) in percent of the joint's largest torque."""
         return _percent(self.largest, np.abs(self._flat(self.torque)).max(0))
 
     @property
     def worst(self) -> np.ndarray:
-        """(n,): the sample of the largest error, an index into the flattened leading axes."""
+        """Sample of the largest error (n,), an index into the flattened leading axes."""
         return np.asarray(np.abs(self._flat(self.error)).argmax(0))
 
     @property
     def percent_at_worst(self) -> np.ndarray:
-        """(n,): largest error in percent of the torque at the same sample; infinite where that is zero."""
+        """Largest error (n,) in percent of the torque at the same sample; infinite where that is zero."""
         there = np.take_along_axis(self._flat(self.torque), self.worst[None], 0)[0]
         return _percent(self.largest, np.abs(there))
 

@@ -1,4 +1,4 @@
-"""What the verbs share: arguments, reading of numbers, files."""
+"""Parts that verbs share: tables, arguments, reading of numbers, files."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ import typer
 
 from armdyn.cli.running import ROBOT_PANEL
 from armdyn.description import bundled_robots
-from armdyn.description.exporting import SUFFIXES
+from armdyn.description.writing import SUFFIXES
 from armdyn.expression import ArmdynError, Expression, parse
 from armdyn.model import PhysicsWarning
-from armdyn.output import one_line, stage
+from armdyn.names import one_line
+from armdyn.progress import stage
 from armdyn.robot import Robot
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class GivenRobot:
 
     @property
     def is_changed(self) -> bool:
-        """Whether an option asks for another robot than the file's."""
+        """True if an option asks for another robot than the file's."""
         return self != GivenRobot(self.source)
 
     def load(self) -> Robot:
@@ -138,7 +139,7 @@ def _is_robot(hint: Any) -> bool:
 
 
 def _as_argument(hint: Any) -> Any:
-    """What typer reads: a text with the help of the verb, or of all verbs."""
+    """The argument that typer reads: a text, with the help of the verb or of all verbs."""
     (argument,) = getattr(hint, "__metadata__", (_ROBOT,))
     return Annotated[str, argument]
 
@@ -235,14 +236,14 @@ def check_robot_file(output: Path) -> None:
 
 
 def is_read(output: Path, given: str | Path) -> bool:
-    """Whether two paths lead to one regular file. Devices may be both, and bundled robots are not files."""
+    """True if two paths lead to one regular file. Devices may be both, and bundled robots are not files."""
     if given in bundled_robots() or not output.is_file():
         return False
     return Path(given).exists() and output.samefile(given)
 
 
 def start_of(robot: Robot, text: str | None) -> np.ndarray:
-    """The positions of --from; default zeros, with loops the posture in which they were first closed."""
+    """The positions of --from; default zeros, in closed chains the posture that was first closed."""
     if text is None and robot.model.loops:
         return robot.assembly.reference
     return numbers(text, "--from", robot.n)
@@ -277,7 +278,7 @@ def number_list(text: str | None, option: str) -> float | np.ndarray | None:
 
 
 def _entries_of(text: str, count: int) -> list[str]:
-    """What stands between commas; a comma at the end adds nothing, an empty place between two is an entry."""
+    """Entries between commas; a comma at the end adds nothing, an empty place between two is an entry."""
     entries = text.replace(";", ",").split(",")
     if not entries[-1].strip():
         entries.pop()

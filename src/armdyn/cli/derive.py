@@ -10,12 +10,11 @@ import typer
 
 from armdyn.cli.common import GivenRobot, check_output, say, takes_robot
 from armdyn.exact import Equations
-from armdyn.exact.base.equations import BaseEquations
-from armdyn.exact.printing.styles import PAGE
-from armdyn.exact.printing.titles import markdown_text
-from armdyn.exact.printing.widths import in_em
+from armdyn.exact.base import BaseEquations
+from armdyn.exact.printing.styles import PAGE, in_em, markdown_text
 from armdyn.expression import ArmdynError
-from armdyn.output import stage, write_whole
+from armdyn.files import write_whole
+from armdyn.progress import stage
 from armdyn.robot.base_parameters import BaseParameters
 
 
@@ -97,7 +96,7 @@ def _derivation(equations: Equations, form: Any, steps: bool, sympy: bool, notat
 
 
 def _proof(equations: Equations, form: str) -> str:
-    """What was proved: a comment in LaTeX and Python, plain lines in text and Markdown."""
+    """Text of what was proved: a comment in LaTeX and Python, plain lines in text and Markdown."""
     lines = str(equations.prove()).splitlines()
     if form == "markdown":
         lines[0] = markdown_text(lines[0])

@@ -7,27 +7,26 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
-from armdyn.cli.common import (
-    GivenRobot,
-    takes_robot,
-)
+from armdyn.cli.common import GivenRobot, takes_robot
 from armdyn.cli.terminal import add_row, table_of, terminal
 from armdyn.description import bundled_robots
-from armdyn.description.conversion.dh_table import DhTable, pose_text
+from armdyn.description.dh_table import DhTable, pose_text
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import Inertia, Link, RobotModel, Transform
 from armdyn.model.friction import SINGLE, Friction
 from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.robot_model import BASE
-from armdyn.output import one_line
-from armdyn.report.findings.mechanisms import joints_text, mechanism_grids
-from armdyn.report.findings.tables import (
+from armdyn.names import one_line
+from armdyn.report.robot_tables import (
     Grid,
     cell_text,
     frames_grid,
+    friction_entries,
     friction_units,
+    joints_text,
     limits_grid,
     links_grid,
+    mechanism_grids,
     motors_grid,
     operations_grid,
     short,
@@ -110,7 +109,7 @@ def _title(robot: Robot) -> str:
 
 
 def _head(model: RobotModel) -> Iterator[str]:
-    """Where the robot comes from, gravity, base and tool, and what reading the file changed."""
+    """Lines about where the robot comes from, gravity, base and tool, and what reading the file changed."""
     if model.source in bundled_robots():
         yield f"bundled with armdyn as {model.source}"
     elif model.source:
@@ -128,7 +127,7 @@ def _head(model: RobotModel) -> Iterator[str]:
 
 
 def _structure(model: RobotModel) -> Grid:
-    """Which link hangs on which, and the names of joints, where the robot is not one chain of named links."""
+    """Table of links with their parents and joints, where the robot is not one chain of named links."""
     is_chain = [link.parent for link in model.links] == [model.root, *model.index][:-1]
     if is_chain and not any(link.joint_name for link in model.links):
         return Grid((), ())
@@ -200,12 +199,11 @@ def _friction(model: RobotModel) -> Grid:
 
 def _friction_texts(friction: Friction) -> dict[str, str]:
     """The numbers by name, without units; empty for those that are zero."""
-    texts = {key: "" if x.is_zero else short(x) for key, x in friction.entries.items()}
+    texts = {key: "" if x.is_zero else short(x) for key, x in friction_entries(friction).items()}
     forward, backward = friction.coulomb
     even = (forward + backward).is_zero
     levels = f"±{short(forward)}" if even else f"{short(forward)}, {short(backward)}"
     texts["coulomb"] = "" if even and forward.is_zero else levels
-    texts["stribeck velocity"] = short(friction.stribeck_velocity) if texts["stribeck"] else ""
     return texts
 
 
@@ -247,7 +245,7 @@ def _gathered(warnings: list[str]) -> list[str]:
 
 
 def _following(model: RobotModel) -> Iterator[str]:
-    """Which joints are the coordinates of a robot with loops."""
+    """Lines about which joints are the coordinates of a robot with closed chains."""
     if model.choice is None:
         return
     own = [link.joint_label for link in model.coordinates]
@@ -260,7 +258,7 @@ def _following(model: RobotModel) -> Iterator[str]:
 
 
 def _rotor_lines(robot: Robot) -> list[str]:
-    """What the motors mean."""
+    """Lines about the model of the rotors."""
     model = robot.model
     if model.rotors == "reflected" and any(link.motor for link in model.links):
         return [_REFLECTED]
@@ -268,7 +266,7 @@ def _rotor_lines(robot: Robot) -> list[str]:
 
 
 def _coupling_lines(robot: Robot) -> list[str]:
-    """Per motor, whether adding k²Im to the diagonal is exact."""
+    """Lines that say of each motor whether adding k²Im to the diagonal is exact."""
     lines = []
     for coupling in robot.opened().equations().rotor_couplings():
         where = f"motor of '{coupling.link}' on '{coupling.carrier}'"

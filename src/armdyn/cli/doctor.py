@@ -22,7 +22,7 @@ from armdyn import __version__
 from armdyn.expression import ArmdynError
 from armdyn.kernels import backend, cache, get_threads, set_threads
 from armdyn.kernels.llvm.machine import cpu, llvm_versions, vector_bytes
-from armdyn.output import one_line
+from armdyn.names import one_line
 from armdyn.robot import Robot
 
 _LIMIT = 120  # seconds a trial may take

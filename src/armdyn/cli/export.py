@@ -43,7 +43,7 @@ def export_c(
 
 
 def _names(text: str) -> list[str]:
-    """What stands between commas."""
+    """Names between commas."""
     return [x.strip() for x in text.split(",") if x.strip()]
 
 

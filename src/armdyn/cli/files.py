@@ -8,18 +8,14 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from armdyn.cli.common import (
-    GivenRobot,
-    check_output,
-    say,
-    takes_robot,
-)
+from armdyn.cli.common import GivenRobot, check_output, say, takes_robot
 from armdyn.description import bundled_robots, toml_text
 from armdyn.description.bundled import bundled_text
-from armdyn.description.exporting import SUFFIXES
-from armdyn.description.template import Draft, Row, read_kind, read_row, read_rows, robot_file
+from armdyn.description.writing import SUFFIXES
+from armdyn.description.writing.toml import Draft, Row, read_kind, read_row, read_rows, robot_file
 from armdyn.expression import ArmdynError
-from armdyn.output import hide_progress, write_whole
+from armdyn.files import write_whole
+from armdyn.progress import hide_progress
 from armdyn.robot import Robot
 
 T = TypeVar("T")
@@ -71,7 +67,7 @@ def _own_text(robot: str) -> str | None:
 
 
 def _leaves_meshes(text: str, robot: str, output: Path) -> bool:
-    """Whether paths of meshes, which begin at the robot file, would lead nowhere from the copy."""
+    """True if paths of meshes, which begin at the robot file, would lead nowhere from the copy."""
     if robot in bundled_robots() or Path(robot).resolve().parent == output.resolve().parent:
         return False
     inertias = [link.get("inertia") for link in toml_text.parse_text(text).get("link", [])]
@@ -124,7 +120,7 @@ def _check_new(output: Path, force: bool, suffixes: Sequence[str], *inputs: str 
 
 
 def _is_path(text: str) -> bool:
-    """Whether a table is in a file: rows have blanks or commas and no such ending."""
+    """True if a table is in a file: rows have blanks or commas and no such ending."""
     is_table = Path(text).suffix.lower() in (".csv", ".txt", ".tsv", ".dat")
     return is_table or (bool(text) and not any(c in text for c in " ,;\n"))
 

@@ -1,4 +1,4 @@
-"""Verbs of motion: trajectory, scale."""
+"""Verbs of motion: motors, trajectory, scale."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from armdyn.cli.common import (
     CycleOption,
     GivenRobot,
     WrenchOption,
+    check_joints,
     check_output,
     motion_of,
     number_list,
@@ -23,19 +24,92 @@ from armdyn.cli.common import (
     takes_robot,
     wrench_of,
 )
-from armdyn.cli.terminal import Column, figures, limit_cells, table_by_columns, terminal
+from armdyn.cli.terminal import Column, add_row, figures, limit_cells, table_by_columns, table_of, terminal
 from armdyn.expression import ArmdynError
-from armdyn.motion import Trajectory, scale_to_limits, time_optimal
-from armdyn.motion.cycles.cycle import with_limits
-from armdyn.motion.least_time.time_optimal import TimeOptimal
+from armdyn.files import write_whole
+from armdyn.motion import MotorLoads, Trajectory, motor_loads, scale_to_limits, time_optimal
+from armdyn.motion.csv_files import write
+from armdyn.motion.cycles import with_limits
+from armdyn.motion.motor_loads import cells_of, sentences
 from armdyn.motion.timing.exceeded import WITHIN, exceeded, places
 from armdyn.motion.timing.limits import Limit
 from armdyn.motion.timing.scaling import Scaled
+from armdyn.motion.timing.time_optimal import TimeOptimal
 from armdyn.motion.tip.motions import LAWS
-from armdyn.motion.trajectories.trajectory import Samples
+from armdyn.motion.trajectory import Samples
+from armdyn.report.subject import default_motion
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, joint_units, torque_unit
-from armdyn.robot.motors import to_motors
+
+# ------------------------------------------------------------------------------------------------------------
+# The verb motors: what a motion asks of each motor.
+
+
+@takes_robot
+def motors(
+    robot: GivenRobot,
+    trajectory: Annotated[
+        Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one is chosen.")
+    ] = None,
+    cycle: CycleOption = None,
+    wrench: WrenchOption = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="CSV file: torque, speed, power and current of each motor over time.")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="SVG file: torque over speed of each motor, with its limits.")
+    ] = None,
+) -> None:
+    """Compute torque, speed, power, current and energy of each motor along a motion, at its shaft."""
+    for option, path in (("--csv", csv), ("--plot", plot)):
+        if path is not None:
+            check_output(path, robot.source, trajectory, cycle, option=option)
+    if plot is not None and plot.suffix.lower() != ".svg":
+        raise ArmdynError(f"--plot: cannot write '{plot}': a picture's name ends with .svg")
+    loaded = robot.load()
+    motion, text = _motion(loaded, trajectory, cycle)
+    found = motor_loads(loaded, motion, wrench=wrench_of(wrench))
+    say(text)
+    headings, rows = cells_of(found)
+    table = table_of(*headings)
+    for row in rows:
+        add_row(table, *row)
+    terminal().print(table)
+    for line in sentences(found):
+        say(line)
+    at = motion.samples()
+    say_exceeded(exceeded(loaded, at.t, at.q, at.qd, at.qdd, found.joint_torque))
+    if csv is not None:
+        _write(csv, found)
+        say(f"wrote {csv}")
+    if plot is not None:
+        from armdyn.drawing.style import svg
+        from armdyn.report import plot_motor_loads  # brings matplotlib: only when asked for
+
+        say(f"wrote {write_whole(plot, svg(plot_motor_loads(found)))}")
+
+
+def _motion(robot: Robot, trajectory: Path | None, cycle: str | None) -> tuple[Trajectory, str]:
+    """The motion given, or the one that a report shows; and which it is."""
+    given = motion_of(robot, trajectory, cycle)
+    if given is None:
+        chosen = default_motion(robot)
+        return chosen.trajectory, chosen.text
+    check_joints(robot, trajectory, given)
+    return given, f"{given.motion.label}, {given.duration:.6g} s"
+
+
+def _write(path: Path, found: MotorLoads) -> None:
+    """Currents only where the description has a torque constant for every motor."""
+    columns = {"torque": found.torque, "speed": found.speed, "power": found.power}
+    if found.constant_given.all():
+        columns["current"] = found.current
+    write(path, found.t, columns)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The verbs trajectory and scale.
+
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
 LimitOption = Annotated[str | None, typer.Option(help="One number, or one for each joint, comma-separated.")]
@@ -181,7 +255,7 @@ def _joint_motion(
 
 
 def _print_motion(robot: Robot, motion: Trajectory) -> None:
-    """Per joint: ends and largest speed and acceleration, against their limits; then what exceeds them."""
+    """Print ends, largest speed and acceleration of each joint, against limits; then what exceeds them."""
     at, known = motion.samples(), all(value is not None for _, value in robot.model.symbols)
     beyond = exceeded(robot, at.t, at.q, at.qd, at.qdd) if known else ()
     bounds = joint_limits(robot) if known else None
@@ -267,7 +341,7 @@ def _print_torques(robot: Robot, found: Scaled | TimeOptimal) -> None:
         shafts = [Limit("motor torque", i) for i in np.flatnonzero(of_motors).tolist()]
         names += [motor.name(robot) for motor in shafts]
         units += [motor.unit(robot) for motor in shafts]
-        at_shafts = abs(found.torque @ to_motors(robot.model).T).max(0)
+        at_shafts = abs(found.torque @ robot.drives.to_motors.T).max(0)
         peaks = np.append(peaks, at_shafts[of_motors])
         limits = np.append(limits, found.motor_limits.torque[of_motors])
     beyond = set(np.flatnonzero(peaks > (1 + WITHIN) * limits).tolist())

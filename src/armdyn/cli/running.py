@@ -1,4 +1,4 @@
-"""What happens around a command: closed streams, errors in one line, exit codes."""
+"""Handling around a command: closed streams, errors in one line, exit codes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import typer
 from typer.core import TyperCommand
 
 from armdyn.expression import ArmdynError
-from armdyn.output import one_line, progress_bar
+from armdyn.names import one_line
+from armdyn.progress import progress_bar
 
 # Newer releases of typer include click; older ones import it.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]

@@ -31,8 +31,8 @@ from armdyn.cli.common import (
 from armdyn.cli.terminal import figures, limit_cells, table_by_columns, terminal
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
+from armdyn.motion.csv_files import read_torques
 from armdyn.motion.timing.exceeded import Exceeded, exceeded, places
-from armdyn.motion.trajectories.csv_files import read_torques
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, joint_units
 from armdyn.simulation import ComputedTorque, PDGravity, Run, SimulationWarning
@@ -148,7 +148,7 @@ def simulate(
 
 @dataclass(frozen=True)
 class _Plan:
-    """What drives the arm, and where and how long unless the user says otherwise."""
+    """Drive of the arm, and the start and duration unless the user says otherwise."""
 
     drive: Any
     q0: np.ndarray
@@ -165,7 +165,7 @@ def _followed(robot: Robot, law: Any, target: Any) -> _Plan:
 
 
 def _plan(robot: Robot, torque: str | None) -> _Plan:
-    """No torques, constant ones, or those of a file."""
+    """Plan with no torques, constant ones, or those of a file."""
     zero = np.zeros(robot.n)
     path = _torque_file(torque)
     if path is None:
@@ -234,7 +234,7 @@ def _beyond(robot: Robot, run: Run) -> list[Exceeded]:
 
 
 def _print_run(robot: Robot, run: Run, target: Any, beyond: Sequence[Exceeded]) -> None:
-    """Per joint: where it ended and how far off; then the energies, and which limits were exceeded."""
+    """Print where each joint ended and how far off; then the energies, and which limits were exceeded."""
     wanted = None
     if target is not None:
         wanted = target(run.t)[0] if isinstance(target, Trajectory) else np.broadcast_to(target, run.q.shape)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from armdyn.output import one_line
+from armdyn.names import one_line
 
 Column: TypeAlias = tuple[str, Sequence[str | Text]]  # a heading and cells
 

@@ -28,9 +28,9 @@ from armdyn.cli.common import (
 from armdyn.cli.terminal import figures, limit_cells, table_by_columns, terminal
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory
+from armdyn.motion.csv_files import write
 from armdyn.motion.timing.exceeded import Exceeded, exceeded, places
 from armdyn.motion.torques import contributions_along, torques_along
-from armdyn.motion.trajectories.csv_files import write
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, torque_unit
 
@@ -135,5 +135,5 @@ def _print_parts(
 
 
 def _figure(x: float, largest: float) -> str:
-    """To five digits; what is rounding error next to the joint's largest part is zero."""
+    """Number to five digits; rounding error next to the joint's largest part is zero."""
     return "0" if abs(x) < 1e-14 * largest else f"{x:.5g}"

@@ -1,4 +1,4 @@
-"""Rotations -> angles: an angle by its cosine and sine, roll-pitch-yaw by the matrix.
+"""Angles of rotations: an angle by its cosine and sine, roll-pitch-yaw by the matrix; and unit vectors.
 
 A model keeps the entries of a rotation, exactly: cos(1.5708), say. The angles are found again from these
 entries, and are returned only if they give back every entry; then a reader makes the same rotation of them.
@@ -17,6 +17,69 @@ from armdyn.description.dh import frame
 from armdyn.expression import ZERO, Atom, Expression
 from armdyn.model.vector import IDENTITY, ZERO3, Matrix, Vector, vector
 
+# ------------------------------------------------------------------------------------------------------------
+# Unit vectors of three numbers, exactly of length one; and back to small whole numbers.
+
+
+_LONGEST_ROOT = 1000
+_LARGEST_RATIO = 1000
+_STEPS = 2**60  # rational directions on a grid with a spacing of 1e-18
+
+
+def unit_vector(entries: Sequence[Expression]) -> Vector:
+    """The vector divided by its length. The sum of its squares must be a rational number other than zero.
+
+    Where the length is the root of a long number, as for a unit vector given in 16 digits, dividing by it
+    would carry the root through all equations. Then the nearest direction with rational entries is taken: its
+    length is exactly one, and no double can tell it from the one given.
+    """
+    squares = sum((x * x for x in entries), ZERO)
+    length = squares.sqrt()
+    radicals = [atom.argument.number for atom in length.atoms() if atom.argument is not None]
+    if math.prod(int(r or 1) for r in radicals) <= _LONGEST_ROOT:
+        return vector(x / length for x in entries)
+    numbers = [Fraction(x.value()) if x.number is None else x.number for x in entries]
+    return vector(Expression.of(x) for x in _on_the_sphere(numbers))
+
+
+def whole_ratios(entries: Sequence[Expression]) -> list[int] | None:
+    """Whole numbers in the same ratios (and with the same signs), if there are small ones."""
+    largest = max(entries, key=lambda x: abs(x.value()))
+    if len(largest.terms) != 1:
+        return None
+    ratios = [(x / largest).number for x in entries]
+    exact = [x for x in ratios if x is not None]
+    if len(exact) < len(entries):
+        return None
+    common = math.lcm(*(x.denominator for x in exact))
+    if common > _LARGEST_RATIO:
+        return None
+    sign = -1 if largest.value() < 0 else 1
+    return [int(x * common) * sign for x in exact]
+
+
+def _on_the_sphere(v: Sequence[Fraction]) -> list[Fraction]:
+    """Unit vector, by stereographic projection from the pole opposite to the largest entry: −v gives −u."""
+    pole = max(range(3), key=lambda i: abs(v[i]))
+    sign = 1 if v[pole] > 0 else -1
+    far = abs(v[pole]) + _root(sum((x * x for x in v), Fraction(0)))
+    u = [Fraction(round(x / far * _STEPS), _STEPS) for x in v]
+    u[pole] = Fraction(0)
+    square = sum((x * x for x in u), Fraction(0))
+    u[pole] = sign * (1 - square) / 2
+    return [2 * x / (1 + square) for x in u]
+
+
+def _root(x: Fraction) -> Fraction:
+    """A square root to 40 digits."""
+    scale = 10**40 * x.denominator
+    return Fraction(math.isqrt(x.numerator * scale * scale // x.denominator), scale)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Angles of rotations.
+
+
 PI = Expression.pi()
 _MOST_ANGLES = 60  # that are tried in pairs
 
@@ -33,7 +96,7 @@ def angle_of(c: Expression, s: Expression) -> Expression | None:
 
 
 def wrapped(angle: Expression) -> Expression:
-    """Less whole turns, so that it lies in (−π, π]; one with free symbols only by its multiple of π."""
+    """The angle less whole turns, in (−π, π]; with free symbols, only its multiple of π counts."""
     turns = _turns_in(angle) if angle.symbols() else Fraction(angle.value() / math.pi)
     whole = math.ceil((turns - 1) / 2 - Fraction(1, 10**12))
     return angle - PI * (2 * whole) if whole else angle
@@ -100,7 +163,7 @@ def numeric_rpy(M: Sequence[Sequence[float]], flat: float = 0.0) -> tuple[float,
 
 
 def _length(angles: Vector) -> tuple[int, int]:
-    """How many angles are neither a decimal nor a multiple of π; then, how many are no decimal."""
+    """Number of angles that are neither a decimal nor a multiple of π; then, of those that are no decimal."""
     return sum(len(x.terms) > 1 for x in angles), sum(x.number is None for x in angles)
 
 

@@ -61,7 +61,7 @@ def bundled_robots() -> list[str]:
 
 def bundled_table(name: str) -> dict[str, Any]:
     """The robot file of a bundled robot."""
-    return toml_text.parse(bundled_text(name), name)
+    return toml_text.parse_toml(bundled_text(name), name)
 
 
 def bundled_text(name: str) -> str:

@@ -11,10 +11,10 @@ from armdyn.description.reader import Reader
 from armdyn.description.robot_file import read_friction, read_limits, read_motor
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import impossible_bodies
-from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS, Friction
+from armdyn.model.edit import by_joint
+from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits
 from armdyn.model.robot_model import RobotModel, listed, quoted
-from armdyn.model.surgery import by_joint
 from armdyn.model.vector import apply
 
 _FRICTION_KEYS = (*SINGLE, "coulomb", "stribeck")
@@ -51,7 +51,7 @@ def with_friction(model: RobotModel, friction: object) -> RobotModel:
             motor = link.motor and replace(link.motor, friction=NO_FRICTION)
             return replace(link, friction=NO_FRICTION, motor=motor)
         reader = Reader(given, "with_friction", f"joint {quoted(link.joint_label)}", dict(model.symbols))
-        table = _merged(reader, _friction_table(link.friction), _FRICTION_KEYS)
+        table = _merged(reader, link.friction.table, _FRICTION_KEYS)
         return replace(
             link, friction=read_friction(Reader(table, reader.source, reader.path, reader.symbols))
         )
@@ -102,21 +102,12 @@ def _changed(
 
 
 def _merged(reader: Reader, own: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    """What a joint has, with what is given in its place; None takes an entry away."""
+    """Entries of a joint, with those given in their place; None takes an entry away."""
     for key, value in reader.table.items():
         if value is None and key not in keys:
             reader.fail(str(key), f"unknown key; allowed here: {', '.join(sorted(keys))}")
     table = {**own, **reader.table}
     return {key: value for key, value in table.items() if value is not None}
-
-
-def _friction_table(friction: Friction) -> dict[str, Any]:
-    """Friction as a table with the keys of the robot file."""
-    table: dict[str, Any] = {name: getattr(friction, name) for name in SINGLE}
-    table["coulomb"] = list(friction.coulomb)
-    if not friction.stribeck.is_zero:
-        table["stribeck"] = {"level": friction.stribeck, "velocity": friction.stribeck_velocity}
-    return table
 
 
 def _check_carrier(model: RobotModel, reader: Reader) -> None:
@@ -126,23 +117,17 @@ def _check_carrier(model: RobotModel, reader: Reader) -> None:
 
 
 def _motor_defaults(motor: Motor | None, reader: Reader) -> dict[str, Any]:
-    """What a motor has, as a table, less what the new entries make meaningless."""
+    """Entries of a motor, as a table, less those that the new entries make meaningless."""
     if motor is None:
         return {}
     if "gear" in reader and "inertia" not in reader:
         motor = _referred(motor, reader.number("gear"), reader)
-    friction: dict[str, Any] = {
-        name: getattr(motor.friction, name) for name in SINGLE if TERMS[name].at_motors
-    }
-    friction["coulomb"] = list(motor.friction.coulomb)
-    if motor.friction.coefficients["asymmetry"].is_zero:  # a coupled motor takes one value
-        friction["coulomb"] = motor.friction.coulomb[0]
     table = {
         "gear": motor.gear,
         "inertia": {"axial": motor.axial, "transverse": motor.transverse},
         "mass": motor.mass,
         "coupling": dict(motor.coupling),
-        "friction": friction,
+        "friction": {key: x for key, x in motor.friction.table.items() if TERMS[key].at_motors},
         "torque_constant": motor.torque_constant,
         "limits": {key: x for key, x in vars(motor.limits).items() if x is not None},
         "damping": motor.damping,

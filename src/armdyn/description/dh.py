@@ -49,7 +49,7 @@ _CosSin = tuple[Expression, Expression]
 
 
 class Parts(NamedTuple):
-    """What a DH row is made of: lengths, and the cosines and sines of its angles."""
+    """Parts of a DH row: lengths, and the cosines and sines of its angles."""
 
     a: Expression
     alpha: _CosSin

@@ -1,4 +1,4 @@
-"""What is wrong with a description, and how large one may be."""
+"""Errors about descriptions, and bounds on their size."""
 
 from armdyn.expression import ArmdynError
 

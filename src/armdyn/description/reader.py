@@ -1,4 +1,4 @@
-"""A table of a robot file, read key by key, with errors that name file, key, finding and what is allowed."""
+"""Tables of robot files: parsed within bounds, and read key by key with errors that name file and key."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import cached_property
 from numbers import Number
 from typing import Any, NoReturn
 
-from armdyn.description.direction import unit_vector
+from armdyn.description.angles import unit_vector
 from armdyn.description.errors import BadNumber, DescriptionError
 from armdyn.expression import ZERO, Expression, ExpressionError, parse, shown
-from armdyn.model.arguments import LARGEST, plain
+from armdyn.model.errors import LARGEST, plain
 from armdyn.model.vector import IDENTITY, Matrix, Vector, cross, dot, multiply, transpose, vector
-from armdyn.output import one_line
+from armdyn.names import one_line
 
 LONGEST = 20_000  # characters of an expression; bodies turned and shifted by symbols fill some thousands
 _REQUIRED = object()
@@ -163,7 +163,7 @@ class Reader:
 
 
 def _rotation_problem(R: Matrix, values: dict[str, Expression]) -> str | None:
-    """How far a matrix is from a rotation; None if it is one or has free symbols."""
+    """Words for a matrix that is not a rotation; None if it is one or has free symbols."""
     if any(not Expression.of(x).symbols() <= values.keys() for row in R for x in row):
         return None
     M = vector(vector(Expression.of(x).value(values) for x in row) for row in R)

@@ -1,33 +1,317 @@
-"""The TOML robot file (and the same table from Python) -> RobotModel."""
+"""Reads the TOML robot file, or the same table from Python, as a RobotModel."""
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from armdyn.description import dh, toml_text
-from armdyn.description.bodies.body import Meshes, read_body
-from armdyn.description.bodies.pose import read_pose
 from armdyn.description.bundled import bundled_robots, bundled_table
 from armdyn.description.errors import MAX_LINKS, MAX_PRODUCTS, DescriptionError
-from armdyn.description.importing.options import Options, shaped
-from armdyn.description.mechanisms.closures import read_closures
-from armdyn.description.mechanisms.springs import read_joint_spring, read_springs
+from armdyn.description.foreign.tree import Options, shaped
 from armdyn.description.plausibility import suspicions
 from armdyn.description.reader import Reader, Symbols
 from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError, TooLargeError, limited, shown
 from armdyn.model import PhysicsWarning, impossible_bodies
-from armdyn.model.arguments import plain
-from armdyn.model.closures.problems import spring_overflows
-from armdyn.model.friction import SINGLE, TERMS, Coulomb, Friction
+from armdyn.model.closures import LOOP_JOINTS, Loop, Relation
+from armdyn.model.errors import ModelError, plain
+from armdyn.model.friction import NO_FRICTION, SINGLE, TERMS, Friction, levels
+from armdyn.model.inertia import TENSOR_KEYS, Inertia, Tensor, asymmetry, matrix_tensor, tensor
+from armdyn.model.meshes import Shape, shape
 from armdyn.model.parts import Limits, Link, Motor, MotorLimits, Transform
-from armdyn.model.robot_model import BASE, RobotModel, naming_problems, quoted, symbol_name_problem
-from armdyn.model.vector import Vector, apply
-from armdyn.output import one_line
+from armdyn.model.robot_model import (
+    BASE,
+    RobotModel,
+    naming_problems,
+    quoted,
+    spring_overflows,
+    symbol_name_problem,
+)
+from armdyn.model.springs import NO_SPRING, JointSpring, PointSpring
+from armdyn.model.vector import IDENTITY, Vector, apply, scale, vector
+from armdyn.names import one_line
+from armdyn.remarks import Remark, warn
+
+# ------------------------------------------------------------------------------------------------------------
+# Poses: tables { xyz, rpy }, a position, or a 4×4 matrix.
+
+
+def read_pose(reader: Reader, required: bool = False) -> Transform:
+    """Pose by xyz, and the orientation: rpy, or a rotation by its matrix where angles would not be exact."""
+    xyz = reader.vector("xyz") if required else reader.vector("xyz", [0, 0, 0])
+    rpy = reader.vector("rpy", [0, 0, 0])
+    T = dh.frame(xyz, rpy)
+    if "rotation" in reader:
+        if "rpy" in reader:
+            reader.fail("rotation", "given beside rpy; one of them is allowed")
+        T = Transform(reader.rotation("rotation"), xyz)
+    reader.asked.add("rotation")
+    reader.finish()
+    return T
+
+
+def read_place(value: object, source: str, name: str, symbols: Symbols) -> Transform:
+    """A pose from what a caller gives: a table { xyz, rpy }, [x, y, z], or a 4×4 matrix as `pose` returns it.
+
+    The matrix has to be a rigid transform, up to rounding: 1e-9 in R Rᵀ and in its last row.
+    """
+    if isinstance(value, Mapping):
+        return read_pose(Reader(value, source, name, symbols))
+    given = plain(value)
+    rows = [plain(row) for row in given] if isinstance(given, (list, tuple)) else []
+    sizes = [len(row) if isinstance(row, (list, tuple)) else 0 for row in rows]
+    if sizes == [4, 4, 4, 4]:
+        R, p = [[*row[:3]] for row in rows[:3]], [row[3] for row in rows[:3]]
+        reader = Reader({"xyz": p, "rotation": R, "last": rows[3]}, source, name, symbols)
+        last = [x.value(reader.values) for x in reader.numbers("last", 4)]
+        if max(abs(x - y) for x, y in zip(last, (0, 0, 0, 1), strict=True)) > 1e-9:
+            reader.fail("", f"not a rigid transform: its last row is {shown(rows[3])}, not 0 0 0 1")
+        return Transform(reader.rotation("rotation"), reader.vector("xyz"))
+    reader = Reader({"xyz": rows}, source, name, symbols)
+    if sizes != [0, 0, 0]:
+        reader.fail("", f"expected {{xyz: …, rpy: …}}, [x, y, z] or a 4×4 matrix, found {shown(value)}")
+    return Transform(IDENTITY, reader.vector("xyz"))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Reads the TOML robot file, or the same table from Python, as a RobotModel.
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Mass, com and inertia of a link's table: by numbers, or by a mesh file.
+
+
+_OF_MESH = ("mesh", "density", "scale", "origin")
+
+
+@dataclass(frozen=True)
+class Meshes:
+    """The folder where paths of meshes begin, and a note for each mesh read."""
+
+    folder: Path = Path()
+    remarks: list[Remark] = field(default_factory=list)
+
+
+def read_body(reader: Reader, meshes: Meshes) -> Inertia:
+    """The body of a link: by a mesh where `inertia` names one, else by numbers."""
+    raw = reader.raw("inertia", {})
+    by_mesh = isinstance(raw, Mapping) and "mesh" in raw
+    return _by_mesh(reader, meshes) if by_mesh else _by_numbers(reader)
+
+
+def _by_numbers(reader: Reader) -> Inertia:
+    """The body: mass, com and the tensor about it, or first moment and tensor about the frame's origin."""
+    mass = reader.number("mass", 0)
+    by_moment = "first_moment" in reader
+    if by_moment and "com" in reader:
+        reader.fail("first_moment", "given beside com; one of them is allowed")
+    place = reader.vector("first_moment" if by_moment else "com", [0, 0, 0])
+    reader.asked.update(("com", "first_moment"))
+    nonzero = any(not Expression.of(x).is_zero for x in place)
+    if mass.is_zero and nonzero and not by_moment:
+        reader.fail("com", "given, but the mass is 0 or missing")
+    about, entries = _tensor(reader)
+    if by_moment and nonzero and about == "com":
+        if mass.is_zero:
+            reader.fail("inertia.about", 'without mass there is no centre of mass; allowed: "origin"')
+        place = Inertia(mass, place).com
+    elif by_moment:
+        return Inertia(mass, place, entries)
+    return (
+        Inertia.at_com(mass, place, entries) if about == "com" else Inertia(mass, scale(mass, place), entries)
+    )
+
+
+def _tensor(reader: Reader) -> tuple[str, Tensor]:
+    """The point that the tensor is about, and its entries: by name, as a 3×3 matrix or as six numbers."""
+    raw = plain(reader.raw("inertia", {}))
+    if isinstance(raw, (list, tuple)):
+        if len(raw) == 6:
+            return "com", tensor(reader.numbers("inertia", 6))
+        M = reader.matrix("inertia")
+        if found := asymmetry(M):
+            reader.fail("inertia", f"expected a symmetric matrix, but {found}")
+        return "com", matrix_tensor(M)
+    table = reader.sub("inertia")
+    about: str = table.choice("about", ("com", "origin"), "com")
+    entries = tensor(table.number(key, 0) for key in TENSOR_KEYS)
+    for key in _OF_MESH:
+        if key in table:
+            table.fail(key, "given without mesh, the path of an STL or OBJ file")
+    table.asked.add("mesh")
+    table.finish()
+    return about, entries
+
+
+def _by_mesh(reader: Reader, meshes: Meshes) -> Inertia:
+    """inertia = { mesh, density, scale, origin }: the mesh gives com and tensor, and mass by its density."""
+    table = reader.sub("inertia")
+    reader.asked.update(("mass", "com", "first_moment"))
+    for key in ("com", "first_moment"):
+        if key in reader:
+            reader.fail(key, "given beside inertia.mesh, which gives it")
+    for key in ("about", *TENSOR_KEYS):
+        if key in table:
+            table.fail(key, f"given beside mesh, which gives it; allowed here: {', '.join(_OF_MESH)}")
+    if ("density" in table) == ("mass" in reader):
+        found = "found both" if "mass" in reader else "missing"
+        table.fail("density", f"{found}; a mesh needs its density or the link's mass, one of them")
+    density = table.number("density") if "density" in table else None
+    mass = reader.number("mass") if "mass" in reader else None
+    length = table.number("scale", 1)
+    T = read_pose(table.sub("origin"))
+    table.asked.add("density")
+    name = table.text("mesh")
+    table.finish()
+    sources = ((table, "density", density), (reader, "mass", mass), (table, "scale", length))
+    for where, key, x in sources:
+        if x is not None and x.symbols() <= reader.values.keys() and x.value(reader.values) <= 0:
+            where.fail(key, f"expected a positive number, found {x}")
+    try:
+        solid = shape(meshes.folder / name)
+        body = solid.inertia(density, mass, length, T.R, T.p)
+    except (ModelError, ValueError) as error:
+        table.fail("mesh", str(error))
+    meshes.remarks.append(Remark(_note(reader.path, name, solid)))
+    return body
+
+
+def _note(where: str, name: str, found: Shape) -> str:
+    """Note for files that are written from the robot: they have the numbers, not the mesh."""
+    without = f"; {found.collapsed} faces have no area" if found.collapsed else ""
+    size = f"{found.triangles} triangles{without}"
+    return one_line(f"{where}: com and inertia were computed from the mesh '{name}' ({size})")
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The keys `between` and `at`: the two links that something ties, and where on each.
+
+
+def read_between(reader: Reader) -> tuple[str, str]:
+    """The names of two links."""
+    value = reader.raw("between", example='the names of two links, such as ["base", "link 2"]')
+    if (
+        not isinstance(value, (list, tuple))
+        or len(value) != 2
+        or not all(isinstance(name, str) for name in value)
+    ):
+        reader.fail("between", f"expected the names of two links, found {shown(value)}")
+    return (value[0], value[1])
+
+
+def two_ends(reader: Reader, example: str) -> Sequence[object]:
+    """The two entries of `at`, one for each link of `between`."""
+    value = plain(reader.raw("at", example=example))
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        reader.fail("at", f"expected {example}, one for each link of between, found {shown(value)}")
+    return value
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Every [[closure]]: a linear relation between joints, or a joint that closes a chain.
+
+
+_EITHER = 'relation = { "link 3" = 1, "link 1" = -1 } or between = ["link 3", "link 5"]'
+
+
+def read_closures(top: Reader) -> tuple[tuple[Relation, ...], tuple[Loop, ...]]:
+    """The relations Σ c_j q_j = offset and the closing joints, each in the order of the file."""
+    entries = top.raw("closure", [])
+    if not isinstance(entries, (list, tuple)):
+        top.fail("closure", "expected one [[closure]] table per relation or loop")
+    relations, loops = [], []
+    for i, entry in enumerate(entries):
+        reader = Reader(entry, top.source, f"closure[{i + 1}]", top.symbols)
+        if "relation" in reader and "between" in reader:
+            reader.fail("between", "given beside relation; one of them is allowed")
+        if "relation" in reader:
+            relations.append(_relation(reader))
+        elif "between" in reader:
+            loops.append(_loop(reader))
+        else:
+            reader.fail("", f"neither relation nor between is given; one of them is needed: {_EITHER}")
+        reader.finish()
+    return tuple(relations), tuple(loops)
+
+
+def _relation(reader: Reader) -> Relation:
+    table = reader.sub("relation")
+    coefficients = tuple((name, table.number(name)) for name in table.names())
+    return Relation(coefficients, reader.number("offset", 0))
+
+
+def _loop(reader: Reader) -> Loop:
+    between = read_between(reader)
+    joint = reader.choice("joint", LOOP_JOINTS)
+    at = (Transform(), Transform())
+    if "at" in reader:
+        a, b = (
+            read_pose(Reader(end, reader.source, f"{reader.path}.at[{i}]", reader.symbols))
+            for i, end in enumerate(two_ends(reader, "two tables { xyz, rpy }"))
+        )
+        at = (a, b)
+    reader.asked.add("at")
+    return Loop(between, at, joint)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Springs of a robot file: `spring` of a link, and every [[spring]] between points of two links.
+
+
+def read_joint_spring(reader: Reader) -> JointSpring:
+    """{ stiffness, rest } of a link's table."""
+    if "spring" not in reader:
+        reader.asked.add("spring")
+        return NO_SPRING
+    table = reader.sub("spring")
+    spring = JointSpring(table.number("stiffness"), table.number("rest", 0))
+    table.finish()
+    return spring
+
+
+def read_springs(top: Reader) -> tuple[PointSpring, ...]:
+    """Every [[spring]], in the order of the file."""
+    entries = top.raw("spring", [])
+    if not isinstance(entries, (list, tuple)):
+        top.fail("spring", "expected one [[spring]] table per spring between points of two links")
+    return tuple(
+        _spring(Reader(entry, top.source, f"spring[{i + 1}]", top.symbols)) for i, entry in enumerate(entries)
+    )
+
+
+def _spring(reader: Reader) -> PointSpring:
+    name = reader.text("name") if "name" in reader else ""
+    between = read_between(reader)
+    a, b = (_point(reader, i, end) for i, end in enumerate(two_ends(reader, "two points [x, y, z]")))
+    if "stiffness" not in reader and "force" not in reader:
+        reader.fail("", "neither stiffness nor force is given; at least one of them is needed")
+    if "rest" in reader and "stiffness" not in reader:
+        reader.fail("rest", "given without stiffness, to which it belongs")
+    spring = PointSpring(
+        between,
+        (a, b),
+        stiffness=reader.number("stiffness", 0),
+        rest=reader.number("rest", 0),
+        force=reader.number("force", 0),
+        name=name,
+    )
+    reader.asked.add("name")
+    reader.finish()
+    return spring
+
+
+def _point(reader: Reader, i: int, end: object) -> Vector:
+    inner = Reader({f"at[{i}]": end}, reader.source, reader.path, reader.symbols)
+    return vector(inner.numbers(f"at[{i}]", 3))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The whole file.
+
 
 NO_OPTIONS = Options()
 HERE = Path()
@@ -60,7 +344,7 @@ def load(robot: str | Path, options: Options = NO_OPTIONS) -> RobotModel:
             + (f"did you mean {near[0]}?" if near else f"give a path to a robot file or {names}")
         ) from None
     _refuse_options(str(path), options)
-    return from_table(toml_text.parse(text, str(path)), str(path), path.parent, options)
+    return from_table(toml_text.parse_toml(text, str(path)), str(path), path.parent, options)
 
 
 def _refuse_options(source: str, options: Options) -> None:
@@ -71,9 +355,9 @@ def _refuse_options(source: str, options: Options) -> None:
 
 def _from_xml(found: str | Path, source: str, options: Options) -> RobotModel:
     """A URDF or MJCF file, or its text. What reads them is imported when it is needed."""
-    from armdyn.description.importing import files, xml_text
+    from armdyn.description.foreign import assembly, xml_text
 
-    return files.from_xml(xml_text.read(found) if isinstance(found, Path) else found, source, options)
+    return assembly.from_xml(xml_text.read(found) if isinstance(found, Path) else found, source, options)
 
 
 def from_table(
@@ -96,8 +380,7 @@ def from_table(
             model = shaped(build(table, source, folder), options.tip, options.lock, source)
     except TooLargeError as error:
         raise DescriptionError(f"{source}: the description is {error}") from None
-    for text in suspicions(model):
-        warnings.warn(f"{source}: {text}", PhysicsWarning, stacklevel=level)
+    warn([Remark(text, "warning", source) for text in suspicions(model)], PhysicsWarning, level)
     return model
 
 
@@ -129,7 +412,7 @@ def build(table: Mapping[str, Any], source: str, folder: Path = HERE) -> RobotMo
         "loops": loops,
         "springs": read_springs(top),
         "source": source,
-        "notes": tuple(meshes.notes),
+        "remarks": tuple(meshes.remarks),
         "derived": top.flag("derived", False),
     }
     physical = top.flag("physical", True)
@@ -168,7 +451,7 @@ def _symbols(table: Mapping[str, Any], source: str) -> Symbols:
 
 
 def _base(reader: Reader) -> tuple[str, Transform]:
-    """What the fixed base is called, and where it stands in the world."""
+    """Name of the fixed base, and its pose in the world."""
     return reader.text("name", BASE), read_pose(reader)
 
 
@@ -239,31 +522,21 @@ def _placement(reader: Reader, convention: str, joint: str) -> dh.Placement:
 def read_friction(reader: Reader, at_motor: bool = False) -> Friction:
     """The friction of a joint, or at a motor's shaft."""
     single = [name for name in SINGLE if TERMS[name].at_motors or not at_motor]
-    values = {name: reader.number(name, 0) for name in single}
-    if TERMS["stribeck"].at_motors or not at_motor:
-        values |= _stribeck(reader)
-    friction = Friction(coulomb=_coulomb(reader), **values)
+    values = {name: reader.number(name, 0) for name in single} | _coulomb(reader)
+    velocity = NO_FRICTION.stribeck_velocity
+    if (TERMS["stribeck"].at_motors or not at_motor) and reader.raw("stribeck", None) is not None:
+        table = reader.sub("stribeck")
+        values["stribeck"], velocity = table.number("level"), table.number("velocity")
+        table.finish()
     reader.finish()
-    return friction
+    return Friction.of(values, velocity)
 
 
-def _stribeck(reader: Reader) -> dict[str, Expression]:
-    """{ level, velocity }."""
-    if reader.raw("stribeck", None) is None:
-        return {}
-    table = reader.sub("stribeck")
-    found = {"stribeck": table.number("level"), "stribeck_velocity": table.number("velocity")}
-    table.finish()
-    return found
-
-
-def _coulomb(reader: Reader) -> Coulomb:
+def _coulomb(reader: Reader) -> dict[str, Expression]:
     """One value, or [at positive speed, at negative speed]."""
-    if not isinstance(plain(reader.raw("coulomb", 0)), (list, tuple)):
-        value = reader.number("coulomb", 0)
-        return (value, -value)
-    forward, backward = reader.numbers("coulomb", 2)
-    return (forward, backward)
+    if isinstance(plain(reader.raw("coulomb", 0)), (list, tuple)):
+        return levels(*reader.numbers("coulomb", 2))
+    return {"coulomb": reader.number("coulomb", 0)}
 
 
 def read_limits(reader: Reader) -> Limits:

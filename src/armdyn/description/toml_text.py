@@ -1,4 +1,4 @@
-"""The text of a robot file -> a table. Size and depth are bounded before anything is parsed.
+"""The table of a robot file's text. Size and depth are bounded before anything is parsed.
 
 The TOML reader of Python takes time and memory that grow with the square of the length of a dotted key, and
 recurses into brackets; a robot file needs five levels.
@@ -51,10 +51,10 @@ def parse_text(text: str) -> dict[str, Any]:
         raise TypeError(f"expected the text of a robot file, found {shown(text)}")
     if len(text) > MAX_BYTES:
         raise DescriptionError(f"not a robot file: the text is longer than {MAX_BYTES} characters")
-    return parse(text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}"), "robot file")
+    return parse_toml(text.removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}"), "robot file")
 
 
-def parse(text: str, source: str, kind: str = "robot file") -> dict[str, Any]:
+def parse_toml(text: str, source: str, kind: str = "robot file") -> dict[str, Any]:
     if _too_deep(text):
         raise DescriptionError(
             f"{source}: not a {kind}: keys, tables or lists are nested more than {MAX_DEPTH} deep"
@@ -71,7 +71,7 @@ def parse(text: str, source: str, kind: str = "robot file") -> dict[str, Any]:
 
 
 def _too_deep(text: str) -> bool:
-    """Whether a dotted key has too many parts, or brackets stand too deep in each other."""
+    """True if a dotted key has too many parts, or brackets stand too deep in each other."""
     structure = _OPAQUE.sub("_", text)
     if _DEEP_KEY.search(structure):
         return True

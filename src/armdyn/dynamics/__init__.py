@@ -1,23 +1,23 @@
 """The algorithms of the book, each once, over any scalar."""
 
 from armdyn.dynamics.adaptive import adaptive_regressor
-from armdyn.dynamics.articulated import articulated_is_possible, forward_dynamics_articulated
-from armdyn.dynamics.constraints.forces import actuator_torques, loop_wrenches, wrenches_in_joints
+from armdyn.dynamics.contributions import CAUSES, contributions
 from armdyn.dynamics.coriolis import coriolis_matrix
-from armdyn.dynamics.derivatives.torques import torque_derivatives
+from armdyn.dynamics.derivatives import torque_derivatives
 from armdyn.dynamics.energy import (
     kinetic_energy,
     kinetic_regressor,
     potential_energy,
     potential_regressor,
 )
-from armdyn.dynamics.forward import forward_dynamics
+from armdyn.dynamics.forward import articulated_is_possible, forward_dynamics, forward_dynamics_articulated
 from armdyn.dynamics.friction import friction_torques
 from armdyn.dynamics.inertia_matrix import (
     inertia_by_jacobians,
     inertia_by_unit_accelerations,
     inertia_matrix,
 )
+from armdyn.dynamics.loop_forces import actuator_torques, loop_wrenches, wrenches_in_joints
 from armdyn.dynamics.newton_euler import (
     BaseMotion,
     NewtonEuler,
@@ -30,14 +30,16 @@ from armdyn.dynamics.newton_euler import (
 )
 from armdyn.dynamics.regressor import regressor
 from armdyn.dynamics.springs import spring_torques
-from armdyn.dynamics.tip import jacobian, jacobian_dot, pose
+from armdyn.dynamics.tip import jacobian, jacobian_dot, pose, poses
 
 __all__ = [
+    "CAUSES",
     "BaseMotion",
     "NewtonEuler",
     "actuator_torques",
     "adaptive_regressor",
     "articulated_is_possible",
+    "contributions",
     "coriolis_matrix",
     "forward_dynamics",
     "forward_dynamics_articulated",
@@ -56,6 +58,7 @@ __all__ = [
     "loop_wrenches",
     "newton_euler",
     "pose",
+    "poses",
     "potential_energy",
     "potential_regressor",
     "regressor",

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from armdyn.dynamics.coordinates import of_joints
+from armdyn.dynamics.closures import of_joints
 from armdyn.dynamics.kinematics import JointFrame, joint_frames
 from armdyn.dynamics.newton_euler import backward
 from armdyn.dynamics.regressor import UNIT_TENSORS, Column, columns_of, felt, with_friction
@@ -115,7 +115,7 @@ def rigid_reference_torques(
 
 @dataclass(frozen=True)
 class _Motion:
-    """How a body moves, in its own axes."""
+    """Motion of a body, in its own axes."""
 
     w: Vector  # by q̇
     u: Vector  # by q̇_r
@@ -126,7 +126,7 @@ class _Motion:
 
     @staticmethod
     def of(w: Vector, u: Vector, dw: Vector, a: Vector, r: Vector = ZERO3) -> _Motion:
-        """Of a body whose origin is at r from a point of it that accelerates by a."""
+        """The motion of a body whose origin is at r from a point of it with acceleration a."""
         P = _symmetric(w, u)
         trace = P[0][0] + P[1][1] + P[2][2]
         spin = (neg(cross(e, dw)) for e in IDENTITY)  # the columns of S(ω̇)
@@ -155,7 +155,7 @@ def _rotor(
     qd_r: Sequence[Scalar],
     qdd_r: Sequence[Scalar],
 ) -> tuple[Vector, Scalar]:
-    """Of a rotor with inertia 1: the rate of its spin's momentum (7.113), and its torque (7.114)."""
+    """Rate of the spin's momentum (7.113) and torque (7.114) of a rotor with inertia 1."""
     w, u, dw = ZERO3, ZERO3, ZERO3
     if rotor.carrier != FIXED_BASE:
         carrier = motions[rotor.carrier]

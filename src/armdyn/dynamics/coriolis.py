@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from armdyn.dynamics.adaptive import rigid_reference_torques
-from armdyn.dynamics.coordinates import of_joints
+from armdyn.dynamics.closures import of_joints
 from armdyn.dynamics.inertia_matrix import felt_moment
 from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
 from armdyn.expression.functions import half
@@ -60,7 +60,7 @@ class Carried:
         return Carried(self.inertia + other.inertia, add(self.hd, other.hd), E, add(self.spin, other.spin))
 
     def moved(self, p: Vector, pd: Vector) -> Carried:
-        """About a point from which the old one is at p, receding with ṗ."""
+        """The same about a point from which the old one is at p, receding with ṗ."""
         m, h = self.inertia.mass, self.inertia.moment
         E = vector(
             add(row, scale(self.hd[i], p), scale(pd[i], add(h, scale(m, p)))) for i, row in enumerate(self.E)
@@ -68,7 +68,7 @@ class Carried:
         return Carried(self.inertia.translated(p), add(self.hd, scale(m, pd)), E, self.spin)
 
     def turned(self, R: Matrix) -> Carried:
-        """In the axes of the parent."""
+        """The same in the axes of the parent."""
         E = multiply(multiply(R, self.E), transpose(R))
         return Carried(self.inertia.rotated(R), apply(R, self.hd), E, apply(R, self.spin))
 
@@ -85,8 +85,8 @@ def _carried_by_body(inertia: Inertia, w: Vector, spin: Vector) -> Carried:
 def coriolis_matrix(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
     """C with Ḃ − 2C skew-symmetric, rotors included.
 
-    With loops it is SᵀC S + SᵀB Ṡ, Christoffel's choice for the coordinates: column i is the torque of the
-    reference velocity e_i without gravity and springs.
+    With closed chains it is SᵀC S + SᵀB Ṡ, Christoffel's choice for the coordinates: column i is the torque
+    of the reference velocity e_i without gravity and springs.
     """
     if not mechanism.loops:
         return _of_joints(mechanism, q, qd)
@@ -135,7 +135,7 @@ def _carried_about_joints(
     w: Sequence[Vector],
     qd: Sequence[Scalar],
 ) -> list[Carried]:
-    """What each joint carries, about the joint's place on the parent."""
+    """The bodies that each joint carries, taken together, about the joint's place on the parent."""
     spins: list[Vector] = [ZERO3] * mechanism.n
     for rotor in mechanism.rotors:
         if rotor.carrier != FIXED_BASE:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from armdyn.dynamics.coordinates import of_joints
+from armdyn.dynamics.closures import of_joints
 from armdyn.dynamics.kinematics import joint_frames, velocities
 from armdyn.dynamics.springs import spring_energies
 from armdyn.expression.functions import half

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from armdyn.dynamics.constraints.loops import Following
+from armdyn.dynamics.closures import Following
 from armdyn.expression.functions import load, sign
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import Row
@@ -24,7 +24,7 @@ def friction_torques(
 
     `directions` are those in which the surfaces slide, one each; by default the signs of their speeds.
     `rigid` are the torques τ_r without friction; without them load friction is left out. In a robot with
-    loops the joints that follow rub too, depending on the posture q.
+    closed chains the joints that follow rub too, depending on the posture q.
     """
     if mechanism.loops:
         following = at_posture(mechanism, q)
@@ -35,7 +35,7 @@ def friction_torques(
 
 
 def at_posture(mechanism: Mechanism, q: Sequence[Scalar] | None) -> Following:
-    """How the joints of loops follow; their friction depends on it."""
+    """The mechanism at posture q; friction in closed chains depends on how their joints follow."""
     if q is None:
         raise ModelError("q: the friction of a robot with loops depends on its posture; give q")
     return Following(mechanism, q)
@@ -61,7 +61,7 @@ def friction_on_positions(
 
 
 def rows_of_friction(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Row]:
-    """The rows of the surfaces over coordinates; with loops they depend on the posture q."""
+    """The rows of the surfaces over coordinates; with closed chains they depend on the posture q."""
     if not mechanism.loops:
         return [surface.row for surface in mechanism.friction]
     following, found = Following(mechanism, q), []
@@ -80,7 +80,7 @@ def load_factors(
     torques: Sequence[Scalar],
     directions: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
-    """1 + Fl s sgn(τ_r): what load friction multiplies the torques τ_r (n) without friction with.
+    """1 + Fl s sgn(τ_r): factors (n) by which load friction multiplies the torques τ_r without friction.
 
     τ − other friction = τ_r + Fl |τ_r| s has the sign of τ_r, as Fl < 1. So either may be given, and
     τ_r = (τ − other friction)/factor. `directions` are as for `friction_torques`.
@@ -93,7 +93,7 @@ def load_factors(
                 i = mechanism.free.index(i)
                 surface = replace(surface, row=((i, k),))
             s = sign(surface.speed(qd)) if directions is None else directions[e]
-            factors[i] = 1 + surface.load * (s * sign(torques[i]))
+            factors[i] = 1 + surface.share * (s * sign(torques[i]))
     return factors
 
 
@@ -103,7 +103,7 @@ def without_friction(mechanism: Mechanism) -> Mechanism:
 
 
 def has_load(mechanism: Mechanism) -> bool:
-    """Whether friction of a joint depends on its torque."""
+    """True if friction of some joint depends on its torque."""
     return any(surface.has_load for surface in mechanism.friction)
 
 
@@ -113,7 +113,7 @@ def rigid_of(
     tau: Sequence[Scalar],
     q: Sequence[Scalar] | None = None,
 ) -> list[Scalar]:
-    """The torques τ_r that are left of torques τ when all friction is taken off; loops need the posture q."""
+    """The torques τ_r that are left of torques τ without all friction; closed chains need the posture q."""
     rest = [t - f for t, f in zip(tau, friction_torques(mechanism, qd, q=q), strict=True)]
     if not has_load(mechanism):
         return rest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from armdyn.dynamics.coordinates import of_joints
+from armdyn.dynamics.closures import of_joints
 from armdyn.dynamics.kinematics import (
     JointFrame,
     ancestors,
@@ -64,7 +64,7 @@ def composites_about_joints(mechanism: Mechanism, joints: Sequence[JointFrame]) 
 def _felt(
     mechanism: Mechanism, joints: Sequence[JointFrame], i: int, f: Vector, mu: Vector
 ) -> Iterator[tuple[int, Scalar]]:
-    """What joint i and the joints before it feel of a wrench about joint i, body axes."""
+    """Torques (j, τ_j) at joint i and the joints before it of a wrench about joint i, body axes."""
     for j in ancestors(mechanism, i):
         body = mechanism.bodies[j]
         if j != i:
@@ -77,7 +77,7 @@ def _felt(
 def felt_moment(
     mechanism: Mechanism, joints: Sequence[JointFrame], body: int, moment: Vector
 ) -> Iterator[tuple[int, Scalar]]:
-    """What the joints before a body, its own included, feel of a pure moment on it."""
+    """Torques (j, τ_j) at the joints before a body, its own included, of a pure moment on it."""
     for j in ancestors(mechanism, body):
         if mechanism.bodies[j].joint == "revolute":
             yield j, dot(joints[j].z, moment)

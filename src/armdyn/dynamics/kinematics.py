@@ -111,7 +111,7 @@ def ancestors(mechanism: Mechanism, body: int) -> list[int]:
 
 
 def longest_path(mechanism: Mechanism) -> int:
-    """How many joints follow one another at most."""
+    """Number of joints in the longest chain from the base."""
     return max(len(ancestors(mechanism, body)) for body in range(len(mechanism.bodies)))
 
 

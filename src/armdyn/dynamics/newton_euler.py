@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from armdyn.dynamics.coordinates import of_joints
+from armdyn.dynamics.closures import of_joints
 from armdyn.dynamics.friction import friction_torques
 from armdyn.dynamics.kinematics import JointFrame, joint_frames, wrenches_on_bodies
 from armdyn.dynamics.springs import strut_wrenches, with_springs
@@ -144,7 +144,7 @@ def carrier_motion(
 
 @dataclass(frozen=True)
 class RotorMotion:
-    """How a rotor moves, and the torques that takes."""
+    """Motion of a rotor, and the torques that it takes."""
 
     acceleration: Vector  # ω̇_m = ω̇ + θ̈ z_m + θ̇ ω × z_m (7.111)
     momentum_rate: Vector  # d/dt (Im θ̇ z_m), the last terms of (7.113)
@@ -261,7 +261,7 @@ def joint_wrenches(
 
 
 def _with_struts(mechanism: Mechanism, motion: NewtonEuler) -> tuple[list[Vector], list[Vector]]:
-    """f_i, μ_i with what springs between points make the joints bear; those at a joint are part of it."""
+    """f_i, μ_i with the forces of springs between points; springs at a joint act within it."""
     f: list[Vector] = [ZERO3] * len(mechanism.bodies)
     n: list[Vector] = [ZERO3] * len(mechanism.bodies)
     for body, force, moment in strut_wrenches(mechanism, motion.joints):

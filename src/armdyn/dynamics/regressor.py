@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from armdyn.dynamics.constraints.loops import Following
-from armdyn.dynamics.coordinates import of_joints
+from armdyn.dynamics.closures import Following, of_joints
 from armdyn.dynamics.kinematics import JointFrame, ancestors
 from armdyn.dynamics.newton_euler import (
     BaseMotion,
@@ -58,7 +57,7 @@ def with_friction(
         joint, part, term = parameter.joint, parameter.kind.part, parameter.kind.entry
         if part in ("joint", "motor", "idler", "damper") and term in TERMS:
             surface = surfaces[part, joint]
-            velocities = sliding if sliding is not None and TERMS[term].dry else qd
+            velocities = sliding if sliding is not None and TERMS[term].jumps else qd
             felt_there: list[Scalar] = [0] * mechanism.positions
             for i, y in _of_friction(surface, term, velocities):
                 felt_there[i] = felt_there[i] + y
@@ -124,7 +123,7 @@ def _unit_wrenches(w: Vector, dw: Vector, a: Vector) -> list[tuple[Vector, Vecto
 
 
 def felt(mechanism: Mechanism, joints: Sequence[JointFrame], body: int, f: Vector, m: Vector) -> Column:
-    """What each joint feels of a wrench about a body's origin, from the body to the base."""
+    """Torques (i, τ_i) of a wrench about a body's origin, at the joints from the body to the base."""
     for i in ancestors(mechanism, body):
         joint = joints[i]
         mu = add(m, cross(joint.r, f))

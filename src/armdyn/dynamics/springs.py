@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from armdyn.dynamics.coordinates import of_joints
+from armdyn.dynamics.closures import of_joints
 from armdyn.dynamics.kinematics import JointFrame, ancestors, joint_frames
 from armdyn.expression.functions import half, sqrt
 from armdyn.model.mechanism import Mechanism
@@ -44,7 +44,7 @@ Shares = list[tuple[int, Scalar]]  # (j, x): joint j bears x
 
 @of_joints(1, "torques")
 def spring_torques(mechanism: Mechanism, q: Sequence[Scalar]) -> list[Scalar]:
-    """∂U/∂q of all springs, (n) [N m or N]: what holds the robot against them."""
+    """∂U/∂q of all springs, (n) [N m or N]: the torques that hold the robot against them."""
     tau: list[Scalar] = [0] * len(mechanism.bodies)
     for spring in mechanism.springs:
         torque = spring.stiffness * spring.along(q) - spring.moment
@@ -67,7 +67,7 @@ def with_springs(mechanism: Mechanism, q: Sequence[Scalar], tau: Sequence[Scalar
 def strut_wrenches(
     mechanism: Mechanism, joints: Sequence[JointFrame]
 ) -> Iterator[tuple[int, Vector, Vector]]:
-    """(body, force, moment about its origin): what bodies exert on the struts at them, in body axes."""
+    """(body, force, moment about its origin) that bodies exert on struts, in body axes."""
     for strut in mechanism.struts:
         if strut.tied[0] == strut.tied[1]:
             continue  # no joint bears what it does within a body
@@ -99,7 +99,7 @@ def spring_energies(mechanism: Mechanism, q: Sequence[Scalar]) -> dict[Parameter
 def spring_columns(
     mechanism: Mechanism, q: Sequence[Scalar], layout: Sequence[Parameter]
 ) -> dict[tuple[str, int, str], Shares]:
-    """By part, number and entry of a parameter: what the joints bear where it is 1 and the others 0.
+    """Torques at the joints where one parameter is 1 and the others 0, by its part, number and entry.
 
     Preloads that the layout does not have are left out: exact scalars have no length.
     """
@@ -138,7 +138,7 @@ class _Stretch:
         return sqrt(self.square)
 
     def pull(self, strut: Strut) -> Scalar:
-        """Its force over its length, k − P/l."""
+        """Force of the strut over its length, k − P/l."""
         return strut.stiffness if _is_zero(strut.preload) else strut.stiffness - strut.preload / self.length
 
     @property
@@ -149,7 +149,7 @@ class _Stretch:
 
 
 def _is_zero(x: Scalar) -> bool:
-    """Whether it is the number that stands for zero in any scalar."""
+    """True for the integer 0, which stands for zero in any scalar."""
     return type(x) is int and x == 0
 
 

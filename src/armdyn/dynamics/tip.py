@@ -1,30 +1,40 @@
-"""The tip: its pose, its geometric Jacobian and the time derivative of that, over coordinates."""
+"""Poses of the bodies and the tip, the tip's geometric Jacobian and its time derivative, over coordinates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from armdyn.dynamics.constraints.loops import Following
-from armdyn.dynamics.constraints.orthogonal import inner
-from armdyn.dynamics.coordinates import of_joints
+from armdyn.dynamics.closures import Following, inner, of_joints
 from armdyn.dynamics.kinematics import (
     ancestors,
     base_frames,
     joint_frames,
     point_jacobian,
     point_velocity,
+    pose_of,
     tip_pose,
     velocities,
 )
-from armdyn.model.mechanism import Mechanism
-from armdyn.model.vector import ZERO3, Scalar, Vector, add, apply, cross, sub
+from armdyn.model.mechanism import FIXED_BASE, Mechanism
+from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, add, apply, cross, sub
 
 
 @of_joints(1, "anything")
 def pose(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scalar]]:
     """The homogeneous transform of the tip frame, 4×4."""
-    R, p = tip_pose(mechanism, base_frames(mechanism, joint_frames(mechanism, q)))
+    return _transform(*tip_pose(mechanism, base_frames(mechanism, joint_frames(mechanism, q))))
+
+
+@of_joints(1, "anything")
+def poses(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[list[Scalar]]]:
+    """The homogeneous transforms of the frames of all links behind moving joints, then that of the base."""
+    frames = base_frames(mechanism, joint_frames(mechanism, q))
+    bodies = (*range(mechanism.joints), FIXED_BASE)
+    return [_transform(*pose_of(mechanism, frames, body)) for body in bodies]
+
+
+def _transform(R: Matrix, p: Vector) -> list[list[Scalar]]:
     return [[*R[0], p[0]], [*R[1], p[1]], [*R[2], p[2]], [0, 0, 0, 1]]
 
 
@@ -45,7 +55,7 @@ def loaded_jacobian(mechanism: Mechanism, q: Sequence[Scalar]) -> list[list[Scal
 
 
 def jacobian_dot(mechanism: Mechanism, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[list[Scalar]]:
-    """Its time derivative, 6×n. With loops J of coordinates is J S, and its derivative J̇ S + J Ṡ."""
+    """Time derivative of the Jacobian, 6×n. With closed chains it is J̇ S + J Ṡ, that of J S."""
     found = _with_joints_moving(mechanism, q, qd)
     if not mechanism.loops:
         return found

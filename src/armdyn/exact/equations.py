@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from armdyn.exact.engine.closed_form import ClosedForm
-from armdyn.exact.engine.form import Array, Entry
-from armdyn.exact.engine.proof import Proof, prove
-from armdyn.exact.engine.rotors import RotorCoupling, rotor_couplings
-from armdyn.exact.printing import document, steps
-from armdyn.exact.printing.document import Notation
-from armdyn.exact.printing.in_notebooks import equations_latex
-from armdyn.exact.printing.mathml import MATHML, mathml
-from armdyn.exact.printing.styles import LATEX, PAGE, TEXT
-from armdyn.exact.transformations.combinations import in_terms_of
-from armdyn.exact.transformations.coordinates import (
+from armdyn.exact import steps
+from armdyn.exact.closed_form import ClosedForm
+from armdyn.exact.coordinates import (
     InCoordinates,
     in_coordinates,
     in_motor_coordinates,
+    in_terms_of,
     motor_torques,
 )
+from armdyn.exact.form import Array, Entry
+from armdyn.exact.printing import document
+from armdyn.exact.printing.mathml import MATHML, mathml
+from armdyn.exact.printing.styles import LATEX, PAGE, TEXT
+from armdyn.exact.proof import Proof, prove
+from armdyn.exact.ring import check_written
+from armdyn.exact.rotors import RotorCoupling, rotor_couplings
+from armdyn.exact.written import Notation, equations_latex, sections
 from armdyn.expression import ArmdynError, shown
 from armdyn.model import edit
 from armdyn.model.inertia import Number
 
 if TYPE_CHECKING:
-    from armdyn.exact.transformations.handover import SympyEquations
+    from armdyn.exact.handover import SympyEquations
 
 
 class Equations(ClosedForm):
@@ -43,19 +44,19 @@ class Equations(ClosedForm):
         Sections with align* environments for a document with amsmath. No row is wider than `width` ("8.8cm",
         also in mm, in, pt or em) in 10 pt type: long sums are broken, also within brackets.
         """
-        return document.latex(self.model.name, document.sections(self, LATEX, notation), width)
+        return document.latex(self.model.name, sections(self, LATEX, notation), width)
 
     def markdown(self, notation: Notation = "book", width: str = PAGE) -> str:
         """All terms as a Markdown document with formulas between $$, in rows of at most a width."""
-        return document.markdown(self.model.name, document.sections(self, LATEX, notation), width)
+        return document.markdown(self.model.name, sections(self, LATEX, notation), width)
 
     def mathml(self, notation: Notation = "book", width: str = "40em") -> str:
         """All terms as a fragment of HTML, formulas in MathML, which browsers typeset by themselves."""
-        return mathml(self.model.name, document.sections(self, MATHML, notation), width)
+        return mathml(self.model.name, sections(self, MATHML, notation), width)
 
     def text(self, notation: Notation = "book") -> str:
         """All terms as plain text; also `str(equations)`."""
-        return document.text(self.model.name, document.sections(self, TEXT, notation))
+        return document.text(self.model.name, sections(self, TEXT, notation))
 
     def __str__(self) -> str:
         return self.text()
@@ -83,17 +84,19 @@ class Equations(ClosedForm):
         All are real symbols, unless `symbols` has others for them: SymPy symbols, which count by their names,
         or a table of names and expressions (`{"q1": theta(t), "m1": M}`).
         """
-        from armdyn.exact.transformations.handover import (
-            to_sympy,  # SymPy takes a while to load: only when asked for
-        )
+        from armdyn.exact.handover import to_sympy  # SymPy takes a while to load
 
-        return to_sympy(self, symbols)
+        check_written(
+            sum(x.size for x in (*(x for M in (self.B, self.C) for row in M for x in row), *self.g))
+        )
+        terms = {name: getattr(self, name) for name in ("B", "C", "g", "springs", "friction")}
+        return to_sympy(self.basis, terms, symbols)
 
     def sympy_source(self) -> str:
         """A Python script that builds the same SymPy matrices."""
-        from armdyn.exact.transformations.handover import sympy_source
+        from armdyn.exact.handover import sympy_source
 
-        return sympy_source(self)
+        return sympy_source(self.model.name, self.sympy())
 
     def in_coordinates(self, J: Sequence[Sequence[Any]]) -> InCoordinates:
         """The equations in generalized coordinates p with dp = J dq.
@@ -107,11 +110,11 @@ class Equations(ClosedForm):
         return in_motor_coordinates(self)
 
     def motor_torques(self) -> Array[Entry]:
-        """What the motors have to give: τ_m = K⁻ᵀ τ, as functions of q, q̇, q̈."""
+        """Torques of the motors, τ_m = K⁻ᵀ τ, as functions of q, q̇, q̈."""
         return motor_torques(self)
 
     def rotor_couplings(self) -> list[RotorCoupling]:
-        """Per motor, z_mᵀω of its carrier: where it is zero the diagonal rotor model is exact."""
+        """Couplings z_mᵀω of motors with their carriers: where zero, the diagonal rotor model is exact."""
         return rotor_couplings(self.basis)
 
     def in_terms_of(self, combinations: Mapping[str, str]) -> Equations:

@@ -1,12 +1,9 @@
 """Numbers that may be symbols: exact rationals, names, multiples of pi; and the parser that reads them."""
 
-from armdyn.expression.errors import ArmdynError, ExpressionError, MissingValueError
-from armdyn.expression.expression import ONE, ZERO, Expression
-from armdyn.expression.messages import listed, shown
+from armdyn.expression.errors import ArmdynError, ExpressionError, MissingValueError, listed, shown
+from armdyn.expression.expression import ONE, ZERO, Expression, decimal_places, decimal_text, exact_float
 from armdyn.expression.parser import expression, parse, rational
-from armdyn.expression.terms import Atom
-from armdyn.expression.text import decimal_places, decimal_text, exact_float
-from armdyn.expression.work import TooLargeError, limited
+from armdyn.expression.terms import Atom, TooLargeError, limited
 
 __all__ = [
     "ONE",

@@ -1,4 +1,4 @@
-"""Text -> Expression, by a walk over Python's syntax tree. Nothing is evaluated as code.
+"""Reads texts as Expressions, by a walk over Python's syntax tree. Nothing is evaluated as code.
 
 A number may have degrees as its unit, "90deg" or "90°", and is then that angle in radians, exactly.
 """
@@ -12,11 +12,9 @@ from fractions import Fraction
 from functools import lru_cache
 from math import comb
 
-from armdyn.expression.errors import ExpressionError
+from armdyn.expression.errors import ExpressionError, listed
 from armdyn.expression.expression import Expression
-from armdyn.expression.messages import listed
-from armdyn.expression.terms import added
-from armdyn.expression.work import TooLargeError, limited
+from armdyn.expression.terms import TooLargeError, added, limited
 
 MAX_LENGTH = 2000
 MAX_EXPONENT = 16
@@ -120,7 +118,7 @@ class _Walker:
             raise TooLargeError(f"too large: more than {self.max_terms} terms when multiplied out")
 
     def _source(self, node: ast.expr) -> str:
-        """What a node on a single line was read from."""
+        """The text that a node on a single line was read from."""
         end = node.end_col_offset if node.end_lineno == node.lineno else None
         return self.lines[node.lineno - 1][node.col_offset : end].decode()
 

@@ -1,4 +1,4 @@
-"""Terms in normal form: what a polynomial in atoms is made of, and how its terms are multiplied.
+"""Terms of polynomials in atoms, in normal form, and their products, with a bound on multiplying out.
 
 sqrt(n)² = n      sin(x)² = 1 − cos(x)²      abs(x)² = x²      inv(x)⁻¹ = x
 """
@@ -6,16 +6,77 @@ sqrt(n)² = n      sin(x)² = 1 − cos(x)²      abs(x)² = x²      inv(x)⁻�
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from armdyn.expression.work import MAX_BITS, MAX_DEPTH, MAX_EXPONENT, MAX_SIZE, TooLargeError, charge
+from armdyn.expression.errors import ExpressionError
 
 if TYPE_CHECKING:
     from armdyn.expression.expression import Expression
+
+
+# ------------------------------------------------------------------------------------------------------------
+# A bound on multiplying out, counted while it is done, so that a short text cannot ask for too much.
+
+
+MAX_PRODUCTS = 100_000  # of terms, in one multiplication outside of any limit: below a second
+MAX_BITS = 14_000  # of a numerator or denominator: Python prints no longer ones
+MAX_EXPONENT = 256
+MAX_DEPTH = 32  # levels of functions inside functions
+MAX_SIZE = 20_000  # characters of a function's argument
+
+
+class TooLargeError(ExpressionError):
+    """An expression is too large when multiplied out."""
+
+
+@dataclass
+class _Budget:
+    products: int
+    left: int
+    outer: _Budget | None
+
+
+_budget: ContextVar[_Budget | None] = ContextVar("armdyn_expression_budget", default=None)
+
+
+@contextmanager
+def limited(products: int) -> Iterator[None]:
+    """Bound the products of terms that all multiplications in the block may take together.
+
+    They also count towards the bound of an outer block.
+    """
+    token = _budget.set(_Budget(products, products, _budget.get()))
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
+def charge(products: int) -> None:
+    """Count products of terms, before they are made, and refuse them beyond the bound."""
+    budget = _budget.get()
+    if budget is None and products > MAX_PRODUCTS:
+        _refuse(MAX_PRODUCTS)
+    while budget is not None:
+        budget.left -= products
+        if budget.left < 0:
+            _refuse(budget.products)
+        budget = budget.outer
+
+
+def _refuse(products: int) -> None:
+    raise TooLargeError(f"too large: multiplied out it takes more than {products} products of terms")
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Atoms, and products of terms in normal form.
+
 
 _KIND_ORDER = {kind: i for i, kind in enumerate(("pi", "sqrt", "symbol", "cos", "sin", "abs", "inverse"))}
 _BITS_PER_PRODUCT = 256  # products of longer numbers count several times,
@@ -27,7 +88,7 @@ Terms = dict[Monomial, Fraction]
 
 @dataclass(frozen=True)
 class Atom:
-    """What a polynomial is a polynomial in: a symbol, pi, or a function of another expression."""
+    """A variable of a polynomial: a symbol, pi, or a function of another expression."""
 
     kind: str
     name: str
@@ -50,7 +111,7 @@ class Atom:
 
     @cached_property
     def depth(self) -> int:
-        """How deep functions are nested."""
+        """Depth of functions within functions."""
         if self.argument is None:
             return 0
         return 1 + max((atom.depth for atom in self.argument.atoms()), default=0)
@@ -144,7 +205,7 @@ def _power_of_sine_squared(cosine: Atom, k: int) -> Terms:
 
 
 def _weight(terms: Mapping[Monomial, Fraction]) -> int:
-    """What long numbers and long monomials add to the cost of a product."""
+    """Cost that long numbers and long monomials add to a product."""
     return _bits(terms.values()) // _BITS_PER_PRODUCT + max(map(len, terms), default=0) // _ATOMS_PER_PRODUCT
 
 

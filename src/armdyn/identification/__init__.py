@@ -1,15 +1,23 @@
-"""Parameters from data: logs, excitation, estimates and what they are worth."""
+"""Parameters from data: logs, excitation, estimates and what they are worth.
+
+From a log to its fit: `log` (`Log`, `LogFile`, `Record`; `channels` says which columns are what),
+`looking_over` (a log at the joints), `samples` (all records of a fit), `signals` (filters, derivatives,
+states), `template` and `columns` (the regressor), `regression` (triangular factors, least squares),
+`selection` (filter, friction, damping), `methods` (estimates), `consistency` and `pseudo_inertia` (bodies
+that can exist), `validation`, `fit`, `identify`. `delay` and `payload` use the same parts; `excitation` plans
+motions.
+
+Order: errors, channels, pseudo_inertia, consistency, template, excitation/, columns, log, signals,
+regression, delay, looking_over, samples, selection, methods, payload, validation, fit, identify.
+"""
 
 from armdyn.identification.consistency import Consistent, consistent
+from armdyn.identification.delay import Delay, estimate_delay
 from armdyn.identification.errors import IdentificationError, IdentificationWarning
-from armdyn.identification.estimation.fit import Fit
-from armdyn.identification.estimation.fleet import identify_fleet
-from armdyn.identification.estimation.identify import identify
-from armdyn.identification.logs.log import Log
-from armdyn.identification.logs.log_file import LogFile
-from armdyn.identification.logs.record import Record
-from armdyn.identification.regression.delay import Delay, estimate_delay
-from armdyn.identification.selection.choice import Friction
+from armdyn.identification.fit import Fit
+from armdyn.identification.identify import identify, identify_fleet
+from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.selection import Friction
 
 __all__ = [
     "Consistent",

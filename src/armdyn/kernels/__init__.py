@@ -1,4 +1,8 @@
-"""Array functions made from the algorithms of `dynamics/`: recorded, compiled, registered with NumPy."""
+"""Array functions made from the algorithms of `dynamics/`: recorded, compiled, registered with NumPy.
+
+Order: arrays, cache, c, javascript, specification, threads, llvm/, backends, casadi, dask, derivatives,
+jax, kernel, cuda/, loop_kernel, torch.
+"""
 
 from armdyn.kernels.backends import backend, set_backend
 from armdyn.kernels.cache import CacheWarning

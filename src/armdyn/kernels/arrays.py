@@ -1,4 +1,4 @@
-"""What enters an array function, and where its results may go.
+"""Checks of what array functions are given: inputs, and arrays for results.
 
 NumPy arrays, numbers, lists and tuples of them, and pandas tables are accepted. Arrays of the libraries that
 `backends.py` lists do not come here. NumPy could also convert other things (arrays of further libraries,
@@ -74,14 +74,14 @@ def _converted(x: Any) -> NDArray[Any]:
 
 
 def is_plain(kind: type) -> bool:
-    """Whether it is a plain array, not a subclass with a mask, units or its own arithmetic."""
+    """True for a plain array, not a subclass with a mask, units or its own arithmetic."""
     if not issubclass(kind, np.ndarray) or issubclass(kind, np.ma.MaskedArray):
         return False
     return kind.__array_ufunc__ is np.ndarray.__array_ufunc__
 
 
 def is_real(dtype: np.dtype[Any]) -> bool:
-    """Whether an array of this type has real numbers of at most 64 bits."""
+    """True if arrays of this type hold real numbers of at most 64 bits."""
     return dtype.kind in "iuf" and dtype.itemsize <= 8
 
 
@@ -130,14 +130,14 @@ def _check_size(x: Any) -> None:
 
 
 def type_text(x: Any) -> str:
-    """What an object is, for messages."""
+    """Name of an object's type, for messages."""
     kind = type(x)
     home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     return f"an object of type {home}{kind.__qualname__}"
 
 
 def _kind_text(x: Any, where: str = "") -> str:
-    """What kind of thing was found instead of numbers; `where`, such as " in a list"."""
+    """Words for what was found instead of numbers; `where` is put after it, such as " in a list"."""
     if x is None or isinstance(x, bool | np.bool | str | bytes | complex | np.generic):
         return shown(x) + where
     if isinstance(x, np.ma.MaskedArray):
@@ -147,7 +147,7 @@ def _kind_text(x: Any, where: str = "") -> str:
 
 
 def dtype_text(dtype: np.dtype[Any]) -> str:
-    """What an array has in it, for messages."""
+    """Words for what an array holds, for messages."""
     words = {
         "b": "truth values",
         "c": "complex numbers",
@@ -212,7 +212,7 @@ def joined(arrays: Mapping[str, Any], size: int = 6, functions: Any = np) -> Any
 
 
 def given_results(out: Any, count: int) -> tuple[Any, ...]:
-    """What is given for each of so many results, of any library."""
+    """The arrays of `out=`, of any library, one for each of `count` results."""
     given = out if isinstance(out, tuple) else (out,)
     if len(given) != count:
         several = f"a tuple of {count} arrays" if count > 1 else "one array"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias, TypeVar
 
 from numpy import ndarray
 
@@ -16,16 +18,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def opaque(call: F) -> F:
-    """Let torch.compile trace a call of a kernel with tensors as what follows: machine code cannot be traced.
+    """Marks a call of a kernel so that torch.compile traces `_traced` instead: machine code cannot be traced.
 
-    An attribute says so, which PyTorch looks for. PyTorch itself is not needed here.
+    The mark is an attribute that PyTorch looks for. PyTorch itself is not needed here.
     """
     call._torchdynamo_inline = _traced  # type: ignore[attr-defined]
     return call
 
 
 def _traced(kernel: Kernel, arrays: tuple[Any, ...], out: Any) -> Any:
-    from armdyn.kernels.libraries import torch
+    from armdyn.kernels import torch
 
     return torch.call(kernel, arrays, out)
 
@@ -57,7 +59,7 @@ class Kernel:
         return tuple((size,) for _, size in self.specification.inputs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A kernel is not carried to another process: it is made there, by its source."""
+        """The recipe by which another process makes the kernel from its source: code is not carried over."""
         if self.source is None:
             raise TypeError(
                 f"{self.specification.name}: this kernel belongs to no robot and cannot be pickled"
@@ -99,3 +101,46 @@ class _Quick(dict[str, Callable[..., Any]]):
 
     def __missing__(self, backend: str) -> Callable[..., Any]:
         return lambda *_: None
+
+
+Key: TypeAlias = str | tuple[Any, ...]
+
+
+class Kernels(dict[Key, Kernel]):
+    """A robot's kernels by function, or by function, links with wrenches ("": the tip) and optional inputs.
+
+    They are made when first asked for.
+    """
+
+    def __init__(self, make: Callable[[Key], Kernel]) -> None:
+        self._make = make
+
+    def __missing__(self, key: Key) -> Kernel:
+        self._prepare(key)
+        kernel: Kernel = getattr(self, repr(key))
+        self[key] = kernel
+        return kernel
+
+    def _prepare(self, key: Key) -> None:
+        """Make a kernel, as an attribute: torch.compile finds there alone what was made while it traced.
+
+        It looks at a dict once, when it first meets it, and takes no object for a constant.
+        """
+        kernel = self._make(key)
+        kernel.source = lambda: (kernel_of, (self._pickled, key))
+        setattr(self, repr(key), kernel)
+
+    _prepare._dynamo_marked_constant = True  # type: ignore[attr-defined]  # torch.compile runs it, untraced
+
+    @cached_property
+    def _pickled(self) -> bytes:
+        """The function that makes the kernels, with its robot, pickled."""
+        return pickle.dumps(self._make)
+
+
+@lru_cache(maxsize=256)
+def kernel_of(make: bytes, key: Key) -> Kernel:
+    """A kernel in another process, where it is made once, however often it is sent there."""
+    kernel: Kernel = pickle.loads(make)(key)
+    kernel.source = lambda: (kernel_of, (make, key))  # it may be sent on
+    return kernel

@@ -17,10 +17,8 @@ from armdyn.kernels.kernel import Kernel
 from armdyn.kernels.llvm.loop import loop_ir
 from armdyn.kernels.llvm.machine import loaded, vector_bytes
 from armdyn.kernels.threads import call_on_ranges, get_threads
-from armdyn.program.evaluate import Run, as_function
-from armdyn.program.evaluate_loop import Asked, evaluate_loop
-from armdyn.program.extent import Extent, extent
-from armdyn.program.loops import Ask, Loop
+from armdyn.program.evaluate import Asked, Run, as_function, evaluate_loop
+from armdyn.program.loops import Ask, Extent, Loop, extent
 from armdyn.program.program import Program
 
 MINIMUM_WORK = 2_000_000  # operations per thread: below this, starting a thread costs more than it saves
@@ -129,7 +127,7 @@ class LoopKernel:
         return self._compiled[width]
 
     def _edges(self, instances: int, operations: int) -> list[int]:
-        """Where the instances are cut into slices for threads: at full registers."""
+        """Indices that cut the instances into slices for threads, at full registers."""
         width = vector_bytes() // 8
         registers = -(-instances // width)
         threads = max(1, min(registers, registers * operations // MINIMUM_WORK))
@@ -137,7 +135,7 @@ class LoopKernel:
         return [min(instances, width * (registers * k // threads)) for k in range(threads + 1)]
 
     def _extent(self, counts: tuple[int, ...]) -> Extent:
-        """How far the loop goes; what was found for some counts is kept."""
+        """Extent of the loop for these counts; kept for the next call."""
         found = self._extents.get(counts)
         if found is None:
             names = [count.name for count in self.loop.counts]
@@ -172,14 +170,14 @@ class LoopKernel:
 
 
 def _lies_well(x: np.ndarray) -> bool:
-    """Whether compiled code can read x (rows, instances, columns) where it lies."""
+    """True if compiled code can read x (rows, instances, columns) where it lies."""
     flags = x.flags
     adjacent = flags.c_contiguous or x.shape[-1:] == (1,) or x.strides[-1:] == (8,)
     return bool(adjacent and flags.aligned)
 
 
 class _Callback:
-    """A function of Python that compiled code calls; what it raises is kept, and its answer is NaN then."""
+    """A function of Python that compiled code calls; if it raises, this is kept, and the answer is NaN."""
 
     def __init__(self, ask: Ask, function: Asked) -> None:
         self.function = function

@@ -1,4 +1,4 @@
-"""What a kernel is: named inputs and outputs, the program between them, and what identifies it."""
+"""The data of a kernel: named inputs and outputs, the program between them, and what identifies it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Specification:
 
     @cached_property
     def body(self) -> Program | Loop:
-        """What is to be run: the loop if there is one, else the program."""
+        """The code to run: the loop if there is one, else the program."""
         return self.loop() if self.loop else self.program
 
 

@@ -28,7 +28,7 @@ _pools: dict[tuple[int, int], ThreadPoolExecutor] = {}  # by process and size: a
 
 
 def set_threads(count: int | None) -> None:
-    """How many threads large batches may use; None: $ARMDYN_THREADS or one per processor."""
+    """Set the number of threads that large batches may use; None: $ARMDYN_THREADS or one per processor."""
     if count is None:
         _settings.pop("threads", None)
     elif isinstance(count, bool) or count not in range(1, MOST_THREADS + 1):
@@ -40,7 +40,7 @@ def set_threads(count: int | None) -> None:
 
 
 def get_threads() -> int:
-    """How many threads large batches use."""
+    """Number of threads that large batches use."""
     if "threads" in _settings:
         return _settings["threads"]
     if given := os.environ.get(VARIABLE, ""):
@@ -57,9 +57,9 @@ def get_threads() -> int:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Within this block, in this thread, large batches use one thread, unless the user has said how many.
+    """A block in which large batches of this thread use one thread, unless the user has said how many.
 
-    For callers that run several calls side by side, themselves.
+    It is for callers that themselves run several calls side by side.
     """
     token = _alone.set(True)
     try:

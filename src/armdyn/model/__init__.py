@@ -1,7 +1,7 @@
-"""What a robot is: frozen data with exact numbers, and its form over any scalar."""
+"""The model of a robot: frozen data with exact numbers, and its form over any scalar."""
 
 from armdyn.model.bodies import impossible_bodies, impossible_inertia
-from armdyn.model.closures.relations import Relation
+from armdyn.model.closures import Relation
 from armdyn.model.errors import ModelError, PhysicsWarning
 from armdyn.model.friction import Friction
 from armdyn.model.inertia import (

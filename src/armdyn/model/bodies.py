@@ -1,4 +1,4 @@
-"""Whether a body can exist: the tensor about its centre of mass, exactly as the description gives it.
+"""Checks that a body can exist: the tensor about its centre of mass, exactly as the description gives it.
 
 A model keeps tensors about the frame's origin, where a far centre of mass hides everything else. So the
 parallel-axis term is taken away in fractions, and only the small difference becomes floating-point numbers.
@@ -16,12 +16,11 @@ from functools import lru_cache
 import numpy as np
 
 from armdyn.expression import Expression, ExpressionError
-from armdyn.model.closures.problems import impossible_springs
-from armdyn.model.friction import SINGLE, TERMS
+from armdyn.model.friction import SINGLE, TERMS, Surface, Term
 from armdyn.model.inertia import TENSOR_KEYS, Inertia, tensor
 from armdyn.model.lowering import joint_friction
 from armdyn.model.parts import Link
-from armdyn.model.robot_model import RobotModel, quoted
+from armdyn.model.robot_model import RobotModel, impossible_springs, quoted
 
 TOLERANCE = 1e-6  # of the largest entry: tensors are printed with six digits or so
 CRUMBS = 1e-16  # m²: a tensor of entries below mass · (10 nm)² is nothing but rounding
@@ -47,7 +46,7 @@ class Central:
 
     @property
     def is_zero(self) -> bool:
-        """Whether it is a point (or nothing at all)."""
+        """True for a point (or nothing at all)."""
         return self.is_known and all(abs(x) <= self.tolerance for x in self.known)
 
     @property
@@ -165,11 +164,11 @@ def impossible_inertia(model: RobotModel, inertia: Inertia) -> Iterator[str]:
 
 
 def broken_triangle(body: Central) -> str | None:
-    """How principal moments break the triangle inequality, which every real body keeps; None if they do not.
+    """Words for principal moments that break the triangle inequality, which every real body keeps; else None.
 
-    In any axes it says that ½ tr(I) 1 − I, the second moments of the mass, has no negative principal value:
-    the largest diagonal entry may not exceed the sum of the others, nor a product of inertia half of the
-    moment about the third axis.
+    In any axes the inequality says that ½ tr(I) 1 − I, the second moments of the mass, has no negative
+    principal value: the largest diagonal entry may not exceed the sum of the others, nor a product of inertia
+    half of the moment about the third axis.
     """
     rule = "break the triangle inequality: the largest may not exceed the sum of the others"
     if body.is_known:
@@ -224,39 +223,48 @@ def _listed(moments: np.ndarray) -> str:
 
 
 def driving_friction(model: RobotModel, link: Link) -> str | None:
-    """From which speed on friction drives the joint, which a Stribeck level or cubic term below zero can do.
+    """Words for the speed from which on friction drives the joint, as a negative Stribeck or cubic term can.
 
     Looked at up to the joint's velocity limit; where there is none, at all speeds. Offsets and load friction
     do not count.
     """
+    counted = {name: x for name, x in TERMS.items() if not (x.is_constant or x.is_loaded)}
     found = {name: model.value(x) for name, x in joint_friction(model, link).items()}
     velocity, limit = model.value(link.friction.stribeck_velocity), model.value(link.limits.velocity or 0)
     known = {name: x for name, x in found.items() if x is not None}
     if len(known) < len(found) or velocity is None or limit is None:
         return None
-    level, cubic = known["stribeck"], known["cubic"]
-    if level >= 0 and cubic >= 0:
+    free = {name: known[name] for name, term in counted.items() if not term.brakes and term.is_curved}
+    if all(x >= 0 for x in free.values()):
         return None
-    highest = limit
-    if link.limits.velocity is None:  # beyond, the term of the highest power decides
-        sizes = [abs(known[name]) for name in ("coulomb", "asymmetry", "stribeck")]
-        highest = 10 * velocity
-        if cubic < 0:
-            highest += 2 * (math.sqrt(abs(known["viscous"] / cubic)) + (sum(sizes) / -cubic) ** (1 / 3))
+    highest = limit if link.limits.velocity is not None else 10 * velocity + _decided(known, counted, free)
     v = np.concatenate([np.linspace(0, highest, 2001), np.linspace(0, min(4 * velocity, highest), 2001)])
     v.sort()
-    braking = known["coulomb"] + level * np.exp(-((v / velocity) ** 2)) + known["viscous"] * v + cubic * v**3
-    braking = braking - abs(known["asymmetry"])
+    surface = Surface(0, (), stribeck_velocity=velocity).with_coefficients({x: known[x] for x in counted})
+    braking = np.minimum(*(s * np.asarray(surface.torque(s * v, s)) for s in (1.0, -1.0)))
     drives = np.flatnonzero(braking < -1e-9 * max(abs(x) for x in known.values()))
     if not drives.size:
         return None
     unit = "rad/s" if link.joint == "revolute" else "m/s"
     speed = v[drives[0]]
     since = f"above {speed:.3g} {unit}" if speed > 0 else "as soon as it moves"
+    keys = {"stribeck": "stribeck.level"}
+    given = " and ".join(f"{keys.get(name, name)} = {x:g}" for name, x in free.items())
     return (
-        f"friction drives the joint {since} instead of braking it (the sum of its terms, "
-        f"stribeck.level = {level:g} and cubic = {cubic:g} among them)"
+        f"friction drives the joint {since} instead of braking it (the sum of its terms, {given} among them)"
     )
+
+
+def _decided(known: dict[str, float], counted: dict[str, Term], free: dict[str, float]) -> float:
+    """A speed beyond which the highest power of those below zero is more than all lower ones together."""
+    powers = [counted[name].power for name, x in free.items() if x < 0]
+    top = max(powers)
+    size = -sum(x for name, x in free.items() if counted[name].power == top)
+    speed = 0.0
+    for lower in {term.power for term in counted.values() if term.power < top} if size > 0 else ():
+        sizes = sum(abs(known[name]) for name, term in counted.items() if term.power == lower)
+        speed += 2 * (sizes / size) ** float(1 / (top - lower))
+    return speed
 
 
 def _negative_entries(model: RobotModel, link: Link) -> Iterator[str]:
@@ -270,7 +278,7 @@ def _negative_entries(model: RobotModel, link: Link) -> Iterator[str]:
         entries += [("motor.inertia", motor.transverse)]
     pairs = [(f"{key}.coulomb", friction.coulomb) for key, friction in frictions]
     braking = [name for name in SINGLE if TERMS[name].brakes]
-    entries += [(f"{key}.{name}", getattr(friction, name)) for key, friction in frictions for name in braking]
+    entries += [(f"{key}.{name}", friction[name]) for key, friction in frictions for name in braking]
     for key, pair in pairs:
         forward, backward = (model.value(x) for x in pair)
         if (forward or 0) < 0 or (backward or 0) > 0:

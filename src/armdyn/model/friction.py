@@ -1,4 +1,4 @@
-"""Friction: its terms, once, for the description, the dynamics, the parameter vector and what is above.
+"""Friction: its terms, once, for description, dynamics, parameter vector and all that uses them.
 
 Friction acts on a surface: a joint, or a motor that turns with several joints. The speed of a surface is
 v = Σ k_j q̇_j along its row. Its friction is a sum of terms, each a coefficient times a function of the speed
@@ -10,31 +10,35 @@ The Stribeck velocity v_s is a fixed number. τ_r is the joint's torque without 
 only one that depends on more than the speed, and the only one in which the torque is not linear in the
 parameters (τ_r depends on the others).
 
-A further term is a row of `TERMS`, a field of `Surface` and of `Friction`, and a row of the parameter table.
+A further term is a row of `TERMS`. All else follows from its function: whether it jumps with the direction
+and so holds a joint at rest, with which power of the speed it grows, its unit, what a gear makes of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property, reduce
+from math import log2
+from operator import mul
 from typing import Any, Literal, TypeAlias
 
 from armdyn.expression import ZERO, Expression
-from armdyn.expression.functions import bell, sign
+from armdyn.expression.functions import bell, sign, sqrt
 from armdyn.model.errors import ModelError
 from armdyn.model.vector import Scalar
 
-Coulomb: TypeAlias = tuple[Expression, Expression]
 Map: TypeAlias = Callable[[Scalar], Scalar]
 Row: TypeAlias = tuple[tuple[int, Scalar], ...]  # (j, k_j): v = Σ k_j q̇_j
 _HALF = Expression.of(Fraction(1, 2))
 _ONE = Expression.of(1)
+_POWERS = {Fraction(1): "", Fraction(2): "²", Fraction(3): "³"}
 
 
 @dataclass(frozen=True)
 class Sliding:
-    """How a surface slides: what the terms of friction are functions of."""
+    """The state of a sliding surface, which the terms of friction are functions of."""
 
     speed: Scalar  # v
     direction: Scalar  # s
@@ -44,46 +48,130 @@ class Sliding:
 
 @dataclass(frozen=True)
 class Term:
-    """What a coefficient of friction is multiplied with, and where it may stand."""
+    """A row of `TERMS`: what a coefficient is called and multiplied with, and what follows from that.
 
-    of: Callable[[Sliding], Scalar]  # what its coefficient is multiplied with: the regressor's column
-    referred: Callable[[Scalar], Scalar]  # a motor's coefficient, by its gear k, at the joint
-    dry: bool = False  # jumps with the direction, so that it holds a joint at rest
+    `of` is the regressor's column, over any scalar. It is written with |v| as s v, has no numbers with a unit
+    (all speeds k times as large make it k^p times as large), and is a product where it depends on the load.
+    """
+
+    symbol: str  # of its parameter: Fv of Fv1
+    of: Callable[[Sliding], Scalar]
     brakes: bool = True  # whether a negative coefficient would drive the joint
-    at_motors: bool = True  # whether the robot file takes it for motors, too
+    at_motors: bool = False  # whether motors have it, too
+    words: str = ""  # what kind of friction it is, where that is not its key
+
+    def _at(self, speed: int, direction: int, velocity: int = 1, load: int = 1) -> float:
+        return float(self.of(Sliding(speed, direction, velocity, load)))
+
+    @cached_property
+    def jumps(self) -> bool:
+        """Whether it jumps with the direction: dry friction."""
+        return self._at(0, 1) != self._at(0, 0) or self._at(0, -1) != self._at(0, 0)
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether it is the same forward and backward."""
+        return self._at(1, 1) == self._at(-1, -1)
+
+    @cached_property
+    def sticks(self) -> bool:
+        """Whether it holds a joint at rest."""
+        return self.jumps and not self.is_even
+
+    @cached_property
+    def is_paced(self) -> bool:
+        """Whether it depends on the Stribeck velocity."""
+        return self._at(1, 1, 1) != self._at(1, 1, 2)
+
+    @cached_property
+    def is_loaded(self) -> bool:
+        """Whether it depends on the joint's torque."""
+        return self._at(1, 1, load=1) != self._at(1, 1, load=0)
+
+    @cached_property
+    def power(self) -> Fraction:
+        """p, where it is k^p times as large if all speeds are k times as large."""
+        return Fraction(log2(self._at(2, 1, 2) / self._at(1, 1))).limit_denominator(100)
+
+    @property
+    def grows(self) -> bool:
+        """Whether it grows with speed."""
+        return self.power > 0
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is the same at any speed, at rest too."""
+        return self.power == 0 and not self.jumps
+
+    @cached_property
+    def is_linear(self) -> bool:
+        """Whether it is linear in the speed, whatever the direction."""
+        return self.power == 1 and self._at(1, 0) == self._at(1, 1)
+
+    @property
+    def is_curved(self) -> bool:
+        """Whether moving friction is neither linear in the speed nor always as it was when motion began."""
+        return self.is_paced or (self.grows and not self.is_linear)
+
+    def referred(self, k: Scalar) -> Scalar:
+        """What gear k makes of a motor's coefficient at the joint: a factor |k|^p k, or |k|^(p + 1)."""
+        whole, half = divmod(self.power if self.is_even else self.power + 1, 1)
+        odd = int(whole) % 2
+        factors = [k] * (self.is_even + int(whole) - odd) + [abs(k)] * odd
+        return reduce(mul, [*factors, sqrt(abs(k))] if half else factors)
+
+    def unit(self, effort: str, position: str) -> str:
+        """Of its coefficient, at a joint with these units of torque and position."""
+        effort = "" if self.is_loaded else effort
+        power = _POWERS.get(self.power, f"^({self.power})")
+        return f"{effort} s{power}/{position}{power}" if self.grows else effort
 
 
 TERMS: dict[str, Term] = {
-    "viscous": Term(lambda x: x.speed, lambda k: k * k),
-    "coulomb": Term(lambda x: x.direction, abs, dry=True),
-    "asymmetry": Term(lambda x: x.direction * x.direction, lambda k: k, dry=True, brakes=False),
-    "offset": Term(lambda x: 1, lambda k: k, brakes=False, at_motors=False),
+    "viscous": Term("Fv", lambda x: x.speed, at_motors=True),
+    "coulomb": Term("Fs", lambda x: x.direction, at_motors=True, words="Coulomb"),
+    "asymmetry": Term("Fa", lambda x: x.direction * x.direction, brakes=False),
+    "offset": Term("F0", lambda x: 1, brakes=False, words="constant"),
     "stribeck": Term(
-        lambda x: bell(x.speed, x.velocity) * x.direction, abs, dry=True, brakes=False, at_motors=False
+        "Fst", lambda x: bell(x.speed, x.velocity) * x.direction, brakes=False, words="Stribeck"
     ),
-    "cubic": Term(
-        lambda x: x.speed * x.speed * x.speed, lambda k: k * k * k * k, brakes=False, at_motors=False
-    ),
-    # Only joints that are coordinates have it, so that it is never referred by another factor than 1.
-    "load": Term(lambda x: x.load * x.direction, abs, dry=True, at_motors=False),
+    "cubic": Term("Fcu", lambda x: x.speed * x.speed * x.speed, brakes=False),
+    "load": Term("Fl", lambda x: x.load * x.direction, words="load-dependent"),
 }
+_PAIRED = ("coulomb", "asymmetry", "stribeck")  # which the robot file gives by pairs of numbers
+SINGLE = tuple(name for name in TERMS if name not in _PAIRED)  # which it gives by one number
+_NOTHING = (0,) * len(TERMS)
 
 
 @dataclass(frozen=True)
 class Surface:
-    """Where friction acts, and its coefficients; an uncoupled motor's share is in its joint's surface."""
+    """A place of friction, with its coefficients; an uncoupled motor's share is in its joint's surface."""
 
     joint: int  # the joint, or the joint whose motor this is; idlers are counted as such
     row: Row
-    viscous: Scalar = 0  # N m s/rad or N s/m
-    coulomb: Scalar = 0  # N m or N: half the difference of the levels forward and backward
-    asymmetry: Scalar = 0  # half their sum
-    offset: Scalar = 0  # at any speed
-    stribeck: Scalar = 0  # N m or N: what Coulomb friction has more near rest
-    cubic: Scalar = 0  # N m s³/rad³ or N s³/m³
-    load: Scalar = 0  # of |τ_r|: no unit
+    values: tuple[Scalar, ...] = _NOTHING  # the coefficients, in the order of `TERMS`
     stribeck_velocity: Scalar = 1  # rad/s or m/s, fixed
     part: Literal["joint", "motor", "idler", "damper"] = "joint"  # a damper: of an elastic transmission
+
+    def __getitem__(self, term: str) -> Scalar:
+        return self.coefficients[term]
+
+    @property
+    def coefficients(self) -> dict[str, Scalar]:
+        """By term."""
+        return dict(zip(TERMS, self.values, strict=True))
+
+    def with_coefficients(self, coefficients: Mapping[str, Scalar]) -> Surface:
+        """The same surface with other coefficients, by term; those left out are zero."""
+        return replace(self, values=tuple(coefficients.get(name, 0) for name in TERMS))
+
+    def only(self, kind: Callable[[Term], bool]) -> Surface:
+        """The same surface with terms of a kind alone."""
+        return self.with_coefficients({name: x for name, x in self.coefficients.items() if kind(TERMS[name])})
+
+    def has(self, kind: Callable[[Term], bool]) -> bool:
+        """Whether terms of a kind are not zero."""
+        return not all(_is_zero(x) for x in self.only(kind).values)
 
     def speed(self, qd: Sequence[Scalar]) -> Scalar:
         """v of joint velocities; the same sum serves accelerations."""
@@ -102,140 +190,153 @@ class Surface:
         return total
 
     def sliding(self, speed: Scalar, direction: Scalar | None = None, load: Scalar = 0) -> Sliding:
-        """What the terms of friction are functions of."""
+        """The state at this speed, which the terms of friction are functions of."""
         s = sign(speed) if direction is None else direction
         return Sliding(speed, s, self.stribeck_velocity, load)
 
-    @property
-    def has_load(self) -> bool:
-        """Whether its friction depends on the joint's torque."""
-        return not (type(self.load) is int and self.load == 0)
-
-    @property
-    def coefficients(self) -> dict[str, Scalar]:
-        """By term."""
-        return {name: getattr(self, name) for name in TERMS}
-
     def map(self, geometry: Map, parameter: Map) -> Surface:
         """With its row and Stribeck velocity through `geometry`, its coefficients through `parameter`."""
-        row = mapped(geometry, self.row)
-        coefficients: dict[str, Any] = {name: parameter(x) for name, x in self.coefficients.items()}
-        velocity = geometry(self.stribeck_velocity)
-        return Surface(self.joint, row, **coefficients, stribeck_velocity=velocity, part=self.part)
-
-    def with_coefficients(self, coefficients: Mapping[str, Scalar]) -> Surface:
-        """The same surface with other coefficients, by term; those left out are zero."""
-        new: dict[str, Any] = {name: coefficients.get(name, 0) for name in TERMS}
-        return replace(self, **new)
+        row, values = mapped(geometry, self.row), tuple(parameter(x) for x in self.values)
+        return Surface(self.joint, row, values, geometry(self.stribeck_velocity), self.part)
 
     def __add__(self, other: Surface) -> Surface:
         """The friction of both, which have the same row, and one Stribeck velocity if both have that term."""
-        velocity = self.stribeck_velocity if self.stribeck else other.stribeck_velocity
-        if self.stribeck and other.stribeck and not _same(velocity, other.stribeck_velocity):
+        paced = [surface.stribeck_velocity for surface in (self, other) if surface.is_paced]
+        velocity = paced[0] if paced else other.stribeck_velocity
+        if not all(abs(velocity - x) <= 1e-12 * abs(velocity) for x in paced):
             raise ModelError(
                 f"coordinate {self.row[0][0] + 1} moves joints with Stribeck friction of velocities "
                 f"{velocity:g} and {other.stribeck_velocity:g}, seen from it; they cannot be added: "
                 "one velocity is expected"
             )
-        total: dict[str, Any] = {name: x + getattr(other, name) for name, x in self.coefficients.items()}
-        return replace(self, **total, stribeck_velocity=velocity)
+        total = tuple(a + b for a, b in zip(self.values, other.values, strict=True))
+        return replace(self, values=total, stribeck_velocity=velocity)
 
     def at_coordinate(self) -> Surface:
-        """Of a surface that moves with one coordinate, the same friction at that coordinate."""
+        """The same friction at the coordinate, for a surface that moves with one."""
         ((i, k),) = self.row
         if isinstance(k, int) and k == 1:
             return replace(self, joint=i)
-        referred: dict[str, Any] = {
-            name: TERMS[name].referred(k) * x for name, x in self.coefficients.items()
-        }
-        velocity = self.stribeck_velocity / abs(k)
-        return Surface(i, ((i, 1),), **referred, stribeck_velocity=velocity)
+        referred = tuple(TERMS[name].referred(k) * x for name, x in self.coefficients.items())
+        return Surface(i, ((i, 1),), referred, self.stribeck_velocity / abs(k))
+
+    @property
+    def middle(self) -> Scalar:
+        """Between the levels of dry friction of a joint that begins to move forward and backward."""
+        return self.only(lambda term: term.jumps and term.is_even).torque(0, 1)
+
+    @property
+    def reach(self) -> Scalar:
+        """How far these levels are from their middle, without what the load adds: so much holds a joint."""
+        return self.only(lambda term: term.sticks and not term.is_loaded).torque(0, 1)
 
     @property
     def levels(self) -> tuple[Scalar, Scalar]:
         """Dry friction of a joint that begins to move forward or backward, without what its load adds."""
-        level = self.coulomb + self.stribeck
-        return self.asymmetry + level, self.asymmetry - level
+        return self.middle + self.reach, self.middle - self.reach
+
+    @property
+    def share(self) -> Scalar:
+        """Fl: what part of |τ_r| is friction, of a joint that moves forward."""
+        return self.only(lambda term: term.is_loaded).torque(0, 1, 1)
+
+    @property
+    def has_load(self) -> bool:
+        """Whether its friction depends on the joint's torque."""
+        return self.has(lambda term: term.is_loaded)
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether its friction jumps with the direction."""
+        return self.has(lambda term: term.jumps)
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether its friction depends on the Stribeck velocity."""
+        return self.has(lambda term: term.is_paced)
+
+    @property
+    def sticks(self) -> bool:
+        """Whether its friction can hold a joint at rest."""
+        return self.has(lambda term: term.sticks)
 
     @property
     def smooth(self) -> Surface:
         """Without dry friction."""
-        return self._without(dry=True)
+        return self.only(lambda term: not term.jumps)
 
     @property
     def dry(self) -> Surface:
         """Dry friction alone."""
-        return self._without(dry=False)
-
-    @property
-    def growing(self) -> Surface:
-        """What grows with speed: neither dry friction nor the offset."""
-        return replace(self.smooth, offset=0)
-
-    def _without(self, dry: bool) -> Surface:
-        gone: dict[str, Any] = {name: 0 for name, term in TERMS.items() if term.dry is dry}
-        return replace(self, **gone)
+        return self.only(lambda term: term.jumps)
 
 
 @dataclass(frozen=True)
 class Friction:
     """Friction as a description gives it, exact, of a joint or at a motor's shaft.
 
-    The backward Coulomb value is the torque at negative speed, so it is negative as a rule. The Stribeck
-    level adds to the size of both at rest and fades with speed; it and the cubic coefficient may be negative.
+    The Stribeck level adds to the size of Coulomb friction at rest and fades with speed; it and the cubic
+    coefficient may be negative.
     """
 
-    viscous: Expression = ZERO  # N m s/rad or N s/m
-    coulomb: Coulomb = (ZERO, ZERO)  # forward, backward [N m or N]
-    offset: Expression = ZERO  # N m or N
-    stribeck: Expression = ZERO  # the level [N m or N]
+    values: tuple[Expression, ...] = (ZERO,) * len(TERMS)  # the coefficients, in the order of `TERMS`
     stribeck_velocity: Expression = _ONE  # rad/s or m/s
-    cubic: Expression = ZERO  # N m s³/rad³ or N s³/m³
-    load: Expression = ZERO  # of the torque without friction
 
     @staticmethod
     def of(coefficients: Mapping[str, Scalar], stribeck_velocity: Expression = _ONE) -> Friction:
         """With these coefficients, by term; those left out are zero."""
-        found = {name: Expression.of(x) for name, x in coefficients.items()}
-        s, a = found.pop("coulomb", ZERO), found.pop("asymmetry", ZERO)
-        return Friction(coulomb=(a + s, a - s), stribeck_velocity=stribeck_velocity, **found)
+        return Friction(tuple(Expression.of(coefficients.get(name, 0)) for name in TERMS), stribeck_velocity)
+
+    def __getitem__(self, term: str) -> Expression:
+        return self.coefficients[term]
 
     @property
     def coefficients(self) -> dict[str, Expression]:
-        """By term: of the Coulomb values, half their difference and half their sum."""
-        forward, backward = self.coulomb
-        levels = {"coulomb": (forward - backward) * _HALF, "asymmetry": (forward + backward) * _HALF}
-        return {name: levels[name] if name in levels else getattr(self, name) for name in TERMS}
+        """By term."""
+        return dict(zip(TERMS, self.values, strict=True))
+
+    def replaced(self, coefficients: Mapping[str, Scalar], velocity: Expression | None = None) -> Friction:
+        """With some coefficients in the place of what they were."""
+        return Friction.of({**self.coefficients, **coefficients}, velocity or self.stribeck_velocity)
 
     @property
-    def entries(self) -> dict[str, Expression]:
-        """The numbers as given, in their order, the two Coulomb values apart."""
-        forward, backward = self.coulomb
-        pair = {"coulomb+": forward, "coulomb-": backward}
-        single = {name: getattr(self, name) for name in SINGLE}
-        return {"viscous": self.viscous, **pair, **single, "stribeck": self.stribeck}
+    def coulomb(self) -> tuple[Expression, Expression]:
+        """Coulomb friction at positive and at negative speed; the second is negative as a rule."""
+        return self["asymmetry"] + self["coulomb"], self["asymmetry"] - self["coulomb"]
 
     @property
     def is_zero(self) -> bool:
-        return all(x.is_zero for x in self.entries.values())
+        return all(x.is_zero for x in self.values)
+
+    @property
+    def table(self) -> dict[str, Any]:
+        """The numbers as the robot file has them, those that are zero included; Stribeck's only if given."""
+        table: dict[str, Any] = {name: self[name] for name in SINGLE}
+        table["coulomb"] = self["coulomb"] if self["asymmetry"].is_zero else list(self.coulomb)
+        if not self["stribeck"].is_zero or self.stribeck_velocity != _ONE:
+            table["stribeck"] = {"level": self["stribeck"], "velocity": self.stribeck_velocity}
+        return table
 
 
 NO_FRICTION = Friction()
-_PAIRS = ("coulomb", "stribeck", "stribeck_velocity")
-SINGLE = tuple(field.name for field in fields(Friction) if field.name not in _PAIRS)  # given by one number
+
+
+def levels(forward: Expression, backward: Expression) -> dict[str, Expression]:
+    """The coefficients of Coulomb friction that is `forward` at positive and `backward` at negative speed."""
+    return {"coulomb": (forward - backward) * _HALF, "asymmetry": (forward + backward) * _HALF}
 
 
 def along(row: Row, values: Sequence[Scalar]) -> Scalar:
-    """Σ k_j x_j: the angle, speed or acceleration of what turns with several joints (7.22)."""
+    """Σ k_j x_j: angle, speed or acceleration of a shaft that turns with several joints (7.22)."""
     total: Scalar = 0
     for j, k in row:
         total = total + k * values[j]
     return total
 
 
-def _same(a: Scalar, b: Scalar) -> bool:
-    return bool(abs(a - b) <= 1e-12 * abs(a))
-
-
 def mapped(f: Map, row: Row) -> Row:
     return tuple((j, f(k)) for j, k in row)
+
+
+def _is_zero(x: Scalar) -> bool:
+    return isinstance(x, int | float) and x == 0

@@ -16,8 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from armdyn.expression import Expression
-from armdyn.model.arguments import at_least_zero, numbers, three
-from armdyn.model.errors import ModelError
+from armdyn.model.errors import ModelError, at_least_zero, numbers, three
 from armdyn.model.vector import ZERO3, Matrix, Scalar, Vector, add, dot, multiply, scale, transpose, vector
 
 Tensor: TypeAlias = tuple[Scalar, Scalar, Scalar, Scalar, Scalar, Scalar]
@@ -43,7 +42,7 @@ def matrix_tensor(M: Matrix) -> Tensor:
 
 
 def asymmetry(M: Matrix) -> str | None:
-    """How a matrix is not symmetric, beyond rounding (1e-12 of its largest entry); None if it is."""
+    """Words for a matrix that is not symmetric beyond rounding (1e-12 of its largest entry), else None."""
     entries = [Expression.of(x) for row in M for x in row]
     sizes = [abs(float(x.number)) for x in entries if x.number is not None]
     for i, j in ((0, 1), (0, 2), (1, 2)):
@@ -76,12 +75,12 @@ class Inertia:
 
     @staticmethod
     def at_com(mass: Scalar, com: Vector, tensor: Tensor) -> Inertia:
-        """From the centre of mass and the tensor about it, both in the axes of the frame (7.71)–(7.73)."""
+        """The inertia by the centre of mass and the tensor about it, in frame axes (7.71)–(7.73)."""
         return Inertia(mass, scale(mass, com), _plus(tensor, steiner(mass, com)))
 
     @staticmethod
     def of(entries: Sequence[Scalar]) -> Inertia:
-        """From its numbers in the order of `ENTRIES`."""
+        """The inertia from its numbers in the order of `ENTRIES`."""
         m, x, y, z, *moments = entries
         return Inertia(m, (x, y, z), tensor(moments))
 
@@ -95,13 +94,13 @@ class Inertia:
         millimetres. A mesh that is open, inside out or without volume is refused; vertices are the same
         where their coordinates are exactly equal. The integrals are those of the polyhedron, exactly.
         """
-        from armdyn.model.meshes.body import shape  # rarely needed
+        from armdyn.model.meshes import shape  # rarely needed
 
         return shape(path).inertia(density, mass, scale)
 
     @property
     def entries(self) -> tuple[Scalar, ...]:
-        """Its numbers in the order of `ENTRIES`."""
+        """The numbers in the order of `ENTRIES`."""
         return (self.mass, *self.moment, *self.tensor)
 
     def __add__(self, other: Inertia) -> Inertia:

@@ -1,4 +1,4 @@
-"""RobotModel -> Mechanism: what the algorithms of `dynamics/` work on, over any scalar.
+"""The mechanism of a RobotModel, over any scalar: what the algorithms of `dynamics/` work on.
 
 Fixed links are merged into the moving body they are welded to; motors into the link that carries them,
 rotors locked (augmented links, (7.52)–(7.73)); what is left of a rotor is its axial inertia, its axis and
@@ -21,10 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
 
 from armdyn.expression import Expression
-from armdyn.model.closures.loops import ROWS, Closing
+from armdyn.model.closures import ROWS, Closing
 from armdyn.model.friction import TERMS, Row, Surface, mapped
 from armdyn.model.inertia import ZERO6, Inertia, Tensor
 from armdyn.model.mechanism import FIXED_BASE, Body, Mechanism, Rotor
@@ -86,13 +85,13 @@ def lower(model: RobotModel, scalar: Callable[[Expression], Scalar], tip: str | 
 
 
 def damping(link: Link) -> Expression:
-    """Of the transmission of an elastic joint."""
+    """Damping of the transmission of an elastic joint."""
     assert link.motor is not None
     return link.motor.damping
 
 
 def stiffness(link: Link) -> Expression:
-    """Of the transmission of an elastic joint."""
+    """Stiffness of the transmission of an elastic joint."""
     assert link.motor is not None
     assert link.motor.stiffness is not None
     return link.motor.stiffness
@@ -108,25 +107,24 @@ def idlers(model: RobotModel) -> tuple[Link, ...]:
 def _surfaces(
     model: RobotModel, rows: dict[str, Row], joint_of: dict[str, int], driver: dict[str, int]
 ) -> list[Surface]:
-    """Of joints, of motors whose friction is not part of that, of dampers; over joints."""
+    """Surfaces over joints: of joints, of motors whose friction is not part of these, of dampers."""
     found = []
     for j, link in enumerate(model.moving):
-        at_joint: dict[str, Any] = joint_friction(model, link)
-        velocity = link.friction.stribeck_velocity
-        found.append(Surface(j, ((j, 1),), **at_joint, stribeck_velocity=velocity))
+        own = Surface(j, ((j, 1),), stribeck_velocity=link.friction.stribeck_velocity)
+        found.append(own.with_coefficients(joint_friction(model, link)))
     found += [Surface(driver[link.name], ((driver[link.name], 1),)) for link in model.elastic]
     for link in model.moving:
         if link.motor is not None and has_motor_friction(model, link):
-            at_motor: dict[str, Any] = link.motor.friction.coefficients
-            found.append(Surface(joint_of[link.name], rows[link.name], **at_motor, part="motor"))
+            values = link.motor.friction.values
+            found.append(Surface(joint_of[link.name], rows[link.name], values, part="motor"))
     for i, link in enumerate(idlers(model)):
         if link.motor is not None and has_idler_friction(model, link):
-            at_idler: dict[str, Any] = link.motor.friction.coefficients
-            found.append(Surface(i, rows[link.name], **at_idler, part="idler"))
+            found.append(Surface(i, rows[link.name], link.motor.friction.values, part="idler"))
     for link in model.elastic:
         if not damping(link).is_zero:
             row = _twist(link, joint_of, driver)
-            found.append(Surface(joint_of[link.name], row, viscous=damping(link), part="damper"))
+            own = Surface(joint_of[link.name], row, part="damper")
+            found.append(own.with_coefficients({"viscous": damping(link)}))
     return found
 
 
@@ -139,7 +137,7 @@ def _positions(model: RobotModel) -> tuple[Row, ...]:
 
 
 def driven_positions(model: RobotModel) -> tuple[int, ...]:
-    """Those that something drives: joints that are not passive; of elastic ones, the motors.
+    """Positions that something drives: joints that are not passive; of elastic ones, the motors.
 
     The link of an elastic joint is among them where the motor of another joint is coupled to it.
     """
@@ -150,7 +148,7 @@ def driven_positions(model: RobotModel) -> tuple[int, ...]:
 
 
 def _massless(link: Link) -> Body:
-    """What stands for the motor of an elastic joint: it turns or slides, and has no mass."""
+    """The body that stands for the motor of an elastic joint: it turns or slides, and has no mass."""
     assert link.joint != "fixed"
     return Body(FIXED_BASE, link.joint, IDENTITY, ZERO3, (0, 0, 1), IDENTITY, ZERO3, Inertia())
 
@@ -161,7 +159,7 @@ def _twist(link: Link, joint_of: dict[str, int], driver: dict[str, int]) -> Row:
 
 
 def _springs(model: RobotModel, joint_of: dict[str, int], driver: dict[str, int]) -> list[Spring]:
-    """Those at joints, then the elastic transmissions; joints at s₀ of q = S y + s₀ stand at 0 there."""
+    """Springs at joints, then elastic transmissions; joints at s₀ of q = S y + s₀ stand at 0 there."""
     shifts = model.dependence.offsets if model.relations else [0] * len(model.moving)
     found = []
     for i, link in enumerate(model.moving):
@@ -187,7 +185,7 @@ def _struts(model: RobotModel, convert: Converter, places: Places) -> tuple[Stru
 
 
 def _loops(model: RobotModel, convert: Converter, places: Places) -> tuple[Closing, ...]:
-    """With the rows that were chosen, or with all where nothing is chosen yet."""
+    """Closing joints with the rows that were chosen, or with all where nothing is chosen yet."""
     found = []
     weight = convert(1 / Fraction(model.choice.size)) if model.choice else 1
     for i, loop in enumerate(model.loops):
@@ -199,12 +197,12 @@ def _loops(model: RobotModel, convert: Converter, places: Places) -> tuple[Closi
 
 
 def is_coupled(motor: Motor) -> bool:
-    """Whether the motor's angle depends on more than its own joint."""
+    """True if the motor's angle depends on more than its own joint."""
     return any(not k.is_zero for _, k in motor.coupling)
 
 
 class Converter:
-    """Exact entries -> scalars; 0, 1 and −1 stay plain integers so that any scalar can drop them."""
+    """Makes scalars of exact entries; 0, 1 and −1 stay plain integers so that any scalar can drop them."""
 
     def __init__(self, scalar: Callable[[Expression], Scalar]) -> None:
         self.scalar = scalar
@@ -232,7 +230,7 @@ Places = dict[str, tuple[int, Transform]]
 
 
 def places_of(model: RobotModel, convert: Converter) -> Places:
-    """For each link, the body it belongs to and its frame in that body's frame."""
+    """The body of each link, by name, and the link's frame in that body's frame."""
     places: Places = {model.root: (FIXED_BASE, Transform())}
     moving = 0
     for link in model.links:
@@ -335,7 +333,7 @@ def _rotor(
 
 
 def joint_friction(model: RobotModel, link: Link) -> dict[str, Expression]:
-    """By term, exact: the joint's own friction and, referred to it, of motors that turn with it alone."""
+    """Friction of a joint by term, exact: its own, and that of motors that turn with it alone."""
     own = link.friction.coefficients
     motor = link.motor
     if model.rotors == "none" or link.joint == "fixed":
@@ -361,13 +359,13 @@ def _spun_by(model: RobotModel, idler: Link) -> str | None:
 
 
 def has_idler_friction(model: RobotModel, idler: Link) -> bool:
-    """Whether an idler has friction that cannot be referred to one joint."""
+    """True if an idler has friction that cannot be referred to one joint."""
     assert idler.motor is not None
     return not idler.motor.friction.is_zero and _spun_by(model, idler) is None
 
 
 def has_motor_friction(model: RobotModel, link: Link) -> bool:
-    """Whether the link's motor has friction that cannot be referred to one joint."""
+    """True if the link's motor has friction that cannot be referred to one joint."""
     motor = link.motor
     present = motor is not None and model.rotors != "none"
     if motor is None or not present or motor.friction.is_zero:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from armdyn.model.closures.loops import Closing
+from armdyn.model.closures import Closing
 from armdyn.model.errors import ModelError
 from armdyn.model.friction import Map, Row, Surface, mapped
 from armdyn.model.inertia import Inertia, tensor
@@ -42,7 +42,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Rotor:
-    """What a rotor adds to its augmented carrier: energy Im θ̇ (zᵀω) + ½ Im θ̇² (7.62), (7.67)."""
+    """A rotor as an addition to its augmented carrier: energy Im θ̇ (zᵀω) + ½ Im θ̇² (7.62), (7.67)."""
 
     joint: int  # the joint whose motor this is; idlers are counted as such
     carrier: int
@@ -86,12 +86,12 @@ class Mechanism:
     springs: tuple[Spring, ...] = ()
     struts: tuple[Strut, ...] = ()
     loops: tuple[Closing, ...] = ()
-    free: tuple[int, ...] = ()  # with loops: which positions are coordinates; the others follow from these
-    driven: tuple[int, ...] = ()  # with loops: which positions something drives
+    free: tuple[int, ...] = ()  # with closed chains: which positions are coordinates; the others follow
+    driven: tuple[int, ...] = ()  # with closed chains: which positions something drives
 
     @property
     def positions(self) -> int:
-        """How many numbers q has: one for each coordinate; in a closed chain also the joints that follow."""
+        """Number of entries of q: one for each coordinate; in a closed chain also the joints that follow."""
         return 1 + max(k for row in self.rows for k, _ in row) if self.rows else len(self.bodies)
 
     @property
@@ -111,7 +111,7 @@ class Mechanism:
 
     @property
     def loaded(self) -> tuple[Place, ...]:
-        """Where wrenches act, six numbers each, one after the other."""
+        """Places where wrenches act, six numbers each, one after the other."""
         return self.places or (Place(self.tip, self.p_tip),)
 
     @property
@@ -120,10 +120,10 @@ class Mechanism:
         return self.friction[len(self.bodies) :]
 
     def with_friction_by_coordinate(self) -> Mechanism:
-        """With one surface for each position, then those that move with several.
+        """The mechanism with one surface for each position, then those that move with several.
 
-        Joints that follow one other have their friction where they are moved from; what nothing moves has
-        none. The parameters are no longer those of joints.
+        A joint that follows one other has its friction at that one; a joint that nothing moves has none. The
+        parameters are no longer those of joints.
         """
         if not self.rows:
             return self
@@ -166,17 +166,17 @@ class Mechanism:
         )
 
     def without_loops(self) -> Mechanism:
-        """The tree of bodies with its loops cut open: every position is a coordinate."""
+        """The tree of bodies, closed chains cut open: every position is a coordinate."""
         return replace(self, loops=(), free=(), driven=())
 
     def loaded_alone(self, wrench: bool) -> Mechanism:
-        """Without its tip, which the equations of motion do not depend on; with `wrench` where it acts."""
+        """The mechanism without its tip, which motion does not need; `wrench` keeps places of wrenches."""
         return replace(
             self, tip=FIXED_BASE, R_tip=IDENTITY, p_tip=ZERO3, places=self.loaded if wrench else ()
         )
 
     def carrying(self, payload: Sequence[Scalar]) -> Mechanism:
-        """With a body fixed to the tip frame, by its ten numbers in that frame.
+        """The mechanism with a body fixed to the tip frame, by its ten numbers in that frame.
 
         They are its mass, its centre of mass and the tensor about that, xx xy xz yy yz zz.
         """

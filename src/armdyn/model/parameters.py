@@ -12,8 +12,8 @@ as such. (Stribeck velocities are fixed, as geometry is.) The torque is linear i
 coefficients: |τ_r|, which these multiply, depends on the others. The regressor's column of a load coefficient
 is zero.
 
-A further parameter is a row here and its term: a friction's in `model/friction.py`, any other's column in
-`dynamics/regressor.py` (and `dynamics/energy.py` if it stores energy).
+A further parameter is a row here and its column in `dynamics/regressor.py` (and `dynamics/energy.py` if it
+stores energy). Those of friction come from `TERMS` of `model/friction.py`.
 """
 
 from __future__ import annotations
@@ -53,25 +53,34 @@ class Kind:
     )
     entry: str  # an entry of `Inertia`, the rotor's inertia, a term of friction, or a number of a spring
 
+    @property
+    def is_linear(self) -> bool:
+        """Whether torques are linear in it: they are not in the coefficients of load friction."""
+        return not (self.entry in TERMS and TERMS[self.entry].is_loaded)
+
+
+_EVERYWHERE = ("viscous", "coulomb")  # friction that every joint and coupled motor has a parameter of
+_JOINT = {name: Kind(term.symbol, "joint", name) for name, term in TERMS.items()}
+_FURTHER = [kind for name, kind in _JOINT.items() if name not in (*_EVERYWHERE, "asymmetry")]
+_AT_MOTORS = [(term.symbol, name) for name, term in TERMS.items() if term.at_motors]
 
 TABLE: tuple[tuple[Kind, ...], ...] = (
     (
         *(Kind(entry, "body", entry) for entry in ENTRIES),
         Kind("Im", "rotor", "inertia"),
-        Kind("Fv", "joint", "viscous"),
-        Kind("Fs", "joint", "coulomb"),
+        *(_JOINT[name] for name in _EVERYWHERE),
     ),
-    (Kind("Fa", "joint", "asymmetry"),),
-    (Kind("Fvm", "motor", "viscous"), Kind("Fsm", "motor", "coulomb")),
-    (Kind("F0", "joint", "offset"),),
-    (Kind("Fst", "joint", "stribeck"),),
-    (Kind("Fcu", "joint", "cubic"),),
-    (Kind("Fl", "joint", "load"),),
+    (_JOINT["asymmetry"],),
+    tuple(Kind(f"{symbol}m", "motor", name) for symbol, name in _AT_MOTORS),
+    *((kind,) for kind in _FURTHER),
     (Kind("Ks", "spring", "stiffness"), Kind("Kr", "spring", "moment")),
     (Kind("Ke", "elastic", "stiffness"),),
     (Kind("De", "damper", "viscous"),),
     (Kind("Kp", "strut", "stiffness"), Kind("Pp", "strut", "preload")),
-    (Kind("Imi", "idler", "inertia"), Kind("Fvi", "idler", "viscous"), Kind("Fsi", "idler", "coulomb")),
+    (
+        Kind("Imi", "idler", "inertia"),
+        *(Kind(f"{symbol}i", "idler", name) for symbol, name in _AT_MOTORS),
+    ),
 )
 SPRINGS = ("spring", "elastic", "strut")  # parts that store energy in a posture, whatever gravity is
 KINDS = {kind.symbol: kind for block in TABLE for kind in block}
@@ -97,7 +106,7 @@ Layout: TypeAlias = tuple[Parameter, ...]
 
 
 def symbol(part: Part, entry: str) -> str:
-    """What the parameter is called that is this number of a part."""
+    """Symbol of the parameter that is this entry of a part."""
     return _SYMBOLS[part, entry]
 
 
@@ -109,11 +118,10 @@ def layout(model: RobotModel) -> Layout:
     always, *others = TABLE
     frictions = [joint_friction(model, link) for link in model.moving]
     coupled = [has_motor_friction(model, link) for link in model.moving]
-
     elastic = [link in model.elastic for link in model.moving]
     has: dict[Part, Callable[[Kind, int], bool]] = {
         "joint": lambda kind, j: not frictions[j][kind.entry].is_zero,
-        "motor": lambda _, j: coupled[j],
+        "motor": lambda kind, j: coupled[j] and _rubs_by(kind, model.moving[j]),
         "spring": lambda _, j: not model.moving[j].spring.is_zero,
         "elastic": lambda _, j: elastic[j],
         "damper": lambda _, j: elastic[j] and not damping(model.moving[j]).is_zero,
@@ -128,11 +136,17 @@ def layout(model: RobotModel) -> Layout:
                 Parameter(kind.symbol, i)
                 for i, link in enumerate(idlers(model))
                 for kind in block
-                if kind.entry == "inertia" or has_idler_friction(model, link)
+                if kind.entry == "inertia" or (has_idler_friction(model, link) and _rubs_by(kind, link))
             ]
         else:
             found += [Parameter(kind.symbol, j) for j in joints for kind in block if has[kind.part](kind, j)]
     return tuple(found)
+
+
+def _rubs_by(kind: Kind, link: Link) -> bool:
+    """Whether a motor that has friction has a parameter of this term."""
+    assert link.motor is not None
+    return kind.entry in _EVERYWHERE or not link.motor.friction[kind.entry].is_zero
 
 
 def parameter_names(model: RobotModel) -> tuple[str, ...]:
@@ -153,7 +167,7 @@ def parameter_values(mechanism: Mechanism) -> dict[Parameter, Scalar]:
 
 
 def _parts(mechanism: Mechanism) -> Iterator[tuple[Part, int, dict[str, Scalar]]]:
-    """What has parameters, its joint and its numbers by entry."""
+    """Parts that have parameters, each with its joint and its numbers by entry."""
     for joint, body in enumerate(mechanism.bodies):
         yield "body", joint, dict(zip(ENTRIES, body.inertia.entries, strict=True))
     for rotor in mechanism.rotors:

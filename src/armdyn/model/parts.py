@@ -1,4 +1,4 @@
-"""What a robot is made of: transforms, links with their joints, motors, limits."""
+"""The parts of a robot: transforms, links with their joints, motors, limits."""
 
 from __future__ import annotations
 
@@ -119,14 +119,14 @@ class Link:
     joint_name: str = ""  # where a file gives joints names of their own
     spring: JointSpring = NO_SPRING
     actuated: bool = True  # whether something drives the joint; passive joints belong to closed chains
-    guess: Expression = ZERO  # where the assembly of loops begins
+    guess: Expression = ZERO  # where the assembly of closed chains begins
 
     @property
     def joint_label(self) -> str:
-        """What the joint is called: its own name, or its link's."""
+        """Name of the joint: its own, or its link's."""
         return self.joint_name or self.name
 
     @property
     def elastic(self) -> bool:
-        """Whether its motor drives it through a spring, so that the motor has a coordinate of its own."""
+        """True if the motor drives the joint through a spring; then the motor has a coordinate of its own."""
         return self.motor is not None and self.motor.stiffness is not None

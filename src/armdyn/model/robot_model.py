@@ -10,18 +10,19 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from armdyn.expression import ArmdynError, Expression
-from armdyn.expression.messages import listed as listed_names
-from armdyn.model.closures.loops import Choice, Loop
-from armdyn.model.closures.relations import Dependence, Relation, solve_relations, sum_text
+from armdyn.expression import ZERO, ArmdynError, Expression, ExpressionError
+from armdyn.expression.errors import listed as listed_names
+from armdyn.model.closures import LOOP_JOINTS, Choice, Dependence, Loop, Relation, solve_relations, sum_text
 from armdyn.model.errors import ModelError
 from armdyn.model.parts import Limits, Link, Motor, RotorModel, Transform
-from armdyn.model.springs import PointSpring
+from armdyn.model.springs import NO_SPRING, PointSpring
 from armdyn.model.vector import ZERO3, Scalar, Vector
-from armdyn.output import one_line
+from armdyn.names import one_line
+from armdyn.remarks import Remark, notes_of
 
 if TYPE_CHECKING:
     from armdyn.model.mechanism import Mechanism, Place
+
 
 BASE = "base"
 _RESERVED = re.compile(r"pi|cos|sin|sqrt|abs|inv|base|(c|s|q|qd|qdd|sgn|sgnm|bell|absr)\d+((_\d+)*|_to_\d+)")
@@ -43,14 +44,19 @@ class RobotModel:
     relations: tuple[Relation, ...] = ()  # between joints, which make some of them dependent
     loops: tuple[Loop, ...] = ()  # further joints between links of the tree
     springs: tuple[PointSpring, ...] = ()  # between points of links
-    choice: Choice | None = field(default=None, compare=False)  # what the loops leave free, once found
+    choice: Choice | None = field(default=None, compare=False)  # what the closures leave free, once found
     source: str = field(default="", compare=False)  # the file it came from
-    notes: tuple[str, ...] = field(default=(), compare=False)  # what reading that file changed or left out
+    remarks: tuple[Remark, ...] = field(default=(), compare=False)  # what reading changed or left out
     derived: bool = field(default=False, compare=False)  # with a payload, say: bodies are not as described
 
     def __post_init__(self) -> None:
         for problem in _problems(self):
             raise ModelError(problem)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The texts of the remarks: what reading the file changed or left out."""
+        return notes_of(self.remarks)
 
     @cached_property
     def values(self) -> dict[str, float]:
@@ -73,7 +79,7 @@ class RobotModel:
 
     @cached_property
     def dependence(self) -> Dependence:
-        """How the moving joints follow from the coordinates: q = S x + s₀."""
+        """The moving joints as they follow from the coordinates: q = S x + s₀."""
         passive = {link.name for link in self.moving if not link.actuated}
         return solve_relations([link.name for link in self.moving], self.relations, self.value, passive)
 
@@ -86,7 +92,7 @@ class RobotModel:
     def positions(self) -> tuple[Link, ...]:
         """The moving links whose joints no relation eliminates, then what stands for motors of elastic ones.
 
-        With loops some of these follow from the others; without, they are the coordinates.
+        In closed chains some of these follow from the others; without, they are the coordinates.
         """
         own = [self.moving[i] for i in self.dependence.independent] if self.relations else self.moving
         return (*own, *(_motor_link(link) for link in self.elastic))
@@ -101,7 +107,7 @@ class RobotModel:
 
     @property
     def followers(self) -> list[str]:
-        """What each joint is that follows others, by name: "finger = 0.5*thumb + 0.1"."""
+        """Equations of the joints that follow others, by name: "finger = 0.5*thumb + 0.1"."""
         found, names = [], [link.joint_label for link in self.positions]
         for j, link in enumerate(self.moving):
             if self.relations and j not in self.dependence.independent:
@@ -118,7 +124,7 @@ class RobotModel:
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """What the algorithms work on, in floats. Free symbols are refused."""
+        """The mechanism that algorithms work on, in floats. Free symbols are refused."""
         from armdyn.model.lowering import lower  # which takes models
 
         return lower(self, self.number)
@@ -173,7 +179,7 @@ def _as_number(x: Scalar) -> Scalar:
 
 
 def _motor_link(link: Link) -> Link:
-    """What stands for the motor of an elastic joint in tables of coordinates."""
+    """The link that stands for the motor of an elastic joint in tables of coordinates."""
     assert link.motor is not None
     name, label = f"{link.name} motor", f"{link.joint_name} motor" if link.joint_name else ""
     return Link(
@@ -182,7 +188,7 @@ def _motor_link(link: Link) -> Link:
 
 
 def symbol_name_problem(name: str) -> str | None:
-    """What is wrong with a symbol's name, if anything."""
+    """Words for what is wrong with a symbol's name; None if nothing is."""
     if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name):
         return "a symbol's name is a letter followed by letters, digits and _, and not a word of Python"
     if _RESERVED.fullmatch(name):
@@ -251,15 +257,13 @@ def _problems(model: RobotModel) -> Iterator[str]:
             yield str(error)
         else:
             yield from _loaded_followers(model)
-    from armdyn.model.closures.problems import closure_problems  # which takes models
-
     yield from closure_problems(model)
 
 
 def _friction_problems(model: RobotModel, link: Link) -> Iterator[str]:
-    """What no parameters may be: without these forward dynamics has no answer."""
+    """Friction that no joint may have, one sentence for each: forward dynamics would have no answer."""
     where = f"link {quoted(link.name)}: friction"
-    velocity, share = model.value(link.friction.stribeck_velocity), model.value(link.friction.load)
+    velocity, share = model.value(link.friction.stribeck_velocity), model.value(link.friction["load"])
     if velocity is not None and not velocity > 0:
         yield f"{where}.stribeck.velocity: found {velocity:g}; a positive speed is allowed"
     if share is not None and not -1 < share < 1:
@@ -269,7 +273,7 @@ def _friction_problems(model: RobotModel, link: Link) -> Iterator[str]:
 def _loaded_followers(model: RobotModel) -> Iterator[str]:
     """Joints that follow others have no torque of their own that load friction could depend on."""
     for i, link in enumerate(model.moving):
-        if i not in model.dependence.independent and not link.friction.load.is_zero:
+        if i not in model.dependence.independent and not link.friction["load"].is_zero:
             names = [other.name for other in model.coordinates]
             yield (
                 f"link {quoted(link.name)}: friction.load: its joint follows others by a closure; "
@@ -295,7 +299,7 @@ def _motor_problems(model: RobotModel, link: Link, moving: set[str]) -> Iterator
     if motor.limits.current is not None and model.value(motor.torque_constant) == 0:
         yield f"{where}.torque_constant: found 0; a limit of current needs another number"
     coupled = any(not k.is_zero for _, k in motor.coupling)
-    if coupled and not motor.friction.coefficients["asymmetry"].is_zero:
+    if coupled and not motor.friction["asymmetry"].is_zero:
         yield f"{where}.friction.coulomb: a motor with a coupling takes one value, not a pair"
     yield from _elastic_problems(link, motor, where)
     axis = [model.value(x) for x in motor.axis]
@@ -310,9 +314,9 @@ def _elastic_problems(link: Link, motor: Motor, where: str) -> Iterator[str]:
         return
     if link.joint == "fixed":
         yield f"{where}.stiffness: a fixed joint is not elastic; leave it out"
-    if not motor.friction.coefficients["asymmetry"].is_zero:
+    if not motor.friction["asymmetry"].is_zero:
         yield f"{where}.friction.coulomb: the motor of an elastic joint takes one value, not a pair"
-    if not link.friction.load.is_zero:
+    if not link.friction["load"].is_zero:
         yield (
             f"link {quoted(link.name)}: friction.load: no torque acts on the link of an elastic joint, "
             "so it cannot rub by its torque; 0 is allowed"
@@ -331,3 +335,125 @@ def _limit_problems(model: RobotModel, link: Link, where: str) -> Iterator[str]:
         x = model.value(getattr(limits, key) or 0)
         if x is not None and x < 0:
             yield f"{where}: limits.{key}: found {x:g}; zero or positive is allowed"
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Problems of closures, springs, passive and elastic joints, one sentence for each.
+
+
+def closure_problems(model: RobotModel) -> Iterator[str]:
+    """Closures and springs that no robot may have, one sentence for each, such as between unknown links."""
+    for link in model.links:
+        yield from _joint_problems(link, f"link {quoted(link.name)}")
+    welded = bodies_of(model)
+    for i, loop in enumerate(model.loops):
+        where = loop_place(model, i)
+        yield from _end_problems(model, loop.between, where)
+        a, b = loop.between
+        if a in welded and welded.get(a) == welded.get(b):
+            yield f"{where}: between: {quoted(a)} and {quoted(b)} are one body; a loop joins two that move"
+        if loop.joint not in LOOP_JOINTS:
+            allowed = ", ".join(LOOP_JOINTS)
+            yield f"{where}: joint: found {quoted(str(loop.joint))}; allowed: {allowed}"
+    names = [spring.name for spring in model.springs if spring.name]
+    for i, spring in enumerate(model.springs):
+        yield from _end_problems(model, spring.between, spring_place(i, spring))
+        if names.count(spring.name) > 1:
+            yield f"two springs are named {quoted(spring.name)}; names must differ"
+
+
+def bodies_of(model: RobotModel) -> dict[str, str]:
+    """The link that moves each link, by name: itself, or the one that fixed joints tie it to."""
+    found = {model.root: model.root}
+    for link in model.links:
+        found[link.name] = found[link.parent] if link.joint == "fixed" else link.name
+    return found
+
+
+def links_around(model: RobotModel, between: tuple[str, str]) -> list[str]:
+    """The moving links on the way from one link to the other, whose joints a closure between them ties."""
+    above = {link.name: link.parent for link in model.links}
+    ways = []
+    for name in between:
+        way = []
+        while name in above:
+            way.append(name)
+            name = above[name]
+        ways.append(way)
+    moving = {link.name for link in model.moving}
+    once = {*ways[0]} ^ {*ways[1]}  # what is common to both ways moves both ends
+    return [name for way in ways for name in way if name in once and name in moving]
+
+
+def loop_place(model: RobotModel, i: int) -> str:
+    """Name of a closing joint in messages."""
+    a, b = model.loops[i].between
+    return f"closure between {quoted(a)} and {quoted(b)}"
+
+
+def spring_place(i: int, spring: PointSpring) -> str:
+    """Name of a spring between points in messages."""
+    return f"spring {i + 1} ({quoted(spring.name)})" if spring.name else f"spring {i + 1}"
+
+
+def _end_problems(model: RobotModel, between: tuple[str, str], where: str) -> Iterator[str]:
+    names = [model.root, *model.index]
+    for name in between:
+        if name not in names:
+            yield f"{where}: between: found {quoted(name)}; links: {listed(names)}"
+    if between[0] == between[1]:
+        yield f"{where}: between: found {quoted(between[0])} twice; two different links are allowed"
+
+
+def _joint_problems(link: Link, where: str) -> Iterator[str]:
+    if link.joint == "fixed":
+        if link.spring != NO_SPRING:
+            yield f"{where}: spring: a fixed joint has none"
+        if not link.actuated:
+            yield f"{where}: actuated: a fixed joint does not move; leave it out"
+        if not link.guess.is_zero:
+            yield f"{where}: guess: a fixed joint does not move; leave it out"
+    motor = link.motor
+    if motor is None:
+        return
+    if not link.actuated and motor.stiffness is not None:
+        yield f"{where}: motor.stiffness: a joint that nothing drives (actuated = false) is not elastic"
+    if motor.stiffness is None and not motor.damping.is_zero:
+        yield f"{where}: motor.damping: given without motor.stiffness, beside which it acts"
+
+
+def spring_overflows(model: RobotModel) -> Iterator[str]:
+    """Springs whose parameters no float can hold."""
+    at_joints = [(f"link {quoted(x.name)}: spring", x.spring) for x in model.links if not x.spring.is_zero]
+    between = [(spring_place(i, spring), spring) for i, spring in enumerate(model.springs)]
+    products = [(where, spring.stiffness * spring.rest) for where, spring in at_joints]
+    products += [(where, spring.stiffness * spring.rest - spring.force) for where, spring in between]
+    for where, x in products:
+        try:
+            model.value(x)
+        except ExpressionError as error:
+            yield f"{where}: stiffness times rest: {error}"
+
+
+def impossible_springs(model: RobotModel) -> Iterator[str]:
+    """Springs that push away from rest: refused in descriptions, allowed in identified parameters."""
+    yield from spring_overflows(model)
+    for link in model.links:
+        where = f"link {quoted(link.name)}"
+        yield from _negative(model, f"{where}: spring.stiffness", link.spring.stiffness)
+        if link.motor is not None:
+            yield from _negative(model, f"{where}: motor.stiffness", link.motor.stiffness or ZERO)
+            yield from _negative(model, f"{where}: motor.damping", link.motor.damping)
+            if link.motor.stiffness is not None and model.value(link.motor.stiffness) == 0:
+                yield f"{where}: motor.stiffness: found 0; a positive number is allowed, or none at all"
+            if link.elastic and model.value(link.motor.axial) == 0:
+                yield f"{where}: motor.inertia: found 0; the motor of an elastic joint needs a positive one"
+    for i, spring in enumerate(model.springs):
+        yield from _negative(model, f"{spring_place(i, spring)}: stiffness", spring.stiffness)
+        yield from _negative(model, f"{spring_place(i, spring)}: rest", spring.rest)
+
+
+def _negative(model: RobotModel, where: str, x: Expression) -> Iterator[str]:
+    value = model.value(x)
+    if value is not None and value < 0:
+        yield f"{where}: found {value:g}; zero or positive is allowed"

@@ -49,7 +49,7 @@ class PointSpring:
 
 @dataclass(frozen=True)
 class Spring:
-    """Over any scalar: along e = Σ k_j q_j + shift the torque stiffness·e − moment.
+    """A spring over any scalar: along e = Σ k_j q_j + shift it has the torque stiffness·e − moment.
 
     Joint j bears k_j times it. Its energy is ½ stiffness e² − moment e: zero at e = 0, as that of gravity is
     at the base's origin.
@@ -79,7 +79,7 @@ class Spring:
 
 @dataclass(frozen=True)
 class Strut:
-    """Over any scalar: a spring of length l between two points, which it pulls together with
+    """A spring of length l between two points, over any scalar. It pulls them together with
     stiffness·l − preload; preload = stiffness·rest − force. Its energy is ½ stiffness l² − preload l.
     """
 

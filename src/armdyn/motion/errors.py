@@ -1,6 +1,7 @@
-"""What is wrong with a motion."""
+"""Errors about motions, and this folder's checks."""
 
 from armdyn.expression import ArmdynError
+from armdyn.robot.checks import Checks
 
 
 class MotionError(ArmdynError):
@@ -9,3 +10,6 @@ class MotionError(ArmdynError):
 
 class MotionWarning(UserWarning):
     """A motion that is used as given but looks like a mistake."""
+
+
+check = Checks(MotionError)

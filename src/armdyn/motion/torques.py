@@ -1,4 +1,4 @@
-"""The torques of a motion, also taken apart, with what the arm carries at each instant."""
+"""The torques of a motion, also by cause, with the loads at each instant."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from armdyn.analysis import Contributions, contributions
-from armdyn.motion.trajectories.loads import Loaded
-from armdyn.motion.trajectories.trajectory import Samples
+from armdyn.motion.loads import Loaded
+from armdyn.motion.trajectory import Samples
 from armdyn.robot import Robot
 
 

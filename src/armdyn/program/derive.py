@@ -160,7 +160,7 @@ def _by_tangents(program: Program, by: Sequence[str]) -> Program:
 def _tangents(
     program: Program, partials: Sequence[tuple[Any, ...]], seeds: Mapping[int, Any]
 ) -> dict[int, Any]:
-    """How every node changes with inputs that change at the rates `seeds`, by their places."""
+    """Rates of change of the nodes, by node, where inputs change at the rates `seeds`, by their places."""
     tangents: dict[int, Any] = {}
     for i, node in enumerate(program.nodes):
         if node[0] == "input" and node[1] in seeds:

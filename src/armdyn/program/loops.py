@@ -8,11 +8,12 @@ printers turn it into LLVM and C.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from armdyn.expression import Expression
 from armdyn.program.program import Program
 
 
@@ -111,7 +112,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Load:
-    """The first columns of a row of an argument into a local array."""
+    """Reads the first columns of a row of an argument into a local array."""
 
     target: Part
     source: Argument
@@ -120,7 +121,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Save:
-    """Numbers of a local array into the first columns of a row of an argument."""
+    """Writes numbers of a local array into the first columns of a row of an argument."""
 
     target: Argument
     row: Int
@@ -129,7 +130,7 @@ class Save:
 
 @dataclass(frozen=True)
 class Copy:
-    """Numbers from one place to another that does not overlap it."""
+    """Copies numbers from one place to another that does not overlap it."""
 
     target: Part
     source: Part
@@ -137,7 +138,7 @@ class Copy:
 
 @dataclass(frozen=True)
 class Set:
-    """One number, from an integer."""
+    """Sets one number, from an integer."""
 
     target: Part
     value: Int
@@ -145,7 +146,7 @@ class Set:
 
 @dataclass(frozen=True)
 class Call:
-    """A program of the loop: one part for each of its inputs and outputs, in their order.
+    """Calls a program of the loop: one part for each of its inputs and outputs, in their order.
 
     Outputs may overlap inputs: all inputs are read before an output is written.
     """
@@ -157,7 +158,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Each:
-    """A program for each column of matrices, which are parts with one row after the other.
+    """Calls a program for each column of matrices, which are parts with one row after the other.
 
     The program takes `inputs` and a column of each of `matrices`, and gives a column of each of `results`,
     which lie apart from all that is read. No column waits for another.
@@ -177,7 +178,7 @@ class Each:
 
 @dataclass(frozen=True)
 class Ask:
-    """A function that the caller gives: an integer and parts in, one part out. In C it is a callback."""
+    """Asks a function of the caller's: an integer and parts in, one part out. In C it is a callback."""
 
     name: str
     row: Int
@@ -187,7 +188,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class For:
-    """The body for counter = start, start + 1, … stop − 1; backwards: from stop − 1 down to start."""
+    """Runs the body for counter = start, start + 1, … stop − 1; backwards: from stop − 1 down to start."""
 
     counter: Counter
     start: Int
@@ -198,7 +199,7 @@ class For:
 
 @dataclass(frozen=True)
 class While:
-    """The body, as long as a number is positive (at most `most` times)."""
+    """Runs the body as long as a number is positive (at most `most` times)."""
 
     condition: Part
     body: Block
@@ -207,7 +208,7 @@ class While:
 
 @dataclass(frozen=True)
 class If:
-    """The body where a number is positive, else `otherwise`."""
+    """Runs the body where a number is positive, else `otherwise`."""
 
     condition: Part
     body: Block
@@ -220,7 +221,7 @@ Block: TypeAlias = tuple[Statement, ...]
 
 @dataclass(frozen=True)
 class Loop:
-    """Statements, and what they use."""
+    """Statements, and the arrays, counts and programs that they use."""
 
     name: str
     counts: tuple[Count, ...]
@@ -230,7 +231,7 @@ class Loop:
 
     @property
     def statements(self) -> Iterator[Statement]:
-        """All of them, also those within others, in the order they are written."""
+        """All statements, also those within others, in the order they are written."""
         return within(self.body)
 
     @cached_property
@@ -269,7 +270,7 @@ def parts_of(statement: Statement) -> tuple[Part, ...]:
 
 
 def written_by(statement: Statement) -> tuple[Part, ...]:
-    """Those among them that it writes."""
+    """The parts that a statement writes."""
     match statement:
         case Load(target=part) | Set(target=part) | Copy(target=part) | Ask(output=part):
             return (part,)
@@ -280,7 +281,7 @@ def written_by(statement: Statement) -> tuple[Part, ...]:
 
 
 def overlaps(part: Part, others: Iterable[Part]) -> bool:
-    """Whether a part has numbers in common with others."""
+    """True if a part has numbers in common with others."""
     return any(
         part.array == x.array and part.start < x.start + x.size and x.start < part.start + part.size
         for x in others
@@ -296,3 +297,96 @@ def within(block: Block) -> Iterator[Statement]:
         elif isinstance(statement, If):
             yield from within(statement.body)
             yield from within(statement.otherwise)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The extent of a loop: its operations and the rows it uses, from the integers it is given.
+
+
+Range = tuple[int, int]  # the least and the largest value
+_MANY = 1000  # of each count, where formulas are compared
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Operations and rows that one instance takes at most; the body of a `While` counts once."""
+
+    operations: int
+    rows: Mapping[str, Range]  # of each argument; as if counters were independent of each other
+
+
+def extent(loop: Loop, counts: Mapping[str, int]) -> Extent:
+    """Extent of a loop that is given these counts."""
+    walk = _Walk(loop, {name: (count, count) for name, count in counts.items()})
+    return Extent(walk.operations(loop.body), walk.rows)
+
+
+def rows_of(loop: Loop) -> dict[str, str]:
+    """Numbers of rows of the arguments, each as a formula in the counts: "1", "rows", "2*rows*every + 1".
+
+    It follows from the bounds of the counters; of several rows the one counts that is last for large counts.
+    """
+    names = [count.name for count in loop.counts]
+    many = dict.fromkeys(names, float(_MANY))
+    symbols = {name: Expression.symbol(name) for name in names}
+    walk = _Walk(loop, {name: (x, x) for name, x in symbols.items()}, lambda x: Expression.of(x).value(many))
+    walk.operations(loop.body)
+    rows = {argument.name: walk.rows.get(argument.name, (0, 0))[1] + 1 for argument in loop.arguments}
+    return {name: _written(Expression.of(x), names) for name, x in rows.items()}
+
+
+def _written(x: Expression, names: Sequence[str]) -> str:
+    """A sum of products of counts with their coefficients, as text: the longest products first."""
+    products = [([names.index(str(a)) for a, e in monomial for _ in range(e)], c) for monomial, c in x.terms]
+    text = ""
+    for factors, c in sorted(products, key=lambda term: (len(term[0]), sorted(term[0])), reverse=True):
+        written = [str(abs(c))] * (abs(c) != 1 or not factors) + [names[k] for k in sorted(factors)]
+        text += f" {'-' if c < 0 else '+'} {'*'.join(written)}"
+    return text.removeprefix(" + ").strip() or "0"
+
+
+class _Walk:
+    """A walk over the statements, once each; counters stand for all their values.
+
+    Counts are integers, or symbols whose `size` says which of two formulas is the larger one.
+    """
+
+    def __init__(self, loop: Loop, known: dict[str, Any], size: Callable[[Any], float] = float) -> None:
+        self.loop, self.known, self.size = loop, known, size
+        self.rows = dict[str, Any]()
+
+    def operations(self, block: Block) -> Any:
+        total: Any = 0
+        for statement in block:
+            match statement:
+                case Call(program):
+                    total += self.loop.programs[program].operations
+                case Each(program, columns):
+                    total += columns * self.loop.programs[program].operations
+                case Load(source=argument, row=row) | Save(target=argument, row=row):
+                    low, high = self._range(row)
+                    least, most = self.rows.get(argument.name, (low, high))
+                    self.rows[argument.name] = min(low, least, key=self.size), max(high, most, key=self.size)
+                case For(counter, start, stop, body):
+                    first, last = self._range(start)[0], self._range(stop)[1] - 1
+                    if self.size(first) <= self.size(last):
+                        self.known[counter.name] = first, last
+                        total += (last - first + 1) * self.operations(body)
+                case While(body=body):
+                    total += self.operations(body)
+                case If(body=body, otherwise=otherwise):
+                    total += max(self.operations(body), self.operations(otherwise), key=self.size)
+        return total
+
+    def _range(self, x: Int) -> Any:
+        match x:
+            case Combined(op, a, b):
+                (a0, a1), (b0, b1) = self._range(a), self._range(b)
+                if op == "mul":
+                    products = (a0 * b0, a0 * b1, a1 * b0, a1 * b1)
+                    return min(products, key=self.size), max(products, key=self.size)
+                return (a0 + b0, a1 + b1) if op == "add" else (a0 - b1, a1 - b0)
+            case Count(name) | Counter(name):
+                return self.known[name]
+            case _:
+                return x, x

@@ -19,7 +19,7 @@ Partial = Callable[
 
 @dataclass(frozen=True)
 class Op:
-    """An operation: what it is worth, what its derivatives are, how backends spell it."""
+    """An operation: its value, its derivatives, and its spelling in backends."""
 
     value: Callable[..., Any]
     partials: tuple[Partial, ...]

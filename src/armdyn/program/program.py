@@ -26,7 +26,7 @@ class Program:
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """How many of each operation."""
+        """Numbers of operations by kind."""
         return dict(sorted(Counter(node[0] for node in self.nodes if node[0] in OPS).items()))
 
     @property

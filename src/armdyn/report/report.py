@@ -1,73 +1,72 @@
-"""`write_report`: everything armdyn can say about a robot, in one HTML file.
+"""`write_report` and `write_fit_report`: everything armdyn can say about a robot, or a fit, in one HTML file.
 
-A section is a row of `SECTIONS`: `findings` computes what it says, `page` writes it, `figures` draws it.
+A section is a row of `SECTIONS` or `FIT_SECTIONS`: its id, its title, and the function that writes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from armdyn.drawing.errors import ReportError
 from armdyn.expression import ArmdynError
-from armdyn.motion.trajectories.trajectory import Trajectory
-from armdyn.output import progress_bar, stage, write_whole
-from armdyn.report.errors import ReportError
-from armdyn.report.findings.ellipsoids import find_ellipsoids
-from armdyn.report.findings.equations import find_equations
-from armdyn.report.findings.fall import find_fall
-from armdyn.report.findings.motion import find_motion, find_torques
-from armdyn.report.findings.motors import find_motors
-from armdyn.report.findings.robot import find_description, find_operations, find_robot
-from armdyn.report.findings.rotors import find_rotors
-from armdyn.report.findings.scaling import find_scaling
-from armdyn.report.findings.subject import Subject
-from armdyn.report.live.finding import find_live
-from armdyn.report.live.page import without_live, write_live
-from armdyn.report.page.ellipsoids import write_ellipsoids
-from armdyn.report.page.equations import write_equations
-from armdyn.report.page.fall import write_fall
-from armdyn.report.page.made import Day, Made
-from armdyn.report.page.motion import write_motion, write_torques
-from armdyn.report.page.motors import write_motors
-from armdyn.report.page.page import Live, Page, Part, warning
-from armdyn.report.page.robot import subtitle, write_description, write_operations, write_robot
-from armdyn.report.page.rotors import write_rotors
-from armdyn.report.page.scaling import write_scaling
+from armdyn.files import write_whole
+from armdyn.identification.fit import Fit
+from armdyn.motion.trajectory import Trajectory
+from armdyn.progress import progress_bar, stage
+from armdyn.report.fit.estimates import write_estimates, write_friction, write_residuals
+from armdyn.report.fit.excitation import write_excitation
+from armdyn.report.fit.signals import write_signals
+from armdyn.report.fit.structure import write_structure, write_unknown
+from armdyn.report.fit.subject import FitSubject
+from armdyn.report.fit.summary import write_fit
+from armdyn.report.page import Day, Made, Page, Part, warning
+from armdyn.report.sections.ellipsoids import write_ellipsoids
+from armdyn.report.sections.equations import write_equations
+from armdyn.report.sections.live import write_live
+from armdyn.report.sections.motion import write_motion, write_torques
+from armdyn.report.sections.motors import write_motors
+from armdyn.report.sections.robot import subtitle, write_description, write_operations, write_robot
+from armdyn.report.sections.rotors import write_rotors
+from armdyn.report.sections.scaling import write_scaling
+from armdyn.report.sections.simulation import write_fall
+from armdyn.report.subject import Subject
 from armdyn.robot import Robot
 
 
-@dataclass(frozen=True)
-class Section:
-    """A section: its id and title, what it says as data, and how that is written."""
+class Section(NamedTuple):
+    """A section; `write` makes its parts of the report's subject, or nothing: then it is left out."""
 
-    key: str
+    key: str  # its id in the page
     title: str
-    find: Callable[[Subject], Any]
-    write: Callable[[Any], list[Part]]
+    write: Callable[[Any], list[Part] | None]
     numeric: bool = True  # left out where a symbol has no value
-
-    def parts(self, subject: Subject) -> list[Part]:
-        """The section; where the robot makes it impossible, the reason."""
-        try:
-            return self.write(self.find(subject))
-        except ArmdynError as problem:
-            return [warning(f"This is not possible here: {problem}.")]
 
 
 SECTIONS = (
-    Section("robot", "The robot", find_robot, write_robot, numeric=False),
-    Section("description", "What it is made of", find_description, write_description, numeric=False),
-    Section("equations", "Equations of motion", find_equations, write_equations, numeric=False),
-    Section("motion", "A motion", find_motion, write_motion),
-    Section("torques", "Torques and what causes them", find_torques, write_torques),
-    Section("motors", "At the motors", find_motors, write_motors),
-    Section("scaling", "Against the limits", find_scaling, write_scaling),
-    Section("ellipsoids", "What the tip can do", find_ellipsoids, write_ellipsoids),
-    Section("rotors", "What the diagonal rotor model misses", find_rotors, write_rotors),
-    Section("simulation", "Motors switched off", find_fall, write_fall),
-    Section("operations", "Cost of computing", find_operations, write_operations),
+    Section("robot", "The robot", write_robot, numeric=False),
+    Section("description", "What it is made of", write_description, numeric=False),
+    Section("equations", "Equations of motion", write_equations, numeric=False),
+    Section("motion", "A motion", write_motion),
+    Section("torques", "Torques and what causes them", write_torques),
+    Section("motors", "At the motors", write_motors),
+    Section("scaling", "Against the limits", write_scaling),
+    Section("ellipsoids", "What the tip can do", write_ellipsoids),
+    Section("rotors", "What the diagonal rotor model misses", write_rotors),
+    Section("simulation", "Motors switched off", write_fall),
+    Section("operations", "Cost of computing", write_operations),
+)
+
+FIT_SECTIONS = (
+    Section("fit", "The fit", write_fit),
+    Section("structure", "What torques can show", write_structure),
+    Section("excitation", "How the robot moved", write_excitation),
+    Section("signals", "What the filters did", write_signals),
+    Section("friction", "Friction", write_friction),
+    Section("estimates", "Estimates", write_estimates),
+    Section("residuals", "What is left", write_residuals),
+    Section("unknown", "What is not known, and which motion would show it", write_unknown),
 )
 
 
@@ -113,19 +112,45 @@ def report(
     page = Page(robot.name, subtitle(robot), Made.of(robot, date))
     if live:
         with stage("the part that moves"):
-            page.live = _live(subject)
-    for section in SECTIONS:
-        if section.numeric and subject.free_symbols:
-            continue
+            page.live = write_live(subject)
+    sections = [section for section in SECTIONS if not (section.numeric and subject.free_symbols)]
+    return _filled(page, sections, subject).html()
+
+
+def write_fit_report(
+    fit: Fit,
+    path: str | Path,
+    logs: Any = None,
+    *,
+    samples: Any = None,
+    validate: Any = None,
+    date: Day = None,
+    progress: bool | None = None,
+) -> Path:
+    """Write a report about a fit and return its path: one HTML file that needs nothing else.
+
+    Errors, combinations, excitation, conditioning, filters, friction curves over measured points, estimates
+    with intervals against the description, residuals, what is not known and which motion would show it.
+    `logs`, `samples` and `validate` are what `identify` was given; without them the report has no measured
+    points. `date` stands in the head, as in `write_report`. The same input on the same date gives the same
+    bytes. `progress`: whether it is shown which section is being made; by default on a terminal.
+    """
+    with progress_bar("report", progress):
+        subject = FitSubject.of(fit, logs, samples, validate)
+        title = f"{fit.robot.name}: parameters from data"
+        page = Page(title, "what a fit found and what it is worth", Made.of(fit.described, date))
+        text = _filled(page, FIT_SECTIONS, subject).html()
+    return write_whole(path, text, ReportError)
+
+
+def _filled(page: Page, sections: Iterable[Section], subject: Any) -> Page:
+    """The page with its sections; where the subject makes one impossible, it says why."""
+    for section in sections:
         with stage(section.title.lower()):
-            if parts := section.parts(subject):
+            try:
+                parts = section.write(subject)
+            except ArmdynError as problem:
+                parts = [warning(f"This is not possible here: {problem}.")]
+            if parts:
                 page.add(section.key, section.title, parts)
-    return page.html()
-
-
-def _live(subject: Subject) -> Live:
-    """The live part; where the robot makes it impossible, the reason."""
-    try:
-        return write_live(find_live(subject))
-    except ArmdynError as problem:
-        return without_live(problem)
+    return page

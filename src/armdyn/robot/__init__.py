@@ -1,6 +1,11 @@
-"""The front door: a robot and its numeric functions."""
+"""The front door: a robot and its numeric functions.
+
+Order: derivatives, functions, related, loops/, arm, base_parameters, joints, drives, in_c, wrenches, robot,
+checks, friction, tip.
+"""
 
 from armdyn.dynamics import BaseMotion
+from armdyn.robot.drives import Drives, ShaftLimits
 from armdyn.robot.robot import Robot
 
-__all__ = ["BaseMotion", "Robot"]
+__all__ = ["BaseMotion", "Drives", "Robot", "ShaftLimits"]

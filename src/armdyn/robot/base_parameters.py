@@ -3,33 +3,197 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from armdyn.exact.base import writing
-from armdyn.exact.base.equations import BaseEquations
-from armdyn.exact.base.grouping import Grouping, Zeros, considered, exact_grouping, written_values
-from armdyn.exact.engine.basis import Basis
-from armdyn.exact.engine.size import SizeError
+from armdyn.display import Shown
+from armdyn.exact import base
+from armdyn.exact.base import BaseEquations, Grouping, Zeros, considered, exact_grouping, written_values
+from armdyn.exact.basis import Basis
 from armdyn.exact.printing import document
 from armdyn.exact.printing.styles import LATEX, PAGE, TEXT
+from armdyn.exact.ring import SizeError
 from armdyn.expression import ArmdynError, Expression, MissingValueError, shown
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers
-from armdyn.model.arguments import word
-from armdyn.model.parameters import layout
-from armdyn.output import Shown, stage
+from armdyn.model.errors import word
+from armdyn.model.parameters import Parameter, layout
 from armdyn.program import Program
-from armdyn.robot.base_rank import Rank, Sampled
+from armdyn.progress import stage
+from armdyn.robot.arm import Arm
 from armdyn.robot.functions import make_kernel
-from armdyn.robot.loops.kernel import ClosedKernel
+from armdyn.robot.loops.assembly import ClosedKernel
 from armdyn.robot.loops.postures import random_postures
 
-if TYPE_CHECKING:
-    from armdyn.robot.robot import Robot
+# ---- from numbers: the regressor at random states, and what its columns span -------------------------------
+#
+# Geometry that is measured or rounded makes every column a little independent of the others. So the rank is
+# that of a matrix whose columns have length 1, with a tolerance, and it is said how clear it is.
+
+
+TOLERANCE = 1e-6  # of singular values, against the largest
+CLEAR_GAP = 1e3  # between singular values that count and those that do not
+CLEAR_VALUE = 1e-5  # a singular value that counts without doubt
+_STATES = 40  # at least; joints take part alike
+_EQUATIONS = 5  # times as many as columns
+_ROUNDING = 1e-11  # of coefficients, where no singular value is larger
+_ZERO = 1e-12  # of a column, against the longest of all
+
+
+@dataclass(frozen=True)
+class Rank:
+    """The rank of a regressor with columns of length 1; singular values are against the largest."""
+
+    rank: int
+    singular_values: np.ndarray
+    tolerance: float
+
+    @property
+    def smallest_kept(self) -> float:
+        """The smallest singular value that counts."""
+        return float(self.singular_values[self.rank - 1]) if self.rank else 1.0
+
+    @property
+    def largest_dropped(self) -> float:
+        """The largest singular value that does not count; 0 if all do."""
+        rest = self.singular_values[self.rank :]
+        return float(rest[0]) if len(rest) else 0.0
+
+    @property
+    def gap(self) -> float:
+        """The one divided by the other."""
+        return self.smallest_kept / self.largest_dropped if self.largest_dropped else np.inf
+
+    @property
+    def is_clear(self) -> bool:
+        return self.gap >= CLEAR_GAP and self.smallest_kept >= CLEAR_VALUE
+
+    def __str__(self) -> str:
+        dropped = f"largest dropped {self.largest_dropped:.1e}" if self.largest_dropped else "none dropped"
+        return (
+            f"rank {self.rank}, tolerance {self.tolerance:.0e}, smallest singular value kept "
+            f"{self.smallest_kept:.1e}, {dropped}"
+        )
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Columns of the regressor at random states, each scaled to length 1 unless it is zero."""
+
+    W: np.ndarray  # (equations, columns)
+    lengths: np.ndarray  # before the columns were scaled; 0 for those that count as zero
+    tolerance: float
+
+    @staticmethod
+    def of(
+        regressor: Callable[[Any, Any, Any], np.ndarray],
+        joints: Sequence[str],
+        columns: Sequence[Parameter],
+        tolerance: float = TOLERANCE,
+        postures: Callable[[np.random.Generator, int], np.ndarray] | None = None,
+    ) -> Sampled:
+        """`regressor` (..., n, columns) at states (..., n); `joints` are "revolute" or "prismatic".
+
+        `postures` draws q (count, n), where not any will do.
+        """
+        n, p = len(joints), len(columns)
+        if not p:
+            return Sampled(np.zeros((0, 0)), np.zeros(0), tolerance)
+        states = max(_STATES, -(-_EQUATIONS * p // max(n, 1)))
+        rng = np.random.default_rng(1)
+        reach = np.array([np.pi if kind == "revolute" else 1.0 for kind in joints])
+        q, qd, qdd = (rng.uniform(-x, x, (states, n)) for x in (reach, np.full(n, 3.0), np.full(n, 9.0)))
+        if postures is not None:
+            q = postures(rng, states)
+        qd[1::2] *= 10.0 ** rng.uniform(-3, 0, qd[1::2].shape)  # slow as well, where friction may change
+        W = np.asarray(regressor(q, qd, qdd)).reshape(-1, p)
+        lengths = np.linalg.norm(W, axis=0)
+        lengths[_are_zero(lengths, columns, tolerance)] = 0
+        scale = np.where(lengths > 0, lengths, 1)
+        return Sampled(np.where(lengths > 0, W / scale, 0), lengths, tolerance)
+
+    @property
+    def present(self) -> np.ndarray:
+        """The columns that are not zero."""
+        return np.flatnonzero(self.lengths)
+
+    def rank(self) -> Rank:
+        """By singular values."""
+        if not len(self.present):
+            return Rank(0, np.zeros(0), self.tolerance)
+        values = np.linalg.svd(self.W[:, self.present], compute_uv=False)
+        values = values / values[0]
+        return Rank(int((values > self.tolerance).sum()), values, self.tolerance)
+
+    def dependent(self) -> dict[int, dict[int, float]]:
+        """For each column that depends on independent ones before it, its coefficients in these."""
+        rank = self.rank()
+        kept = self._independent(rank)
+        rounding = max(_ROUNDING, 10 * rank.largest_dropped)
+        others = [int(j) for j in self.present if j not in kept]
+        x = np.linalg.lstsq(self.W[:, kept], self.W[:, others], rcond=None)[0]
+        return {
+            j: {
+                p: float(c * self.lengths[j] / self.lengths[p])
+                for p, c in zip(kept, solution, strict=True)
+                if abs(c) > rounding
+            }
+            for j, solution in zip(others, x.T, strict=True)
+        }
+
+    def _independent(self, rank: Rank) -> list[int]:
+        """As many columns as the rank, if a threshold for what is new in a column gives so many.
+
+        The first threshold lies between the singular values kept and dropped; others are tried around it.
+        """
+        low, high = 1e-14, 1.0
+        threshold = np.sqrt(max(rank.largest_dropped, 1e-14) * rank.smallest_kept)
+        for _ in range(50):
+            kept = independent(self.W, threshold)
+            if len(kept) == rank.rank:
+                break
+            low, high = (threshold, high) if len(kept) > rank.rank else (low, threshold)
+            threshold = np.sqrt(low * high)
+        return kept
+
+
+def independent(W: np.ndarray, threshold: float) -> list[int]:
+    """Columns, in order, whose part orthogonal to those taken before is longer than the threshold.
+
+    Columns of W (rows, p) have length 1 or 0 (Gram and Schmidt's method).
+    """
+    kept: list[int] = []
+    Q = np.empty((len(W), min(W.shape)))
+    for j in np.flatnonzero(W.any(0)):
+        new, basis = W[:, j].copy(), Q[:, : len(kept)]
+        for _ in range(2):  # once leaves rounding errors of the size of what is taken off
+            new -= basis @ (basis.T @ new)
+        size = np.linalg.norm(new)
+        if size > threshold and len(kept) < Q.shape[1]:
+            Q[:, len(kept)] = new / size
+            kept.append(int(j))
+    return kept
+
+
+def _are_zero(lengths: np.ndarray, columns: Sequence[Parameter], tolerance: float) -> np.ndarray:
+    """Which columns are zero: against the longest with the same unit, and against the longest of all."""
+    units = [_unit(parameter) for parameter in columns]
+    longest = {unit: max(x for x, u in zip(lengths, units, strict=True) if u == unit) for unit in set(units)}
+    bound = np.array([max(tolerance * longest[u], _ZERO * lengths.max(initial=0)) for u in units])
+    return np.asarray(lengths <= bound)
+
+
+def _unit(parameter: Parameter) -> str:
+    """What can be compared: masses, first moments, tensors, rotors; each term of friction."""
+    kind = parameter.kind
+    return f"body {len(kind.entry)} {kind.entry[0]}" if kind.part == "body" else f"{kind.part} {kind.entry}"
+
+
+# ---- what is found -----------------------------------------------------------------------------------------
 
 Route = Literal["exact", "numeric"]
 _WHOLE = 1e-10  # a number this near to a whole one is that
@@ -46,7 +210,7 @@ class BaseParameters(Shown):
     the regressor is kept; other parameters of its combination add to it.
     """
 
-    def __init__(self, robot: Robot, grouping: Grouping, route: Route, rank: Rank | None) -> None:
+    def __init__(self, robot: Arm, grouping: Grouping, route: Route, rank: Rank | None) -> None:
         self.robot = robot
         self.grouping = grouping  # exact coefficients, by row
         self.route = route  # how they were found: "exact" or "numeric"
@@ -61,12 +225,12 @@ class BaseParameters(Shown):
     @property
     def names(self) -> tuple[str, ...]:
         """pi1 … pib."""
-        return tuple(writing.name(k) for k in range(len(self)))
+        return tuple(base.name(k) for k in range(len(self)))
 
     @property
     def combinations(self) -> tuple[str, ...]:
         """How each is written in the robot's parameters: "Izz1 - a1**2*m1 + …"."""
-        return tuple(TEXT.sum(writing.combination(self.grouping, row)) for row in self.grouping.rows)
+        return tuple(TEXT.sum(base.combination(self.grouping, row)) for row in self.grouping.rows)
 
     @property
     def leading(self) -> tuple[str, ...]:
@@ -162,15 +326,15 @@ class BaseParameters(Shown):
 
     def text(self) -> str:
         """Every base parameter and what never appears, as plain text; also `str(base)`."""
-        return document.text(self._title, writing.sections(self.grouping, TEXT, self._notes))
+        return document.text(self._title, base.sections(self.grouping, TEXT, self._notes))
 
     def latex(self, width: str = PAGE) -> str:
         """The same as LaTeX (amsmath), in rows of at most a width."""
-        return document.latex(self._title, writing.sections(self.grouping, LATEX, self._notes), width)
+        return document.latex(self._title, base.sections(self.grouping, LATEX, self._notes), width)
 
     def markdown(self, width: str = PAGE) -> str:
         """The same as Markdown with formulas, in rows of at most a width."""
-        return document.markdown(self._title, writing.sections(self.grouping, LATEX, self._notes), width)
+        return document.markdown(self._title, base.sections(self.grouping, LATEX, self._notes), width)
 
     @property
     def _title(self) -> str:
@@ -194,7 +358,7 @@ class BaseParameters(Shown):
 # ---- making ------------------------------------------------------------------------------------------------
 
 
-def _no_closed_form(robot: Robot) -> str:
+def _no_closed_form(robot: Arm) -> str:
     """What of a robot has no closed form, and why; empty if nothing."""
     if robot.model.loops:
         return "loops, whose joints follow by equations that have no closed form"
@@ -203,7 +367,7 @@ def _no_closed_form(robot: Robot) -> str:
 
 @stage("base parameters")
 def base_parameters(
-    robot: Robot, zeros: Zeros, friction: bool, route: Route | None, tolerance: float
+    robot: Arm, zeros: Zeros, friction: bool, route: Route | None, tolerance: float
 ) -> BaseParameters:
     """By the route asked for; without one, exactly unless the equations are too large for that.
 
@@ -235,7 +399,7 @@ def base_parameters(
 
 
 def _exact(
-    robot: Robot, columns: Sequence[int], zeros: Zeros, friction: bool, tolerance: float
+    robot: Arm, columns: Sequence[int], zeros: Zeros, friction: bool, tolerance: float
 ) -> BaseParameters:
     """Compared with the rank in numbers, where there are numbers."""
     grouping = exact_grouping(robot.model, zeros, friction)
@@ -255,7 +419,7 @@ def _exact(
     return BaseParameters(robot, grouping, "exact", rank)
 
 
-def _numeric(robot: Robot, columns: Sequence[int], tolerance: float) -> BaseParameters:
+def _numeric(robot: Arm, columns: Sequence[int], tolerance: float) -> BaseParameters:
     sampled = _sampled(robot, columns, tolerance)
     rank = sampled.rank()
     dependent = {
@@ -271,7 +435,7 @@ def _numeric(robot: Robot, columns: Sequence[int], tolerance: float) -> BasePara
     return BaseParameters(robot, grouping, "numeric", rank)
 
 
-def _sampled(robot: Robot, columns: Sequence[int], tolerance: float) -> Sampled:
+def _sampled(robot: Arm, columns: Sequence[int], tolerance: float) -> Sampled:
     wanted = layout(robot.model)
     kept = tuple(wanted[p] for p in columns)
     kernel = make_kernel("regressor", robot.mechanism, kept).on("evaluator")  # once: not worth compiling

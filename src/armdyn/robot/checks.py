@@ -1,7 +1,7 @@
-"""Checks of what callers give, for every folder above: a message says what was expected and what was found.
+"""Checks of arrays and numbers that callers give: a message says what was expected and what was found.
 
-A folder has its own `Checks`, with the error it raises. What is below works with exact numbers
-(`model/arguments.py`) or is called too often for these checks (`kernels/arrays.py`).
+A folder keeps only which error it raises, `check = Checks(MotionError)`. Exact numbers are checked by
+`model/errors.py`; arguments of kernels, which are called too often for these checks, by `kernels/arrays.py`.
 """
 
 from __future__ import annotations
@@ -83,20 +83,23 @@ class Checks:
             }
         return {None: self.numbers("wrench", wrench, size)}
 
-    def felt(self, robot: Robot, wrench: Any, *states: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Σ Jᵀ h (..., n) of wrenches, then the states (..., n), q first, broadcast against each other."""
-        given = self.wrenches(robot, wrench)
+    def beside_wrenches(self, robot: Robot, wrench: Any, *states: np.ndarray) -> tuple[np.ndarray, ...]:
+        """States (..., n) with the leading axes of wrenches beside them; wrong wrenches are refused."""
         lead = states[0].shape[:-1]
-        for link, h in given.items():
+        for link, h in self.wrenches(robot, wrench).items():
             try:
                 lead = np.broadcast_shapes(lead, h.shape[:-1])
             except ValueError:
                 name = "wrench" if link is None else label(link)
                 found = f"found shape {h.shape}; it does not fit states of shape {states[0].shape}"
                 raise self.error(f"{name}: {found}") from None
-        states = tuple(np.broadcast_to(x, (*lead, robot.n)) for x in states)
-        torques = np.zeros((*lead, robot.n))
-        for link, h in given.items():
+        return tuple(np.broadcast_to(x, (*lead, robot.n)) for x in states)
+
+    def felt(self, robot: Robot, wrench: Any, *states: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Σ Jᵀ h (..., n) of wrenches, then the states (..., n), q first, broadcast against each other."""
+        states = self.beside_wrenches(robot, wrench, *states)
+        torques = np.zeros(states[0].shape)
+        for link, h in self.wrenches(robot, wrench).items():
             torques += np.einsum("...ij,...i->...j", robot.jacobian(states[0], link), h)
         return torques, *states
 

@@ -1,11 +1,12 @@
 """A robot's friction as arrays, by how it depends on speed, for whole motions at once.
 
-friction(q̇) = viscous · q̇ + cubic(q̇) + Σ_e a_e f_e(sign(a_e · q̇)) + fading(q̇) + offset
+friction(q̇) = viscous · q̇ + Σ_e a_e f_e(sign(a_e · q̇)) + Σ_k a_k c_k(a_k · q̇) + offset
 
 Dry friction acts on surfaces e: a joint (a_e is a unit vector), or a motor whose transmission couples several
 joints (a_e is its row, so that a_e · q̇ is the motor's speed). f_e are the levels at which a surface begins to
-slide. `fading` is what Stribeck friction has less than at rest, once a surface slides. Load friction
-Fl |τ_r| sign(q̇) comes on top: τ_r are the joints' torques without friction.
+slide. The curves c_k are the other terms, such as the cubic one, and what Stribeck friction has less than at
+rest once a surface slides. Load friction Fl |τ_r| sign(q̇) comes on top: τ_r are the joints' torques without
+friction. Which term is what, `TERMS` says.
 
 In a robot with loops the surfaces of joints that follow move with the coordinates by rows that depend on the
 posture: a_e(q) = (row over positions) S(q). Then rows, `viscous` and `offset` have the axes of q in front.
@@ -21,6 +22,8 @@ from typing import Any
 import numpy as np
 
 from armdyn.model.errors import ModelError
+from armdyn.model.friction import TERMS, Sliding, Surface, Term
+from armdyn.program import Program, evaluate, jacobian, record
 from armdyn.robot.robot import Robot
 
 
@@ -35,16 +38,56 @@ def gathered(rows: np.ndarray, torques: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Terms:
-    """A friction term of E surfaces: a coefficient each."""
+class Curves:
+    """K terms of surfaces that are curved over speed, less what they are as the surface begins to slide."""
 
-    rows: np.ndarray  # (E, n), with loops (..., E, n): speed of a surface = rows @ qd
-    coefficient: np.ndarray  # (E,)
-    velocity: np.ndarray  # (E,) of Stribeck friction [rad/s or m/s]; else 1
+    rows: np.ndarray  # (K, n), with loops (..., K, n): speed of a surface = rows @ qd
+    coefficient: np.ndarray  # (K,)
+    velocity: np.ndarray  # (K,) v_s of the surfaces [rad/s or m/s]
+    terms: tuple[str, ...]  # (K,)
 
-    def speed(self, qd: np.ndarray) -> np.ndarray:
-        """Of the surfaces (..., E), at joint velocities (..., n)."""
-        return speeds_of(self.rows, qd)
+    def only(self, kind: Callable[[Term], bool]) -> Curves:
+        """Those of terms of a kind."""
+        k = [k for k, name in enumerate(self.terms) if kind(TERMS[name])]
+        kept = self.rows[..., k, :], self.coefficient[k], self.velocity[k]
+        return Curves(*kept, tuple(self.terms[i] for i in k))
+
+    def at(self, speed: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Torques (..., K) on surfaces at speeds (..., K), sliding in these directions."""
+        found = np.empty(speed.shape)
+        for term, k, v, s, w in self._by_term(speed, direction):
+            found[..., k] = term.of(Sliding(v, s, w)) - term.of(Sliding(0, s, w))
+        return self.coefficient * found
+
+    def slope(self, speed: np.ndarray, direction: np.ndarray) -> np.ndarray:
+        """Their derivatives (..., K) by the speeds."""
+        found = np.empty(speed.shape)
+        for term, k, *inputs in self._by_term(speed, direction):
+            columns = (x[..., None] for x in np.broadcast_arrays(*inputs))
+            found[..., k] = evaluate(_slope(term), *columns)[0][..., 0, 0]
+        return self.coefficient * found
+
+    def torque(self, qd: np.ndarray) -> np.ndarray:
+        """Friction (..., n) at joint velocities (..., n)."""
+        speed = speeds_of(self.rows, qd)
+        return gathered(self.rows, self.at(speed, np.sign(speed)))
+
+    def _by_term(self, speed: np.ndarray, direction: np.ndarray) -> Sequence[Any]:
+        """Each term: its columns, and of these the speeds, directions and velocities."""
+        names = np.array(self.terms)
+        columns = {name: np.flatnonzero(names == name) for name in dict.fromkeys(self.terms)}
+        return [(TERMS[x], k, speed[..., k], direction[..., k], self.velocity[k]) for x, k in columns.items()]
+
+
+@lru_cache
+def _slope(term: Term) -> Program:
+    """The derivative of a term by the speed."""
+
+    def function(v: Any, s: Any, w: Any) -> Any:
+        return [term.of(Sliding(v[0], s[0], w[0]))]
+
+    inputs = [("speed", 1), ("direction", 1), ("velocity", 1)]
+    return jacobian(record(function, inputs, [("friction", (1,))]), ["speed"])
 
 
 @dataclass(frozen=True)
@@ -57,17 +100,11 @@ class FrictionParts:
     backward: np.ndarray  # (E,) torque as it begins to move backward, negative as a rule
     load: np.ndarray  # (E,) Fl, not zero for joints only
     offset: np.ndarray  # (n,) torque at any speed
-    cubic: Terms
-    stribeck: Terms
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether all of it is dry, linear in speed or constant."""
-        return not (len(self.cubic.rows) or len(self.stribeck.rows) or self.load.any())
+    curves: Curves
 
     def growing(self, qd: np.ndarray) -> np.ndarray:
-        """Friction (..., n) that grows with speed, viscous and cubic, at joint velocities (..., n)."""
-        return np.asarray(self.linear(qd) + self.cubed(qd))
+        """Friction (..., n) that grows with speed, at joint velocities (..., n)."""
+        return np.asarray(self.linear(qd) + self.curves.only(lambda term: term.grows).torque(qd))
 
     def linear(self, qd: np.ndarray) -> np.ndarray:
         """Viscous friction (..., n)."""
@@ -77,15 +114,9 @@ class FrictionParts:
         """Of the surfaces with dry friction (..., E), at joint velocities (..., n)."""
         return speeds_of(self.rows, qd)
 
-    def cubed(self, qd: np.ndarray) -> np.ndarray:
-        """Cubic friction (..., n)."""
-        return gathered(self.cubic.rows, self.cubic.coefficient * self.cubic.speed(qd) ** 3)
-
     def fading(self, qd: np.ndarray) -> np.ndarray:
         """Stribeck friction (..., n) less that of surfaces that begin to slide in the same directions."""
-        terms, speed = self.stribeck, self.stribeck.speed(qd)
-        faded = np.expm1(-((speed / terms.velocity) ** 2))
-        return gathered(terms.rows, terms.coefficient * np.sign(speed) * faded)
+        return self.curves.only(lambda term: not term.grows).torque(qd)
 
     def dry(self, direction: np.ndarray) -> np.ndarray:
         """Dry friction (..., n) near rest, for velocities with the signs of `direction` (..., n)."""
@@ -122,14 +153,12 @@ def friction_parts(robot: Robot, q: Any = None, *, moved_as: Robot | None = None
     if q is None:
         raise ModelError("q: the friction of a robot with loops depends on its posture; give q")
     found, S = _of_positions(robot), (moved_as or robot).assembly.rates(q)
-    cubic, stribeck = (replace(terms, rows=terms.rows @ S) for terms in (found.cubic, found.stribeck))
     return replace(
         found,
         viscous=np.swapaxes(S, -1, -2) @ found.viscous @ S,
         rows=found.rows @ S,
         offset=found.offset @ S,
-        cubic=cubic,
-        stribeck=stribeck,
+        curves=replace(found.curves, rows=found.curves.rows @ S),
     )
 
 
@@ -152,28 +181,27 @@ def _of_positions(robot: Robot) -> FrictionParts:
     mechanism = robot.mechanism
     n = mechanism.positions
     viscous, offset = np.zeros((n, n)), np.zeros(n)
-    dry, cubic, stribeck = [], [], []
+    dry: list[tuple[np.ndarray, Surface]] = []
+    curved: list[tuple[np.ndarray, Surface, str]] = []
     for surface in mechanism.friction:
         if not surface.row:  # a joint that relations hold in its place
             continue
         row = np.zeros(n)
         row[[j for j, _ in surface.row]] = [k for _, k in surface.row]
-        viscous += surface.viscous * np.outer(row, row)
-        offset += surface.offset * row
-        if any(surface.levels) or surface.stribeck or surface.load:
-            dry.append((row, *surface.levels, surface.load))
-        if surface.cubic:
-            cubic.append((row, surface.cubic, 1.0))
-        if surface.stribeck:
-            stribeck.append((row, surface.stribeck, surface.stribeck_velocity))
-    rows, forward, backward, load = _columns(dry, n, 3)
+        viscous += surface.only(lambda term: term.is_linear).torque(1, 1) * np.outer(row, row)
+        offset += surface.only(lambda term: term.is_constant).torque(0, 0) * row
+        if surface.is_dry:
+            dry.append((row, surface))
+        curved += [(row, surface, x) for x, term in TERMS.items() if term.is_curved and surface[x]]
+    rows = np.array([row for row, _ in dry]).reshape(-1, n)
+    levels = np.array([(*surface.levels, surface.share) for _, surface in dry], float).reshape(-1, 3)
+    curves = Curves(
+        np.array([row for row, *_ in curved]).reshape(-1, n),
+        np.array([surface[name] for _, surface, name in curved], float),
+        np.array([surface.stribeck_velocity for _, surface, _ in curved], float),
+        tuple(name for *_, name in curved),
+    )
+    forward, backward, load = np.ascontiguousarray(levels.T)
     for array in (viscous, rows, forward, backward, load, offset):
         array.flags.writeable = False
-    further = (Terms(*_columns(found, n, 2)) for found in (cubic, stribeck))
-    return FrictionParts(viscous, rows, forward, backward, load, offset, *further)
-
-
-def _columns(found: Sequence[tuple[Any, ...]], n: int, numbers: int) -> tuple[np.ndarray, ...]:
-    """Rows (E, n), and each of the numbers beside them (E,)."""
-    rows = np.array([entry[0] for entry in found]).reshape(-1, n)
-    return rows, *(np.array([entry[1 + k] for entry in found], float) for k in range(numbers))
+    return FrictionParts(viscous, rows, forward, backward, load, offset, curves)

@@ -1,6 +1,6 @@
 """The numeric functions of a robot: one row each, from which kernels, the C export and the docs are made.
 
-A new function is an algorithm in `dynamics/`, a row here and a method of `Robot`.
+A new function is an algorithm in `dynamics/` and a row here, of which `Robot` makes a method.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from armdyn import dynamics
 from armdyn.dynamics import BaseMotion
-from armdyn.dynamics.constraints.loops import Following
+from armdyn.dynamics.closures import Following
 from armdyn.dynamics.friction import has_load, load_factors, without_friction
 from armdyn.dynamics.kinematics import longest_path
 from armdyn.expression import ONE, Expression, MissingValueError, listed, shown
@@ -29,8 +29,7 @@ from armdyn.model.vector import ZERO3
 from armdyn.program import Program, evaluate, jacobian, record
 from armdyn.program.loops import Loop
 from armdyn.program.program import Shape, inline
-from armdyn.robot.derivatives.forward import Parts, as_loop, as_program, at_acceleration
-from armdyn.robot.derivatives.inverse import by_recursion
+from armdyn.robot.derivatives import Parts, as_loop, as_program, at_acceleration, by_recursion
 
 STATE = ("q", "qd", "qdd")
 BASE_INPUTS = ("base.angular_velocity", "base.angular_acceleration", "base.linear_acceleration")
@@ -64,7 +63,8 @@ class Result:
     """An output: its shape and meaning.
 
     In the shape, "n" is the number of coordinates, "joints" that of moving joints, "p" that of parameters;
-    "loops" and "driven" count loops and the joints that something drives.
+    "loops" and "driven" count loops and the joints that something drives; "bodies" the links behind moving
+    joints and the base, "causes" what torques are split by.
     """
 
     shape: tuple[int | str, ...]
@@ -120,6 +120,7 @@ class Context:
         M = self.mechanism
         sizes: dict[int | str, Any] = {"n": self.n, "joints": M.joints, "p": self.p}
         sizes |= {"loops": len(M.loops), "driven": len(M.driven)}
+        sizes |= {"bodies": M.joints + 1, "causes": len(dynamics.CAUSES)}
         return tuple(tuple(sizes.get(k, k) for k in result.shape) for result in row.results)
 
 
@@ -263,6 +264,18 @@ FUNCTIONS: dict[str, Function] = {
         _one("time derivative of the Jacobian, row by row", 6, "n"),
         dynamics.jacobian_dot,
         optional=(),
+    ),
+    "poses": Function(
+        ("q",),
+        _one("homogeneous transforms of the moving links, then of the base, row by row", "bodies", 4, 4),
+        dynamics.poses,
+        optional=(),
+    ),
+    "contributions": Function(
+        STATE,
+        _one(f"torques by cause, row by row: {', '.join(dynamics.CAUSES)} [N m or N]", "causes", "n"),
+        dynamics.contributions,
+        _WITH_WRENCH,
     ),
     "joint_wrenches": Function(
         STATE,

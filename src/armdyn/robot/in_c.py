@@ -4,22 +4,101 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from armdyn.expression import Expression, shown
 from armdyn.expression.functions import over_scalars
-from armdyn.kernels.c import CSource, Further, Words, c_source, comment_block, identifier, initializer
-from armdyn.model.arguments import word
-from armdyn.model.errors import ModelError
-from armdyn.model.parameters import parameter_vector
+from armdyn.kernels.c import (
+    CSource,
+    Further,
+    Words,
+    c_source,
+    comment_block,
+    constant_array,
+    identifier,
+    initializer,
+    loop_parts,
+)
+from armdyn.model.errors import ModelError, word
+from armdyn.model.parameters import layout, parameter_vector
+from armdyn.robot.arm import Arm
 from armdyn.robot.functions import MEANINGS, PAYLOAD, SYMBOLS, WORDS, functions_of, inputs_of
 from armdyn.robot.joints import joint_descriptions
-from armdyn.robot.loops.in_c import assembly_in_c, positions_described, words_with_loops
+from armdyn.robot.loops.assembly import FINE, Assembly, assembly_loop
+from armdyn.robot.loops.closing import Closed
+from armdyn.robot.loops.postures import random_postures
 
-if TYPE_CHECKING:
-    from armdyn.robot.robot import Robot
+# ---- the assembly of a robot with loops: what its other functions take as q --------------------------------
+
+ROUGH = 1e-4  # in single precision: what a last correction may be
+
+
+def assembly_in_c(assembly: Assembly, prefix: str, scalar: str) -> Further:
+    """`PREFIX_assemble` and the posture `PREFIX_posture` to begin with; other functions are tested closed."""
+    model = assembly.model
+    fine = FINE if scalar == "double" else ROUGH
+    loop = assembly_loop(Closed.of(model), fine)
+    meanings = {
+        "x": "positions of the coordinates [rad or m]",
+        "start": f"a posture near by in which the loops are closed, such as {prefix}_posture",
+        "y": "positions of all joints listed above: the q of the other functions",
+        "state": "0 where the loops are closed, 1 where they stay open; the least squared sine of a joint "
+        "that follows against the others, nearly 0 in singular postures; how many steps gaped",
+    }
+    declaration, functions = loop_parts(prefix, replace(loop, name="assemble"), scalar, meanings)
+    assert model.choice is not None
+    posture = np.array(model.choice.posture)
+    name = f"{prefix}_posture"
+    origin = comment_block(["positions of all joints in which the loops are closed [rad or m]"])
+    x = random_postures(assembly, np.random.default_rng(7), 1)[0]
+    return Further(
+        [f"{origin}extern const {scalar} {name}[{len(posture)}];\n", declaration],
+        [f"{constant_array(scalar, name, posture, 'const')}\n", *functions],
+        _test_block(prefix, scalar, x, assembly(x)),
+        {"q": assembly(x)},
+    )
+
+
+def _test_block(prefix: str, scalar: str, x: np.ndarray, y: np.ndarray) -> str:
+    lines = [
+        "    {",
+        f"        {constant_array(scalar, 'x', x)}",
+        f"        {constant_array(scalar, 'y_expected', y)}",
+        f"        {scalar} y[{len(y)}];",
+        f"        {scalar} state[3];",
+        f"        {prefix}_assemble(x, {prefix}_posture, y, state);",
+        f'        bad |= state[0] > 0 || differs("assemble y", y, y_expected, {len(y)});',
+        "    }",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def words_with_loops(words: Words, prefix: str) -> Words:
+    """The meanings of inputs, where q has all positions and the rest belongs to coordinates."""
+    of = "of the coordinates"
+    inputs = dict(words.inputs)
+    inputs |= {
+        "q": f"positions of all joints listed above, loops closed: what {prefix}_assemble gives [rad or m]",
+        "qd": f"velocities {of} [rad/s or m/s]",
+        "qdd": f"accelerations {of} [rad/s^2 or m/s^2]",
+        "tau": f"torques {of} [N m or N]",
+    }
+    return Words(inputs, words.results)
+
+
+def positions_described(assembly: Assembly) -> list[str]:
+    """The positions in their order: the link, what its joint does, and whether it is a coordinate."""
+    free = list(assembly.model.mechanism.free)
+    return [
+        f"{link.joint_label} ({link.joint}), "
+        + (f"coordinate {free.index(i) + 1}" if i in free else "follows")
+        for i, link in enumerate(assembly.model.positions)
+    ]
+
+
+# ---- the functions -----------------------------------------------------------------------------------------
 
 _UNITS = (
     "m [kg], mx my mz [kg m] and Ixx ... Izz [kg m^2] of an augmented link about the origin of its frame; "
@@ -29,7 +108,7 @@ EXAMPLE_PAYLOAD = (1.5, 0.02, -0.03, 0.1, 0.02, 0.001, -0.002, 0.03, 0.003, 0.02
 
 
 def robot_in_c(
-    robot: Robot, functions: Sequence[str], inputs: Sequence[str], prefix: str | None, scalar: str
+    robot: Arm, functions: Sequence[str], inputs: Sequence[str], prefix: str | None, scalar: str
 ) -> CSource:
     """`PREFIX_FUNCTION` for each function; of `inputs`, it takes those that its program can have."""
     known = list(functions_of(robot.model))
@@ -72,9 +151,7 @@ def _described(symbols: Sequence[str]) -> Words:
     return Words(meanings, WORDS.results)
 
 
-def _run_time(
-    robot: Robot, prefix: str, given: Sequence[str], symbols: Sequence[str], scalar: str
-) -> Further:
+def _run_time(robot: Arm, prefix: str, given: Sequence[str], symbols: Sequence[str], scalar: str) -> Further:
     """The robot's own parameters and symbols as macros, and values to test with: a little off these."""
     rng = np.random.default_rng(11)
     own = {name: x for name, x in robot.symbols.items() if x is not None}
@@ -84,10 +161,11 @@ def _run_time(
         {PAYLOAD: np.array(EXAMPLE_PAYLOAD), SYMBOLS: np.array([tried[name] for name in symbols])},
     )
     if "parameters" in given:
-        found = parameter_vector(robot.model.mechanism_in(()), robot._layout)  # of free symbols, expressions
+        wanted = layout(robot.model)
+        found = parameter_vector(robot.model.mechanism_in(()), wanted)  # of free symbols, expressions
         values = [over_scalars(x, tried) if isinstance(x, Expression) else x for x in found]
         inputs["parameters"] = np.array(values, float) * rng.uniform(0.95, 1.05, len(values))
-        macros.append(comment_block([f"parameters: {', '.join(robot.parameter_names)}", f"units: {_UNITS}"]))
+        macros.append(comment_block([f"parameters: {', '.join(x.name for x in wanted)}", f"units: {_UNITS}"]))
         if not any(isinstance(x, Expression) for x in found):
             macros.append(initializer(prefix, "parameters", found, scalar, "parameters of this robot"))
     if symbols and all(name in own for name in symbols):

@@ -10,8 +10,8 @@ import numpy as np
 from armdyn.expression import Expression
 from armdyn.model.parts import Limits, Link
 from armdyn.model.robot_model import RobotModel
+from armdyn.robot.arm import Arm
 from armdyn.robot.related import Related, turning_positions
-from armdyn.robot.robot import Robot
 
 
 @dataclass(frozen=True)
@@ -42,30 +42,30 @@ class Units:
 UNITS = {"revolute": Units("rad", "N m", "torque"), "prismatic": Units("m", "N", "force")}
 
 
-def joint_units(robot: Robot, joint: int) -> Units:
+def joint_units(robot: Arm, joint: int) -> Units:
     return UNITS[robot.model.coordinates[joint].joint]
 
 
-def torque_unit(robot: Robot, joint: int) -> str:
+def torque_unit(robot: Arm, joint: int) -> str:
     return joint_units(robot, joint).torque
 
 
-def joint_name(robot: Robot, joint: int) -> str:
+def joint_name(robot: Arm, joint: int) -> str:
     """How messages call a joint: its number, counted from one, and its name."""
     return f"joint {joint + 1} ('{robot.model.coordinates[joint].joint_label}')"
 
 
-def joint_descriptions(robot: Robot) -> list[str]:
+def joint_descriptions(robot: Arm) -> list[str]:
     """How files call the joints: the name and what the joint does."""
     return [f"{link.joint_label} ({link.joint})" for link in robot.model.coordinates]
 
 
-def revolute_joints(robot: Robot) -> np.ndarray:
+def revolute_joints(robot: Arm) -> np.ndarray:
     """(n,): whether a joint turns; the others slide."""
     return np.array([link.joint == "revolute" for link in robot.model.coordinates])
 
 
-def whole_turns(robot: Robot) -> np.ndarray:
+def whole_turns(robot: Arm) -> np.ndarray:
     """(n,): whether a full turn of a joint brings back the posture, joints that follow it included."""
     return robot.assembly.turning if robot.model.loops else turning_positions(robot.model)
 
@@ -87,7 +87,7 @@ class JointLimits:
     torque: np.ndarray
 
 
-def joint_limits(robot: Robot) -> JointLimits:
+def joint_limits(robot: Arm) -> JointLimits:
     """The limits in a robot's description [rad or m, and per s, s², s³; N m or N]."""
     model = robot.model
     found = _limits_of(model, model.coordinates)
@@ -128,7 +128,7 @@ def _with_followers(model: RobotModel, own: JointLimits) -> JointLimits:
 class Followers:
     """The joints that follow several coordinates, or follow by loops, and have limits."""
 
-    robot: Robot
+    robot: Arm
     joints: tuple[int, ...]  # among `robot.joints`
     limits: JointLimits  # theirs, (f,) each; without torques
 
@@ -167,12 +167,12 @@ class Followers:
         return follower_name(self.robot, self.joints[k])
 
 
-def follower_name(robot: Robot, joint: int) -> str:
+def follower_name(robot: Arm, joint: int) -> str:
     """How messages call a joint that follows, by its number among `robot.joints`."""
     return f"joint '{robot.model.moving[joint].joint_label}', which follows others,"
 
 
-def followers(robot: Robot) -> Followers | None:
+def followers(robot: Arm) -> Followers | None:
     """The joints that follow several others, or by loops, and have limits; None if there are none."""
     limited = tuple(
         j for j in _following(robot.model) if replace(robot.model.moving[j].limits, torque=None) != Limits()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from armdyn.dynamics.constraints.loops import Following
+from armdyn.dynamics.closures import Following
 from armdyn.kernels import Kernel
 from armdyn.kernels.arrays import Floats, Numbers, real_array
 from armdyn.model import Mechanism

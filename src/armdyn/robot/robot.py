@@ -2,37 +2,74 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from inspect import Parameter, Signature
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 
+from armdyn.description import from_table, load, payload_problem, physics_warnings, read_place, writing
+from armdyn.description.changing import with_friction, with_limits, with_motors
+from armdyn.description.foreign.tree import Options
+from armdyn.description.toml_text import parse_text
+from armdyn.display import Shown
 from armdyn.dynamics import BaseMotion
 from armdyn.expression import shown
 from armdyn.kernels import Kernel
-from armdyn.kernels.arrays import Floats, Numbers, Scalars
+from armdyn.kernels.arrays import Floats, Numbers, Scalars, real_array
+from armdyn.kernels.backends import library_of
 from armdyn.kernels.c import CSource
-from armdyn.kernels.kept import Kernels, Key
-from armdyn.model import ModelError, RobotModel
+from armdyn.kernels.kernel import Kernels, Key
+from armdyn.model import (
+    Inertia,
+    Mechanism,
+    ModelError,
+    PhysicsWarning,
+    RobotModel,
+    edit,
+    impossible_inertia,
+)
+from armdyn.model.errors import is_nested, numbers, three, word
+from armdyn.model.inertia import Number
+from armdyn.model.lowering import driven_positions
+from armdyn.model.parameters import Layout, layout, parameter_vector, with_parameters
+from armdyn.model.parts import RotorModel, Transform
+from armdyn.model.robot_model import quoted
 from armdyn.program import Program
-from armdyn.robot.described import Described
+from armdyn.robot.drives import Drives
 from armdyn.robot.functions import (
     BASE_INPUTS,
+    FUNCTIONS,
     MEANINGS,
+    Function,
     check_function,
     check_program,
     functions_of,
     make_kernel,
+    numeric_mechanism,
 )
-from armdyn.robot.loops.kernel import ClosedKernel, refuse_loops
+from armdyn.robot.loops.assembly import Assembly, ClosedKernel, refuse_loops
+from armdyn.robot.loops.choosing import with_choice
+from armdyn.robot.loops.modes import assembly_modes, near_positions, with_posture
+from armdyn.robot.related import Related
 from armdyn.robot.wrenches import Wrench, check_link, of_links, side_by_side
 
 if TYPE_CHECKING:
+    from armdyn.description.dh_form import Convention
+    from armdyn.description.dh_table import DhTable
+    from armdyn.description.difference import Difference
+    from armdyn.exact import Equations
     from armdyn.robot.base_parameters import BaseParameters
 
+Place = Sequence[Any] | Mapping[str, Any] | np.ndarray  # [x, y, z], {xyz, rpy}, or a 4×4 matrix
 
-class Robot(Described):
+
+class Robot(Shown):
     """A manipulator and its dynamics: numbers for any number of states at once, and exact equations.
 
     Immutable; equal and hashable by content; picklable. Positions `q` [rad or m], velocities `qd`,
@@ -52,10 +89,326 @@ class Robot(Described):
     """
 
     def __init__(self, model: RobotModel) -> None:
-        super().__init__(model)
+        if not isinstance(model, RobotModel):
+            raise TypeError(
+                f"expected a RobotModel, found {shown(model)}; see Robot.load and Robot.from_dict"
+            )
+        self._model = with_choice(model)
         self._kernels = Kernels(self._kernel)
+        self._tips: dict[str, Self] = {}  # by `with_tip`: what is asked for at every state is made once
 
-    # ---- numbers ---------------------------------------------------------------------------------------
+    # ---- reading -----------------------------------------------------------------------------------------
+
+    @classmethod
+    def load(
+        cls,
+        robot: str | Path,
+        *,
+        base: str | None = None,
+        tip: str | None = None,
+        lock: Mapping[str, Number] | None = None,
+        repair: bool = False,
+        snap: bool = False,
+    ) -> Self:
+        """A bundled robot by name; a robot file (.toml), a URDF or an MJCF file by path; or XML as a text.
+
+        `tip` ends the chain (joints beside it are welded at 0, their masses count), `lock` = {joint or link:
+        position} locks joints, as `locked` does. For URDF and MJCF alone: `base` is the link to stand on,
+        `repair` mends what is safe to mend, `snap` makes rounded angles and axes exact. `model.notes` says
+        what was changed.
+        """
+        return cls(load(robot, Options(base, tip, lock, repair, snap)))
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Self:
+        """A robot from a table with the keys of the robot file; numbers may also be expressions in text."""
+        return cls(from_table(table))
+
+    @classmethod
+    def from_toml(cls, text: str) -> Self:
+        """A robot from the text of a robot file, such as `to_toml` gives."""
+        return cls(from_table(parse_text(text)))
+
+    # ---- looking -----------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> RobotModel:
+        """The description as data."""
+        return self._model
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """What the algorithms work on, in floats: bodies, rotors, gravity.
+
+        Free symbols are refused, but for those that neither torques nor energy nor the tip depend on.
+        """
+        return numeric_mechanism(self._model, self._layout)
+
+    @property
+    def name(self) -> str:
+        """What the description calls the robot."""
+        return self._model.name
+
+    @property
+    def n(self) -> int:
+        """The number of coordinates: of all moving joints, unless some follow others; of each elastic joint
+        the motor's, too.
+        """
+        return self._model.n
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The names of all moving joints, those that follow others included."""
+        return tuple(link.joint_label for link in self._model.moving)
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """The names of the links of `poses`: those behind moving joints, in their order, then the base."""
+        return (*(link.name for link in self._model.moving), self._model.root)
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """The names of the joints that q stands for, in its order; motors of elastic joints come last."""
+        return tuple(link.joint_label for link in self._model.coordinates)
+
+    @property
+    def actuated(self) -> tuple[str, ...]:
+        """The names of the coordinates and following joints that something drives."""
+        positions = self._model.positions
+        return tuple(positions[i].joint_label for i in driven_positions(self._model))
+
+    @cached_property
+    def assembly(self) -> Assembly:
+        """All positions of a robot with loops from its coordinates: `robot.assembly(q)`."""
+        if not self._model.loops:
+            raise ModelError(f"{self.name} has no loops; joint_positions(q) gives all joints")
+        return Assembly(self._model)
+
+    @cached_property
+    def _related(self) -> Related:
+        return Related.of(self._model)
+
+    @cached_property
+    def drives(self) -> Drives:
+        """The motors as arrays: names, units, transmission, limits and torque constants. Read-only."""
+        return Drives(self._model)
+
+    @property
+    def transmission(self) -> Floats:
+        """K (m, n) of the motors: their angles are θ_m = K q, and joint torques Kᵀ τ_m (7.22), (7.23).
+
+        A joint without a motor has a row of its own with 1: it counts as driven directly.
+        """
+        return self.drives.transmission
+
+    @property
+    def warnings(self) -> list[str]:
+        """What in the description looks wrong."""
+        return physics_warnings(self._model)
+
+    def dh_table(self, convention: Convention = "dh") -> DhTable:
+        """The Denavit–Hartenberg table of a serial chain, standard ("dh") or modified ("mdh")."""
+        from armdyn.description.dh_table import dh_table
+
+        word("convention", convention, ("dh", "mdh"))
+        return dh_table(self._model, convention)
+
+    @property
+    def symbols(self) -> Mapping[str, float | None]:
+        """The values of the description's symbols, in its order; None for free ones. Read-only."""
+        values = self._model.values
+        return MappingProxyType({name: values.get(name) for name, _ in self._model.symbols})
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return layout(self._model)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The names of `parameters`, in its order: "m1", "mx1", …"""
+        return tuple(parameter.name for parameter in self._layout)
+
+    @cached_property
+    def parameters(self) -> np.ndarray:
+        """The parameter vector (p,): per joint m, m·x, m·y, m·z, Ixx … Izz, Im, Fv, Fs; then extras."""
+        values = np.array([float(x) for x in parameter_vector(self._model.mechanism, self._layout)])
+        values.flags.writeable = False
+        return values
+
+    # ---- changing ----------------------------------------------------------------------------------------
+
+    def with_symbols(
+        self, values: Mapping[str, Number | None] | None = None, /, **more: Number | None
+    ) -> Self:
+        """The robot with other values of its symbols: `robot.with_symbols(a1=0.8, m2="2*m1", g=None)`.
+
+        A number is the symbol's new value. An expression in other symbols stands in the symbol's place
+        everywhere; the symbol is then gone. None leaves the symbol without a value, free.
+        """
+        return type(self)(edit.with_symbols(self._model, edit.named(values, more)))
+
+    def with_payload(
+        self,
+        mass: Number | Inertia,
+        com: Place = (0, 0, 0),
+        inertia: Mapping[str, Number] | Sequence[Any] | np.ndarray | None = None,
+        link: str | None = None,
+    ) -> Self:
+        """The robot carrying a body fixed to its tip frame (or to the frame of `link`).
+
+        `com` is in that frame [m]; `inertia` is the tensor about the body's centre of mass [kg m²]: entries
+        by name (xx … yz), a 3×3 matrix, or six numbers xx xy xz yy yz zz. `mass` [kg] may be a whole
+        `Inertia`, such as `box(…)`, whose centre `com` then places. In the place of `com` there may be the
+        pose of the body's own frame, {xyz: …, rpy: …} or a 4×4 matrix: the tensor is then in the axes of that
+        frame, and the centre of mass at its origin (of an `Inertia`, where it says). Symbols in the arguments
+        must be the robot's own or are added as free ones. The robot's name says what it carries. A tensor
+        that no body has gives a PhysicsWarning.
+        """
+        place: Any = com
+        if isinstance(com, Mapping) or is_nested(com):
+            place = read_place(com, "payload", "com", dict(self._model.symbols))
+        load = edit.payload(mass, place, inertia)
+        model = edit.declared(self._model, (load.mass, *load.moment, *load.tensor))
+        for problem in impossible_inertia(model, load):
+            raise ModelError(f"payload: {problem}")
+        loaded = edit.with_payload(model, load, link)
+        if doubt := payload_problem(model, load, model.tip if link is None else link):
+            warnings.warn(f"payload: {doubt}", PhysicsWarning, stacklevel=2)
+        return type(self)(loaded)
+
+    def with_tip(self, link: str, tool: Place | None = None) -> Self:
+        """The robot whose tip is the frame of `link`, or a `tool` on it, given in that frame.
+
+        The tool is {xyz: …, rpy: …} as in a robot file, [x, y, z], or a 4×4 matrix as `pose` returns it. The
+        numeric functions share their machine code with this robot's. The base may be the tip, too.
+        """
+        tip = check_link(self._model, "link", link)
+        if tool is None and tip in self._tips:
+            return self._tips[tip]
+        frame = (
+            Transform() if tool is None else read_place(tool, "with_tip", "tool", dict(self._model.symbols))
+        )
+        found = type(self)(replace(self._model, tip=tip, tool=frame))
+        if tool is None:
+            self._tips[tip] = found
+        return found
+
+    def with_rotors(self, rotors: RotorModel) -> Self:
+        """The robot with rotors "exact", "reflected" (diagonal, as other tools do) or "none".
+
+        With elastic joints "reflected" is the reduced model: a rotor spins about its own axis only. Without
+        rotors these joints are rigid, as no motor is left that could have a coordinate.
+        """
+        word("rotors", rotors, ("exact", "reflected", "none"))
+        return type(self)(replace(self._model, rotors=rotors))
+
+    def with_rigid_joints(self) -> Self:
+        """The robot with its elastic joints rigid: motors turn with their links, and have no coordinates."""
+        return type(self)(edit.with_rigid_joints(self._model))
+
+    def with_motors(self, motors: Mapping[str, Mapping[str, Any]], *, rotors: RotorModel = "exact") -> Self:
+        """The robot with motors put in or changed, by the names of their links or joints.
+
+        The entries are those of [link.motor] in the robot file. What is not given stays as it was; only
+        where `gear` is given without `inertia`, k²·Im at the joint stays, which is what imported files know.
+        """
+        word("rotors", rotors, ("exact", "reflected", "none"))
+        return type(self)(replace(with_motors(self._model, motors), rotors=rotors))
+
+    def with_friction(self, friction: Mapping[str, Mapping[str, Any] | None] | None) -> Self:
+        """The robot with other friction of its joints: `robot.with_friction({"joint 3": {"viscous": 2.5}})`.
+
+        By the names of joints or links, with the keys of `friction` in the robot file. What is not given
+        stays, and so does friction at the shafts of motors, which `with_motors` changes. None takes away: in
+        the place of a number that term, of a table all friction of the joint and its motor;
+        `with_friction(None)` is the robot without any. Damping of elastic transmissions stays.
+        """
+        return type(self)(with_friction(self._model, friction))
+
+    def with_limits(self, limits: Mapping[str, Mapping[str, Any] | None] | None) -> Self:
+        """The robot with other limits of its joints: `robot.with_limits({"joint 3": {"velocity": 1.5}})`.
+
+        By the names of joints or links, with the keys of `limits` in the robot file. What is not given stays,
+        and so do limits at the shafts of motors, which `with_motors` changes. None takes away: in the place
+        of a number that limit, of a table all limits of the joint and its motor; `with_limits(None)` leaves
+        none.
+        """
+        return type(self)(with_limits(self._model, limits))
+
+    def locked(self, positions: Mapping[str, Number]) -> Self:
+        """The robot with joints locked: `robot.locked({"joint 3": 0.5, "joint 4": "pi/2"})` [rad or m].
+
+        By the names of joints or links. A locked joint is a fixed one, without friction, spring and limits.
+        Its motor rides on its carrier with its rotor locked, and an elastic joint is locked with its motor; a
+        motor that is coupled with further joints still spins with these. Joints that closures tie to locked
+        ones are locked too where they cannot move. The torques are those of this robot with the joints held
+        there. `model.notes` says what was locked.
+        """
+        model = self._model
+        if model.loops and model.choice is not None:  # the others stay in the mode they are in
+            model = near_positions(model, edit.lock_positions(model, positions))
+        return type(self)(edit.locked(model, positions))
+
+    def without(self, link: str) -> Self:
+        """The robot without a link and all that hangs on it: `robot.without("hand")`.
+
+        Their motors are gone with them, wherever these sit, and closures and springs that end on them. Motors
+        of other joints lose their coupling with them. If the tip was among them, it is now the frame of the
+        link that they hung on. Refused where a motor of a joint that stays sits on a link that goes.
+        """
+        return type(self)(edit.without(self._model, link))
+
+    def in_dh(self, convention: Convention = "dh") -> Self:
+        """The same robot described by Denavit–Hartenberg parameters, standard or modified ("mdh").
+
+        A function of q of the one is that of the other; what changes are the frames of the links, in which
+        bodies and motors are given, and the base frame, of whose origin `BaseMotion`
+        tells. Only serial chains have such a table.
+        """
+        from armdyn.description.dh_table import in_dh
+
+        word("convention", convention, ("dh", "mdh"))
+        return type(self)(in_dh(self._model, convention))
+
+    def with_posture(self, joints: Sequence[float] | np.ndarray) -> Self:
+        """The robot with its loops assembled near these positions of all moving joints: another mode.
+
+        `assembly_modes(q)` lists them. The description keeps the choice, as `guess` of its links.
+        """
+        if not self._model.loops:
+            raise ModelError(f"{self._model.name} has no loops: there is nothing to assemble")
+        return type(self)(with_posture(self._model, np.asarray(joints, float).tolist()))
+
+    def with_gravity(self, gravity: Sequence[Number]) -> Self:
+        """The robot under another acceleration of gravity, base frame [m/s²]."""
+        g = three("gravity", gravity)
+        return type(self)(replace(edit.declared(self._model, g), gravity=g))
+
+    def with_parameters(self, parameters: Sequence[Number] | np.ndarray) -> Self:
+        """The robot whose `parameters` are these, in the order of `parameter_names`.
+
+        They need not be those of possible bodies. An extra parameter set to zero is gone from the new robot.
+        """
+        values = numbers("parameters", parameters)
+        return type(self)(with_parameters(edit.declared(self._model, values), values))
+
+    def symbolic(self, zeros: Literal["given", "free"] = "given") -> Self:
+        """The same robot with every number of the description a symbol.
+
+        Lengths of a DH table are called a2 and d3 as there, other positions px2, py2 and pz2. Zeros,
+        directions and quarter turns stay as they are; with zeros="free" inertial parameters that are zero
+        become symbols too.
+        """
+        word("zeros", zeros, ("given", "free"))
+        from armdyn.description.writing.table import placement_of
+
+        return type(self)(edit.symbolic(self._model, zeros, placement_of(self._model)))
+
+    def opened(self) -> Self:
+        """The robot with its loops cut open: a tree, all of whose joints move by themselves."""
+        return type(self)(replace(self._model, loops=(), choice=None))
+
+    # ---- computing: docs/functions.md lists these with shapes and units ----------------------------------
 
     def inverse_dynamics(
         self,
@@ -189,6 +542,15 @@ class Robot(Described):
         """Homogeneous transform (..., 4, 4) of the tip frame, or of a link's, in the world."""
         return (self if link is None else self.with_tip(link))._kernels["pose"].call((q,), out)
 
+    def poses(self, q: Numbers, *, out: Floats | None = None) -> Floats:
+        """Homogeneous transforms (..., bodies, 4, 4) of the frames of all moving links in the world.
+
+        They are in the order of `robot.bodies`, that of the links: joints that follow others, by relations or
+        loops, are where they have to be. The base is the last. A fixed link moves with the link that it is
+        fixed to: `pose(q, link)`.
+        """
+        return self._kernels["poses"].call((q,), out)
+
     def jacobian(self, q: Numbers, link: str | None = None, *, out: Floats | None = None) -> Floats:
         """Geometric Jacobian (..., 6, n) of the tip (or a link's origin): linear over angular, world axes."""
         return (self if link is None else self.with_tip(link))._kernels["jacobian"].call((q,), out)
@@ -198,6 +560,27 @@ class Robot(Described):
     ) -> Floats:
         """Time derivative (..., 6, n) of the Jacobian."""
         return (self if link is None else self.with_tip(link))._kernels["jacobian_dot"].call((q, qd), out)
+
+    def contributions(
+        self,
+        q: Numbers,
+        qd: Numbers,
+        qdd: Numbers,
+        wrench: Wrench | None = None,
+        *,
+        parameters: Numbers | None = None,
+        out: Floats | None = None,
+    ) -> Floats:
+        """Torques (..., 8, n) [N m or N] of a motion by cause; they add up to `inverse_dynamics`.
+
+        The causes are inertia, centrifugal, Coriolis, gravity, springs, viscous friction (all that grows with
+        speed), dry friction (Coulomb, Stribeck, load friction and offsets), wrench. What rotors do is part of
+        the first three: `armdyn.contributions` tells the coupling of rotors and links apart, and joint from
+        joint.
+        """
+        if wrench is None and parameters is None:
+            return self._kernels["contributions"].call((q, qd, qdd), out)
+        return self._run("contributions", (q, qd, qdd), out, wrench=wrench, parameters=parameters)
 
     def joint_wrenches(
         self,
@@ -296,6 +679,46 @@ class Robot(Described):
             "forward_dynamics_derivatives", (q, qd, tau), out, wrench=wrench, parameters=parameters
         )
 
+    def joint_positions(self, q: Numbers) -> Floats:
+        """Positions (..., joints) of all moving joints at q (..., n): S q + s₀ where joints are related.
+
+        With loops, those of the assembly mode that can be reached from the robot's first posture.
+        """
+        if library_of([q]) is not None:
+            return cast(Floats, self._kernels["joint_positions"].call((q,), None))
+        return self._related.positions(self.assembly(q) if self._model.loops else q)
+
+    def joint_velocities(self, qd: Numbers, q: Numbers | None = None) -> Floats:
+        """Velocities (..., joints) of all moving joints at q̇ (..., n); with loops q (..., n) is needed."""
+        given = (self._posture(q), qd) if self._model.loops else (qd,)
+        if library_of(given) is not None:
+            return cast(Floats, self._kernels["joint_velocities"].call(given, None))
+        return self._related.velocities(self.assembly.velocities(*given) if self._model.loops else qd)
+
+    def _posture(self, q: Numbers | None) -> Numbers:
+        if q is None:
+            raise ModelError("q: this robot has loops, and how its joints follow depends on q; give it")
+        return q
+
+    def assembly_modes(self, q: Numbers) -> Floats:
+        """All postures found that close the loops at q (n,): positions (modes, joints) of the moving joints.
+
+        Planar loops have few and all are found; they are sought from random postures. `with_posture` makes
+        one of them the robot's own.
+        """
+        given = np.array(real_array("q", q, f"{self.n} numbers", ModelError), float)
+        if given.shape != (self.n,):
+            raise ModelError(f"q: expected ({self.n},), found {given.shape}")
+        return self._related.positions(assembly_modes(self.assembly, given))
+
+    # ---- exactly -----------------------------------------------------------------------------------------
+
+    def equations(self) -> Equations:
+        """The exact equations of motion in closed form."""
+        from armdyn.exact import Equations  # brings FLINT: only when asked for
+
+        return Equations(self._model)
+
     def base_parameters(
         self,
         zeros: Literal["free", "given"] = "free",
@@ -314,6 +737,37 @@ class Robot(Described):
         from armdyn.robot.base_parameters import base_parameters  # brings FLINT: only when asked for
 
         return base_parameters(self, zeros, friction, route, tolerance)
+
+    # ---- writing and comparing ---------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> Path:
+        """Write a .toml, .urdf or .xml (MJCF) file; a warning names each thing that its format cannot say."""
+        return writing.save(self._model, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The robot as a table with the keys of the robot file; `Robot.from_dict` makes an equal robot of it.
+
+        Its numbers are integers, floats and texts, so JSON can hold it.
+        """
+        from armdyn.description.writing.toml import table_of  # here and below: only when asked for
+
+        return table_of(self._model)
+
+    def to_toml(self) -> str:
+        """The robot as the text of a robot file; `Robot.from_toml` makes an equal robot of it."""
+        from armdyn.description.writing.toml import toml_text
+
+        return toml_text(self._model)
+
+    def diff(self, other: Robot) -> Difference:
+        """What differs from this robot to another, in words and numbers; falsy when the two are equal."""
+        if not isinstance(other, Robot):
+            raise TypeError(f"expected a Robot, found {shown(other)}")
+        from armdyn.description.difference import difference
+
+        return difference(self._model, other._model)
+
+    # ---- as programs, for other libraries, as C ----------------------------------------------------------
 
     def program(self, function: str, optional: Sequence[str] = (), links: Sequence[str] = ()) -> Program:
         """The straight-line program of a function, with optional inputs.
@@ -335,7 +789,7 @@ class Robot(Described):
         """
         refuse_loops(self._model, "jax")
         kernel = self._kernels[self._key(function, optional, links)]
-        from armdyn.kernels.libraries.jax import jax_function  # brings JAX: only when asked for
+        from armdyn.kernels.jax import jax_function  # brings JAX: only when asked for
 
         return jax_function(kernel)
 
@@ -343,11 +797,11 @@ class Robot(Described):
         """A `casadi.Function` in SX of the inputs of `program(function, optional, links)`.
 
         They are columns with the program's names (dots are underscores); outputs are matrices of their
-        shapes. Robots with loops are refused. See docs/other-libraries.md.
+        shapes, several one below the other. Robots with loops are refused. See docs/other-libraries.md.
         """
         refuse_loops(self._model, "casadi")
         kernel = self._kernels[self._key(function, optional, links)]
-        from armdyn.kernels.libraries.casadi import casadi_function  # brings CasADi: only when asked for
+        from armdyn.kernels.casadi import casadi_function  # brings CasADi: only when asked for
 
         results = functions_of(self._model)[function].results
         names = [function] if len(results) == 1 else [result.meaning for result in results]
@@ -387,7 +841,30 @@ class Robot(Described):
             given = [key for key in known[name].optional if key in optional]  # in the order of calls
             self._kernels[(name, "", *given) if given else name].compile()
 
-    # ---- inside ----------------------------------------------------------------------------------------
+    # ---- as a value --------------------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Robot) and self._model == other._model
+
+    def __hash__(self) -> int:
+        return hash(self._model)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._model,))
+
+    def __repr__(self) -> str:
+        kinds = "".join("R" if link.joint == "revolute" else "P" for link in self._model.moving)
+        elastic = len(self._model.elastic)
+        followers = len(self._model.moving) + elastic - self.n
+        following = f", {followers} following others" if followers else ""
+        if loops := len(self._model.loops):
+            following += f", {loops} loop{'s' if loops > 1 else ''}"
+        following += f", {elastic} elastic" if elastic else ""
+        has_motors = any(link.motor for link in self._model.links)
+        motors = f"rotors {self._model.rotors}" if has_motors else "no motors"
+        return f"<Robot {quoted(self.name)} {kinds}{following}, {motors}>"
+
+    # ---- inside ------------------------------------------------------------------------------------------
 
     def _run(self, name: str, arguments: tuple[Numbers, ...], out: Any, **optional: Wrench | None) -> Any:
         """Call the kernel of a function with optional inputs."""
@@ -420,3 +897,27 @@ class Robot(Described):
             given = [x for x in optional if x in MEANINGS]
             kernel = make_kernel(name, mechanism, self._layout, given, symbols)
         return ClosedKernel(kernel, self.assembly) if mechanism.loops else kernel
+
+
+def _method(name: str, row: Function) -> Callable[..., Any]:
+    """The method of a function that is not written above: its inputs, then the optional ones by name."""
+    optional = [x for x in row.optional if x not in BASE_INPUTS]
+    parameters = [Parameter(x, Parameter.POSITIONAL_OR_KEYWORD) for x in ("self", *row.inputs)]
+    parameters += [Parameter(x, Parameter.KEYWORD_ONLY, default=None) for x in (*optional, "out")]
+    signature = Signature(parameters)
+
+    def method(*args: Any, **named: Any) -> Any:
+        given = signature.bind(*args, **named).arguments
+        further = {x: given.get(x) for x in optional}
+        return given["self"]._run(name, tuple(given[x] for x in row.inputs), given.get("out"), **further)
+
+    meaning = "; ".join(result.meaning for result in row.results)
+    shapes = ", ".join(f"({', '.join(map(str, ('...', *result.shape)))})" for result in row.results)
+    method.__name__, method.__doc__ = name, f"{meaning[:1].upper()}{meaning[1:]}: {shapes}."
+    method.__signature__ = signature  # type: ignore[attr-defined]
+    return method
+
+
+for _name, _row in FUNCTIONS.items():
+    if not hasattr(Robot, _name):
+        setattr(Robot, _name, _method(_name, _row))

@@ -1,15 +1,20 @@
-"""Direct dynamics over time: `simulate`, controllers, and what a run gives."""
+"""Direct dynamics over time: `simulate`, controllers, observers, and runs."""
 
-from armdyn.simulation.control.adaptive import AdaptiveControl
-from armdyn.simulation.control.compensation import FrictionCompensation, GravityCompensation
-from armdyn.simulation.control.controller import Controller
-from armdyn.simulation.control.controllers import ComputedTorque, OperationalControl, PDGravity
-from armdyn.simulation.control.elastic import MotorPD
-from armdyn.simulation.control.targets import TipLine, TipPoint
+from armdyn.simulation.controller import Controller
+from armdyn.simulation.controllers import (
+    AdaptiveControl,
+    ComputedTorque,
+    FrictionCompensation,
+    GravityCompensation,
+    MotorPD,
+    OperationalControl,
+    PDGravity,
+    TipLine,
+    TipPoint,
+)
 from armdyn.simulation.errors import SimulationError, SimulationWarning
-from armdyn.simulation.export import controller_source, steps_source
-from armdyn.simulation.observer.export import observer_source
-from armdyn.simulation.observer.observer import Collision, MomentumObserver, Observation
+from armdyn.simulation.export import controller_source, observer_source, steps_source
+from armdyn.simulation.observer import Collision, MomentumObserver, Observation
 from armdyn.simulation.run import Event, LimitPassed, Run
 from armdyn.simulation.simulation import simulate
 

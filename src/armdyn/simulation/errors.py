@@ -1,4 +1,4 @@
-"""What is wrong with a simulation."""
+"""Errors and warnings about simulations."""
 
 from armdyn.expression import ArmdynError
 from armdyn.robot.checks import Checks

@@ -1,28 +1,28 @@
-"""Controllers and simulation steps as C99 that needs libm only."""
+"""Controllers, simulation steps and observers as C99 that needs libm only."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from armdyn.expression import shown
-from armdyn.kernels.c import CSource, Further, Words, c_source, identifier
-from armdyn.kernels.c_loop import loop_source
+from armdyn.kernels.c import CSource, Further, Words, c_source, identifier, initializer, loop_source
 from armdyn.robot import Robot
 from armdyn.robot.functions import MEANINGS, PAYLOAD
 from armdyn.robot.in_c import EXAMPLE_PAYLOAD
 from armdyn.robot.joints import joint_descriptions
-from armdyn.simulation.control.actuation import actuation
-from armdyn.simulation.control.controller import Controller
-from armdyn.simulation.control.laws import FOLLOWERS
-from armdyn.simulation.engine.integrand import Integrand, Sizes, law_program
-from armdyn.simulation.engine.limits import Watch
-from armdyn.simulation.engine.many_steps import many_steps
-from armdyn.simulation.engine.steps import Stepping
-from armdyn.simulation.engine.surfaces import check_friction
+from armdyn.simulation.actuation import actuation
+from armdyn.simulation.controller import Controller
 from armdyn.simulation.errors import SimulationError, check
+from armdyn.simulation.fixed_steps import many_steps
+from armdyn.simulation.integrand import Integrand, Sizes, check_friction, law_program
+from armdyn.simulation.laws import ALL_POSITIONS, FOLLOWERS
+from armdyn.simulation.limits import Watch
+from armdyn.simulation.observer import MomentumObserver, Observed, observer_loop
+from armdyn.simulation.steps import Stepping
 
 FOLLOWERS_MEAN = "positions that follow because of loops, in their order [rad or m]"
 
@@ -65,7 +65,7 @@ def controller_source(
 
 
 def payload_is_input(inputs: Sequence[str]) -> bool:
-    """Whether "payload" is among the inputs, which can be nothing else."""
+    """True if "payload" is among the inputs, which can be nothing else."""
     if not isinstance(inputs, list | tuple) or list(inputs) not in ([], [PAYLOAD]):
         raise SimulationError(f"inputs: found {shown(inputs)}; allowed: [] or ['payload']")
     return bool(inputs)
@@ -78,7 +78,7 @@ def steps_source(
 
     `torque` is what `simulate` takes, without functions: None, torques (n,), torques over time (T, n) or a
     controller. Dry friction sticks. The header says what the arrays hold; limits are not watched. In a robot
-    with loops the first state must close them (`robot.assembly`); every step does.
+    with closed chains the first state must close them (`robot.assembly`); every step does.
     """
     check.robot(robot)
     check_friction(robot)
@@ -122,3 +122,60 @@ def _sampled(controller: Controller) -> str:
 def _entries(sizes: Sizes) -> str:
     """Names and sizes, in their order."""
     return ", ".join(f"{name.replace('_', ' ')} ({size})" for name, size in sizes) or "none"
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The observer.
+
+
+def observer_source(
+    observer: MomentumObserver, prefix: str | None = None, scalar: str = "double", inputs: Sequence[str] = ()
+) -> CSource:
+    """`PREFIX_observer(rows, settings, q, qd, tau, state, residual, joint)`, in "double" or "float".
+
+    With rows = 1 it takes one sample: call it in each cycle of a controller, with one `state` that was zero
+    before the first. With more rows it runs over a recording. The header has macros: `PREFIX_SETTINGS`,
+    gains, step and thresholds of this observer as an initializer, and `PREFIX_STATE`, the size of `state`.
+
+    With inputs=["payload"] the function takes, after `tau`, what the tip carries from each sample on: ten
+    numbers, mass, centre of mass and the tensor about it. So it does where the observer knows a robot with
+    loads: C does not know the time, so the caller says which of them is carried.
+    """
+    if not isinstance(observer, MomentumObserver):
+        raise SimulationError(f"observer: expected a MomentumObserver, found {type(observer).__name__}")
+    check.one_of("scalar", scalar, "double", "float")
+    told = payload_is_input(inputs)
+    robot, n = observer.robot, observer.robot.n
+    observed = Observed(robot, observer.held, observer.links or ((None,) if told else ()))
+    meanings = {name: f"of each sample, {MEANINGS[name]}" for name in ("q", "qd", "tau")}
+    if robot.model.loops:
+        meanings["q"] = f"of each sample, {ALL_POSITIONS}"
+    if observer.held:
+        meanings["tau"] += ", held until the next sample"
+    meanings |= {
+        "rows": "samples",
+        "settings": f"1/step [1/s]; 1 - exp(-gain*step) ({n}); 1/threshold, 0 for none ({n})",
+        "state": "zeros before the first sample; then for the next call: "
+        f"1, momenta ({n}), other torques ({n}), joint torques ({n}), residuals ({n})"
+        + f", payload ({observed.payload})"
+        * bool(observed.links),
+        "payload": _payload_means(observed.links),
+        "residual": "of each sample, torques from outside [N m or N], filtered",
+        "joint": "of each sample, the joint furthest over its threshold, counted from 1, or 0; "
+        "a residual that is not a number counts as over it",
+    }
+    name = identifier(prefix or robot.name)
+    title = f"Momentum observer of {robot.name}"
+    found = loop_source(title, name, observer_loop(observed), scalar, meanings)
+    size = f"#define {name.upper()}_STATE {observed.state} /* numbers of the state */\n"
+    numbers = initializer(name, "settings", observer.settings, scalar, "settings of this observer")
+    body, end, _ = found.header.rpartition("\n#endif")
+    return replace(found, header=f"{body}\n{size}{numbers}{end}\n")
+
+
+def _payload_means(links: Sequence[str | None]) -> str:
+    """Meaning of the payload, with the links that carry it."""
+    if list(links) == [None]:
+        return f"from each sample on, {MEANINGS[PAYLOAD]}"
+    where = ", ".join("the tip" if link is None else f"link '{link}'" for link in links)
+    return f"from each sample on, for {where}, ten numbers each: {MEANINGS[PAYLOAD]}"

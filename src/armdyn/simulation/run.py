@@ -1,7 +1,8 @@
-"""`Run`: what a simulation gives."""
+"""`Run`, the result of a simulation, and remarks about motors that turn too fast."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -9,16 +10,83 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from armdyn.display import Shown
 from armdyn.expression import shown
-from armdyn.kernels.cuda.arrays import array, host, zeros
-from armdyn.motion.trajectories import csv_files
-from armdyn.motion.trajectories.loads import Loaded
-from armdyn.output import Shown
+from armdyn.kernels.cuda.arrays import array, host, like, zeros
+from armdyn.motion import csv_files
+from armdyn.motion.loads import Loaded
+from armdyn.remarks import Remark, notes_of
 from armdyn.robot import Robot
 from armdyn.simulation.errors import SimulationError
-from armdyn.simulation.motor_speeds import SpeedPassed, speeds_passed
 
-Kind: TypeAlias = Literal["stick", "slip", "reverse"]
+# ------------------------------------------------------------------------------------------------------------
+# Motors that turn faster than their limits. A run tells them; nothing stops them.
+
+
+WITHIN = 1e-9  # in parts of the limit: what exceeds it by less does not
+
+
+class SpeedPassed(NamedTuple):
+    """The first time that a motor exceeds its limit of speed."""
+
+    time: float  # s, interpolated
+    motor: int  # its row of K
+    name: str  # the link it drives
+    limit: float  # rad/s
+    largest: float  # rad/s, over the whole run
+    arm: tuple[int, ...] = ()  # which of a batch
+
+    @property
+    def text(self) -> str:
+        return (
+            f"the motor of '{self.name}' exceeds its limit of {self.limit:.6g} rad/s from t = "
+            f"{self.time:.6g} s on and reaches {self.largest:.6g} rad/s"
+        )
+
+
+def speeds_passed(
+    robot: Robot, t: np.ndarray, qd: np.ndarray, positions: np.ndarray | None = None
+) -> tuple[SpeedPassed, ...]:
+    """Motors whose speed |K q̇| exceeds their limit at velocities qd (N, ..., n), the first one first.
+
+    With closed chains, motors at joints that follow count too, at all positions (N, ..., positions).
+    """
+    limits, names = robot.drives.limits.velocity, robot.drives.names
+    if not np.isfinite(limits).any():
+        return ()
+    K = robot.drives.by_position
+    if robot.model.loops:
+        qd = robot.assembly.velocities(positions, qd)
+    found = []
+    for motor in np.flatnonzero(np.isfinite(limits)).tolist():
+        speed, most = np.abs(qd @ like(qd, K[motor])), float(limits[motor])
+        speed = speed.reshape(len(t), -1)
+        beyond = speed > most * (1 + WITHIN)
+        arms = np.flatnonzero(host(beyond.any(0)))
+        if not arms.size:
+            continue
+        places = np.stack(np.unravel_index(arms, qd.shape[1:-1]), -1) if qd.ndim > 2 else arms[:, None][:, :0]
+        first, largest = beyond[:, arms].argmax(0), host(np.nanmax(speed[:, arms], axis=0))
+        before, after = (host(speed[np.maximum(first - k, 0), arms]) for k in (1, 0))
+        for arm, k, *own, top in zip(places.tolist(), host(first), before, after, largest, strict=True):
+            time = float(t[0] if k == 0 else np.interp(most, own, t[k - 1 : k + 1]))
+            found.append(SpeedPassed(time, motor, names[motor], most, float(top), tuple(arm)))
+    return tuple(sorted(found))
+
+
+def warning_of(passed: Sequence[SpeedPassed], batch: tuple[int, ...]) -> str:
+    """Words for motors that turn too fast: each once, with the first arm in which it does."""
+    first: dict[int, SpeedPassed] = {}
+    for one in passed:
+        first.setdefault(one.motor, one)
+    return "; ".join(one.text + f" in arm {one.arm}" * bool(batch) for one in first.values())
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The run.
+
+
+EventKind: TypeAlias = Literal["stick", "slip", "reverse"]
 
 
 class Event(NamedTuple):
@@ -26,7 +94,7 @@ class Event(NamedTuple):
 
     time: float  # s
     surface: str
-    kind: Kind
+    kind: EventKind
     arm: tuple[int, ...] = ()  # which of a batch
 
 
@@ -42,7 +110,7 @@ class LimitPassed(NamedTuple):
 
     @property
     def event(self) -> str:
-        """What happens, without the instant."""
+        """Words for the event, without the instant."""
         return f"{self.name} passes its limit of {self.limit:.6g} {self.unit}"
 
     @property
@@ -65,7 +133,7 @@ class Run(Shown):
     what a controller remembers: that with which a sample at the instant begins, so the first is that of the
     start. Without a memory, m is 0. `carried` is the robot with the loads that it picks up and puts down,
     where there are any; `robot` carries none of them. `closed` (N, ..., positions) are all positions of a
-    robot with loops; None without.
+    robot with closed chains; None without.
     """
 
     robot: Robot = field(repr=False)
@@ -80,28 +148,33 @@ class Run(Shown):
     completed: bool = True
     message: str = ""
     limits_passed: tuple[LimitPassed, ...] = field(default=(), repr=False)
-    notes: tuple[str, ...] = field(default=(), repr=False)
+    remarks: tuple[Remark, ...] = field(default=(), repr=False)
     memory: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
     carried: Loaded | None = field(default=None, repr=False)
     closed: np.ndarray | None = field(default=None, repr=False)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """The texts of the remarks about the accuracy."""
+        return notes_of(self.remarks)
+
+    @property
     def positions(self) -> np.ndarray:
-        """All positions (N, ..., positions): q, and in a robot with loops also those that follow."""
+        """All positions (N, ..., positions): q, and with closed chains also those that follow."""
         return self.q if self.closed is None else self.closed
 
     @cached_property
     def joints(self) -> np.ndarray:
         """Positions (N, ..., joints) of all moving joints, those that follow others included.
 
-        In a robot with loops turns count: a joint beside a crank that turns and turns does so too, where
+        With closed chains turns count: a joint beside a crank that turns and turns does so too, where
         `robot.joint_positions(q)` takes whole turns off.
         """
         return array(self.robot.joint_positions(self.positions))
 
     @cached_property
     def kinetic(self) -> np.ndarray:
-        """Kinetic energy (N, ...) [J], with what the arm carries."""
+        """Kinetic energy (N, ...) [J], loads included."""
         if self.carried is None:
             return array(self.robot.kinetic_energy(self.positions, self.qd))
         after = np.zeros(len(self.t), bool)
@@ -109,7 +182,7 @@ class Run(Shown):
 
     @cached_property
     def potential(self) -> np.ndarray:
-        """Potential energy (N, ...) [J], with what the arm carries."""
+        """Potential energy (N, ...) [J], loads included."""
         if self.carried is None:
             return array(self.robot.potential_energy(self.positions))
         after = np.zeros(len(self.t), bool)
@@ -147,7 +220,7 @@ class Run(Shown):
         return self.unexplained(self.load_energy)
 
     def unexplained(self, load_energy: np.ndarray) -> np.ndarray:
-        """`balance`, of a run at some of its instants only: there the energy of loads is known from all."""
+        """The balance with this energy of loads, which a run at some of its instants only takes from all."""
         gained = self.energy - self.energy[:1] - load_energy
         return array(gained - self.torque_work - self.wrench_work + self.dissipated)
 

@@ -1,12 +1,16 @@
 """The workbench in the browser: `armdyn view ROBOT`, or `armdyn.view(robot)`.
 
-The page is viser's, a three.js viewer with fields beside it; it needs the extra `view`. `server` starts it
-behind a gate, `bench` holds the state, `scene` draws the arm, `panels` are the fields and readings beside it.
+The page is viser's, a three.js viewer with fields beside it; it needs the extra `view`. In the order of the
+flow: `moment` (a robot at one instant) → `server` (behind a gate), `fields`, `player`, `charts` → `bench`
+(the state, and who is told of it) → `scene` (the arm in 3-D) → `tabs` (one file each) → `opening` (the lists
+of tabs).
+
+Order: moment, charts, fields, player, bench, scene/, server, tabs/, opening.
 """
 
 from __future__ import annotations
 
-from armdyn.workbench.errors import ViewError
+from armdyn.workbench.moment import ViewError
 from armdyn.workbench.opening import Workbench, view
 
 __all__ = ["ViewError", "Workbench", "view"]

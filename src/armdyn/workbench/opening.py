@@ -4,22 +4,79 @@ from __future__ import annotations
 
 import atexit
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from armdyn.identification import Fit, Log
 from armdyn.motion import load_cycle
 from armdyn.motion.timing.speed_parts import check_robot
-from armdyn.motion.trajectories.trajectory import Trajectory
-from armdyn.output import one_line
+from armdyn.motion.trajectory import Trajectory
+from armdyn.names import one_line
 from armdyn.robot import Robot
-from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.errors import ViewError
-from armdyn.workbench.layout import lay_out
-from armdyn.workbench.server.browser import open_browser
-from armdyn.workbench.server.gate import EVERYWHERE, Gate, checked_origins
-from armdyn.workbench.server.start import start_server, stop_server
+from armdyn.workbench.bench import Bench
+from armdyn.workbench.moment import ViewError
+from armdyn.workbench.server import EVERYWHERE, Gate, checked_origins, open_browser, start_server, stop_server
+from armdyn.workbench.tabs import (
+    curves,
+    data,
+    equations,
+    export,
+    motion,
+    parameters,
+    pose,
+    show,
+    simulation,
+    torques,
+)
+
+_LEFT, _RIGHT = 400, 420  # pixels
+
+
+class Tab(NamedTuple):
+    """A tab; `add` makes its fields and has itself told of the state."""
+
+    title: str
+    add: Callable[[Bench], Any]
+
+
+READINGS = (  # at the left: what is computed
+    Tab("Torques", torques.add),
+    Tab("Curves", curves.add),
+    Tab("Equations", equations.add),
+)
+CONTROLS = (  # at the right
+    Tab("Pose", pose.add),
+    Tab("Robot", parameters.add),
+    Tab("Motion", motion.add),
+    Tab("Simulate", simulation.add),
+    Tab("Data", data.add),
+    Tab("Show", show.add),
+    Tab("Export", export.add),
+)
+
+
+def lay_out(bench: Bench) -> None:
+    """The arm in the middle, readings at the left, the player and controls at the right."""
+    gui = bench.gui
+    gui.main_panel.dock_right()
+    gui.main_panel.set_width(_RIGHT)
+    style = files("armdyn.workbench").joinpath("panels.css").read_text(encoding="utf-8")
+    gui.add_html(f"<style>{style}</style>{bench.fields.html}")
+    readings = gui.add_panel()
+    _add(readings, READINGS, bench)
+    readings.dock_left()
+    readings.set_width(_LEFT)
+    motion.transport(bench)
+    _add(gui.add_tab_group(), CONTROLS, bench)
+
+
+def _add(group: Any, tabs: Iterable[Tab], bench: Bench) -> None:
+    for tab in tabs:
+        with group.add_tab(tab.title):
+            tab.add(bench)
+
 
 PORT = 8765
 _PATIENCE = 3.0  # s: how long a page may be away
@@ -51,7 +108,7 @@ class Workbench:
 
     @q.setter
     def q(self, q: Any) -> None:
-        from armdyn.report.errors import check
+        from armdyn.drawing.errors import check
 
         self._bench.change(q=check.posture("q", q, self._bench.robot.n), time=None)
 
@@ -133,12 +190,8 @@ def view(
     gate = Gate(host, checked_origins(origins))
     server = start_server(gate, port, one_line(loaded.name))
     try:
-        bench = Bench(server, loaded, source or path)
-        bench.motion, bench.motion_lines = made, spelt
-        bench.fit, bench.log = fit, log
+        bench = Bench(server, loaded, source or path, made, spelt, fit, log)
         bench.unaided = lambda: gate.visits.unaided
-        if made is not None:
-            bench.change(q=made(0.0)[0])
         lay_out(bench)
     except BaseException:
         stop_server(server)

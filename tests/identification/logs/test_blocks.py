@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from armdyn.identification import IdentificationError, Log
-from identification.logs.recordings import arm, recording
+from arms import slowly
+from recordings import arm, recording
 
 KINDS = ["csv", "npz", "parquet"]
 
@@ -24,8 +25,8 @@ def path(request, log, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("samples", [7, 100, 1001, 1002, 1003, 5000])
-@pytest.mark.parametrize("overlap", [0, 40, 3000])
+@pytest.mark.parametrize("samples", [slowly(7), 100, slowly(1001), 1002, 1003, slowly(5000)])
+@pytest.mark.parametrize("overlap", [0, 40, slowly(3000)])
 def test_blocks_are_the_file(path, log, samples, overlap):
     file = Log.open(path)
     assert len(file) == len(log) == 1003

@@ -8,8 +8,8 @@ import pytest
 
 from armdyn import Robot, Trajectory
 from armdyn.identification import Log
-from arms import quietly
-from identification.logs.recordings import arm, changed, recording
+from arms import quietly, slowly
+from recordings import arm, changed, recording
 
 DATA = Path(os.environ.get("ARMDYN_DATA", Path(__file__).parents[4] / "shared" / "data"))
 NOISE = {
@@ -37,7 +37,7 @@ def assert_untouched(log, robot=None, notes=()):
 
 
 @pytest.mark.parametrize("kind", NOISE)
-@pytest.mark.parametrize("rate", [30.0, 125.0, 1000.0])
+@pytest.mark.parametrize("rate", [slowly(30.0), 125.0, slowly(1000.0)])
 @pytest.mark.parametrize("level", [0.01, 0.2])
 def test_noise_is_no_damage(kind, rate, level):
     for seed in range(3):

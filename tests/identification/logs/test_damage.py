@@ -5,7 +5,7 @@ import pytest
 
 from armdyn import ArmdynError, Robot
 from armdyn.identification import IdentificationError, IdentificationWarning, Log, estimate_delay
-from identification.logs.recordings import arm, changed, edited, motion, recording
+from recordings import arm, changed, edited, motion, recording
 
 ROWS = 2000
 

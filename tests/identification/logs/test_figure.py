@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from armdyn.report import ReportError, plot_log
-from identification.logs.recordings import arm, changed, edited, recording
+from recordings import arm, changed, edited, recording
 
 
 def legend(figure):

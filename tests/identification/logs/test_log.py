@@ -10,7 +10,7 @@ from armdyn import Robot, Trajectory, simulate
 from armdyn.identification import IdentificationError, IdentificationWarning, Log
 from armdyn.model import RobotModel
 from arms import quietly, related
-from identification.logs.recordings import arm, motion, recording
+from recordings import arm, motion, recording
 
 
 def test_a_log_is_a_value():

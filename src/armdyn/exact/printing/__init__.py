@@ -1,1 +1,1 @@
-"""Exact equations as text, LaTeX, Markdown and MathML."""
+"""Exact polynomials as text, LaTeX, Markdown and MathML: no module here knows whole equations."""

@@ -10,8 +10,7 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
-from armdyn.exact.printing.angles.squares import Trig
-from armdyn.exact.printing.angles.sums import Factors
+from armdyn.exact.printing.angles import Factors, Trig
 from armdyn.exact.printing.names import Roles
 
 _MOTION = re.compile(r"(qdd?|sgnm?|bell|absr)\d+(_to_\d+|(_\d+)*)")
@@ -36,7 +35,7 @@ class Product(NamedTuple):
 
 @cache
 def is_motion(name: str) -> bool:
-    """Whether a generator is a velocity, an acceleration, a sign or another function that friction has."""
+    """True if a generator is a velocity, an acceleration, a sign or another function that friction has."""
     return bool(_MOTION.fullmatch(name))
 
 
@@ -74,7 +73,7 @@ class Collector:
         return ("mass", masses[0]) if masses and masses[0][1] == 1 else ("alone", term)
 
     def _bracketed(self, group: list[Term]) -> list[Product]:
-        """What the terms share, times the sum of the rest."""
+        """The factors that terms share, times the sum of the rest."""
         if len(group) == 1:
             return [Product(group[0])]
         group = sorted(group, key=lambda t: t.coefficient < 0)  # ℓ_1 − a_1 rather than −(a_1 − ℓ_1)
@@ -134,7 +133,7 @@ class Collector:
     # ---- order -----------------------------------------------------------------------------------------
 
     def _order(self, term: Term) -> tuple[object, ...]:
-        """Gravity by its angle; else in the description's order of what is measured; then simple first."""
+        """Key to sort terms: gravity by its angle; else in the description's order; then simple first."""
         roles = self.roles
         names = [name for name, _ in term.factors]
         measured = [
@@ -153,7 +152,7 @@ class Collector:
 
 
 def _shared(group: list[Term]) -> tuple[Term, list[Term]]:
-    """What all terms have in common (with the size and the sign of the first), and the rest of each."""
+    """The part that all terms have in common (with size and sign of the first), and the rest of each."""
     factors, trig = set(group[0].factors), set(group[0].trig)
     for term in group[1:]:
         factors &= set(term.factors)

@@ -6,14 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from armdyn.exact.engine.form import Entry, Form
-from armdyn.exact.printing.breaking import rows
 from armdyn.exact.printing.document import Section, room_of
 from armdyn.exact.printing.names import Glyph, is_greek
-from armdyn.exact.printing.printer import Printer
-from armdyn.exact.printing.styles import Style, index_text
-from armdyn.exact.printing.widths import in_em, mathml_width
-from armdyn.output import one_line
+from armdyn.exact.printing.printer import Printed, Printer
+from armdyn.exact.printing.styles import Style, in_em, index_text, mathml_width, rows
+from armdyn.names import one_line
 
 _TOKEN = re.compile(r"\d+|.")
 _PRIME = "'"
@@ -97,7 +94,7 @@ def _power(base: str, e: int) -> str:
 
 
 def _parentheses(inner: str) -> str:
-    """Of one size: stretched ones leave gaps around what is barely taller than a letter."""
+    """Parentheses of one size: stretched ones leave gaps around what is barely taller than a letter."""
     return f"<mrow>{_OPEN}{inner}{_CLOSE}</mrow>"
 
 
@@ -186,10 +183,10 @@ def _table_row(left: str, sign: str, right: str) -> str:
     return f"<mtr>{cells}</mtr>"
 
 
-def inline(entry: Form | Entry) -> str:
+def inline(entry: Printed) -> str:
     """One entry of the equations as an inline formula; what had to be named follows it."""
     printer = Printer(entry.basis, MATHML)
-    text = printer.entry(entry) if isinstance(entry, Form) else printer.poly(entry.poly)
+    text = entry.spelled(printer)
     for name, parts in printer.definitions.items():
         text += f'<mo>,</mo><mspace width="1em"/>{name}<mo>=</mo>{MATHML.sum(parts)}'
     return f"<math>{text}</math>"

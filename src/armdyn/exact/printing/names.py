@@ -1,4 +1,4 @@
-"""What generators are called: letters with accents and subscripts, and the order factors come in."""
+"""Names of generators: letters with accents and subscripts, and the order factors come in."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from armdyn.exact.basis import is_short
 from armdyn.expression import Expression
-from armdyn.expression.text import decimal_places
+from armdyn.model.parameters import KINDS
 from armdyn.model.robot_model import RobotModel
 
 _GREEK = frozenset(
@@ -20,9 +21,7 @@ _GREEK = frozenset(
         """,
     )
 )
-_PARAMETER = re.compile(
-    r"\[(m|m[xyz]|I[xyz]{2}|Im|Imi|Fv|Fs|Fa|Fvm|Fsm|Fvi|Fsi|F0|Fst|Fcu|Fl|Ks|Kr|Ke|De|Kp|Pp|lC[xyz]|Ib[xyz]{2})(\d+)\]"
-)
+_PARAMETER = re.compile(rf"\[({'|'.join(KINDS)}|lC[xyz]|Ib[xyz]{{2}})(\d+)\]")
 _NUMBER = re.compile(r"\d+")
 _JOINT = re.compile(r"(q|qd|qdd|sgn|sgnm|bell|absr)(\d+)(?:_to_\d+|(?:_\d+)*)")
 _SYMBOL = re.compile(r"(" + "|".join(sorted(_GREEK, key=len, reverse=True)) + r"|[A-Za-z])_?(\w*)")
@@ -89,7 +88,7 @@ def parameter_glyph(name: str) -> Glyph | None:
 
 @dataclass(frozen=True)
 class Roles:
-    """What the symbols of a description are: it decides the order of factors and what is collected."""
+    """Roles of the symbols of a description: they decide the order of factors and what is collected."""
 
     gears: frozenset[str]
     inertias: frozenset[str]
@@ -119,7 +118,7 @@ class Roles:
         )
 
     def rank(self, name: str) -> tuple[int, int, str]:
-        """Where a factor stands in a product: gears, inertias and masses, lengths, gravity, then motion."""
+        """Rank of a factor in a product: gears, inertias and masses, lengths, gravity, then motion."""
         joint = _JOINT.fullmatch(name)
         if joint:
             kinds = {"q": 6, "absr": 7, "bell": 7, "sgn": 8, "sgnm": 8, "qd": 8, "qdd": 9}
@@ -163,24 +162,3 @@ def number_text(x: Fraction, decimals: bool | None = None) -> str:
     if not decimals and x.denominator < 10**6 and abs(x.numerator) < 10**6:
         return f"{x.numerator}/{x.denominator}"
     return f"{float(x):.12g}"
-
-
-def in_decimals(numbers: Iterable[Fraction]) -> bool:
-    """Whether a description with these numbers has its equations in decimals.
-
-    Not if all of them read well as fractions; nor if one has no end as a decimal (1/3) and none is long.
-    """
-    found = list(numbers)
-    if all(is_short(x) for x in found):
-        return False
-    endless = any(decimal_places(x) is None for x in found)
-    return not (endless and all(abs(x.numerator) < 1000 and x.denominator < 1000 for x in found))
-
-
-def is_short(x: Fraction) -> bool:
-    """Whether a number of a description reads well as it is or as a fraction: 50, 3/4, 1/3, but not 0.35."""
-    if x.denominator == 1:
-        return abs(x) < 10**12
-    if abs(x.numerator) >= 1000 or x.denominator >= 1000:
-        return False
-    return decimal_places(x) is None or (x.denominator <= 64 and x.denominator % 5 != 0)

@@ -14,10 +14,9 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import null_space
 
-from armdyn.motion.trajectories.instants import ROUNDING
-from armdyn.motion.trajectories.motion import Motion, Side, States
-from armdyn.motion.trajectories.piecewise import Profile, as_motion
-from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.motion.instants import ROUNDING
+from armdyn.motion.motion import Motion, Profile, Side, States, as_motion
+from armdyn.motion.trajectory import Trajectory
 
 
 class Basis(Protocol):
@@ -130,7 +129,7 @@ class Quintic:
         return self.points + 1
 
     def times(self, periods: int = 1) -> np.ndarray:
-        """Of start, via points and end, period after period."""
+        """Times of start, via points and end, period after period."""
         return np.linspace(0.0, periods * self.duration, periods * (self.points + 1) + 1)
 
     @cached_property

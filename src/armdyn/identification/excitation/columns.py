@@ -1,4 +1,4 @@
-"""What the torques of a motion say about parameters: the columns of the base regressor, and their changes.
+"""The columns of the base regressor, and their changes: what torques of a motion say about parameters.
 
 Which columns are independent is asked at states within the limits: a joint with a short range, or one that
 cannot move, shows less than `robot.base_parameters` has.
@@ -9,16 +9,82 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from armdyn.expression import shown
 from armdyn.identification.errors import IdentificationError
-from armdyn.identification.regression.template import make_template
+from armdyn.identification.template import make_template
 from armdyn.model.parameters import KINDS, layout
-from armdyn.robot import Robot, base_rank
+from armdyn.robot import Robot, base_parameters
 from armdyn.robot.friction import speeds_of
+
+# ------------------------------------------------------------------------------------------------------------
+# How well a motion shows the parameters, as a number to be made small, from its regressor W (rows, b).
+
+
+Criterion: TypeAlias = Literal["condition", "scaled", "determinant"]
+CRITERIA = get_args(Criterion)
+
+MATTERS = 3e-3  # of the largest effect: eigenvectors with a smaller one are left out of a gradient
+CLEAR = 1e-9  # of the largest eigenvalue of WᵀW: smaller ones are found from W itself
+
+
+def of_regressor(criterion: Criterion, W: np.ndarray) -> float:
+    """The criterion itself: log of W's condition number, or minus the mean log of its singular values."""
+    if criterion == "determinant":
+        return float(-0.5 * np.log(_eigenvalues(W)[0]).mean())
+    found = _eigenvalues(W if criterion == "condition" else _scaled(W)[0])[0]
+    return float(0.5 * np.log(found[-1] / found[0]))
+
+
+def smoothed(criterion: Criterion, W: np.ndarray, power: float) -> tuple[float, np.ndarray, np.ndarray]:
+    """The criterion, smooth also where eigenvalues meet, and its derivative Σ_k c_k v_k v_kᵀ by G = WᵀW.
+
+    Returns the value, c (k,) and v (b, k). The largest eigenvalue is (Σ λ^p)^(1/p) with p = `power`, the
+    smallest likewise.
+    """
+    if criterion == "condition":
+        return _condition(W, power)
+    if criterion == "determinant":
+        values, v = _eigenvalues(W)
+        return float(-0.5 * np.log(values).mean()), -0.5 / (len(values) * values), v
+    scaled, size = _scaled(W)
+    value, c, v = _condition(scaled, power)
+    # d(D^-½ G D^-½) also has the change of D = diag G: a term for each column, with Σ_k c_k λ_k v_k².
+    columns = -(c * (scaled @ v * (scaled @ v)).sum(0) * v**2).sum(1) / size**2
+    return value, np.append(c, columns), np.column_stack([v / size[:, None], np.eye(len(size))])
+
+
+def _condition(W: np.ndarray, power: float) -> tuple[float, np.ndarray, np.ndarray]:
+    values, v = _eigenvalues(W)
+    log = np.log(values)
+    high, low = np.exp(power * (log - log[-1])), np.exp(power * (log[0] - log))
+    value = 0.5 * (log[-1] - log[0] + (np.log(high.sum()) + np.log(low.sum())) / power)
+    effect = 0.5 * (high / high.sum() - low / low.sum())  # by log λ
+    kept = np.abs(effect) > MATTERS
+    return float(value), effect[kept] / values[kept], v[:, kept]
+
+
+def _eigenvalues(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues of WᵀW, growing (b,), and eigenvectors (b, b)."""
+    values, v = np.linalg.eigh(W.T @ W)
+    if values[0] < CLEAR * values[-1]:
+        _, singular, rows = np.linalg.svd(np.linalg.qr(W, mode="r"))
+        values, v = singular[::-1] ** 2, rows[::-1].T
+    return np.maximum(values, 1e-300), v
+
+
+def _scaled(W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """W with columns of unit length, and their lengths."""
+    size = np.sqrt(np.maximum((W**2).sum(0), 1e-300))
+    return W / size, size
+
+
+# ------------------------------------------------------------------------------------------------------------
+# What the torques of a motion say about parameters: the columns of the base regressor, and their changes.
+
 
 DEPENDENT = 1e-8  # of a column's own length: what others do not explain of it, where it depends on them
 
@@ -33,7 +99,7 @@ class Softening:
     speeds: np.ndarray  # (n,) [rad/s or m/s]
 
     def sign(self, qd: np.ndarray, surfaces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of surfaces (E, n) at joint velocities (N, n), and its derivative by their speeds: (N, E) each.
+        """Signs of surfaces (E, n) at joint velocities (N, n), and derivatives by their speeds: (N, E) each.
 
         With loops the surfaces are (N, E, n).
         """
@@ -48,7 +114,7 @@ class Softening:
 
 
 @dataclass(frozen=True)
-class Columns:
+class BaseColumns:
     """b columns of a robot's regressor that do not depend on each other."""
 
     robot: Robot  # with the drives' terms that identification adds, where they are asked for
@@ -75,7 +141,7 @@ class Columns:
         return np.array([k for k, _ in dry], int), surfaces
 
     def _dry_at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same with surfaces over coordinates: (E, n), with loops (N, E, n) at q (N, n)."""
+        """The columns of `dry` with surfaces over coordinates: (E, n), with loops (N, E, n) at q (N, n)."""
         which, surfaces = self.dry
         return which, surfaces if not self.robot.mechanism.loops else surfaces @ self.robot.assembly.rates(q)
 
@@ -113,7 +179,7 @@ def columns_for(
     parameters: Any,
     drives: bool,
     states: tuple[np.ndarray, np.ndarray, np.ndarray],
-) -> Columns:
+) -> BaseColumns:
     """The base columns at random states (N, n) for parameters by name or link, all where None.
 
     `drives`: also what identification adds for the drives. Without it rotors, friction and offsets count as
@@ -128,11 +194,11 @@ def columns_for(
         wanted = [k for k, x in enumerate(names) if drives or x.kind.part == "body"]
     # A mass acts much like moments of its link: what it alone shows is little, so it comes after them.
     wanted.sort(key=lambda k: (names[k].joint, names[k].symbol == "m", k))
-    every = Columns(robot, np.array(wanted, int))
+    every = BaseColumns(robot, np.array(wanted, int))
     found = every.kept[independent(every.matrix(*states).reshape(-1, len(every)))]
     if not len(found):
         raise IdentificationError("parameters: within the limits none of them has an effect on the torques")
-    return Columns(robot, np.sort(found))
+    return BaseColumns(robot, np.sort(found))
 
 
 def independent(W: np.ndarray) -> np.ndarray:
@@ -144,7 +210,7 @@ def independent(W: np.ndarray) -> np.ndarray:
     scale = np.sqrt((W**2).sum(0))
     there = scale > 1e-12 * scale.max(initial=0.0)
     unit = np.where(there, W, 0.0) / np.where(there, scale, 1.0)
-    return np.array(base_rank.independent(unit, DEPENDENT), int)
+    return np.array(base_parameters.independent(unit, DEPENDENT), int)
 
 
 def _named(robot: Robot, parameters: Any) -> list[int]:

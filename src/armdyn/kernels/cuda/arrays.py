@@ -13,13 +13,13 @@ import numpy as np
 
 
 def is_cupy(x: Any) -> bool:
-    """Whether it is an array of CuPy, which need not be installed."""
+    """True for an array of CuPy, which need not be installed."""
     kind = type(x)
     return kind is not np.ndarray and kind.__module__.partition(".")[0] == "cupy"
 
 
 def on_device(x: Any) -> AbstractContextManager[Any]:
-    """Within it, CuPy computes on the device of an array; nothing changes for arrays of NumPy."""
+    """A context in which CuPy computes on the device of an array; nothing changes for arrays of NumPy."""
     return x.device if is_cupy(x) else nullcontext()
 
 

@@ -1,4 +1,4 @@
-"""Kernels on CuPy arrays: what `Kernel.call` does with NumPy arrays, on the GPU where the arrays are.
+"""Kernels on CuPy arrays: as `Kernel.call` with NumPy arrays, but on the GPU where the arrays are.
 
 Kernels are put on CuPy's current stream, and nothing waits, but for one copy of the numbers of a robot that
 shares its code with others. Arrays of the type that it computes in are read where they are, but for functions
@@ -9,6 +9,7 @@ computes in float64, or in float32 when all inputs are float32.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,13 +28,8 @@ from armdyn.kernels.arrays import (
     wrong_count,
 )
 from armdyn.kernels.c import check_constants, identifier
-from armdyn.kernels.cuda import layout
-from armdyn.kernels.cuda.array_text import Form, array_text
-from armdyn.kernels.cuda.layout import Operand
-from armdyn.kernels.cuda.loop import LoopOnGpu
-from armdyn.kernels.cuda.module import function, most_shared
-from armdyn.kernels.cuda.parts import parts_of
-from armdyn.kernels.cuda.text import SCALARS, check_length
+from armdyn.kernels.cuda.loop import LoopOnGpu, function, most_shared
+from armdyn.kernels.cuda.text import SCALARS, Form, array_text, check_length, parts_of
 from armdyn.kernels.llvm.compiled import form_of
 from armdyn.kernels.llvm.machine import lock
 from armdyn.kernels.specification import Specification
@@ -41,6 +37,103 @@ from armdyn.program.program import Shape
 
 if TYPE_CHECKING:
     from armdyn.kernels.kernel import Kernel
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Layouts: the leading axes of several arrays as few common axes, with strides for each array.
+#
+# Everything here is about shapes and strides, so that it needs no GPU. Strides of an `Operand` are in
+# numbers; functions of strides take them in any unit.
+
+
+LONG = 16  # numbers of a row: shorter ones are as fast without staging
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An array (..., *core): strides of its leading axes, after broadcasting, and within a row."""
+
+    size: int
+    rows: tuple[int, ...]
+    core: int
+
+    @property
+    def staged(self) -> bool:
+        """True if rows are long and lie one after the other: a warp moves them together."""
+        return self.size > LONG and self.rows == (self.size,) and self.core == 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Common leading axes, the longest strides of the first array first, and the operands along them."""
+
+    extents: tuple[int, ...]  # at least one
+    operands: tuple[Operand, ...]
+
+    @property
+    def rows(self) -> int:
+        return prod(self.extents)
+
+
+def core_stride(shape: Shape, strides: Sequence[int]) -> int | None:
+    """The stride from one number of a row to the next; None if there is not one for all of them."""
+    step, expected = 1, None
+    for size, stride in reversed(list(zip(shape, strides, strict=True))):
+        if size == 1:
+            continue
+        if expected is None:
+            step = stride
+        elif stride != expected:
+            return None
+        expected = stride * size
+    return step
+
+
+def broadcast_strides(batch: Shape, lead: Shape, strides: Sequence[int]) -> tuple[int, ...]:
+    """The strides of leading axes after broadcasting: 0 along axes that an array does not have."""
+    own = [0 if size == 1 else stride for size, stride in zip(lead, strides, strict=True)]
+    return (*[0] * (len(batch) - len(lead)), *own)
+
+
+def batch_is_adjacent(lead: Shape, rows: Sequence[int], core: int, size: int) -> bool:
+    """True if neighbours along the batch lie closer together than neighbours within a row.
+
+    Axes along which an array was broadcast have no neighbours.
+    """
+    steps = [abs(stride) for extent, stride in zip(lead, rows, strict=True) if extent > 1 and stride]
+    return bool(steps) and size > 1 and min(steps) < abs(core)
+
+
+def order_of_axes(batch: Shape, rows: Sequence[int]) -> tuple[int, ...]:
+    """The leading axes, the one with the longest stride first."""
+    return tuple(sorted(range(len(batch)), key=lambda axis: -abs(rows[axis])))
+
+
+def layout_of(batch: Shape, operands: Sequence[Operand]) -> Layout:
+    """Leave out axes of length one, and join those that can be walked as one in all operands."""
+    strided = next((x.rows for x in operands if any(x.rows)), (0,) * len(batch))
+    axes = [axis for axis in order_of_axes(batch, strided) if batch[axis] != 1]
+    extents: list[int] = []
+    strides: list[list[int]] = [[] for _ in operands]
+    for axis in axes:
+        own = [x.rows[axis] for x in operands]
+        if extents and all(s[-1] == step * batch[axis] for s, step in zip(strides, own, strict=True)):
+            extents[-1] *= batch[axis]
+            for s, step in zip(strides, own, strict=True):
+                s[-1] = step
+        else:
+            extents.append(batch[axis])
+            for s, step in zip(strides, own, strict=True):
+                s.append(step)
+    if not extents:
+        extents, strides = [1], [[0] for _ in operands]
+    found = [Operand(x.size, tuple(s), x.core) for x, s in zip(operands, strides, strict=True)]
+    return Layout(tuple(extents), tuple(found))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The kernel: code and launches chosen by the layouts, and called.
+
 
 ASSEMBLES = True  # assembly runs on these arrays too
 MOST_PLANS = 256  # of a kernel
@@ -99,10 +192,10 @@ class OnGpu:
         self._codes: dict[tuple[str, Form, int], tuple[Code, ...]] = {}  # by type, form and device
 
     def quick(self, *arrays: Any) -> None:
-        """Nothing is quicker than the call below."""
+        """Always None: nothing is quicker than the call below."""
 
     def get_ready(self) -> None:
-        """What is compiled depends on the arrays."""
+        """Does nothing: what is compiled depends on the arrays."""
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         import cupy
@@ -165,10 +258,10 @@ class OnGpu:
         leading = next((x for x in arrays if x.size // max(x.shape[-1], 1) == prod(batch)), arrays[0])
         *steps, core = leading.strides
         lead = leading.shape[:-1]
-        rows = layout.broadcast_strides(batch, lead, steps)
+        rows = broadcast_strides(batch, lead, steps)
         axes = None
-        if layout.batch_is_adjacent(batch, rows, core, leading.shape[-1]):
-            axes = layout.order_of_axes(batch, rows)
+        if batch_is_adjacent(batch, rows, core, leading.shape[-1]):
+            axes = order_of_axes(batch, rows)
         return Plan(np.dtype(np.float32 if single else np.float64), batch, axes, {})
 
     def _constant(self, dtype: Any, device: int) -> Any:
@@ -185,7 +278,7 @@ class OnGpu:
     # ---- results ---------------------------------------------------------------------------------------
 
     def _targets(self, plan: Plan, inputs: Sequence[Any], out: Any, device: int) -> list[Any]:
-        """Where results go: into what is given, if kernels can write there, else into new arrays."""
+        """Arrays for the results: those given, if kernels can write there, else new ones."""
         given = self._checked_out(plan, out, device)
         found: list[Any] = []
         for y, shape in zip(given, self.outputs, strict=True):
@@ -227,7 +320,7 @@ class OnGpu:
             code.function((launch.blocks,), (code.block,), tuple(arguments), shared_mem=code.shared)
 
     def _run_loop(self, loop: LoopOnGpu, plan: Plan, inputs: Sequence[Any], targets: Sequence[Any]) -> None:
-        """All rows of the batch, along one axis, are instances of the loop."""
+        """Runs the loop: all rows of the batch, along one axis, are its instances."""
         import cupy
 
         rows = prod(plan.batch)
@@ -247,7 +340,7 @@ class OnGpu:
         scalar = SCALARS[plan.dtype.name]
         operands = [_operand(plan.batch, x, x.shape[-1:]) for x in inputs]
         operands += [_operand(plan.batch, y, shape) for y, shape in zip(targets, self.outputs, strict=True)]
-        known = layout.layout_of(plan.batch, operands)
+        known = layout_of(plan.batch, operands)
         form = Form(len(known.extents), tuple(x.staged for x in known.operands), most_shared(device))
         extents = (np.int64(known.rows), *(np.int64(extent) for extent in known.extents[1:]))
         strides = tuple(tuple(np.int64(s) for s in (*x.rows, x.core)) for x in known.operands)
@@ -291,7 +384,7 @@ def _check(name: str, size: int, x: Any) -> None:
 
 
 def _check_target(y: Any, shape: Shape, device: int) -> None:
-    """Refuse what results cannot be written to."""
+    """Refuse arrays that results cannot be written to."""
     import cupy
 
     if not isinstance(y, cupy.ndarray):
@@ -342,21 +435,21 @@ def _steps(y: Any, lead: int) -> int | None:
     """The stride within a row, in bytes; None if there is not one."""
     if any(s % y.dtype.itemsize for s in y.strides):
         return None
-    return layout.core_stride(y.shape[lead:], y.strides[lead:])
+    return core_stride(y.shape[lead:], y.strides[lead:])
 
 
 def _operand(batch: Shape, x: Any, core: Shape) -> Operand:
     lead = x.ndim - len(core)
     unit = x.dtype.itemsize
-    step = layout.core_stride(core, x.strides[lead:])
+    step = core_stride(core, x.strides[lead:])
     assert step is not None
-    rows = layout.broadcast_strides(batch, x.shape[:lead], x.strides[:lead])
+    rows = broadcast_strides(batch, x.shape[:lead], x.strides[:lead])
     size = prod(core)
     return Operand(size, tuple(s // unit for s in rows), step // unit if size > 1 else 1)
 
 
 def _overlap(x: Any, y: Any) -> bool:
-    """Whether the memory of two arrays may have numbers in common."""
+    """True if two arrays may have memory in common."""
     (a, b), (c, d) = _bounds(x), _bounds(y)
     return a < d and c < b
 

@@ -6,17 +6,50 @@ The kernel is put on CuPy's current stream; nothing is copied and nothing waits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from armdyn.expression import ArmdynError
 from armdyn.kernels.arrays import dtype_text
-from armdyn.kernels.cuda.loop_text import BLOCK, loop_text
-from armdyn.kernels.cuda.module import function
-from armdyn.kernels.cuda.text import SCALARS
+from armdyn.kernels.cuda.text import LOOP_BLOCK, SCALARS, loop_text
 from armdyn.program.loops import Argument, Loop
+
+# ------------------------------------------------------------------------------------------------------------
+# CUDA text to functions: CuPy compiles it, and keeps what it compiled on disk (~/.cupy/kernel_cache).
+
+
+OPTIONS = ("--std=c++17",)
+PLAIN = 48 * 1024  # bytes of shared memory that a block has without asking for more
+ENOUGH = 96 * 1024  # with more, too few blocks would fit a processor
+
+
+@lru_cache(maxsize=1024)
+def function(text: str, name: str, device: int, shared: int = 0) -> Any:
+    """The kernel of that name in a text, for a device; called with (grid, block, arguments).
+
+    `shared` are the bytes of shared memory that it will be called with.
+    """
+    import cupy
+
+    with cupy.cuda.Device(device):
+        found = cupy.RawModule(code=text, options=OPTIONS).get_function(name)
+        if shared > PLAIN:
+            found.max_dynamic_shared_size_bytes = shared
+    return found
+
+
+@cache
+def most_shared(device: int) -> int:
+    """Bytes of shared memory that a block should use at most."""
+    import cupy
+
+    return int(min(ENOUGH, cupy.cuda.Device(device).attributes.get("MaxSharedMemoryPerBlockOptin", PLAIN)))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Loops, called with CuPy arrays.
 
 
 class LoopOnGpu:
@@ -46,7 +79,7 @@ class LoopOnGpu:
         device = int(first.device.id)
         run = function(self._text(SCALARS[first.dtype.name]), self.name, device)
         with cupy.cuda.Device(device):
-            run((-(-instances // BLOCK),), (BLOCK,), tuple(fields))
+            run((-(-instances // LOOP_BLOCK),), (LOOP_BLOCK,), tuple(fields))
 
     def _check(self, instances: int, first: Any, argument: Argument, x: Any) -> None:
         """Refuse arrays that the kernel would misread."""

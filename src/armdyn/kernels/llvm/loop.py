@@ -1,4 +1,4 @@
-"""Loop -> LLVM IR, W instances to a register.
+"""Loops as LLVM IR, W instances to a register.
 
 `@instances_W` runs the loop for W instances; `@loop_NAME` calls it for full registers, then instance by
 instance. A local array is a column of registers for each of its numbers. A condition may hold for some
@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from armdyn.kernels.llvm.body import (
-    Columns,
-    is_short,
-    named_body,
-    needs_routines,
-    routines_ir,
+from armdyn.kernels.llvm.body import Columns, is_short, named_body, needs_routines, routines_ir
+from armdyn.kernels.llvm.code import (
+    ENVIRONMENT,
+    Code,
+    Lane,
+    declared_once,
+    function_ir,
+    masked_declarations,
+    move_ir,
+    workspace_ir,
 )
-from armdyn.kernels.llvm.code import ENVIRONMENT, Code, declared_once, function_ir, workspace_ir
-from armdyn.kernels.llvm.lane import Lane
-from armdyn.kernels.llvm.moves import masked_declarations, move_ir
 from armdyn.program import loops
 
 
@@ -213,7 +214,7 @@ class Statements(Code):
             self._merge(self.part(part), columns, part.size, mask)
 
     def _each(self, each: loops.Each, mask: str | None) -> None:
-        """Column after column, or registers of columns: the last of these ends with the last column."""
+        """Lines of an `Each`: by columns, or by registers of them, the last ending with the last column."""
         results = [self.part(x) if mask is None else self.array(x.size) for x in each.results]
         shared, matrices = ([self.part(x) for x in parts] for parts in (each.inputs, each.matrices))
         lane = self._lane_of(each)
@@ -243,7 +244,7 @@ class Statements(Code):
             self.block(statement.body, mask)
 
     def _while(self, statement: loops.While, mask: str | None) -> None:
-        """An instance that has ended does not begin again: the mask only loses instances."""
+        """Lines of a `While`. An instance that has ended does not begin again: the mask loses it."""
         M = self.lane.mask
         test, end = self.name("test"), self.name("end")
         active = self.variable(M, mask or self._all())

@@ -1,4 +1,4 @@
-"""LLVM IR -> machine code in this process."""
+"""Machine code in this process, compiled from LLVM IR."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from armdyn.expression import ArmdynError
 from armdyn.kernels import cache
-from armdyn.output.progress import is_shown, progress_bar, stage
+from armdyn.progress import is_shown, progress_bar, stage
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ LONG = 20.0  # s: what takes longer is said before
 
 
 def lock() -> threading.RLock:
-    """Held while compiling or loading."""
+    """The lock that is held while compiling or loading."""
     return _locks["llvm"]
 
 
@@ -82,7 +82,7 @@ def vector_bytes() -> int:
 
 
 def toolchain() -> str:
-    """What, besides the program, the machine code depends on."""
+    """Text of all that machine code depends on besides the program: versions and processor."""
     versions = f"{llvm_versions()} {np.__version__} {sys.version}"
     return f"{versions} {' '.join(cpu())} {_llvm().get_process_triple()}"
 
@@ -116,7 +116,7 @@ def compile_ir(ir: str, with_passes: bool = False, level: int = 2) -> bytes:
 
 
 def _improve(module: Any, machine: Any) -> None:
-    """Calls marked so in line, local arrays in registers where they fit, simpler loops."""
+    """Run passes over the IR: calls in line where marked, local arrays in registers, simpler loops."""
     llvm = _llvm()
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
@@ -157,7 +157,7 @@ class CompileWarning(UserWarning):
 
 
 def _compiled(what: str, ir: str, with_passes: bool, level: int) -> bytes:
-    """`compile_ir`; what takes long is said before, on a terminal beside the time elapsed."""
+    """Machine code by `compile_ir`; where it takes long, progress or a warning says so before."""
     seconds = SECONDS * len(ir)
     if seconds < LONG:
         return compile_ir(ir, with_passes, level)
@@ -177,7 +177,7 @@ def loaded(
     with_passes: bool = False,
     level: int = 2,
 ) -> T:
-    """What `made` makes of the addresses of @KIND_NAME for each kind, in the module that ir(NAME) writes.
+    """The result of `made` with the addresses of @KIND_NAME, for each kind, in the module of ir(NAME).
 
     Once per process; compiled only if the disk does not hold the code for these parts, which identify it.
     """

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.kernels.llvm.code import Code, function_ir, workspace_ir
+from armdyn.kernels.llvm.code import Code, Lane, function_ir, workspace_ir
 from armdyn.kernels.llvm.gufunc import api_table
-from armdyn.kernels.llvm.lane import Lane
 from armdyn.kernels.specification import Specification
 from armdyn.program.program import Shape
 
@@ -43,7 +42,7 @@ class _MethodDef(ctypes.Structure):
 
 @cache
 def layout_is_known() -> bool:
-    """Whether array objects have their fields where this module expects them."""
+    """True if array objects have their fields where this module expects them."""
     if ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     for shape in ((3,), (2, 5)):

@@ -12,15 +12,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from armdyn.model import ModelError
-from armdyn.motion.checks import check
-from armdyn.motion.errors import MotionError
+from armdyn.motion.errors import MotionError, check
 from armdyn.motion.timing.limits import Limit
 from armdyn.motion.timing.speed_parts import check_robot, steady_wrench
 from armdyn.motion.torques import torques_along
-from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.motion.trajectory import Trajectory
 from armdyn.robot import Robot
+from armdyn.robot.drives import ShaftLimits
 from armdyn.robot.joints import followers, joint_limits
-from armdyn.robot.motors import ShaftLimits, by_position, shaft_limits, to_motors, torque_constants
 
 WITHIN = 1e-6  # in parts of a limit: what exceeds it by less is rounding
 AT_RANGE = 1e-9  # rad or m, or of the largest position: the same for ranges of positions
@@ -128,7 +127,7 @@ def exceeded(
 ) -> tuple[Exceeded, ...]:
     """Limits exceeded by states (N, n) at instants t (N,), or by one state (n,); what is None is not judged.
 
-    q may also be all positions of a robot with loops. Speeds of motors and of joints that follow need it.
+    q may also be all positions of closed chains. Speeds of motors and of joints that follow need it.
     """
     times = np.atleast_1d(np.asarray(t, float))
     given = [None if x is None else np.atleast_2d(np.asarray(x, float)) for x in (q, qd, qdd, tau)]
@@ -138,7 +137,7 @@ def exceeded(
 
 
 def sentences(found: Sequence[Exceeded]) -> list[str]:
-    """One for each limit; one for all joints whose acceleration jumps where their jerk is limited."""
+    """Sentences: one for each limit; one for all joints whose acceleration jumps though jerk is limited."""
     jumps = [one for one in found if np.isinf(one.value)]
     said = [one.text for one in found if one not in jumps]
     if len(jumps) == 1:
@@ -157,7 +156,7 @@ def places(found: Sequence[Exceeded], kind: str) -> set[int]:
 
 @dataclass(frozen=True)
 class _Row:
-    """What one limit bounds: values (N,), or on an interval after each instant."""
+    """Values (N,) that one limit bounds, or values on an interval after each instant."""
 
     limit: Limit
     values: np.ndarray
@@ -187,7 +186,7 @@ class _Curves:
         if self.tau is not None:
             yield from _rows("torque", self.tau, -own.torque, own.torque)
         yield from self._of_followers()
-        yield from self._of_motors(shaft_limits(self.robot.model))
+        yield from self._of_motors(self.robot.drives.limits)
 
     def _jerk(self) -> np.ndarray | None:
         """(N, n) from one sample to the next; infinite where the acceleration jumps, also from rest."""
@@ -222,12 +221,12 @@ class _Curves:
         if self.qd is not None and self.q is not None and np.isfinite(limits.velocity).any():
             qd = self.robot.assembly.velocities(self.q, self.qd) if self.robot.model.loops else self.qd
             yield from _rows(
-                "motor velocity", qd @ by_position(self.robot.model)[0].T, -limits.velocity, limits.velocity
+                "motor velocity", qd @ self.robot.drives.by_position.T, -limits.velocity, limits.velocity
             )
         if self.tau is None or not np.isfinite(limits.torque).any():
             return
         try:
-            torque = self.tau @ to_motors(self.robot.model).T
+            torque = self.tau @ self.robot.drives.to_motors.T
         except ModelError:
             return  # they do not follow from those of the joints
         yield from motor_torque_rows(self.robot, limits, torque)
@@ -235,7 +234,7 @@ class _Curves:
 
 def motor_torque_rows(robot: Robot, limits: ShaftLimits, torque: np.ndarray) -> Iterator[_Row]:
     """Torques (N, m) of motors; currents where a limit of current is the lower one."""
-    constants = torque_constants(robot.model)
+    constants = robot.drives.torque_constant
     by_current = np.isfinite(limits.current) & (limits.torque >= limits.current * np.abs(constants))
     yield from _rows("motor torque", torque, -limits.torque, np.where(by_current, np.inf, limits.torque))
     bound = np.where(by_current, limits.current, np.inf)
@@ -246,7 +245,7 @@ def exceeded_by_motors(
     robot: Robot, t: np.ndarray, torque: np.ndarray, speed: np.ndarray
 ) -> tuple[Exceeded, ...]:
     """The same of motors alone, from their torques and speeds (N, m)."""
-    limits = shaft_limits(robot.model)
+    limits = robot.drives.limits
     rows = [
         *motor_torque_rows(robot, limits, torque),
         *_rows("motor velocity", speed, -limits.velocity, limits.velocity),
@@ -257,7 +256,7 @@ def exceeded_by_motors(
 def _rows(
     kind: str, x: np.ndarray, lower: np.ndarray, upper: np.ndarray, indices: Sequence[int] | None = None
 ) -> Iterator[_Row]:
-    """Those of the columns of x (N, k) that have limits."""
+    """Rows of those columns of x (N, k) that have limits."""
     for k, index in enumerate(range(x.shape[1]) if indices is None else indices):
         if np.isfinite(upper[k]) or (kind.endswith("position") and np.isfinite(lower[k])):
             yield _Row(Limit(kind, int(index)), x[:, k], float(lower[k]), float(upper[k]))

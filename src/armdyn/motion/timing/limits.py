@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from armdyn.model import ModelError
-from armdyn.motion.checks import check
-from armdyn.motion.errors import MotionError
+from armdyn.motion.errors import MotionError, check
 from armdyn.robot import Robot
+from armdyn.robot.drives import ShaftLimits
 from armdyn.robot.joints import (
     UNITS,
     Followers,
@@ -27,16 +27,15 @@ from armdyn.robot.joints import (
     joint_name,
     joint_units,
 )
-from armdyn.robot.motors import ShaftLimits, driven_links, shaft_limits, to_motors, transmission
 
 NOTHING = 1e-13  # of the largest entry of a row: smaller ones are rounding errors
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What is limited: "position", "velocity", "acceleration", "jerk" or "torque" of a joint.
+    """A limited quantity: "position", "velocity", "acceleration", "jerk" or "torque" of a joint.
 
-    Of motors it is "motor torque", "motor velocity" or "motor current"; of joints that follow others
+    For motors it is "motor torque", "motor velocity" or "motor current"; for joints that follow others
     "follower position", "follower velocity" or "follower acceleration".
     """
 
@@ -57,22 +56,21 @@ class Limit:
         return self.kind.removeprefix("motor ").removeprefix("follower ")
 
     def name(self, robot: Robot) -> str:
-        """How messages call the joint or motor."""
+        """Name of the joint or motor in messages."""
         if self.of_follower:
             return follower_name(robot, self.index)
         if not self.of_motor:
             return joint_name(robot, self.index)
-        return f"motor {self.index + 1} ('{driven_links(robot.model)[self.index].joint_label}')"
+        return f"motor {self.index + 1} ('{robot.drives.names[self.index]}')"
 
     def unit(self, robot: Robot) -> str:
-        """Of the quantity."""
+        """Unit of the quantity."""
         if self.quantity == "current":
             return "A"
         if self.of_follower:
             units = UNITS[robot.model.moving[self.index].joint]
         elif self.of_motor:
-            link = driven_links(robot.model)[self.index]
-            units = UNITS["revolute" if link.motor else link.joint]
+            units = robot.drives.units[self.index]
         else:
             units = joint_units(robot, self.index)
         return str(getattr(units, self.quantity))
@@ -121,13 +119,13 @@ class Limits:
         return self.torque, self.velocity, self.acceleration
 
     def velocities(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """What the rows of velocities take, (..., n): q̇, then those of joints that follow others."""
+        """Velocities that the rows bound: q̇ (..., n), then those of joints that follow others."""
         if self.followers is None:
             return qd
         return np.concatenate([qd, self.followers.velocities(q, qd)], -1)
 
     def accelerations(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """The same of accelerations."""
+        """Accelerations that the rows bound, in the same order."""
         if self.followers is None:
             return qdd
         return np.concatenate([qdd, self.followers.accelerations(q, qd, qdd)], -1)
@@ -160,7 +158,7 @@ def limits_for(
 
 def _transmission(robot: Robot) -> np.ndarray:
     try:
-        return transmission(robot.model)[0]
+        return robot.transmission
     except ModelError as problem:
         raise MotionError(
             f"{problem}; motor_torque=np.inf and motor_velocity=np.inf leave out their limits"
@@ -168,7 +166,7 @@ def _transmission(robot: Robot) -> np.ndarray:
 
 
 def _with_followers(robot: Robot, found: Limits) -> Limits:
-    """With rows for the joints that follow others and have limits of velocity or acceleration."""
+    """Limits with rows for the joints that follow others and have limits of velocity or acceleration."""
     others = followers(robot)
     if others is None or not np.isfinite([others.limits.velocity, others.limits.acceleration]).any():
         return found
@@ -201,7 +199,7 @@ def _of_joints(robot: Robot, given: dict[str, Any]) -> JointLimits:
 
 
 def _of_motors(robot: Robot, given: dict[str, Any]) -> ShaftLimits:
-    limits = shaft_limits(robot.model)
+    limits = robot.drives.limits
     m = len(limits.torque)
     for name, x in given.items():
         if x is not None:
@@ -229,7 +227,7 @@ def _torques_of(robot: Robot, K: np.ndarray, limits: np.ndarray) -> np.ndarray:
     if not np.isfinite(limits).any():
         return np.zeros_like(K)
     try:
-        R = to_motors(robot.model)
+        R = robot.drives.to_motors
     except ModelError as problem:
         raise MotionError(f"{problem}; motor_torque=np.inf leaves out their limits") from None
     return np.where(np.abs(R) > NOTHING * np.abs(R).max(1, keepdims=True), R, 0.0)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from armdyn.motion.errors import MotionError
-from armdyn.motion.timing.dwells import keeping_dwells, timed
-from armdyn.motion.timing.laws import Law, inverse, timing_law
+from armdyn.motion.instants import snapped
+from armdyn.motion.motion import Motion, Side
+from armdyn.motion.timing.laws import Law, inverse, keeping_dwells, timed, timing_law
 from armdyn.motion.timing.speed_parts import (
     SpeedParts,
     SteadyWrench,
@@ -17,21 +18,19 @@ from armdyn.motion.timing.speed_parts import (
     loaded_parts,
     steady_wrench,
 )
-from armdyn.motion.trajectories.instants import snapped
-from armdyn.motion.trajectories.motion import Motion, Side
-from armdyn.motion.trajectories.trajectory import Samples, Trajectory
+from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
 
 
 @dataclass(frozen=True)
 class MotionParts:
-    """What (7.126) needs of a motion at N of its instants: computed once, good for any number of laws."""
+    """The torques of (7.126) in parts, at N instants of a motion: computed once, for any number of laws."""
 
     robot: Robot
     trajectory: Trajectory
     samples: Samples
     speed: SpeedParts
-    push: np.ndarray  # (N, n): B q̇, what a changing rate costs
+    push: np.ndarray  # (N, n): B q̇, torques per r̈
     wrench: SteadyWrench
 
 

@@ -1,24 +1,80 @@
-"""The torques of a motion by how they grow with its speed.
+"""Torques of a motion, split by how they grow with its speed.
 
 At a rate ṙ of the motion's own time, changing by r̈, the torques are those of section 7.7 with friction:
-ṙ² τ_s + ṙ F_v q̇ + dry + static + r̈ B q̇, of which (7.126) has the first and the last. Cubic friction grows
-with ṙ³; Stribeck friction fades by exp(−(ṙ v/v_s)²); load friction is a part of the torques without friction.
+ṙ² τ_s + ṙ F_v q̇ + dry + static + r̈ B q̇, of which (7.126) has the first and the last. Other friction, such as
+the cubic term and the fading of Stribeck's, is taken at ṙ times the speeds of its surfaces; load friction is
+a part of the torques without friction.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from armdyn.motion.checks import check
-from armdyn.motion.errors import MotionError
-from armdyn.motion.trajectories.loads import Loaded
-from armdyn.motion.trajectories.trajectory import Trajectory
+from armdyn.motion.errors import MotionError, check
+from armdyn.motion.instants import change_between
+from armdyn.motion.loads import Loaded
+from armdyn.motion.motion import Side
+from armdyn.motion.trajectory import Samples, Trajectory
 from armdyn.robot import Robot
-from armdyn.robot.friction import friction_parts
+from armdyn.robot.friction import Curves, friction_parts, gathered, speeds_of
 from armdyn.robot.wrenches import label
+
+# ------------------------------------------------------------------------------------------------------------
+# Directions of dry friction just before and just after a joint starts, stops or reverses.
+
+
+Speeds = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of surfaces (..., E) at q and q̇ (..., n)
+INSIDE = 1e-3  # of the interval between samples: how far beside an instant directions are taken
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A motion just before or after instants: its states, and the signs of friction surfaces' speeds."""
+
+    samples: Samples
+    signs: np.ndarray  # (N, E); at the instant itself the sign may be zero
+    before: np.ndarray  # (N,) bool
+
+
+def beside_turns(trajectory: Trajectory, samples: Samples, speeds: Speeds) -> Beside:
+    """The motion on both sides of the instants at which a friction surface starts, stops or turns.
+
+    `speeds` gives the speeds of the E surfaces. The samples next to such instants count too. There is no
+    side before t = 0 and none after the end.
+    """
+    t, at = samples.t, np.sign(speeds(samples.q, samples.qd))
+    cells = np.flatnonzero((at[1:] != at[:-1]).any(1) & (np.diff(t) > 0))
+    width = INSIDE * (t[cells + 1] - t[cells])
+    start, end = t[cells] + width, t[cells + 1] - width
+    first, last = (np.sign(speeds(*trajectory(x)[:2])) for x in (start, end))
+    cell, surface = np.nonzero(first != last)
+
+    def unturned(t: np.ndarray) -> np.ndarray:
+        speed = np.take_along_axis(speeds(*trajectory(t)[:2]), surface[:, None, None], -1)[..., 0]
+        return np.asarray(np.sign(speed) == first[cell, surface][:, None])
+
+    _, turns = change_between(unturned, start[cell], end[cell])
+    instants = np.concatenate([t[cells], t[cells + 1], turns])
+    widths = np.concatenate([width, width, width[cell]])
+    sides: tuple[tuple[Side, float], ...] = (("before", -1.0), ("after", 1.0))
+    found = []
+    for side, sign in sides:
+        beside = instants + sign * widths
+        inside = (beside > 0) & (beside < trajectory.duration)
+        signs = np.sign(speeds(*trajectory(beside[inside])[:2]))
+        which = np.full(len(signs), side == "before")
+        found.append((instants[inside], *trajectory(instants[inside], side), signs, which))
+    *states, signs, before = (np.concatenate(x) for x in zip(*found, strict=True))
+    return Beside(Samples(*states), signs, before)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Parts of the torques, and checks of what they need.
+
 
 SteadyWrench: TypeAlias = np.ndarray | dict[str, np.ndarray] | None  # (6,) at the tip, or by link
 
@@ -29,18 +85,32 @@ class SpeedParts:
 
     squared: np.ndarray  # B q̈ + C q̇, τ_s of (7.123): grows with the square of the rate
     linear: np.ndarray  # F_v q̇: grows with the rate
-    dry: np.ndarray  # Coulomb friction, and Stribeck friction near rest: depends only on the direction
+    dry: np.ndarray  # dry friction near rest: depends only on the direction
     static: np.ndarray  # gravity, offsets, wrenches
     offset: np.ndarray  # the part of `static` that is friction
-    cubed: np.ndarray  # cubic friction: grows with the third power of the rate
-    level: np.ndarray  # (N, E, n) Stribeck friction near rest, of each of E surfaces
-    pace: np.ndarray  # (N, E, 1) (v/v_s)²: what is left of it is exp(−pace) at the motion's own speed
     load: np.ndarray  # Fl s: load friction in parts of |τ_r|, the torque without friction
+    speeds: np.ndarray  # (N, K) of the surfaces of K curves
+    rows: np.ndarray  # (N, K, n) of these surfaces
+    curves: Curves  # friction that depends on the rate in any other way
 
     @property
     def is_parabola(self) -> bool:
         """Whether torques are parabolas in the rate."""
-        return not (self.cubed.any() or self.level.any() or self.load.any())
+        return not (self.speeds.any() or self.load.any())
+
+    def curved(self, rate: Any) -> np.ndarray:
+        """Friction (N, n) of the curves at a rate, or at one per state (N, 1)."""
+        return gathered(self.rows, self.curves.at(rate * self.speeds, np.sign(self.speeds)))
+
+    def slope(self, rate: Any) -> np.ndarray:
+        """Its derivative (N, n) by the rate."""
+        slopes = self.curves.slope(rate * self.speeds, np.sign(self.speeds))
+        return gathered(self.rows, slopes * self.speeds)
+
+    def map(self, f: Callable[[np.ndarray], np.ndarray]) -> SpeedParts:
+        """With all arrays through f: at other states."""
+        arrays: dict[str, Any] = {name: f(x) for name, x in vars(self).items() if name != "curves"}
+        return replace(self, **arrays)
 
     def torque(self, rate: Any = 1.0, further: Any = 0.0) -> np.ndarray:
         """Torques (N, n) at a constant rate, or one per state (N, 1), of the motion's own time.
@@ -51,11 +121,8 @@ class SpeedParts:
             total = rate * (rate * self.squared + self.linear) + self.dry + self.static
             return np.asarray(total + further)
         rigid = rate * rate * self.squared + self.static - self.offset + further
-        friction = rate * (rate * rate * self.cubed + self.linear) + self.dry + self.offset
-        friction = friction + self.load * np.abs(rigid)
-        square = np.asarray(rate * rate)
-        faded = np.expm1(-self.pace * (square[..., None] if square.ndim else square))
-        return np.asarray(rigid + friction + (self.level * faded).sum(-2))
+        friction = rate * self.linear + self.dry + self.offset + self.load * np.abs(rigid)
+        return np.asarray(rigid + friction + self.curved(rate))
 
 
 def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: SteadyWrench = None) -> SpeedParts:
@@ -65,15 +132,14 @@ def speed_parts(robot: Robot, q: Any, qd: Any, qdd: Any, wrench: SteadyWrench = 
     static = np.asarray(robot.inverse_dynamics(q, zero, zero, wrench))
     # Friction as in inverse dynamics: where a surface hardly moves, rounding decides its direction.
     rubbing = np.asarray(robot.friction(qd, q=q)) - friction.offset
-    linear, cubed = friction.linear(qd), friction.cubed(qd)
-    dry = rubbing - linear - cubed - friction.fading(qd)
+    linear = friction.linear(qd)
+    dry = rubbing - linear - friction.curves.torque(qd)
     loaded = np.asarray(robot.inverse_dynamics(q, qd, qdd, wrench)) - rubbing - friction.offset
     squared = friction.rigid(loaded, qd) - (static - friction.offset)
-    terms, speed = friction.stribeck, friction.stribeck.speed(qd)
-    level = (terms.coefficient * np.sign(speed))[..., None] * terms.rows
-    pace = ((speed / terms.velocity) ** 2)[..., None]
     offset, load = np.broadcast_to(friction.offset, q.shape), friction.shares_of(qd)
-    return SpeedParts(squared, linear, dry, static, offset, cubed, level, pace, load)
+    speeds = speeds_of(friction.curves.rows, qd)
+    rows = np.broadcast_to(friction.curves.rows, (*speeds.shape, q.shape[-1]))
+    return SpeedParts(squared, linear, dry, static, offset, load, speeds, rows, friction.curves)
 
 
 def loaded_parts(
@@ -83,18 +149,28 @@ def loaded_parts(
     wrench: SteadyWrench,
     before: np.ndarray | None = None,
 ) -> SpeedParts:
-    """The parts at states (N, …, n) of instants t (N,), with what the arm carries then.
+    """The parts at states (N, …, n) of instants t (N,), with the loads at these instants.
 
     `before` (N,) says which side of an instant is meant, as for `Loaded.index`.
     """
     if not loaded.loads or not len(t):
         return speed_parts(loaded.robot, *states, wrench)
-    result: dict[str, np.ndarray] = {}
+    masks, several = [], []
     for mask, robot in loaded.groups(t, before):
         q, qd, qdd = (x[mask] for x in states)
-        for name, x in vars(speed_parts(robot, q, qd, qdd, wrench)).items():
-            result.setdefault(name, np.empty((len(t), *x.shape[1:])))[mask] = x
-    return SpeedParts(**result)
+        masks.append(np.flatnonzero(mask))
+        several.append(speed_parts(robot, q, qd, qdd, wrench))
+    return joined(several, np.argsort(np.concatenate(masks)))
+
+
+def joined(several: Sequence[SpeedParts], order: np.ndarray) -> SpeedParts:
+    """The states of several sets in one, in this order."""
+    columns: dict[str, Any] = {
+        name: np.concatenate([getattr(parts, name) for parts in several])[order]
+        for name in vars(several[0])
+        if name != "curves"
+    }
+    return SpeedParts(**columns, curves=several[0].curves)
 
 
 def check_robot(robot: Robot, trajectory: Trajectory) -> None:

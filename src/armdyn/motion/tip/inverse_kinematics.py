@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from armdyn.expression import shown
-from armdyn.motion.checks import check
-from armdyn.motion.errors import MotionError
+from armdyn.motion.errors import MotionError, check
 from armdyn.motion.tip.closed_forms import closed_form_solutions
 from armdyn.motion.tip.task import ROUNDING, TipTask, tip_task
 from armdyn.robot import Robot
@@ -59,7 +58,7 @@ def inverse_kinematics(
 
 
 def _missing(task: TipTask, q: np.ndarray, pose: np.ndarray) -> float:
-    """How far the tip is from its target at a posture (n,) [m]."""
+    """Distance of the tip from its target at a posture (n,) [m]."""
     return float(np.linalg.norm(task.error(q[None], pose[None])[0]))
 
 
@@ -90,7 +89,7 @@ def _target(target: Any, orientation: bool | None) -> tuple[np.ndarray, bool]:
 
 
 def position_or_pose(name: str, x: Any) -> np.ndarray:
-    """(3,) or (4, 4)"""
+    """The position (3,) or pose (4, 4) that a caller gives, checked."""
     found = check.numbers(name, x)
     if found.shape not in ((3,), (4, 4)):
         raise MotionError(f"{name}: expected a position (3,) or a pose (4, 4), found {shown(x)}")
@@ -98,7 +97,7 @@ def position_or_pose(name: str, x: Any) -> np.ndarray:
 
 
 def nearest(task: TipTask, solutions: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Of postures (k, n), their angles up to full turns, the one nearest to q (n,)."""
+    """The one of postures (k, n) that is nearest to q (n,); their angles count up to full turns."""
     gap = task.difference(solutions, q)
     return np.asarray(q + gap[np.linalg.norm(gap * task.weights, axis=1).argmin()])
 
@@ -114,7 +113,7 @@ def damped(
     def missing(q: np.ndarray) -> np.ndarray:
         try:
             return np.asarray(task.error(q[None], target[None])[0])
-        except LoopError:  # a posture in which loops stay open is no way to go
+        except LoopError:  # a posture in which closed chains stay open is no way to go
             return np.array([np.inf])
 
     e = missing(q)
@@ -159,7 +158,7 @@ def place_text(pose: np.ndarray) -> str:
 
 
 def missing_text(task: TipTask, q: np.ndarray, pose: np.ndarray) -> str:
-    """By how much the nearest posture found misses its target."""
+    """Words for how far the nearest posture found misses its target."""
     e = task.error(q[None], pose[None])[0]
     text = f"the nearest posture found misses it by {np.linalg.norm(e[:3]):.3g} m"
     if task.orientation:

@@ -3,21 +3,200 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
-from armdyn.motion.checks import check
-from armdyn.motion.errors import MotionError
-from armdyn.motion.tip.following import LostPath, follow, singular_text
+from armdyn.motion import profiles
+from armdyn.motion.errors import MotionError, check
+from armdyn.motion.motion import Motion, Profile, as_motion, composed, rest, sample_times, together
+from armdyn.motion.tip.inverse_kinematics import missing_text, nearest_reachable, place_text
 from armdyn.motion.tip.paths import TipPath
 from armdyn.motion.tip.task import SINGULAR, TipTask, can_keep_orientation, tip_task
-from armdyn.motion.trajectories import profiles
-from armdyn.motion.trajectories.composed import composed
-from armdyn.motion.trajectories.motion import Motion, sample_times
-from armdyn.motion.trajectories.piecewise import Profile, as_motion, rest, together
 from armdyn.robot import Robot
 from armdyn.robot.joints import JointLimits, followers, joint_limits, joint_name
+from armdyn.robot.loops.assembly import LoopError
+
+# ------------------------------------------------------------------------------------------------------------
+# Joint motions that take the tip along a path: the posture q(s) as a table of polynomials, computed once.
+#
+# With s the path's parameter, x(s) the tip's task and J its Jacobian at the task's rank, q' = J⁺ x'. An arm
+# without redundancy has one posture near the last one for each place of its tip. For a redundant arm the
+# posture is the integral of q': the motion with the least joint speed. On each piece of the table q' is
+# interpolated at Chebyshev points and integrated, so that q, q' and q'' belong to one polynomial. Pieces are
+# made as short as it takes for the last coefficients of q' to vanish. In time q̇ = q' ṡ, q̈ = q'' ṡ² + q'
+# s̈.
+
+
+DEGREE = 12  # of q' on a piece
+PIECES = 4  # the first piece that is tried is the whole path over this
+ACCURACY = 1e-14  # of the fastest joint: the last coefficients of q', where rounding is not larger
+ITERATIONS = 12  # of Newton's method on a piece
+SHORTEST = 1e-9  # of the path: where a piece this short does not converge, the path cannot be followed
+MOST_PIECES = 100_000
+STILL = 1e-12  # rad or m: a joint that stays this close to its start along the whole path stands still
+
+NODES = -np.cos(np.pi * np.arange(DEGREE + 1) / DEGREE)  # from −1 to 1, ends included
+TO_CHEBYSHEV = np.linalg.inv(chebyshev.chebvander(NODES, DEGREE))
+TO_POWERS = np.array(
+    [np.pad(chebyshev.cheb2poly(row[: k + 1]), (0, DEGREE - k)) for k, row in enumerate(np.eye(DEGREE + 1))]
+).T
+END_SLOPE = chebyshev.chebval(1.0, chebyshev.chebder(TO_CHEBYSHEV))  # the derivative at the last node
+INTEGRAL = chebyshev.chebval(NODES, chebyshev.chebint(TO_CHEBYSHEV, lbnd=-1)).T  # from −1 to each node
+
+
+class LostPath(Exception):
+    """The arm cannot follow the path: from which s on, and why."""
+
+    def __init__(self, s: float, why: str) -> None:
+        super().__init__(why)
+        self.s, self.why = s, why
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """The arm on a part of the path."""
+
+    s: np.ndarray  # (DEGREE + 1,) the nodes
+    q: np.ndarray  # (DEGREE + 1, n) the postures there
+    slope: np.ndarray  # (DEGREE + 1, n) q' there
+    accuracy: np.ndarray  # (DEGREE + 1, n) rounding errors of q
+    noise: np.ndarray  # (n,) the largest rounding errors of q'
+    ratio: np.ndarray  # (DEGREE + 1,) how far from singular
+
+    @property
+    def half(self) -> float:
+        return float(self.s[-1] - self.s[0]) / 2
+
+    @property
+    def tail(self) -> float:
+        """The last coefficients of q' over the largest they may be: up to 1 the piece is short enough."""
+        last = np.abs(TO_CHEBYSHEV[-2:] @ self.slope).max(0)
+        return float((last / np.maximum(ACCURACY * np.abs(self.slope).max(), self.noise)).max())
+
+    @property
+    def powers(self) -> np.ndarray:
+        """Coefficients (DEGREE + 2, n) of q in powers of s from the middle of the piece."""
+        slope = TO_POWERS @ (TO_CHEBYSHEV @ self.slope)
+        k = np.arange(1, DEGREE + 2)[:, None]
+        integral = self.half * slope / k
+        start = self.q[:1] - np.sum(integral * (-1.0) ** k, 0, keepdims=True)
+        return np.concatenate([start, integral / self.half**k])
+
+
+def follow(task: TipTask, path: TipPath, q0: np.ndarray) -> Profile:
+    """The posture over s of the arm that goes from q0 along a path, keeping to the branch it is on."""
+    pieces = _pieces(task, path, q0)
+    powers = np.array([piece.powers for piece in pieces])
+    noise = np.array([piece.noise + ACCURACY * np.abs(piece.slope).max() for piece in pieces])
+    # Lines and arcs are analytic: a joint that stands still on a part of one does so on all of it.
+    off = [np.abs(piece.q - q0) <= np.maximum(piece.accuracy, STILL) for piece in pieces]
+    still = np.all(off, axis=(0, 1))
+    powers[:, 1:, still], powers[:, 0, still] = 0.0, q0[still]
+    ends = np.array([piece.s[[0, -1]] for piece in pieces])
+    breaks = np.append(ends[:, 0], path.size)
+    return Profile(breaks, ends.mean(1)[:, None], powers, np.arange(1, len(pieces)), noise)
+
+
+def _pieces(task: TipTask, path: TipPath, q0: np.ndarray) -> list[_Piece]:
+    """Pieces one after the other, as long as the accuracy of q' allows."""
+    slope = _first_slope(task, path, q0)
+    s, q, bend, h = 0.0, q0, np.zeros_like(q0), path.size / PIECES
+    pieces: list[_Piece] = []
+    while s < path.size:
+        left = path.size - s
+        step = left / np.ceil(left / h * (1 - 1e-9))
+        end = path.size if step == left else s + step
+        nodes = s + (NODES + 1) * ((end - s) / 2)
+        nodes[-1] = end
+        ahead = (nodes - s)[:, None]
+        piece = _closed(task, path, nodes, q + ahead * (slope + ahead / 2 * bend))
+        tail = np.inf if piece is None else piece.tail
+        if piece is not None and tail <= 1:
+            if (piece.ratio < SINGULAR).any():
+                k = int((piece.ratio < SINGULAR).argmax())
+                raise LostPath(float(nodes[k]), _why(task, path, float(nodes[k]), piece.q[k]))
+            pieces.append(piece)
+            s, q, slope = end, piece.q[-1], piece.slope[-1]
+            bend = (END_SLOPE @ piece.slope) / piece.half
+        elif step < SHORTEST * path.size:
+            raise LostPath(s, _why(task, path, s, q))
+        if len(pieces) > MOST_PIECES:
+            raise LostPath(s, "the posture changes too often to be followed")
+        h = step * float(np.clip(0.9 * tail ** (-1 / DEGREE), 0.25, 2.0))
+    return pieces
+
+
+def _first_slope(task: TipTask, path: TipPath, q0: np.ndarray) -> np.ndarray:
+    """q' (n,) at the start; a singular posture, and a path the tip cannot go along, are refused."""
+    wanted = task.rows(path.slopes(np.zeros(1)))[0]
+    J = task.jacobian(q0)
+    inverse, ratio = task.inverse(J)
+    if ratio < SINGULAR:
+        raise LostPath(0.0, _why(task, path, 0.0, q0))
+    slope = inverse @ wanted
+    if np.linalg.norm(J @ slope - wanted) > 1e-6 * np.linalg.norm(wanted):
+        what = "turn and move" if task.orientation else "move"
+        raise LostPath(0.0, f"the joints cannot {what} the tip in the direction of the path")
+    return np.asarray(slope)
+
+
+def _closed(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piece | None:
+    """The piece of `_solved`; None also where closed chains do not close on the way."""
+    try:
+        return _solved(task, path, s, q)
+    except LoopError:
+        return None
+
+
+def _solved(task: TipTask, path: TipPath, s: np.ndarray, q: np.ndarray) -> _Piece | None:
+    """The postures at nodes s (N,) from a guess (N, n), whose first row is exact; None: no convergence."""
+    targets, wanted = path.poses(s), task.rows(path.slopes(s))[..., None]
+    start, half, before = q[0], (s[-1] - s[0]) / 2, np.inf
+    for _ in range(ITERATIONS):
+        inverse, ratio = task.inverse(task.jacobian(q))
+        slope = (inverse @ wanted)[..., 0]
+        following = start + half * (INTEGRAL @ slope) if task.redundant else q
+        missing = task.error(following, targets)
+        following = following + (inverse @ missing[..., None])[..., 0]
+        following[0] = start
+        accuracy = task.accuracy(q, inverse)
+        moved = np.abs((following - q) * task.weights).max()
+        if moved <= (accuracy * task.weights).max():
+            if np.abs(missing).max() > 1e-10 * task.length:
+                return None
+            noise = task.slope_accuracy(q, inverse, slope).max(0)
+            return _Piece(s, q, slope, accuracy, noise, ratio)
+        if not moved < 1 or (moved > before and moved > 1e-3):
+            return None
+        q, before = following, moved
+    return None
+
+
+def _why(task: TipTask, path: TipPath, s: float, q: np.ndarray) -> str:
+    """Reason why the posture q ends at s: the path leads out of reach, or the posture is singular."""
+    ahead = min(s + 1e-3 * path.size, path.size)
+    target = path.poses(np.array([ahead]))[0]
+    best, missing = nearest_reachable(task, target, q)
+    if missing > 1e-9 * task.length:
+        return f"the tip cannot reach {place_text(target)}: {missing_text(task, best, target)}"
+    _, ratio = task.inverse(task.jacobian(q))
+    return singular_text(float(ratio))
+
+
+def singular_text(ratio: float) -> str:
+    """The criterion: singular values of the Jacobian with its angular rows in metres (see TipTask)."""
+    found = f"the smallest singular value of the tip's Jacobian is {ratio:.2g} times the largest"
+    if ratio < SINGULAR:
+        return f"the posture is singular: {found}; at least {SINGULAR:g} is needed"
+    return f"the posture is so close to a singular one that the path cannot be followed further: {found}"
+
+
+# ------------------------------------------------------------------------------------------------------------
+# The motion: a path and a timing law along it.
+
 
 # By name: the law and the data it takes, which all laws but the trapezoidal need in full.
 LAWS: dict[str, tuple[Callable[..., Profile], tuple[str, ...]]] = {
@@ -35,7 +214,7 @@ MOST_CHECKED = 100_000  # samples of a tip's motion
 
 
 class TipLaw(TypedDict, total=False):
-    """What may be said about the speed of the tip."""
+    """Data that may be given about the speed of the tip."""
 
     profile: str
     acceleration_time: float | None

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from armdyn.expression import shown
-from armdyn.motion.checks import check
-from armdyn.motion.errors import MotionError
+from armdyn.motion.errors import MotionError, check
 from armdyn.motion.tip.inverse_kinematics import position_or_pose
 
 ROUNDING = 1e-12  # m, or of the tip's coordinates where those are larger than 1 m
@@ -33,7 +32,7 @@ class TipPath:
     bend: np.ndarray  # (3,)
 
     def poses(self, s: np.ndarray) -> np.ndarray:
-        """(N, 4, 4) at s (N,)."""
+        """Poses (N, 4, 4) at s (N,)."""
         found = np.zeros((len(s), 4, 4))
         found[:, 3, 3] = 1.0
         found[:, :3, :3] = Rotation.from_rotvec(s[:, None] * self.spin).as_matrix() @ self.start[:3, :3]
@@ -58,7 +57,7 @@ class TipPath:
 
 
 def line(start: np.ndarray, end: Any, displacement: Any, orientation: Any) -> tuple[TipPath, bool | None]:
-    """From the pose `start` to a point or pose, or by a displacement; and whether orientation counts.
+    """Path from the pose `start` to a point or pose, or by a displacement; and whether orientation counts.
 
     `orientation`: "auto", "keep", "free" (or None), or a rotation (3, 3) to turn to; a pose as `end` has its
     own. It is None in the answer where the arm decides whether it counts.
@@ -99,7 +98,7 @@ def line(start: np.ndarray, end: Any, displacement: Any, orientation: Any) -> tu
 def arc(
     start: np.ndarray, centre: Any, axis: Any, angle: float, orientation: Any
 ) -> tuple[TipPath, bool | None]:
-    """From the pose `start` around an axis through a centre by an angle; and whether orientation counts.
+    """Path from the pose `start` around an axis through a centre by an angle; and whether orientation counts.
 
     `orientation`: "auto", "keep", "free" (or None), or "follow", with which the tip turns with the circle.
     """

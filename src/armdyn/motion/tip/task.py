@@ -1,4 +1,4 @@
-"""What the tip is asked to do: its position, or its pose; errors and Jacobians of that, many at once."""
+"""Task of the tip in motions: its position, or its pose; errors and Jacobians of it, many at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TipTask:
 
     @property
     def revolute(self) -> np.ndarray:
-        """(n,)"""
+        """True (n,) where joints are revolute."""
         return revolute_joints(self.robot)
 
     @property
@@ -49,11 +49,11 @@ class TipTask:
 
     @property
     def redundant(self) -> bool:
-        """Whether the arm can move without moving the tip."""
+        """True if the arm can move without moving the tip."""
         return self.rank < int(self.active.sum())
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
-        """(..., 3 or 6, n)"""
+        """Jacobian (..., 3 or 6, n) of the task."""
         return self._rows(self.robot.jacobian(q))
 
     def rows(self, velocity: np.ndarray) -> np.ndarray:
@@ -85,12 +85,12 @@ class TipTask:
         return np.asarray((V / kept[..., None, :]) @ U[..., :r].swapaxes(-1, -2)), ratio
 
     def ratio(self, q: np.ndarray) -> np.ndarray:
-        """How far from singular postures (..., n) are: the smallest singular value over the largest (...)."""
+        """Distance (...) of postures (..., n) from singular ones: smallest singular value over largest."""
         sigma = np.linalg.svd(self.jacobian(q), compute_uv=False)
         return np.asarray(sigma[..., self.rank - 1] / np.maximum(sigma[..., 0], np.finfo(float).tiny))
 
     def accuracy(self, q: np.ndarray, inverse: np.ndarray, missing: float = 0.0) -> np.ndarray:
-        """How far from its true position a joint may be (..., n), at postures q (..., n) with J⁺ `inverse`.
+        """Largest errors (..., n) of joint positions, at postures q (..., n) with J⁺ `inverse`.
 
         Poses are rounded, and `missing` [m] is the distance of the tip from its target.
         """
@@ -98,7 +98,7 @@ class TipTask:
         return np.asarray(gain * (ROUNDING * self.reach + missing) + ROUNDING * np.abs(q))
 
     def slope_accuracy(self, q: np.ndarray, inverse: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """How far from its true value each joint's part of the slope q' = J⁺ x' may be (..., n).
+        """Largest errors (..., n) of the slope q' = J⁺ x', joint by joint.
 
         J is rounded and belongs to a posture close to the true one, which makes q' wrong by J⁺ ΔJ q'.
         """
@@ -123,5 +123,5 @@ def tip_task(robot: Robot, orientation: bool) -> TipTask:
 
 
 def can_keep_orientation(robot: Robot) -> bool:
-    """Whether the tip can move in all its directions without turning: a planar arm of three joints can."""
+    """True if the tip can move in all its directions without turning: a planar arm of three joints can."""
     return tip_freedom(robot).keeps_orientation

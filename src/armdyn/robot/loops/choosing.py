@@ -12,8 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from armdyn.expression.messages import listed
-from armdyn.model.closures.loops import Choice
+from armdyn.expression.errors import listed
+from armdyn.model.closures import Choice
 from armdyn.model.errors import ModelError
 from armdyn.model.robot_model import RobotModel
 from armdyn.robot.loops.closing import Closed, least_follower
@@ -203,7 +203,7 @@ def _check_load_friction(model: RobotModel) -> None:
     """Joints that follow have no torque of their own that load friction could depend on."""
     names = [link.name for link in model.coordinates]
     for link in model.moving:
-        if link.name not in names and not link.friction.load.is_zero:
+        if link.name not in names and not link.friction["load"].is_zero:
             raise ModelError(
                 f"link '{link.name}': friction.load: its joint follows others by a loop; "
                 f"joints that may have load friction: {listed(names)}"

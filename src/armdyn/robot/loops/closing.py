@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.dynamics.constraints.loops import Following, gaps
+from armdyn.dynamics.closures import Following, gaps
 from armdyn.model.mechanism import Mechanism
 from armdyn.model.robot_model import RobotModel
 from armdyn.program import Program, record

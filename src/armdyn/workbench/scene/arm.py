@@ -1,17 +1,19 @@
-"""The arm: its solids, moved with its bodies."""
+"""The arm: its solids, moved with its bodies; springs between them; the ground, the light, the camera."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
+from armdyn.drawing.skeleton import gravity_in_world, skeleton
+from armdyn.drawing.solids import Kind, Mesh, Solid, Solids, SpringPlace, across, solids
 from armdyn.model.mechanism import FIXED_BASE
-from armdyn.report.findings.drawn.solids import Kind, Solid, Solids, solids
-from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.bench.moment import Moment
+from armdyn.workbench.bench import Bench
+from armdyn.workbench.moment import Moment
 
 
 class Arm:
@@ -111,7 +113,7 @@ def _alike(one: Solids, other: Solids) -> bool:
     )
 
 
-def add(bench: Bench) -> Arm:
+def add_arm(bench: Bench) -> Arm:
     """Add the arm of the bench's robot to the scene; it moves with the state."""
     bodies = [*range(len(bench.robot.model.moving)), FIXED_BASE]
     frames = {body: bench.scene.add_frame(path(body), show_axes=False) for body in bodies}
@@ -139,32 +141,13 @@ def place(handle: Any, pose: np.ndarray) -> None:
 
 
 def quaternion(R: np.ndarray) -> np.ndarray:
-    """(4,) w x y z of a rotation (3, 3), by the largest of its four entries."""
-    squares = 1 + np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) @ np.diag(R)
-    x = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
-    S = R + R.T
-    rows = np.array(
-        [
-            [squares[0], x[0], x[1], x[2]],
-            [x[0], squares[1], S[0, 1], S[0, 2]],
-            [x[1], S[0, 1], squares[2], S[1, 2]],
-            [x[2], S[0, 2], S[1, 2], squares[3]],
-        ]
-    )
-    row = rows[int(np.argmax(squares))]
-    return np.asarray(row / np.linalg.norm(row))
+    """(4,) w x y z of a rotation (3, 3)."""
+    return np.roll(Rotation.from_matrix(R).as_quat(), 1)  # SciPy's have w last
 
 
 def rotation(wxyz: np.ndarray) -> np.ndarray:
     """(3, 3) of a quaternion (4,) w x y z of any length but zero."""
-    w, x, y, z = np.asarray(wxyz, float) / np.linalg.norm(wxyz)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return np.asarray(Rotation.from_quat(np.roll(wxyz, -1)).as_matrix())
 
 
 def turned(direction: np.ndarray) -> np.ndarray:
@@ -189,3 +172,187 @@ def stretch(handle: Any, start: np.ndarray, end: np.ndarray) -> None:
 def rgb(colour: str) -> tuple[int, int, int]:
     """Of "#rrggbb"."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+# ---- springs between points of bodies, as coils that stretch with the state ------------------------------
+
+_GREEN = "#3a9a5b"
+_TURNS, _POINTS, _SIDES = 9, 20, 7  # of a coil: turns, points a turn, corners of its wire
+_ENDS = 0.12  # of a spring's length: straight at either end
+
+
+def add_springs(bench: Bench, arm: Arm) -> None:
+    if not arm.drawn.struts:
+        return
+    coils: list[tuple[Any, SpringPlace]] = []
+
+    def draw() -> None:
+        for handle, _ in coils:
+            handle.remove()
+        poses = bench.moment.poses
+        coils[:] = [(_coil(bench, arm, k, strut, poses), strut) for k, strut in enumerate(arm.drawn.struts)]
+
+    draw()
+    arm.on_redrawn(draw)
+
+    def show(moment: Moment) -> None:
+        with bench.server.atomic():
+            for handle, strut in coils:
+                stretch(handle, *_ends(strut, moment.poses))
+
+    bench.on_picture(show)
+
+
+def _coil(bench: Bench, arm: Arm, k: int, strut: SpringPlace, poses: np.ndarray) -> Any:
+    ends = _ends(strut, poses)
+    length = max(float(np.linalg.norm(ends[1] - ends[0])), 0.02 * arm.size)
+    mesh = coil(0.022 * arm.size, 0.005 * arm.size, length)
+    handle = bench.scene.add_mesh_simple(
+        f"/springs/{k + 1}",
+        vertices=mesh.vertices.astype(np.float32),
+        faces=mesh.triangles.astype(np.uint32),
+        color=rgb(_GREEN),
+    )
+    stretch(handle, *ends)
+    return handle
+
+
+def _ends(strut: SpringPlace, poses: np.ndarray) -> Sequence[np.ndarray]:
+    return [
+        poses[body, :3, :3] @ point + poses[body, :3, 3]
+        for body, point in zip(strut.tied, strut.points, strict=True)
+    ]
+
+
+def coil(radius: float, wire: float, length: float) -> Mesh:
+    """A coil from 0 to 1 along z, so that stretched to `length` its wire is round."""
+    middle = np.linspace(_ENDS, 1 - _ENDS, _TURNS * _POINTS + 1)
+    turn = np.linspace(0, 2 * np.pi * _TURNS, len(middle))
+    line = np.column_stack([radius * np.cos(turn), radius * np.sin(turn), length * middle])
+    line = np.vstack([[0, 0, 0], [0, 0, length * _ENDS * 0.9], line, [0, 0, length * (1 - _ENDS * 0.9)]])
+    line = np.vstack([line, [0, 0, length]])
+    mesh = tube(line, wire)
+    return Mesh(mesh.vertices / [1, 1, length], mesh.triangles)
+
+
+def tube(line: np.ndarray, radius: float, sides: int = _SIDES) -> Mesh:
+    """A wire through points (P, 3), open at its ends."""
+    along = np.gradient(line, axis=0)
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    angle = np.arange(sides) * (2 * np.pi / sides)
+    u, _ = across(along[0])
+    rings = []
+    for point, direction in zip(line, along, strict=True):
+        u = u - direction * float(u @ direction)  # carried along, so that the wire does not twist
+        u /= np.linalg.norm(u)
+        v = np.cross(direction, u)
+        rings.append(point + radius * (np.outer(np.cos(angle), u) + np.outer(np.sin(angle), v)))
+    k, following = np.arange(sides), np.roll(np.arange(sides), -1)
+    triangles = []
+    for ring in range(len(line) - 1):
+        low, high = ring * sides, (ring + 1) * sides
+        triangles.append(np.column_stack([low + k, low + following, high + following]))
+        triangles.append(np.column_stack([low + k, high + following, high + k]))
+    return Mesh(np.vstack(rings), np.vstack(triangles))
+
+
+# ---- the ground, the light and where the camera stands at first ------------------------------------------
+
+_AWAY = 1.35  # arm's sizes between camera and arm
+_LIGHT, _DARK = ((200, 200, 200), (140, 140, 140)), ((62, 66, 72), (96, 101, 110))  # of cells and sections
+_ROUND = 0.5  # of an arm's spread one way: if it is spread as far across, no side is better than another
+_HANGS = 0.15  # of the arm's size: an arm that is farther below its base hangs, with the ground below it
+
+
+class Ground:
+    """The grid, and from where the arm is looked at: directions (3,) by name."""
+
+    def __init__(self, bench: Bench, size: float) -> None:
+        self._bench = bench
+        self._up = -gravity_in_world(bench.robot)
+        length = np.linalg.norm(self._up)
+        self._up = self._up / length if length > 1e-9 else np.array([0.0, 0.0, 1.0])
+        bench.scene.set_up_direction(tuple(self._up))
+        self.grid: Any = bench.scene.add_grid(
+            "/ground", plane="xy", wxyz=turned(self._up), cell_color=_LIGHT[0], section_color=_LIGHT[1]
+        )
+        self.fit(size)
+
+    def fit(self, size: float) -> None:
+        """Below the arm as it is now, which has a size [m]; new pages look at it from its side."""
+        bench, up = self._bench, self._up
+        drawn = skeleton(bench.robot, bench.moment.q)
+        points = drawn.points
+        self._middle, self._distance = (points.min(0) + points.max(0)) / 2, _AWAY * size
+        side = _side(up, points)
+        across = np.cross(up, side)
+        self.sides = {
+            "Home": side + 0.35 * across + 0.35 * up,
+            "Front": 1.06 * side + 1e-3 * up,
+            "Side": 1.06 * across + 1e-3 * up,
+            "Top": 1.06 * up + 1e-3 * side,
+        }
+        camera = bench.server.initial_camera
+        camera.position = self._middle + self._distance * self.sides["Home"]
+        camera.look_at = self._middle
+        camera.up = up
+        cell = float(10.0 ** np.floor(np.log10(size)) / 2)
+        self.grid.width = self.grid.height = 8 * size
+        self.grid.cell_size, self.grid.section_size = cell, 2 * cell
+        self.grid.position = drawn.base + up * _height((points - drawn.base) @ up, size)
+
+    def look(self, camera: Any, side: str) -> None:
+        """Put a page's camera where one of `sides` says."""
+        direction = self.sides[side]
+        camera.up_direction = self._up
+        camera.position = self._middle + self._distance * direction
+        camera.look_at = self._middle
+
+    def darken(self, dark: bool) -> None:
+        self.grid.cell_color, self.grid.section_color = _DARK if dark else _LIGHT
+
+
+def add_light(bench: Bench) -> None:
+    """No shadows, which cost more than all the rest; without a graphics card no reflections either."""
+    bench.scene.configure_default_lights(cast_shadow=False)
+    plain = False
+
+    def show(_moment: Moment) -> None:
+        nonlocal plain
+        if bench.unaided() and not plain:
+            plain = True
+            bench.scene.configure_environment_map(hdri=None)
+            bench.scene.add_light_ambient("/light", intensity=1.2)
+
+    bench.on_picture(show)
+
+
+def add_ground(bench: Bench, arm: Arm) -> Ground:
+    """A grid below the arm, and the camera at the arm's side; up is against gravity."""
+    ground = Ground(bench, arm.size)
+    arm.on_redrawn(lambda: ground.fit(arm.size))
+    return ground
+
+
+def _height(heights: np.ndarray, size: float) -> float:
+    """Of the ground over the base, for points at heights (N,) over it [m]."""
+    hangs = float(heights.mean()) < -_HANGS * size
+    return float(heights.min()) - _HANGS * size if hangs else 0.0
+
+
+def _side(up: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The horizontal direction from which an arm of points (N, 3) is seen widest, x to the right.
+
+    Where all directions are much the same, x alone decides.
+    """
+    axis = np.eye(3)[0 if abs(up[0]) < 0.9 else 1]
+    first = axis - up * float(axis @ up)
+    first = first / np.linalg.norm(first)
+    plane = np.array([first, np.cross(up, first)])  # (2, 3)
+    flat = (points - points.mean(0)) @ plane.T
+    spread, turn = np.linalg.eigh(flat.T @ flat)
+    if spread[0] > _ROUND * spread[1]:
+        return np.asarray(-plane[1])
+    thin = turn[:, 0] @ plane
+    right = np.cross(up, thin)
+    return np.asarray(thin if float(right @ first) >= -1e-9 else -thin)

@@ -7,24 +7,214 @@ cannot be read leaves them.
 from __future__ import annotations
 
 import io
+import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from armdyn.output import one_line
-from armdyn.report.findings.drawn.shapes import Mesh, ball, box, cylinder
-from armdyn.workbench.bench.bench import Bench
-from armdyn.workbench.errors import ViewError
+from armdyn.description.foreign.xml_text import Element, parse, read
+from armdyn.drawing.solids import Mesh, ball, box, cylinder
+from armdyn.expression import ArmdynError
+from armdyn.model.robot_model import RobotModel
+from armdyn.names import one_line
+from armdyn.workbench.bench import Bench
+from armdyn.workbench.moment import ViewError
 from armdyn.workbench.scene.arm import Arm, path, quaternion
-from armdyn.workbench.scene.frames import link_places
-from armdyn.workbench.scene.visuals import Colour, Visual, Visuals, visuals_of
+from armdyn.workbench.scene.marks import link_places
+
+# ---- what a URDF says its links look like: the <visual> elements, which the dynamics does not need --------
+#
+# Files are looked for where the URDF names them. `package://NAME/REST` has no address without ROS; it is
+# looked for as NAME/REST and as REST in the folder of the URDF and in all folders above it.
+
+
+Shape = Literal["mesh", "box", "cylinder", "sphere"]
+Colour = tuple[float, float, float, float]  # red, green, blue, opacity, from 0 to 1
+_SAME = 2e-3  # rad or m: frames that differ by less are those of the file (snap=True makes angles exact)
+
+
+@dataclass(frozen=True)
+class Visual:
+    """One shape of a link, at a pose (4, 4) in the link's frame."""
+
+    link: str
+    pose: np.ndarray
+    shape: Shape
+    size: tuple[float, ...]  # scale of a mesh, edges of a box, radius and length, radius
+    name: str = ""  # how the URDF names the mesh
+    path: Path | None = None  # the mesh's file; None where it is not there
+    colour: Colour | None = None
+
+
+@dataclass(frozen=True)
+class Visuals:
+    """All visuals of a file, and the links of those that could not be understood."""
+
+    found: tuple[Visual, ...]
+    wrong: tuple[str, ...]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Names of mesh files that are not there."""
+        return tuple(
+            dict.fromkeys(one.name for one in self.found if one.shape == "mesh" and one.path is None)
+        )
+
+
+def visuals_of(model: RobotModel) -> Visuals:
+    """The visuals of the URDF that a model came from; none where it came from elsewhere.
+
+    A model whose frames are no longer those of the file, such as that of `in_dh`, has none.
+    """
+    root = _root(model.source)
+    if root is None or not _same_frames(model, root):
+        return Visuals((), ())
+    materials = {
+        element.attributes.get("name", ""): colour
+        for element in root.walk()
+        if element.tag == "material" and (colour := _material_colour(element)) is not None
+    }
+    known = {model.root, *model.index}
+    found, wrong = list[Visual](), list[str]()
+    for link in root.all("link"):
+        if link.attributes.get("name") not in known:
+            continue
+        for element in link.all("visual"):
+            try:
+                found += list(_visual(element, link.attributes["name"], materials, Path(model.source)))
+            except (ViewError, ValueError):
+                wrong.append(link.attributes["name"])
+    return Visuals(tuple(found), tuple(wrong))
+
+
+def _root(source: str) -> Element | None:
+    """The root of a URDF file."""
+    if not source:
+        return None
+    try:
+        content = read(Path(source))
+        if b"<robot" not in content:
+            return None
+        root = parse(content, source, tolerant=True).root
+    except (OSError, ValueError, ArmdynError):
+        return None
+    return root if root.tag == "robot" else None
+
+
+def _same_frames(model: RobotModel, root: Element) -> bool:
+    """Whether moving links stand in their parents as the file says."""
+    origins = {
+        child.attributes.get("link"): (parent.attributes.get("link"), joint)
+        for joint in root.all("joint")
+        for child in joint.all("child")[:1]
+        for parent in joint.all("parent")[:1]
+    }
+    for link in model.moving:
+        parent, joint = origins.get(link.name, (None, None))
+        if parent != link.parent or joint is None:
+            return False
+        try:
+            wanted = _origin(joint)
+        except (ViewError, ValueError):
+            return False
+        given, after = np.eye(4), np.eye(4)
+        for pose, T in ((given, link.before), (after, link.after)):
+            pose[:3, :3] = [[model.number(x) for x in row] for row in T.R]
+            pose[:3, 3] = [model.number(x) for x in T.p]
+        if np.abs(given - wanted).max() > _SAME or np.abs(after - np.eye(4)).max() > _SAME:
+            return False
+    return True
+
+
+def _visual(element: Element, link: str, materials: dict[str, Colour], source: Path) -> Iterator[Visual]:
+    pose, colour = _origin(element), None
+    for material in element.all("material")[:1]:
+        colour = _material_colour(material) or materials.get(material.attributes.get("name", ""))
+    for geometry in element.all("geometry")[:1]:
+        for shape in geometry.children:
+            if shape.tag == "mesh":
+                name = shape.attributes.get("filename", "")
+                size = _numbers(shape, "scale", 3, (1.0, 1.0, 1.0))
+                yield Visual(link, pose, "mesh", size, name, mesh_file(name, source), colour)
+            elif shape.tag == "box":
+                yield Visual(link, pose, "box", _numbers(shape, "size", 3), colour=colour)
+            elif shape.tag == "cylinder":
+                size = (*_numbers(shape, "radius", 1), *_numbers(shape, "length", 1))
+                yield Visual(link, pose, "cylinder", size, colour=colour)
+            elif shape.tag == "sphere":
+                yield Visual(link, pose, "sphere", _numbers(shape, "radius", 1), colour=colour)
+            else:
+                raise ViewError(f"<{shape.tag}> is no shape")
+
+
+def mesh_file(name: str, source: Path) -> Path | None:
+    """Where a mesh is that a URDF file names; None where it is not there."""
+    parts = urlsplit(name) if "://" in name else None
+    if parts is None or parts.scheme == "file":
+        rest = [name if parts is None else parts.path]
+    elif parts.scheme in ("package", "model"):
+        rest = [f"{parts.netloc}{parts.path}", parts.path.lstrip("/")]
+    else:
+        return None  # nothing is fetched
+    folders = [source.resolve().parent, *source.resolve().parent.parents]
+    for folder in folders:
+        for one in filter(None, rest):
+            try:
+                path = folder / one.replace("\\", os.sep)
+                if path.is_file():
+                    return path
+            except (OSError, ValueError):
+                return None
+    return None
+
+
+def _origin(element: Element) -> np.ndarray:
+    """(4, 4) of <origin>: fixed axes roll, pitch, yaw."""
+    pose = np.eye(4)
+    for origin in element.all("origin")[:1]:
+        (a, b, c), zero = _numbers(origin, "rpy", 3, (0.0,) * 3), (0.0,) * 3
+        (sa, sb, sc), (ca, cb, cc) = np.sin([a, b, c]), np.cos([a, b, c])
+        pose[:3, :3] = [
+            [cc * cb, cc * sb * sa - sc * ca, cc * sb * ca + sc * sa],
+            [sc * cb, sc * sb * sa + cc * ca, sc * sb * ca - cc * sa],
+            [-sb, cb * sa, cb * ca],
+        ]
+        pose[:3, 3] = _numbers(origin, "xyz", 3, zero)
+    return pose
+
+
+def _material_colour(material: Element) -> Colour | None:
+    for element in material.all("color")[:1]:
+        try:
+            r, g, b, a = np.clip(_numbers(element, "rgba", 4), 0.0, 1.0).tolist()
+        except (ViewError, ValueError):
+            return None
+        return r, g, b, a
+    return None
+
+
+def _numbers(
+    element: Element, attribute: str, count: int, default: tuple[float, ...] | None = None
+) -> tuple[float, ...]:
+    text = element.attributes.get(attribute)
+    if text is None and default is not None:
+        return default
+    found = tuple(float(x) for x in (text or "").split())
+    if len(found) != count or not np.isfinite(found).all() or np.abs(found).max() > 1e6:
+        raise ViewError(f"{element.where}: {attribute}: expected {count} numbers")
+    return found
+
+
+# ---- the visual meshes of a URDF, read beside the page and hung on the bodies of the arm ------------------
+
 
 KINDS = (".stl", ".obj", ".dae", ".ply", ".glb", ".off")
 _LARGEST = 200_000_000  # bytes of a file
@@ -36,14 +226,14 @@ _LISTED = 3  # names of files in a note
 
 
 @dataclass(frozen=True)
-class Part:
+class MeshPart:
     """Triangles of one colour; None: the file says none."""
 
     mesh: Mesh
     colour: Colour | None = None
 
 
-class Meshes:
+class VisualMeshes:
     """The meshes of a robot: `known` says which there are, `handles` are those that are drawn so far."""
 
     def __init__(self, bench: Bench, arm: Arm) -> None:
@@ -86,7 +276,7 @@ class Meshes:
         places, room = link_places(self._bench.given), _MOST
         left = Counter(places[visual.link][0] for visual in self.known.found)
         left.update(places[link][0] for link in self.known.wrong)
-        files: dict[Path, tuple[Part, ...]] = {}
+        files: dict[Path, tuple[MeshPart, ...]] = {}
         failed: dict[str, list[str]] = {}
         for k, visual in enumerate(self.known.found):
             if self._bench.closed or (visual.shape == "mesh" and visual.path is None):
@@ -117,7 +307,7 @@ class Meshes:
         if self._visible:
             self._arm.cover(self._covered)
 
-    def _add(self, name: str, visual: Visual, part: Part, body: int, frame: np.ndarray) -> None:
+    def _add(self, name: str, visual: Visual, part: MeshPart, body: int, frame: np.ndarray) -> None:
         r, g, b, opacity = visual.colour or part.colour or _GREY
         pose = frame @ visual.pose
         handle = self._bench.scene.add_mesh_simple(
@@ -157,22 +347,22 @@ def _count(n: int) -> str:
     return "one visual is" if n == 1 else f"{n} visuals are"
 
 
-def _parts(visual: Visual, files: dict[Path, tuple[Part, ...]]) -> tuple[Part, ...]:
+def _parts(visual: Visual, files: dict[Path, tuple[MeshPart, ...]]) -> tuple[MeshPart, ...]:
     """The triangles of a visual, in its own frame."""
     zero, z = np.zeros(3), np.array([0.0, 0.0, 1.0])
     if visual.shape == "sphere":
-        return (Part(ball(zero, visual.size[0], 28)),)
+        return (MeshPart(ball(zero, visual.size[0], 28)),)
     if visual.shape == "cylinder":
-        return (Part(cylinder(zero, z, visual.size[0], visual.size[1] / 2, 40)),)
+        return (MeshPart(cylinder(zero, z, visual.size[0], visual.size[1] / 2, 40)),)
     if visual.shape == "box":
         unit = box(zero, z, 0.5, 0.5)
-        return (Part(smoothed(unit.vertices * visual.size, unit.triangles)),)
+        return (MeshPart(smoothed(unit.vertices * visual.size, unit.triangles)),)
     assert visual.path is not None
     if visual.path not in files:
         files[visual.path] = read_mesh(visual.path)
     turned = np.prod(visual.size) < 0  # a mirror turns triangles inside out
     return tuple(
-        Part(
+        MeshPart(
             Mesh(part.mesh.vertices * visual.size, part.mesh.triangles[:, :: -1 if turned else 1]),
             part.colour,
         )
@@ -227,7 +417,7 @@ class Materials:
     __getitem__ = get  # trimesh asks in both ways
 
 
-def read_mesh(file: Path) -> tuple[Part, ...]:
+def read_mesh(file: Path) -> tuple[MeshPart, ...]:
     """The triangles of a file, those of one colour together."""
     kind = file.suffix.lower()
     if kind not in KINDS:
@@ -297,7 +487,7 @@ def _colour(rgba: np.ndarray) -> Colour:
     return r, g, b, a
 
 
-def _together(pieces: list[Piece]) -> Iterator[Part]:
+def _together(pieces: list[Piece]) -> Iterator[MeshPart]:
     """One part for each colour."""
     for colour in dict.fromkeys(colour for _, _, colour in pieces):
         vertices: list[np.ndarray] = []
@@ -307,4 +497,4 @@ def _together(pieces: list[Piece]) -> Iterator[Part]:
                 vertices.append(points)
                 triangles.append(faces + count)
                 count += len(points)
-        yield Part(smoothed(np.concatenate(vertices), np.concatenate(triangles)), colour)
+        yield MeshPart(smoothed(np.concatenate(vertices), np.concatenate(triangles)), colour)

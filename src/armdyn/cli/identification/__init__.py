@@ -1,1 +1,0 @@
-"""Verbs for parameters from data."""

@@ -1,1 +1,0 @@
-"""Verbs for the motor side."""

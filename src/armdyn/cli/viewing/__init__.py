@@ -1,1 +1,0 @@
-"""The verb that opens the workbench."""

@@ -1,1 +1,0 @@
-"""One description -> another: Denavit–Hartenberg tables of any chain."""

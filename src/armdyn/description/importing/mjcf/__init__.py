@@ -1,1 +1,0 @@
-"""MJCF, MuJoCo's format, through the package mujoco."""

@@ -1,1 +1,0 @@
-"""What makes a chain a mechanism in a robot file: closures and springs."""

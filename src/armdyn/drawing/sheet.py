@@ -1,0 +1,208 @@
+"""Sheets: a new figure with panels, or the panels that a caller gives (`ax=`)."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, TypeAlias
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import FigureManagerBase
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure, SubFigure
+
+from armdyn.drawing.errors import ReportError
+from armdyn.drawing.style import STYLE, WIDTH
+
+# ---- `Drawing`: a matplotlib figure that shows itself in windows and notebooks; pyplot does not keep it ---
+
+
+_SHARP = 2  # pixels of a notebook's picture for each pixel of its place
+
+
+class Drawing(Figure):
+    """A figure as the plots of armdyn return it.
+
+    pyplot knows it only while its window is open: thousands can be made, and none has to be closed.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        FigureCanvasSVG(self)
+
+    def show(self, warn: bool = True, *, block: bool | None = None) -> None:
+        """Show the figure: in a window of matplotlib's backend, or below the cell of a notebook.
+
+        As `matplotlib.pyplot.show`, this waits in a script until the windows are closed; `block=False` goes
+        on at once. Without a backend that has windows, it warns (unless `warn` is False) and does nothing.
+        """
+        from matplotlib import pyplot  # loads a backend: only when something is to be shown
+
+        backend = _backend(pyplot)
+        if _has_windows(backend):
+            self._open(backend)
+            pyplot.show(block=block)
+        elif not _shown_in_notebook(self) and warn:
+            name = mpl.get_backend()
+            hint = "matplotlib.use('qtagg') or another of its backends opens windows; savefig writes a file"
+            warnings.warn(f"the backend '{name}' of matplotlib has no windows: {hint}", stacklevel=2)
+
+    def _open(self, backend: Any) -> None:
+        """A window of its own, which pyplot lists until it is closed."""
+        from matplotlib._pylab_helpers import Gcf
+
+        if self.canvas.manager is None or self.canvas.manager not in Gcf.figs.values():
+            manager = backend.FigureCanvas.new_manager(self, max(Gcf.figs, default=0) + 1)
+            Gcf._set_new_active_manager(manager)
+        manager = self.canvas.manager
+        if manager is not None:
+            manager.show()
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """How notebooks show it: an image and its size on the page."""
+        width, height = (round(96 * x) for x in self.get_size_inches())
+        stream = BytesIO()
+        with mpl.rc_context(rc=STYLE):
+            self.savefig(stream, format="png", dpi=96 * _SHARP)
+        return stream.getvalue(), {"width": width, "height": height}
+
+
+def _backend(pyplot: Any) -> Any:
+    """The module of the backend in use; the first call chooses one, as pyplot does."""
+    from matplotlib.backends.registry import backend_registry
+
+    pyplot.get_backend()
+    return backend_registry.load_backend_module(mpl.get_backend())  # type: ignore[no-untyped-call]
+
+
+def _has_windows(backend: Any) -> bool:
+    manager = getattr(getattr(backend, "FigureCanvas", None), "manager_class", FigureManagerBase)
+    return bool(manager.show is not FigureManagerBase.show)
+
+
+def _shown_in_notebook(figure: Figure) -> bool:
+    """Below the cell, where this is a notebook; whether it is."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return False
+    from IPython.display import display
+
+    display(figure)
+    return True
+
+
+# ---- sheets: a new figure with panels, or the panels that a caller gives (`ax=`) --------------------------
+
+
+# Where a plot is drawn: None makes a new figure. Axes, as many as the plot has panels; or an empty figure or
+# subfigure, which gets the panels.
+Given: TypeAlias = Axes | Sequence[Axes] | np.ndarray | Figure | SubFigure | None
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A figure and the panels of a plot, row by row, `columns` in a row."""
+
+    figure: Figure  # what the plot returns: the whole figure, also where only a part of it is drawn
+    panels: tuple[Axes, ...]
+    columns: int
+    place: Figure | SubFigure | None  # what the panels fill; None where they were given
+    wide: bool = False  # whether the last panel has the room of all below it and beside it
+
+    @property
+    def rows(self) -> list[tuple[Axes, ...]]:
+        """The panels, row by row."""
+        starts = range(0, len(self.panels), self.columns)
+        return [self.panels[k : k + self.columns] for k in starts]
+
+    def under(self, label: str) -> None:
+        """What the panels have to the right: below the lowest of each column, below each one given."""
+        last = len(self.rows[-1]) if self.wide else self.columns
+        first = len(self.panels) - last if self.place is not None else 0
+        for panel in self.panels[max(first, 0) :]:
+            panel.set_xlabel(label)
+            panel.tick_params(labelbottom=True)
+
+    def legend(self, handles: Sequence[Artist], ncols: int = 1, **options: Any) -> None:
+        """A legend below the panels; in the last panel where panels were given."""
+        if self.place is not None:
+            self.place.legend(handles=handles, loc="outside lower center", ncols=ncols, **options)
+        else:
+            self.panels[-1].legend(handles=handles, loc="best", **options)
+
+
+def sheet(
+    height: float,
+    rows: int = 1,
+    columns: int = 1,
+    *,
+    ax: Given = None,
+    used: int | None = None,
+    wide: bool = False,
+    **options: Any,
+) -> Sheet:
+    """Panels (rows, columns) on a new figure of the common width, without pyplot; or those of `ax`.
+
+    `used` is how many of them a plot needs, row by row; the others stay empty, or with `wide`
+    the last one takes their room. The height is in inches.
+    """
+    count = rows * columns if used is None else used
+    if ax is None:
+        figure = Drawing(figsize=(WIDTH, height), layout="constrained")
+        return Sheet(figure, _divided(figure, rows, columns, count, wide, options), columns, figure, wide)
+    if isinstance(ax, Figure | SubFigure):
+        if ax.axes:
+            raise ReportError("ax: this figure has panels already; give its axes, or an empty figure")
+        return Sheet(whole(ax), _divided(ax, rows, columns, count, wide, options), columns, ax, wide)
+    panels = given_axes(ax, count)
+    return Sheet(whole(panels[0].figure), panels, columns, None)
+
+
+def _divided(
+    place: Figure | SubFigure, rows: int, columns: int, used: int, wide: bool, options: dict[str, Any]
+) -> tuple[Axes, ...]:
+    grid = place.subplots(rows, columns, squeeze=False, **options)
+    panels: list[Axes] = list(grid.ravel())
+    if wide and used < len(panels):
+        for panel in panels[used - 1 :]:
+            panel.remove()
+        whole_grid = place.axes[0].get_gridspec()
+        if whole_grid is not None:
+            cells = whole_grid[rows - 1, (used - 1) % columns :]
+            return (*panels[: used - 1], place.add_subplot(cells, sharex=panels[0]))
+    for panel in panels[used:]:
+        panel.set_axis_off()
+    return tuple(panels[:used])
+
+
+def given_axes(ax: Any, count: int) -> tuple[Axes, ...]:
+    """The axes that a caller gave, checked: one, or a sequence or array of them."""
+    known = isinstance(ax, Axes | np.ndarray) or (isinstance(ax, Sequence) and not isinstance(ax, str))
+    found = list(np.ravel(np.asarray(ax, object))) if known else []
+    if not known or not all(isinstance(panel, Axes) for panel in found):
+        wanted = "axes, a sequence of axes, a figure or a subfigure of matplotlib"
+        raise ReportError(f"ax: expected {wanted}, found {_kinds(found) or type(ax).__name__}")
+    if len(found) != count:
+        panels = "1 panel" if count == 1 else f"{count} panels"
+        raise ReportError(f"ax: this plot has {panels}, found {len(found)} axes")
+    return tuple(found)
+
+
+def _kinds(found: Sequence[Any]) -> str:
+    return ", ".join(sorted({type(x).__name__ for x in found}))
+
+
+def whole(place: Figure | SubFigure | None) -> Figure:
+    """The figure that something belongs to."""
+    if place is None:
+        raise ReportError("ax: these axes belong to no figure any more")
+    while isinstance(place, SubFigure):
+        place = place.figure
+    return place

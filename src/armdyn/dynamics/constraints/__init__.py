@@ -1,1 +1,0 @@
-"""What ties the motion of joints: loops, and surfaces that stick."""

@@ -1,1 +1,0 @@
-"""The derivatives of inverse dynamics, by a recursion of their own."""

@@ -1,1 +1,0 @@
-"""Base parameters: which dynamic parameters the equations of motion know, and in which combinations."""

@@ -1,0 +1,533 @@
+"""The equations in other generalized coordinates, dp = J dq (Asada and Slotine, 5.2.4), or other parameters.
+
+With q̇ = J⁻¹ṗ the forces are J⁻ᵀτ, so
+
+    B_p = J⁻ᵀ B J⁻¹    C_p = J⁻ᵀ (C J⁻¹ + B d/dt J⁻¹)    g_p = J⁻ᵀ g.
+
+A constant J (absolute angles, motor angles) also changes the angles themselves, q = J⁻¹p, where they are
+whole sums of the new coordinates; where they are not (a differential wrist turns by half the sum of its
+motors' angles), cosines and sines stay those of the joints. With a J that depends on q the entries stay
+functions of q and q̇, and come over powers of det J.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from armdyn.exact.basis import Basis, cos_sin_of_sum
+from armdyn.exact.closed_form import ClosedForm
+from armdyn.exact.form import Array, Entry
+from armdyn.exact.printing import document
+from armdyn.exact.printing.document import Section
+from armdyn.exact.printing.mathml import MATHML, mathml
+from armdyn.exact.printing.names import free_letter
+from armdyn.exact.printing.printer import Printer
+from armdyn.exact.printing.styles import LATEX, PAGE, TEXT, Style
+from armdyn.exact.ring import Poly, Ring, check_written
+from armdyn.expression import ArmdynError, Atom, Expression, TooLargeError, expression, limited, parse
+from armdyn.model import edit
+from armdyn.model.lowering import lower, product
+from armdyn.model.robot_model import RobotModel
+
+# ------------------------------------------------------------------------------------------------------------
+# Equations in other coordinates as a document: what p is, the rows of motion, the terms.
+
+
+Line = tuple[str, list[str]]
+
+
+def sections(found: InCoordinates, style: Style) -> list[Section]:
+    """All that `found` says, in a style."""
+    basis = found.determinant.basis
+    check_written(sum(len(x.poly) for M in (found.B, found.C) for row in M for x in row))
+    letter = _letter(basis)
+    letters = "" if found.kept else letter, letter if found.inverse is not None else ""
+    printer = Printer(basis, replace(style, letters=letters))
+    parts = [Section("Coordinates", _meaning(found, style, letter), _coordinates(found, printer, letter))]
+    if found.inverse is not None:
+        parts.append(Section("Equations of motion", "Friction is left out.", _motion(found, printer)))
+    parts.append(Section("Inertia matrix", "", _matrix_lines("b", found.B.rows, printer, symmetric=True)))
+    parts.append(Section("Coriolis matrix", "", _matrix_lines("c", found.C.rows, printer)))
+    parts.append(_vector("Gravity torques", "g", found.g, printer))
+    if any(x.poly for x in found.springs):
+        parts.append(_vector("Spring torques", "e", found.springs, printer))
+    parts.append(Section("Where", "", [*printer.definitions.items(), *_angles(found, printer, letter)]))
+    return [part for part in parts if part.lines or part.text]
+
+
+def _letter(basis: Basis) -> str:
+    """p, unless the description has a symbol p1 or pd1."""
+    names = [name for name, _ in basis.model.symbols]
+    taken = any(re.fullmatch(r"pd{0,2}_?\d+", name) for name in names)
+    return free_letter(names) if taken else "p"
+
+
+def _meaning(found: InCoordinates, style: Style, letter: str) -> str:
+    if found.inverse is not None:
+        return ""
+    rates = f"{letter}d = J qd" if style.glyph is None else f"d{letter} = J dq"
+    held = "g and e" if any(x.poly for x in found.springs) else "g"
+    return f"{rates}; B stands over the square of det J, C over its cube, {held} over det J itself."
+
+
+def _coordinates(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
+    """p = J q, or the entries of J and its determinant."""
+    style, basis = printer.style, printer.basis
+    if found.inverse is None:
+        lines = [
+            (style.entry("J", (i + 1, k + 1)), _parts(printer, Entry(basis, basis.read(str(x)))))
+            for i, row in enumerate(found.J)
+            for k, x in enumerate(row)
+        ]
+        return [*lines, (style.words("det J"), _parts(printer, found.determinant))]
+    old = replace(style, letters=("", ""))
+    names = [old.generator(f"q{k + 1}", basis) for k in range(basis.n)]
+    return [(_position(style, basis, letter, i), _sum(style, row, names)) for i, row in enumerate(found.J)]
+
+
+def _position(style: Style, basis: Basis, letter: str, i: int) -> str:
+    return replace(style, letters=(letter, letter)).generator(f"q{i + 1}", basis)
+
+
+def _sum(style: Style, row: tuple[Expression, ...], names: list[str]) -> list[str]:
+    return style.combination([(x, name) for x, name in zip(row, names, strict=True) if not x.is_zero])
+
+
+def _motion(found: InCoordinates, printer: Printer) -> list[Line]:
+    """τ = B p̈ + C ṗ + g + springs, row by row."""
+    style, n, lines = printer.style, len(found.g), []
+    for i, g in enumerate(found.g):
+        row = [(found.B[i, k].poly, f"qdd{k + 1}") for k in range(n) if found.B[i, k].poly]
+        terms = [printer.times(printer.poly_parts(x), style.generator(q, printer.basis)) for x, q in row]
+        speeds = g.poly.ring.zero
+        for k in range(n):
+            speeds = speeds + found.C[i, k].poly * g.poly.ring.gen(f"qd{k + 1}")
+        held = (speeds, g.poly, found.springs[i].poly)
+        terms += [part for poly in held if poly for part in printer.poly_parts(poly)]
+        lines.append((style.entry("tau", (i + 1,)), terms or [style.zero]))
+    return lines
+
+
+def _vector(title: str, letter: str, entries: Array[Entry], printer: Printer) -> Section:
+    if not any(x.poly for x in entries):
+        return Section(title, "None.")
+    lines = [(printer.style.entry(letter, (i + 1,)), _parts(printer, x)) for i, x in enumerate(entries)]
+    return Section(title, "", lines)
+
+
+def _matrix_lines(
+    letter: str, rows: list[list[Entry]], printer: Printer, symmetric: bool = False
+) -> list[Line]:
+    style, lines = printer.style, []
+    for i, row in enumerate(rows):
+        for k, x in enumerate(row):
+            if symmetric and k < i:
+                continue
+            left = style.entry(letter, (i + 1, k + 1))
+            if symmetric and k > i:
+                left += style.equals + style.entry(letter, (k + 1, i + 1))
+            lines.append((left, _parts(printer, x)))
+    return lines
+
+
+def _parts(printer: Printer, x: Entry) -> list[str]:
+    return printer.poly_parts(x.poly) or [printer.style.zero]
+
+
+def _angles(found: InCoordinates, printer: Printer, letter: str) -> list[Line]:
+    """Lines for joints in terms of p where equations keep joints; else for each c1 and s1 not of one p."""
+    style, basis = printer.style, printer.basis
+    if found.inverse is None:
+        return []
+    names = [_position(style, basis, letter, k) for k in range(basis.n)]
+    rows = (*found.B, *found.C, found.g.rows, found.springs.rows)
+    used = {name for row in rows for x in row for name in _generators(x.poly)}
+    lines = []
+    for i, row in enumerate(found.inverse):
+        terms = _sum(style, row, names)
+        if found.kept:
+            lines.append((replace(style, letters=("", "")).generator(f"q{i + 1}", basis), terms))
+        elif found.angles[i] != f"p{i + 1}":
+            for kind, function in (("c", "cos"), ("s", "sin")):
+                if f"{kind}{i + 1}" in used:
+                    lines.append((style.trig(kind, str(i + 1)), [style.function(function, style.sum(terms))]))
+    return lines
+
+
+def _generators(poly: Poly) -> set[str]:
+    return {poly.ring.names[i] for exponents in poly.terms() for i, e in enumerate(exponents) if e}
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Equations in given combinations of parameters, such as π_3 = I_2xx − I_2yy − a_2² m_3.
+#
+# Each combination is solved for one of its symbols, which is replaced in the description; symbols that the
+# combinations do not determine stay. If they are complete, the replaced symbols cancel from the equations
+# by themselves.
+
+
+class CombinationError(ArmdynError):
+    """A combination cannot be solved for any of its symbols."""
+
+
+def in_terms_of(model: RobotModel, combinations: Mapping[str, str]) -> RobotModel:
+    """The robot described in new symbols, each standing for a combination of old ones."""
+    known = dict(model.symbols)
+    texts = {name: parse(text, known.keys()) for name, text in combinations.items()}
+    for name in texts:
+        if name in known or not name.isidentifier():
+            raise CombinationError(f"'{name}' is not a new name; the robot has {', '.join(known)}")
+    geometry = {
+        symbol
+        for x in lower(model, lambda x: x).scalars(parameters=False)
+        if isinstance(x, Expression)
+        for symbol in x.symbols()
+    }
+    solved: dict[str, Expression] = {}
+    for name, combination in texts.items():
+        others = [x for other, x in texts.items() if other != name]
+        current = combination.substitute(solved)
+        pivot, coefficient = _pivot(name, current, geometry | texts.keys(), others)
+        rest = current - coefficient * Expression.symbol(pivot)
+        value = (Expression.symbol(name) - rest) / coefficient
+        solved = {old: x.substitute({pivot: value}) for old, x in solved.items()}
+        solved[pivot] = value
+    new = [(name, _value(model, combination)) for name, combination in texts.items()]
+    changed = edit.substitute(model, solved)
+    kept = [(name, value) for name, value in model.symbols if name not in solved]
+    return replace(changed, symbols=(*kept, *new))
+
+
+def _pivot(
+    name: str, combination: Expression, excluded: set[str], others: list[Expression]
+) -> tuple[str, Expression]:
+    """The symbol to solve for: linear in it, with the simplest factor, and little used elsewhere."""
+    candidates = []
+    for symbol in sorted(combination.symbols() - excluded):
+        atom = Atom("symbol", symbol)
+        with_it = [(m, c) for m, c in combination.terms if atom in dict(m)]
+        inside = any(a.argument and symbol in a.argument.symbols() for a in combination.atoms())
+        if len(with_it) == 1 and dict(with_it[0][0])[atom] == 1 and not inside:
+            monomial, c = with_it[0]
+            coefficient = Expression({tuple((a, e) for a, e in monomial if a != atom): c})
+            if coefficient.symbols() & excluded:
+                continue
+            used = sum(symbol in x.symbols() for x in others)
+            candidates.append((len(coefficient.symbols()), used, symbol, coefficient))
+    if not candidates:
+        raise CombinationError(f"{name} = {combination}: it cannot be solved for any inertial symbol in it")
+    _, _, symbol, coefficient = min(candidates, key=lambda c: c[:3])
+    return symbol, coefficient
+
+
+def _value(model: RobotModel, combination: Expression) -> Expression | None:
+    """The exact value of a combination, None while a symbol in it is free."""
+    values = {name: value for name, value in model.symbols if value is not None}
+    return combination.substitute(values) if combination.symbols() <= values.keys() else None
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Equations in other coordinates.
+
+
+_MAX_PRODUCTS = 50_000  # of terms, to invert J: about a second
+
+
+class CoordinateError(ArmdynError):
+    """The coordinates asked for do not fit the robot."""
+
+
+@dataclass(frozen=True)
+class InCoordinates:
+    """Equations of motion in coordinates p: B p̈ + C ṗ + g + springs = forces, friction left out.
+
+    The entries are numerators: B stands over `determinant`², C over `determinant`³, g and springs over
+    `determinant`, which is 1 where J is constant. Then q1 … are p, qd1 … are ṗ and c1 … the cosines of
+    `angles`; else all are those of the joints. `text`, `latex`, `markdown` and `mathml` write all of it, with
+    p and ṗ by their names.
+    """
+
+    B: Array[Entry]
+    C: Array[Entry]
+    g: Array[Entry]
+    springs: Array[Entry]
+    determinant: Entry
+    angles: tuple[str, ...]
+    J: tuple[tuple[Expression, ...], ...] = ()
+    inverse: tuple[tuple[Expression, ...], ...] | None = None  # J⁻¹ where it is constant
+    kept: bool = False  # whether cosines and positions are those of the joints
+    called: str = "other coordinates"
+
+    def text(self) -> str:
+        """All terms as plain text; also `str(…)`."""
+        return document.text(self._title, sections(self, TEXT))
+
+    __str__ = text
+
+    def latex(self, width: str = PAGE) -> str:
+        """All terms as LaTeX (amsmath), in rows of at most a width."""
+        return document.latex(self._title, sections(self, LATEX), width)
+
+    def markdown(self, width: str = PAGE) -> str:
+        """All terms as a Markdown document with formulas between $$, in rows of at most a width."""
+        return document.markdown(self._title, sections(self, LATEX), width)
+
+    def mathml(self, width: str = "40em") -> str:
+        """All terms as a fragment of HTML, formulas in MathML, in rows of at most a width."""
+        return mathml(self._title, sections(self, MATHML), width)
+
+    def __repr__(self) -> str:
+        return f"<{self._title}>"
+
+    @property
+    def _title(self) -> str:
+        return f"{self.determinant.basis.model.name} in {self.called}"
+
+
+def in_coordinates(equations: ClosedForm, J: Sequence[Sequence[Any]]) -> InCoordinates:
+    """The equations in p with dp = J dq; J has numbers or texts in the symbols and c1, s1, …"""
+    n = equations.n
+    if len(J) != n or any(len(row) != n for row in J):
+        raise CoordinateError(f"J: expected {n}×{n}, found {len(J)} rows of {[len(row) for row in J]}")
+    entries = [[expression(x) for x in row] for row in J]
+    symbols = {name for name, _ in equations.model.symbols}
+    if all(x.symbols() <= symbols for row in entries for x in row):
+        return _constant(equations, entries)
+    return _varying(equations, entries)
+
+
+def in_motor_coordinates(equations: ClosedForm) -> InCoordinates:
+    """The equations in the motors' angles."""
+    return replace(in_coordinates(equations, motor_rows(equations.basis)), called="motor coordinates")
+
+
+def motor_rows(basis: Basis) -> list[list[Expression]]:
+    """K with θ_m = K q, motors in the order of their joints; there must be as many of them as coordinates.
+
+    They may be those of joints that follow others, as the gears of a differential do.
+    """
+    model, S = basis.model, basis.exact.rows
+    driving = [rotor for rotor in basis.exact.rotors if rotor.part == "rotor"]
+    rows = {rotor.joint: dict(product(rotor.row, S) if S else rotor.row) for rotor in driving}
+    own = model.dependence.independent
+    if model.elastic:
+        raise CoordinateError(
+            "motor coordinates need rigid joints: the link of an elastic joint does not follow from its "
+            "motor; with_rigid_joints() is the robot without elasticity"
+        )
+    if len(rows) < basis.n:
+        missing = ", ".join(model.moving[j].joint_label for j in own if j not in rows)
+        raise CoordinateError(f"motor coordinates need a motor on every joint; none on: {missing}")
+    if len(rows) > basis.n:
+        further = ", ".join(model.moving[j].joint_label for j in rows if j not in own)
+        raise CoordinateError(
+            f"motor coordinates need as many motors as coordinates; {len(rows)} motors for {basis.n} here: "
+            f"joints that follow others have motors, too: {further}"
+        )
+    return [[Expression.of(rows[i].get(j, 0)) for j in range(basis.n)] for i in sorted(rows)]
+
+
+def motor_torques(equations: ClosedForm) -> Array[Entry]:
+    """The motors' torques τ_m = K⁻ᵀ τ for a motion, in joint coordinates (remote drives, example 5-3)."""
+    basis = equations.basis
+    inverse = _inverse(motor_rows(basis))
+    ring = _ring_for(basis, inverse)
+    tau = _matrix(equations.tau, lambda row: ring.include(row.expanded))
+    return _entries(basis, ring, _matrix(inverse.T.tolist(), ring.constant) @ tau)
+
+
+# ---- constant J ------------------------------------------------------------------------------------------
+
+
+def _constant(equations: ClosedForm, J: list[list[Expression]]) -> InCoordinates:
+    basis = equations.basis
+    inverse = _inverse(J)
+    ring, kinds, angles = _new_ring(basis, inverse)
+    change = _Change(basis, ring, kinds, inverse)
+    Ji = _matrix(inverse.tolist(), ring.constant)
+
+    def changed(terms: Array[Any]) -> np.ndarray:
+        return _matrix(terms, lambda x: change(x.expanded))
+
+    return InCoordinates(
+        B=_entries(basis, ring, Ji.T @ changed(equations.B) @ Ji),
+        C=_entries(basis, ring, Ji.T @ changed(equations.C) @ Ji),
+        g=_entries(basis, ring, Ji.T @ changed(equations.g)),
+        springs=_entries(basis, ring, Ji.T @ changed(equations.springs)),
+        determinant=Entry(basis, ring.one),
+        angles=angles,
+        J=tuple(map(tuple, J)),
+        inverse=tuple(map(tuple, inverse.tolist())),
+        kept=kinds is None,
+    )
+
+
+def _new_ring(basis: Basis, inverse: np.ndarray) -> tuple[Ring, list[str] | None, tuple[str, ...]]:
+    """The ring of the new coordinates, their kinds, and what the angles of its cosines are.
+
+    New coordinate k has the generators of joint k. Where that does not do, cosines and positions stay those
+    of the joints, and there are no kinds.
+    """
+    n = basis.n
+    kinds = ["prismatic"] * n
+    angles = [f"p{k + 1}" for k in range(n)]
+    whole, possible = True, basis.is_trigonometric
+    for i, joint in enumerate(basis.joints):
+        used = [k for k in range(n) if not inverse[i][k].is_zero]
+        if joint != "revolute":
+            continue
+        for k in used:
+            kinds[k] = "revolute"
+        if not _whole(inverse[i]):
+            angles[i] = _combination(inverse[i])
+            others = any(not inverse[j][i].is_zero for j in range(n) if j != i)
+            whole, possible = False, possible and used == [i] and not others
+    for i, joint in enumerate(basis.joints):
+        if joint == "prismatic":
+            possible &= all(kinds[k] == joint for k in range(n) if not inverse[i][k].is_zero)
+    if not possible:
+        return _ring_for(basis, inverse), None, tuple(_combination(row) for row in inverse)
+    turning = tuple(k for k in range(n) if kinds[k] == "revolute")
+    related = [turning] if turning and whole else []
+    return basis.extended(list(inverse.flat), kinds, related), kinds, tuple(angles)
+
+
+def _whole(row: np.ndarray) -> bool:
+    return all(x.number is not None and x.number.denominator == 1 for x in row)
+
+
+def _combination(row: np.ndarray) -> str:
+    terms = [f"p{k + 1}" if x == 1 else f"({x})*p{k + 1}" for k, x in enumerate(row) if not x.is_zero]
+    return " + ".join(terms)
+
+
+class _Change:
+    """Rewrites an element in q, q̇ as one in p, ṗ; without kinds, velocities alone."""
+
+    def __init__(self, basis: Basis, ring: Ring, kinds: list[str] | None, inverse: np.ndarray) -> None:
+        self.ring = ring
+        self.images: dict[str, Poly] = {}
+        rows = _matrix(inverse.tolist(), ring.constant)
+        for i, joint in enumerate(basis.joints):
+            self.images[f"qd{i + 1}"] = self._linear(rows[i], "qd")
+            if kinds is None:
+                continue
+            if joint == "prismatic" or i in basis.measured:
+                self.images[f"q{i + 1}"] = self._linear(rows[i], "q")
+            if joint == "revolute":
+                old = basis.full
+                self.images[old.cosines[i]], self.images[old.sines[i]] = self._angle(inverse, old.summed[i])
+
+    def _angle(self, inverse: np.ndarray, joints: tuple[int, ...]) -> tuple[Poly, Poly]:
+        """Cosine and sine of a sum of joint angles; an angle that is no whole sum keeps its generators."""
+        c, s = self.ring.one, self.ring.zero
+        for i in joints:
+            row = [(k, int(x.number or 0)) for k, x in enumerate(inverse[i])]
+            times = row if _whole(inverse[i]) else [(i, 1)]
+            c, s = cos_sin_of_sum(self.ring, times, (c, s))
+        return c, s
+
+    def _linear(self, row: np.ndarray, prefix: str) -> Poly:
+        total = self.ring.zero
+        for k, x in enumerate(row):
+            if x != 0:
+                total = total + x * self.ring.gen(f"{prefix}{k + 1}")
+        return total
+
+    def __call__(self, poly: Poly) -> Poly:
+        names = poly.ring.names
+        total = self.ring.zero
+        for exponents, coefficient in poly.terms().items():
+            term = self.ring.one * coefficient
+            for i, e in enumerate(exponents):
+                if e:
+                    image = self.images.get(names[i])
+                    term = term * (image if image is not None else self.ring.gen(names[i])) ** e
+            total = total + term
+        return total
+
+
+# ---- J of the configuration ------------------------------------------------------------------------------
+
+
+def _varying(equations: ClosedForm, entries: list[list[Expression]]) -> InCoordinates:
+    basis, n = equations.basis, equations.n
+    ring = basis.full
+    J = _matrix(entries, lambda x: basis.read(str(x)))
+    det, adj = _determinant_and_adjugate(J)
+    if not det:
+        raise CoordinateError("J is singular everywhere: its determinant is zero")
+    adj = _matrix(adj.tolist(), lambda x: ring.zero + x)
+    B, C, g, springs = (
+        _matrix(x, lambda y: ring.include(y.expanded))
+        for x in (equations.B, equations.C, equations.g, equations.springs)
+    )
+    # d/dt (adj/det) = (ȧdj·det − adj·ḋet)/det²
+    adj_rate = _matrix(adj.tolist(), lambda x: _rate(x, n)) * det - adj * _rate(det, n)
+    return InCoordinates(
+        B=_entries(basis, ring, adj.T @ B @ adj),
+        C=_entries(basis, ring, adj.T @ (C @ adj * det + B @ adj_rate)),
+        g=_entries(basis, ring, adj.T @ g),
+        springs=_entries(basis, ring, adj.T @ springs),
+        determinant=Entry(basis, det),
+        angles=tuple(f"q{i + 1}" for i in range(n)),
+        J=tuple(map(tuple, entries)),
+        kept=True,
+    )
+
+
+def _rate(x: Poly, n: int) -> Poly:
+    """ẋ = Σ ∂x/∂q_k q̇_k."""
+    total = x.ring.zero
+    for k in range(n):
+        total = total + x.by_joint(k) * x.ring.gen(f"qd{k + 1}")
+    return total
+
+
+# ---- matrices --------------------------------------------------------------------------------------------
+
+
+def _ring_for(basis: Basis, entries: np.ndarray) -> Ring:
+    """The full ring, with the inverses these entries need."""
+    return basis.extended(list(entries.flat))
+
+
+def _matrix(rows: Any, function: Callable[[Any], Any]) -> np.ndarray:
+    """An array of exact numbers: a function of each entry of rows, or of a list."""
+    entries = [[function(x) for x in row] if isinstance(row, list) else function(row) for row in rows]
+    return np.array(entries, dtype=object)
+
+
+def _entries(basis: Basis, ring: Ring, found: np.ndarray) -> Array[Entry]:
+    return Array(_matrix(found.tolist(), lambda x: Entry(basis, ring.zero + x)).tolist())
+
+
+def _determinant_and_adjugate(A: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Determinant and adjugate by Faddeev and LeVerrier, who divide by whole numbers only, so in any ring."""
+    n = len(A)
+    unit = np.eye(n, dtype=int).astype(object)
+    adjugate, product, trace = unit, A, np.trace(A)
+    for k in range(2, n + 1):
+        adjugate = unit * trace - product
+        product = A @ adjugate
+        trace = np.trace(product) / k
+    return trace, adjugate
+
+
+def _inverse(rows: list[list[Expression]]) -> np.ndarray:
+    """J⁻¹ over the exact numbers of a description."""
+    try:
+        with limited(_MAX_PRODUCTS):
+            determinant, adjugate = _determinant_and_adjugate(_matrix(rows, Expression.of))
+    except TooLargeError:
+        raise CoordinateError(
+            f"J: {len(rows)}×{len(rows)} with too few zeros to be inverted exactly"
+        ) from None
+    if determinant.is_zero:
+        raise CoordinateError("J is singular: its determinant is zero")
+    return _matrix(adjugate.tolist(), lambda x: Expression.of(x) / determinant)

@@ -1,1 +1,0 @@
-"""The exact algebra: rings, closed form, proof."""

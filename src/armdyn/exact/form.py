@@ -1,0 +1,760 @@
+"""Entries of the equations: linear forms in the dynamic parameters, with polynomials as coefficients."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from armdyn.display import shown_or_none
+from armdyn.dynamics import rigid_torques
+from armdyn.exact.basis import Basis, NotInEquationsError, angle_parts, cos_sin_of_sum
+from armdyn.exact.printing.printer import Printer
+from armdyn.exact.printing.styles import LATEX, TEXT
+from armdyn.exact.ring import Poly, Ring, check_expanded
+from armdyn.expression import (
+    ONE,
+    ZERO,
+    ArmdynError,
+    Atom,
+    Expression,
+    MissingValueError,
+    expression,
+    listed,
+    shown,
+)
+from armdyn.model.errors import plain
+from armdyn.model.friction import Row
+from armdyn.model.lowering import lower
+
+# Names that are replaced, differentiated by and given numbers: the description's symbols, q1 …, qd1 …, qdd1 …
+_TRIG = re.compile(r"([cs])(\d+(?:_\d+)*)")
+_VARIABLE = re.compile(r"(q|qd|qdd)(\d+)")
+Values = Mapping[str, Expression]
+
+
+def _used(poly: Poly) -> list[str]:
+    """The generators that occur."""
+    return [name for name, e in zip(poly.ring.names, poly.p.degrees(), strict=True) if e]
+
+
+def _constant(ring: Ring, name: str) -> Expression | None:
+    """A generator that stands for something of the description: a symbol, a function, an inverse."""
+    plain = name.removeprefix("1/")
+    atom = next((atom for atom in ring.atoms if str(atom) == plain), None)
+    if atom is None:
+        return None
+    return Expression({((atom, 1 if plain == name else -1),): ONE.terms[0][1]})
+
+
+def _summed(row: Row, values: Values, prefix: str) -> Expression:
+    """Σ k_j x_j over coordinates, in the values given."""
+    terms = (Expression.of(k).substitute(values) * _variable(values, f"{prefix}{j + 1}") for j, k in row)
+    return sum(terms, ZERO)
+
+
+def _variable(values: Values, name: str) -> Expression:
+    return values.get(name, Expression.symbol(name))
+
+
+# ---- replacing ---------------------------------------------------------------------------------------------
+
+
+def substituted(basis: Basis, poly: Poly, values: Values) -> Poly:
+    """A polynomial with names replaced, all at once and exactly, also inside functions and angles.
+
+    An angle may become a sum of whole multiples of angles and a constant.
+    """
+    return _Substitution(basis, poly, values).result()
+
+
+class _Substitution:
+    def __init__(self, basis: Basis, poly: Poly, values: Values) -> None:
+        self.basis, self.poly, self.values = basis, poly, values
+        self.used = _used(poly)
+
+    def result(self) -> Poly:
+        images = {name: self._image(name) for name in self.used}
+        changed = {name: image for name, image in images.items() if image is not None}
+        needed = [x for image in changed.values() for x in image.needed]
+        target = ring_with(self.basis, self.poly.ring, needed)
+        places = [
+            (changed[name].in_ring(self.basis, target) if name in changed else target.gen(name)).p
+            if name in images
+            else target.zero.p
+            for name in self.poly.ring.names
+        ]
+        return Poly(target, target.reduce(self.poly.p.compose(*places, ctx=target.context)))
+
+    def _image(self, name: str) -> _Image | None:
+        """Image of a generator; None where it stays."""
+        values, basis = self.values, self.basis
+        if trig := _TRIG.fullmatch(name):
+            joints = [f"q{i}" for i in trig[2].split("_")]
+            if not values.keys() & set(joints):
+                return None
+            angle = sum((_variable(values, q) for q in joints), ZERO)
+            return _Angle(basis, angle, trig[1])
+        if row := _speed_row(basis, name):
+            speed, before = _summed(row, values, "qd"), _summed(row, {}, "qd")
+            return None if speed == before else _faded(name, speed)
+        if name in basis.loads:
+            raise ArmdynError(
+                f"{name}: the size of a torque depends on every name; nothing is replaced in it"
+            )
+        x = _constant(self.poly.ring, name) or Expression.symbol(name)
+        return _Constant(x.substitute(values)) if x.symbols() & values.keys() else None
+
+
+class _Image:
+    """Replacement of a generator, and the numbers that a ring needs for it."""
+
+    needed: Sequence[Expression] = ()
+
+    def in_ring(self, basis: Basis, ring: Ring) -> Poly:
+        raise NotImplementedError
+
+
+class _Constant(_Image):
+    def __init__(self, value: Expression) -> None:
+        moving = [name for name in value.symbols() if _VARIABLE.fullmatch(name)]
+        self.value = value
+        self.needed = [] if moving else [value]
+
+    def in_ring(self, basis: Basis, ring: Ring) -> Poly:
+        return basis.element(self.value, ring)
+
+
+class _Angle(_Image):
+    """The cosine or sine of an angle that is given."""
+
+    def __init__(self, basis: Basis, angle: Expression, kind: str) -> None:
+        parts = angle_parts(angle, basis.joints)
+        if parts is None:
+            raise ArmdynError(f"an angle may become whole multiples of angles and a constant, not '{angle}'")
+        self.joints, constant = parts
+        self.needed = (constant.cos(), constant.sin())
+        self.kind = kind
+
+    def in_ring(self, basis: Basis, ring: Ring) -> Poly:
+        c, s = (ring.constant(x) for x in self.needed)
+        return cos_sin_of_sum(ring, self.joints, (c, s))["cs".index(self.kind)]
+
+
+def _speed_row(basis: Basis, name: str) -> Row:
+    """The coordinates whose speed an opaque function of friction is of; empty for any other generator."""
+    if match := re.fullmatch(r"sgn(m?)(\d+)", name):
+        i = int(match[2]) - 1
+        return basis.speeds[i].row if match[1] else ((i, 1),)
+    return basis.bells[name].row if name in basis.bells else ()
+
+
+def _faded(name: str, speed: Expression) -> _Image:
+    """sign(v) or exp(−(v/width)²) of a speed that is known."""
+    number = speed.number
+    if number is not None and name.startswith("sgn"):
+        return _Constant(Expression.of((number > 0) - (number < 0)))
+    if number == 0:
+        return _Constant(ONE)
+    raise ArmdynError(
+        f"{name}: it is exact for a speed that is a number only, not '{speed}'; value() takes numbers"
+    )
+
+
+def ring_with(basis: Basis, ring: Ring, needed: Sequence[Expression]) -> Ring:
+    """A ring with the generators of this one, in which some more numbers can be written."""
+    more = [x for name in ring.names if name not in basis.full.index and (x := _constant(ring, name))]
+    if ring.cosines == basis.full.cosines and ring.joints == basis.full.joints:
+        return basis.extended([*more, *needed]) if any(x.atoms() for x in (*more, *needed)) else basis.full
+    return basis.extended([*more, *needed], ring.joints, ring.related)
+
+
+# ---- derivatives -------------------------------------------------------------------------------------------
+
+
+def differentiated(basis: Basis, poly: Poly, name: str) -> Poly:
+    """∂/∂name. Signs of speeds count as constants, which they are wherever the speed is not zero."""
+    used = _used(poly)
+    for opaque in used:
+        if opaque in basis.loads:
+            raise ArmdynError(f"{opaque}: the size of a torque has no derivative in closed form here")
+        if opaque in basis.bells:
+            fading = basis.bells[opaque]
+            inside = Expression.of(fading.stribeck_velocity) * _summed(fading.row, {}, "qd")
+            if name in inside.symbols():
+                raise ArmdynError(f"{opaque}: exp(-(v/width)**2) has no derivative in closed form here")
+    if variable := _VARIABLE.fullmatch(name):
+        return poly.by_joint(int(variable[2]) - 1) if variable[1] == "q" else poly.derivative(name)
+    slopes = {g: x for g in used if (x := _slope(_constant(poly.ring, g), name))}
+    target = ring_with(basis, poly.ring, list(slopes.values()))
+    total = target.zero
+    for generator, slope in slopes.items():
+        total = total + target.include(poly.derivative(generator)) * target.constant(slope)
+    return total
+
+
+def _slope(x: Expression | None, name: str) -> Expression | None:
+    """The derivative of a constant by a symbol; None where it is zero."""
+    if x is None or name not in x.symbols():
+        return None
+    total = ZERO
+    for monomial, coefficient in x.terms:
+        for atom, e in monomial:
+            inner = _inner_slope(atom, name)
+            if not inner.is_zero:
+                others = {tuple((a, k) for a, k in monomial if a != atom): coefficient * e}
+                power = Expression({((atom, 1),): ONE.terms[0][1]}) ** (e - 1)
+                total = total + Expression(others) * power * inner
+    return None if total.is_zero else total
+
+
+def _inner_slope(atom: Atom, name: str) -> Expression:
+    if atom.argument is None:
+        return ONE if atom.kind == "symbol" and atom.name == name else ZERO
+    inner = _slope(atom.argument, name)
+    if inner is None:
+        return ZERO
+    if atom.kind == "abs":
+        raise ArmdynError(f"{atom}: the size of a number has no derivative by '{name}' everywhere")
+    x = atom.argument
+    outer = -x.sin() if atom.kind == "cos" else x.cos() if atom.kind == "sin" else -(ONE / (x * x))
+    return outer * inner
+
+
+# ---- numbers -----------------------------------------------------------------------------------------------
+
+
+def number(basis: Basis, poly: Poly, given: Mapping[str, Any]) -> float:
+    """The value of a polynomial at numbers by name; symbols that are not given have the description's.
+
+    Generators may be given themselves: c1, s12, sgn1.
+    """
+    at = _State(basis, poly.ring, given)
+    degrees = poly.p.degrees() if poly else [0] * len(poly.ring.names)
+    values = [at.value(name) if e else 1.0 for name, e in zip(poly.ring.names, degrees, strict=True)]
+    if at.missing:
+        names = [name for name in basis.names if name in at.missing]
+        raise MissingValueError(f"a number needs values for {listed(names or sorted(at.missing))}")
+    total = 0.0
+    for exponents, coefficient in poly.terms().items():
+        total += float(coefficient) * math.prod(
+            x ** int(e) for x, e in zip(values, exponents, strict=True) if e
+        )
+    return total
+
+
+class _State:
+    def __init__(self, basis: Basis, ring: Ring, given: Mapping[str, Any]) -> None:
+        self.basis, self.ring, self.given = basis, ring, given
+        self.symbols = {**basis.model.exact_values, **given}
+        self.missing: set[str] = set()
+
+    def value(self, name: str) -> float:
+        basis = self.basis
+        if name in self.given:
+            return float(self.given[name])
+        if trig := _TRIG.fullmatch(name):
+            return self._turned(trig[1], trig[2].split("_"))
+        if row := _speed_row(basis, name):
+            speed = self._along(row)
+            if name.startswith("sgn"):
+                return float((speed > 0) - (speed < 0))
+            return math.exp(-((speed / self._number(basis.bells[name].stribeck_velocity)) ** 2))
+        if name in basis.loads:
+            return self._load(basis.loads[name])
+        constant = _constant(self.ring, name)
+        return self._number(constant if constant is not None else Expression.symbol(name))
+
+    def _turned(self, kind: str, joints: list[str]) -> float:
+        """Cosine or sine of a sum of angles, each given itself or by its cosine and sine."""
+        c, s = 1.0, 0.0
+        for j in joints:
+            if f"c{j}" in self.given and f"s{j}" in self.given:
+                cj, sj = float(self.given[f"c{j}"]), float(self.given[f"s{j}"])
+            else:
+                angle = self._number(Expression.symbol(f"q{j}"))
+                cj, sj = math.cos(angle), math.sin(angle)
+            c, s = c * cj - s * sj, s * cj + c * sj
+        return c if kind == "c" else s
+
+    def _along(self, row: Row) -> float:
+        return sum(self._number(k) * self._number(Expression.symbol(f"qd{j + 1}")) for j, k in row)
+
+    def _load(self, joint: int) -> float:
+        """|τ| of a joint without friction."""
+        n = range(1, self.basis.n + 1)
+        q, qd, qdd = ([self._number(Expression.symbol(f"{x}{i}")) for i in n] for x in ("q", "qd", "qdd"))
+        return abs(float(rigid_torques(lower(self.basis.model, self._number), q, qd, qdd)[joint]))
+
+    def _number(self, x: object) -> float:
+        exact = Expression.of(x)
+        missing = exact.symbols() - self.symbols.keys()
+        self.missing |= missing
+        return 1.0 if missing else exact.value(self.symbols)
+
+
+# ---- for notebooks: LaTeX that MathJax knows, and never so much that a browser waits -----------------------
+
+
+SHOWN = 500  # terms, multiplied out, up to which entries and equations are typeset in a notebook
+_LETTERS = 20_000  # of LaTeX that MathJax sets in a second or so
+
+
+def matrix_latex(rows: Iterable[Iterable[str]], where: Iterable[str] = ()) -> str:
+    """A matrix of formulas; what was named in them follows it."""
+    lines = " \\\\\n".join(" & ".join(row) for row in rows)
+    return r",\quad ".join(["\\begin{bmatrix}\n" + lines + "\n\\end{bmatrix}", *where])
+
+
+def displayed(latex: Callable[[], str], terms: int) -> str | None:
+    """A formula for a notebook; None where it is too long, or cannot be written."""
+    return shown_or_none(lambda: _display(latex(), terms)) if terms <= SHOWN else None
+
+
+def _display(latex: str, terms: int) -> str:
+    if len(latex) > _LETTERS:
+        raise ArmdynError(f"{terms} terms with {len(latex)} letters of LaTeX are too long to show")
+    return f"$\\displaystyle {latex}$"
+
+
+# ---- entries -----------------------------------------------------------------------------------------------
+
+
+T = TypeVar("T")
+
+
+class Formula:
+    """A formula in the description's symbols and q1 …, qd1 …, qdd1 …, as entries of the equations are."""
+
+    basis: Basis
+    poly: Poly
+
+    if TYPE_CHECKING:
+
+        @property
+        def size(self) -> int:
+            """An upper bound on its terms."""
+
+        def spelled(self, printer: Printer) -> str:
+            """What a printer writes for it."""
+
+        def __mul__(self, other: Any) -> Any: ...
+
+    def substitute(self, *values: Any, **more: Any) -> Entry:
+        """The entry with names replaced, all at once and exactly: `entry.substitute(m1=2, q2="pi/2")`.
+
+        Or a mapping, or one name and its value, as SymPy's `subs` takes them. Names are also SymPy symbols;
+        values are numbers, texts or SymPy expressions, with new symbols if you like. An angle may become a
+        sum of whole multiples of angles and a constant.
+        """
+        pairs = {values[0]: values[1]} if len(values) == 2 else _mapping(*values)
+        given = {self.basis.check_name(_name(key)): _exact(x) for key, x in {**pairs, **more}.items()}
+        return Entry(self.basis, substituted(self.basis, self.poly, given))
+
+    subs = substitute  # SymPy's name for it
+
+    def diff(self, name: Any, times: Any = 1) -> Entry:
+        """The derivative by a symbol or a joint variable, by its name or as a SymPy symbol.
+
+        Signs of speeds count as constants.
+        """
+        found, by = self.poly, self.basis.check_name(_name(name))
+        if not isinstance(times, int) or times < 0:
+            raise ArmdynError(
+                f"times: found {shown(times)}; how often to differentiate is expected, 0, 1, 2 …"
+            )
+        for _ in range(times):
+            found = differentiated(self.basis, found, by)
+        return Entry(self.basis, found)
+
+    def value(
+        self,
+        values: Mapping[Any, Any] | None = None,
+        /,
+        *,
+        q: Any = None,
+        qd: Any = None,
+        qdd: Any = None,
+        **more: Any,
+    ) -> float:
+        """Number at a state: `entry.value(q=[0, 1], qd=[1, 2], m1=2.5)`.
+
+        Values may be texts such as "pi/2". Symbols that are not given have the description's values. Joint
+        variables may be given one by one, q1=….
+        """
+        given = {str(_name(key)): x for key, x in {**_mapping(values), **more}.items()}
+        for letter, vector in (("q", q), ("qd", qd), ("qdd", qdd)):
+            given |= _numbered(letter, vector, self.basis.n)
+        generators = {*self.poly.ring.names, *self.basis.full.names}
+        for name in given.keys() - generators:
+            if not self.basis.joints_of(name):  # c12 and qd1_to_3, which texts have, may be given too
+                self.basis.check_name(name)
+        return number(self.basis, self.poly, {name: _float(name, x) for name, x in given.items()})
+
+    def sympy(self, symbols: Mapping[str, Any] | Iterable[Any] = ()) -> Any:
+        """The entry as a SymPy expression; `symbols` are used instead of real ones of the same names."""
+        from armdyn.exact.handover import Handover  # SymPy takes a while to load
+
+        return Handover(self.basis, symbols).expression(self.poly)
+
+    def _read(self, other: Any) -> Poly | None:
+        """Another entry, a text, a number or a SymPy expression as a polynomial; None for anything else."""
+        if isinstance(other, Formula):
+            return other.poly
+        if isinstance(other, Poly):
+            return other
+        ring = self.poly.ring
+        if _is_sympy(other):
+            from armdyn.exact.handover import read
+
+            return read(other, self.basis, ring)
+        if isinstance(other, bool) or not isinstance(other, (str, Real, Expression)):
+            return None
+        return (
+            self.basis.read(other, ring)
+            if isinstance(other, str)
+            else self.basis.element(Expression.of(other), ring)
+        )
+
+    def __truediv__(self, other: Any) -> Any:
+        """Divided by a number, or by an expression in symbols that the equations can divide by."""
+        if isinstance(other, bool) or not (isinstance(other, (Real, Expression)) or _is_sympy(other)):
+            return NotImplemented
+        if isinstance(other, (int, Fraction)) and other:
+            return self * Fraction(1, other)
+        return self * (1 / (other if _is_sympy(other) else Expression.of(other)))
+
+    def __str__(self) -> str:
+        printer = Printer(self.basis, TEXT)
+        lines = [self.spelled(printer)]
+        lines += [f"  where {name} = {TEXT.sum(parts)}" for name, parts in printer.definitions.items()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def latex(self) -> str:
+        """The entry typeset; what had to be named follows it."""
+        printer = Printer(self.basis, LATEX)
+        return r",\quad ".join([self.spelled(printer), *_named(printer)])
+
+    def _repr_latex_(self) -> str | None:
+        return displayed(self.latex, self.size)
+
+    def __hash__(self) -> int:
+        return hash(self.poly)
+
+    def __eq__(self, other: object) -> bool:
+        """True if the other is the same for all values; what no equation can hold is not."""
+        try:
+            poly = self._read(other)
+        except NotInEquationsError:
+            if _is_sympy(other):
+                return False
+            raise
+        if poly is None:
+            return NotImplemented
+        both = _in_one_ring(self.poly, poly)
+        return both is not None and both[0] == both[1]
+
+
+def _named(printer: Printer) -> list[str]:
+    """What had to be named, in LaTeX."""
+    return [f"{name} = {LATEX.sum(parts)}" for name, parts in printer.definitions.items()]
+
+
+def _is_sympy(x: object) -> bool:
+    """True for a SymPy expression, told without loading SymPy."""
+    return getattr(x, "__sympy__", False) is True
+
+
+def _name(key: Any) -> object:
+    """The name of a SymPy symbol or of q1(t); any other key as it is."""
+    return getattr(key, "name", key) if _is_sympy(key) else key
+
+
+def _exact(value: Any) -> Expression:
+    if _is_sympy(value):
+        from armdyn.exact.handover import read_expression
+
+        return read_expression(value)
+    return expression(plain(value))
+
+
+def _float(name: str, value: Any) -> float:
+    """Number that is given for a name."""
+    try:
+        return _exact(value).value()
+    except ArmdynError as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
+def _mapping(values: Any = None, *others: Any) -> Mapping[Any, Any]:
+    """Values by name, as they are given."""
+    if others or not (values is None or isinstance(values, Mapping)):
+        raise ArmdynError(f"found {shown(values)}; values by name are expected, as {{'m1': 2}} or m1=2")
+    return values or {}
+
+
+def _numbered(letter: str, vector: Any, n: int) -> dict[str, Any]:
+    """q1 … of a vector q."""
+    if vector is None:
+        return {}
+    entries = list(vector) if isinstance(vector, Iterable) and not isinstance(vector, str) else [vector]
+    if len(entries) != n:
+        raise ArmdynError(f"{letter}: expected {n} numbers, found {len(entries)}")
+    return {f"{letter}{i + 1}": x for i, x in enumerate(entries)}
+
+
+class Form(Formula):
+    """Σ_p a_p π_p: one entry of B, C, g, … with a_p in the kinematic ring, π_p the robot's parameters.
+
+    Compared by what it is worth when the parameters are written out in the description's symbols; also with
+    a text, which is read as an expression in those symbols, c1, s12, …, q1, qd1, qdd1 and sgn1, and with
+    SymPy expressions, whose symbols count by their names.
+    """
+
+    def __init__(self, basis: Basis, coefficients: dict[int, Poly]) -> None:
+        self.basis = basis
+        self.coefficients = {p: a for p, a in coefficients.items() if a}
+
+    @cached_property
+    def expanded(self) -> Poly:
+        """The entry as one polynomial in the description's symbols."""
+        check_expanded(self.size)
+        full = self.basis.full
+        total = full.context.constant(0)
+        for p, a in self.coefficients.items():
+            value = self.basis.values[p]
+            total = total + full.include(a).p * value.p
+        return Poly(full, full.reduce(total))
+
+    @property
+    def poly(self) -> Poly:  # type: ignore[override]
+        return self.expanded
+
+    @property
+    def size(self) -> int:
+        """An upper bound on the terms of `expanded`, without expanding."""
+        return sum(len(a) * self.basis.value_sizes[p] for p, a in self.coefficients.items())
+
+    def map(self, function: Callable[[Poly], Poly]) -> Form:
+        return Form(self.basis, {p: function(a) for p, a in self.coefficients.items()})
+
+    def derivative(self, generator: str) -> Form:
+        return self.map(lambda a: a.derivative(generator))
+
+    def by_joint(self, i: int) -> Form:
+        """∂/∂q_i."""
+        return self.map(lambda a: a.by_joint(i))
+
+    def gradient(self) -> list[Form]:
+        """∂/∂q_i for every joint."""
+        by_parameter = [(p, a.gradient()) for p, a in self.coefficients.items()]
+        return [Form(self.basis, {p: da[i] for p, da in by_parameter}) for i in range(self.basis.n)]
+
+    def times_generator(self, name: str) -> Form:
+        """Times a generator that no relation binds."""
+        g = self.basis.kinematic.gen(name).p
+        return self.map(lambda a: Poly(a.ring, a.p * g))
+
+    def __add__(self, other: Any) -> Any:
+        """The sum: with another form a form; with anything else an `Entry`, multiplied out."""
+        if isinstance(other, int) and other == 0:
+            return self
+        if not isinstance(other, Form) or other.basis is not self.basis:
+            return self._entry + (other._entry if isinstance(other, Form) else other)
+        total = dict(self.coefficients)
+        for p, a in other.coefficients.items():
+            total[p] = total[p] + a if p in total else a
+        return Form(self.basis, total)
+
+    __radd__ = __add__
+
+    @property
+    def _entry(self) -> Entry:
+        return Entry(self.basis, self.expanded)
+
+    def __neg__(self) -> Form:
+        return self.map(lambda a: -a)
+
+    def __sub__(self, other: Any) -> Any:
+        """The difference from another entry, a text or a SymPy expression, zero if they agree."""
+        return self + (-other) if isinstance(other, Form) else self._entry - other
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other
+
+    def __mul__(self, other: Any) -> Any:
+        """The product: with an exact number or an element of the kinematic ring a form, else an `Entry`."""
+        if not isinstance(other, (int, Fraction, Poly)):
+            return self._entry * other
+        return self.map(lambda a: self.basis.kinematic.zero + a * other)
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Form):
+            return (self - other).is_zero if self.basis is other.basis else self.expanded == other.expanded
+        return super().__eq__(other)
+
+    __hash__ = Formula.__hash__
+
+    @property
+    def is_zero(self) -> bool:
+        return not self.coefficients or not self.expanded
+
+    def spelled(self, printer: Printer) -> str:
+        return printer.entry(self)
+
+
+class Entry(Formula):
+    """One polynomial of rewritten equations, printed and compared like a `Form`."""
+
+    def __init__(self, basis: Basis, poly: Poly) -> None:
+        self.basis, self.poly = basis, poly
+
+    def __add__(self, other: Any) -> Entry:
+        poly = self._read(other)
+        return NotImplemented if poly is None else Entry(self.basis, _sum(self.poly, poly))
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Entry:
+        return Entry(self.basis, -self.poly)
+
+    def __sub__(self, other: Any) -> Entry:
+        poly = self._read(other)
+        return NotImplemented if poly is None else Entry(self.basis, _sum(self.poly, -poly))
+
+    def __rsub__(self, other: Any) -> Any:
+        return (-self) + other
+
+    def __mul__(self, other: Any) -> Entry:
+        poly = self._read(other)
+        return NotImplemented if poly is None else Entry(self.basis, _product(self.poly, poly))
+
+    __rmul__ = __mul__
+
+    @property
+    def size(self) -> int:
+        """How many terms it has."""
+        return len(self.poly)
+
+    def spelled(self, printer: Printer) -> str:
+        return printer.poly(self.poly)
+
+
+def _sum(a: Poly, b: Poly) -> Poly:
+    both = _in_one_ring(a, b)
+    if both is None:
+        raise ArmdynError("entries of robots with different symbols cannot be added or subtracted")
+    return both[0] + both[1]
+
+
+def _product(a: Poly, b: Poly) -> Poly:
+    both = _in_one_ring(a, b)
+    if both is None:
+        raise ArmdynError("entries of robots with different symbols cannot be multiplied")
+    product: Poly = both[0].ring.zero + both[0] * both[1]
+    return product
+
+
+def _in_one_ring(a: Poly, b: Poly) -> tuple[Poly, Poly] | None:
+    """Both polynomials in one ring: that of the one which has all generators of the other."""
+    if set(b.ring.names) <= set(a.ring.names):
+        return a, a.ring.include(b)
+    return (b.ring.include(a), b) if set(a.ring.names) <= set(b.ring.names) else None
+
+
+class Array(Generic[T]):
+    """An exact vector or matrix: indexed like a NumPy array, printed row by row."""
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self.rows = list(rows)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        first = self.rows[0] if self.rows else None
+        return (len(self.rows), len(first)) if isinstance(first, list) else (len(self.rows),)
+
+    def __getitem__(self, index: int | tuple[int, ...]) -> Any:
+        if isinstance(index, tuple):
+            entry: Any = self.rows
+            for i in index:
+                entry = entry[i]
+            return entry
+        return self.rows[index]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.rows)
+
+    def __eq__(self, other: object) -> bool:
+        """Entry by entry, with another array, a list or a SymPy matrix; of a vector, a column."""
+        return bool(self.rows == self._rows_of(other))
+
+    def __sub__(self, other: object) -> Array[Any]:
+        """The differences from the entries of an array, a list or a SymPy matrix: zeros where they agree."""
+        rows = self._rows_of(other)
+        if not isinstance(rows, list):
+            return NotImplemented
+        return Array(_differences(self.rows, rows))
+
+    def __rsub__(self, other: object) -> Array[Any]:
+        rows = self._rows_of(other)
+        if not isinstance(rows, list):
+            return NotImplemented
+        return Array(_differences(rows, self.rows))
+
+    _op_priority = 20.0  # a SymPy matrix leaves the difference to `__rsub__`
+
+    def _rows_of(self, other: object) -> object:
+        """The rows of an array, a list or a matrix; of a column, where this is a vector, its entries."""
+        rows: Any = other.rows if isinstance(other, Array) else other
+        if not hasattr(rows, "tolist"):
+            return rows
+        rows = rows.tolist()
+        if len(self.shape) == 1 and all(isinstance(row, list) and len(row) == 1 for row in rows):
+            return [row[0] for row in rows]
+        return rows
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return "[" + "\n ".join(str(row) for row in self.rows) + "]"
+
+    __repr__ = __str__
+
+    def latex(self) -> str:
+        """The vector (as a column) or the matrix typeset; what had to be named follows it."""
+        rows = [row if isinstance(row, list) else [row] for row in self.rows]
+        if not rows or any(not isinstance(x, Formula) for row in rows for x in row):
+            raise ArmdynError(f"shape {self.shape}: only vectors and matrices of entries are typeset")
+        printer = Printer(rows[0][0].basis, LATEX)
+        lines = [[x.spelled(printer) for x in row] for row in rows]
+        return matrix_latex(lines, _named(printer))
+
+    def _repr_latex_(self) -> str | None:
+        return displayed(self.latex, sum(_terms(row) for row in self.rows))
+
+
+def _differences(a: Any, b: Any) -> Any:
+    """a − b, entry by entry of lists of equal lengths."""
+    if not isinstance(a, list) and not isinstance(b, list):
+        return a - b
+    if not (isinstance(a, list) and isinstance(b, list)) or len(a) != len(b):
+        raise ArmdynError("a difference needs two arrays of the same shape")
+    return [_differences(x, y) for x, y in zip(a, b, strict=True)]
+
+
+def _terms(x: Any) -> int:
+    """Terms of an entry, or of a row of them."""
+    if isinstance(x, list):
+        return sum(_terms(entry) for entry in x)
+    return int(x.size)

@@ -1,0 +1,372 @@
+"""Exact equations handed over to SymPy, and SymPy's expressions read into the ring of the equations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import comb
+from typing import Any
+
+import sympy
+from sympy.core.function import AppliedUndef
+from sympy.printing.str import StrPrinter
+
+from armdyn.dynamics import rigid_torques
+from armdyn.exact.basis import Basis, NotInEquationsError
+from armdyn.exact.printing.angles import AngleSums
+from armdyn.exact.ring import Poly, Ring, check_expanded
+from armdyn.expression import ArmdynError, Atom, Expression, ExpressionError, TooLargeError, listed, shown
+from armdyn.model.friction import Row
+from armdyn.names import one_line
+
+Symbols = Mapping[str, Any] | Iterable[Any]
+
+
+@dataclass(frozen=True)
+class SympyEquations:
+    """SymPy matrices in q1 … qn, qd1 … qdn, qdd1 … qddn and the description's symbols.
+
+    tau = B qdd + C qd + friction + g + springs, not multiplied out.
+    """
+
+    B: Any
+    C: Any
+    g: Any
+    springs: Any
+    friction: Any
+    tau: Any
+    q: tuple[Any, ...]
+    qd: tuple[Any, ...]
+    qdd: tuple[Any, ...]
+    symbols: dict[str, Any]
+
+
+def to_sympy(basis: Basis, terms: Mapping[str, Iterable[Any]], symbols: Symbols = ()) -> SympyEquations:
+    """B, C, g, springs, friction and tau as SymPy matrices; load friction depends on qdd1 … qddn, too.
+
+    `terms`: rows of forms, or forms, by these names.
+    """
+    handover = Handover(basis, symbols)
+
+    def matrix(name: str) -> Any:
+        rows = (row if isinstance(row, list) else [row] for row in terms[name])
+        return sympy.Matrix([[handover.expression(x.expanded) for x in row] for row in rows])
+
+    n = range(1, basis.n + 1)
+    q, qd, qdd = (tuple(handover.symbol(f"{x}{i}") for i in n) for x in ("q", "qd", "qdd"))
+    B, C, g, springs = (matrix(name) for name in ("B", "C", "g", "springs"))
+    rigid = B * sympy.Matrix(qdd) + C * sympy.Matrix(qd) + g + springs
+    handover.rigid = list(rigid)
+    friction = matrix("friction")
+    return SympyEquations(
+        B=B,
+        C=C,
+        g=g,
+        springs=springs,
+        friction=friction,
+        tau=rigid + friction,
+        q=q,
+        qd=qd,
+        qdd=qdd,
+        symbols={name: handover.symbol(name) for name, _ in basis.model.symbols},
+    )
+
+
+class Handover:
+    """Entries of one robot's equations as SymPy expressions, in given symbols and else in real ones.
+
+    Sums of angles are written as they are printed: cos(q2 + q3), where it is shorter than products.
+    """
+
+    def __init__(self, basis: Basis, symbols: Symbols = ()) -> None:
+        self.basis = basis
+        self.given = _by_name(basis, symbols)
+        self._angles: dict[int, AngleSums] = {}
+
+    def symbol(self, name: str) -> Any:
+        found = self.given.get(name)
+        return sympy.Symbol(name, real=True) if found is None else found
+
+    @cached_property
+    def rigid(self) -> list[Any]:
+        """The torques without friction."""
+        return [self.expression(poly) for poly in _rigid(self.basis)]
+
+    def expression(self, poly: Poly) -> Any:
+        """A polynomial of any of the robot's rings."""
+        ring = poly.ring
+        if id(ring) not in self._angles:
+            self._angles[id(ring)] = AngleSums(ring, self.basis.runs)
+        terms = []
+        for c, factors, trig in self._angles[id(ring)].terms(poly):
+            product = [self._generator(ring, name) ** e for name, e in factors]
+            product += [self._trig(kind, joints) ** e for kind, joints, e in trig]
+            terms.append(sympy.Mul(sympy.Rational(c.numerator, c.denominator), *product))
+        return sympy.Add(*terms)
+
+    def _trig(self, kind: str, joints: Iterable[int]) -> Any:
+        """Cosine or sine of a sum of angles, in which ~j stands for one that is subtracted."""
+        angle = sympy.Add(
+            *(self.symbol(f"q{j + 1}") if j >= 0 else -self.symbol(f"q{~j + 1}") for j in joints)
+        )
+        return sympy.cos(angle) if kind == "c" else sympy.sin(angle)
+
+    def _generator(self, ring: Ring, name: str) -> Any:
+        basis = self.basis
+        if match := re.fullmatch(r"([cs])(\d+(?:_\d+)*)", name):
+            return self._trig(match[1], [int(i) - 1 for i in match[2].split("_")])
+        if match := re.fullmatch(r"sgn(m?)(\d+)", name):
+            i = int(match[2]) - 1
+            return sympy.sign(self._speed(basis.speeds[i].row if match[1] else ((i, 1),)))
+        if name in basis.bells:
+            surface = basis.bells[name]
+            width = self.constant(Expression.of(surface.stribeck_velocity))
+            return sympy.exp(-((self._speed(surface.row) / width) ** 2))
+        if name in basis.loads:
+            return sympy.Abs(self.rigid[basis.loads[name]])
+        inverse = name.startswith("1/")
+        plain = name.removeprefix("1/")
+        atom = next((a for a in ring.atoms if str(a) == plain), None)
+        value = self.symbol(plain) if atom is None else self._atom(atom)
+        return 1 / value if inverse else value
+
+    def _speed(self, row: Row) -> Any:
+        """Σ k_j q̇_j."""
+        return sympy.Add(*(self.constant(Expression.of(k)) * self.symbol(f"qd{j + 1}") for j, k in row))
+
+    def constant(self, x: Expression) -> Any:
+        """An exact number of the description."""
+        terms = []
+        for monomial, coefficient in x.terms:
+            factors = [self._atom(atom) ** exponent for atom, exponent in monomial]
+            terms.append(sympy.Mul(sympy.Rational(coefficient.numerator, coefficient.denominator), *factors))
+        return sympy.Add(*terms)
+
+    def _atom(self, atom: Atom) -> Any:
+        if atom.kind == "symbol":
+            return self.symbol(atom.name)
+        if atom.argument is None:
+            return sympy.pi
+        x = self.constant(atom.argument)
+        functions = {
+            "sqrt": sympy.sqrt,
+            "cos": sympy.cos,
+            "sin": sympy.sin,
+            "abs": sympy.Abs,
+            "inverse": lambda d: 1 / d,
+        }
+        return functions[atom.kind](x)
+
+
+def _by_name(basis: Basis, symbols: Symbols) -> dict[str, Any]:
+    """Given symbols by name: of a mapping its values, else each by the name it has."""
+    try:
+        given = symbols.items() if isinstance(symbols, Mapping) else [(_name(x), x) for x in symbols]
+        pairs: list[tuple[Any, Any]] = [(name, sympy.sympify(x)) for name, x in given]
+    except (TypeError, sympy.SympifyError):
+        raise ArmdynError(
+            f"symbols: found {shown(symbols)}; SymPy's symbols are expected, or SymPy's expressions by name"
+        ) from None
+    known = basis.names
+    for name, x in pairs:
+        if name not in known:
+            found = shown(x) if name is None else f"'{name}'"
+            raise ArmdynError(f"symbols: {found} is not a name of these equations; they have {listed(known)}")
+    return dict(pairs)
+
+
+def _name(x: Any) -> str | None:
+    """The name of a symbol, or of a function of time: q1(t)."""
+    return str(x.name) if isinstance(x, (sympy.Symbol, AppliedUndef)) else None
+
+
+def _rigid(basis: Basis) -> list[Poly]:
+    """The torques without friction, by Newton–Euler, as polynomials of the full ring."""
+    full = basis.full
+    torques = rigid_torques(basis.valued_mechanism(), *full.joint_variables())
+    return [full.zero + torque for torque in torques]
+
+
+# ---- a script --------------------------------------------------------------------------------------------
+
+
+_TAKEN = ("Abs", "Matrix", "Rational", "Symbol", "cos", "exp", "pi", "sign", "sin", "sqrt")
+
+
+def sympy_source(title: str, handed: SympyEquations) -> str:
+    """A Python script that builds SymPy matrices inertia, coriolis, gravity, friction and springs, if any."""
+    matrices = {
+        "inertia": handed.B,
+        "coriolis": handed.C,
+        "gravity": handed.g,
+        "friction": handed.friction,
+    }
+    sprung = any(handed.springs)
+    if sprung:
+        matrices["springs"] = handed.springs
+    symbols = sorted({x.name for M in matrices.values() for x in M.free_symbols})
+    printer = _Exact(_variables(symbols, {*_TAKEN, *matrices}))
+    lines = [
+        f"# Equations of motion: inertia*qdd + coriolis*qd + friction + gravity{' + springs' * sprung} = tau",
+        f"from sympy import {', '.join(_TAKEN)}",
+        "",
+        f"# {one_line(title)}",  # below two lines in which Python looks for "coding: …"
+        *(f'{printer.names[name]} = Symbol("{name}", real=True)' for name in symbols),
+        "",
+    ]
+    for name, matrix in matrices.items():
+        rows = [matrix.row(i) for i in range(matrix.rows)]
+        lines.append(f"{name} = Matrix([")
+        lines += [f"    [{', '.join(printer.doprint(x) for x in row)}]," for row in rows]
+        lines += ["])", ""]
+    return "\n".join(lines)
+
+
+def _variables(symbols: list[str], taken: set[str]) -> dict[str, str]:
+    """A variable of the script for each symbol: its name, made longer where that name is taken."""
+    found: dict[str, str] = {}
+    for name in symbols:
+        variable = name
+        while variable in taken or (variable != name and variable in symbols):
+            variable += "_"
+        found[name] = variable
+    return found
+
+
+class _Exact(StrPrinter):  # type: ignore[misc]
+    """Python source: 1/3 as Rational(1, 3), and symbols under names that are free."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        super().__init__()
+        self.names = names
+
+    def _print_Rational(self, x: Any) -> str:
+        return f"Rational({x.p}, {x.q})"
+
+    def _print_Integer(self, x: Any) -> str:
+        return str(x.p)
+
+    def _print_Symbol(self, x: Any) -> str:
+        return self.names[str(x.name)]
+
+
+# ---- reading ---------------------------------------------------------------------------------------------
+
+
+def read(x: Any, basis: Basis, ring: Ring) -> Poly:
+    """A SymPy expression as an element of a ring; its symbols count by their names.
+
+    q1(t) is q1, and its derivatives by t are qd1 and qdd1. `NotInEquationsError` where something in it has
+    no place in the equations.
+    """
+    try:
+        return _Reader(basis, ring).poly(x)
+    except TooLargeError:
+        raise
+    except ExpressionError as error:
+        raise NotInEquationsError(f"{shown(x)}: {error}") from None
+
+
+class _Reader:
+    def __init__(self, basis: Basis, ring: Ring) -> None:
+        self.basis, self.ring = basis, ring
+
+    def poly(self, x: Any) -> Poly:
+        if x.is_Add:
+            return sum((self.poly(term) for term in x.args), self.ring.zero)
+        if x.is_Mul and not any(_is_below(factor) for factor in x.args):
+            product = self.ring.one
+            for factor in x.args:
+                product = self.ring.zero + product * self.poly(factor)
+            return product
+        if x.is_Pow and x.exp.is_Integer and x.exp.is_positive:
+            base, exponent = self.poly(x.base), int(x.exp)
+            check_expanded(comb(len(base) + exponent - 1, exponent))
+            return base**exponent
+        if isinstance(x, sympy.sign):
+            return self._sign(x)
+        if isinstance(x, sympy.exp):
+            return self._bell(x)
+        if isinstance(x, sympy.Abs) and (load := self._load(x)) is not None:
+            return load
+        return self.basis.element(read_expression(x), self.ring)
+
+    def _sign(self, x: Any) -> Poly:
+        try:
+            return self.poly(x.args[0]).sign()
+        except ValueError as error:
+            raise NotInEquationsError(f"'{x}': {error}") from None
+
+    def _bell(self, x: Any) -> Poly:
+        """exp(−(v/width)²) of Stribeck friction."""
+        exponent = read_expression(x.args[0])
+        for name, surface in self.basis.bells.items():
+            terms = [Expression.of(k) * Expression.symbol(f"qd{j + 1}") for j, k in surface.row]
+            ratio = sum(terms, Expression.of(0)) / surface.stribeck_velocity
+            if exponent == -(ratio * ratio):
+                return self.ring.gen(name)
+        raise NotInEquationsError(f"'{x}' is not in these equations")
+
+    def _load(self, x: Any) -> Poly | None:
+        """|τ| without friction, of load friction; SymPy takes numbers out of it."""
+        if not self.basis.loads:
+            return None
+        inside, rigid = read(x.args[0], self.basis, self.basis.full).p, _rigid(self.basis)
+        for name, i in self.basis.loads.items():
+            factor = inside.leading_coefficient() / rigid[i].p.leading_coefficient() if rigid[i] else 0
+            if factor and inside == rigid[i].p * factor:
+                return Poly(self.ring, self.ring.gen(name).p * abs(factor))
+        return None
+
+
+def _is_below(factor: Any) -> bool:
+    """True if a factor stands below the line of a quotient."""
+    return bool(factor.is_Pow and factor.exp.is_negative)
+
+
+def read_expression(x: Any) -> Expression:
+    """A SymPy expression as an exact one; refused with functions other than cos, sin, sqrt and abs."""
+    if x.is_Rational:
+        return Expression.of(Fraction(int(x.p), int(x.q)))
+    if x.is_Float:
+        return Expression.of(float(x))
+    if x is sympy.pi:
+        return Expression.pi()
+    if name := _symbol_name(x):
+        return Expression.symbol(name)
+    parts = [read_expression(argument) for argument in x.args] if _is_readable(x) else []
+    if x.is_Add:
+        return sum(parts, Expression.of(0))
+    if x.is_Mul:
+        product = Expression.of(1)
+        for part in parts:
+            product = product * part
+        return product
+    if x.is_Pow and x.exp.is_Integer:
+        return parts[0] ** int(x.exp)
+    if x.is_Pow and (2 * x.exp).is_Integer:
+        return parts[0].sqrt() ** int(2 * x.exp)
+    if isinstance(x, (sympy.cos, sympy.sin)):
+        return parts[0].cos() if isinstance(x, sympy.cos) else parts[0].sin()
+    if isinstance(x, sympy.Abs):
+        return abs(parts[0])
+    raise NotInEquationsError(
+        f"'{shown(x)}' has no place in these equations; they have sums, products, powers, cos and sin"
+    )
+
+
+def _is_readable(x: Any) -> bool:
+    return bool(x.is_Add or x.is_Mul or x.is_Pow or isinstance(x, (sympy.cos, sympy.sin, sympy.Abs)))
+
+
+def _symbol_name(x: Any) -> str | None:
+    """m1 of a symbol; q1, qd1 and qdd1 of q1(t) and its derivatives by t."""
+    if not isinstance(x, sympy.Derivative):
+        return _name(x)
+    name = _name(x.expr)
+    if name and re.fullmatch(r"q\d+", name) and x.variables in (x.expr.args, x.expr.args * 2):
+        return f"q{'d' * len(x.variables)}{name[1:]}"
+    return None

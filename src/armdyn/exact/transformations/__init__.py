@@ -1,1 +1,0 @@
-"""Exact equations in other coordinates, other parameters and other programs."""

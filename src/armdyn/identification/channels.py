@@ -1,0 +1,317 @@
+"""Which columns of a file are which channels: as given, or recognised by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from armdyn.expression import shown
+from armdyn.identification.errors import IdentificationError, check
+from armdyn.names import one_line
+from armdyn.tables import WIDEST, Column
+
+# ------------------------------------------------------------------------------------------------------------
+# Units of recorded channels: what a unit is worth in SI, and which channels it may stand for.
+
+
+Units: TypeAlias = Mapping[str, Any]  # by channel: a name or a factor to SI, or one for each column
+
+CHANNELS = ("t", "q", "qd", "qdd", "tau", "motor_position", "motor_torque", "current")
+
+_TIME = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
+_ANGLE = {"rad": 1.0, "mrad": 1e-3, "deg": np.pi / 180, "turn": 2 * np.pi}
+_LENGTH = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
+_TORQUE = {"Nm": 1.0, "mNm": 1e-3, "kNm": 1e3, "Ncm": 1e-2, "Nmm": 1e-3}
+_FORCE = {"N": 1.0, "mN": 1e-3, "kN": 1e3}
+_CURRENT = {"A": 1.0, "mA": 1e-3}
+
+
+def _rates(base: dict[str, float], power: int) -> dict[str, float]:
+    ends = ("/s",) if power == 1 else ("/s2", "/s^2", "/s**2")
+    found = {f"{name}{end}": factor for name, factor in base.items() for end in ends}
+    if power == 1 and "turn" in base:
+        found["rpm"] = 2 * np.pi / 60
+    return found
+
+
+_SAME = {
+    "degree": "deg", "degrees": "deg", "°": "deg", "rev": "turn", "revolution": "turn", "turns": "turn",
+    "revolutions": "turn", "radian": "rad", "radians": "rad", "second": "s", "seconds": "s", "μs": "us",
+    "µs": "us", "μm": "um", "µm": "um", "metre": "m", "meter": "m", "metres": "m", "meters": "m", "amp": "A",
+}  # fmt: skip
+
+# What a channel is a measure of: of joints that turn, then of joints that slide.
+KINDS: dict[str, dict[str, dict[str, float]]] = {
+    "t": {"time": _TIME},
+    "q": {"revolute": _ANGLE, "prismatic": _LENGTH},
+    "qd": {"revolute": _rates(_ANGLE, 1), "prismatic": _rates(_LENGTH, 1)},
+    "qdd": {"revolute": _rates(_ANGLE, 2), "prismatic": _rates(_LENGTH, 2)},
+    "tau": {"revolute": _TORQUE, "prismatic": _FORCE},
+    "motor_position": {"revolute": _ANGLE},
+    "motor_torque": {"revolute": _TORQUE},
+    "current": {"current": _CURRENT},
+}
+
+
+def factor(channel: str, unit: Any) -> tuple[float, str]:
+    """The factor of one unit of a channel to SI, and the kind of joint that it is for ("" where any)."""
+    if isinstance(unit, int | float | np.number) and not isinstance(unit, bool):
+        value = float(unit)
+        if not np.isfinite(value) or value == 0:
+            raise IdentificationError(
+                f"units: {channel}: found {value:g}; a factor to SI is not 0 and finite"
+            )
+        return value, ""
+    kinds = KINDS[channel]
+    name = _plain(unit) if isinstance(unit, str) else None
+    for kind, table in kinds.items():
+        if name in table:
+            return table[name], kind if kind in ("revolute", "prismatic") else ""
+    allowed = ", ".join(dict.fromkeys(name for table in kinds.values() for name in table))
+    raise IdentificationError(
+        f"units: {channel}: found {shown(unit)}; allowed: {allowed}, or a factor to SI as a number"
+    )
+
+
+def _plain(unit: str) -> str:
+    """The name of a unit in the spelling of the tables."""
+    text = re.sub(r"[\s·*⋅]", "", unit.strip()) if "**" not in unit else unit.replace(" ", "")
+    text = text.replace("²", "2")
+    first, slash, rest = text.partition("/")
+    return _SAME.get(first, _SAME.get(first.lower(), first)) + slash + rest
+
+
+def known(channel: str, unit: str) -> bool:
+    """Whether a text from a header is a unit of the channel."""
+    try:
+        factor(channel, unit)
+    except IdentificationError:
+        return False
+    return True
+
+
+def factors(channel: str, unit: Any, width: int) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Factors (width,) to SI and kinds of joints, from one unit or one for each column."""
+    several = isinstance(unit, Sequence | np.ndarray) and not isinstance(unit, str)
+    each = list(unit) if several else [unit] * width
+    if len(each) != width:
+        raise IdentificationError(f"units: {channel}: found {len(each)} units for {width} columns")
+    found = [factor(channel, x) for x in each]
+    return np.array([value for value, _ in found]), tuple(kind for _, kind in found)
+
+
+def checked_units(units: Any) -> dict[str, Any]:
+    if units is None:
+        return {}
+    if not isinstance(units, Mapping):
+        raise IdentificationError(
+            f"units: found {shown(units)}; a mapping such as {{'q': 'deg'}} is expected"
+        )
+    for channel in units:
+        check.one_of("units", channel, *CHANNELS)
+    return dict(units)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Which columns of a file are which channels: as given, or recognised by their names.
+
+
+# Names of channels in files, in words; words for joints and for "measured" are left out before comparing.
+_STEMS = {
+    "t": "t, time, timestamp, time stamp, stamp, times, timestamps",
+    "q": "q, pos, position, positions, angle, angles, q pos, qpos",
+    "qd": "qd, dq, q dot, qdot, vel, velocity, velocities, speed, qvel",
+    "qdd": "qdd, ddq, q ddot, qddot, acc, acceleration, accelerations, qacc",
+    "tau": "tau, torque, torques, effort, efforts, trq",
+    "motor_position": "motor position, motor positions, motor pos, motor angle, motor angles, theta m",
+    "motor_torque": "motor torque, motor torques, motor tau, tau m",
+    "current": "current, currents, motor current, motor currents",
+}
+CHANNEL_OF = {tuple(text.split()): channel for channel, row in _STEMS.items() for text in row.split(", ")}
+_LEFT_OUT = {"joint", "joints", "j", "axis", "link", "actual", "measured", "meas", "msr"}
+_SUFFIXES = {"s", "ms", "us", "ns", "deg", "rad", "mm", "mA", "Nm", "mNm"}
+_BRACKETS = re.compile(r"\s*(?:\[([^\[\]]*[^\[\]\d][^\[\]]*)\]|\(([^()]*[^()\d][^()]*)\))\s*$")  # not q[0]
+_PREFERRED = (
+    *(("q", "motor_position"), ("tau", "motor_torque"), ("tau", "current"), ("motor_torque", "current")),
+)
+_NAME = 200  # characters: a longer name says nothing
+_LONGEST = 400  # characters of a list of columns in a message
+
+
+@dataclass(frozen=True)
+class ChannelColumns:
+    """The columns of one channel, and the unit that their names state."""
+
+    columns: tuple[Column, ...]
+    unit: Any = None
+
+    @property
+    def width(self) -> int:
+        return sum(column.width for column in self.columns)
+
+
+@dataclass(frozen=True)
+class Choices:
+    channels: dict[str, ChannelColumns]
+    notes: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()  # channels that the file has, but for which a better one is used
+
+
+def choose(file: Sequence[Column], columns: Any = None) -> Choices:
+    """Channels as `columns` says; without it, all that are recognised by their names."""
+    if columns is None:
+        return _recognised(file)
+    if not isinstance(columns, Mapping):
+        example = "{'t': 'time', 'q': ['a1', 'a2'], 'tau': 'torque_*'}"
+        raise IdentificationError(f"columns: found {shown(columns)}; a mapping such as {example} is expected")
+    found = {}
+    for channel, names in columns.items():
+        check.one_of("columns", channel, *CHANNELS)
+        found[channel] = _given(channel, names, file)
+    if "t" not in found:
+        found |= _recognised([column for column in file if _channel(column.name)[0] == "t"]).channels
+    return Choices(found)
+
+
+def listed_columns(file: Sequence[Column]) -> str:
+    names = [one_line(c.name) if c.width == 1 else f"{one_line(c.name)} ({c.width} wide)" for c in file]
+    text = ", ".join(names)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+
+
+def _given(channel: str, names: Any, file: Sequence[Column]) -> ChannelColumns:
+    """Columns by name, by number, by a pattern with * and ?, or a list of these."""
+    several = names if isinstance(names, list | tuple) else [names]
+    found: list[Column] = []
+    for name in several:
+        found += _one_given(channel, name, file)
+    if not found:
+        raise IdentificationError(f"columns: {channel}: no column is named")
+    if len({column.name for column in found}) < len(found):
+        raise IdentificationError(f"columns: {channel}: a column is named twice")
+    return _choice(channel, tuple(found))
+
+
+def _one_given(channel: str, name: Any, file: Sequence[Column]) -> list[Column]:
+    if isinstance(name, int) and not isinstance(name, bool):
+        if not 0 <= name < len(file):
+            raise IdentificationError(
+                f"columns: {channel}: found {shown(name)}; the file has columns 0 to {len(file) - 1}"
+            )
+        return [file[name]]
+    if isinstance(name, str):
+        exact = [column for column in file if column.name == name]
+        pattern = re.escape(name).replace(r"\*", ".*").replace(r"\?", ".")
+        if found := exact or [column for column in file if re.fullmatch(pattern, column.name)]:
+            return found
+    raise IdentificationError(
+        f"columns: {channel}: found {shown(name)}, but the columns of the file are {listed_columns(file)}"
+    )
+
+
+# ---- recognition -------------------------------------------------------------------------------------------
+
+
+def _recognised(file: Sequence[Column]) -> Choices:
+    by_stem: dict[str, dict[tuple[str, ...], list[tuple[int | None, Column]]]] = {}
+    unknown = []
+    for column in file:
+        channel, stem, number = _channel(column.name)
+        if channel is None:
+            unknown.append(column)
+        else:
+            by_stem.setdefault(channel, {}).setdefault(stem, []).append((number, column))
+    found = {
+        channel: _in_order(channel, by_stem[channel], file) for channel in CHANNELS if channel in by_stem
+    }
+    notes, unused = [], []
+    for better, other in _PREFERRED:
+        if better in found and other in found:
+            notes.append(f"the file has {better} and {other}: {better} is used")
+            unused.append(other)
+            del found[other]
+    if unknown:
+        notes.append(f"columns that were not used: {listed_columns(unknown)}")
+    return Choices(found, tuple(notes), tuple(unused))
+
+
+def _channel(name: str) -> tuple[str | None, tuple[str, ...], int | None]:
+    """The channel of a column by its name, the words that say so, and the number of the joint."""
+    words, number = _words(name)
+    if (found := CHANNEL_OF.get(words)) is not None:
+        return found, words, number
+    if len(words) > 1 and words[-1] in {x.lower() for x in _SUFFIXES}:  # time_ms, q1_deg
+        found = CHANNEL_OF.get(words[:-1])
+        if found is not None and known(found, _suffix(words[-1])):
+            return found, words[:-1], number
+    return None, words, number
+
+
+def _words(name: str) -> tuple[tuple[str, ...], int | None]:
+    if len(name) > _NAME:
+        return ("",), None
+    text = _BRACKETS.sub("", name)
+    text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text).lower()
+    pieces = re.findall(r"[^\W\d_]+|\d+", text)
+    numbers = [int(piece) for piece in pieces if piece.isdecimal() and len(piece) < 6]
+    words = tuple(piece for piece in pieces if not piece.isdecimal() and piece not in _LEFT_OUT)
+    if len(numbers) != sum(piece.isdecimal() for piece in pieces) or len(numbers) > 1:
+        return ("",), None  # two numbers: which one is the joint's?
+    return words, numbers[0] if numbers else None
+
+
+def _suffix(word: str) -> str:
+    return next(x for x in _SUFFIXES if x.lower() == word)
+
+
+def _unit(name: str, channel: str) -> str | None:
+    """The unit that a column's name states, in brackets or as its last word."""
+    if len(name) > _NAME:
+        return None
+    if (match := _BRACKETS.search(name)) is not None:
+        text = next(x for x in match.groups() if x is not None)
+        return text if known(channel, text) else None
+    last = re.split(r"[\W\d_]+", name)[-1]
+    return last if "_" in name and last in _SUFFIXES and known(channel, last) else None
+
+
+def _choice(channel: str, columns: tuple[Column, ...]) -> ChannelColumns:
+    if (width := sum(column.width for column in columns)) > WIDEST:
+        raise IdentificationError(f"columns: {channel}: found {width} columns; {WIDEST} are allowed")
+    return ChannelColumns(columns, _stated(columns, channel))
+
+
+def _stated(columns: Sequence[Column], channel: str) -> Any:
+    """The unit that the names of the columns state: one, a list where they differ, None where none does."""
+    units = [column.unit or _unit(column.name, channel) for column in columns for _ in range(column.width)]
+    if len(set(units)) == 1:
+        return units[0]
+    return [1.0 if unit is None else unit for unit in units]
+
+
+def _in_order(
+    channel: str, stems: dict[tuple[str, ...], list[tuple[int | None, Column]]], file: Sequence[Column]
+) -> ChannelColumns:
+    """The columns of a channel, by the numbers of the joints."""
+    if len(stems) > 1:
+        names = [one_line(columns[0][1].name) for columns in stems.values()]
+        raise IdentificationError(
+            f"columns: '{names[0]}' and '{names[1]}' may both be {channel}; say which with "
+            f"columns={{'{channel}': …}}, found {listed_columns(file)}"
+        )
+    columns = next(iter(stems.values()))
+    numbers = [number for number, _ in columns]
+    if len(columns) > 1:
+        first = min((number for number in numbers if number is not None), default=0)
+        counted = sorted(number for number in numbers if number is not None)
+        if first > 1 or counted != list(range(first, first + len(columns))):
+            raise IdentificationError(
+                f"columns: those of {channel} are not numbered from 0 or 1 on without a gap: "
+                f"{listed_columns([column for _, column in columns])}; say which with columns="
+            )
+        columns = sorted(columns, key=lambda item: item[0] or 0)
+    return _choice(channel, tuple(column for _, column in columns))

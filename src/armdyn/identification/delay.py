@@ -1,0 +1,171 @@
+"""A constant delay of torques behind positions, found with the robot's model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.linalg import svd
+from scipy.ndimage import minimum_filter1d
+from scipy.optimize import minimize_scalar
+
+from armdyn.identification.columns import Columns, Surfaces
+from armdyn.identification.errors import IdentificationError, check, on_one_thread
+from armdyn.identification.log import Log, Record
+from armdyn.identification.regression import RANK, Factors, Problem, merged
+from armdyn.identification.signals import States, states
+from armdyn.identification.template import make_template
+from armdyn.robot import Robot
+
+MOST = 0.1  # s: longer delays are not looked for
+CUTOFF, SHARE = 20.0, 1 / 8  # Hz, and of the rate: the low-pass that model and torques get
+BETTER = 0.05  # of the misfit: what taking a delay out has to gain to be clear
+INSTANTS = 8_000  # that are enough
+_ROUNDING = 1e-14  # of the largest column
+_EACH_SIDE = 20  # delays that torques are taken at, before and after; a spline is between them
+
+
+@dataclass(frozen=True)
+class Delay:
+    """The delay by which torques were recorded later than positions, and how well the model fits with it."""
+
+    seconds: float
+    samples: float  # the same in samples
+    before: float  # ‖τ − Yπ̂‖/‖τ‖ of a least-squares fit, torques by joint scaled to their noise
+    after: float  # the same with the delay taken out
+    at_end: bool  # the best is at the end of the range that was looked at
+
+    @property
+    def clear(self) -> bool:
+        """Whether there is a delay of half a sample or more, without which the model fits better."""
+        return not self.at_end and abs(self.samples) >= 0.5 and self.after < (1 - BETTER) * self.before
+
+    def __str__(self) -> str:
+        fits = f"the model then fits to {100 * self.after:.2f} % instead of {100 * self.before:.2f} %"
+        return f"the torques are {1e3 * self.seconds:.3g} ms ({self.samples:.2f} samples) late: {fits}"
+
+
+@on_one_thread
+def estimate_delay(robot: Robot, log: Log, most: float = MOST) -> Delay:
+    """The delay of the torques with which the robot's model, its parameters fitted, fits best.
+
+    `most` [s]: what is looked at, before and after. The model has rotors, viscous and Coulomb friction and
+    offsets, also where the description has none. It and the torques are low-passed alike, at 20 Hz or an
+    eighth of the sampling rate. A model that lacks something may fit better with a delay that is none.
+    """
+    check.positive_time("most", most)
+    if not isinstance(log, Log):
+        raise IdentificationError(f"log: expected a Log, found {type(log).__name__}")
+    record = log.at_joints(check.robot(robot))
+    with check.computable():
+        return delay_of(robot, record, most)
+
+
+def delay_of(robot: Robot, record: Record, most: float = MOST) -> Delay:
+    """`estimate_delay` of a record."""
+    template = make_template(robot)
+    columns = Columns(template, np.zeros(len(Surfaces.of_robot(template.robot).of)))
+    parts = states(record, _cutoff(record.rate))
+    found = delay_of_states(columns, list(parts), record.rate, most)
+    if found is None:
+        raise IdentificationError(f"{record.name}: too short to find a delay of up to {most:g} s in it")
+    return found
+
+
+def delay_note(problem: Problem, records: Sequence[Record]) -> list[str]:
+    """Notes about a delay that records clearly show to the model of a fit, if they do."""
+    parts = [part for record in records for part in problem.states(record)]
+    found = delay_of_states(problem.columns, parts, records[0].rate)
+    if found is None or not found.clear:
+        return []
+    given = {record.delay for record in records}
+    how = f"delay={found.seconds + min(given):.3g}"
+    return [f"{found}; Log(…, {how}) and Log.load(…, {how}) take it out"]
+
+
+def delay_of_states(
+    columns: Columns, parts: Sequence[States], sampling: float, most: float = MOST
+) -> Delay | None:
+    """The delay of the torques of some states of a log, where they are enough.
+
+    `sampling` are the log's samples per second.
+    """
+    delays = most / _EACH_SIDE * np.arange(-_EACH_SIDE, _EACH_SIDE + 1)
+    factors = _factors(columns, parts, delays)
+    if factors is None or factors.rows.sum() < 4 * len(columns.template.prior):
+        return None
+    misfit = _Misfit.of(factors, delays)
+    values = [misfit(d) for d in delays]
+    before, k = values[_EACH_SIDE], int(np.argmin(values))
+    if k in (0, len(delays) - 1):
+        return Delay(float(delays[k]), float(delays[k]) * sampling, before, values[k], at_end=True)
+    best = minimize_scalar(misfit, bounds=(delays[k - 1], delays[k + 1]), method="bounded")
+    return Delay(float(best.x), float(best.x) * sampling, before, float(best.fun), at_end=False)
+
+
+def _factors(columns: Columns, parts: Sequence[States], delays: np.ndarray) -> Factors | None:
+    """Factors of [Y τ(t + d₁) τ(t + d₂) …], at blocks of instants spread over all parts.
+
+    Only instants whose torques within reach may all be used enter.
+    """
+    spans = [(part, start, stop) for part in _inner(parts, delays[-1]) for start, stop in part.blocks]
+    spans = [(part, start, stop) for part, start, stop in spans if part.use[start:stop].any()]
+    total = sum(stop - start for _, start, stop in spans)
+    found = []
+    for part, start, stop in spans[:: max(1, round(total / INSTANTS))]:
+        t = np.arange(len(part)) / part.rate
+        tau = CubicSpline(t, part.seen(part.tau))
+        late = [tau(t[start:stop] + d)[..., None] for d in delays]
+        wide = np.concatenate([part.seen_between(columns, start, stop), *late[:-1]], axis=-1)
+        found.append(Factors.of(wide, late[-1][..., 0], part.use[start:stop]))
+    return merged(found) if found else None
+
+
+def _inner(parts: Sequence[States], most: float) -> Iterator[States]:
+    """Without instants that have a torque within `most` [s] which may not be used.
+
+    Where nothing was filtered, because the log has accelerations, it is now: noise that is not filtered is
+    less between samples than at them, and would look like a delay.
+    """
+    for part in parts:
+        if part.cutoff is None:
+            part = replace(part, cutoff=_cutoff(part.rate))
+        near = 2 * int(np.ceil(most * part.rate)) + 3
+        yield replace(part, use=minimum_filter1d(part.use, near, axis=0, mode="constant", cval=0))
+
+
+def _cutoff(rate: float) -> float:
+    return min(CUTOFF, SHARE * rate)
+
+
+@dataclass(frozen=True)
+class _Misfit:
+    """‖τ − Yπ̂‖/‖τ‖ as a function of the delay."""
+
+    late: CubicSpline  # of the delay: the torques, in the rows of a triangular factor
+    U: np.ndarray  # what the model can say there, orthonormal
+
+    @staticmethod
+    def of(factors: Factors, delays: np.ndarray) -> _Misfit:
+        p = factors.R[0].shape[1] - len(delays)
+        R = factors.weighted(_scale(factors, p, p + len(delays) // 2))
+        sizes = np.linalg.norm(R[:, :p], axis=0)
+        shown = sizes > _ROUNDING * sizes.max(initial=0.0)  # what a column of rounding points at is chance
+        U, s, _ = svd(R[:, :p][:, shown] / sizes[shown], full_matrices=False, lapack_driver="gesvd")
+        return _Misfit(CubicSpline(delays, R[:, p:], axis=1), U[:, s > RANK * s.max(initial=0.0)])
+
+    def __call__(self, delay: float) -> float:
+        y = self.late(delay)
+        return float(np.linalg.norm(y - self.U @ (self.U.T @ y)) / np.maximum(np.linalg.norm(y), 1e-300))
+
+
+def _scale(factors: Factors, p: int, now: int) -> np.ndarray:
+    """(n,) what a fit with all joints alike leaves unexplained of the torques in column `now`."""
+    R = factors.weighted(np.ones(len(factors.R)))
+    x = np.linalg.lstsq(R[:, :p], R[:, now], rcond=RANK)[0]
+    left = [float(np.square(R_j[:, :p] @ x - R_j[:, now]).sum()) for R_j in factors.R]
+    sizes = [float(np.square(R_j[:, now]).sum()) for R_j in factors.R]
+    least = 1e-12 * max(*sizes, 1e-24)
+    return np.asarray(np.sqrt(np.maximum(left, least) / np.maximum(factors.rows, 1)))

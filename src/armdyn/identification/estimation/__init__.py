@@ -1,1 +1,0 @@
-"""Estimation: parameters by least squares, which terms friction needs, and what the estimates are worth."""

@@ -1,0 +1,644 @@
+"""`Fit`: what identification found, what it is worth, and what it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from itertools import zip_longest
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from armdyn.display import Shown
+from armdyn.identification.errors import IdentificationError, NothingUsableError, check
+from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.regression import RANK, Factors
+from armdyn.identification.samples import Samples, left_out
+from armdyn.identification.selection import NEAR, Chosen, Friction, Trial
+from armdyn.identification.validation import (
+    Comparison,
+    CrossValidation,
+    Training,
+    Validation,
+    comparisons,
+    cross_validate,
+    validate,
+)
+from armdyn.model.friction import TERMS
+from armdyn.model.parameters import Parameter
+from armdyn.robot import Robot
+from armdyn.robot.base_parameters import BaseParameters
+from armdyn.robot.joints import joint_units
+
+# ------------------------------------------------------------------------------------------------------------
+# The estimates as data: a row for each base parameter, and the whole fit for JSON.
+
+
+_BODY = {"m": "kg"} | dict.fromkeys(("mx", "my", "mz"), "kg m")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A base parameter: what it is, and what was found for it."""
+
+    name: str  # its leading parameter
+    combination: str  # in the robot's parameters
+    joint: int  # of its leading parameter, counted from 1
+    unit: str
+    estimate: float
+    standard_error: float  # infinite where the data do not show it
+    low: float  # of the 99 % interval
+    high: float
+    nominal: float  # of the description; terms that it does not have are zero
+    shown: bool  # whether the data say anything about it
+    essential: bool  # whether its standard error is at most 30 % of it
+
+    @property
+    def relative_error(self) -> float:
+        return self.standard_error / abs(self.estimate) if self.estimate else float("inf")
+
+    @property
+    def flag(self) -> str:
+        """ "not shown" by these data, "poorly" shown (more than 30 % of the estimate), or nothing."""
+        if not self.shown:
+            return "not shown"
+        return "" if self.essential else "poorly"
+
+
+def rows(fit: Fit) -> tuple[Row, ...]:
+    errors, intervals, nominal = fit.standard_errors, fit.intervals, fit.values_of(fit.described)
+    leading = [fit.base.grouping.layout[p] for p in fit.base.grouping.leading]
+    return tuple(
+        Row(
+            name=parameter.name,
+            combination=fit.base.combinations[k],
+            joint=parameter.joint + 1,
+            unit=unit(fit.robot, parameter),
+            estimate=float(fit.parameters[k]),
+            standard_error=float(errors[k]),
+            low=float(intervals[k, 0]),
+            high=float(intervals[k, 1]),
+            nominal=float(nominal[k]),
+            shown=not fit.not_shown[k],
+            essential=bool(fit.essential[k]),
+        )
+        for k, parameter in enumerate(leading)
+    )
+
+
+def unit(robot: Robot, parameter: Parameter) -> str:
+    """The unit of a parameter of the vector."""
+    kind = parameter.kind
+    if kind.part == "body":
+        return _BODY.get(kind.entry, "kg m²")
+    if kind.entry == "inertia":
+        return "kg m²"
+    if kind.part == "strut":
+        return "N/m" if kind.entry == "stiffness" else "N"
+    turns = kind.part in ("motor", "idler") or robot.model.moving[parameter.joint].joint == "revolute"
+    effort, speed = ("N m", "rad/s") if turns else ("N", "m/s")
+    if kind.entry == "stiffness":
+        return f"{effort}/{speed[:-2]}"
+    return TERMS[kind.entry].unit(effort, speed[:-2]) if kind.entry in TERMS else effort
+
+
+def to_dict(fit: Fit) -> dict[str, Any]:
+    """The numbers of a fit as JSON has them."""
+    model = fit.model
+    found: dict[str, Any] = {
+        "robot": fit.robot.name,
+        "method": fit.method,
+        "consistent": fit.consistent,
+        "training_error": fit.training_error,
+        "cutoff": model.problem.cutoff,
+        "friction": asdict(model.friction),
+        "sign_width": model.problem.width,
+        "damping": model.damping,
+        "condition": fit.condition,
+        "singular_values": fit.singular_values,
+        "added": fit.added,
+        "parameters": dict(zip(fit.robot.parameter_names, fit.robot.parameters, strict=True)),
+        "base": [asdict(row) | {"relative_error": row.relative_error} for row in rows(fit)],
+        "joints": [
+            {"scale": float(s), "repeats": float(r)} for s, r in zip(fit.scale, fit.repeats, strict=True)
+        ],
+        "validation": None if fit.validation is None else _validation(fit.validation),
+        "notes": fit.notes,
+    }
+    plain: dict[str, Any] = _plain(found)
+    return plain
+
+
+def _validation(found: Validation) -> dict[str, Any]:
+    joints = [
+        asdict(joint) | {"relative": joint.relative, "verdict": joint.whiteness.verdict}
+        for joint in found.joints
+    ]
+    return {
+        "error": found.error,
+        "errors": found.errors,
+        "overlap": found.overlap,
+        "warnings": found.warnings,
+        "joints": joints,
+    }
+
+
+def _plain(x: Any) -> Any:
+    """Lists, texts, numbers, truth values and None."""
+    if isinstance(x, dict):
+        return {key: _plain(value) for key, value in x.items()}
+    if isinstance(x, list | tuple | np.ndarray):
+        return [_plain(value) for value in x]
+    if isinstance(x, bool | np.bool_):
+        return bool(x)
+    if isinstance(x, float | np.floating):
+        return float(x) if np.isfinite(x) else None
+    return int(x) if isinstance(x, np.integer) else x
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Which model was fitted and why, in words: filter, friction, width of the sign, damping, added terms.
+
+
+_SETS = {
+    (False, False): "viscous, Coulomb and offset alone",
+    (True, False): "with Stribeck",
+    (False, True): "with a cubic term",
+    (True, True): "with Stribeck and a cubic term",
+}
+
+
+def reasons(fit: Fit) -> list[tuple[str, list[str]]]:
+    """Titles and sentences."""
+    return [
+        ("filter", [_filter(fit)]),
+        ("friction", _friction(fit)),
+        ("sign", [_sign(fit)]),
+        ("damping", [_damping(fit)]),
+        ("added", [", ".join(fit.added) or "nothing: the description has all terms"]),
+    ]
+
+
+def term_set(friction: Friction) -> tuple[bool, bool]:
+    """Whether it has a Stribeck and a cubic term."""
+    return friction.stribeck is not None, friction.cubic
+
+
+def own_terms(fit: Fit) -> str:
+    """The set of terms that was fitted, in words as in `rivals`."""
+    return _SETS[term_set(fit.model.friction)]
+
+
+def rivals(fit: Fit) -> dict[str, float]:
+    """The least error of each set of friction terms on data left out, as a part of the chosen model's."""
+    trials = () if fit.model.choice is None else fit.model.choice.trials
+    chosen = _chosen(fit, trials)
+    if chosen is None:
+        return {}
+    best: dict[str, float] = {}
+    for trial in trials:
+        name = _SETS[term_set(trial.friction)]
+        best[name] = min(best.get(name, np.inf), trial.error)
+    return {name: float(np.sqrt(error / chosen.error)) for name, error in best.items()}
+
+
+def _chosen(fit: Fit, trials: Sequence[Trial]) -> Trial | None:
+    own = (fit.model.friction, fit.model.damping)
+    return next((x for x in trials if (x.friction, x.damping) == own and x.error > 0), None)
+
+
+def _filter(fit: Fit) -> str:
+    cutoff, tried = fit.model.problem.cutoff, fit.model.cutoffs
+    if cutoff is None:
+        return "none: the logs have accelerations"
+    if not tried:
+        return f"cut-off {cutoff:.3g} Hz, as asked for"
+    best = min(tried, key=lambda pair: pair[1])[0]
+    lowest = cutoff if fit.method != "instrumental" else _lowest(fit)
+    wider = "" if lowest == cutoff else f"wider than {lowest:.3g} Hz, "
+    text = f"cut-off {cutoff:.3g} Hz: {wider}the lowest of {len(tried)} (from {tried[-1][0]:.2g} to "
+    text += f"{tried[0][0]:.3g} Hz) whose error on data left out is within {100 * NEAR:.0f} % of the least"
+    return text if best == lowest else f"{text} (at {best:.3g} Hz)"
+
+
+def _lowest(fit: Fit) -> float:
+    """The cut-off that least squares would take [Hz]."""
+    least = min(error for _, error in fit.model.cutoffs)
+    return min(cutoff for cutoff, error in fit.model.cutoffs if error <= (1 + NEAR) * least)
+
+
+def _friction(fit: Fit) -> list[str]:
+    found = rivals(fit)
+    own = own_terms(fit)
+    if len(found) < 2:
+        return [f"{fit.model.friction}, as asked for"]
+    others = [f"{name} {percent(ratio)}" for name, ratio in found.items() if name != own]
+    text = str(fit.model.friction)
+    return [f"{text}: chosen by the error on data left out", f"against it: {'; '.join(others)}"]
+
+
+def percent(ratio: float) -> str:
+    """A text: by how much an error differs from the chosen model's."""
+    change = round(100 * (ratio - 1), 1)
+    return f"{change:+.1f} %".replace("-", "−") if change else "0 %"
+
+
+def _sign(fit: Fit) -> str:
+    width, n = fit.model.problem.width, fit.robot.n
+    if not width.any():
+        return "as it is, a step at zero speed" + _widths(fit)
+    each = ", ".join(f"{x:.2g}" for x in width[:n])
+    units = dict.fromkeys(joint_units(fit.robot, j).velocity for j in range(n))
+    share = 100 * fit.model.friction.width
+    text = f"tanh(speed/width), width {share:g} % of each joint's greatest speed: {each} {' or '.join(units)}"
+    return text + _widths(fit)
+
+
+def _widths(fit: Fit) -> str:
+    """A text: what other widths would have cost."""
+    trials = () if fit.model.choice is None else fit.model.choice.trials
+    chosen, own = _chosen(fit, trials), fit.model.friction
+    best: dict[float, float] = {}
+    for trial in trials:
+        if term_set(trial.friction) == term_set(own):
+            width = trial.friction.width
+            best[width] = min(best.get(width, np.inf), trial.error)
+    if chosen is None or len(best) < 2:
+        return ""
+    costs = [
+        f"{100 * width:g} % {percent(np.sqrt(error / chosen.error))}"
+        for width, error in best.items()
+        if width != own.width
+    ]
+    return f" (error with {', '.join(costs)})"
+
+
+def _damping(fit: Fit) -> str:
+    damping, choice = fit.model.damping, fit.model.choice
+    if fit.consistent:
+        return "none: bodies that can exist take none"
+    how = "as asked for" if choice is None or len({x.damping for x in choice.trials}) < 2 else "chosen"
+    what = "none" if not damping else f"{damping:g} of the columns' lengths, toward the description"
+    return f"{what}, {how}"
+
+
+# ------------------------------------------------------------------------------------------------------------
+# A fit in plain text.
+
+
+_WIDTH = 100
+_INDENT = 12
+_FEW = 24  # rows of parameters up to which they stand in one column
+
+
+def text(fit: Fit, parameters: bool = True) -> str:
+    """A text: what was found, what it is worth and why this model."""
+    robot = fit.robot
+    count = int(fit.factors.rows.sum())
+    lines = [
+        f"{robot.name}: {len(fit.base)} base parameters by {method_text(fit)}, from {count} torques",
+        "",
+        *entry("error", [_errors(fit)]),
+    ]
+    for title, found in reasons(fit):
+        lines += entry(title, found)
+    lines += ["", *_joints(fit), ""]
+    if parameters:
+        lines += [*_parameters(fit), ""]
+    lines += _worth(fit)
+    beware = () if fit.validation is None else fit.validation.warnings
+    lines += entry("beware", beware)
+    lines += entry("notes", fit.notes)
+    return "\n".join(_printable(line.rstrip()) for line in lines)
+
+
+def _printable(line: str) -> str:
+    """Without what a terminal might act on; names of robots and logs come from files."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+
+
+def entry(title: str, texts: Iterable[str]) -> list[str]:
+    """A title and texts beside it, wrapped; nothing where there are none."""
+    lines = [line for text in texts for line in wrap(text, _WIDTH - _INDENT, break_long_words=False)]
+    return [f"{title if not k else '':{_INDENT}}{line}" for k, line in enumerate(lines)]
+
+
+def method_text(fit: Fit) -> str:
+    bodies = ", bodies that can exist" if fit.consistent else ""
+    return f"least squares ({fit.method}{bodies})"
+
+
+def _errors(fit: Fit) -> str:
+    found = f"{100 * fit.training_error:.2f} % in training"
+    if fit.validation is None:
+        return f"{found}; not validated"
+    found += f", {100 * fit.validation.error:.2f} % in validation"
+    if len(fit.validation.errors) == 1:
+        return f"{found} ({next(iter(fit.validation.errors))})"
+    each = ", ".join(f"{name} {100 * error:.2f} %" for name, error in fit.validation.errors.items())
+    return f"{found} ({each})"
+
+
+def _joints(fit: Fit) -> list[str]:
+    """Residuals of each joint in training and, where there is one, in validation."""
+    heading = ["joint", "residual", "unit"]
+    if fit.validation is not None:
+        heading += ["validation", "of torque", "worst", "at [s]", "noise"]
+    rows = [heading]
+    for j, scale in enumerate(fit.factors.squares(fit.x) / np.maximum(fit.factors.rows, 1)):
+        row = [str(j + 1), f"{np.sqrt(scale):.3g}", joint_units(fit.robot, j).torque]
+        if fit.validation is not None:
+            x = fit.validation.joints[j]
+            row += [f"{x.rms:.3g}", f"{100 * x.relative:.1f} %", f"{x.worst.residual:.3g}"]
+            row += [f"{x.worst.time:.2f}", x.whiteness.verdict]
+        rows.append(row)
+    return columns(rows)
+
+
+def _parameters(fit: Fit) -> list[str]:
+    """SI units; many stand in two columns."""
+    heading = ["parameter", "estimate", "± error", "%", "nominal"]
+    rows = []
+    for row in fit.table():
+        relative = f"{100 * row.relative_error:.1f}" if row.relative_error < 10 else "> 1000"
+        sure = [f"{row.standard_error:.2g}", relative] if row.shown else ["–", "–"]
+        name = row.name + {"": "", "poorly": " *", "not shown": " ?"}[row.flag]
+        rows.append([name, f"{row.estimate:.4g}", *sure, f"{row.nominal:.4g}"])
+    if len(rows) <= _FEW:
+        return columns([heading, *rows])
+    half = (len(rows) + 1) // 2
+    left, right = columns([heading, *rows[:half]]), columns([heading, *rows[half:]])
+    width = len(left[0])
+    return [f"{a:<{width}}    {b}" for a, b in zip_longest(left, right, fillvalue="")]
+
+
+def _worth(fit: Fit) -> list[str]:
+    """How many parameters the data show, and which they do not."""
+    table = fit.table()
+    unseen = [row.name for row in table if not row.shown]
+    poorly = [row.name for row in table if row.flag == "poorly"]
+    known = len(table) - len(unseen) - len(poorly)
+    texts = [f"{known} of {len(table)} base parameters to 30 % or better; condition {fit.condition:.3g}"]
+    if poorly:
+        texts.append(f"{len(poorly)} poorly shown (*): the standard error is above 30 % of the estimate")
+    if unseen:
+        texts.append(
+            f"not shown by these data (?), as near to the description as they allow: {', '.join(unseen)}"
+        )
+    texts.append("a base parameter is named by its leading parameter; fit.base.combinations has all of it")
+    return entry("worth", texts)
+
+
+def columns(rows: list[list[str]]) -> list[str]:
+    """Cells in columns: the first to the left, numbers to the right, words to the left."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    numeric = [k > 0 and any(c.isdecimal() for row in rows[1:] for c in row[k]) for k in range(len(widths))]
+    return [
+        "  ".join(
+            f"{cell:>{w}}" if right else f"{cell:<{w}}"
+            for cell, w, right in zip(row, widths, numeric, strict=True)
+        )
+        for row in rows
+    ]
+
+
+# ------------------------------------------------------------------------------------------------------------
+# `Fit`: what identification found, what it is worth, and what it predicts.
+
+
+LEVEL = 0.99  # of the intervals
+ESSENTIAL = 0.3  # relative standard deviation up to which a parameter counts as known
+OPEN = 1e-6  # of a combination's size: a share in open directions from which it is not shown by the data
+
+
+@dataclass(frozen=True, eq=False)
+class Fit(Shown):
+    """The result of `identify`.
+
+    `parameters` (b,) are estimates of the base parameters, what torques can show at all, named by
+    `names` and written out by `base.combinations`. `robot` is a full robot with them: what the data do not
+    show is as in the description. `robot.parameters` are its own parameters.
+    """
+
+    robot: Robot
+    described: Robot = field(repr=False)  # what `identify` was given
+    x: np.ndarray = field(repr=False)  # (p,) the template's parameters
+    covariance_x: np.ndarray = field(repr=False)  # (p, p)
+    open: np.ndarray = field(repr=False)  # (p, k) directions that the data do not show
+    model: Chosen = field(repr=False)
+    method: str
+    free: np.ndarray = field(repr=False)  # (p,) bool: what was estimated; the rest was known
+    scale: np.ndarray = field(repr=False)  # (n,) standard deviation of the residuals [N m or N]
+    repeats: np.ndarray = field(repr=False)  # (n,) samples that count as one
+    factors: Factors = field(repr=False)
+    singular_values: np.ndarray = field(repr=False)
+    training_error: float
+    consistent: bool
+    notes: tuple[str, ...] = field(repr=False)
+    training: Training = field(repr=False)  # where the data moved that entered the fit
+    validation: Validation | None = field(default=None, repr=False)  # on the logs of `validate=`
+
+    # ---- the base parameters ---------------------------------------------------------------------------
+
+    @cached_property
+    def base(self) -> BaseParameters:
+        """The combinations that torques can show, over the parameters of the model that was fitted."""
+        return self.model.problem.template.robot.base_parameters(friction=True, route="numeric")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the base parameters, those of their leading parameters."""
+        return self.base.leading
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Estimates of the base parameters (b,)."""
+        return np.asarray(self.base.matrix @ self.x)
+
+    def values_of(self, robot: Robot) -> np.ndarray:
+        """The base parameters (b,) of another robot of the same structure; terms it has not are zero."""
+        if check.robot(robot).n != self.robot.n:
+            raise IdentificationError(
+                f"robot: expected one with {self.robot.n} joints, found {robot.name} with {robot.n}"
+            )
+        known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+        return np.asarray(self.base.matrix @ [known.get(name, 0.0) for name in self.full_names])
+
+    @property
+    def full_names(self) -> tuple[str, ...]:
+        """Names of all p parameters of the model that was fitted."""
+        return self.model.problem.template.names
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """(b, b) of the base parameters, without those of `not_shown`, whose rows are infinite."""
+        M = self.base.matrix
+        C = M @ self.covariance_x @ M.T
+        C[self.not_shown] = C[:, self.not_shown] = 0.0
+        C[self.not_shown, self.not_shown] = np.inf
+        return np.asarray(C)
+
+    @cached_property
+    def not_shown(self) -> np.ndarray:
+        """(b,) bool: base parameters of which these data say nothing."""
+        M, lengths = self.base.matrix, np.abs(self.base.matrix) @ np.ones(len(self.x))
+        if not self.open.shape[1]:
+            return np.zeros(len(M), bool)
+        return np.asarray(np.abs(M @ self.open).max(1) > OPEN * lengths)
+
+    @property
+    def standard_errors(self) -> np.ndarray:
+        """(b,)"""
+        return np.sqrt(np.diag(self.covariance))
+
+    def interval(self, level: float = LEVEL) -> np.ndarray:
+        """(b, 2): where the base parameters lie with this probability."""
+        level = check.number("level", level)
+        if not 0 < level < 1:
+            raise IdentificationError(f"level: found {level:g}; between 0 and 1 is allowed")
+        half = norm.ppf((1 + level) / 2) * self.standard_errors
+        return np.stack([self.parameters - half, self.parameters + half], axis=1)
+
+    @property
+    def intervals(self) -> np.ndarray:
+        """(b, 2): where the base parameters lie with a probability of 99 %."""
+        return self.interval()
+
+    @property
+    def relative_errors(self) -> np.ndarray:
+        """(b,) standard errors as parts of the estimates."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.standard_errors / np.abs(self.parameters))
+
+    @property
+    def correlation(self) -> np.ndarray:
+        """(b, b); zero for parameters that are not shown."""
+        s = self.standard_errors
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = self.covariance / np.outer(s, s)
+        found[~np.isfinite(found)] = 0.0
+        np.fill_diagonal(found, 1.0)
+        return np.asarray(found)
+
+    @property
+    def essential(self) -> np.ndarray:
+        """(b,) bool: base parameters whose relative standard deviation is at most 30 %."""
+        return np.asarray(self.relative_errors <= ESSENTIAL)
+
+    @property
+    def condition(self) -> float:
+        """Condition number of the weighted regressor, columns of length 1, without what is not shown."""
+        s = self.singular_values
+        kept = s[s > RANK * s.max(initial=0.0)]
+        return float(kept.max() / kept.min()) if len(kept) else float("inf")
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """Parameters that the description does not have and that were estimated."""
+        free = {name for name, is_free in zip(self.full_names, self.free, strict=True) if is_free}
+        return tuple(name for name in self.model.problem.template.added if name in free)
+
+    # ---- predictions -----------------------------------------------------------------------------------
+
+    def predict(self, log: Log) -> np.ndarray:
+        """Torques (samples, n) at the samples of a log, its positions filtered as in the fit.
+
+        Samples that say nothing (a repeated time stamp, say) get the torques of the sample before.
+        """
+        if isinstance(log, LogFile):
+            raise IdentificationError(
+                "log: a file is predicted block by block: for rows, tau in fit.predictions(file); "
+                "or read it whole with file.read()"
+            )
+        if not isinstance(log, Log):
+            raise IdentificationError(f"log: expected a Log, found {type(log).__name__}")
+        record = log.at_joints(self.described)
+        return self._rows_of_log(record, self.model.problem.torques(record, self.x))
+
+    def predictions(self, file: Log | LogFile) -> Iterator[tuple[slice, np.ndarray]]:
+        """`predict` of a log block by block, in little memory: rows of the log, and their torques (rows, n).
+
+        In a block of which nothing can be used, torques are NaN.
+        """
+        samples = Samples.of(self.described, [file])
+        for log in samples.parts(0, self.model.problem.cutoff):
+            core = slice(0, len(log)) if log.core is None else log.core
+            first = 0 if isinstance(file, Log) else log.first
+            try:
+                record = samples.record(0, log)
+                tau = self._rows_of_log(record, self.model.problem.torques(record, self.x))[core]
+            except NothingUsableError as reason:
+                left_out(log, reason)
+                tau = np.full((core.stop - core.start, self.robot.n), np.nan)
+            yield slice(first + core.start, first + core.stop), tau
+
+    def _rows_of_log(self, record: Record, tau: np.ndarray) -> np.ndarray:
+        before = np.searchsorted(record.rows, np.arange(record.size), side="right") - 1
+        return np.asarray(tau[np.clip(before, 0, len(tau) - 1)])
+
+    def error(self, logs: Any, samples: Any = None) -> float:
+        """‖τ − τ̂‖/‖τ‖ over all joints of a log or a list of logs, where torques were measured.
+
+        The ends of a log do not count, one period of the cut-off each: there the filter guesses what was
+        before and after.
+        """
+        wrong = size = 0.0
+        for found in comparisons(self.model.problem, self.x, Samples.of(self.described, logs, samples)):
+            wrong += float(np.square(found.residual[found.use]).sum())
+            size += float(np.square(found.record.tau[found.use]).sum())
+        return float(np.sqrt(wrong / size)) if size else float("nan")
+
+    # ---- trials ----------------------------------------------------------------------------------------
+
+    @property
+    def validation_errors(self) -> tuple[float, ...]:
+        """‖τ − τ̂‖/‖τ‖ of each log that `identify` was given to validate with."""
+        return () if self.validation is None else tuple(self.validation.errors.values())
+
+    def validate(self, logs: Any, samples: Any = None) -> Validation:
+        """The fit tried on other logs: errors, residuals of each joint, whether they are white noise.
+
+        Warns (`IdentificationWarning`) where the logs were in the training data or hardly move.
+        """
+        tried = Samples.of(self.described, logs, samples)
+        return validate(self.model.problem, self.x, tried, self.training)
+
+    def cross_validate(self, logs: Any, samples: Any = None, folds: int = 5) -> CrossValidation:
+        """The fit repeated without each of `folds` stretches of its logs, and tried on what was left out.
+
+        Filter, friction terms, what is known, weights of the joints and damping stay; the refits are least
+        squares.
+        """
+        folds = check.whole_number("folds", folds, 2)
+        train = Samples.of(self.described, logs, samples)
+        return cross_validate(self.model.problem, train, self.scale, self.model.damping, self.free, folds)
+
+    def compare(self, logs: Any, samples: Any = None) -> list[Comparison]:
+        """Measured and predicted torques of logs, with the filtered motion, in memory: for figures."""
+        return list(comparisons(self.model.problem, self.x, Samples.of(self.described, logs, samples)))
+
+    # ---- to read and to keep ---------------------------------------------------------------------------
+
+    def table(self) -> tuple[Row, ...]:
+        """A row for each base parameter: combination, estimate, standard error, interval, nominal value."""
+        return rows(self)
+
+    def summary(self, parameters: bool = True) -> str:
+        """Errors, filter, friction and why, added terms, notes and, if wanted, every base parameter."""
+        return text(self, parameters)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All numbers of the fit in lists and texts, for JSON; infinite ones are None."""
+        return to_dict(self)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Fit of {self.robot.name}: {len(self.base)} base parameters, "
+            f"training error {100 * self.training_error:.3g} %>"
+        )

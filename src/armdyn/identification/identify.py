@@ -1,0 +1,525 @@
+"""`identify`: from logs to parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+
+from armdyn.expression import ArmdynError, shown
+from armdyn.identification.consistency import consistent as possible
+from armdyn.identification.consistency import impossible_links
+from armdyn.identification.delay import delay_note
+from armdyn.identification.errors import IdentificationError, NothingUsableError, check, on_one_thread
+from armdyn.identification.fit import Fit
+from armdyn.identification.log import Log, LogFile, Record
+from armdyn.identification.methods import (
+    METHODS,
+    WIDER,
+    Estimate,
+    EstimationData,
+    Given,
+    check_instruments,
+    covariance,
+    estimate,
+    repetition,
+)
+from armdyn.identification.regression import RANK, Factors, Problem, merge
+from armdyn.identification.samples import Samples, left_out, record_of
+from armdyn.identification.selection import (
+    DAMPED,
+    DAMPINGS,
+    Chosen,
+    Friction,
+    Wishes,
+    choose_model,
+    enough_records,
+    long_records,
+)
+from armdyn.identification.template import Free, free_parameters, make_template
+from armdyn.identification.validation import Training
+from armdyn.identification.validation import validate as validate_fit
+from armdyn.progress import Update, progress_bar, stage
+from armdyn.robot import Robot
+from armdyn.robot.joints import joint_name, joint_units
+
+# ------------------------------------------------------------------------------------------------------------
+# What `identify` was asked for, checked before any work begins.
+
+
+UNDAMPED = ("sequential", "instrumental")
+MOVED = 1e-3  # rad or m: farther than sensors wander at rest,
+SEEN = 1e-6  # and what a motion without noise must exceed
+WAITING = 32  # parts of logs that are with workers at a time
+NOTES = 10  # of one log, from all its parts
+POSSIBLE = ("weighted", "ordinary", "robust")  # methods that bodies that can exist go with
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of `identify`; None is chosen from the data."""
+
+    method: str
+    wishes: Wishes  # for the model
+    instruments: Sequence[Given] | None
+    consistent: bool
+    prior: Any  # for bodies that can exist
+
+
+def checked(
+    robot: Robot,
+    logs: Sequence[Log | LogFile],
+    *,
+    method: Any,
+    friction: Any,
+    cutoff: Any,
+    damping: Any,
+    parameters: Any,
+    instruments: Any,
+    consistent: Any,
+    prior: Any,
+) -> Request:
+    """The request; what is wrong or does not go together is refused."""
+    check.one_of("method", method, *METHODS)
+    wish = _friction(friction)
+    add = not (isinstance(friction, str) and friction == "given")
+    cutoff = None if cutoff is None else check.positive("cutoff", cutoff)
+    damping = _damping(damping, method)
+    free = free_parameters(robot, parameters, make_template(robot, add=add))
+    _check_possible(consistent, prior, method, damping, free)
+    if instruments is not None and method != "instrumental":
+        raise IdentificationError(f"instruments are for the method 'instrumental'; found {method!r}")
+    given = check_instruments(instruments, logs)
+    if wish is None and not free.chooses_friction:  # terms that are not estimated are not chosen either
+        wish = Friction()
+    damping = 0.0 if method in UNDAMPED else damping
+    dampings = DAMPED if method == "damped" else DAMPINGS
+    wider = WIDER if method == "instrumental" else 1.0
+    wishes = Wishes(cutoff, wish, damping, add and free.adds, free, dampings, wider)
+    return Request(method, wishes, given, bool(consistent), prior)
+
+
+def _friction(friction: Any) -> Friction | None:
+    if isinstance(friction, Friction):
+        for name in ("width", "stribeck"):
+            share = getattr(friction, name)
+            if share is not None and not 0 <= check.number(f"friction: {name}", share) < np.inf:
+                raise IdentificationError(f"friction: {name}: found {share:g}; zero or more is allowed")
+        return friction
+    if isinstance(friction, str) and friction in ("plain", "given", "choose"):
+        return None if friction == "choose" else Friction()
+    raise IdentificationError(
+        f"friction: found {shown(friction)}; allowed: choose, plain, given, Friction(…)"
+    )
+
+
+def _damping(damping: Any, method: str) -> float | None:
+    if damping is None:
+        return None
+    found = check.number("damping", damping)
+    if not 0 <= found < np.inf:
+        raise IdentificationError(f"damping: found {found:g}; zero or more is allowed")
+    if method == "damped" and found == 0:
+        raise IdentificationError("method 'damped': found damping 0; a positive number, or None to choose it")
+    if found and method in UNDAMPED:
+        raise IdentificationError(f"method {method!r} has no damping: found {found:g}; leave it out")
+    return found
+
+
+def _check_possible(consistent: Any, prior: Any, method: str, damping: float | None, free: Free) -> None:
+    """Whether the rest goes with bodies that can exist."""
+    if not isinstance(consistent, bool | np.bool_):
+        raise IdentificationError(f"consistent: found {shown(consistent)}; True or False is expected")
+    if not consistent:
+        if prior is not None:
+            raise IdentificationError("prior is for consistent=True; without it the description is the prior")
+        return
+    if method not in POSSIBLE:
+        text = ", ".join(POSSIBLE)
+        raise IdentificationError(f"consistent=True is for the methods {text}; found {method!r}")
+    if damping:
+        raise IdentificationError(f"consistent=True takes no damping: found {damping:g}; leave it out")
+    if not free.everything:
+        raise IdentificationError("consistent=True estimates all parameters; leave out parameters=")
+
+
+# ------------------------------------------------------------------------------------------------------------
+# `identify`: from logs to parameters.
+
+
+@on_one_thread
+def identify(
+    robot: Robot,
+    logs: Any,
+    *,
+    validate: Any = None,
+    samples: Any = None,
+    method: str = "weighted",
+    friction: Any = "choose",
+    cutoff: float | None = None,
+    damping: float | None = None,
+    parameters: Any = None,
+    instruments: Any = None,
+    consistent: bool = False,
+    prior: Any = None,
+    executor: Any = None,
+    progress: bool | None = None,
+) -> Fit:
+    """The parameters of a robot from logs of its motion.
+
+    `logs` is a `Log`, a `LogFile` or a list of them; `samples` (N,) bool, or a list of masks, says which of
+    their samples may enter the fit. `validate` are other logs on which the fit is tried, or "rest": the
+    samples that `samples` leaves out. `fit.validation` says how it did.
+
+    `method` is "weighted" least squares (the default), "ordinary", "robust", "damped", "sequential" or
+    "instrumental". `parameters` says what is estimated: all, "inertia", "friction", "springs", "payload" (the
+    ten of the link that moves the tip), or names and patterns such as ["Fv*", "m6"]; the others are known and
+    keep the description's values. `instruments`, for "instrumental", are noise-free motions at the instants
+    of the logs.
+
+    `cutoff` [Hz] of the filters, `damping` (of the columns' lengths, toward the description) and friction are
+    chosen by cross-validation among the samples that may enter the fit, where they are not given. `friction`
+    is "choose", "plain" (viscous, Coulomb, offset), a `Friction`, or "given": nothing is added to the
+    description, not even rotors; viscous and Coulomb friction are parameters of every joint.
+    `consistent=True` asks for bodies that can exist, near to `prior`: "nominal" (the description, the
+    default), "geometric", another robot or a vector. It takes no damping.
+
+    A `LogFile` (`Log.open`) is read block by block, in little memory. `executor` is one of
+    `concurrent.futures` or a Dask `Client`: its workers take the logs and blocks; further passes of "robust"
+    and "instrumental" run here. The result is the same for any number of workers. `progress`: whether a bar
+    is shown; by default on a terminal.
+    """
+    robot = check.robot(robot)
+    train = Samples.of(robot, logs, samples)
+    other = _others(validate, train)
+    request = checked(
+        robot,
+        train.logs,
+        method=method,
+        friction=friction,
+        cutoff=cutoff,
+        damping=damping,
+        parameters=parameters,
+        instruments=instruments,
+        consistent=consistent,
+        prior=prior,
+    )
+    with progress_bar("identify", progress) as update:
+        return _fitted(train, other, request, executor, update)
+
+
+def _fitted(train: Samples, other: Samples | None, request: Request, executor: Any, update: Update) -> Fit:
+    """The model chosen, its parameters estimated, and what they are worth."""
+    notes: list[str] = []
+    robot = train.robot
+    records = enough_records(train)
+    _check_motion(train, records)
+    with stage("choosing filters and friction"):
+        chosen = choose_model(robot, records, request.wishes)
+    with stage("regression"):
+        factors = collect(train, chosen.problem, executor, update, notes)
+    free = request.wishes.free.mask(chosen.problem.template)
+    _check_enough(factors, free)
+    with stage("estimating"):
+        found = estimate(EstimationData(train, chosen, factors, free, request.instruments), request.method)
+        final = _final(chosen, found, request)
+    notes += [*final.notes, *delay_note(chosen.problem, records), *_load_note(robot)]
+    with stage("residuals"):
+        residuals, use = _residuals(train, chosen, final.x)
+        repeats = repetition(residuals, use, int(free.sum()) - found.open.shape[1])
+    training = Training.of(records, chosen.problem)
+    with stage("validation"):
+        tried = None if other is None else validate_fit(chosen.problem, final.x, other, training)
+    return Fit(
+        robot=final.robot,
+        described=robot,
+        x=final.x,
+        covariance_x=covariance(found, repeats),
+        open=found.open,
+        model=chosen,
+        method=request.method,
+        free=free,
+        scale=found.scale,
+        repeats=repeats,
+        factors=factors,
+        singular_values=found.singular_values,
+        training_error=_training_error(factors, final.x),
+        consistent=request.consistent,
+        notes=tuple(notes),
+        training=training,
+        validation=tried,
+    )
+
+
+def _check_motion(train: Samples, records: Sequence[Record]) -> None:
+    """Refuse logs in which the arm stands in one place: all are looked at where `records` show no motion."""
+    if not records or moves(records) or moves(train.records()):
+        return
+    travel = np.ptp(np.concatenate([record.q[record.own] for record in records]), axis=0)
+    robot, j = train.robot, int(np.argmax(travel))
+    most = f"{joint_name(robot, j)} moves most, by {travel[j]:.3g} {joint_units(robot, j).position}"
+    raise IdentificationError(
+        f"{train.logs[0].name}{' and other logs' * (len(train.logs) > 1)}: the arm stands still: {most}. "
+        "Record a motion of all joints, to and fro, slow and fast; excite (armdyn excite) finds one"
+    )
+
+
+def moves(records: Iterable[Record]) -> bool:
+    """Whether a joint is seen to move among the samples that may enter the fit.
+
+    A joint that stays within `MOVED` is seen to if it goes farther than `SEEN` and its neighbouring samples
+    are more alike than distant ones: what differs from sample to sample is noise.
+    """
+    low, high = np.array(np.inf), np.array(-np.inf)
+    for record in records:
+        q = record.q[record.own]
+        if len(q):
+            low, high = np.minimum(low, q.min(0)), np.maximum(high, q.max(0))
+            alike = np.square(np.diff(q, axis=0)).sum(0) < np.square(q - q.mean(0)).sum(0)
+            if ((high - low > MOVED) | (alike & (np.ptp(q, axis=0) > SEEN))).any():
+                return True
+    return False
+
+
+def collect(samples: Samples, problem: Problem, executor: Any, update: Update, notes: list[str]) -> Factors:
+    """Triangular factors of all logs: each part is added to those before it, whoever computed it."""
+    total: Factors | None = None
+    seen = [dict[str, None]() for _ in samples.logs]
+    done, size = 0, sum(len(log) for log in samples.logs)
+    for (k, rows), (factors, said) in in_order(_tasks(samples, problem, executor), executor, WAITING):
+        total = merge(total, factors)
+        seen[k].update(dict.fromkeys(said))
+        done += rows
+        update(done / size)
+    notes += [
+        text for log, said in zip(samples.logs, seen, strict=True) for text in _told(log.name, list(said))
+    ]
+    if total is None:
+        raise IdentificationError("no sample is left for the fit")
+    return total
+
+
+def _tasks(samples: Samples, problem: Problem, executor: Any) -> Iterator[tuple[tuple[int, int], _Task]]:
+    """For each part of the logs, whose and how long it is, and what to compute."""
+    for k in range(len(samples.logs)):
+        for log in samples.parts(k, problem.cutoff):
+            rows = len(log) if log.core is None else log.core.stop - log.core.start
+            if executor is None:
+                look = partial(samples.record, k, log)
+            else:
+                look = partial(record_of, samples.robot, log, samples.mask(k, log))
+            yield (k, rows), partial(_factors, problem, log, look)
+
+
+def _factors(
+    problem: Problem, log: Log, look: Callable[[], Record]
+) -> tuple[Factors | None, tuple[str, ...]]:
+    """The factors of a part of a log, and what was noticed in it."""
+    try:
+        record = look()
+    except NothingUsableError as reason:
+        return None, (left_out(log, reason),)
+    return problem.factors(record), record.notes
+
+
+def _told(name: str, notes: list[str]) -> list[str]:
+    found = [f"{name}: {note}" for note in notes[:NOTES]]
+    if len(notes) > NOTES:
+        found.append(f"{name}: {len(notes) - NOTES} further notes on later parts of it")
+    return found
+
+
+def _check_enough(factors: Factors, free: np.ndarray) -> None:
+    """Refuse no more torques than there are combinations of the parameters that are estimated."""
+    R = factors.weighted(factors.sizes())[:, :-1][:, free]
+    combinations = int(np.linalg.matrix_rank(R, RANK * np.linalg.norm(R, 2)))
+    torques = int(factors.rows.sum())
+    if torques <= combinations:
+        raise IdentificationError(
+            f"{torques} torques are too few to tell {combinations} combinations of parameters; "
+            "a longer log is needed"
+        )
+
+
+class _Final(NamedTuple):
+    """The parameters of a fit, the robot that has them, and what is to be said."""
+
+    x: np.ndarray  # (p,)
+    robot: Robot
+    notes: tuple[str, ...]
+
+
+def _final(chosen: Chosen, found: Estimate, request: Request) -> _Final:
+    """The estimates as they are, or what is nearest to them that bodies can have."""
+    template = chosen.problem.template
+    if not request.consistent:
+        robot = template.robot.with_parameters(found.x)
+        damped = () if not chosen.damping else (_damping_note(chosen.damping),)
+        return _Final(found.x, robot, (*found.notes, *damped, *_impossible(robot)))
+    R = found.factors.weighted(found.scale)
+    nominal = request.prior is None or (isinstance(request.prior, str) and request.prior == "nominal")
+    prior = template.prior if nominal else request.prior
+    speeds = chosen.greatest[: template.robot.n]
+    bodies = possible(template.robot, R[:, :-1], R[:, -1], prior=prior, speeds=speeds)
+    return _Final(bodies.parameters, bodies.robot, (*found.notes, *bodies.notes))
+
+
+def _damping_note(damping: float) -> str:
+    text = "pulls the estimates toward the description; standard errors do not count it"
+    return f"a damping of {damping:g} {text}"
+
+
+def _load_note(robot: Robot) -> list[str]:
+    loads = [link.name for link in robot.model.moving if not link.friction["load"].is_zero]
+    text = "torques are not linear in it, so the fit and its robot go without"
+    return [f"load friction of {', '.join(loads)}: {text}"] if loads else []
+
+
+def _others(validate: Any, train: Samples) -> Samples | None:
+    """The logs to validate with; None where none are given."""
+    if validate is None:
+        return None
+    rest = isinstance(validate, str) and validate == "rest"
+    return train.rest() if rest else Samples.of(train.robot, validate)
+
+
+def _residuals(train: Samples, chosen: Chosen, x: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Residuals of as many states as are enough to see how alike neighbours are, and their use."""
+    residuals, use = [], []
+    for record in long_records(train, chosen.problem.cutoff):
+        for part in chosen.problem.states(record):
+            residuals.append(part.tau - chosen.problem.seen_torques(part, x))
+            use.append(part.use)
+    return residuals, use
+
+
+def _training_error(factors: Factors, x: np.ndarray) -> float:
+    size = factors.squares(np.zeros_like(x)).sum()
+    return float(np.sqrt(factors.squares(x).sum() / size)) if size else float("nan")
+
+
+def _impossible(robot: Robot) -> list[str]:
+    names = impossible_links(robot)
+    if not names:
+        return []
+    text = "the data leave it open; identify(…, consistent=True) finds bodies that exist"
+    return [f"no body has the inertia found for {', '.join(names)}: {text}"]
+
+
+# ------------------------------------------------------------------------------------------------------------
+# At the edge: workers, and many robots in one call.
+
+
+_Task: TypeAlias = Callable[[], Any]
+K = TypeVar("K")
+
+
+def in_order(tasks: Iterable[tuple[K, _Task]], executor: Any, waiting: int) -> Iterator[tuple[K, Any]]:
+    """Each task's key and result, in their order, computed here or by an executor.
+
+    At most `waiting` tasks are with the executor.
+    """
+    pool = _pool(executor)
+    if pool is None:
+        yield from ((key, task()) for key, task in tasks)
+        return
+    jobs: deque[tuple[K, Future[Any]]] = deque()
+    try:
+        for key, task in tasks:
+            jobs.append((key, pool.submit(task)))
+            if len(jobs) > waiting:
+                first, job = jobs.popleft()
+                yield first, job.result()
+        while jobs:
+            first, job = jobs.popleft()
+            yield first, job.result()
+    finally:
+        for _, job in jobs:
+            job.cancel()
+
+
+def _pool(executor: Any) -> Executor | None:
+    """An executor of `concurrent.futures`, or that of a Dask client."""
+    if executor is None or isinstance(executor, Executor):
+        return executor
+    if hasattr(executor, "get_executor"):
+        return executor.get_executor(pure=False)  # type: ignore[no-any-return]
+    if hasattr(executor, "submit"):
+        return executor  # type: ignore[no-any-return]
+    raise IdentificationError(
+        f"executor: expected one of concurrent.futures or a Dask Client, found {shown(executor)}"
+    )
+
+
+OPTIONS = tuple(
+    name
+    for name, parameter in inspect.signature(identify).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY and name not in ("executor", "progress")
+)
+EACH = ("validate", "samples")  # options that belong to one robot
+
+
+def identify_fleet(
+    robots: Robot | Mapping[str, Robot],
+    logs: Mapping[str, Any],
+    *,
+    executor: Any = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> dict[str, Fit | ArmdynError]:
+    """`identify` for each of many robots: {name: logs} gives {name: Fit}, in the same order.
+
+    `robots` is the description that all of them share, or {name: description}. `options` are those of
+    `identify`; `validate` and `samples` are {name: …} here, and may leave robots out. Where a robot's logs
+    are refused, the error stands in the place of its fit, and the others are not affected. `executor` (of
+    `concurrent.futures`, or a Dask `Client`) takes one robot at a time.
+    """
+    names = _names(robots, logs, options)
+    tasks = [(name, partial(_one, *_task(name, robots, logs, options))) for name in names]
+    found: dict[str, Fit | ArmdynError] = {}
+    with progress_bar("identify", progress) as update:
+        for name, fit in in_order(tasks, executor, len(tasks)):
+            found[name] = fit
+            update(len(found) / len(tasks))
+    return found
+
+
+def _one(robot: Robot, logs: Any, options: dict[str, Any]) -> Fit | ArmdynError:
+    try:
+        return identify(robot, logs, progress=False, **options)
+    except ArmdynError as problem:
+        return problem
+
+
+def _names(robots: Any, logs: Any, options: dict[str, Any]) -> list[str]:
+    """The robots of the fleet; whatever is given by name is looked over."""
+    if not isinstance(logs, Mapping) or not logs:
+        raise IdentificationError(f"logs: expected {{name: logs}} of each robot, found {shown(logs)}")
+    for option in options:
+        check.one_of("option", option, *OPTIONS)
+    by_name = {option: options[option] for option in EACH if options.get(option) is not None}
+    if not isinstance(robots, Robot):
+        by_name["robots"] = robots
+    for what, given in by_name.items():
+        if not isinstance(given, Mapping):
+            raise IdentificationError(f"{what}: expected {{name: …}} of each robot, found {shown(given)}")
+        for name in given.keys() - logs.keys():
+            raise IdentificationError(f"{what}: '{name}' has no logs; there are: {', '.join(map(str, logs))}")
+    for name in logs.keys() - by_name.get("robots", logs).keys():
+        raise IdentificationError(f"robots: there is no description of '{name}'")
+    return list(logs)
+
+
+def _task(
+    name: str, robots: Any, logs: Mapping[str, Any], options: dict[str, Any]
+) -> tuple[Robot, Any, dict[str, Any]]:
+    own = {key: value[name] for key in EACH if (value := options.get(key)) is not None and name in value}
+    shared = {key: value for key, value in options.items() if key not in EACH}
+    robot = robots if isinstance(robots, Robot) else robots[name]
+    return check.robot(robot), logs[name], shared | own

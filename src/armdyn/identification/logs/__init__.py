@@ -1,1 +1,0 @@
-"""Logs: recorded motions and torques, read, looked over and brought to the joints."""

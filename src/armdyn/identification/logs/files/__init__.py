@@ -1,1 +1,0 @@
-"""Files that hold logs: CSV, NPZ and Parquet, their columns and units."""

@@ -1,0 +1,1035 @@
+"""From a log to a record: looked over, mended where that is safe, and brought to the joints."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d, median_filter, percentile_filter
+
+from armdyn.expression import shown
+from armdyn.identification.errors import IdentificationError, IdentificationWarning, NothingUsableError, check
+from armdyn.identification.log import DERIVATIVES, Log, Record, shifted
+from armdyn.model import ModelError
+from armdyn.robot import Robot
+from armdyn.robot.joints import joint_name, joint_units, revolute_joints
+from armdyn.robot.related import Related
+
+# ------------------------------------------------------------------------------------------------------------
+# What in a record looks wrong although it can be computed with: units, signs, channels that say nothing.
+
+
+FARTHEST = {True: 15.0, False: 10.0}  # rad for joints that turn, m for those that slide
+SLOWEST, FASTEST = 5.0, 1e5  # Hz, of logs of moving arms
+RATIO = 1.5  # of measured derivatives to those of the positions, or its inverse
+QUANTA = 3.0  # smallest steps that most steps are at most, for a note on the encoder,
+STOPS = 0.01  # and how often, as a share of the steps, the joint seems to rest for one sample
+
+
+def doubts(robot: Robot, record: Record) -> Iterator[str]:
+    """One sentence each."""
+    yield from _units(robot, record)
+    yield from _derivatives(robot, record)
+    yield from _dead_channels(robot, record)
+
+
+def _units(robot: Robot, record: Record) -> Iterator[str]:
+    if record.rate < SLOWEST or record.rate > FASTEST:
+        unit = "milliseconds" if record.rate < SLOWEST else "seconds"
+        yield f"the rate is {record.rate:.3g} Hz; are the times in {unit}? Then give units={{'t': …}}"
+    turning = revolute_joints(robot)
+    far = np.abs(record.q).max(0)
+    for j in range(record.n):
+        if far[j] > FARTHEST[bool(turning[j])]:
+            found = f"{joint_name(robot, j)} is at up to {far[j]:.3g} {joint_units(robot, j).position}"
+            unit = "degrees" if turning[j] else "millimetres"
+            yield f"{found}; are these {unit}? Then give units={{'q': …}}"
+
+
+def _derivatives(robot: Robot, record: Record) -> Iterator[str]:
+    """Measured derivatives that are not those of the positions: a unit, a sign or an order is wrong."""
+    chain = [("q", record.q), ("qd", record.qd), ("qdd", record.qdd)]
+    for (_, x), (name, given) in pairwise(chain):
+        if x is None or given is None:
+            continue
+        slopes = np.concatenate([np.gradient(x[part], record.t[part], axis=0) for part in record.segments])
+        for j in range(record.n):
+            a, b = slopes[:, j], given[:, j]
+            if not a.any() or not b.any() or abs(a @ b) < 0.8 * np.linalg.norm(a) * np.linalg.norm(b):
+                continue  # too noisy to tell, or rows that are no motion
+            ratio = (a @ b) / (a @ a)
+            if not 1 / RATIO < ratio < RATIO:
+                found = f"{name} of {joint_name(robot, j)} is {ratio:.3g} times the derivative"
+                yield f"{found}; is its unit or sign wrong?"
+
+
+def _dead_channels(robot: Robot, record: Record) -> Iterator[str]:
+    for j in range(robot.n):
+        if j in robot.drives.loose:  # no torque acts on the link of an elastic joint
+            continue
+        tau = record.tau[record.usable[:, j], j]
+        if len(tau) and np.ptp(record.q[:, j]) > 0 and np.ptp(tau) == 0:
+            unit = joint_units(robot, j)
+            found = f"the {unit.effort} of {joint_name(robot, j)} is {tau[0]:.3g} {unit.torque} throughout"
+            yield f"{found}: a dead channel?"
+
+
+def remarks(robot: Robot, record: Record) -> Iterator[str]:
+    """Remarks that are no fault but good to know: joints that do not move, coarse encoders."""
+    still = [j for j in range(record.n) if not np.ptp(record.q[:, j])]
+    if still:
+        yield f"{', '.join(joint_name(robot, j) for j in still)}: the position never changes"
+    for j in range(record.n):
+        steps = np.abs(np.diff(record.q[:, j]))
+        if not steps.any():
+            continue
+        quantum = float(steps[steps > 0].min())
+        levels = steps[steps > 0] / quantum
+        between = ((steps[1:-1] == 0) & (steps[:-2] > 0) & (steps[2:] > 0)).sum()  # rests of one sample
+        whole = (np.abs(levels - np.rint(levels)) < 0.01).mean() > 0.99
+        if between > STOPS * len(levels) and whole and np.percentile(levels, 80) <= QUANTA:
+            unit = joint_units(robot, j).position
+            found = f"{joint_name(robot, j)}: the encoder has steps of {quantum:.3g} {unit}"
+            yield f"{found}, about as large as the motion in a sample"
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Rows and columns: stretches of them, and how notes name them.
+
+
+_MOST = 3  # numbers that are listed
+
+
+def runs(mask: np.ndarray) -> list[tuple[int, int]]:
+    """Stretches of True, as start and stop."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def rows_text(rows: Sequence[int] | np.ndarray, word: str = "row") -> str:
+    """ "row 7", "rows 7 and 9", "rows 7, 9, 12 and 35 others"; stretches as "rows 7 to 20"."""
+    rows = [int(row) for row in rows]
+    if len(rows) == 1:
+        return f"{word} {rows[0]}"
+    if len(rows) > 2 and rows[-1] - rows[0] == len(rows) - 1:
+        return f"{word}s {rows[0]} to {rows[-1]}"
+    if len(rows) <= _MOST:
+        return f"{word}s {', '.join(map(str, rows[:-1]))} and {rows[-1]}"
+    others = len(rows) - _MOST
+    return f"{word}s {', '.join(map(str, rows[:_MOST]))} and {others} other{'s' * (others > 1)}"
+
+
+def counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def column_text(channel: str, column: int) -> str:
+    """How messages call a column: the channel and the joint or motor, counted from one."""
+    return f"{channel} of {'motor' if 'motor' in channel or channel == 'current' else 'joint'} {column + 1}"
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Time stamps: missing, repeated, running back, jittering; rows that repeat the one before.
+
+
+MOST_MISSING = 0.1  # share of rows without a time above which a log is refused
+MOST_REPEATED = 0.02  # share of rows that repeat a time with other values above which a log is refused
+BRIDGED = 0.01  # s, and at least three samples: shorter gaps are only missing samples
+GAP = 1.6  # steps: a longer one says that samples are missing
+BURSTS = 20  # median steps per sample between long gaps: more say that stamps come in bursts
+JITTER = 0.02  # RMS of the steps about their median, relative, from which on it is told
+RESTART = 0.2  # share of the duration: time that goes back to before this begins again
+SMOOTHER = 0.5  # held rows are treated only where that at least halves the jumps in speed
+
+
+@dataclass
+class Times:
+    """Rows of a log that are kept, their times, and what was noticed."""
+
+    rows: np.ndarray  # (kept,) indices into the log
+    t: np.ndarray  # (kept,)
+    doubtful: np.ndarray  # (kept,) bool: which of two rows at one instant holds is not known
+    notes: list[str]
+
+
+def look_at_times(log: Log) -> Times:
+    """Increasing times. What cannot be put right is refused with its row."""
+    found = Times(np.arange(len(log)), log.t, np.zeros(len(log), bool), [])
+    values = np.column_stack([without_infinities(getattr(log, name)) for name in log.channels[1:]])
+    _without_times(log, found)
+    _refuse_running_back(log, found)
+    _without_repeated(log, found, values)
+    if len(found.t) < 4:
+        raise IdentificationError(
+            f"{log.name}: {counted(len(found.t), 'sample')} with times of their own; four are needed"
+        )
+    _refuse_bursts(log, found)
+    _held_rows(log, found, values)
+    _tell_jitter(found)
+    return found
+
+
+def without_infinities(x: np.ndarray) -> np.ndarray:
+    """NaN for all that is no number, so that differences are quiet."""
+    return x if np.isfinite(x).all() else np.where(np.isfinite(x), x, np.nan)
+
+
+def _keep(found: Times, kept: np.ndarray) -> None:
+    found.rows, found.t, found.doubtful = found.rows[kept], found.t[kept], found.doubtful[kept]
+
+
+def _without_times(log: Log, found: Times) -> None:
+    known = np.isfinite(found.t)
+    if known.all():
+        return
+    missing = found.rows[~known] + log.first
+    what = f"{rows_text(missing)}: the time is not a number"
+    if len(missing) > MOST_MISSING * len(log):
+        raise IdentificationError(f"{log.name}: {what}; so many rows cannot be left out")
+    found.notes.append(f"{what}; left out")
+    _keep(found, known)
+
+
+def _refuse_running_back(log: Log, found: Times) -> None:
+    back = np.flatnonzero(np.diff(found.t) < 0)
+    if not len(back):
+        return
+    i = int(back[0]) + 1
+    before, after = found.t[i - 1], found.t[i]
+    row = found.rows[i] + log.first
+    what = f"{log.name}: row {row}: the time goes back from {before:.9g} s to {after:.9g} s"
+    rest = found.t[i:]
+    restarts = (
+        after <= found.t[0] + RESTART * (before - found.t[0]) and len(rest) > 1 and (rest >= after).all()
+    )
+    if restarts or (len(back) == 1 and len(rest) > 3 and rest[-1] < before):
+        raise IdentificationError(
+            f"{what}: these look like two recordings in one log; log.split() separates them"
+        )
+    raise IdentificationError(
+        f"{what}: which samples follow each other is not known; put the rows in order, or leave wrong "
+        "ones out"
+    )
+
+
+def _without_repeated(log: Log, found: Times, values: np.ndarray) -> None:
+    """Leave out all but the first of several rows at one instant."""
+    again = np.concatenate([[False], np.diff(found.t) == 0])
+    if not again.any():
+        return
+    start = np.maximum.accumulate(np.where(again, 0, np.arange(len(again))))  # the first row at the instant
+    same = values[found.rows] == values[found.rows[start]]
+    same |= np.isnan(values[found.rows]) & np.isnan(values[found.rows[start]])
+    differs = again & ~same.all(1)
+    alike = found.rows[again & ~differs] + log.first
+    if len(alike):
+        found.notes.append(f"{rows_text(alike)}: the same time and values as the row before; left out")
+    if differs.any():
+        rows = found.rows[differs] + log.first
+        what = f"{rows_text(rows)}: the time of the row before, {found.t[differs][0]:.9g} s, but other values"
+        if len(rows) > MOST_REPEATED * len(log):
+            raise IdentificationError(
+                f"{log.name}: {what}; the clock is too coarse for the sampling. If the samples are evenly "
+                "spaced, give t = arange(N) / rate"
+            )
+        found.notes.append(f"{what}; the first row is kept, its torques are not used")
+        found.doubtful[start[differs]] = True
+    _keep(found, ~again)
+
+
+def _refuse_bursts(log: Log, found: Times) -> None:
+    """Samples that were stamped when a buffer was emptied: nothing says when they were taken."""
+    steps = np.diff(found.t)
+    step = float(np.median(steps))
+    near = steps[steps <= (bridged(step) + 1) * step]
+    if near.mean() > BURSTS * step:
+        raise IdentificationError(
+            f"{log.name}: the time stamps come in bursts: half of the steps are up to {1e3 * step:.3g} ms, "
+            f"and the average is {1e3 * near.mean():.3g} ms. If the samples are evenly spaced, give "
+            "t = arange(N) / rate"
+        )
+
+
+# ---- rows that repeat the one before -----------------------------------------------------------------------
+
+
+def _held_rows(log: Log, found: Times, values: np.ndarray) -> None:
+    """Rows in which every channel repeats the row before while the arm moves: no sample was taken.
+
+    Either a sample is missing, and the next one is where it should be; or what was recorded comes from a
+    slower clock than the stamps, and all others are late by a little. The smoother motion of the two holds.
+    """
+    q = without_infinities(getattr(log, log.positions))[found.rows]
+    held = _held(q, values[found.rows])
+    if not held.any():
+        return
+    rows = found.rows[held] + log.first
+    what = f"{rows_text(rows)}: all channels repeat the row before while the arm moves"
+    kept = ~held
+    stamps = found.t[kept]
+    even = np.polyval(np.polyfit(np.arange(len(stamps)), stamps, 1), np.arange(len(stamps)))
+    choices = {"stamps": stamps}
+    if np.abs(even - stamps).max() <= 1.5 * np.median(np.diff(found.t)) and held.sum() > 1:
+        choices["even"] = even
+    near = _near(held)
+    before = _roughness(found.t, q, near)
+    rough = {name: _roughness(t, q[kept], near[kept]) for name, t in choices.items()}
+    best = min(rough, key=lambda name: rough[name])
+    if not rough[best] <= SMOOTHER * before:
+        found.notes.append(f"{what}; kept as they are")
+        return
+    if best == "stamps":
+        found.notes.append(f"{what}: samples are missing there; left out")
+    else:
+        period, stamped = even[1] - even[0], np.median(np.diff(found.t))
+        found.notes.append(
+            f"{what}, and the next row does not catch up: the samples were taken every "
+            f"{1e3 * period:.4g} ms, not every {1e3 * stamped:.4g} ms as stamped; "
+            "the repeats are left out and the others evenly spaced"
+        )
+    _keep(found, kept)
+    found.t = choices[best]
+
+
+def _held(q: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(kept,) bool: all values repeat, and some joint moves by several of its smallest steps around."""
+    held = np.zeros(len(q), bool)
+    held[1:] = (values[1:] == values[:-1]).all(1)
+    held[:3] = held[-2:] = False
+    if not held.any():
+        return held
+    steps = np.abs(np.diff(q, axis=0))
+    moved = np.where(steps > 0, steps, np.inf)
+    quantum = moved.min(0)
+    for start, stop in runs(held):
+        around = np.minimum(steps[start - 2], steps[stop - 1])  # into the row before, and out of the last
+        held[start:stop] = (np.isfinite(quantum) & (around > 3 * quantum)).any()
+    return held
+
+
+def _near(held: np.ndarray) -> np.ndarray:
+    near = held.copy()
+    for shift in (-2, -1, 1, 2):
+        near |= np.roll(held, shift)
+    return near
+
+
+def _roughness(t: np.ndarray, q: np.ndarray, near: np.ndarray) -> float:
+    """Mean jump of the speed, in units of the speed, at the rows named."""
+    speed = np.diff(q, axis=0) / np.diff(t)[:, None]
+    scale = np.abs(speed).mean(0)
+    jumps = np.abs(np.diff(speed, axis=0))[:, scale > 0] / scale[scale > 0]
+    return float(np.nanmean(jumps[near[1:-1]]))
+
+
+# ---- steps in time -----------------------------------------------------------------------------------------
+
+
+def _tell_jitter(found: Times) -> None:
+    steps = np.diff(found.t)
+    step = float(np.median(steps))
+    ordinary = steps[steps < GAP * step]
+    jitter = float(np.sqrt(np.mean((ordinary / step - 1) ** 2)))
+    if jitter > JITTER:
+        low, high = 1e3 * ordinary.min(), 1e3 * ordinary.max()
+        found.notes.append(
+            f"the time stamps jitter: steps of {low:.4g} to {high:.4g} ms about {1e3 * step:.4g} ms; "
+            "used as they are"
+        )
+    fine = float(np.spacing(np.abs(found.t).max()))
+    if fine > 1e-3 * step:
+        found.notes.append(f"the times are so large that floats tell only steps of {fine:.2g} s apart")
+
+
+def bridged(step: float) -> int:
+    """How many samples may be missing in a segment."""
+    return max(3, int(BRIDGED / step))
+
+
+def segments(t: np.ndarray, breaks: np.ndarray, notes: list[str], rows: np.ndarray) -> list[slice]:
+    """Stretches between long gaps and breaks; `breaks` (samples,) says where a new one has to begin."""
+    steps = np.diff(t)
+    step = float(np.median(steps))
+    missing = np.rint(steps / step).astype(int) - 1
+    missing[steps < GAP * step] = 0
+    long = missing > bridged(step)
+    short = (missing > 0) & ~long
+    if short.any():
+        where = rows_text(rows[:-1][short])
+        notes.append(f"{counted(int(missing[short].sum()), 'sample')} missing after {where}; bridged")
+    if long.any():
+        gaps = steps[long]
+        where = rows_text(rows[:-1][long])
+        span = f"{gaps.min():.3g} s" if len(gaps) == 1 else f"{gaps.min():.3g} to {gaps.max():.3g} s"
+        notes.append(
+            f"{counted(len(gaps), 'gap')} of {span} after {where}; what lies between is treated apart"
+        )
+    edges = np.flatnonzero(long | breaks[1:]) + 1
+    ends = [0, *edges.tolist(), len(t)]
+    return [slice(a, b) for a, b in pairwise(ends)]
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Positions: missing values, wrapped angles, spikes and jumps.
+
+
+TURN = 2 * np.pi
+WINDOW = 25  # steps around one that tell how fast the joint moves there
+JUMP = 10.0  # times the steps around: no motion does that in one step
+WIDEST = 3  # samples of a spike
+RETURN = 0.3  # share of its height to which a spike returns
+QUIET = 0.5  # rad: only where most steps are smaller, a step of 2π is a wrapped angle
+
+
+@dataclass
+class Positions:
+    """One channel (samples, columns) on its way to being whole; `rows` are those of the file."""
+
+    channel: str
+    x: np.ndarray
+    rows: np.ndarray
+    filled: np.ndarray  # (samples,) bool: a value of the row is interpolated
+    breaks: np.ndarray  # (samples,) bool: a new segment begins
+    notes: list[str]
+
+    def fill_missing(self, t: np.ndarray) -> None:
+        for j, column in enumerate(self.x.T):
+            bad = ~np.isfinite(column)
+            if not bad.any():
+                continue
+            if (~bad).sum() < 4:
+                raise IdentificationError(f"{column_text(self.channel, j)}: there are hardly any numbers")
+            self.x[:, j] = fill(t, column, bad)
+            self.filled |= bad
+            name, where = column_text(self.channel, j), rows_text(self.rows[bad])
+            self.notes.append(f"{name}: no number in {where}; interpolated, the torques there are not used")
+
+
+def lost_rows(x: np.ndarray, most: int) -> np.ndarray:
+    """(samples,) bool: rows where a value is missing that cannot be filled.
+
+    More than `most` missing values in a row cannot be filled, nor can those at the ends.
+    """
+    lost = np.zeros(len(x), bool)
+    for column in ~np.isfinite(x).T:
+        for start, stop in runs(column):
+            if stop - start > most or start == 0 or stop == len(column):
+                lost[start:stop] = True
+    return lost
+
+
+def fill(t: np.ndarray, x: np.ndarray, bad: np.ndarray) -> np.ndarray:
+    """A column with cubics over bad stretches, fitted to as many good values on each side, at least two."""
+    x = x.copy()
+    good = np.flatnonzero(~bad)
+    for start, stop in runs(bad):
+        k, width = int(np.searchsorted(good, start)), max(2, stop - start)
+        near = good[max(0, k - width) : k + width]
+        middle, span = t[near].mean(), max(float(np.ptp(t[near])), 1e-300)
+        fitted = np.polyfit((t[near] - middle) / span, x[near], min(3, len(near) - 1))
+        x[start:stop] = np.polyval(fitted, (t[start:stop] - middle) / span)
+    return x
+
+
+def look_at_positions(t: np.ndarray, found: Positions, turning: np.ndarray) -> bool:
+    """Mend a channel in place; `turning` (columns,) are those that measure angles.
+
+    Returns whether whole turns were taken out.
+    """
+    found.fill_missing(t)
+    apart = np.diff(t) > GAP * np.median(np.diff(t))  # steps over missing samples are not those of a motion
+    turned = False
+    for j in range(found.x.shape[1]):
+        if turning[j]:
+            turned |= _unwrap(found, j, apart)
+        _spikes_and_jumps(t, found, j, apart)
+    return turned
+
+
+def _unwrap(found: Positions, j: int, apart: np.ndarray) -> bool:
+    steps = np.diff(found.x[:, j])
+    size = np.abs(steps)
+    if not (size > 4).any() or np.median(size) > QUIET or (size > 4).mean() > 0.2:
+        return False  # no jumps, or no motion at all, or one too fast to be told from wrapping
+    turns = np.rint(steps / TURN)
+    near = JUMP * _around(size) + 3 * size[size > 0].min() + 1e-6
+    wrapped = (size > 4) & (np.abs(steps - turns * TURN) < near)
+    if not wrapped.any():
+        return False
+    if found.channel == "motor_position" and apart.any():
+        row = found.rows[:-1][apart][0]
+        raise IdentificationError(
+            f"{column_text(found.channel, j)} jumps by whole turns, and samples are missing after row "
+            f"{row}: how many turns the motor made there is not known"
+        )
+    found.x[1:, j] -= TURN * np.cumsum(np.where(wrapped, turns, 0))
+    where = rows_text(found.rows[1:][wrapped])
+    found.notes.append(f"{column_text(found.channel, j)}: jumps by whole turns at {where}; taken out")
+    return True
+
+
+def _spikes_and_jumps(t: np.ndarray, found: Positions, j: int, apart: np.ndarray) -> None:
+    x = found.x[:, j]
+    jumps = _jumps(x, apart)
+    bad = np.zeros(len(x), bool)
+    alone = []
+    k = 0
+    while k < len(jumps):
+        i, step = jumps[k], x[jumps[k] + 1] - x[jumps[k]]
+        back = [m for m in jumps[k + 1 :] if m <= i + WIDEST and abs(x[m + 1] - x[i]) <= RETURN * abs(step)]
+        if back:
+            bad[i + 1 : back[0] + 1] = True
+            k = jumps.index(back[0])
+        else:
+            alone.append(i + 1)
+        k += 1
+    name = column_text(found.channel, j)
+    if bad.any():
+        found.x[:, j] = fill(t, x, bad)
+        found.filled |= bad
+        found.notes.append(
+            f"{name}: {counted(len(runs(bad)), 'spike')} at {rows_text(found.rows[bad])}; interpolated, "
+            "the torques there are not used"
+        )
+    if alone:
+        size = np.abs(x[alone] - x[np.array(alone) - 1]).max()
+        found.breaks[alone] = True
+        found.notes.append(
+            f"{name}: jumps by up to {size:.3g} at {rows_text(found.rows[alone])}, which no motion does; "
+            "the log is cut there"
+        )
+
+
+def _around(size: np.ndarray) -> np.ndarray:
+    """How large most steps around each one are."""
+    return np.asarray(percentile_filter(size, 80, WINDOW, mode="nearest"))
+
+
+def _jumps(x: np.ndarray, apart: np.ndarray) -> list[int]:
+    """Steps i, from x[i] to x[i + 1], that no motion makes.
+
+    Such a step is far above those around it, above nearly all of the log, and not one of several in one
+    direction, as those of a short motion are.
+    """
+    steps = np.where(apart, 0.0, np.diff(x))
+    size = np.abs(steps)
+    if not size.any() or len(size) < WINDOW:
+        return []
+    around = _around(size)
+    quantum = size[size > 0].min()
+    least = max(3 * float(np.percentile(size, 90)), JUMP * float(quantum))
+    large = (size > JUMP * around) & (size > least)
+    found = []
+    for i in np.flatnonzero(large).tolist():
+        beside = [k for k in (i - 1, i + 1) if 0 <= k < len(size)]
+        if all(size[k] < RETURN * size[i] or steps[k] * steps[i] < 0 for k in beside):
+            found.append(i)
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Torques: missing values, spikes, saturation, channels that say nothing.
+
+
+MEDIAN = 7  # samples: spikes of up to three stand out against it, steps do not
+ABOVE_NOISE = 6.0  # times the 95th percentile of what stands out anywhere
+ABOVE_SIGNAL = 0.25  # of the span of the signal without spikes: smaller ones do no harm
+ALONE = 0.3  # of a spike's height: nothing else around stands out so much
+MOST_SPIKES = 0.02  # share of samples above which they are the signal's nature
+FLAT = 3  # equal samples in a row at the extreme value that are a flat top
+FLAT_COUNT = 5  # such samples altogether
+LEVELS_BELOW = 3  # levels below the extreme one, which a signal that is not cut off visits as long
+
+
+def look_at_torques(
+    channel: str, t: np.ndarray, x: np.ndarray, moving: np.ndarray, rows: np.ndarray, notes: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Torques (samples, columns) without holes, and which of them were measured and may be used."""
+    x = x.copy()
+    usable = np.isfinite(x)
+    for j in range(x.shape[1]):
+        name, known = column_text(channel, j), usable[:, j]
+        if not known.all():
+            notes.append(_missing_text(name, rows, known))
+        if not known.any():
+            x[:, j] = 0.0
+            continue
+        x[:, j] = _filled(t, x[:, j], ~known)
+        spiked = spikes(x[:, j]) & known
+        if spiked.mean() > MOST_SPIKES:
+            count = counted(int(spiked.sum()), "sample")
+            notes.append(f"{name}: {count} far from those around, too many for spikes; used as they are")
+            spiked[:] = False
+        if spiked.any():
+            many = len(runs(spiked))
+            notes.append(
+                f"{name}: {counted(many, 'spike')} at {rows_text(rows[spiked])}; not used, and "
+                "interpolated for the filters"
+            )
+            x[:, j] = _filled(t, x[:, j], spiked | ~known)
+        flat = saturated(x[:, j], known & ~spiked, moving)
+        if flat.any():
+            notes.append(
+                f"{name}: {counted(int(flat.sum()), 'sample')} cut off at {_levels(x[flat, j])}, "
+                f"from row {rows[flat][0]} on; not used"
+            )
+        usable[:, j] &= ~spiked & ~flat
+    return x, usable
+
+
+def _missing_text(name: str, rows: np.ndarray, known: np.ndarray) -> str:
+    if not known.any():
+        return f"{name}: there is no number in the whole log; not used"
+    return f"{name}: no number in {rows_text(rows[~known])}; not used"
+
+
+def _levels(values: np.ndarray) -> str:
+    return " and ".join(f"{value:.4g}" for value in np.unique(values))
+
+
+def _filled(t: np.ndarray, x: np.ndarray, bad: np.ndarray) -> np.ndarray:
+    return np.where(bad, np.interp(t, t[~bad], x[~bad]), x) if bad.any() else x
+
+
+def spikes(x: np.ndarray) -> np.ndarray:
+    """(samples,) bool: up to three samples that stand out against both sides, alone and high.
+
+    Steps, as dry friction makes them at reversals, do not stand out against a median; noise, and oscillations
+    as fast as the sampling, do so everywhere.
+    """
+    none = np.zeros(len(x), bool)
+    if len(x) < 2 * MEDIAN:
+        return none
+    middle = median_filter(x, MEDIAN, mode="nearest")
+    out = np.abs(x - middle)
+    least = max(ABOVE_NOISE * float(np.percentile(out, 95)), ABOVE_SIGNAL * float(np.ptp(middle)))
+    high = out > least
+    if not least or not high.any():
+        return none
+    found = none.copy()
+    for start, stop in runs(high):
+        a, b = max(0, start - MEDIAN), min(len(x), stop + MEDIAN)
+        height = out[start:stop].max()
+        around = np.concatenate([out[a : max(a, start - 1)], out[min(b, stop + 1) : b]])
+        inside = start >= MEDIAN // 2 and stop <= len(x) - MEDIAN // 2
+        if inside and stop - start <= MEDIAN // 2 and (around < ALONE * height).all():
+            found[start:stop] = True
+            for beside in (start - 1, stop):
+                found[beside] |= out[beside] > 0.5 * least
+    return found
+
+
+def saturated(x: np.ndarray, known: np.ndarray, moving: np.ndarray) -> np.ndarray:
+    """(samples,) bool: flat tops at the largest or the smallest value while the arm moves.
+
+    A signal with as many flat stretches at other values is made of steps; one that is recorded in coarse
+    levels stays about as long on the levels below the highest.
+    """
+    found = np.zeros(len(x), bool)
+    if not known.any() or np.ptp(x[known]) == 0:
+        return found
+    extremes = [float(level) for level in (x[known].max(), x[known].min()) if level]
+    tops = {level: known & moving & (x == level) for level in extremes}
+    tops = {level: top for level, top in tops.items() if _flat(top) >= FLAT_COUNT}
+    if not tops:
+        return found
+    quantum = max(float(np.diff(np.unique(x[known])).min()), 1e-3 * float(np.ptp(x[known])))
+    for level, top in tops.items():
+        below = known & (np.abs(x - level) <= (LEVELS_BELOW + 0.5) * quantum) & (x != level)
+        if _flat(top) > LEVELS_BELOW * below.sum():
+            found |= top  # also the samples that are there by themselves, as noise makes them
+    repeats = np.concatenate([[False], np.diff(x) == 0])
+    repeats = (repeats | np.concatenate([repeats[1:], [False]])) & known & moving & ~np.isin(x, extremes)
+    return found if repeats.sum() <= 0.5 * found.sum() else np.zeros(len(x), bool)
+
+
+def _flat(top: np.ndarray) -> int:
+    """Samples in flat stretches."""
+    return sum(stop - start for start, stop in runs(top) if stop - start >= FLAT)
+
+
+def moving(q: np.ndarray) -> np.ndarray:
+    """(samples,) bool: whether any joint moves just there."""
+    steps = (np.diff(q, axis=0) != 0).any(1)
+    there = np.concatenate([steps, [False]]) | np.concatenate([[False], steps])
+    return np.asarray(maximum_filter1d(there.astype(int), 3) > 0)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# From what was recorded to a robot's coordinates: motors, torque constants, joints that follow others.
+
+
+RELATION = 0.02  # of a joint's travel, and at least 1e-3 rad or m: how far it may be from where others put it
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Coordinates x = A y + b of what was recorded, y."""
+
+    A: np.ndarray  # (n, columns)
+    b: np.ndarray  # (n,)
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(y @ self.A.T + self.b)
+
+    def known(self, y: np.ndarray) -> np.ndarray:
+        """Coordinates of y with holes: NaN only where a coordinate is made of what is missing."""
+        there = np.isfinite(y)
+        return np.where(self.usable(there), self(np.where(there, y, 0.0)), np.nan)
+
+    def derivative(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(y @ self.A.T)
+
+    def usable(self, mask: np.ndarray) -> np.ndarray:
+        """Whether all that a coordinate is made of may be used; zeros in A need nothing."""
+        return np.asarray((~mask).astype(int) @ (self.A != 0).T.astype(int) == 0)
+
+
+def positions_map(log: Log, robot: Robot) -> Linear:
+    """From the log's positions to q (7.22): q = K⁻¹ θ_m + zeros."""
+    _check_elastic(log, robot)
+    zeros = np.zeros(robot.n) if log.joint_zeros is None else _zeros(log, robot)
+    if log.positions == "q":
+        linear = _coordinates(log, robot)
+        return Linear(linear.A, linear.b + zeros)
+    K, shift = transmission(log, robot)
+    _check_width(log, "motor_position", len(K))
+    inverse = np.linalg.inv(K)
+    return Linear(inverse, zeros - inverse @ shift)
+
+
+def torques_map(log: Log, robot: Robot) -> Linear:
+    """From the log's torques to those of the coordinates: Kᵀ τ_m, and Sᵀ τ for all joints."""
+    _check_elastic(log, robot)
+    if log.torques == "tau":
+        width = log.tau.shape[1] if log.tau is not None else 0
+        if width == robot.n:
+            return Linear(np.eye(robot.n), np.zeros(robot.n))
+        if robot.model.loops:  # torques at joints that follow depend on where the tree was cut
+            _check_width(log, "tau", robot.n)
+        related = Related.of(robot.model)
+        _check_width(log, "tau", robot.n, len(related.S))
+        return Linear(related.S.T, np.zeros(robot.n))
+    K, _ = transmission(log, robot)
+    _check_width(log, log.torques, len(K))
+    if log.torques == "current":
+        K = constants(log, robot)[:, None] * K
+    return Linear(K.T, np.zeros(robot.n))
+
+
+def derivatives_map(log: Log, robot: Robot) -> Linear:
+    """From q̇ or q̈ of the joints to those of the coordinates."""
+    linear = _coordinates(log, robot, "qd" if log.qd is not None else "qdd")
+    return Linear(linear.A, np.zeros(robot.n))
+
+
+def transmission(log: Log, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """K (motors, n) and a shift with θ_m = K q + shift: the log's own, or that of the robot's motors."""
+    if log.transmission is not None:
+        if len(log.transmission) != robot.n:
+            size = len(log.transmission)
+            raise IdentificationError(
+                f"transmission: expected ({robot.n}, {robot.n}), found ({size}, {size})"
+            )
+        return log.transmission, np.zeros(robot.n)
+    real = np.array(robot.drives.geared)
+    n = robot.n - len(robot.model.elastic)  # torques act on as many coordinates
+    if real.sum() != n:
+        raise IdentificationError(
+            f"{log.name}: '{robot.name}' has motors at {real.sum()} of its {n} joints; "
+            "give transmission= to Log"
+        )
+    K, shift = robot.transmission[real], robot.drives.shift[real]
+    if np.linalg.matrix_rank(K) < n:
+        raise IdentificationError(
+            f"{log.name}: the motors of '{robot.name}' do not tell where its joints are"
+        )
+    return K, shift
+
+
+def constants(log: Log, robot: Robot) -> np.ndarray:
+    """Torque constants (motors,) [N m/A]."""
+    if log.torque_constant is not None:
+        return log.torque_constant
+    found = robot.drives.torque_constant[list(robot.drives.geared)]
+    if len(found) != robot.n - len(robot.model.elastic):
+        raise IdentificationError(f"{log.name}: currents need torque constants: give torque_constant= to Log")
+    if (found == 1).all():
+        warnings.warn(
+            f"{log.name}: all torque constants of '{robot.name}' are 1 N m/A, which is what they are where "
+            "a description does not give them; give torque_constant= to Log if they differ",
+            IdentificationWarning,
+            stacklevel=6,
+        )
+    return found
+
+
+def _check_elastic(log: Log, robot: Robot) -> None:
+    """Refuse logs that do not say where both the links and the motors of elastic joints are."""
+    if not robot.model.elastic:
+        return
+    found = {"q": log.q, "tau": log.tau if log.torques == "tau" else None}
+    widths = {name: x.shape[1] for name, x in found.items() if x is not None}
+    wrong = [name for name, width in widths.items() if width != robot.n]
+    if log.positions != "q" or wrong:
+        given = f"{wrong[0]} with {widths[wrong[0]]} columns" if wrong else log.positions
+        raise IdentificationError(
+            f"{log.name}: '{robot.name}' has elastic joints: q (and tau, if not motor_torque or current) "
+            f"needs {robot.n} columns, the links and then the motors of elastic joints at the joint's side "
+            f"({', '.join(robot.coordinates)}); found {given}. robot.with_rigid_joints() takes one position "
+            "for each joint"
+        )
+
+
+def _coordinates(log: Log, robot: Robot, channel: str = "q") -> Linear:
+    values = getattr(log, channel)
+    if values.shape[1] == robot.n:
+        return Linear(np.eye(robot.n), np.zeros(robot.n))
+    joints = len(robot.joints)
+    _check_width(log, channel, robot.n, joints)
+    chosen = list(robot.model.dependence.independent)
+    if robot.model.loops:
+        chosen = [robot.model.moving.index(link) for link in robot.model.coordinates]
+    A = np.zeros((robot.n, joints))
+    A[range(robot.n), chosen] = 1
+    if channel == "q":
+        _check_relations(log, robot, values, chosen)
+    return Linear(A, np.zeros(robot.n))
+
+
+def _check_relations(log: Log, robot: Robot, q: np.ndarray, chosen: list[int]) -> None:
+    """Refuse joints that are not where the others put them."""
+    known = np.isfinite(q).all(1)
+    if not known.any():
+        return
+    off = np.abs(q[known] - _followed(log, robot, q[known][:, chosen]))
+    if robot.model.loops:  # whole turns are not counted by all sensors
+        turns = np.array([link.joint == "revolute" for link in robot.model.moving])
+        off = np.where(turns, np.abs((off + np.pi) % (2 * np.pi) - np.pi), off)
+    allowed = np.maximum(1e-3, RELATION * np.ptp(q[known], axis=0))
+    worst = np.unravel_index(int(np.argmax(off / allowed)), off.shape)
+    row, j = int(np.flatnonzero(known)[worst[0]]), int(worst[1])
+    if off[worst] > allowed[j]:
+        raise IdentificationError(
+            f"{log.name}: row {row + log.first}: joint '{robot.joints[j]}' is {off[worst]:.3g} away from "
+            f"where the joints that it follows put it; {allowed[j]:.3g} is allowed"
+        )
+
+
+def _followed(log: Log, robot: Robot, q: np.ndarray) -> np.ndarray:
+    try:
+        return np.asarray(robot.joint_positions(q))
+    except ModelError as problem:
+        raise IdentificationError(f"{log.name}: {problem}") from None
+
+
+def _check_width(log: Log, channel: str, *allowed: int) -> None:
+    found = getattr(log, channel).shape[1]
+    if found not in allowed:
+        widths = " or ".join(str(size) for size in dict.fromkeys(allowed))
+        raise IdentificationError(
+            f"{log.name}: {channel}: expected {widths} columns for this robot, found {found}"
+        )
+
+
+def _zeros(log: Log, robot: Robot) -> np.ndarray:
+    if log.joint_zeros is None or len(log.joint_zeros) != robot.n:
+        raise IdentificationError(f"joint_zeros: expected ({robot.n},), one for each joint of the robot")
+    return log.joint_zeros
+
+
+def check_kinds(log: Log, robot: Robot) -> None:
+    """Refuse degrees for joints that slide, and the like."""
+    for channel in ("q", "qd", "qdd", "tau"):
+        kinds = log.kinds.get(channel, ())
+        joints = robot.model.coordinates if len(kinds) == robot.n else robot.model.moving
+        for j, (kind, link) in enumerate(zip(kinds, joints, strict=False)):
+            if kind and kind != link.joint:
+                name = joint_name(robot, j) if len(kinds) == robot.n else f"joint '{link.joint_label}'"
+                raise IdentificationError(
+                    f"{log.name}: units: {channel}: {name} is {link.joint}, but the unit is for {kind} ones"
+                )
+
+
+# ------------------------------------------------------------------------------------------------------------
+# From a log to a record: looked over, mended where that is safe, and brought to the joints.
+
+
+GREATEST = 1e50  # in SI units, and one over it for torques: beyond, squares of sums overflow
+SHORTEST = 8  # samples of a segment that is kept
+
+
+def look_over(log: Log, robot: Robot, delay: float | str = 0.0) -> Record:
+    """`Log.at_joints`."""
+    check.robot(robot)
+    with check.computable():
+        record = _look_over(log, robot, delay)
+        known = [x for x in (record.q, record.qd, record.qdd, record.tau) if x is not None]
+        if not all(np.abs(x).max(initial=0.0) <= GREATEST for x in known):
+            raise OverflowError
+        if 0 < np.abs(record.tau).max(initial=0.0) < 1 / GREATEST:
+            raise OverflowError
+        return record
+
+
+def _look_over(log: Log, robot: Robot, delay: float | str) -> Record:
+    check_kinds(log, robot)
+    to_q, to_tau = positions_map(log, robot), torques_map(log, robot)
+    recorded = _recorded(log, robot)
+    y, used = look_at_torques(
+        log.torques, recorded.t, recorded.torques, moving(recorded.positions), recorded.rows, recorded.notes
+    )
+    used &= ~recorded.doubtful[:, None]
+    tau = to_tau(y)
+    _refuse_without_torques(log, tau, used)
+    known = {name: derivatives_map(log, robot).derivative(x) for name, x in recorded.derivatives.items()}
+    record = Record(
+        t=recorded.t,
+        q=to_q(recorded.positions),
+        tau=tau,
+        usable=to_tau.usable(used),
+        segments=tuple(segments(recorded.t, recorded.breaks, recorded.notes, recorded.rows)),
+        rows=recorded.rows - log.first,
+        own=_own(log, recorded.rows - log.first),
+        size=len(log),
+        qd=known.get("qd"),
+        qdd=known.get("qdd"),
+        notes=(*log.notes, *recorded.notes),
+        name=log.name,
+        filled=recorded.filled,
+        first=log.first,
+        turned=recorded.turned,
+    )
+    record = _without_short_segments(log, record)
+    record = replace(record, notes=(*record.notes, *remarks(robot, record)))
+    for doubt in doubts(robot, record):
+        warnings.warn(f"{log.name}: {doubt}", IdentificationWarning, stacklevel=4)
+        record = replace(record, notes=(*record.notes, doubt))
+    return _aligned(robot, record, delay)
+
+
+def _own(log: Log, rows: np.ndarray) -> np.ndarray:
+    if log.core is None:
+        return np.ones(len(rows), bool)
+    return np.asarray((rows >= log.core.start) & (rows < log.core.stop))
+
+
+@dataclass
+class _Recorded:
+    """Rows that are kept, before they are brought to the joints; `rows` count in the file."""
+
+    t: np.ndarray
+    rows: np.ndarray
+    positions: np.ndarray
+    torques: np.ndarray
+    derivatives: dict[str, np.ndarray]
+    doubtful: np.ndarray  # (samples,) torques not to be used
+    filled: np.ndarray
+    breaks: np.ndarray
+    turned: bool
+    notes: list[str]
+
+
+def _recorded(log: Log, robot: Robot) -> _Recorded:
+    """Times and positions looked over."""
+    times = look_at_times(log)
+    channels = {name: without_infinities(getattr(log, name))[times.rows] for name in log.channels[1:]}
+    states = [log.positions, *(name for name in DERIVATIVES if name in channels)]
+    most = bridged(float(np.median(np.diff(times.t))))
+    lost = np.zeros(len(times.rows), bool)
+    for name in states:
+        lost |= lost_rows(channels[name], most)
+    notes = times.notes
+    if lost.any():
+        where = rows_text(times.rows[lost] + log.first)
+        notes.append(
+            f"{' or '.join(states)}: no numbers in {where}, too many in a row to interpolate; left out"
+        )
+    kept = ~lost
+    if kept.sum() < 4:
+        raise NothingUsableError(
+            f"{log.name}: {counted(int(kept.sum()), 'row')} with positions; four are needed"
+        )
+    t, rows = times.t[kept], times.rows[kept] + log.first
+    filled, breaks = np.zeros(len(t), bool), np.zeros(len(t), bool)
+    x = {name: channels[name][kept].copy() for name in states}
+    turned = False
+    for name in states:
+        found = Positions(name, x[name], rows, filled, breaks, notes)
+        turning = (
+            _turning(log, robot, x[name].shape[1])
+            if name == log.positions
+            else np.zeros(x[name].shape[1], bool)
+        )
+        try:
+            if name == log.positions:
+                turned = look_at_positions(t, found, turning)
+            else:
+                found.fill_missing(t)
+        except IdentificationError as problem:
+            raise IdentificationError(f"{log.name}: {problem}") from None
+    position, rest = x[states[0]], {name: x[name] for name in states[1:]}
+    doubtful = times.doubtful[kept] | filled
+    torques = channels[log.torques][kept]
+    return _Recorded(t, rows, position, torques, rest, doubtful, filled, breaks, turned, notes)
+
+
+def _turning(log: Log, robot: Robot, width: int) -> np.ndarray:
+    """(columns,) bool: which positions are angles."""
+    if log.positions == "motor_position":
+        return np.ones(width, bool)
+    if width == robot.n:
+        return revolute_joints(robot)
+    return np.array([link.joint == "revolute" for link in robot.model.moving])
+
+
+def _refuse_without_torques(log: Log, tau: np.ndarray, used: np.ndarray) -> None:
+    if not used.any():
+        raise NothingUsableError(f"{log.name}: {log.torques}: no torque in the log can be used")
+    if not tau.any():
+        raise NothingUsableError(f"{log.name}: {log.torques}: all torques are zero")
+
+
+def _without_short_segments(log: Log, record: Record) -> Record:
+    """Leave out segments in which nothing can be differentiated."""
+    shortest = SHORTEST if record.qd is None or record.qdd is None else 1
+    long = [part for part in record.segments if part.stop - part.start >= shortest]
+    if len(long) == len(record.segments):
+        return record
+    if not long:
+        most = max(part.stop - part.start for part in record.segments)
+        raise NothingUsableError(
+            f"{log.name}: the longest stretch without a gap has {counted(most, 'sample')}; "
+            f"{SHORTEST} are needed"
+        )
+    kept = np.concatenate([np.arange(part.start, part.stop) for part in long])
+    rows = np.setdiff1d(record.rows, record.rows[kept]) + log.first
+    ends = np.cumsum([part.stop - part.start for part in long]).tolist()
+    parts = tuple(slice(a, b) for a, b in zip([0, *ends], ends, strict=False))
+    note = f"{rows_text(rows)}: stretches of less than {SHORTEST} samples between gaps; left out"
+    arrays = {
+        name: x[kept]
+        for name in ("t", "q", "tau", "usable", "rows", "own", "qd", "qdd", "filled")
+        if (x := getattr(record, name)) is not None
+    }
+    return replace(record, **arrays, segments=parts, notes=(*record.notes, note))
+
+
+def _aligned(robot: Robot, record: Record, delay: float | str) -> Record:
+    if isinstance(delay, str):
+        from armdyn.identification.delay import delay_of
+
+        check.one_of("delay", delay, "estimate")
+        found = delay_of(robot, record)
+        if not found.clear:
+            return replace(record, notes=(*record.notes, f"{found}; not taken out"))
+        return shifted(record, found.seconds)
+    seconds = check.number("delay", delay)
+    if not np.isfinite(seconds):
+        raise IdentificationError(
+            f"delay: found {shown(delay)}; a number of seconds or 'estimate' is expected"
+        )
+    return shifted(record, seconds) if seconds else record

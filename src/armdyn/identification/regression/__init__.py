@@ -1,1 +1,0 @@
-"""Regression: from logs to the least-squares problem that a fit solves, in blocks of any size."""

@@ -1,1 +1,0 @@
-"""Selection: which filter, friction terms and damping predict data best that were left out."""

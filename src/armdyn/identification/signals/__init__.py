@@ -1,1 +1,0 @@
-"""Signals: filters and derivatives of what was recorded."""

@@ -1,0 +1,210 @@
+"""The robot whose parameters are estimated: the description's, with the terms that a log likely needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from armdyn.expression import ZERO, Expression, shown
+from armdyn.identification.errors import IdentificationError
+from armdyn.model import RobotModel
+from armdyn.model.friction import TERMS, Friction
+from armdyn.model.lowering import is_coupled, joint_friction
+from armdyn.model.parameters import SPRINGS, Parameter, layout, symbol
+from armdyn.model.parts import Link, Motor
+from armdyn.model.vector import apply
+from armdyn.robot import Robot
+
+_ONE = Expression.of(1)  # stands for a coefficient until it is estimated, so that the robot has it
+
+
+@dataclass(frozen=True)
+class FrictionTerms:
+    """Which terms of friction the joints have beyond viscous, Coulomb and offset.
+
+    `stribeck` (n,) are the velocities of the Stribeck term, one a coordinate, NaN where it has none.
+    """
+
+    stribeck: np.ndarray
+    cubic: np.ndarray  # (n,) bool
+
+
+@dataclass(frozen=True)
+class Template:
+    """A robot with every term that is estimated, what it has beyond its description, and what was known."""
+
+    robot: Robot  # its parameters stand for themselves: what matters is which there are
+    prior: np.ndarray  # (p,) the description's values; zero for added terms
+    added: tuple[str, ...]  # parameters that the description does not have
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.robot.parameter_names
+
+    @property
+    def layout(self) -> tuple[Parameter, ...]:
+        return layout(self.robot.model)
+
+
+def make_template(robot: Robot, terms: FrictionTerms | None = None, add: bool = True) -> Template:
+    """With rotors (gear 1), viscous, Coulomb and offset terms where the description has none, and `terms`.
+
+    A motor that turns with several joints gets friction of its own. A joint that follows others keeps what it
+    has: its friction and rotor count at the coordinates. A joint with a spring gets no offset.
+    """
+    model = _with_rotors(robot) if add else robot.model
+    coordinates = {link.name: i for i, link in enumerate(robot.model.coordinates)}
+    links = []
+    for link in model.links:
+        i = coordinates.get(link.name)
+        if i is not None:
+            link = _with_friction(model, link, terms, i, add)
+        links.append(link)
+    full = Robot(replace(model, links=tuple(links), derived=True))
+    known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    return Template(full, np.array([known.get(x, 0.0) for x in full.parameter_names]), _added(robot, full))
+
+
+def _with_rotors(robot: Robot) -> RobotModel:
+    """With a rotor for each coordinate: that of its motor, and where it has none one of gear 1."""
+    model = robot.model
+    # Without a single rotor nothing is known of their carriers and axes: rotors are then only reflected.
+    none = model.rotors == "none" or all(link.motor is None for link in model.moving)
+    own = {link.name for link in model.coordinates if link.motor is None}
+    links = tuple(replace(link, motor=_motor(link)) if link.name in own else link for link in model.links)
+    return replace(model, links=links, rotors="reflected" if none else model.rotors)
+
+
+def _motor(link: Link) -> Motor:
+    """On the parent, about the joint's axis. The bodies are not looked at: an estimate may be impossible."""
+    return Motor(link.parent, apply(link.before.R, link.axis), gear=_ONE, axial=_ONE)
+
+
+def _with_friction(model: RobotModel, link: Link, terms: FrictionTerms | None, i: int, add: bool) -> Link:
+    """The link with a nonzero coefficient for each term that is estimated, which torques are linear in."""
+    own = link.friction.replaced({name: ZERO for name, term in TERMS.items() if term.is_loaded})
+    if add:
+        has = joint_friction(model, link)
+        if has["offset"].is_zero and link.spring.is_zero:  # else stiffness·rest of the spring is an offset
+            own = own.replaced({"offset": _ONE})
+        link = replace(link, motor=_rubbing(link.motor))
+    if terms is not None:
+        if np.isfinite(terms.stribeck[i]):
+            velocity = Expression.of(float(terms.stribeck[i]))
+            own = own.replaced({"stribeck": _ONE}, velocity)
+        if terms.cubic[i]:
+            own = own.replaced({"cubic": _ONE})
+    return replace(link, friction=own)
+
+
+def _rubbing(motor: Motor | None) -> Motor | None:
+    """A motor that turns with several joints, with friction at its shaft."""
+    if motor is None or not is_coupled(motor) or not motor.friction.is_zero:
+        return motor
+    return replace(motor, friction=Friction.of({"viscous": _ONE, "coulomb": _ONE}))
+
+
+def _added(robot: Robot, full: Robot) -> tuple[str, ...]:
+    """Parameters whose value the description leaves out or says is zero, of the kinds that are added."""
+    known = dict(zip(robot.parameter_names, robot.parameters, strict=True))
+    kinds = {symbol("rotor", "inertia"), symbol("motor", "viscous"), symbol("motor", "coulomb")} | {
+        symbol("joint", term) for term in ("viscous", "coulomb", "offset", "stribeck", "cubic")
+    }
+    driven = [link.motor is not None for link in full.model.moving]
+    found = [p for p in layout(full.model) if p.symbol in kinds and not known.get(p.name)]
+    return tuple(p.name for p in found if p.kind.part != "rotor" or driven[p.joint])
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Which parameters a fit estimates; the others are known and keep the values of the description.
+
+
+GROUPS = ("all", "inertia", "friction", "springs", "payload")
+
+
+@dataclass(frozen=True)
+class Free:
+    """A group of parameters, or names and patterns such as Fv* and m6."""
+
+    group: str = "all"
+    patterns: tuple[str, ...] = ()
+
+    @property
+    def everything(self) -> bool:
+        return not self.patterns and self.group == "all"
+
+    @property
+    def chooses_friction(self) -> bool:
+        """Whether further terms of friction may be tried."""
+        return not self.patterns and self.group in ("all", "friction")
+
+    @property
+    def adds(self) -> bool:
+        """Whether terms are added that the description does not have."""
+        return bool(self.patterns) or self.group in ("all", "friction")
+
+    def mask(self, template: Template) -> np.ndarray:
+        """(p,) bool: the parameters that are estimated; the rotor of a joint without a motor is none."""
+        there = np.array([_exists(template.robot.model, parameter) for parameter in template.layout])
+        if self.patterns:
+            named = [any(fnmatchcase(x, pattern) for pattern in self.patterns) for x in template.names]
+            return np.asarray(there & named)
+        tip = _tip_joint(template.robot.model) if self.group == "payload" else -1
+        return np.asarray(there & [self._has(parameter, tip) for parameter in template.layout])
+
+    def _has(self, parameter: Parameter, tip: int) -> bool:
+        part = parameter.kind.part
+        if self.group == "payload":
+            return part == "body" and parameter.joint == tip
+        parts: dict[str, tuple[str, ...]] = {
+            "inertia": ("body", "rotor"),
+            "friction": ("joint", "motor", "damper"),
+            "springs": SPRINGS,
+        }
+        if part == "idler":
+            part = "motor" if parameter.kind.entry in TERMS else "rotor"
+        return self.group == "all" or part in parts[self.group]
+
+
+def _exists(model: RobotModel, parameter: Parameter) -> bool:
+    if parameter.kind.part != "rotor":
+        return True
+    return model.rotors != "none" and model.moving[parameter.joint].motor is not None
+
+
+def free_parameters(robot: Robot, parameters: Any, template: Template) -> Free:
+    """The parameters that `identify` was asked for: None (all), a group, or names and patterns."""
+    if parameters is None:
+        return Free()
+    if isinstance(parameters, str):
+        if parameters in GROUPS:
+            return Free(parameters)
+        parameters = [parameters]
+    if not isinstance(parameters, Sequence) or not all(isinstance(x, str) for x in parameters):
+        raise IdentificationError(
+            f"parameters: found {shown(parameters)}; allowed: {', '.join(GROUPS)}, names and patterns"
+        )
+    if not len(parameters):
+        raise IdentificationError("parameters: the list is empty; without it all are estimated")
+    for pattern in parameters:
+        if not any(fnmatchcase(name, pattern) for name in template.names):
+            raise IdentificationError(
+                f"parameters: {pattern!r} is none of {robot.name}; allowed: {', '.join(GROUPS)}, "
+                f"names such as {template.names[0]} and patterns such as Fv*"
+            )
+    return Free(patterns=tuple(parameters))
+
+
+def _tip_joint(model: RobotModel) -> int:
+    """The joint that moves the tip."""
+    name, moving = model.tip, {link.name: j for j, link in enumerate(model.moving)}
+    parents = {link.name: link.parent for link in model.links}
+    while name in parents:
+        if name in moving:
+            return moving[name]
+        name = parents[name]
+    raise IdentificationError("parameters: no joint moves the tip, so that torques show nothing of a payload")

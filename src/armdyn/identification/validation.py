@@ -1,0 +1,445 @@
+"""`Validation`: a fit tried on other logs."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d
+from scipy.stats import chi2
+
+from armdyn.identification.errors import IdentificationError, IdentificationWarning
+from armdyn.identification.log import Record
+from armdyn.identification.regression import Factors, Problem, merged, solve
+from armdyn.identification.samples import Samples
+from armdyn.identification.signals import Kinematics, States, kinematics
+from armdyn.robot import Robot
+from armdyn.robot.joints import joint_units
+
+# ------------------------------------------------------------------------------------------------------------
+# Measured and predicted torques side by side, record by record.
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A log at the joints, or a part of it, M samples, and what a fit predicts there."""
+
+    name: str
+    record: Record
+    motion: Kinematics  # (M, n) each, filtered as in the fit
+    predicted: np.ndarray  # (M, n) N m or N
+    use: np.ndarray  # (M, n) bool: torques measured and asked for, not where the filter is unsettled
+
+    @property
+    def residual(self) -> np.ndarray:
+        """(M, n) measured minus predicted."""
+        return np.asarray(self.record.tau - self.predicted)
+
+
+def comparisons(
+    problem: Problem, x: np.ndarray, samples: Samples, only: int | None = None
+) -> Iterator[Comparison]:
+    """Comparisons of all records of these logs, or of one, for parameters x (p,)."""
+    for record in samples.records(problem.cutoff, only):
+        use = record.usable & record.own[:, None] & problem.settled(record)
+        if use.any():
+            motion = kinematics(record, problem.cutoff)
+            yield Comparison(record.name, record, motion, problem.torques(record, x), use)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# How far and how fast the joints moved in some data.
+
+
+_GREATEST = 0.999  # the share of samples that stay below what is called the greatest: one spike is no motion
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Where n joints moved, (n,) each: samples, least and greatest position, speeds and accelerations."""
+
+    samples: np.ndarray
+    lowest: np.ndarray  # rad or m
+    highest: np.ndarray
+    squared_speeds: np.ndarray  # sums
+    greatest_speed: np.ndarray  # rad/s or m/s, that one sample in a thousand exceeds
+    greatest_acceleration: np.ndarray
+
+    @staticmethod
+    def of(motion: Kinematics, use: np.ndarray) -> Coverage:
+        """The coverage of M samples, where `use` (M, n) allows."""
+        n = use.shape[1]
+        at = [use[:, j] if use[:, j].any() else use.any(1) for j in range(n)]
+        q, qd, qdd = (
+            [x[at[j], j] for j in range(n)] for x in (motion.q, np.abs(motion.qd), np.abs(motion.qdd))
+        )
+        return Coverage(
+            samples=use.sum(0),
+            lowest=np.array([x.min() for x in q]),
+            highest=np.array([x.max() for x in q]),
+            squared_speeds=np.array([float(x @ x) / len(x) for x in qd]) * use.sum(0),
+            greatest_speed=np.array([np.quantile(x, _GREATEST) for x in qd]),
+            greatest_acceleration=np.array([np.quantile(x, _GREATEST) for x in qdd]),
+        )
+
+    def __add__(self, other: Coverage) -> Coverage:
+        return Coverage(
+            self.samples + other.samples,
+            np.minimum(self.lowest, other.lowest),
+            np.maximum(self.highest, other.highest),
+            self.squared_speeds + other.squared_speeds,
+            np.maximum(self.greatest_speed, other.greatest_speed),
+            np.maximum(self.greatest_acceleration, other.greatest_acceleration),
+        )
+
+    @property
+    def span(self) -> np.ndarray:
+        """(n,) from the least to the greatest position [rad or m]."""
+        return np.asarray(self.highest - self.lowest)
+
+    @property
+    def rms_speed(self) -> np.ndarray:
+        """(n,) [rad/s or m/s]"""
+        return np.asarray(np.sqrt(self.squared_speeds / np.maximum(self.samples, 1)))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# What is kept of the training data to judge other data by: where they moved, and which samples they were.
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # an odd number near 2⁶⁴ over the golden ratio: it spreads bits
+_SHIFT = np.uint64(29)
+
+
+@dataclass(frozen=True)
+class Training:
+    """A summary of the data of a fit (of very long files, of as much as its choices were made on)."""
+
+    coverage: Coverage
+    keys: np.ndarray = field(repr=False)  # of samples in the fit and those that the filter mixes with them
+    logs: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(records: Sequence[Record], problem: Problem) -> Training:
+        found: list[Coverage] = []
+        keys = []
+        for record in records:
+            use = record.usable & record.own[:, None]
+            if not use.any():
+                continue
+            found.append(Coverage.of(kinematics(record, problem.cutoff), use))
+            keys.append(sample_keys(record)[_near(use.any(1), record, problem.cutoff)])
+        coverage = found[0]
+        for other in found[1:]:
+            coverage = coverage + other
+        names = tuple(dict.fromkeys(record.name for record in records))
+        return Training(coverage, np.unique(np.concatenate(keys)), names)
+
+    def shared(self, record: Record, use: np.ndarray) -> int:
+        """How many of the samples of a record, where `use` (M,) allows, entered the fit or touch it."""
+        return int(np.isin(sample_keys(record)[use], self.keys).sum())
+
+
+def sample_keys(record: Record) -> np.ndarray:
+    """(M,) a number for each sample that only samples with the same positions and torques have."""
+    values = np.ascontiguousarray(np.hstack([record.q, record.tau]) + 0.0).view(np.uint64)
+    key = np.zeros(len(values), np.uint64)
+    for column in values.T:
+        key = (key ^ column) * _ODD
+        key ^= key >> _SHIFT
+    return key
+
+
+def _near(use: np.ndarray, record: Record, cutoff: float | None) -> np.ndarray:
+    """Samples within half a period of the cut-off of one that is used."""
+    if cutoff is None or record.qdd is not None:
+        return use
+    reach = int(np.ceil(0.5 * record.rate / cutoff))
+    return np.asarray(maximum_filter1d(use, 2 * reach + 1))
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Are residuals white noise? Their autocorrelation, and the test of Ljung and Box.
+
+
+LAGS = 20
+_LEVEL = 0.01  # a smaller probability says that residuals are not white
+_SLIGHT = 0.1  # autocorrelations up to this say little, however sure they are
+
+
+def lagged_products(residual: np.ndarray, use: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Σ r_i r_{i+k} over pairs that are both used, and how many, for k = 0 … LAGS: (LAGS + 1, n) each."""
+    r = np.where(use, residual, 0.0)
+    products = np.zeros((LAGS + 1, r.shape[1]))
+    pairs = np.zeros_like(products)
+    for k in range(min(LAGS + 1, len(r))):
+        products[k] = np.einsum("ij,ij->j", r[: len(r) - k], r[k:])
+        pairs[k] = (use[: len(r) - k] & use[k:]).sum(0)
+    return products, pairs
+
+
+@dataclass(frozen=True)
+class Whiteness:
+    """A test of one joint's residuals. `correlations` (LAGS,) are those of samples 1, 2, … apart."""
+
+    correlations: np.ndarray
+    statistic: float  # of Ljung and Box, Q = N(N + 2) Σ ρ_k²/(N − k)
+    probability: float  # of a Q at least this large if the residuals were white
+
+    @staticmethod
+    def of(products: np.ndarray, pairs: np.ndarray) -> Whiteness:
+        """From lagged products and pairs, (LAGS + 1,) each."""
+        N = float(pairs[0])
+        if N == 0 or products[0] <= 0:
+            return Whiteness(np.zeros(LAGS), 0.0, 1.0)
+        known = pairs[1:] > 0
+        rho = np.where(known, products[1:] / np.maximum(pairs[1:], 1) / (products[0] / N), 0.0)
+        Q = (N + 2) * float(np.sum(np.where(known, rho**2 * pairs[1:] / N, 0.0)))
+        return Whiteness(rho, Q, float(chi2.sf(Q, max(int(known.sum()), 1))))
+
+    @property
+    def verdict(self) -> str:
+        """ "white", "nearly white" (clearly not, but hardly) or "not white"."""
+        if self.probability >= _LEVEL:
+            return "white"
+        return "nearly white" if float(np.abs(self.correlations).max()) < _SLIGHT else "not white"
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Residuals of each joint, gathered record by record.
+
+
+@dataclass(frozen=True)
+class Instant:
+    """Where a residual is greatest."""
+
+    residual: float  # N m or N
+    time: float  # s, of the log
+    log: str
+
+
+@dataclass(frozen=True)
+class JointResiduals:
+    """Residuals that a fit leaves at one joint."""
+
+    samples: int
+    rms: float  # N m or N
+    torque_rms: float  # of the measured torque
+    mean: float  # N m or N
+    worst: Instant
+    whiteness: Whiteness
+
+    @property
+    def relative(self) -> float:
+        """The residual's part of the torque, by their root mean squares."""
+        return self.rms / self.torque_rms if self.torque_rms else float("nan")
+
+
+class Gathered:
+    """Sums over records, from which the residuals of n joints follow."""
+
+    def __init__(self, n: int) -> None:
+        self.count = np.zeros(n)
+        self.total = np.zeros(n)
+        self.torques = np.zeros(n)  # squares
+        self.products = np.zeros((LAGS + 1, n))
+        self.pairs = np.zeros((LAGS + 1, n))
+        self.worst = [Instant(0.0, 0.0, "")] * n
+
+    def add(self, found: Comparison) -> None:
+        residual, use, tau = found.residual, found.use, found.record.tau
+        self.count += use.sum(0)
+        self.total += np.where(use, residual, 0.0).sum(0)
+        self.torques += np.square(np.where(use, tau, 0.0)).sum(0)
+        for part in found.record.segments:
+            products, pairs = lagged_products(residual[part], use[part])
+            self.products += products
+            self.pairs += pairs
+        sizes = np.where(use, np.abs(residual), -1.0)
+        for j, i in enumerate(sizes.argmax(0)):
+            if sizes[i, j] > abs(self.worst[j].residual):
+                self.worst[j] = Instant(float(residual[i, j]), float(found.record.t[i]), found.name)
+
+    @property
+    def error(self) -> float:
+        """‖τ − τ̂‖/‖τ‖ over all joints."""
+        size = self.torques.sum()
+        return float(np.sqrt(self.products[0].sum() / size)) if size else float("nan")
+
+    def joints(self) -> tuple[JointResiduals, ...]:
+        found = []
+        for j, count in enumerate(np.maximum(self.count, 1)):
+            found.append(
+                JointResiduals(
+                    samples=int(self.count[j]),
+                    rms=float(np.sqrt(self.products[0, j] / count)),
+                    torque_rms=float(np.sqrt(self.torques[j] / count)),
+                    mean=float(self.total[j] / count),
+                    worst=self.worst[j],
+                    whiteness=Whiteness.of(self.products[:, j], self.pairs[:, j]),
+                )
+            )
+        return tuple(found)
+
+
+# ------------------------------------------------------------------------------------------------------------
+# `Validation`: a fit tried on other logs.
+
+
+_OVERLAP = 0.05  # of the samples: more of them from the training data make the test no test
+_HARDLY = 0.1  # of the speeds or of the span in training
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Errors of a fit on logs, and whether they are a test of it."""
+
+    error: float  # ‖τ − τ̂‖/‖τ‖ over all joints and logs
+    errors: dict[str, float]  # of each log
+    joints: tuple[JointResiduals, ...] = field(repr=False)
+    coverage: Coverage = field(repr=False)  # how far and fast these logs moved
+    overlap: float  # part of the samples that were in the training data, or touch them
+    warnings: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """A line for each joint, and what to beware of."""
+        lines = [f"error {100 * self.error:.2f} %"]
+        lines += [f"  {name}: {100 * error:.2f} %" for name, error in self.errors.items()]
+        lines += [
+            f"  joint {j + 1}: RMS {x.rms:.3g} ({100 * x.relative:.1f} % of the torque's), worst "
+            f"{x.worst.residual:.3g} at {x.worst.time:.3f} s of {x.worst.log}; {x.whiteness.verdict}"
+            for j, x in enumerate(self.joints)
+        ]
+        return "\n".join([*lines, *(f"  beware: {text}" for text in self.warnings)])
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def validate(
+    problem: Problem,
+    x: np.ndarray,
+    samples: Samples,
+    training: Training,
+    what: str = "validation",
+) -> Validation:
+    """Try parameters x (p,) on logs; warn where these are no test."""
+    robot = samples.robot
+    every = Gathered(robot.n)
+    each: dict[str, Gathered] = {}
+    coverage: Coverage | None = None
+    shared = count = 0
+    for k, log in enumerate(samples.logs):
+        name = log.name if log.name not in each else f"{log.name} ({k + 1})"
+        own = each[name] = Gathered(robot.n)
+        for found in comparisons(problem, x, samples, k):
+            every.add(found)
+            own.add(found)
+            here = Coverage.of(found.motion, found.use)
+            coverage = here if coverage is None else coverage + here
+            used = np.asarray(found.use.any(1))
+            shared += training.shared(found.record, used)
+            count += int(used.sum())
+    if coverage is None:
+        raise IdentificationError(f"{what}: no sample of these logs has a torque to compare with")
+    overlap = shared / count
+    texts = (*_overlap(overlap), *_standstill(robot, coverage, training.coverage))
+    for text in texts:
+        warnings.warn(f"{what}: {text}", IdentificationWarning, stacklevel=3)
+    errors = {name: own.error for name, own in each.items()}
+    return Validation(every.error, errors, every.joints(), coverage, overlap, texts)
+
+
+def _overlap(overlap: float) -> list[str]:
+    if overlap <= _OVERLAP:
+        return []
+    text = f"{100 * overlap:.0f} % of the samples are in the training data or next to samples that are: "
+    return [f"{text}the error is no test of the fit there"]
+
+
+def _standstill(robot: Robot, here: Coverage, training: Coverage) -> list[str]:
+    """Joints that moved in training and hardly do here."""
+    found = []
+    for kind, own, theirs, rate in (
+        ("RMS speed", here.rms_speed, training.rms_speed, "/s"),
+        ("range", here.span, training.span, ""),
+    ):
+        for j in np.flatnonzero((own < _HARDLY * theirs) & (theirs > 0)):
+            unit = joint_units(robot, int(j)).position + rate
+            found.append(f"joint {j + 1} ({kind} {own[j]:.2g} {unit}, {theirs[j]:.2g} {unit} in training)")
+    if not found:
+        return []
+    return [f"these logs hardly move {', '.join(found)}: the error says little about them"]
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Cross-validation: the fit repeated without a part of its data, and tried on that part.
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Errors on parts of the data, each by the fit to the others: stretches of time, one after the other."""
+
+    errors: np.ndarray  # (folds,) ‖τ − τ̂‖/‖τ‖
+    joints: np.ndarray = field(repr=False)  # (folds, n) RMS of the residuals [N m or N]
+    parameters: np.ndarray = field(repr=False)  # (folds, p) of the fits to the others
+    error: float  # of all folds together
+
+    def __str__(self) -> str:
+        each = ", ".join(f"{100 * x:.2f}" for x in self.errors)
+        return f"error {100 * self.error:.2f} % in {len(self.errors)} folds ({each})"
+
+
+def cross_validate(
+    problem: Problem,
+    samples: Samples,
+    scale: np.ndarray,
+    damping: float,
+    free: np.ndarray,
+    folds: int,
+) -> CrossValidation:
+    """Refits of weighted least squares with the joints' scales (n,) and the damping of a fit.
+
+    What is not `free` (p,) bool keeps the description's value, as in the fit.
+    """
+    factors = _of_folds(problem, samples, folds)
+    prior = problem.template.prior
+    errors, joints, parameters = (
+        np.zeros(folds),
+        np.zeros((folds, samples.robot.n)),
+        np.zeros((folds, len(prior))),
+    )
+    wrong = size = 0.0
+    for k, own in enumerate(factors):
+        others = merged(other for i, other in enumerate(factors) if i != k)
+        x = parameters[k] = solve(others.weighted(scale), prior, damping, free).x
+        squares, whole = own.squares(x), own.squares(np.zeros_like(x)).sum()
+        joints[k] = np.sqrt(squares / np.maximum(own.rows, 1))
+        errors[k] = np.sqrt(squares.sum() / whole) if whole else np.nan
+        wrong, size = wrong + squares.sum(), size + whole
+    return CrossValidation(errors, joints, parameters, float(np.sqrt(wrong / size)))
+
+
+def _of_folds(problem: Problem, samples: Samples, folds: int) -> list[Factors]:
+    """The factors of each fold; folds have equally many instants."""
+
+    def parts() -> Iterator[States]:
+        return (part for record in samples.records(problem.cutoff) for part in problem.states(record))
+
+    total = sum(len(part) for part in parts())
+    if total < 2 * folds:
+        raise IdentificationError(f"folds: {total} instants are too few for {folds} folds")
+    found: list[list[Factors]] = [[] for _ in range(folds)]
+    start = 0
+    for part in parts():
+        for Y, some in problem.regressors(part):
+            fold = (start + np.arange(len(some))) * folds // total
+            start += len(some)
+            for k in np.unique(fold):
+                at = fold == k
+                found[k].append(Factors.of(Y[at], some.tau[at], some.use[at]))
+    if not all(found):
+        raise IdentificationError(f"folds: {folds} folds are more than these logs allow")
+    return [merged(parts) for parts in found]

@@ -1,1 +1,0 @@
-"""Validation: what a fit predicts on other data, and whether that is a test at all."""

@@ -1,1 +1,0 @@
-"""What ties joints together: linear relations and loops."""

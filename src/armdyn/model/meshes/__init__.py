@@ -1,1 +1,0 @@
-"""Bodies from triangle meshes: files read, surfaces checked, volumes and moments integrated."""

@@ -1,1 +1,0 @@
-"""The same path in least time."""

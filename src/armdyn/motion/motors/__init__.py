@@ -1,1 +1,0 @@
-"""What a motion asks of the motors."""

@@ -1,1 +1,0 @@
-"""Motions of the joints over time: profiles, via points, samples, files."""

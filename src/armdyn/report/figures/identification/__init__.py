@@ -1,1 +1,0 @@
-"""Figures of a fit: predictions, residuals, friction, filters, estimates."""

@@ -1,1 +1,0 @@
-"""What figures are drawn on: sheets and given panels, colours for dark pages, places for labels."""

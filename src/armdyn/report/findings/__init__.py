@@ -1,1 +1,0 @@
-"""What a report says, as data: computed once, drawn by `figures`, written by `page`."""

@@ -1,1 +1,0 @@
-"""What is drawn of an arm, and from where it is seen."""

@@ -1,0 +1,1 @@
+"""The report about a fit: its subject, its sections and their figures."""

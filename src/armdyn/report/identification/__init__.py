@@ -1,1 +1,0 @@
-"""The report about a fit: what is said, as data, and `page/`, which writes it."""

@@ -1,1 +1,0 @@
-"""The page, section by section."""

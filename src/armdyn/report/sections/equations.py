@@ -1,0 +1,203 @@
+"""The equations of motion typeset, how large they are, and what was proved about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from armdyn.exact import Equations, Proof, SizeError, SpringError
+from armdyn.exact.form import Entry, Form
+from armdyn.exact.printing.document import Section as Lines
+from armdyn.exact.printing.mathml import MATHML, aligned, inline
+from armdyn.exact.printing.printer import Printer
+from armdyn.exact.ring import LoopsError, check_loops
+from armdyn.exact.rotors import RotorCoupling
+from armdyn.exact.written import in_matrices, letters, sections
+from armdyn.expression.errors import listed
+from armdyn.report.page import (
+    Amount,
+    Heading,
+    Markup,
+    Part,
+    TableCell,
+    code,
+    folded,
+    items,
+    join,
+    paragraph,
+    scrolling,
+    table,
+    tag,
+)
+from armdyn.report.subject import Subject
+from armdyn.robot import Robot
+
+_WHOLE = 8000  # terms up to which all equations are shown
+_SAMPLE = 60  # terms shown of longer equations
+_PROVED = 500_000  # terms up to which a proof takes no more than seconds
+
+_OPEN = 60  # terms up to which a part of them is shown open
+_SIGNS = (
+    ("dL/dq'", "∂L/∂q̇"),
+    ("dL/dq", "∂L/∂q"),
+    ("q''", "q̈"),
+    ("q'", "q̇"),
+    ("B' ", "Ḃ "),
+    (" pi ", " π "),
+    (" - ", " − "),
+)
+_SPEED = 12  # terms of a rotor's z·ω that fit into a table
+
+
+def write_equations(subject: Subject) -> list[Part]:
+    """The equations typeset, or an outline, or why they cannot be written; then couplings of rotors."""
+    robot = subject.robot
+    equations = robot.opened().equations()  # with loops those of the tree, for its rotors alone
+    try:
+        check_loops(robot.model)
+        parts = _written(robot, equations)
+    except (SizeError, SpringError, LoopsError) as error:
+        parts = [paragraph(f"They are not written here: {str(error).removeprefix('equations: ')}.")]
+    if robot.model.rotors == "exact" and (couplings := tuple(equations.rotor_couplings())):
+        parts += [tag("h3", "Where the diagonal rotor model is exact"), *_rotors(couplings)]
+    return parts
+
+
+def _written(robot: Robot, equations: Equations) -> list[Part]:
+    size = sum(row.size for row in equations.tau)  # terms of all torques, multiplied out
+    whole, proof = size <= _WHOLE, equations.prove() if size <= _PROVED else None
+    shown = _whole(equations) if whole else _outline(equations, size)
+    notation = _notation(robot, relations=not whole)
+    return [notation, *shown, tag("h3", "What was proved"), *_proof(proof, size)]
+
+
+def _notation(robot: Robot, relations: bool) -> Markup:
+    """What the letters mean; with `relations` also how joints follow from coordinates."""
+    kinds = {link.joint for link in robot.model.coordinates}
+    variables = []
+    if "revolute" in kinds:
+        variables.append("ϑᵢ is the angle of revolute joint i")
+    if "prismatic" in kinds:
+        variables.append("dᵢ (qᵢ where a length is called dᵢ) is the displacement of prismatic joint i")
+    related = ""
+    if relations and (followers := robot.model.followers):
+        own = ", ".join(f"{i + 1} is {link.joint_label}" for i, link in enumerate(robot.model.coordinates))
+        related = f" Of the joints {own}; the others follow: {'; '.join(followers)}."
+    related += _elastic(robot)
+    return paragraph(
+        f"In these equations {', '.join(variables)}; cᵢ and sᵢ on the right-hand sides are cosine and sine "
+        "of an angle, with several indices of the sum of those angles. They are exact: they come from the "
+        "energies by Lagrange's equations and hold for every posture and motion." + related
+    )
+
+
+def _elastic(robot: Robot) -> str:
+    """Which of the coordinates are those of motors."""
+    elastic = robot.model.elastic
+    if not elastic:
+        return ""
+    first = robot.n - len(elastic) + 1
+    motors = [
+        f"coordinate {i} is that of the motor of {link.joint_label}" for i, link in enumerate(elastic, first)
+    ]
+    return f" Joints are elastic: {listed(motors)}, its position divided by the gear."
+
+
+def _whole(equations: Equations) -> list[Markup]:
+    """All of them; long parts behind a line that opens."""
+    found = []
+    for part in sections(equations, MATHML, "book"):
+        count = sum(len(terms) for _, terms in part.lines)
+        if count > _OPEN and part.title != "Equations of motion":
+            found.append(folded(f"{part.title}: {len(part.lines)} lines, {count} terms", _block(part)))
+        else:
+            found += [tag("h3", part.title), _block(part)]
+    return found
+
+
+def _block(part: Lines) -> Markup:
+    blocks = [paragraph(part.text)] if part.text else []
+    if part.lines:
+        blocks.append(scrolling(Markup(aligned(part.lines))))
+    return join(blocks)
+
+
+def _outline(equations: Equations, size: int) -> list[Markup]:
+    """What can be said of equations too long to read: their form, their sizes, their shortest entries."""
+    B, g, joints = equations.B, equations.g, range(equations.n)
+    headings: list[Heading] = ["row", *(("B", str(j + 1)) for j in joints), "g", "torque"]
+    rows: list[tuple[TableCell, ...]] = []
+    for i in joints:
+        counts = (*(B[i, j].size for j in joints), g[i].size, equations.tau[i].size)
+        rows.append((str(i + 1), *map(Amount, counts)))
+    printer = Printer(equations.basis, MATHML)
+    shortest = [
+        (MATHML.entry(letter, indices), printer.parts(form)) for letter, indices, form in _shortest(equations)
+    ]
+    return [
+        _block(in_matrices(equations, MATHML, letters("book"))),
+        paragraph(
+            f"Multiplied out, the torques of this robot have up to {size:,} terms".replace(",", "\u202f"),
+            ", too many to read here. ",
+            code("armdyn derive"),
+            " writes all of them as text, LaTeX, Markdown or SymPy, with common parts named. The table "
+            "counts the terms of each entry of the inertia matrix B, of gravity g and of the whole torque, "
+            "before like terms are collected. The shortest entries are shown below it.",
+        ),
+        table(headings, rows),
+        scrolling(Markup(aligned(shortest))),
+    ]
+
+
+def _shortest(equations: Equations) -> list[tuple[str, tuple[int, ...], Form]]:
+    """The shortest entries of B and g that are not zero, as many as fit: letter, indices from 1, entry."""
+    n = equations.n
+    entries: list[tuple[str, tuple[int, ...], Form]] = [
+        ("b", (i + 1, j + 1), equations.B[i, j]) for i in range(n) for j in range(i, n)
+    ]
+    entries += [("g", (i + 1,), equations.g[i]) for i in range(n)]
+    entries = sorted((x for x in entries if not x[2].is_zero), key=lambda x: (x[2].size, *x[:2]))
+    total = np.cumsum([form.size for *_, form in entries])
+    return sorted(entries[: max(1, int((total <= _SAMPLE).sum()))], key=lambda x: x[:2])
+
+
+def _proof(proof: Proof | None, size: int) -> list[Markup]:
+    if proof is None:
+        text = f"Not attempted here: the torques have up to {size} terms. "
+        return [paragraph(text, code("armdyn derive --prove"), " does it.")]
+    lines = [f"{spelled(s.text)} ({s.terms} terms compared)" for s in proof.statements]
+    return [
+        paragraph(
+            "Each line is an identity between polynomials in canonical form, compared term by term. It holds "
+            "for every posture, velocity, acceleration and value of the parameters, not only for samples."
+        ),
+        items(lines),
+    ]
+
+
+def spelled(statement: str) -> str:
+    """A statement of a proof, which is plain ASCII, with mathematical signs."""
+    for plain, sign in _SIGNS:
+        statement = statement.replace(plain, sign)
+    return statement[0].upper() + statement[1:]
+
+
+def _speed(speed: Entry | None) -> Markup | str:
+    if speed is None:
+        return "not zero, too long to write"
+    return Markup(inline(speed)) if len(speed.poly) <= _SPEED else f"{len(speed.poly)} terms"
+
+
+def _rotors(couplings: Iterable[RotorCoupling]) -> list[Markup]:
+    rows = []
+    for coupling in couplings:
+        verdict = "exact" if coupling.diagonal_is_exact else "not exact"
+        rows.append((coupling.link, coupling.carrier, _speed(coupling.speed), verdict))
+    text = paragraph(
+        "The diagonal model adds k²Iₘ of each motor to the diagonal of B and nothing else. It is exact for a "
+        "motor whose carrier does not turn about the rotor's axis, that is, where the carrier's angular "
+        "velocity has no component along that axis."
+    )
+    headings = ("motor of", "carried by", "angular velocity along its axis [rad/s]", "diagonal model")
+    return [text, table(headings, rows)]

@@ -1,0 +1,219 @@
+"""The first sections of a report: the robot drawn, its tables, what looks wrong; and the last: its cost."""
+
+from __future__ import annotations
+
+from armdyn.expression import Expression
+from armdyn.expression.errors import listed
+from armdyn.model import RobotModel
+from armdyn.report.arm import draw_posture
+from armdyn.report.page import (
+    Markup,
+    Part,
+    Picture,
+    code,
+    expression,
+    facts,
+    grid,
+    items,
+    join,
+    number,
+    paragraph,
+    tag,
+)
+from armdyn.report.robot_tables import (
+    Grid,
+    Values,
+    frames_grid,
+    joints_text,
+    limits_grid,
+    links_grid,
+    mechanism_grids,
+    motors_grid,
+    operations_grid,
+)
+from armdyn.report.subject import Posture, Subject
+from armdyn.robot import Robot
+from armdyn.robot.joints import joint_units
+
+_DIAGONAL = 3  # entries of a tensor up to which it stands in the table of links
+_KINDS = {"revolute": "R", "prismatic": "P"}
+_MECHANISMS = ("Loops", "Springs at joints", "Springs between points", "Elastic joints")
+_ROTORS = {"exact": "exact", "reflected": "reflected (diagonal)", "none": "left out"}
+
+
+def subtitle(robot: Robot) -> str:
+    kinds = "".join(_KINDS[link.joint] for link in robot.model.moving)
+    return f"{joints_text(robot.model)} ({kinds})"
+
+
+def write_robot(subject: Subject) -> list[Part]:
+    """Facts and a picture; a note instead of the picture where numbers are missing."""
+    robot = subject.robot
+    if not subject.free_symbols:
+        picture, caption = draw_posture(subject.middle), _caption(robot, subject.middle)
+        drawing = Picture(picture, f"{robot.name} in a posture", caption, drawing=True)
+        return [_facts(subject), drawing, *_loops(robot)]
+    note = paragraph(
+        "Without a value: ",
+        join((_symbol(name) for name in subject.free_symbols), ", "),
+        ". The equations below hold for any value. What needs numbers (the drawing, torques, scaling, "
+        "ellipsoids, simulation) is left out until the robot file gives them.",
+    )
+    return [_facts(subject), tag("div", note, class_="note")]
+
+
+def _loops(robot: Robot) -> list[Part]:
+    """Which joints follow which, and what closes the loops."""
+    model, choice = robot.model, robot.model.choice
+    if choice is None:
+        return []
+    driving = [link.joint_label for link in model.coordinates]
+    following = [link.joint_label for link in model.moving if link not in model.coordinates]
+    kinds = {"revolute": "a revolute joint", "fixed": "a weld"}
+    ties = [
+        f"{loop.between[0]} and {loop.between[1]} by {kinds.get(loop.joint, 'a ball joint')}"
+        for loop in model.loops
+    ]
+    text = (
+        f"{'The coordinate is' if robot.n == 1 else 'Coordinates are'} the {_joints(driving)}; "
+        f"the {_joints(following)} follow{_by_relations(model)}. "
+        f"{'A loop is' if len(ties) == 1 else 'Loops are'} closed between {listed(ties)}."
+    )
+    if choice.redundant:
+        text += (
+            f" Of the conditions that this makes, {choice.redundant} follow from the others: "
+            "what rigid bodies bear along these is not determined."
+        )
+    return [paragraph(text)]
+
+
+def _by_relations(model: RobotModel) -> str:
+    """How those joints follow that relations tie, in a robot with loops."""
+    return f", with {'; '.join(model.followers)}" if model.followers else ""
+
+
+def _joints(names: list[str]) -> str:
+    return f"{'joint' if len(names) == 1 else 'joints'} of {listed(names)}"
+
+
+def _symbol(name: str) -> Markup:
+    return expression(Expression.symbol(name))
+
+
+def _facts(subject: Subject) -> Markup:
+    robot, model = subject.robot, subject.robot.model
+    motors = [link.motor for link in model.links if link.motor is not None]
+    gravity = join((expression(Expression.of(x)) for x in model.gravity), ", ")
+    entries: list[tuple[str, str]] = [
+        ("moving joints", str(len(robot.joints))),
+        ("gravity, base frame", join(["(", gravity, ") m/s²"])),
+        ("motors", str(len(motors)) if motors else "none described"),
+        ("dynamic parameters", str(len(robot.parameter_names))),
+        ("tip frame on", model.tip),
+    ]
+    if motors:
+        entries.insert(3, ("rotor model", _ROTORS[model.rotors]))
+    if not subject.free_symbols:
+        masses = (*(link.inertia.mass for link in model.links), *(motor.mass for motor in motors))
+        mass = number(sum(model.number(x) for x in masses))
+        entries.insert(1, ("mass, motors included", join([mass, " kg"])))
+    return facts(entries)
+
+
+def _caption(robot: Robot, posture: Posture) -> list[str]:
+    kinds = {link.joint for link in robot.model.moving}
+    shapes = []
+    if "revolute" in kinds:
+        shapes.append("cylinders (circles, seen end-on) are revolute joints")
+    if "prismatic" in kinds:
+        shapes.append("boxes are prismatic joints")
+    caption: list[str] = [
+        "The arm half-way through the motion below, at q = (",
+        join((number(x, 3) for x in posture.q), ", "),
+    ]
+    named = ", those that follow others named" if len(robot.model.moving) > robot.n else ""
+    caption.append(f") {_units(robot)}. {' and '.join(shapes).capitalize()}, numbered from the base{named}; ")
+    beside = "" if posture.view.planar else "; those beside the base have the directions of its axes"
+    caption.append(f"the arrows at the end are the tip frame{beside}.")
+    if robot.model.loops:
+        caption.append(" Blue joints close loops.")
+    if posture.arm.springs:
+        caption.append(" Zigzag lines are springs.")
+    motors = [link for link in robot.model.moving if link.motor]
+    if motors and robot.model.rotors != "none":
+        caption.append(
+            " Filled squares are motors: the number after M is the joint that the motor drives, and the line "
+            "leads to the motor's place on its carrier."
+        )
+    return caption
+
+
+def _units(robot: Robot) -> str:
+    units = [joint_units(robot, j).position for j in range(robot.n)]
+    return units[0] if len(set(units)) == 1 else ", ".join(units)
+
+
+def write_description(subject: Subject) -> list[Part]:
+    """The tables of the description, and what looks wrong in it."""
+    model = subject.robot.model
+    links = links_grid(model)
+    tensor, friction = len(links.headings) - 2, len(links.headings) - 1
+    entries = {name for row in links.rows if isinstance(x := row[tensor], Values) for name, _ in x.items}
+    apart = {"Friction of the joints": friction}
+    if len(entries) > _DIAGONAL:
+        apart = {"Inertia tensors": tensor, **apart}
+    parts: list[Part] = [tag("h3", "Links"), grid(_without(links, *apart.values()))]
+    for title, k in apart.items():
+        if (extra := _column(links, k)).rows:
+            parts += [tag("h3", title), grid(extra)]
+    parts += [tag("h3", "Frames"), grid(frames_grid(model))]
+    for title, table in (("Motors", motors_grid(model)), ("Limits", limits_grid(model))):
+        nothing = paragraph(f"The description gives no {title.lower()}.")
+        parts += [tag("h3", title), grid(table) if table.rows else nothing]
+    for title, table in zip(_MECHANISMS, mechanism_grids(model), strict=True):
+        if table.rows:
+            parts += [tag("h3", title), grid(table)]
+    parts.append(
+        paragraph(
+            "SI units and radians throughout. Frames are those of the links in the frames of their parents, "
+            "all joints at zero. Tensors are inertia tensors about the centre of mass in the link's axes; "
+            "entries that are zero are left out. Limits without a sign bound magnitudes."
+        )
+    )
+    if warnings := subject.robot.warnings:
+        heading = paragraph(tag("strong", "What looks wrong in the description"))
+        parts.append(tag("div", heading, items(warnings), class_="warning"))
+    if model.symbols:
+        parts += [tag("h3", "Symbols"), _symbols(model)]
+    return parts
+
+
+def _column(grid: Grid, k: int) -> Grid:
+    """One column of a table beside the first, without the rows that have nothing there."""
+    rows = tuple((row[0], row[k]) for row in grid.rows if str(row[k]))
+    return Grid((grid.headings[0], grid.headings[k]), rows)
+
+
+def _without(grid: Grid, *left_out: int) -> Grid:
+    kept = [k for k in range(len(grid.headings)) if k not in left_out]
+    rows = tuple(tuple(row[k] for k in kept) for row in grid.rows)
+    return Grid(tuple(grid.headings[k] for k in kept), rows)
+
+
+def _symbols(model: RobotModel) -> Markup:
+    """Name in the file, sign in the equations, value."""
+    entries = []
+    for name, value in model.symbols:
+        shown = "free" if value is None else expression(value)
+        entries.append(tag("li", code(name), " ", _symbol(name), " = ", shown))
+    return tag("ul", *entries, class_="symbols")
+
+
+def write_operations(subject: Subject) -> list[Part]:
+    return [
+        paragraph(
+            "Additions, multiplications and so on in the straight-line programs that are compiled for this "
+            "robot, after common parts are shared and constants folded."
+        ),
+        grid(operations_grid(subject.robot)),
+    ]

@@ -1,1 +1,0 @@
-"""Derivatives as programs put together from several, and as loops around programs."""

@@ -1,1 +1,0 @@
-"""What drives an arm: torques, controllers and their targets."""

@@ -1,1 +1,0 @@
-"""Integration in time, fixed and adaptive, with joints that stick and slip."""

@@ -1,1 +1,0 @@
-"""External torques and collisions from momentum: the observer, in Python and in C."""

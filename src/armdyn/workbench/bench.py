@@ -1,0 +1,547 @@
+"""The bench: one state that every panel and the scene look at, and one thread that tells them of changes.
+
+Pages send changes from many threads, as fast as a slider moves. `change` takes them under a lock and returns
+at once. One worker takes the latest state and tells the listeners, so a slow listener skips states and never
+falls behind. Long work runs beside it, one job at a time.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+import tomllib
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from armdyn.description.bundled import bundled_robots, bundled_text
+from armdyn.expression import ArmdynError
+from armdyn.identification import Fit, Log
+from armdyn.motion.timing.speed_parts import check_robot
+from armdyn.motion.trajectory import Samples, Trajectory
+from armdyn.names import one_line
+from armdyn.report.subject import default_motion
+from armdyn.robot import Robot
+from armdyn.robot.joints import JointLimits, joint_limits
+from armdyn.simulation.run import Run
+from armdyn.workbench.charts import motion_charts
+from armdyn.workbench.fields import Fields
+from armdyn.workbench.moment import Colour, EditedRobot, Moment, ViewError
+from armdyn.workbench.player import Player, of_motion
+
+if TYPE_CHECKING:
+    import viser
+
+
+# ---- the Python lines that reproduce what is seen ---------------------------------------------------------
+
+
+class Script:
+    """Lines by topic, in the order in which topics were first said; a topic said again replaces its lines.
+
+    The topic "robot" makes the robot as it is now. Lines that were said of an earlier one, such as of a
+    motion timed before the robot was edited, stay true: they get the robot they were said of.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()  # pages ask from several threads
+        self._imports: dict[str, list[str]] = {}
+        self._lines: dict[str, list[str]] = {}
+        self._robots: dict[str, list[str]] = {}  # by topic: what "robot" was
+
+    def say(
+        self, topic: str, *lines: str, imports: Iterable[str] = (), robot: Sequence[str] | None = None
+    ) -> None:
+        """`imports` are names of the package armdyn that the lines need; no lines: the topic is gone.
+
+        `robot` are the lines that made the robot which the lines are about, if not those of now.
+        """
+        with self.lock:
+            for kept in (self._lines, self._imports, self._robots) if not lines else ():
+                kept.pop(topic, None)
+            if lines:
+                self._lines[topic], self._imports[topic] = list(lines), list(imports)
+                self._robots[topic] = self.lines("robot") if robot is None else list(robot)
+
+    def lines(self, topic: str) -> list[str]:
+        """What was last said of a topic."""
+        return list(self._lines.get(topic, ()))
+
+    @property
+    def text(self) -> str:
+        with self.lock:
+            names = sorted({name for names in self._imports.values() for name in names})
+            body = self._body()
+        head = ["import numpy as np", f"from armdyn import {', '.join(names)}" if names else "import armdyn"]
+        return "\n".join([*head, *body, ""])
+
+    def _body(self) -> list[str]:
+        """All lines, each with the robot that it is about."""
+        now, body = self.lines("robot"), list[str]()
+        made: list[str] = []  # what made the robot so far
+        for topic, lines in self._lines.items():
+            wanted = self._robots[topic] if _uses_robot(lines) else made or now
+            if topic != "robot" and wanted != made:
+                body += ["", *([] if wanted == now else [_THEN]), *wanted]
+                made = wanted
+            body += ["", *lines] if topic != "robot" else []
+        return body if made == now else [*body, "", *now]
+
+
+_THEN = "# The robot as it was for the next lines; it was edited after them."
+
+
+def _uses_robot(lines: Iterable[str]) -> bool:
+    return any(re.search(r"\brobot\b", line) for line in lines)
+
+
+def listed(numbers: np.ndarray | Iterable[float]) -> str:
+    """Numbers as a Python list, each with all its digits."""
+    return f"[{', '.join(repr(float(x)) for x in numbers)}]"
+
+
+# ---- closed chains stay closed: how far a posture may go before the loops come apart ----------------------
+
+
+_PARTS = 64  # of the way that are looked at, at once
+_QUIET = 3.0  # s without a refusal, after which the next one is said again
+
+
+def reachable(robot: Robot, start: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The posture (n,) where the loops still close that is farthest on the straight way to `wanted` (n,).
+
+    Without loops, and where they close at `wanted`, it is `wanted` itself.
+    """
+    if not robot.model.loops or bool(robot.assembly.closes(wanted)):
+        return wanted
+    way = start + np.linspace(0, 1, _PARTS + 1)[:, None] * (wanted - start)
+    open_ = ~robot.assembly.closes(way[1:])
+    return np.asarray(way[int(open_.argmax())])
+
+
+class Once:
+    """Says whether something that happens many times a second is news."""
+
+    def __init__(self) -> None:
+        self._last = -np.inf
+
+    def __call__(self) -> bool:
+        now = time.monotonic()
+        news, self._last = now - self._last > _QUIET, now
+        return bool(news)
+
+
+# ---- the Python lines that make the robot that was given --------------------------------------------------
+
+
+def loading_lines(robot: Robot, source: str | None) -> list[str]:
+    """Lines after which `robot` is the robot given: `Robot.load(…)` where that gives an equal one.
+
+    `source` is the name or file that it may have come from; without one, bundled robots of its name are
+    looked at. If nothing loads an equal robot, its robot file stands in the lines.
+    """
+    for name in (source,) if source else _namesakes(robot):
+        loaded = _loaded(name)
+        if loaded is not None and (more := _differences(loaded, robot)) is not None:
+            return [f"robot = Robot.load({name!r}){more}"]
+    return [f"robot = Robot.from_toml({literal(robot.to_toml())})"]
+
+
+def _namesakes(robot: Robot) -> Iterator[str]:
+    for name in bundled_robots():
+        if tomllib.loads(bundled_text(name)).get("name") == robot.name:
+            yield name
+
+
+def _loaded(name: str) -> Robot | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it was loaded before, and told then
+        try:
+            return Robot.load(name)
+        except (ArmdynError, OSError):
+            return None
+
+
+def _differences(loaded: Robot, robot: Robot) -> str | None:
+    """The calls that make `robot` of `loaded`, for what the command line can change; None: there are none."""
+    more = ""
+    if loaded.model.rotors != robot.model.rotors:
+        loaded, more = loaded.with_rotors(robot.model.rotors), f".with_rotors({robot.model.rotors!r})"
+    if loaded.model != robot.model and loaded.model.tip != robot.model.tip:
+        try:
+            loaded, more = loaded.with_tip(robot.model.tip), f"{more}.with_tip({robot.model.tip!r})"
+        except ArmdynError:
+            return None
+    return more if loaded.model == robot.model else None
+
+
+def literal(text: str) -> str:
+    """A text in Python, over several lines where nothing in it could be misread there."""
+    plain = all(c.isprintable() or c == "\n" for c in text)
+    if plain and text.endswith("\n") and "'''" not in text:
+        return f"r'''{text}'''"
+    return ascii(text)
+
+
+# ---- the bench --------------------------------------------------------------------------------------------
+
+
+_LOG = logging.getLogger("armdyn.workbench")
+Listener = Callable[[Moment], None]
+_READ = 8.0  # s: how long a note stays
+_AGAIN = 2.0  # s: what is told again within this, as by an arrow that is held down, is no news
+_UNAIDED_PACE = 0.15  # s between pictures for pages that draw without a graphics card
+
+
+class Bench:
+    """What panels work with.
+
+    `moment` is the state shown; `change(q=…)` changes it; `on_moment(f)` has f called with the newest state.
+    `gui` and `scene` are viser's; number fields are added to `fields`. `motion`, `run`, `fit` and `log` are
+    what was last loaded or computed.
+    """
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        robot: Robot,
+        source: str | None,
+        motion: Trajectory | None = None,
+        motion_lines: tuple[str, ...] = (),
+        fit: Fit | None = None,
+        log: Log | None = None,
+    ) -> None:
+        self.server, self.gui, self.scene = server, server.gui, server.scene
+        self.given, self.loads = robot, loading_lines(robot, source)  # the lines that load it
+        self.limits: JointLimits = joint_limits(robot)
+        self.script = Script()
+        self.script.say("robot", *self.loads, imports=["Robot"])
+        self.motion, self.motion_lines = motion, motion_lines  # the lines that make it
+        self.run: Run | None = None
+        self.fit, self.log = fit, log
+        q, zeros = home(robot), np.zeros(robot.n)
+        self._moment = Moment(EditedRobot.of(robot), q if motion is None else motion(0.0)[0], zeros, zeros)
+        self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
+        self._listeners: list[Listener] = []
+        self._painters: list[Listener] = []
+        self.unaided: Callable[[], bool] = lambda: False  # whether a page draws without a graphics card
+        self._job = threading.Lock()
+        self._refused = Once()
+        self._told: tuple[tuple[str, str], float] = (("", ""), 0.0)  # the last note, and when
+        self._worker = threading.Thread(target=self._tell, name="armdyn view", daemon=True)
+        self.player = Player(self)
+        self.fields = Fields(self)
+        self.motions = Motions(self)
+
+    # ---- the state ---------------------------------------------------------------------------------------
+
+    @property
+    def moment(self) -> Moment:
+        return self._moment
+
+    @property
+    def robot(self) -> Robot:
+        """As it is edited, without what a motion carries."""
+        return self._moment.subject.bare.robot
+
+    def change(self, **changes: Any) -> None:
+        """Other values of the fields of `Moment`: q, qd, qdd, wrench, time, subject. Listeners hear of it.
+
+        A closed chain stays closed: it goes towards the new q as far as its loops allow.
+        """
+        for name in ("q", "qd", "qdd"):
+            if name in changes:
+                changes[name] = finite(name, np.array(changes[name], float))
+        self.update(lambda moment: replace(moment, **changes))
+
+    def move(self, name: str, joint: int, value: float) -> None:
+        """One entry of q, qd or qdd; the state is posed by hand from now on."""
+        finite(f"{name} of joint {joint + 1}", np.array(value))
+
+        def moved(moment: Moment) -> Moment:
+            values = getattr(moment, name).copy()
+            values[joint] = value
+            return replace(moment, **{name: values}, time=None)
+
+        self.update(moved)
+
+    def update(self, change: Callable[[Moment], Moment]) -> bool:
+        """Replace the state by what `change` makes of it, and nobody comes between; whether it changed."""
+        with self._lock:
+            found = change(self._moment)
+            if found is self._moment:
+                return False
+            whole = self._put(found)
+        self._say(whole)
+        return True
+
+    def _put(self, wanted: Moment) -> bool:
+        """Take a state, or what of it the loops allow; returns whether it is the state that was wanted."""
+        q = reachable(wanted.subject.runs, self._moment.q, wanted.q)
+        whole = q is wanted.q
+        self._moment = wanted if whole else replace(wanted, q=q)
+        return whole
+
+    def _say(self, whole: bool) -> None:
+        self._news.set()
+        if not whole and self._refused():
+            self.tell("Loops", "the loops cannot be closed there; the arm stays where they can", "orange")
+
+    def on_moment(self, listener: Listener) -> None:
+        """Have `listener` called with the newest state, now and after every change."""
+        self._listeners.append(listener)
+        self._news.set()
+
+    def on_picture(self, listener: Listener) -> None:
+        """As `on_moment`, for what is drawn in 3-D: less often where a page draws without a graphics card.
+
+        There a picture takes as long as several updates of the readings, which wait for it in the page.
+        """
+        self._painters.append(listener)
+        self._news.set()
+
+    # ---- telling ------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self.on_moment(self.player.follow)
+        self._worker.start()
+
+    def close(self) -> None:
+        self._closed = True
+        self.player.close()
+        self.fields.close()
+        self._news.set()
+        if self._worker.is_alive() and threading.current_thread() is not self._worker:
+            self._worker.join(5)
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def _tell(self) -> None:
+        due, waiting = 0.0, False  # when the next picture may be sent; whether one is to be
+        while True:
+            news = self._news.wait(max(0.0, due - monotonic()) if waiting else None)
+            self._news.clear()
+            if self._closed:
+                return
+            moment = self._moment
+            if news:
+                self._call(self._listeners, moment)
+                waiting = True
+            if waiting and monotonic() >= due:
+                self._call(self._painters, moment)
+                due, waiting = monotonic() + (_UNAIDED_PACE if self.unaided() else 0.0), False
+
+    def _call(self, listeners: list[Listener], moment: Moment) -> None:
+        for listener in list(listeners):
+            self.guard(listener, moment)
+
+    def guard(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Run what a page asked for; an error is shown there, and the workbench goes on."""
+        try:
+            return work(*arguments)
+        except ArmdynError as error:
+            self.tell("Not possible", str(error), "red")
+        except Exception as error:
+            if not self._closed:
+                _LOG.exception("the workbench met an error")
+                self.tell("Error", f"{type(error).__name__}: {error}", "red")
+        return None
+
+    def tell(self, title: str, text: str, colour: Colour = "blue") -> None:
+        """A note in every open page. viser shows it as plain text. The same is not said twice in a row."""
+        note, now = (title, text), monotonic()
+        again, self._told = self._told[0] == note and now - self._told[1] < _AGAIN, (note, now)
+        if again:
+            return
+        for client in self.server.get_clients().values():
+            client.add_notification(title, one_line(text), color=colour, auto_close_seconds=_READ)
+
+    def tell_all(self, title: str, text: str, colour: Colour = "blue") -> None:
+        """As `tell`, also to pages that are opened later."""
+
+        @self.server.on_client_connect  # viser calls it for pages that are open, too
+        def _(client: Any) -> None:
+            client.add_notification(title, one_line(text), color=colour, auto_close_seconds=_READ)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job runs."""
+        return self._job.locked()
+
+    def job(self, name: str, work: Callable[[], Any], done: Callable[[Any], None]) -> bool:
+        """Run `work` beside the page and hand its result to `done`; one job at a time: False if one runs."""
+        if not self._job.acquire(blocking=False):
+            self.tell("Busy", f"another computation is running; start '{name}' when it is done", "orange")
+            return False
+
+        def run() -> None:
+            try:
+                self.guard(lambda: done(work()))
+            finally:
+                self._job.release()
+
+        threading.Thread(target=run, name=f"armdyn view: {name}", daemon=True).start()
+        return True
+
+    # ---- what it is in Python --------------------------------------------------------------------------
+
+    def python(self) -> str:
+        """The lines that reproduce what is seen, the state last."""
+        moment = self.moment
+        states = [f"{name} = np.array({listed(getattr(moment, name))})" for name in ("q", "qd", "qdd")]
+        wrench = "" if moment.wrench is None else f", wrench={listed(moment.wrench)}"
+        with self.script.lock:
+            for topic in ("carried", "state", "torques"):
+                self.script.say(topic)  # so that they come after what was said in the meantime
+            self.script.say("carried", *self.player.carried_lines(moment), imports=["Inertia"])
+            self.script.say("state", *states)
+            self.script.say("torques", f"tau = robot.inverse_dynamics(q, qd, qdd{wrench})", "print(tau)")
+            return self.script.text
+
+
+def finite(name: str, values: np.ndarray) -> np.ndarray:
+    """The values, if all of them are finite: fields of a page may send what is no number."""
+    if not np.all(np.isfinite(values)):
+        raise ViewError(f"{name}: expected numbers, found {values}")
+    return values
+
+
+def home(robot: Robot) -> np.ndarray:
+    """(n,): the middle of the motion that a report would show, where the arm can be seen well."""
+    motion = default_motion(robot).trajectory
+    return np.asarray(motion(motion.duration / 2)[0])
+
+
+# ---- a motion written out in Python, where nobody knows how it was made -----------------------------------
+
+
+_CLOSE = 1e-9  # of the largest entry: samples between which quintics are this near
+_ROWS = 400  # more of them would be no script any more
+
+
+def spelled(motion: Trajectory) -> list[str]:
+    """Lines that make `motion` from as few samples as show it.
+
+    Loads are left out: the state that is seen says what the arm carries.
+    """
+    parts = 1
+    while True:
+        at = motion.samples(motion.duration / parts, knots=True)
+        if len(at.t) > _ROWS or _is_enough(motion, at):
+            break
+        parts *= 2
+    lines = ["# The motion as samples of t, q, qd and qdd."]
+    lines += [
+        f"{name} = {_matrix(x)}" for name, x in (("t", at.t), ("q", at.q), ("qd", at.qd), ("qdd", at.qdd))
+    ]
+    return [*lines, "motion = Trajectory.from_samples(t, q, qd, qdd)"]
+
+
+def _is_enough(motion: Trajectory, at: Samples) -> bool:
+    made = Trajectory.from_samples(at.t, at.q, at.qd, at.qdd)
+    t = np.linspace(0, motion.duration, 257)
+    pairs = zip(motion(t), made(t), strict=True)
+    return all(np.abs(x - y).max() <= _CLOSE * max(1.0, np.abs(x).max()) for x, y in pairs)
+
+
+def _matrix(x: np.ndarray) -> str:
+    return repr(x.tolist())
+
+
+# ---- the motion of the bench: as it was given, and as it is after it was timed by limits ------------------
+
+
+Which: TypeAlias = Literal["before", "after"]
+DEFAULT = ("from armdyn.report import default_motion", "motion = default_motion(robot).trajectory")
+
+
+class Motions:
+    """`before` is the motion as it was loaded or made; `after`, where there is one, the same timed anew."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self.before: Trajectory = bench.motion or default_motion(bench.given).trajectory
+        self.after: Trajectory | None = None
+        self.name = self.before.motion.label
+        self._lines: tuple[str, ...] = DEFAULT if bench.motion is None else bench.motion_lines
+        self._imports: tuple[str, ...] = ("Trajectory", "load_cycle") if bench.motion_lines else ()
+        self._timed: tuple[str, ...] = ()
+        self._timed_by = ""
+        self._robot = bench.script.lines("robot")  # which the motion was made with
+        self._timed_robot: list[str] = []
+        self._said = False
+        self._listeners: list[Callable[[], None]] = []
+        self.given = bench.motion is not None
+        bench.motion = self.before
+        self._stage(0.0 if self.given else None)
+        if self.given:
+            self.said()
+
+    def on_change(self, listener: Callable[[], None]) -> None:
+        self._listeners.append(listener)
+
+    @property
+    def shown(self) -> Which:
+        return "after" if self.after is not None and self._bench.motion is self.after else "before"
+
+    def take(self, motion: Trajectory, lines: Iterable[str] = (), imports: Iterable[str] = ()) -> None:
+        """Another motion; `lines` make it in Python."""
+        check_robot(self._bench.given, motion)
+        self.before, self.after, self.name = motion, None, motion.motion.label
+        self._lines, self._imports, self._said = tuple(lines), tuple(imports), False
+        self._robot = self._bench.script.lines("robot")
+        self._bench.motion = motion
+        self._bench.script.say("timing")
+        self._bench.script.say("simulation")
+        self._stage(0.0)
+        self.said()
+
+    def timed(self, after: Trajectory, function: str, lines: tuple[str, ...], robot: list[str]) -> None:
+        """The motion timed anew by a `function` of armdyn; `robot` are the lines of the robot it was for."""
+        self.after, self._timed, self._timed_by, self._timed_robot = after, lines, function, robot
+        self.switch("after")
+
+    def switch(self, which: Which) -> None:
+        """Which of the two is played and followed."""
+        self.said()
+        is_after = which == "after" and self.after is not None
+        self._bench.motion = self.after if is_after else self.before
+        script, timed = self._bench.script, self._timed if is_after else ()
+        script.say("simulation")  # it may have followed the other one
+        script.say("timing")  # so that it comes last
+        script.say("timing", *timed, imports=[self._timed_by], robot=self._timed_robot)
+        self._stage(0.0)
+
+    def show(self) -> None:
+        """Have the motion on stage again: after a simulation or a log."""
+        self._stage(0.0)
+
+    def said(self) -> None:
+        """The lines of the motion are in the script from now on."""
+        if not self._said:
+            self._said = True
+            lines = self._lines or tuple(spelled(self.before))
+            self._bench.script.say("motion")
+            self._bench.script.say(
+                "motion", *lines, imports=self._imports or ["Trajectory"], robot=self._robot
+            )
+
+    def _stage(self, time: float | None) -> None:
+        bench, names = self._bench, ("before", "after")
+        shown = bench.motion
+        assert shown is not None
+        other = None if self.after is None else self.before if shown is self.after else self.after
+        titles = names[::-1] if shown is self.after else names
+        charts = motion_charts(bench.robot, shown, other, titles)
+        self.clip = of_motion(shown, charts)
+        bench.player.show(self.clip, time)
+        for listener in self._listeners:
+            listener()

@@ -1,1 +1,0 @@
-"""What is seen, taken away: as files, by the tab Export."""

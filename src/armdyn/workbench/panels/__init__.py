@@ -1,1 +1,0 @@
-"""What stands beside the arm. Each module adds one panel: `add(bench)` makes its fields and listens."""

@@ -1,1 +1,0 @@
-"""What moves: motions, curves over time, simulations, recorded data."""

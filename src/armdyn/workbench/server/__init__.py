@@ -1,1 +1,0 @@
-"""The server of the page: viser's, with a gate in front of it."""

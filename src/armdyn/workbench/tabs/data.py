@@ -1,0 +1,220 @@
+"""Recorded data: measured torques against predicted ones, scrubbed together with the arm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from armdyn.identification import Fit, Log
+from armdyn.identification.signals import Kinematics, kinematics
+from armdyn.names import one_line
+from armdyn.report.fit.subject import compared
+from armdyn.report.page import Markup, join, tag
+from armdyn.robot import Robot
+from armdyn.robot.joints import joint_units
+from armdyn.workbench.bench import Bench
+from armdyn.workbench.charts import (
+    BLUE,
+    GREY,
+    ORANGE,
+    Chart,
+    Line,
+    State,
+    joint_panels,
+    joint_title,
+    torque_bounds,
+)
+from armdyn.workbench.fields import Reading, file_name, four_digits, read_upload, suffix
+from armdyn.workbench.moment import EditedRobot, Moment, ViewError
+from armdyn.workbench.player import Clip, of_samples
+
+_CUTOFF = 10.0  # Hz
+_KINDS = (".csv", ".npz", ".parquet")
+
+
+def add(bench: Bench) -> None:
+    gui: Any = bench.gui
+    upload = gui.add_upload_button("Log file", icon="upload", hint="CSV, NPZ or Parquet with t, q1 …, tau1 …")
+    hint = "of the low-pass on positions [Hz]"
+    low_pass = gui.add_number("Cut-off", _CUTOFF, min=0.1, step=1.0, visible=bench.fit is None, hint=hint)
+    cutoff = bench.fields.add(low_pass, "Hz", lambda _: again())
+    show = gui.add_button("Show the log", icon="chart-line", visible=bench.log is not None)
+    reading = Reading(bench, tag("div", _waiting(bench), class_="ad-note"))
+    shown: list[LogData] = []
+    seen: list[EditedRobot] = []
+
+    def stage(log: Log, time: float | None = 0.0) -> None:
+        """Show a log; if that cannot be, everything stays as it is."""
+        data = data_of(bench.given, log, bench.fit, float(cutoff.value))
+        clip = data_clip(bench.given, data)
+        bench.log, shown[:], seen[:] = log, [data], []
+        show.visible = True
+        bench.player.show(clip, time)
+
+    def sent_upload(_event: Any) -> None:
+        file = upload.value  # of now: another one may come while this is read
+
+        def take() -> None:
+            stage(log_of(file))
+            bench.script.say("log", f"log = Log.load({file_name(file)!r})", imports=["Log"])
+
+        bench.guard(take)
+
+    upload.on_upload(sent_upload)
+
+    def again() -> None:
+        if bench.log is not None:
+            stage(bench.log)
+
+    show.on_click(lambda _event: bench.guard(again))
+
+    def follow(moment: Moment) -> None:
+        if shown and (not seen or seen[0] is not moment.subject.bare):
+            seen[:] = [moment.subject.bare]
+            reading.show(table(bench, shown[0], moment.subject))
+
+    bench.on_moment(follow)
+    if bench.log is not None:
+        stage(bench.log, None if bench.motions.given else 0.0)
+        if bench.motions.given:
+            bench.motions.show()
+
+
+def _waiting(bench: Bench) -> str:
+    if bench.log is not None:
+        return ""
+    return "Upload a recorded motion: its torques are compared with those of the robot."
+
+
+def log_of(file: Any) -> Log:
+    """The log of an uploaded file."""
+    if suffix(file) not in _KINDS:
+        raise ViewError(f"{one_line(file_name(file))}: expected a log in {', '.join(_KINDS)}")
+    return read_upload(file, lambda path: Log.load(path, name=file_name(file)))
+
+
+def table(bench: Bench, data: LogData, subject: EditedRobot) -> Markup:
+    """Root mean squares of each joint: measured torques, and what predictions leave."""
+    robot, own = bench.robot, data.residual_rms(data.predicted(subject))
+    columns = [("measured", rms(data.measured))]
+    if data.fitted is not None:
+        columns.append(("fit", data.residual_rms(data.fitted)))
+    columns.append(("robot", own))
+    head = tag("tr", tag("th", "joint"), *(tag("th", name) for name, _ in columns), tag("th", ""))
+    rows = []
+    for j in range(robot.n):
+        title = one_line(joint_title(robot, j))
+        cells = (tag("td", four_digits(values[j])) for _, values in columns)
+        unit = tag("td", joint_units(robot, j).torque)
+        rows.append(
+            tag("tr", tag("td", title, title=title), *cells, unit, data_rms=repr(float(columns[1][1][j])))
+        )
+    about = f"{one_line(data.name)}: {len(data.t)} samples, {data.t[-1]:.4g} s. Root mean squares: measured "
+    about += "torques, and what is left of them without the prediction."
+    notes = [tag("div", one_line(note), class_="ad-note") for note in data.notes]
+    body = tag("table", head, *rows, class_="ad-table", data_armdyn="residuals")
+    return join([tag("div", about, class_="ad-note"), body, *notes])
+
+
+# ---- the data, and their charts ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LogData:
+    """A log at the joints, M samples from the time 0 on, with what was measured and what a fit predicts."""
+
+    name: str
+    t: np.ndarray  # (M,) s
+    motion: Kinematics  # (M, n) each, filtered
+    measured: np.ndarray  # (M, n) N m or N; NaN where nothing was measured or is not used
+    fitted: np.ndarray | None  # (M, n) what a fit predicts
+    notes: tuple[str, ...] = ()
+
+    def predicted(self, subject: EditedRobot) -> np.ndarray:
+        """(M, n): what the robot as it is edited needs for the motion."""
+        own, at = subject.bare, self.motion
+        return np.asarray(own.runs.inverse_dynamics(at.q, at.qd, at.qdd, parameters=own.parameters))
+
+    def residual_rms(self, predicted: np.ndarray) -> np.ndarray:
+        """(n,) of measured minus predicted [N m or N]; NaN where nothing was measured."""
+        return rms(self.measured - predicted)
+
+
+def rms(x: np.ndarray) -> np.ndarray:
+    """(n,): root of the mean square over samples (M, n) that are known."""
+    known = np.isfinite(x)
+    count = known.sum(0)
+    total = np.where(known, x, 0.0)
+    return np.where(count > 0, np.sqrt((total**2).sum(0) / np.maximum(count, 1)), np.nan)
+
+
+def data_of(robot: Robot, log: Log, fit: Fit | None, cutoff: float | None) -> LogData:
+    """With a fit its filter and its predictions; without one positions are low-passed at `cutoff` [Hz]."""
+    if fit is None:
+        record = log.at_joints(robot)
+        measured = np.where(record.usable, record.tau, np.nan)
+        found = kinematics(record, cutoff)
+        return LogData(record.name, record.t - record.t[0], found, measured, None, record.notes)
+    pieces, start = compared(fit, log), 0.0
+    times = []
+    for piece in pieces:
+        t = piece.record.t - piece.record.t[0]
+        times.append(start + t)
+        start += float(t[-1]) + float(t[1] - t[0])
+    motion = Kinematics(
+        *(np.concatenate([getattr(piece.motion, x) for piece in pieces]) for x in ("q", "qd", "qdd"))
+    )
+    measured = np.concatenate([np.where(x.use, x.record.tau, np.nan) for x in pieces])
+    fitted = np.concatenate([x.predicted for x in pieces])
+    notes = tuple(dict.fromkeys(note for piece in pieces for note in piece.record.notes))
+    return LogData(log.name, np.concatenate(times), motion, measured, fitted, notes)
+
+
+def data_clip(robot: Robot, data: LogData) -> Clip:
+    at = of_samples(data.t, data.motion.q, data.motion.qd, data.motion.qdd)
+    charts: dict[str, Callable[..., Chart]] = {
+        "Measured and predicted": lambda subject, *_: _data_torques(data, subject),
+        "Residuals": lambda subject, *_: _residuals(data, subject),
+        "Positions": lambda subject, *_: _data_states(data, subject, "position"),
+        "Velocities": lambda subject, *_: _data_states(data, subject, "velocity"),
+    }
+    return Clip(data.name, float(data.t[-1]), at, charts)
+
+
+def _predictions(data: LogData, subject: EditedRobot) -> list[tuple[str, np.ndarray, str, bool]]:
+    own = data.predicted(subject)
+    if data.fitted is None:
+        return [("predicted by the robot", own, BLUE, False)]
+    return [("predicted by the fit", data.fitted, BLUE, False), ("by the robot shown", own, ORANGE, True)]
+
+
+def _data_torques(data: LogData, subject: EditedRobot) -> Chart:
+    robot, bounds = subject.bare.robot, torque_bounds(subject.bare.robot)
+    found = _predictions(data, subject)
+
+    def lines(j: int) -> list[Line]:
+        own = [Line(data.t, tau[:, j], label, colour, dashed, 1.4) for label, tau, colour, dashed in found]
+        return [*own, Line(data.t, data.measured[:, j], "measured", GREY, width=1.2)]
+
+    return Chart(tuple(joint_panels(robot, "torque", lines, (-bounds, bounds))), float(data.t[-1]))
+
+
+def _residuals(data: LogData, subject: EditedRobot) -> Chart:
+    found = _predictions(data, subject)
+
+    def lines(j: int) -> list[Line]:
+        return [
+            Line(data.t, (data.measured - tau)[:, j], f"measured − {label}", colour, False, 1.2)
+            for label, tau, colour, _ in found
+        ]
+
+    return Chart(tuple(joint_panels(subject.bare.robot, "torque", lines)), float(data.t[-1]))
+
+
+def _data_states(data: LogData, subject: EditedRobot, quantity: State) -> Chart:
+    x = data.motion.q if quantity == "position" else data.motion.qd
+    panels = joint_panels(subject.bare.robot, quantity, lambda j: [Line(data.t, x[:, j], "log")])
+    return Chart(tuple(panels), float(data.t[-1]))

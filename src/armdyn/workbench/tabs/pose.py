@@ -1,0 +1,198 @@
+"""A slider for each joint's position, velocity and acceleration; and the wrench at the tip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, inf, isfinite, pi
+from threading import Timer
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from armdyn.names import one_line
+from armdyn.robot.joints import joint_units
+from armdyn.workbench.bench import Bench
+from armdyn.workbench.fields import NumberField
+from armdyn.workbench.moment import Moment
+
+_SPEED, _ACCELERATION = 3.0, 10.0  # what sliders span where there are no limits [rad/s or m/s, and /s²]
+_STEPS = 2000
+_PACE = 0.1  # s between moves of sliders that follow
+_RESTING = 0.4  # s without a move after which a slider is in nobody's hand
+_ROWS = (("q", "Positions"), ("qd", "Velocities"), ("qdd", "Accelerations"))
+
+
+@dataclass(frozen=True)
+class Span:
+    """What a slider spans, and its step."""
+
+    least: float
+    most: float
+
+    @property
+    def step(self) -> float:
+        """A round number, some thousandth of the span."""
+        return float(10.0 ** np.floor(np.log10((self.most - self.least) / _STEPS)) * 2)
+
+
+def add(bench: Bench) -> None:
+    following = FollowingSliders(bench)
+    for name, title in _ROWS:
+        with bench.gui.add_folder(title, expand_by_default=name == "q"):
+            for joint in range(bench.robot.n):
+                following.sliders[name, joint] = _slider(bench, following, name, joint)
+            if name != "q":
+                _rest_button(bench, name)
+    bench.on_moment(following)
+    _wrench(bench)
+
+
+def span(bench: Bench, name: str, joint: int) -> Span:
+    """Within the joint's limits; where it has none, a turn or 2 m, or more if the arm stands farther off."""
+    limits, units = bench.limits, joint_units(bench.robot, joint)
+    if name == "q":
+        room = pi if units.position == "rad" else 1.0
+        low, high = float(limits.lower[joint]), float(limits.upper[joint])
+        start = float(bench.moment.q[joint])
+        if not isfinite(low) and not isfinite(high):
+            room *= max(1, ceil(abs(start) / room))
+            low, high = -room, room
+        elif not isfinite(high):
+            high = low + 2 * room * max(1, ceil((start - low) / (2 * room)))
+        elif not isfinite(low):
+            low = high - 2 * room * max(1, ceil((high - start) / (2 * room)))
+        return Span(low, high) if high > low else Span(low - 1e-6, low + 1e-6)
+    given = float((limits.velocity if name == "qd" else limits.acceleration)[joint])
+    most = given if 0 < given < inf else _SPEED if name == "qd" else _ACCELERATION
+    return Span(-most, most)
+
+
+def limits(bench: Bench, name: str, joint: int) -> tuple[float, float]:
+    """What a joint may have: infinite where it has no limit, whatever the slider spans."""
+    given = bench.limits
+    if name == "q":
+        return float(given.lower[joint]), float(given.upper[joint])
+    most = float((given.velocity if name == "qd" else given.acceleration)[joint])
+    return (-most, most) if most > 0 else (-inf, inf)
+
+
+def label(bench: Bench, name: str, joint: int) -> str:
+    """A joint's number and name; the page shows labels as plain text."""
+    called = one_line(bench.robot.model.coordinates[joint].joint_label)
+    return f"{joint + 1} {called}" if name == "q" else f"{joint + 1}"
+
+
+def _slider(bench: Bench, following: FollowingSliders, name: str, joint: int) -> NumberField:
+    units = joint_units(bench.robot, joint)
+    unit = {"q": units.position, "qd": units.velocity, "qdd": units.acceleration}[name]
+    link = bench.robot.model.coordinates[joint]
+    moves = "" if link.joint_label == link.name else f", which moves '{one_line(link.name)}'"
+    spanned, value = span(bench, name, joint), float(getattr(bench.moment, name)[joint])
+    slider: Any = bench.gui.add_slider(
+        label(bench, name, joint),
+        min=spanned.least,
+        max=spanned.most,
+        step=spanned.step,
+        initial_value=float(np.clip(value, spanned.least, spanned.most)),
+        hint=f"{name} of joint {joint + 1}{moves} [{unit}]",
+    )
+
+    def move(new: float) -> None:
+        following.touch(name, joint)
+        bench.move(name, joint, new)
+
+    return bench.fields.add(slider, unit, move, lambda: limits(bench, name, joint))
+
+
+def _rest_button(bench: Bench, name: str) -> None:
+    button = bench.gui.add_button("Set all to zero")
+
+    @button.on_click
+    def _(_event: Any) -> None:
+        bench.change(**{name: np.zeros(bench.robot.n)}, time=None)
+
+
+class FollowingSliders:
+    """Sliders stand where the arm does: after a motion, a dragged tip, another page.
+
+    A slider in somebody's hand is left alone until it rests: a state that comes back is older than it is. One
+    that must show more than it spans, such as an arm that fell through its limits, grows meanwhile.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self.sliders: dict[tuple[str, int], NumberField] = {}
+        self._touched: dict[tuple[str, int], float] = {}  # when a page moved it last
+        self._waiting, self._last = False, -inf
+
+    def touch(self, name: str, joint: int) -> None:
+        self._touched[name, joint] = monotonic()
+
+    def __call__(self, moment: Moment) -> None:
+        """At most ten times a second: nobody reads a moving slider, and it costs the page as much as bars."""
+        if monotonic() - self._last < _PACE:
+            self._look_again(_PACE)
+            return
+        self._last = monotonic()
+        for (name, joint), slider in self.sliders.items():
+            value = float(getattr(moment, name)[joint])
+            if abs(value - slider.value) <= 1e-12 * max(1.0, abs(value)):
+                continue
+            if monotonic() - self._touched.get((name, joint), -inf) < _RESTING:
+                self._look_again(_RESTING)
+            else:
+                slider.show(value)
+
+    def _look_again(self, after: float) -> None:
+        if not self._waiting:
+            self._waiting = True
+            later = Timer(after, self._rested)
+            later.daemon = True
+            later.start()
+
+    def _rested(self) -> None:
+        self._waiting = False
+        if not self._bench.closed:
+            self._bench.guard(self, self._bench.moment)
+
+
+# ---- what the tip exerts on its surroundings --------------------------------------------------------------
+
+_HINT = "What the tip exerts on its surroundings, in the axes of the world"
+
+
+def _wrench(bench: Bench) -> None:
+    zeros = (0.0, 0.0, 0.0)
+    with bench.gui.add_folder("Wrench at the tip", expand_by_default=False):
+        rows = (
+            (bench.gui.add_vector3(f"{name} [{unit}]", zeros, step=1.0, hint=f"{_HINT} [{unit}]"), unit)
+            for name, unit in (("force", "N"), ("moment", "N m"))
+        )
+        fields = [bench.fields.add(handle, unit, lambda _: changed()) for handle, unit in rows]
+        button = bench.gui.add_button("No wrench")
+    typed: np.ndarray | None = None  # what the fields last gave
+
+    def changed() -> None:
+        nonlocal typed
+        found = np.array([x for field in fields for x in field.value], float)
+        typed = found if found.any() else None
+        bench.change(wrench=typed)
+
+    @button.on_click
+    def _(_event: Any) -> None:
+        nonlocal typed
+        typed = np.zeros(6)  # not None: the fields have to follow
+        bench.change(wrench=None)
+
+    def follow(shown: Moment) -> None:
+        """Fields show wrenches that came from elsewhere; what is being typed stays as it is."""
+        if shown.wrench is typed or shown.wrench is not bench.moment.wrench:
+            return
+        wrench = np.zeros(6) if shown.wrench is None else shown.wrench
+        for field, part in zip(fields, (wrench[:3], wrench[3:]), strict=True):
+            values = tuple(float(x) for x in part)
+            if tuple(field.value) != values:
+                field.show(values)
+
+    bench.on_moment(follow)

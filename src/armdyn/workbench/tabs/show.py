@@ -1,0 +1,211 @@
+"""What is drawn: solids or meshes, frames, masses, handle and ellipsoids at the tip, ground, light."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, get_args
+
+import numpy as np
+
+from armdyn.drawing.solids import Kind
+from armdyn.names import one_line
+from armdyn.report.page import Markup, join, tag
+from armdyn.workbench.bench import Bench
+from armdyn.workbench.fields import Reading
+from armdyn.workbench.moment import Moment
+from armdyn.workbench.scene.arm import Arm, Ground, add_arm, add_ground, add_light, add_springs
+from armdyn.workbench.scene.marks import Frames, Masses, Names, Numbers
+from armdyn.workbench.scene.meshes import VisualMeshes
+from armdyn.workbench.scene.tip import COLOURS, UNITS, Drawn, Handle, Name, TipEllipsoids, can_have, round_bar
+from armdyn.workbench.server import set_theme
+
+_SOLIDS: tuple[Kind, ...] = ("base", "link", "joint", "closing")
+_HINTS: dict[Name, str] = {
+    "velocity": "Velocities of the tip for joint velocities of norm 1",
+    "force": "Forces that the tip can exert at rest, gravity left out, for {unit}",
+    "acceleration": "Accelerations of the tip at rest for {unit} (7.148); gravity shifts the centre",
+}
+
+
+def add(bench: Bench) -> None:
+    arm = add_arm(bench)
+    add_springs(bench, arm)
+    ground = add_ground(bench, arm)
+    add_light(bench)
+    with bench.gui.add_folder("Arm"):
+        _arm(bench, arm)
+    with bench.gui.add_folder("Marks"):
+        _marks(bench, arm)
+    with bench.gui.add_folder("Tip"):
+        _handle(bench, arm)
+    if can_have(bench.robot) is None:
+        with bench.gui.add_folder("Ellipsoids at the tip"):
+            _ellipsoids(bench, arm)
+    with bench.gui.add_folder("View"):
+        _view(bench, ground)
+
+
+def switch(bench: Bench, label: str, hint: str, on: bool, change: Callable[[bool], None], **more: Any) -> Any:
+    """A checkbox that calls `change`; errors are shown in the page."""
+    box = bench.gui.add_checkbox(label, on, hint=hint, **more)
+    box.on_update(lambda _: bench.guard(change, bool(box.value)))
+    return box
+
+
+def _arm(bench: Bench, arm: Arm) -> None:
+    meshes = VisualMeshes(bench, arm)
+    if meshes.any:
+        switch(bench, "Meshes", "What the URDF says its links look like", True, meshes.show)
+    if meshes.any or meshes.notes:
+        note = Reading(bench, tag("div", "Reading meshes …", class_="ad-note"))
+        meshes.start(lambda: note.show(_notes(meshes.notes)))
+    hint = "Links as rods, joints as cylinders and boxes; a mesh that is drawn takes their place"
+    switch(bench, "Solids", hint, True, lambda visible: arm.show(_SOLIDS, visible))
+    if "motor" in arm.pieces:
+        with_motors = "Motors where they sit, in dark"
+        switch(bench, "Motors", with_motors, True, lambda visible: arm.show(("motor",), visible))
+
+
+def _notes(notes: list[str]) -> Markup:
+    return join([tag("div", note, class_="ad-note", data_armdyn="meshes") for note in notes])
+
+
+def _marks(bench: Bench, arm: Arm) -> None:
+    size = arm.size
+    frames, names, numbers = Frames(bench, size), Names(bench, size), Numbers(bench, size)
+    masses = Masses(bench, size)
+
+    def renew() -> None:
+        for marks in (frames, names, numbers):
+            marks.renew(arm.size)
+        masses.resize(arm.size)
+
+    arm.on_redrawn(renew)
+    off = False
+    switch(bench, "Joint numbers", "The numbers joints have in every table", off, numbers.show)
+    switch(
+        bench, "Frames", "Axes of every link, the base and the tip: x red, y green, z blue", off, frames.show
+    )
+    switch(bench, "Names", "Names of links at the origins of their frames", off, names.show)
+    switch(
+        bench,
+        "Centres of mass",
+        "Of every link, without motors; the volume of a ball is in proportion to the mass",
+        off,
+        lambda visible: masses.show("balls", visible),
+    )
+    switch(
+        bench,
+        "Inertia ellipsoids",
+        "The homogeneous solid ellipsoid with the link's mass and its principal moments about the centre of "
+        "mass; none where no body can have these moments",
+        off,
+        lambda visible: masses.show("shells", visible),
+    )
+    note = Reading(bench)
+
+    def say(_moment: Moment) -> None:
+        names = ", ".join(one_line(name) for name in masses.without)
+        text = f"No ellipsoid: no body has the moments of {names}"
+        note.show(tag("div", text, class_="ad-note", data_armdyn="no-ellipsoid") if names else Markup(""))
+
+    bench.on_picture(say)
+
+
+def _handle(bench: Bench, arm: Arm) -> None:
+    handle = Handle(bench, arm.size)
+    arm.on_redrawn(lambda: handle.resize(arm.size))
+    if not handle.can_move:
+        Reading(bench, tag("div", "The joints do not move the tip.", class_="ad-note"))
+        return
+    hint = "Drag the arrows, the squares or the middle at the tip: the arm follows, within its limits"
+    switch(bench, "Drag the tip", hint, True, handle.show)
+    if handle.can_turn:
+        hint = "The tip keeps its orientation, and rings at the handle turn it"
+        switch(bench, "Turn too", hint, False, handle.turn_too)
+
+
+def _ellipsoids(bench: Bench, arm: Arm) -> None:
+    ellipsoids = TipEllipsoids(bench, arm.size)
+    arm.on_redrawn(lambda: ellipsoids.resize(arm.size))
+    for name in get_args(Name):
+        switch(
+            bench,
+            name.capitalize(),
+            _HINTS[name].format(unit=ellipsoids.unit),
+            False,
+            partial(ellipsoids.show, name),
+        )
+    reading = Reading(bench)
+
+    def show(_moment: Moment) -> None:
+        reasons = [f"No {name} ellipsoid: {one_line(why)}" for name, why in ellipsoids.refused.items()]
+        notes = [tag("div", reason, class_="ad-note") for reason in reasons]
+        reading.show(join([axes_table(ellipsoids.drawn, ellipsoids.unit), *notes]))
+
+    bench.on_picture(show)
+
+
+def axes_table(drawn: dict[Name, Drawn], unit: str) -> Markup:
+    """Semi-axes, how large they are drawn, and what gravity shifts."""
+    if not drawn:
+        return Markup("")
+    rows = [_axes_row(name, one) for name, one in drawn.items()]
+    strong = [] if set(drawn) == {"velocity"} else [tag("div", f"For {unit}.", class_="ad-note")]
+    return tag("div", *rows, *strong, data_armdyn="ellipsoids")
+
+
+def _axes_row(name: Name, drawn: Drawn) -> Markup:
+    found, unit = drawn.ellipsoid, UNITS[name]
+    axes = " × ".join(f"{x:.3g}" for x in found.lengths)
+    said = [f"semi-axes {axes} {unit}"]
+    shift = float(np.linalg.norm(found.centre))
+    if shift > 1e-9 * float(found.lengths.max()):
+        said.append(f"gravity shifts it by {shift:.3g} {unit}")
+    if drawn.scale > 0:
+        value = round_bar(drawn)
+        said.append(f"drawn: {value:g} {unit} is {_length(value * drawn.scale)}")
+    elif np.isinf(found.lengths).any():
+        said.append("the structure bears a force by itself: not drawn")
+    colour = "#{:02x}{:02x}{:02x}".format(*COLOURS[name])
+    head = tag("b", tag("i", style=f"background:{colour}"), name.capitalize())
+    return tag(
+        "div",
+        head,
+        tag("div", "; ".join(said)),
+        class_="ad-ellipsoid",
+        data_name=name,
+        data_axes=" ".join(repr(float(x)) for x in found.lengths),
+    )
+
+
+def _length(metres: float) -> str:
+    return f"{metres:.3g} m" if metres >= 0.1 else f"{100 * metres:.3g} cm"
+
+
+def _view(bench: Bench, ground: Ground) -> None:
+    def visible(on: bool) -> None:
+        ground.grid.visible = on
+
+    def dark(on: bool) -> None:
+        set_theme(bench.gui, on)
+        ground.darken(on)
+
+    switch(bench, "Ground", "A grid below the base", True, visible)
+    switch(
+        bench,
+        "Shadows",
+        "Shadows of the arm; they cost more than all the rest of the picture",
+        False,
+        lambda on: bench.scene.configure_default_lights(cast_shadow=on),
+    )
+    switch(bench, "Dark", "Light text on a dark page, in all pages", False, dark)
+    buttons = bench.gui.add_button_group(
+        "Camera", tuple(ground.sides), hint="From where this page looks at the arm"
+    )
+
+    @buttons.on_click
+    def _(event: Any) -> None:
+        if event.client is not None:
+            bench.guard(ground.look, event.client.camera, str(buttons.value))

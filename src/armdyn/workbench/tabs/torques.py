@@ -1,0 +1,361 @@
+"""Torques as bars: one row for each joint or motor, split by cause, against its limit.
+
+Bars can be compared: either each is a part of its limit, all limits at one place, or all of one unit have one
+scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from armdyn.model import ModelError
+from armdyn.model.lowering import driven_positions
+from armdyn.names import one_line
+from armdyn.report.page import Markup, join, tag
+from armdyn.robot import Robot
+from armdyn.robot.drives import Drives
+from armdyn.robot.joints import UNITS, torque_unit
+from armdyn.workbench.bench import Bench
+from armdyn.workbench.charts import COLOURS
+from armdyn.workbench.fields import Reading, four_digits
+from armdyn.workbench.moment import Moment
+
+# ------------------------------------------------------------------------------------------------------------
+# What drives a robot, for the torques at its shafts.
+
+
+def why_not(robot: Robot) -> str:
+    """Why torques at the shafts of motors mean nothing; empty where they do."""
+    if not any(robot.drives.geared):
+        return (
+            "The description of this robot has no motors: the torques at the joints are all there is to say."
+        )
+    try:
+        _ = robot.drives.to_motors
+    except ModelError as error:
+        return one_line(str(error))
+    return ""
+
+
+def redundant_drives(moment: Moment) -> list[tuple[str, float, float, str]]:
+    """Name, torque, limit and unit of all driven joints of a closed chain that has more of them than n."""
+    model = moment.robot.model
+    links = [model.positions[i] for i in driven_positions(model)] if model.loops else []
+    if len(links) <= model.n:
+        return []
+    tau = np.asarray(moment.subject.runs.actuator_torques(moment.q, moment.tau))
+    found = []
+    for link, torque in zip(links, tau.tolist(), strict=True):
+        most = np.inf if link.limits.torque is None else model.number(link.limits.torque)
+        found.append((f"drive {one_line(link.joint_label)}", torque, most, UNITS[link.joint].torque))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------
+# Torques as bars: one row for each joint or motor, split by cause, against its limit.
+
+
+# Colours that can be told apart without red and green (Okabe and Ito), by cause.
+_COUPLING = (
+    "Rotor coupling: what spinning rotors add because the links that carry them turn. A model that has k²Iₘ "
+    "on the diagonal alone leaves it out."
+)
+_TOO_LARGE = "–: the values are too large to compute with."
+_JOINTS, _MOTORS = "Joints", "Motors"
+_TO_LIMITS, _TO_VALUES = "to limits", "to values"
+_ROUND = (1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # what scales may end with
+_MARGIN = 1.04  # beyond the end of a scale, so that marks at it are seen
+_ROUNDING = 1e-12  # of the largest torques, or of those for an acceleration of 1: what is less is zero
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of bars."""
+
+    name: str
+    parts: np.ndarray  # by cause, as in `COLOURS`
+    total: float
+    limit: float  # infinite for none
+    unit: str
+    notes: Sequence[str] = ()
+    over: bool = False  # beyond a limit of its own that is not that of torque
+    data: tuple[tuple[str, str], ...] = ()  # attributes, for whoever reads the page
+
+    @property
+    def reach(self) -> float:
+        """How far its bar goes to either side: the sum of its positive parts or of its negative ones."""
+        if not self.is_known:
+            return 0.0
+        return float(max(self.parts.clip(0).sum(), -self.parts.clip(max=0).sum(), abs(self.total)))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it can be drawn: velocities of 1e200 rad/s have no torques that a computer can write."""
+        return bool(np.isfinite(self.total) and np.isfinite(self.parts).all())
+
+    @property
+    def is_limited(self) -> bool:
+        return 0 < self.limit < np.inf
+
+
+def scales(rows: Sequence[Row], to_limits: bool) -> list[float]:
+    """What half the width of each row stands for [its unit].
+
+    To limits, it is the limit, or the same multiple of it in all rows where one goes beyond. To values, and
+    in rows without a limit, it is one number for all rows of a unit. Scales are round, so they seldom change.
+    """
+    own = [to_limits and row.is_limited for row in rows]
+    part = _rounded_up(max([1.0, *(row.reach / row.limit for row, x in zip(rows, own, strict=True) if x)]))
+    reach: dict[str, float] = {}
+    for row, limited in zip(rows, own, strict=True):
+        if not limited:
+            reach[row.unit] = max(reach.get(row.unit, 1e-6), row.reach)
+    return [
+        part * row.limit if limited else _rounded_up(reach[row.unit])
+        for row, limited in zip(rows, own, strict=True)
+    ]
+
+
+def _rounded_up(x: float) -> float:
+    """The next number with few digits."""
+    power = 10.0 ** np.floor(np.log10(x))
+    return float(power * next(y for y in _ROUND if y * power >= x * (1 - 1e-9)))
+
+
+def add(bench: Bench) -> None:
+    side: Any = bench.gui.add_dropdown(
+        "Torques at", (_JOINTS, _MOTORS), hint="What the joints need, or what the motors give at their shafts"
+    )
+    scale: Any = bench.gui.add_dropdown(
+        "Bars", (_TO_LIMITS, _TO_VALUES), hint="Each as a part of its limit, or all of one unit on one scale"
+    )
+    reading = Reading(bench)
+
+    def show(moment: Moment) -> None:
+        rows, remarks = motor_rows(moment) if side.value == _MOTORS else joint_rows(bench, moment)
+        scale.visible = any(row.is_limited for row in rows)
+        reading.show(bars(moment, rows, scale.value == _TO_LIMITS, remarks))
+
+    for choice in (side, scale):
+        choice.on_update(lambda _: bench.change())
+    bench.on_moment(show)
+
+
+# ---- rows --------------------------------------------------------------------------------------------------
+
+
+def joint_rows(bench: Bench, moment: Moment) -> tuple[list[Row], list[str]]:
+    """A row for each coordinate, then, where more joints are driven than there are coordinates, for these."""
+    robot, parts, least = moment.robot, _parts(moment), _least(moment)
+    rows = []
+    for joint, link in enumerate(robot.model.coordinates):
+        tau = float(moment.tau[joint])
+        rows.append(
+            Row(
+                f"{joint + 1} {one_line(link.joint_label)}",
+                _rounded(parts[:, joint], least),
+                0.0 if abs(tau) <= least else tau,
+                float(bench.limits.torque[joint]),
+                torque_unit(robot, joint),
+                data=(("data_joint", str(joint + 1)), ("data_tau", repr(tau))),
+            )
+        )
+    remarks = _on_elastic_links(moment, least)
+    extra = redundant_drives(moment)
+    if extra:
+        remarks.append("More joints are driven than move by themselves: below, the least torques that do it.")
+    rows += [
+        Row(name, np.zeros(len(COLOURS)), 0.0 if abs(tau) <= least else tau, limit, unit)
+        for name, tau, limit, unit in extra
+    ]
+    return rows, remarks
+
+
+def _on_elastic_links(moment: Moment, least: float) -> list[str]:
+    """Where the state needs a torque on the link of an elastic joint that no motor gives."""
+    robot, tau = moment.robot, moment.tau
+    try:
+        held, given = robot.drives.loose, robot.drives.given @ tau if robot.model.elastic else tau
+    except ModelError:  # the transmission is singular: what motors give is not known
+        return []
+    remarks = []
+    for i in np.flatnonzero(np.abs(tau - given) > least).tolist():
+        name = _link_name(moment, i)
+        if i in held:
+            text = f"No motor acts on '{name}', the link of an elastic joint: "
+            remarks.append(text + "the arm stays in this state only if the torque is 0 there.")
+        else:
+            text = f"The motors coupled to '{name}', the link of an elastic joint, give "
+            text += f"{given[i]:.4g} {torque_unit(robot, i)} there: "
+            remarks.append(text + "the arm stays in this state only if the torque is that.")
+    return remarks
+
+
+def motor_rows(moment: Moment) -> tuple[list[Row], list[str]]:
+    """A row for each motor; none, and why, where torques at shafts mean nothing."""
+    drives = moment.robot.drives
+    if reason := why_not(moment.robot):
+        return [], [reason]
+    P = drives.to_motors
+    parts = _parts(moment) @ P.T
+    torque, speed = P @ moment.tau, drives.transmission @ moment.qd
+    least = _least(moment) * float(np.abs(P).max())
+    torque[np.abs(torque) <= least] = 0.0
+    rows = [
+        Row(
+            f"{i + 1} {one_line(name)}",
+            _rounded(parts[:, i], least),
+            float(torque[i]),
+            float(drives.limits.torque[i]),
+            drives.units[i].torque,
+            _motor_notes(drives, i, float(torque[i]), float(speed[i])),
+            abs(speed[i]) > drives.limits.velocity[i],
+            (("data_motor", str(i + 1)), ("data_torque", repr(float(torque[i])))),
+        )
+        for i, name in enumerate(drives.names)
+    ]
+    remarks = [
+        f"No motor acts on '{_link_name(moment, i)}', the link of an elastic joint." for i in drives.loose
+    ]
+    return rows, remarks
+
+
+def _motor_notes(drives: Drives, i: int, torque: float, speed: float) -> list[str]:
+    """Speed, power, current; and what of its limits the motor uses."""
+    notes = [] if drives.geared[i] else ["no motor: the joint's own"]
+    notes.append(_of(speed, drives.limits.velocity[i], drives.units[i].velocity))
+    notes.append(f"{four_digits(torque * speed)} W")
+    if drives.constant_given[i]:
+        notes.append(_of(torque / drives.torque_constant[i], drives.limits.current[i], "A"))
+    return notes
+
+
+def _of(x: float, most: float, unit: str) -> str:
+    """A number, and its limit where it has one."""
+    if not np.isfinite(most):
+        return f"{four_digits(x)} {unit}"
+    return f"{four_digits(x)} of {most:.4g} {unit}" + (", exceeded" if abs(x) > most else "")
+
+
+def _link_name(moment: Moment, joint: int) -> str:
+    return one_line(moment.robot.model.coordinates[joint].name)
+
+
+def _parts(moment: Moment) -> np.ndarray:
+    """(causes, n), in the order of `COLOURS`."""
+    return np.array([moment.parts.parts[name] for name in COLOURS])
+
+
+def _least(moment: Moment) -> float:
+    """What torques must exceed to be more than rounding [N m or N]."""
+    B = np.asarray(moment.subject.runs.inertia(moment.q, parameters=moment.subject.parameters))
+    return _ROUNDING * float(max(np.abs(_parts(moment)).sum(0).max(), np.abs(B).max()))
+
+
+def _rounded(parts: np.ndarray, least: float) -> np.ndarray:
+    return np.where(np.abs(parts) <= least, 0.0, parts)
+
+
+# ---- as HTML -----------------------------------------------------------------------------------------------
+
+
+def bars(moment: Moment, rows: Sequence[Row], to_limits: bool, remarks: Iterable[str]) -> Markup:
+    """The rows, the key to their colours and marks, energies."""
+    used = [name for k, name in enumerate(COLOURS) if any(row.parts[k] for row in rows)]
+    spans = scales(rows, to_limits)
+    lines = [_row(row, _MARGIN * span) for row, span in zip(rows, spans, strict=True)]
+    found = [tag("div", *lines, class_="ad-bars", data_armdyn="torques")]
+    unknown = [] if all(row.is_known for row in rows) else [_TOO_LARGE]
+    found += [tag("div", remark, class_="ad-note") for remark in (*remarks, *unknown)]
+    found += [_key(used, rows, spans, to_limits), _sums(moment)]
+    if "rotor coupling" in used:
+        found.append(tag("div", _COUPLING, class_="ad-note ad-soft"))
+    return join(found)
+
+
+def _row(row: Row, span: float) -> Markup:
+    marks = [tag("u", style="left:50%"), *(_stacked(row.parts, span, row.unit) if row.is_known else ())]
+    beyond = row.is_known and abs(row.total) > row.limit
+    if row.limit <= span:
+        marks += [
+            tag("s", style=f"left:{_place(x, span)}", title=f"limit: {row.limit:.4g} {row.unit}")
+            for x in (-row.limit, row.limit)
+        ]
+    if row.is_known:
+        marks.append(tag("b", style=f"left:{_place(row.total, span)}"))
+    cells = [
+        tag("div", row.name, class_="ad-name", title=row.name),
+        tag("div", *marks, class_="ad-track"),
+        tag("div", _value(row), class_=f"ad-value{' ad-beyond' if beyond else ''}"),
+    ]
+    notes = list(row.notes)
+    if beyond:
+        notes.append(f"limit {row.limit:.4g} {row.unit}, exceeded by {_excess(row)}")
+    if notes:
+        cells.append(tag("div", " · ".join(notes), class_="ad-more"))
+    over = " ad-over" if beyond or row.over else ""
+    return tag("div", *cells, class_=f"ad-row{over}", **dict(row.data))
+
+
+def _value(row: Row) -> Markup:
+    """The sum, and which part of the limit it is."""
+    number = tag("span", f"{four_digits(row.total)} {row.unit}")
+    if not (row.is_limited and row.is_known):
+        return number
+    return join([number, tag("small", f"{100 * abs(row.total) / row.limit:.0f} %")])
+
+
+def _excess(row: Row) -> str:
+    return f"{100 * (abs(row.total) / row.limit - 1):.3g} %" if row.limit else f"{abs(row.total):.3g}"
+
+
+def _stacked(parts: np.ndarray, span: float, unit: str) -> list[Markup]:
+    """Parts side by side from the middle: positive ones to the right, negative ones to the left."""
+    found, ends = [], {True: 0.0, False: 0.0}
+    for name, part in zip(COLOURS, parts.tolist(), strict=True):
+        if not part:
+            continue
+        start = ends[part > 0]
+        ends[part > 0] = start + part
+        left, right = sorted((start, start + part))
+        place = f"left:{_place(left, span)};width:{50 * (right - left) / span:.3f}%"
+        style = f"{place};background:{COLOURS[name]}"
+        found.append(tag("i", style=style, title=f"{name}: {four_digits(part)} {unit}"))
+    return found
+
+
+def _place(x: float, span: float) -> str:
+    return f"{50 + 50 * min(max(x / span, -1.0), 1.0):.3f}%"
+
+
+def _key(names: Iterable[str], rows: Sequence[Row], spans: Sequence[float], to_limits: bool) -> Markup:
+    """What colours and marks mean, and how far the scale goes."""
+    found = [tag("span", tag("i", style=f"background:{COLOURS[name]}"), name) for name in names]
+    if rows:
+        found.append(tag("span", tag("b"), "sum"))
+    if any(row.limit <= _MARGIN * span for row, span in zip(rows, spans, strict=True)):
+        found.append(tag("span", tag("s"), "limit"))
+    limited = [to_limits and row.is_limited for row in rows]
+    ends = {
+        f"±{100 * x / row.limit:.4g} % of the limit"
+        for row, x, y in zip(rows, spans, limited, strict=True)
+        if y
+    }
+    ends |= {f"±{x:.4g} {row.unit}" for row, x, y in zip(rows, spans, limited, strict=True) if not y}
+    found += [tag("span", f"scale: {' and '.join(sorted(ends))}", class_="ad-soft")] if ends else []
+    return tag("div", *found, class_="ad-key")
+
+
+def _sums(moment: Moment) -> Markup:
+    """Power and energies."""
+    kinetic, potential = moment.energies
+    entries = (("power", moment.power, "W"), ("kinetic", kinetic, "J"), ("potential", potential, "J"))
+    found = (
+        tag("span", tag("small", name), f" {four_digits(x)} {unit}", data_sum=name, data_value=repr(x))
+        for name, x, unit in entries
+    )
+    return tag("div", *found, class_="ad-sums")

@@ -1,0 +1,315 @@
+"""Numeric functions on CuPy arrays: layouts, strides, types, broadcasting, `out=`, parts, errors.
+
+Without a GPU the CUDA text is compiled as C++ (`cupy_on_cpu.py`), so that what is tested is the text itself.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from armdyn import ArmdynError, BaseMotion, Robot
+from armdyn.kernels.cuda import kernel, text
+from armdyn.robot import functions
+from armdyn.robot.functions import FUNCTIONS
+from arms import Part, Plan, slowly, table_of
+
+ROWS = 70  # two warps and a bit
+PLAN = Plan(
+    (
+        Part("a", "base", "revolute", "base", ("c",), True),
+        Part("b", "a", "prismatic", "a", (), True),
+        Part("c", "b", "revolute", "a", ("b",), False),
+    ),
+    "exact",
+    "c",
+    11,
+)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    """Full tensors, a slide, coupled rotors on other links, friction."""
+    return Robot.from_dict(table_of(PLAN))
+
+
+def states(robot, count, *lead, dtype=float, seed=3):
+    rng = np.random.default_rng(seed)
+    return [rng.uniform(0.2, 1.5, (*lead, robot.n)).astype(dtype) for _ in range(count)]
+
+
+def batch_last(cupy, x):
+    """The same array, laid out with its leading axes contiguous."""
+    return cupy.asarray(np.ascontiguousarray(np.moveaxis(x, -1, 0))).transpose(*range(1, x.ndim), 0)
+
+
+def agree(found, expected, tolerance=1e-12):
+    """Errors relative to the largest entry of each row."""
+    assert found.shape == expected.shape
+    rows = np.abs(expected).reshape(len(expected), -1).max(1).reshape(-1, *[1] * (expected.ndim - 1))
+    assert (np.abs(found.get() - expected) <= tolerance * rows).all()
+
+
+@pytest.mark.parametrize("layout", ["rows", "batch"])
+@pytest.mark.parametrize(
+    "name", ["inertia", "pose", *map(slowly, ("inverse_dynamics", "regressor", "kinetic_energy"))]
+)
+def test_functions(cupy, robot, name, layout):
+    given = states(robot, len(FUNCTIONS[name].inputs), ROWS)
+    place = cupy.asarray if layout == "rows" else lambda x: batch_last(cupy, x)
+    found = getattr(robot, name)(*map(place, given))
+    assert type(found).__module__.startswith("cupy")
+    agree(found, getattr(robot, name)(*given))
+    if layout == "batch":  # results are laid out as the first input
+        assert found.strides[0] == 8
+    else:
+        assert found.flags.c_contiguous
+
+
+def test_several_results(cupy, robot):
+    given = states(robot, 3, ROWS)
+    for place in (cupy.asarray, lambda x: batch_last(cupy, x)):
+        found = robot.inverse_dynamics_derivatives(*map(place, given))
+        for y, expected in zip(found, robot.inverse_dynamics_derivatives(*given), strict=True):
+            agree(y, expected)
+
+
+def test_optional_inputs_by_row(cupy, robot):
+    q, qd, qdd = states(robot, 3, ROWS)
+    rng = np.random.default_rng(2)
+    wrench = rng.uniform(-5, 5, (ROWS, 6))
+    parameters = robot.parameters * rng.uniform(0.8, 1.2, (ROWS, len(robot.parameters)))
+    given = [cupy.asarray(x) for x in (q, qd, qdd, wrench, parameters)]
+    found = robot.inverse_dynamics(*given[:4], parameters=given[4])
+    agree(found, robot.inverse_dynamics(q, qd, qdd, wrench, parameters=parameters))
+    by_links = {"b": given[3], "c": given[3]}
+    expected = robot.inverse_dynamics(q, qd, qdd, {"b": wrench, "c": wrench})
+    agree(robot.inverse_dynamics(*given[:3], by_links), expected)
+
+
+def test_a_base_whose_motion_is_partly_left_out(cupy):
+    robot = Robot.load("pendulum")
+    q, lift = np.full((2, 1), 0.3), np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]])
+    x = cupy.asarray(q)
+    found = robot.inverse_dynamics(x, x, x, base=BaseMotion(linear_acceleration=cupy.asarray(lift)))
+    agree(found, robot.inverse_dynamics(q, q, q, base=BaseMotion(linear_acceleration=lift)))
+    agree(robot.inverse_dynamics(x, x, [0.5]), robot.inverse_dynamics(q, q, [0.5]))  # a list, too
+
+
+def test_single_precision(cupy, robot):
+    given = states(robot, 3, ROWS, dtype=np.float32)
+    found = robot.inverse_dynamics(*map(cupy.asarray, given))
+    assert found.dtype == np.float32
+    agree(found, robot.inverse_dynamics(*(x.astype(float) for x in given)), 1e-5)
+    mixed = robot.inverse_dynamics(
+        cupy.asarray(given[0]), cupy.asarray(given[1].astype(float)), cupy.asarray(given[2])
+    )
+    assert mixed.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((), (), ()),
+        ((ROWS,), (), (1,)),
+        ((), (ROWS,), (ROWS,)),
+        ((5, 1), (7,), (5, 7)),
+        ((4, 1, 3), (2, 1), (4, 2, 3)),
+        ((0,), (), ()),
+    ],
+)
+def test_broadcasting(cupy, robot, shapes):
+    rng = np.random.default_rng(1)
+    given = [rng.uniform(0.2, 1.5, (*lead, robot.n)) for lead in shapes]
+    found = robot.inverse_dynamics(*map(cupy.asarray, given))
+    np.testing.assert_allclose(found.get(), robot.inverse_dynamics(*given), rtol=1e-11, atol=1e-11)
+
+
+def test_any_strides(cupy, robot):
+    """Slices, steps, reversed and transposed arrays are read where they are."""
+    rng = np.random.default_rng(4)
+    big = rng.uniform(0.2, 1.5, (2 * ROWS, 3, robot.n + 2))
+    views = [
+        lambda x: x[::2, 0, 1 : robot.n + 1],
+        lambda x: x[::-2, 1, : robot.n],
+        lambda x: x[:ROWS, 2, robot.n + 1 : 1 : -1],
+    ]
+    given = [view(big) for view in views]
+    there = cupy.asarray(big)
+    found = robot.inverse_dynamics(*(view(there) for view in views))
+    agree(found, robot.inverse_dynamics(*given))
+    cube = rng.uniform(0.2, 1.5, (4, 5, robot.n)).transpose(1, 0, 2)
+    agree(robot.gravity(cupy.asarray(cube.copy().transpose(1, 0, 2)).transpose(1, 0, 2)), robot.gravity(cube))
+
+
+def test_nothing_waits(stand_in, robot):
+    given = [stand_in.asarray(x) for x in states(robot, 3, ROWS)]
+    robot.inverse_dynamics(*given)
+    before = list(stand_in.waits)
+    robot.inverse_dynamics(*given)
+    assert stand_in.waits == before
+
+
+def test_given_results(cupy, robot):
+    q, qd, qdd = states(robot, 3, ROWS)
+    expected = robot.inverse_dynamics(q, qd, qdd)
+    given = [cupy.asarray(x) for x in (q, qd, qdd)]
+    out = cupy.zeros((ROWS, robot.n))
+    assert robot.inverse_dynamics(*given, out=out) is out
+    agree(out, expected)
+    narrow = cupy.zeros((ROWS, robot.n), np.float32)
+    agree(robot.inverse_dynamics(*given, out=narrow), expected, 1e-6)
+    columns = cupy.zeros((robot.n, ROWS)).T
+    agree(robot.inverse_dynamics(*given, out=columns), expected)
+    robot.inverse_dynamics(*given, out=given[0])  # over an input
+    agree(given[0], expected)
+    skewed = cupy.zeros((ROWS, robot.n, 2 * robot.n))[:, :, ::2]
+    agree(robot.inertia(cupy.asarray(q), out=skewed), robot.inertia(q))
+
+
+@pytest.mark.slow
+def test_long_programs_in_parts(cupy, robot, monkeypatch):
+    """The same results, whatever registers hold."""
+    given = states(robot, 3, ROWS)
+    expected = robot.regressor(*given)
+    program = robot.program("regressor")
+    limit = text.most_alive(program) // 2
+    monkeypatch.setattr(text, "REGISTERS", {"double": limit, "float": limit})
+    monkeypatch.setattr(text, "SPILL", 1000)
+    assert len(text.parts_of(program, "double")) > 1
+    fresh = Robot.from_dict(table_of(PLAN))
+    for place in (cupy.asarray, lambda x: batch_last(cupy, x)):
+        agree(fresh.regressor(*map(place, given)), expected)
+
+
+def test_robots_that_differ_in_numbers_share_their_code(cupy, robot):
+    q, qd, qdd = states(robot, 3, ROWS)
+    given = [cupy.asarray(x) for x in (q, qd, qdd)]
+    for mass in (1.0, 2.0, 3.0):
+        heavier = robot.with_payload(mass)
+        agree(heavier.inverse_dynamics(*given), heavier.inverse_dynamics(q, qd, qdd))
+
+
+def test_numbers_of_robots_are_there_whatever_the_stream(stand_in, robot, monkeypatch):
+    """They are copied on a stream of their own, which is waited for once: another may be used next."""
+    given = [stand_in.asarray(x) for x in states(robot, 3, ROWS)]
+    used, asarray = [], stand_in.asarray
+    monkeypatch.setattr(
+        stand_in,
+        "asarray",
+        lambda *x, **k: used.append(stand_in.cuda.get_current_stream()) or asarray(*x, **k),
+    )
+    robot.inverse_dynamics(*given)
+    heavier = robot.with_payload(7.0)
+    before = list(stand_in.waits)
+    with stand_in.cuda.Stream() as stream:
+        heavier.inverse_dynamics(*given)
+        heavier.inverse_dynamics(*given)
+    assert used
+    assert stream not in used
+    assert stand_in.waits == [*before, "synchronize"]
+
+
+def test_text_is_written_once_for_any_number_of_rows_and_threads(cupy, robot, monkeypatch):
+    written = []
+    original = kernel.array_text
+    monkeypatch.setattr(kernel, "array_text", lambda *x: written.append(x) or original(*x))
+    fresh = robot.with_payload(0.5)
+    on_gpu = fresh._kernels["gravity"].on("cuda")
+    form = kernel.Form(1, (False,) * (len(on_gpu._form.program.inputs) + 1), 48 * 1024)
+    with ThreadPoolExecutor(4) as pool:
+        assert len(set(pool.map(lambda _: on_gpu._code("double", form, 0), range(4)))) == 1
+    assert len(written) == 1
+    for rows in (5, 6, 7):
+        fresh.gravity(cupy.zeros((rows, robot.n)))
+    assert len(written) <= 2  # the GPU's own shared memory makes another form
+
+
+def test_layout_of_results_where_the_first_input_is_broadcast(cupy, robot):
+    q, rows = cupy.broadcast_to(cupy.zeros(robot.n), (ROWS, robot.n)), cupy.zeros((ROWS, robot.n))
+    assert robot.inverse_dynamics(q, rows, rows).flags.c_contiguous
+
+
+def test_constants_that_overflow_single_precision(cupy, robot):
+    q = cupy.zeros((2, robot.n), np.float32)
+    heavy = Robot.load("pendulum").with_payload(1e39)
+    with pytest.raises(ArmdynError, match=r"the constant .* cannot be written as a float"):
+        heavy.gravity(q[:, :1])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (
+            lambda cp, q: (q, np.zeros(3), q),
+            TypeError,
+            "qd: expected a CuPy array, as others are, found an object of type numpy.ndarray",
+        ),
+        (lambda cp, q: (q, q, [0, 0]), ArmdynError, r"qdd: expected \(..., 3\), found \(2,\)"),
+        (lambda cp, q: (q, q, [0, "a", 0]), TypeError, "qdd: expected numbers"),
+        (lambda cp, q: (q[:, :2], q, q), ArmdynError, r"q: expected \(..., 3\), found \(70, 2\)"),
+        (lambda cp, q: (q, q[:5], q), ArmdynError, "inverse_dynamics: shapes do not fit together: q"),
+        (lambda cp, q: (q, q > 0, q), TypeError, "qd: expected numbers .* found an array of truth values"),
+    ],
+)
+def test_wrong_arrays(cupy, robot, wrong, error, message):
+    q = cupy.asarray(states(robot, 1, ROWS)[0])
+    with pytest.raises(error, match=message):
+        robot.inverse_dynamics(*wrong(cupy, q))
+
+
+def test_wrong_results(cupy, robot):
+    q = cupy.asarray(states(robot, 1, ROWS)[0])
+    with pytest.raises(ArmdynError, match=r"out: expected \(70, 3\), found \(3,\)"):
+        robot.gravity(q, out=cupy.zeros(3))
+    with pytest.raises(TypeError, match="out: expected a CuPy array"):
+        robot.gravity(q, out=np.zeros((ROWS, 3)))
+    with pytest.raises(TypeError, match="out: expected an array of floats"):
+        robot.gravity(q, out=cupy.zeros((ROWS, 3), np.int64))
+    with pytest.raises(ArmdynError, match="out: some of its entries are the same number in memory"):
+        robot.gravity(q, out=cupy.broadcast_to(cupy.zeros(3), (ROWS, 3)))
+    empty = cupy.zeros((2, 0, 3))  # its strides are 0, too
+    assert robot.gravity(empty, out=cupy.zeros_like(empty)).shape == (2, 0, 3)
+
+
+def test_wrong_arrays_of_a_robot_with_loops(cupy):
+    robot = Robot.load("four_bar")
+    q = robot.assembly.reference
+    with pytest.raises(ArmdynError, match=r"q: expected numbers .* found an array of truth values"):
+        robot.inertia(cupy.asarray(q) > 0)
+    with pytest.raises(ArmdynError, match="near: found a CuPy array; then q must be a CuPy array too"):
+        robot.assembly(q, near=cupy.asarray(robot.assembly(q)))
+
+
+def test_arrays_on_another_device(stand_in, robot):
+    class Elsewhere(stand_in.ndarray):
+        device = SimpleNamespace(id=1)
+
+    q, away = stand_in.zeros((2, robot.n)), Elsewhere((2, robot.n))
+    with pytest.raises(ArmdynError, match="same device; found q on 0, qd on 1"):
+        robot.kinetic_energy(q, away)
+    with pytest.raises(ArmdynError, match="out: found an array on device 1; the inputs are on 0"):
+        robot.gravity(q, out=away)
+    with pytest.raises(ArmdynError, match="same device"):
+        robot.inverse_dynamics(q, q, q, {"b": stand_in.zeros(6), "c": Elsewhere(6)})
+
+
+def test_functions_that_are_loops(cupy, monkeypatch):
+    monkeypatch.setattr(functions, "LONG", 1)
+    robot = Robot.from_dict(table_of(PLAN))
+    q, qd, tau = states(robot, 3, 6, 5)
+    expected = robot.forward_dynamics_derivatives(q, qd[0], tau[0, 0])
+    for place in (cupy.asarray, lambda x: batch_last(cupy, x)):
+        found = robot.forward_dynamics_derivatives(*map(place, (q, qd[0], tau[0, 0])))
+        for y, right in zip(found, expected, strict=True):
+            agree(y, right, 1e-11)
+
+
+def test_programs_that_are_too_long(cupy, robot, monkeypatch):
+    monkeypatch.setattr(text, "LONGEST", 100)
+    fresh = Robot.from_dict(table_of(PLAN)).with_payload(4.0)
+    with pytest.raises(
+        ArmdynError, match=r"inertia: a program of \d+ operations is too long for a GPU; at most 100"
+    ):
+        fresh.inertia(cupy.asarray(states(robot, 1, 2)[0]))
