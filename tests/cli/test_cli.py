@@ -19,7 +19,7 @@ from armdyn.cli import app
 from armdyn.description.bundled import KINDS
 from armdyn.model.closures import Loop
 from armdyn.model.parts import Transform
-from armdyn.report.robot_tables import mechanism_grids
+from armdyn.report.robot_tables import mechanism_tables
 from arms import slowly
 from commands import refused, rows, run
 
@@ -177,7 +177,7 @@ def test_show_has_loops_and_passive_joints():
     """As tables; what else there is to show needs numbers."""
     model = Robot.load("planar").model
     loop = Loop(("link 2", "base"), (Transform(), Transform.translation(1, 0, 0)), "revolute")
-    grid = mechanism_grids(replace(model, loops=(loop,)))[0]
+    grid = mechanism_tables(replace(model, loops=(loop,)))[0]
     assert grid.rows == (("link 2", "base", "revolute", "at (0, 0, 0)", "at (1, 0, 0)"),)
 
 

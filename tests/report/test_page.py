@@ -7,8 +7,8 @@ import pytest
 
 from armdyn import ArmdynError, Robot
 from armdyn.expression import Expression
-from armdyn.report.page import Amount, Made, Page, column, grid, number, stylesheet, table
-from armdyn.report.robot_tables import Grid, Values, limits_grid, links_grid
+from armdyn.report.page import Amount, Made, Page, column, number, robot_table, stylesheet, table
+from armdyn.report.robot_tables import RobotTable, Values, limits_table, links_table
 from page_checks import Elements, check_page
 
 DAY = date(2026, 11, 16)
@@ -84,8 +84,8 @@ def test_a_vector_gets_a_column_for_each_number_and_all_rows_are_as_wide_as_the_
     def vector(*entries):
         return Values(tuple(("", Expression.of(x)) for x in entries))
 
-    found = Grid(("link", "com [m]"), (("a", vector(1, 0, Fraction(1, 4))), ("b", "")))
-    upper, lower, first, second = cells(grid(found))
+    found = RobotTable(("link", "com [m]"), (("a", vector(1, 0, Fraction(1, 4))), ("b", "")))
+    upper, lower, first, second = cells(robot_table(found))
     assert upper[1] == ["com [m]", {"scope": "colgroup", "class": "group start", "colspan": "3"}]
     assert texts(lower) == ["x", "y", "z"]
     assert texts(first) == ["a", "1", "0", "0.25"]
@@ -96,8 +96,8 @@ def test_named_numbers_get_columns_in_their_own_order():
     def named(**entries):
         return Values(tuple((name, Expression.of(x)) for name, x in entries.items()))
 
-    found = Grid(("link", "tensor"), (("a", named(yy=2)), ("b", named(xx=1, yy=2, zz=3))))
-    _, lower, first, second = cells(grid(found))
+    found = RobotTable(("link", "tensor"), (("a", named(yy=2)), ("b", named(xx=1, yy=2, zz=3))))
+    _, lower, first, second = cells(robot_table(found))
     assert texts(lower) == ["xx", "yy", "zz"]
     assert texts(first) == ["a", "", "2", ""]
     assert texts(second) == ["b", "1", "2", "3"]
@@ -106,8 +106,8 @@ def test_named_numbers_get_columns_in_their_own_order():
 @pytest.mark.parametrize("name", ["planar", "stanford", "puma560"])
 def test_every_row_of_a_description_is_as_wide_as_its_head(name):
     model = Robot.load(name).model
-    for found in (links_grid(model), limits_grid(model)):
-        rows = cells(grid(found))
+    for found in (links_table(model), limits_table(model)):
+        rows = cells(robot_table(found))
         width = sum(int(kind.get("colspan", 1)) for _, kind in rows[0])
         body = [row for row in rows if row[0][1].get("scope") == "row"]
         assert len(body) == len(found.rows)
@@ -115,7 +115,7 @@ def test_every_row_of_a_description_is_as_wide_as_its_head(name):
 
 
 def test_limits_of_unlike_joints_have_units_beside_them_in_the_terminal_too():
-    stanford, puma = (limits_grid(Robot.load(name).model) for name in ("stanford", "puma560"))
+    stanford, puma = (limits_table(Robot.load(name).model) for name in ("stanford", "puma560"))
     assert stanford.headings[1] == "position"
     assert str(stanford.rows[2][1]).endswith(" m")
     assert puma.headings[1] == "position [rad]"

@@ -12,7 +12,7 @@ from armdyn import ArmdynError, PhysicsWarning, Robot, Trajectory, bundled_robot
 from armdyn.report import write_report
 from armdyn.report.page import Page, paragraph
 from armdyn.report.report import SECTIONS, Section
-from armdyn.report.robot_tables import links_grid, motors_grid
+from armdyn.report.robot_tables import links_table, motors_table
 from armdyn.report.sections.equations import write_equations
 from armdyn.report.sections.motors import write_motors
 from armdyn.report.subject import Subject
@@ -168,7 +168,7 @@ def test_friction_of_joints_and_motors_is_listed_with_the_same_names():
     motor = {"gear": 10, "inertia": 0.01, "friction": friction}
     table = {"name": "r", "convention": "dh", "gravity": [0, 0, 0], "link": [link | {"motor": motor}]}
     model = quietly(lambda: Robot.from_dict(table)).model
-    (of_joint,), (of_motor,) = ([row[-1] for row in grid(model).rows] for grid in (links_grid, motors_grid))
+    (of_joint,), (of_motor,) = ([row[-1] for row in grid(model).rows] for grid in (links_table, motors_table))
     assert of_motor == of_joint
     assert dict(of_motor.items).keys() == {"viscous", "coulomb+", "coulomb-"}
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from armdyn import Robot, Trajectory, motor_loads, scale_to_limits, time_optimal
-from armdyn.report.page import grid
-from armdyn.report.robot_tables import links_grid, motors_grid
+from armdyn.report.page import robot_table
+from armdyn.report.robot_tables import links_table, motors_table
 from armdyn.report.sections.scaling import path_speed, path_text, torque_bounds
 from armdyn.report.subject import Subject
 from commands import run
@@ -17,7 +17,7 @@ MOTION = Trajectory.quintic([0.0, 0.3], [1.5, 0.9], 1.0)
 
 
 def test_friction_of_both_kinds_of_joints_has_its_units():
-    grid_of = links_grid(ROBOT.model)
+    grid_of = links_table(ROBOT.model)
     arm, slider = (row[-1] for row in grid_of.rows)
     expected = (
         "viscous fv N m s/rad coulomb+ 1.5 N m coulomb- -1.5 N m stribeck 0.4 N m stribeck velocity 0.1 rad/s"
@@ -27,20 +27,20 @@ def test_friction_of_both_kinds_of_joints_has_its_units():
 
 
 def test_a_unit_that_all_joints_have_stands_in_the_head():
-    found = links_grid(Robot.load("puma560").model)
-    heads = texts(cells(grid(found))[1])
+    found = links_table(Robot.load("puma560").model)
+    heads = texts(cells(robot_table(found))[1])
     assert heads[-2:] == ["coulomb+ [N m]", "coulomb- [N m]"]
 
 
 def test_symbols_and_numbers_of_one_column_keep_their_own_units():
-    _, heads, arm, slider = map(texts, cells(grid(links_grid(ROBOT.model))))
+    _, heads, arm, slider = map(texts, cells(robot_table(links_table(ROBOT.model))))
     assert "viscous" in heads
     assert any(cell.endswith(" N m s/rad") for cell in arm)
     assert "12 N s/m" in slider
 
 
 def test_limits_and_constants_of_motors_have_columns_of_their_own():
-    upper, lower, arm, slider = map(texts, cells(grid(motors_grid(ROBOT.model))))
+    upper, lower, arm, slider = map(texts, cells(robot_table(motors_table(ROBOT.model))))
     assert upper[-2:] == ["torque constant [N m/A]", "limits"]
     assert lower[-4:] == ["viscous [N m s/rad]", "torque [N m]", "velocity [rad/s]", "current [A]"]
     assert arm[-4:] == ["0.05", "2", "300", "30"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich.console import Console
-from rich.table import Table
 
 from armdyn.cli.common import GivenRobot, takes_robot
-from armdyn.cli.terminal import add_row, table_of, terminal
+from armdyn.cli.terminal import table_by_columns, table_of, terminal
 from armdyn.description import bundled_robots
 from armdyn.description.dh_table import DhTable, pose_text
 from armdyn.expression import ArmdynError, Expression
@@ -18,17 +17,17 @@ from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.robot_model import BASE
 from armdyn.names import one_line
 from armdyn.report.robot_tables import (
-    Grid,
+    RobotTable,
     cell_text,
-    frames_grid,
+    frames_table,
     friction_entries,
     friction_units,
     joints_text,
-    limits_grid,
-    links_grid,
-    mechanism_grids,
-    motors_grid,
-    operations_grid,
+    limits_table,
+    links_table,
+    mechanism_tables,
+    motors_table,
+    operations_table,
     short,
 )
 from armdyn.robot import Robot
@@ -50,10 +49,10 @@ def show(
     _say(console, _title(loaded), style="bold")
     for line in _head(model):
         _say(console, line)
-    _grid(console, _structure(model))
-    _grid(console, _bodies(model))
+    _print(console, _structure(model))
+    _print(console, _bodies(model))
     if not _dh(console, loaded):
-        _grid(console, _frames(model))
+        _print(console, _frames(model))
     if empty := [link.name for link in _empty(model)]:
         _say(console, f"fixed frames without a body, left out: {', '.join(empty)}")
     if model.followers:
@@ -62,18 +61,18 @@ def show(
         _say(console, line)
     if passive := [link.joint_label for link in model.moving if not link.actuated]:
         _say(console, f"joints that nothing drives: {', '.join(passive)}")
-    for grid in mechanism_grids(model):
-        _grid(console, grid)
-    _grid(console, _friction(model))
-    _grid(console, _motors(model))
+    for table in mechanism_tables(model):
+        _print(console, table)
+    _print(console, _friction(model))
+    _print(console, _motors(model))
     for line in _rotor_lines(loaded):
         _say(console, line)
-    _grid(console, limits_grid(model))
+    _print(console, limits_table(model))
     if model.symbols:
         values = [f"{name} = {'free' if value is None else value}" for name, value in model.symbols]
         _say(console, "symbols: " + ", ".join(values))
     if not any(value is None for _, value in model.symbols):
-        _grid(console, operations_grid(loaded))
+        _print(console, operations_table(loaded))
     for text in _gathered(loaded.warnings):
         _say(console, f"warning: {text}", style="yellow")
 
@@ -82,20 +81,11 @@ def _say(console: Console, line: str, style: str | None = None) -> None:
     console.print(one_line(line), style=style)
 
 
-def _grid(console: Console, grid: Grid) -> None:
+def _print(console: Console, found: RobotTable) -> None:
     """A table, where it has rows; a column with nothing in it is left out."""
-    if not grid.rows:
-        return
-    texts = [[cell_text(cell) for cell in row] for row in grid.rows]
-    kept = [i for i in range(len(grid.headings)) if any(row[i] for row in texts)]
-    console.print(_table([grid.headings[i] for i in kept], [[row[i] for i in kept] for row in texts]))
-
-
-def _table(headings: list[str], rows: list[list[str]]) -> Table:
-    table = table_of(*headings)
-    for row in rows:
-        add_row(table, *row)
-    return table
+    if found.rows:
+        columns = zip(*([cell_text(cell) for cell in row] for row in found.rows), strict=True)
+        console.print(table_by_columns(*zip(found.headings, columns, strict=True)))
 
 
 def _title(robot: Robot) -> str:
@@ -126,21 +116,21 @@ def _head(model: RobotModel) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def _structure(model: RobotModel) -> Grid:
+def _structure(model: RobotModel) -> RobotTable:
     """Table of links with their parents and joints, where the robot is not one chain of named links."""
     is_chain = [link.parent for link in model.links] == [model.root, *model.index][:-1]
     if is_chain and not any(link.joint_name for link in model.links):
-        return Grid((), ())
+        return RobotTable((), ())
     rows = [(x.name, x.parent, x.joint, x.joint_name) for x in model.links if x not in _empty(model)]
-    return Grid(("link", "parent", "joint", "its name"), tuple(rows))
+    return RobotTable(("link", "parent", "joint", "its name"), tuple(rows))
 
 
-def _bodies(model: RobotModel) -> Grid:
+def _bodies(model: RobotModel) -> RobotTable:
     """Masses, centres of mass, and tensors about them: moments and products of inertia."""
     headings = ("body of", "joint", "mass [kg]", "com [m]", "Ixx, Iyy, Izz [kg m²]", "Ixy, Ixz, Iyz")
     said = bool(_structure(model).rows)  # which joint it is
     rows = []
-    for link, row in zip(model.links, links_grid(model).rows, strict=True):
+    for link, row in zip(model.links, links_table(model).rows, strict=True):
         if link in _empty(model):
             continue
         massless = Expression.of(link.inertia.mass).is_zero
@@ -149,7 +139,7 @@ def _bodies(model: RobotModel) -> Grid:
         groups = [[entries[key] for key in keys] for keys in (("xx", "yy", "zz"), ("xy", "xz", "yz"))]
         cells = [", ".join(map(short, x)) if any(not e.is_zero for e in x) else "" for x in groups]
         rows.append((link.name, "" if said else link.joint, *row[3:5], *cells))
-    return Grid(headings, tuple(rows))
+    return RobotTable(headings, tuple(rows))
 
 
 def _empty(model: RobotModel) -> list[Link]:
@@ -157,29 +147,25 @@ def _empty(model: RobotModel) -> list[Link]:
     return [link for link in model.links if link.joint == "fixed" and link.inertia == Inertia()]
 
 
-def _frames(model: RobotModel) -> Grid:
-    grid, empty = frames_grid(model), {link.name for link in _empty(model)}
-    return Grid(grid.headings, tuple(row for row in grid.rows if row[0] not in empty))
+def _frames(model: RobotModel) -> RobotTable:
+    found, empty = frames_table(model), {link.name for link in _empty(model)}
+    return RobotTable(found.headings, tuple(row for row in found.rows if row[0] not in empty))
 
 
 _OFTEN_ZERO = ("It [kg m²]", "mass [kg]")  # of motors
 
 
-def _motors(model: RobotModel) -> Grid:
+def _motors(model: RobotModel) -> RobotTable:
     """Motors, without their friction and without columns of zeros."""
-    grid = motors_grid(model)
-    kept = [
-        i
-        for i, heading in enumerate(grid.headings)
-        if heading != "friction"
-        and (heading not in _OFTEN_ZERO or any(cell_text(row[i]) != "0" for row in grid.rows))
+    found = motors_table(model)
+    zeros = [
+        heading in _OFTEN_ZERO and all(cell_text(row[i]) == "0" for row in found.rows)
+        for i, heading in enumerate(found.headings)
     ]
-    return Grid(
-        tuple(grid.headings[i] for i in kept), tuple(tuple(row[i] for i in kept) for row in grid.rows)
-    )
+    return found.columns(i for i, x in enumerate(found.headings) if x != "friction" and not zeros[i])
 
 
-def _friction(model: RobotModel) -> Grid:
+def _friction(model: RobotModel) -> RobotTable:
     """Friction of joints, and of motors at their shafts. A unit that all of them have stands in the head."""
     surfaces = [(link.joint_label, link.joint, link.friction) for link in model.moving]
     motors = [(link.joint_label, link.motor) for link in model.moving if link.motor]
@@ -194,7 +180,7 @@ def _friction(model: RobotModel) -> Grid:
         texts, units = _friction_texts(friction), {} if shared else friction_units(joint)
         cells = (f"{texts[key]} {units.get(key, '')}".strip() for key in keys)
         rows.append((name, *(cell if texts[key] else "" for key, cell in zip(keys, cells, strict=True))))
-    return Grid(("friction of", *heads), tuple(rows))
+    return RobotTable(("friction of", *heads), tuple(rows))
 
 
 def _friction_texts(friction: Friction) -> dict[str, str]:
@@ -226,7 +212,7 @@ def _dh_table(console: Console, table: DhTable, is_own: bool) -> None:
     name = {"dh": "standard", "mdh": "modified (Craig's)"}[table.convention]
     others = "" if is_own else ", robot.in_dh() has its frames"
     _say(console, f"{name} Denavit-Hartenberg parameters [m, rad]{others}")
-    console.print(_table(list(headings), [list(row) for row in rows]))
+    console.print(table_of(headings, rows))
     if not is_own:
         for line in table.remarks:
             _say(console, line)

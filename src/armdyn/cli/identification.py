@@ -23,7 +23,7 @@ from armdyn.cli.common import (
     say,
     takes_robot,
 )
-from armdyn.cli.terminal import add_row, table_of, terminal
+from armdyn.cli.terminal import table_of, terminal
 from armdyn.expression import ArmdynError
 from armdyn.identification import Fit, Log
 from armdyn.identification import identify as find
@@ -166,11 +166,9 @@ def _workspace(floor: float | None, box: str | None) -> Workspace | None:
 def _print_excitation(robot: Robot, found: Excitation) -> None:
     """Print the parts of its limits that each joint uses; then how well the parameters are seen."""
     kinds = [kind for kind in found.usage if kind != "workspace"]
-    table = table_of("joint", *(f"{kind} %" for kind in kinds))
-    for i, link in enumerate(robot.model.coordinates):
-        parts = [found.usage[kind][i] for kind in kinds]
-        add_row(table, link.joint_label, *(f"{100 * part:.1f}" if part > 0 else "" for part in parts))
-    terminal().print(table)
+    columns = [[f"{100 * part:.1f}" if part > 0 else "" for part in found.usage[kind]] for kind in kinds]
+    rows = zip(robot.coordinates, *columns, strict=True)
+    terminal().print(table_of(("joint", *(f"{kind} %" for kind in kinds)), rows))
     for line in found.summary():
         say(line)
 
@@ -215,13 +213,12 @@ def payload(
         known["com"] = numbers(com, "--com", 3)
     logs = [None if path is None else Log.load(path) for path in (loaded, unloaded)]
     found = identify_payload(arm, logs[0], logs[1], known=known, link=robot.link, cutoff=cutoff)
-    table = table_of("about the frame's origin", "estimate", "95 % interval", "unit")
-    intervals = found.intervals()
+    rows = []
     for name, x, unit in zip(ENTRIES, found.entries, _UNITS, strict=True):
-        low, high = intervals[name]
+        low, high = found.intervals()[name]
         span = "not shown" if name in found.not_shown else f"{low:.4g} … {high:.4g}"
-        add_row(table, name, f"{x:.5g}", span, unit)
-    terminal().print(table)
+        rows.append((name, f"{x:.5g}", span, unit))
+    terminal().print(table_of(("about the frame's origin", "estimate", "95 % interval", "unit"), rows))
     for line in found.text().splitlines():
         say(line)
     if output is not None:

@@ -24,7 +24,7 @@ from armdyn.cli.common import (
     takes_robot,
     wrench_of,
 )
-from armdyn.cli.terminal import Column, add_row, figures, limit_cells, table_by_columns, table_of, terminal
+from armdyn.cli.terminal import Column, figures, limit_cells, table_by_columns, table_of, terminal
 from armdyn.expression import ArmdynError
 from armdyn.files import write_whole
 from armdyn.motion import MotorLoads, Trajectory, motor_loads, scale_to_limits, time_optimal
@@ -70,11 +70,7 @@ def motors(
     motion, text = _motion(loaded, trajectory, cycle)
     found = motor_loads(loaded, motion, wrench=wrench_of(wrench))
     say(text)
-    headings, rows = cells_of(found)
-    table = table_of(*headings)
-    for row in rows:
-        add_row(table, *row)
-    terminal().print(table)
+    terminal().print(table_of(*cells_of(found)))
     for line in sentences(found):
         say(line)
     at = motion.samples()

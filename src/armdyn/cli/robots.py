@@ -10,7 +10,7 @@ from armdyn.description.bundled import KINDS, bundled_table
 
 def robots() -> None:
     """List the bundled robots, by kind."""
-    table = table_of("name", "joints", "rotors", "robot")
+    table = table_of(("name", "joints", "rotors", "robot"))
     for kind, names in KINDS.items():
         add_row(table, "", "", "", Text(kind, style="bold"))
         for name, words in names.items():

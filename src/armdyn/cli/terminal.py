@@ -29,21 +29,20 @@ def terminal() -> Console:
     return console if console.is_terminal else _console(max(console.width, 140))
 
 
-def table_of(*headings: str) -> Table:
+def table_of(headings: Iterable[str], rows: Iterable[Iterable[str | Text]] = ()) -> Table:
     """A table whose cells are folded in a narrow terminal, never cut."""
     table = Table()
     for heading in headings:
         table.add_column(heading, overflow="fold")
+    for row in rows:
+        add_row(table, *row)
     return table
 
 
 def table_by_columns(*columns: Column) -> Table:
-    """A table of columns; one without cells is left out."""
-    shown = [(heading, cells) for heading, cells in columns if cells]
-    table = table_of(*(heading for heading, _ in shown))
-    for row in zip(*(cells for _, cells in shown), strict=True):
-        add_row(table, *row)
-    return table
+    """A table of columns; one in which nothing stands is left out."""
+    shown = [(heading, cells) for heading, cells in columns if any(cells)]
+    return table_of([heading for heading, _ in shown], zip(*(cells for _, cells in shown), strict=True))
 
 
 def figures(numbers: Iterable[float], beyond: Container[int] = (), digits: int = 6) -> list[Text]:
@@ -53,9 +52,8 @@ def figures(numbers: Iterable[float], beyond: Container[int] = (), digits: int =
 
 
 def limit_cells(limits: Iterable[float]) -> Sequence[str]:
-    """Cells of limits, empty where there is none; no cells at all where there is none anywhere."""
-    cells = [f"{x:.6g}" if isfinite(x) else "" for x in limits]
-    return cells if any(cells) else ()
+    """Cells of limits, empty where there is none."""
+    return [f"{x:.6g}" if isfinite(x) else "" for x in limits]
 
 
 def add_row(table: Table, *cells: str | Text) -> None:

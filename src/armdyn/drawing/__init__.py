@@ -1,1 +1,1 @@
-"""What figures, reports and the workbench draw with: views, skeletons, solids, sheets, curves, labels."""
+"""What figures, reports and the workbench draw with: skeletons, views, arms, solids, sheets, curves."""

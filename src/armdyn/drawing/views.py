@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import cos, radians, sin
+from typing import Any
 
 import numpy as np
 
-from armdyn.drawing.skeleton import Skeleton, gravity_in_world
+from armdyn.drawing.errors import check
+from armdyn.drawing.skeleton import Skeleton, gravity_in_world, skeleton
 from armdyn.robot import Robot
 
 _TOLERANCE = 1e-9
@@ -44,23 +46,39 @@ class View:
         return ("" if direction[k] > 0 else "−") + _NAMES[k]
 
 
-def view_of(robot: Robot, skeleton: Skeleton) -> View:
+def view_of(robot: Robot, arm: Skeleton) -> View:
     """The view of a robot: at its plane where it has one."""
     gravity = gravity_in_world(robot)
-    normal = plane_normal(skeleton)
+    normal = plane_normal(arm)
     if normal is not None:
         return _planar(normal, gravity)
     weight = float(np.linalg.norm(gravity))
     vertical = -gravity / weight if weight > _TOLERANCE else np.array([0.0, 0.0, 1.0])
-    azimuths = _OBLIQUE if skeleton.closings else _AZIMUTHS
+    azimuths = _OBLIQUE if arm.closings else _AZIMUTHS
     views = [_isometric(vertical, radians(a)) for a in azimuths]
-    return max(views, key=lambda view: round(_area(view.flat(skeleton.points)), 6))
+    return max(views, key=lambda view: round(_area(view.flat(arm.points)), 6))
 
 
-def plane_normal(skeleton: Skeleton) -> np.ndarray | None:
+@dataclass(frozen=True)
+class Posture:
+    """A robot in a posture: joint positions (n,), what is drawn of it, and from where it is seen."""
+
+    q: np.ndarray
+    arm: Skeleton
+    view: View
+
+    @classmethod
+    def of(cls, robot: Robot, q: Any) -> Posture:
+        """One posture q (n,), checked."""
+        found = check.posture("q", q, robot.n)
+        arm = skeleton(robot, found)
+        return cls(found, arm, view_of(robot, arm))
+
+
+def plane_normal(arm: Skeleton) -> np.ndarray | None:
     """The direction at right angles to the plane the arm moves in; None for an arm that moves in space."""
-    turning = [joint.axis for joint in skeleton.joints if joint.revolute]
-    sliding = [joint.axis for joint in skeleton.joints if not joint.revolute]
+    turning = [joint.axis for joint in arm.joints if joint.revolute]
+    sliding = [joint.axis for joint in arm.joints if not joint.revolute]
     normals = turning or [np.cross(sliding[0], axis) for axis in sliding[1:]]
     sizes = [float(np.linalg.norm(x)) for x in normals]
     if max(sizes, default=0.0) < 1e-6:

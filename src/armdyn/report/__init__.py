@@ -4,10 +4,10 @@ Every `plot_…` function returns a matplotlib `Figure`: save it with `figure.sa
 with `figure.show()` or as the last line of a notebook's cell, or draw into axes of your own with `ax=`. The
 names are found when first used, so that programs which draw nothing do not load matplotlib.
 
-In the order of the flow: `robot_tables` → `page` (HTML) → `subject` (a robot and its motion) → `arm` (drawn)
+In the order of the flow: `robot_tables` → `page` (HTML) → `subject` (a robot and its motion)
 → `sections` (of a robot's report), `fit` (those of a fit's) → `report` (the lists of sections), `notebook`.
 
-Order: robot_tables, page, fit/, subject, arm, sections/, notebook, report.
+Order: robot_tables, page, fit/, subject, sections/, notebook, report.
 """
 
 from __future__ import annotations
@@ -21,42 +21,30 @@ from typing import TYPE_CHECKING, Any
 from armdyn.drawing.errors import ReportError
 
 if TYPE_CHECKING:
-    from armdyn.report.arm import plot_arm as plot_arm
-    from armdyn.report.arm import plot_strobe as plot_strobe
-    from armdyn.report.fit.estimates import plot_correlation as plot_correlation
-    from armdyn.report.fit.estimates import plot_estimates as plot_estimates
-    from armdyn.report.fit.estimates import plot_friction as plot_friction
-    from armdyn.report.fit.estimates import plot_residuals as plot_residuals
-    from armdyn.report.fit.excitation import plot_singular_values as plot_singular_values
-    from armdyn.report.fit.signals import plot_cutoffs as plot_cutoffs
-    from armdyn.report.fit.signals import plot_log as plot_log
-    from armdyn.report.fit.signals import plot_signals as plot_signals
-    from armdyn.report.fit.summary import plot_prediction as plot_prediction
-    from armdyn.report.report import write_fit_report as write_fit_report
-    from armdyn.report.report import write_report as write_report
-    from armdyn.report.sections.ellipsoids import plot_dynamic_ellipsoid as plot_dynamic_ellipsoid
-    from armdyn.report.sections.ellipsoids import plot_ellipsoids as plot_ellipsoids
-    from armdyn.report.sections.motion import plot_contributions as plot_contributions
-    from armdyn.report.sections.motion import plot_tip as plot_tip
-    from armdyn.report.sections.motion import plot_trajectory as plot_trajectory
-    from armdyn.report.sections.motors import plot_motor_loads as plot_motor_loads
-    from armdyn.report.sections.rotors import plot_rotor_error as plot_rotor_error
-    from armdyn.report.sections.scaling import plot_path_speed as plot_path_speed
-    from armdyn.report.sections.scaling import plot_scaling as plot_scaling
-    from armdyn.report.sections.simulation import plot_energy as plot_energy
-    from armdyn.report.sections.simulation import plot_run as plot_run
-    from armdyn.report.subject import default_motion as default_motion
+    from armdyn.report.fit.estimates import plot_correlation, plot_estimates, plot_friction, plot_residuals
+    from armdyn.report.fit.excitation import plot_singular_values
+    from armdyn.report.fit.signals import plot_cutoffs, plot_log, plot_signals
+    from armdyn.report.fit.summary import plot_prediction
+    from armdyn.report.report import write_fit_report, write_report
+    from armdyn.report.sections.ellipsoids import plot_dynamic_ellipsoid, plot_ellipsoids
+    from armdyn.report.sections.motion import plot_contributions, plot_strobe, plot_tip, plot_trajectory
+    from armdyn.report.sections.motors import plot_motor_loads
+    from armdyn.report.sections.robot import plot_arm
+    from armdyn.report.sections.rotors import plot_rotor_error
+    from armdyn.report.sections.scaling import plot_path_speed, plot_scaling
+    from armdyn.report.sections.simulation import plot_energy, plot_run
+    from armdyn.report.subject import default_motion
 
 _MODULES = {  # by module, the names that are found in it
-    "arm": "plot_arm plot_strobe",
     "fit.estimates": "plot_correlation plot_estimates plot_friction plot_residuals",
     "fit.excitation": "plot_singular_values",
     "fit.signals": "plot_cutoffs plot_log plot_signals",
     "fit.summary": "plot_prediction",
     "report": "write_fit_report write_report",
     "sections.ellipsoids": "plot_dynamic_ellipsoid plot_ellipsoids",
-    "sections.motion": "plot_contributions plot_tip plot_trajectory",
+    "sections.motion": "plot_contributions plot_strobe plot_tip plot_trajectory",
     "sections.motors": "plot_motor_loads",
+    "sections.robot": "plot_arm",
     "sections.rotors": "plot_rotor_error",
     "sections.scaling": "plot_path_speed plot_scaling",
     "sections.simulation": "plot_energy plot_run",

@@ -24,12 +24,23 @@ from armdyn.motion.motor_loads import MotorLoads
 from armdyn.motion.timing.scaling import Scaled
 from armdyn.motion.timing.time_optimal import TimeOptimal
 from armdyn.motion.trajectory import Trajectory
-from armdyn.report.arm import plot_arm
-from armdyn.report.page import Amount, Heading, Markup, TableCell, code, facts, grid, join, number, table, tag
-from armdyn.report.robot_tables import Cell, Grid, limits_grid
+from armdyn.report.page import (
+    Amount,
+    Heading,
+    Markup,
+    TableCell,
+    code,
+    facts,
+    join,
+    number,
+    robot_table,
+    table,
+    tag,
+)
+from armdyn.report.robot_tables import Cell, RobotTable, limits_table
 from armdyn.report.sections.equations import spelled
 from armdyn.report.sections.motors import loads_table, plot_motor_loads
-from armdyn.report.sections.robot import subtitle
+from armdyn.report.sections.robot import plot_arm, subtitle
 from armdyn.report.subject import default_motion
 from armdyn.robot import Robot
 from armdyn.robot.base_parameters import BaseParameters
@@ -263,13 +274,13 @@ def _posture(robot: Robot) -> np.ndarray:
 
 
 def _joints(robot: Robot) -> Markup:
-    limits = limits_grid(robot.model)
+    limits = limits_table(robot.model)
     rows: list[tuple[Cell, ...]] = []
     for i, link in enumerate(robot.model.moving[:ROWS]):
         own: tuple[Cell, ...] = limits.rows[i][1:] if limits.rows else ("",) * (len(limits.headings) - 1)
         mass = Expression.of(link.inertia.mass)
         rows.append((link.joint_label, link.joint, UNITS[link.joint].position, mass, *own))
-    return grid(Grid(("joint", "kind", "unit", "mass [kg]", *limits.headings[1:]), tuple(rows)))
+    return robot_table(RobotTable(("joint", "kind", "unit", "mass [kg]", *limits.headings[1:]), tuple(rows)))
 
 
 def _scaled(scaled: Scaled) -> Card:

@@ -23,7 +23,7 @@ from armdyn.exact.printing.mathml import MATHML
 from armdyn.expression import Expression, shown
 from armdyn.kernels.cache import own_version
 from armdyn.names import one_line
-from armdyn.report.robot_tables import Cell, Grid, Values
+from armdyn.report.robot_tables import Cell, RobotTable, Values
 from armdyn.robot import Robot
 
 # ---- HTML elements that escape what they are given --------------------------------------------------------
@@ -270,7 +270,7 @@ def _class(kind: str) -> dict[str, str]:
 # ---- tables of a description ------------------------------------------------------------------------------
 
 
-def grid(found: Grid) -> Markup:
+def robot_table(found: RobotTable) -> Markup:
     """A table of the description. Columns in which nothing stands are left out; the numbers of a vector, and
     those with names, get a column each."""
     headings: list[Heading] = []

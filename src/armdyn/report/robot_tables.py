@@ -47,11 +47,17 @@ Cell: TypeAlias = str | Expression | Values
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A table: headings and rows of cells."""
+class RobotTable:
+    """A table of a description: headings and rows of cells."""
 
     headings: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+
+    def columns(self, kept: Iterable[int]) -> RobotTable:
+        """The table with some of its columns alone."""
+        numbers = list(kept)
+        rows = tuple(tuple(row[k] for k in numbers) for row in self.rows)
+        return RobotTable(tuple(self.headings[k] for k in numbers), rows)
 
 
 def short(x: object) -> str:
@@ -64,13 +70,13 @@ def cell_text(cell: Cell) -> str:
     return short(cell) if isinstance(cell, Expression) else str(cell)
 
 
-def links_grid(model: RobotModel) -> Grid:
+def links_table(model: RobotModel) -> RobotTable:
     headings = ("link", "parent", "joint", "mass [kg]", "com [m]", "tensor about the com [kg m²]", "friction")
     rows = tuple(
         (link.name, link.parent, link.joint, *_body_cells(link.inertia), _friction(link.friction, link.joint))
         for link in model.links
     )
-    return Grid(headings, rows)
+    return RobotTable(headings, rows)
 
 
 def _body_cells(inertia: Inertia) -> tuple[Cell, Cell, Cell]:
@@ -104,7 +110,7 @@ def _friction(friction: Friction, joint: str = "revolute") -> Values:
     return replace(_present(friction_entries(friction)), units=friction_units(joint))
 
 
-def frames_grid(model: RobotModel) -> Grid:
+def frames_table(model: RobotModel) -> RobotTable:
     """Where the links' frames are: each in its parent's, at q = 0, with the axis its joint moves on."""
     rows = []
     for link in model.links:
@@ -112,10 +118,10 @@ def frames_grid(model: RobotModel) -> Grid:
         x, z = (tuple(row[k] for row in frame.R) for k in (0, 2))
         axis: Cell = "" if link.joint == "fixed" else _list(apply(link.before.R, link.axis))
         rows.append((link.name, link.parent, _list(frame.p), _list(x), _list(z), axis))
-    return Grid(("frame of", "in that of", "origin [m]", "x axis", "z axis", "joint axis"), tuple(rows))
+    return RobotTable(("frame of", "in that of", "origin [m]", "x axis", "z axis", "joint axis"), tuple(rows))
 
 
-def motors_grid(model: RobotModel) -> Grid:
+def motors_table(model: RobotModel) -> RobotTable:
     """Without rows where the robot has no motors; torque constants and limits only where some are given."""
     motors = [link.motor for link in model.links if link.motor]
     labels = {link.name: link.joint_label for link in model.links}
@@ -145,7 +151,7 @@ def motors_grid(model: RobotModel) -> Grid:
             electric = [constant] * constants
             limits = [_shaft_limits(motor.limits)] * limited
             rows.append((link.joint_label, motor.carrier, *numbers, *rest, *electric, *limits))
-    return Grid(headings, tuple(rows))
+    return RobotTable(headings, tuple(rows))
 
 
 def _shaft_limits(limits: MotorLimits) -> Values:
@@ -156,10 +162,10 @@ def _shaft_limits(limits: MotorLimits) -> Values:
 SHAFT_UNITS = {"torque": "N m", "velocity": "rad/s", "current": "A"}
 
 
-def limits_grid(model: RobotModel) -> Grid:
+def limits_table(model: RobotModel) -> RobotTable:
     """Without rows where the description limits nothing. A unit that all joints have stands in the head."""
     if all(link.limits == Limits() for link in model.links):
-        return Grid(("limits of", *_LIMITS), ())
+        return RobotTable(("limits of", *_LIMITS), ())
     kinds = {link.joint for link in model.moving}
     shared = UNITS[kinds.pop()] if len(kinds) == 1 else None
     heads = [name if shared is None else f"{name} [{_unit(shared, name)}]" for name in _LIMITS]
@@ -172,7 +178,7 @@ def limits_grid(model: RobotModel) -> Grid:
             unit = _unit(UNITS[link.joint], name) if shared is None else ""
             cells.append(replace(_list(entries, " … "), unit=unit))
         rows.append(tuple(cells))
-    return Grid(("limits of", *heads), tuple(rows))
+    return RobotTable(("limits of", *heads), tuple(rows))
 
 
 _LIMITS = ("position", "velocity", "acceleration", "jerk", "torque")
@@ -186,7 +192,7 @@ _COUNTED = 30  # joints; beyond, programs that grow faster than the arm are not 
 _LINEAR = ("inverse_dynamics", "gravity")
 
 
-def operations_grid(robot: Robot) -> Grid:
+def operations_table(robot: Robot) -> RobotTable:
     """Operations of each function, next to how the book's algorithms grow with n."""
     rows: list[tuple[Cell, ...]] = []
     for name in OPERATIONS:
@@ -202,7 +208,7 @@ def operations_grid(robot: Robot) -> Grid:
         counts = (program.operations, pairs, round(program.operations / robot.n))
         rows.append((name, *map(Expression.of, counts), _GROWTH.get(name, "")))
     headings = ("function", "operations", "sin/cos pairs", "per joint", "grows as")
-    return Grid(headings, tuple(rows))
+    return RobotTable(headings, tuple(rows))
 
 
 def _list(entries: Iterable[object], separator: str = ", ") -> Values:
@@ -216,7 +222,7 @@ def _present(values: dict[str, Expression]) -> Values:
 # ---- joints that are not rigid and free, and tables of what else joins links: loops, springs, elastic joints
 
 
-def mechanism_grids(model: RobotModel) -> tuple[Grid, ...]:
+def mechanism_tables(model: RobotModel) -> tuple[RobotTable, ...]:
     """Loops, springs at joints, springs between points, elastic joints; without rows where there are none."""
     return _loops(model), _joint_springs(model), _point_springs(model), _elastic(model)
 
@@ -230,23 +236,23 @@ def joints_text(model: RobotModel) -> str:
     return f"{text}, {elastic} elastic" if elastic else text
 
 
-def _loops(model: RobotModel) -> Grid:
+def _loops(model: RobotModel) -> RobotTable:
     """What closes loops: the two links, the joint between them, and where it is on each."""
     rows = [(*loop.between, loop.joint, *map(pose_text, loop.at)) for loop in model.loops]
-    return Grid(("loop from", "to", "by a joint", "on the first", "on the second"), tuple(rows))
+    return RobotTable(("loop from", "to", "by a joint", "on the first", "on the second"), tuple(rows))
 
 
-def _joint_springs(model: RobotModel) -> Grid:
+def _joint_springs(model: RobotModel) -> RobotTable:
     rows = []
     for link in model.moving:
         if link.spring != NO_SPRING:
             stiffness, rest = ("N/m", "m") if link.joint == "prismatic" else ("N m/rad", "rad")
             values = (_value(link.spring.stiffness, stiffness), _value(link.spring.rest, rest))
             rows.append((link.joint_label, *values))
-    return Grid(("spring at", "stiffness", "rest"), tuple(rows))
+    return RobotTable(("spring at", "stiffness", "rest"), tuple(rows))
 
 
-def _point_springs(model: RobotModel) -> Grid:
+def _point_springs(model: RobotModel) -> RobotTable:
     """Springs between points of links; without the numbers that are zero."""
     rows = []
     for i, spring in enumerate(model.springs):
@@ -258,10 +264,10 @@ def _point_springs(model: RobotModel) -> Grid:
         ]
         rows.append((spring.name or str(i + 1), *ends, *cells))
     headings = ("spring", "between", "and", "stiffness [N/m]", "rest [m]", "force [N]")
-    return Grid(headings, tuple(rows))
+    return RobotTable(headings, tuple(rows))
 
 
-def _elastic(model: RobotModel) -> Grid:
+def _elastic(model: RobotModel) -> RobotTable:
     """Transmissions that are springs, at the joint."""
     rows: list[tuple[Cell, ...]] = []
     for link in model.elastic:
@@ -270,7 +276,7 @@ def _elastic(model: RobotModel) -> Grid:
         stiffness, damping = ("N/m", "N s/m") if link.joint == "prismatic" else ("N m/rad", "N m s/rad")
         damper: Cell = "" if link.motor.damping.is_zero else _value(link.motor.damping, damping)
         rows.append((link.joint_label, _value(link.motor.stiffness, stiffness), damper))
-    return Grid(("elastic joint", "stiffness", "damping"), tuple(rows))
+    return RobotTable(("elastic joint", "stiffness", "damping"), tuple(rows))
 
 
 def _value(x: Expression, unit: str) -> Values:

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from armdyn.drawing.errors import check
 from armdyn.drawing.skeleton import Skeleton, gravity_in_world, skeleton
-from armdyn.drawing.views import View, plane_normal, view_of
+from armdyn.drawing.views import Posture, plane_normal, view_of
 from armdyn.motion.elastic import elastic_feedforward
 from armdyn.motion.errors import MotionError
 from armdyn.motion.loads import Carried
@@ -211,22 +210,6 @@ def _duration(span: np.ndarray, limits: JointLimits) -> tuple[float, str]:
 
 _LEAST, _MOST = 400, 20_000  # intervals between the samples that a motion's numbers are taken from
 _LISTED = 4  # loads that are named one by one
-
-
-@dataclass(frozen=True)
-class Posture:
-    """A robot in a posture: joint positions (n,), what is drawn of it, and from where it is seen."""
-
-    q: np.ndarray
-    arm: Skeleton
-    view: View
-
-    @classmethod
-    def of(cls, robot: Robot, q: Any) -> Posture:
-        """One posture q (n,), checked."""
-        found = check.posture("q", q, robot.n)
-        arm = skeleton(robot, found)
-        return cls(found, arm, view_of(robot, arm))
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from armdyn.analysis.manipulability import (
     force_ellipsoid,
     velocity_ellipsoid,
 )
+from armdyn.drawing.arm import draw_arm, draw_base_axes, outline
 from armdyn.drawing.canvas import Canvas, canvas
 from armdyn.drawing.curves import arrow, colour, dash
 from armdyn.drawing.sheet import Given
 from armdyn.drawing.style import INK, styled
-from armdyn.drawing.views import View, nice_below
-from armdyn.report.arm import draw_arm, draw_base_axes, outline
+from armdyn.drawing.views import Posture, View, nice_below
 from armdyn.report.page import Amount, Heading, Markup, Part, Picture, TableCell, number, paragraph, table
-from armdyn.report.subject import Posture, Subject
+from armdyn.report.subject import Subject
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits
 

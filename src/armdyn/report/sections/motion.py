@@ -10,6 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from armdyn.analysis.contributions import Contributions, RotorPart
+from armdyn.drawing.arm import draw_arm, draw_base_axes, draw_ghost, draw_scale, outline
+from armdyn.drawing.canvas import canvas
 from armdyn.drawing.curves import (
     TOTAL,
     colour,
@@ -21,14 +23,16 @@ from armdyn.drawing.curves import (
     joint_label,
     joint_title,
 )
+from armdyn.drawing.errors import ReportError
 from armdyn.drawing.sheet import Given, sheet
 from armdyn.drawing.skeleton import skeleton
 from armdyn.drawing.style import styled
-from armdyn.drawing.views import plane_normal
+from armdyn.drawing.views import plane_normal, view_of
+from armdyn.expression import shown
 from armdyn.motion.timing.exceeded import exceeded, sentences
+from armdyn.motion.timing.speed_parts import check_robot
 from armdyn.motion.torques import contributions_along
 from armdyn.motion.trajectory import Trajectory
-from armdyn.report.arm import draw_strobe, find_strobe
 from armdyn.report.page import (
     Amount,
     Markup,
@@ -47,6 +51,42 @@ from armdyn.robot.joints import joint_units, torque_unit
 
 _ROUNDING = 1e-9  # of the largest torque: smaller parts are rounding
 _DETAILED = 3  # joints up to which every cause gets its own curve
+_POSTURES = 7  # of an arm along its motion
+
+
+@styled
+def plot_strobe(
+    robot: Robot, trajectory: Trajectory, postures: int = _POSTURES, *, ax: Given = None
+) -> Figure:
+    """The robot at equal intervals of time along a motion, the path of its tip, its last posture in full."""
+    check_robot(robot, trajectory)
+    if postures % 1 or postures < 1:
+        raise ReportError(f"postures: found {shown(postures)}; a whole number from 1 on is expected")
+    arms = [skeleton(robot, q) for q in trajectory(np.linspace(0, trajectory.duration, int(postures)))[0]]
+    view = view_of(robot, arms[len(arms) // 2])
+    fine = trajectory(np.linspace(0, trajectory.duration, 200))[0]
+    path = view.flat(np.asarray(robot.pose(fine))[:, :3, 3])
+    paper = canvas(view, np.vstack([outline(view, arms), path]), ax=ax)
+    panel = paper.panel
+    draw_scale(paper, view)
+    for k, ghost in enumerate(arms[:-1]):
+        draw_ghost(paper, view, ghost, 0.86 - 0.4 * k / max(len(arms) - 2, 1))
+    panel.plot(*path.T, color=colour(1), lw=1.3, ls=(0, (5, 2)), zorder=60)
+    paper.places.line(paper.points(path), 1.3)
+    draw_arm(paper, view, arms[-1])
+    draw_base_axes(paper, view, arms[-1])
+    marks = view.flat(np.array([arm.tip for arm in arms]))
+    panel.plot(*marks.T, ls="none", marker="o", ms=3.2, mfc="white", mec=colour(1), zorder=61)
+    for mark in paper.points(marks):
+        paper.places.block(mark + np.array([[-2.5, -2.5], [2.5, 2.5]]))
+    ends = paper.points(marks[[0, -1]])
+    if np.linalg.norm(ends[1] - ends[0]) < 4:
+        paper.label("start, end", marks[0], 10, 16, 24, 34)
+    else:
+        paper.label("start", marks[0], 10, 16, 24, 34, rivals=ends[1:])
+        paper.label("end", marks[-1], 10, 16, 24, 34, rivals=ends[:1])
+    paper.draw_labels()
+    return paper.paper.figure
 
 
 def plot_trajectory(robot: Robot, trajectory: Trajectory, wrench: Any = None, *, ax: Given = None) -> Figure:
@@ -187,15 +227,15 @@ def write_motion(subject: Subject) -> list[Part]:
         parts.append(warning(f"The motion exceeds limits: {'; '.join(sentences(beyond))}."))
     position, velocity, acceleration = curves = _tip_curves(subject)
     path = float(np.linalg.norm(np.diff(position, axis=0), axis=1).sum())  # how far the tip moves [m]
-    found = find_strobe(subject)
+    motion = subject.trajectory
     strobe = [
-        f"The arm in {len(found.arms)} postures, {found.interval:.3g} s apart, ",
+        f"The arm in {_POSTURES} postures, {motion.duration / (_POSTURES - 1):.3g} s apart, ",
         "the last one in full. The dashed line, ",
         number(path, 3),
         " m long, is the path of the tip.",
     ]
     what = "the arm in several postures along the motion"
-    parts.append(Picture(draw_strobe(found), what, strobe, drawing=True))
+    parts.append(Picture(plot_strobe(subject.robot, motion), what, strobe, drawing=True))
     what = "positions, velocities, accelerations and torques of the joints over time"
     parts.append(Picture(_draw_joints(subject), what, _joints_caption(subject)))
     if path > 0:

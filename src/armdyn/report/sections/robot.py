@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from armdyn.drawing.arm import draw_arm, draw_base_axes, draw_scale, label_arm, outline
+from armdyn.drawing.canvas import canvas
+from armdyn.drawing.sheet import Given
+from armdyn.drawing.style import styled
+from armdyn.drawing.views import Posture
 from armdyn.expression import Expression
 from armdyn.expression.errors import listed
 from armdyn.model import RobotModel
-from armdyn.report.arm import draw_posture
 from armdyn.report.page import (
     Markup,
     Part,
@@ -13,25 +21,25 @@ from armdyn.report.page import (
     code,
     expression,
     facts,
-    grid,
     items,
     join,
     number,
     paragraph,
+    robot_table,
     tag,
 )
 from armdyn.report.robot_tables import (
-    Grid,
+    RobotTable,
     Values,
-    frames_grid,
+    frames_table,
     joints_text,
-    limits_grid,
-    links_grid,
-    mechanism_grids,
-    motors_grid,
-    operations_grid,
+    limits_table,
+    links_table,
+    mechanism_tables,
+    motors_table,
+    operations_table,
 )
-from armdyn.report.subject import Posture, Subject
+from armdyn.report.subject import Subject
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
 
@@ -46,11 +54,29 @@ def subtitle(robot: Robot) -> str:
     return f"{joints_text(robot.model)} ({kinds})"
 
 
+@styled
+def plot_arm(robot: Robot, q: Any, *, ax: Given = None) -> Figure:
+    """The robot in a posture q (n,): joints numbered, motors on the links that carry them, the tip frame.
+
+    A planar arm is drawn in its plane with axes in metres, any other in a parallel projection with the
+    directions of the base's axes and a scale.
+    """
+    found = Posture.of(robot, q)
+    arm, view = found.arm, found.view
+    paper = canvas(view, outline(view, [arm]), ax=ax)
+    draw_scale(paper, view)
+    draw_arm(paper, view, arm)
+    draw_base_axes(paper, view, arm)
+    label_arm(paper, view, arm)
+    paper.draw_labels()
+    return paper.paper.figure
+
+
 def write_robot(subject: Subject) -> list[Part]:
     """Facts and a picture; a note instead of the picture where numbers are missing."""
     robot = subject.robot
     if not subject.free_symbols:
-        picture, caption = draw_posture(subject.middle), _caption(robot, subject.middle)
+        picture, caption = plot_arm(robot, subject.middle.q), _caption(robot, subject.middle)
         drawing = Picture(picture, f"{robot.name} in a posture", caption, drawing=True)
         return [_facts(subject), drawing, *_loops(robot)]
     note = paragraph(
@@ -156,23 +182,26 @@ def _units(robot: Robot) -> str:
 def write_description(subject: Subject) -> list[Part]:
     """The tables of the description, and what looks wrong in it."""
     model = subject.robot.model
-    links = links_grid(model)
-    tensor, friction = len(links.headings) - 2, len(links.headings) - 1
+    links = links_table(model)
+    *others, tensor, friction = range(len(links.headings))
     entries = {name for row in links.rows if isinstance(x := row[tensor], Values) for name, _ in x.items}
     apart = {"Friction of the joints": friction}
     if len(entries) > _DIAGONAL:
         apart = {"Inertia tensors": tensor, **apart}
-    parts: list[Part] = [tag("h3", "Links"), grid(_without(links, *apart.values()))]
+    else:
+        others.append(tensor)
+    parts: list[Part] = [tag("h3", "Links"), robot_table(links.columns(others))]
     for title, k in apart.items():
-        if (extra := _column(links, k)).rows:
-            parts += [tag("h3", title), grid(extra)]
-    parts += [tag("h3", "Frames"), grid(frames_grid(model))]
-    for title, table in (("Motors", motors_grid(model)), ("Limits", limits_grid(model))):
+        extra = links.columns([0, k])
+        if rows := tuple(row for row in extra.rows if str(row[1])):
+            parts += [tag("h3", title), robot_table(RobotTable(extra.headings, rows))]
+    parts += [tag("h3", "Frames"), robot_table(frames_table(model))]
+    for title, table in (("Motors", motors_table(model)), ("Limits", limits_table(model))):
         nothing = paragraph(f"The description gives no {title.lower()}.")
-        parts += [tag("h3", title), grid(table) if table.rows else nothing]
-    for title, table in zip(_MECHANISMS, mechanism_grids(model), strict=True):
+        parts += [tag("h3", title), robot_table(table) if table.rows else nothing]
+    for title, table in zip(_MECHANISMS, mechanism_tables(model), strict=True):
         if table.rows:
-            parts += [tag("h3", title), grid(table)]
+            parts += [tag("h3", title), robot_table(table)]
     parts.append(
         paragraph(
             "SI units and radians throughout. Frames are those of the links in the frames of their parents, "
@@ -186,18 +215,6 @@ def write_description(subject: Subject) -> list[Part]:
     if model.symbols:
         parts += [tag("h3", "Symbols"), _symbols(model)]
     return parts
-
-
-def _column(grid: Grid, k: int) -> Grid:
-    """One column of a table beside the first, without the rows that have nothing there."""
-    rows = tuple((row[0], row[k]) for row in grid.rows if str(row[k]))
-    return Grid((grid.headings[0], grid.headings[k]), rows)
-
-
-def _without(grid: Grid, *left_out: int) -> Grid:
-    kept = [k for k in range(len(grid.headings)) if k not in left_out]
-    rows = tuple(tuple(row[k] for k in kept) for row in grid.rows)
-    return Grid(tuple(grid.headings[k] for k in kept), rows)
 
 
 def _symbols(model: RobotModel) -> Markup:
@@ -215,5 +232,5 @@ def write_operations(subject: Subject) -> list[Part]:
             "Additions, multiplications and so on in the straight-line programs that are compiled for this "
             "robot, after common parts are shared and constants folded."
         ),
-        grid(operations_grid(subject.robot)),
+        robot_table(operations_table(subject.robot)),
     ]

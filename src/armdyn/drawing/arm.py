@@ -1,36 +1,26 @@
-"""The arm drawn: links, joints, motors and the tip frame, in one posture or in several along a motion."""
+"""The arm drawn on paper: links, joints, motors and frames, with their labels; postures in passing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from armdyn.drawing.canvas import Canvas, Label, ball, canvas, cylinder, joint_faces, sleeve_centre
-from armdyn.drawing.curves import arrow, colour
-from armdyn.drawing.errors import ReportError
-from armdyn.drawing.sheet import Given
-from armdyn.drawing.skeleton import ClosingPlace, JointPlace, Skeleton, skeleton
-from armdyn.drawing.style import GREY, INK, PALE, styled
-from armdyn.drawing.views import View, view_of
-from armdyn.expression import shown
-from armdyn.motion.trajectory import Trajectory
+from armdyn.drawing.canvas import Canvas, Label, ball, cylinder, joint_faces, sleeve_centre
+from armdyn.drawing.curves import arrow
+from armdyn.drawing.skeleton import ClosingPlace, JointPlace, Skeleton
+from armdyn.drawing.style import GREY, INK, PALE
+from armdyn.drawing.views import View
 from armdyn.names import one_line
-from armdyn.report.subject import Posture, Subject
-from armdyn.robot import Robot
 
 _RADIUS = 0.022  # of a joint's symbol, in parts of the drawing's size
 _ROD = 5.2  # points: how thick a link is drawn
 _CLOSING = "#9fb7d4"  # what closes a loop
-_AXIS, _LETTER = (
-    30.0,
-    9.0,
-)  # points: how long the base's axes are, and how far behind their ends letters stand
+_AXIS = 30.0  # points: how long the base's axes are
+_LETTER = 9.0  # points: how far behind their ends letters stand
 _NAMED: dict[str, Any] = {"color": GREY, "style": "italic", "fontsize": 8.0}
 _MOTOR: dict[str, Any] = {
     "bbox": {"boxstyle": "square,pad=0.25", "fc": INK, "ec": INK},
@@ -38,80 +28,6 @@ _MOTOR: dict[str, Any] = {
     "color": "white",
     "fontsize": 7.5,
 }
-
-
-@dataclass(frozen=True)
-class Strobe:
-    """The arm at equal intervals of time, and the path (N, 3) of its tip."""
-
-    arms: tuple[Skeleton, ...]
-    path: np.ndarray
-    interval: float  # [s]
-    view: View
-
-
-def find_strobe(subject: Subject, postures: int = 7) -> Strobe:
-    if postures % 1 or postures < 1:
-        raise ReportError(f"postures: found {shown(postures)}; a whole number from 1 on is expected")
-    robot, motion = subject.robot, subject.trajectory
-    times = np.linspace(0, motion.duration, int(postures))
-    arms = tuple(skeleton(robot, q) for q in motion(times)[0])
-    fine = motion(np.linspace(0, motion.duration, 200))[0]
-    path = np.asarray(robot.pose(fine))[:, :3, 3]
-    return Strobe(arms, path, motion.duration / max(len(arms) - 1, 1), view_of(robot, arms[len(arms) // 2]))
-
-
-def plot_arm(robot: Robot, q: Any, *, ax: Given = None) -> Figure:
-    """The robot in a posture q (n,): joints numbered, motors on the links that carry them, the tip frame.
-
-    A planar arm is drawn in its plane with axes in metres, any other in a parallel projection with the
-    directions of the base's axes and a scale.
-    """
-    return draw_posture(Posture.of(robot, q), ax=ax)
-
-
-@styled
-def draw_posture(found: Posture, *, ax: Given = None) -> Figure:
-    drawn, view = found.arm, found.view
-    paper = canvas(view, outline(view, [drawn]), ax=ax)
-    draw_scale(paper, view)
-    draw_arm(paper, view, drawn)
-    draw_base_axes(paper, view, drawn)
-    label_arm(paper, view, drawn)
-    paper.draw_labels()
-    return paper.paper.figure
-
-
-def plot_strobe(robot: Robot, trajectory: Trajectory, postures: int = 7, *, ax: Given = None) -> Figure:
-    """The robot at equal intervals of time along a motion, the path of its tip, its last posture in full."""
-    return draw_strobe(find_strobe(Subject.of(robot, trajectory), postures), ax=ax)
-
-
-@styled
-def draw_strobe(found: Strobe, *, ax: Given = None) -> Figure:
-    drawn, view = found.arms, found.view
-    path = view.flat(found.path)
-    paper = canvas(view, np.vstack([outline(view, drawn), path]), ax=ax)
-    panel = paper.panel
-    draw_scale(paper, view)
-    for k, ghost in enumerate(drawn[:-1]):
-        draw_ghost(paper, view, ghost, 0.86 - 0.4 * k / max(len(drawn) - 2, 1))
-    panel.plot(*path.T, color=colour(1), lw=1.3, ls=(0, (5, 2)), zorder=60)
-    paper.places.line(paper.points(path), 1.3)
-    draw_arm(paper, view, drawn[-1])
-    draw_base_axes(paper, view, drawn[-1])
-    marks = view.flat(np.array([ghost.tip for ghost in drawn]))
-    panel.plot(*marks.T, ls="none", marker="o", ms=3.2, mfc="white", mec=colour(1), zorder=61)
-    for mark in paper.points(marks):
-        paper.places.block(mark + np.array([[-2.5, -2.5], [2.5, 2.5]]))
-    ends = paper.points(marks[[0, -1]])
-    if np.linalg.norm(ends[1] - ends[0]) < 4:
-        paper.label("start, end", marks[0], 10, 16, 24, 34)
-    else:
-        paper.label("start", marks[0], 10, 16, 24, 34, rivals=ends[1:])
-        paper.label("end", marks[-1], 10, 16, 24, 34, rivals=ends[:1])
-    paper.draw_labels()
-    return paper.paper.figure
 
 
 def outline(view: View, drawn: Sequence[Skeleton]) -> np.ndarray:
