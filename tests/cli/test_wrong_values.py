@@ -278,7 +278,7 @@ def test_arguments_in_the_middle_of_a_message_are_options_too(folder, monkeypatc
 
 def test_a_motion_of_another_robot_is_named_as_the_verb_names_it(folder, monkeypatch, capsys):
     line = refused(monkeypatch, capsys, "scale", "planar", "three.csv", "-o", "x.csv")
-    assert line.startswith("error: trajectory: it moves 3 joints")
+    assert line.startswith("error: three.csv: it moves 3 joints")
 
 
 def test_export_without_a_verb_lists_its_verbs_with_exit_code_2(monkeypatch, capsys):

@@ -168,7 +168,8 @@ def test_friction_of_joints_and_motors_is_listed_with_the_same_names():
     motor = {"gear": 10, "inertia": 0.01, "friction": friction}
     table = {"name": "r", "convention": "dh", "gravity": [0, 0, 0], "link": [link | {"motor": motor}]}
     model = quietly(lambda: Robot.from_dict(table)).model
-    (of_joint,), (of_motor,) = ([row[-1] for row in grid(model).rows] for grid in (links_table, motors_table))
+    tables = links_table(model), motors_table(model)
+    (of_joint,), (of_motor,) = ([row[x.headings.index("friction")] for row in x.rows] for x in tables)
     assert of_motor == of_joint
     assert dict(of_motor.items).keys() == {"viscous", "coulomb+", "coulomb-"}
 

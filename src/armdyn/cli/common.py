@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -82,6 +83,12 @@ class GivenRobot:
 _ROBOT = typer.Argument(help="A bundled robot's name, or a path to a robot file, a URDF or an MJCF file.")
 
 
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
+MotionOption = Annotated[
+    Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one is chosen.")
+]
+
+
 def _option(kind: Any, text: str, *names: str, **more: Any) -> Any:
     return Annotated[kind, typer.Option(*names, help=text, rich_help_panel=ROBOT_PANEL, **more)]
 
@@ -109,39 +116,26 @@ _OPTIONS: dict[str, Any] = {
 def takes_robot(verb: Callable[..., None]) -> Callable[..., None]:
     """A verb with the options of robots behind its own; its parameters of type `GivenRobot` know them."""
     hints = get_type_hints(verb, include_extras=True)
-    parameters = list(inspect.signature(verb).parameters.values())
-    given = {name: hint for name, hint in hints.items() if _is_robot(hint)}
+    robots = [name for name, hint in hints.items() if getattr(hint, "__origin__", hint) is GivenRobot]
 
+    @wraps(verb)
     def run(**arguments: Any) -> None:
         options = {name: arguments.pop(name) for name in _OPTIONS}
-        verb(**{name: GivenRobot(x, **options) if name in given else x for name, x in arguments.items()})
+        verb(**{name: GivenRobot(x, **options) if name in robots else x for name, x in arguments.items()})
 
-    own = [x.replace(annotation=_as_argument(given[x.name])) if x.name in given else x for x in parameters]
-    own = [x if x.name in given else x.replace(annotation=hints[x.name]) for x in own]
+    for name in robots:  # what typer reads is a text, with the help of the verb or of all verbs
+        hints[name] = Annotated[str, *getattr(hints[name], "__metadata__", (_ROBOT,))]
+    own = [x.replace(annotation=hints[x.name]) for x in inspect.signature(verb).parameters.values()]
     further = [
         inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=hint,
-            default=False if name in ("repair", "snap") else None,
+            name, inspect.Parameter.KEYWORD_ONLY, annotation=hint, default=getattr(GivenRobot, name)
         )
         for name, hint in _OPTIONS.items()
     ]
     signature = inspect.Signature([*own, *further])
     run.__signature__ = signature  # type: ignore[attr-defined]
     run.__annotations__ = {x.name: x.annotation for x in signature.parameters.values()}
-    run.__name__, run.__doc__, run.__module__ = verb.__name__, verb.__doc__, verb.__module__
     return run
-
-
-def _is_robot(hint: Any) -> bool:
-    return hint is GivenRobot or getattr(hint, "__origin__", None) is GivenRobot
-
-
-def _as_argument(hint: Any) -> Any:
-    """The argument that typer reads: a text, with the help of the verb or of all verbs."""
-    (argument,) = getattr(hint, "__metadata__", (_ROBOT,))
-    return Annotated[str, argument]
 
 
 def _payload(text: str) -> dict[str, Any]:
@@ -161,24 +155,19 @@ def _payload(text: str) -> dict[str, Any]:
 
 
 def _positions(given: Sequence[str]) -> dict[str, Expression]:
-    """All of --lock, by joint."""
+    """All of --lock, JOINT=POSITION each, by joint. Names may have "=" in them, positions may not."""
     found: dict[str, Expression] = {}
-    for name, position in map(_position, given):
+    for text in given:
+        name, equals, value = text.rpartition("=")
+        if not equals or not name:
+            raise ArmdynError(f"--lock: expected JOINT=POSITION, found '{text}'")
         if name in found:
             raise ArmdynError(f"--lock: joint '{name}' is given twice")
-        found[name] = position
+        try:
+            found[name] = parse(value, ())
+        except ArmdynError as error:
+            raise ArmdynError(f"--lock: {error}") from None
     return found
-
-
-def _position(text: str) -> tuple[str, Expression]:
-    """JOINT=POSITION of the option --lock. Names may have "=" in them, positions may not."""
-    name, equals, value = text.rpartition("=")
-    if not equals or not name:
-        raise ArmdynError(f"--lock: expected JOINT=POSITION, found '{text}'")
-    try:
-        return name, parse(value, ())
-    except ArmdynError as error:
-        raise ArmdynError(f"--lock: {error}") from None
 
 
 def motion_of(
@@ -196,13 +185,12 @@ def motion_of(
         except ArmdynError as error:
             text = str(error)
             raise ArmdynError(text if text.startswith("step: ") else f"--cycle: {text}") from None
-    return None if trajectory is None else Trajectory.from_csv(trajectory)
-
-
-def check_joints(robot: Robot, path: Path | None, motion: Trajectory) -> None:
-    """Refuse the motion of a file that moves another number of joints."""
+    if trajectory is None:
+        return None
+    motion = Trajectory.from_csv(trajectory)
     if motion.n != robot.n:
-        raise ArmdynError(f"{path}: it moves {motion.n} joints, but {robot.name} has {robot.n}")
+        raise ArmdynError(f"{trajectory}: it moves {motion.n} joints, but {robot.name} has {robot.n}")
+    return motion
 
 
 def say(text: str) -> None:
@@ -218,19 +206,22 @@ def say_exceeded(found: Sequence[Exceeded]) -> None:
         say(f"warning: {text}")
 
 
-def check_output(output: Path, *inputs: str | Path | None, option: str = "--output") -> None:
+def check_output(output: Path | None, *inputs: str | Path | None, option: str = "--output: ") -> None:
     """Refuse, before the work begins, an output file that cannot be written or that is also an input."""
+    if output is None:
+        return
     if output.is_dir():
-        raise ArmdynError(f"{option}: cannot write '{output}': it is a folder")
+        raise ArmdynError(f"{option}cannot write '{output}': it is a folder")
     if not output.parent.is_dir():
-        raise ArmdynError(f"{option}: cannot write '{output}': there is no folder '{output.parent}'")
+        raise ArmdynError(f"{option}cannot write '{output}': there is no folder '{output.parent}'")
     if any(is_read(output, given) for given in inputs if given is not None):
-        raise ArmdynError(f"{option}: '{output}' is also an input; choose another file")
+        raise ArmdynError(f"{option}'{output}' is also an input; choose another file")
 
 
-def check_robot_file(output: Path) -> None:
-    """Refuse, before the work begins, a robot file of no format that can be written."""
-    if output.suffix.lower() not in SUFFIXES:
+def check_robot_file(output: Path | None, *inputs: str | Path | None) -> None:
+    """The same of a robot file, whose name says one of the formats that can be written."""
+    check_output(output, *inputs)
+    if output is not None and output.suffix.lower() not in SUFFIXES:
         allowed = ", ".join(SUFFIXES)
         raise ArmdynError(f"--output: cannot write '{output}': a robot file's name ends with {allowed}")
 
@@ -264,6 +255,11 @@ def numbers(text: str | None, option: str, count: int) -> np.ndarray:
 def wrench_of(text: str | None) -> np.ndarray | None:
     """h_e of the option --wrench; None where it is not given."""
     return None if text is None else numbers(text, "--wrench", 6)
+
+
+def number_lists(**given: str | None) -> dict[str, Any]:
+    """What options give by `number_list`, by the names of their parameters (`max_jerk` for --max-jerk)."""
+    return {name: number_list(text, f"--{name.replace('_', '-')}") for name, text in given.items()}
 
 
 def number_list(text: str | None, option: str) -> float | np.ndarray | None:

@@ -29,6 +29,12 @@ WidthOption = Annotated[
 ]
 
 
+LatexOption = Annotated[bool, typer.Option("--latex", help="LaTeX (amsmath).")]
+MarkdownOption = Annotated[bool, typer.Option("--markdown", help="Markdown with formulas.")]
+SymbolicOption = Annotated[bool, typer.Option("--symbolic", help="Replace every number by a symbol.")]
+TextOption = Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")]
+
+
 class Zeros(StrEnum):
     free = "free"
     given = "given"
@@ -37,14 +43,14 @@ class Zeros(StrEnum):
 @takes_robot
 def derive(
     robot: GivenRobot,
-    latex: Annotated[bool, typer.Option("--latex", help="LaTeX (amsmath).")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown with formulas.")] = False,
+    latex: LatexOption = False,
+    markdown: MarkdownOption = False,
     sympy: Annotated[bool, typer.Option("--sympy", help="A Python script with SymPy matrices.")] = False,
     steps: Annotated[bool, typer.Option("--steps", help="The Newton-Euler recursion, link by link.")] = False,
     prove: Annotated[
         bool, typer.Option("--prove", help="Prove the equations and print what was proved.")
     ] = False,
-    symbolic: Annotated[bool, typer.Option("--symbolic", help="Replace every number by a symbol.")] = False,
+    symbolic: SymbolicOption = False,
     notation: Annotated[
         Notation, typer.Option(help="B, C, g of the book or Craig's M, V, G.")
     ] = Notation.book,
@@ -53,7 +59,7 @@ def derive(
         typer.Option(help='A combination to write the equations in, "pi6 = m3*lc3"; may be repeated.'),
     ] = None,
     width: WidthOption = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    output: TextOption = None,
 ) -> None:
     """Derive the exact equations of motion."""
     if latex + markdown + sympy > 1:
@@ -61,8 +67,7 @@ def derive(
     if sympy and steps:
         raise ArmdynError("--steps has no SymPy form; use --latex, --markdown or neither")
     row = _row_width(width, latex or markdown)
-    if output is not None:
-        check_output(output, robot.source)
+    check_output(output, robot.source)
     loaded = robot.load()
     equations = (loaded.symbolic() if symbolic else loaded).equations()
     if combine:
@@ -125,18 +130,17 @@ def base(
     equations: Annotated[
         bool, typer.Option("--equations", help="Also the equations of motion in base parameters.")
     ] = False,
-    symbolic: Annotated[bool, typer.Option("--symbolic", help="Replace every number by a symbol.")] = False,
-    latex: Annotated[bool, typer.Option("--latex", help="LaTeX (amsmath).")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Markdown with formulas.")] = False,
+    symbolic: SymbolicOption = False,
+    latex: LatexOption = False,
+    markdown: MarkdownOption = False,
     width: WidthOption = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    output: TextOption = None,
 ) -> None:
     """Show which combinations of dynamic parameters the torques depend on, and which never appear."""
     if latex and markdown:
         raise ArmdynError("choose one of --latex, --markdown")
     row = _row_width(width, latex or markdown)
-    if output is not None:
-        check_output(output, robot.source)
+    check_output(output, robot.source)
     loaded = robot.load()
     found = (loaded.symbolic() if symbolic else loaded).base_parameters(
         zeros.value, friction, route="numeric" if numeric else None, tolerance=tolerance

@@ -13,7 +13,6 @@ from armdyn.description.dh_table import DhTable, pose_text
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import Inertia, Link, RobotModel, Transform
 from armdyn.model.friction import SINGLE, Friction
-from armdyn.model.inertia import TENSOR_KEYS
 from armdyn.model.robot_model import BASE
 from armdyn.names import one_line
 from armdyn.report.robot_tables import (
@@ -29,6 +28,7 @@ from armdyn.report.robot_tables import (
     motors_table,
     operations_table,
     short,
+    tensor_entries,
 )
 from armdyn.robot import Robot
 
@@ -39,9 +39,7 @@ _REFLECTED = (
 
 
 @takes_robot
-def show(
-    robot: GivenRobot,
-) -> None:
+def show(robot: GivenRobot) -> None:
     """Show links, DH table, motors, limits, symbols, what looks wrong, where diagonal rotors are exact."""
     loaded = robot.load()
     console = terminal()
@@ -133,9 +131,7 @@ def _bodies(model: RobotModel) -> RobotTable:
     for link, row in zip(model.links, links_table(model).rows, strict=True):
         if link in _empty(model):
             continue
-        massless = Expression.of(link.inertia.mass).is_zero
-        tensor = link.inertia.tensor if massless else link.inertia.tensor_at_com
-        entries = dict(zip(TENSOR_KEYS, map(Expression.of, tensor), strict=True))
+        entries = tensor_entries(link.inertia)
         groups = [[entries[key] for key in keys] for keys in (("xx", "yy", "zz"), ("xy", "xz", "yz"))]
         cells = [", ".join(map(short, x)) if any(not e.is_zero for e in x) else "" for x in groups]
         rows.append((link.name, "" if said else link.joint, *row[3:5], *cells))

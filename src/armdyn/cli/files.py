@@ -21,8 +21,7 @@ from armdyn.robot import Robot
 T = TypeVar("T")
 FileArgument = Annotated[Path, typer.Argument(help="The robot file to write, such as my.toml.")]
 CopyArgument = Annotated[
-    Path,
-    typer.Argument(help="The file to write: a robot file (.toml), URDF (.urdf) or MJCF (.xml, .mjcf)."),
+    Path, typer.Argument(help="The file to write: a robot file (.toml), URDF (.urdf) or MJCF (.xml, .mjcf).")
 ]
 ForceOption = Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")]
 _MOST_JOINTS = 50
@@ -39,11 +38,7 @@ def diff(
 
 
 @takes_robot
-def copy(
-    robot: GivenRobot,
-    output: CopyArgument,
-    force: ForceOption = False,
-) -> None:
+def copy(robot: GivenRobot, output: CopyArgument, force: ForceOption = False) -> None:
     """Copy a robot to a file of your own, with its comments from robot file to robot file; or convert it.
 
     The output's ending says the format. What the format cannot say is warned of.
@@ -109,10 +104,7 @@ def new(
 
 def _check_new(output: Path, force: bool, suffixes: Sequence[str], *inputs: str | Path | None) -> None:
     """Refuse a file that cannot be written, that exists, or whose name has none of the endings."""
-    try:
-        check_output(output, *inputs)
-    except ArmdynError as error:  # here it is an argument, not the option --output
-        raise ArmdynError(str(error).removeprefix("--output: ")) from None
+    check_output(output, *inputs, option="")  # it is an argument
     if output.suffix.lower() not in suffixes:
         raise ArmdynError(f"expected a name that ends in {' or '.join(suffixes)}, found '{output}'")
     if output.exists() and not force:

@@ -15,20 +15,23 @@ import typer
 
 from armdyn.cli.common import (
     GivenRobot,
+    OutputOption,
     check_output,
     check_robot_file,
     is_read,
     number_list,
+    number_lists,
     numbers,
     say,
     takes_robot,
 )
 from armdyn.cli.terminal import table_of, terminal
 from armdyn.expression import ArmdynError
-from armdyn.identification import Fit, Log
+from armdyn.identification import Log
 from armdyn.identification import identify as find
 from armdyn.identification.excitation import Excitation, Workspace
 from armdyn.identification.excitation import excite as search
+from armdyn.identification.payload import identify_payload
 from armdyn.model.inertia import ENTRIES
 from armdyn.robot import Robot
 
@@ -41,7 +44,7 @@ LimitOption = Annotated[
 ]
 
 
-class Kind(StrEnum):
+class MotionKind(StrEnum):
     fourier = "fourier"
     quintic = "quintic"
 
@@ -55,10 +58,10 @@ class Criterion(StrEnum):
 @takes_robot
 def excite(
     robot: GivenRobot,
-    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
+    output: OutputOption,
     kind: Annotated[
-        Kind, typer.Option(help="A finite Fourier series, or quintics through via points.")
-    ] = Kind.fourier,
+        MotionKind, typer.Option(help="A finite Fourier series, or quintics through via points.")
+    ] = MotionKind.fourier,
     duration: Annotated[float, typer.Option(help="Of the motion, a period of the series [s].")] = 10.0,
     harmonics: Annotated[int, typer.Option(help="Of a Fourier series, two or more.")] = 5,
     points: Annotated[int, typer.Option(help="Via points of quintics, two or more.")] = 10,
@@ -98,12 +101,7 @@ def excite(
     """Find a motion that shows the parameters and keeps all limits; write t, q1 ..., qd1 ..., qdd1 ..."""
     check_output(output, robot.source)
     loaded = robot.load()
-    limits: dict[str, Any] = {
-        "velocity": number_list(velocity, "--velocity"),
-        "acceleration": number_list(acceleration, "--acceleration"),
-        "jerk": number_list(jerk, "--jerk"),
-        "torque": number_list(torque, "--torque"),
-    }
+    limits = number_lists(velocity=velocity, acceleration=acceleration, jerk=jerk, torque=torque)
     with _in_options():
         found = search(
             loaded,
@@ -199,12 +197,7 @@ def payload(
     ] = None,
 ) -> None:
     """Find the body that an arm carries from a log of its joint torques, with 95 % intervals."""
-    from armdyn.identification import Log
-    from armdyn.identification.payload import identify_payload
-
-    if output is not None:
-        check_output(output, robot.source, loaded, unloaded)
-        check_robot_file(output)
+    check_robot_file(output, robot.source, loaded, unloaded)
     arm = replace(robot, link=None).load()  # the tip stays where the file has it
     if mass is not None and not 0 < mass < float("inf"):
         raise ArmdynError(f"--mass: found {mass:g}; a positive number is expected")
@@ -277,7 +270,11 @@ def identify(
 ) -> None:
     """Find the parameters of a robot from logs, say what they are worth, and try them on other logs."""
     other = validate or []
-    _check_outputs(output, report, [robot.source, *logs, *other])
+    inputs: list[str | Path] = [robot.source, *logs, *other]
+    check_robot_file(output, *inputs)
+    check_output(report, *inputs, option="--report: ")
+    if output and report and (report.resolve() == output.resolve() or is_read(report, output)):
+        raise ArmdynError(f"--report: '{report}' is also --output; choose another file")
     arm = robot.load()
     options = {"columns": _pairs(columns, "--columns", _column), "units": _pairs(units, "--units", _unit)}
     train, test = ([Log.load(path, **options) for path in paths] for paths in (logs, other))
@@ -290,7 +287,10 @@ def identify(
         method=method,
         consistent=consistent,
     )
-    _print(found, as_json)
+    if as_json:
+        print(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        print(found.summary())
     written: list[Path | str] = []
     if output is not None:
         written.append(found.robot.save(output))
@@ -301,21 +301,6 @@ def identify(
     if not as_json:
         for path in written:
             say(f"wrote {path}")
-
-
-def _check_outputs(output: Path | None, report: Path | None, inputs: list[Any]) -> None:
-    """Check the files to write before the work begins."""
-    if output is not None:
-        check_output(output, *inputs)
-        check_robot_file(output)
-    if report is None:
-        return
-    try:
-        check_output(report, *inputs)
-    except ArmdynError as error:
-        raise ArmdynError(str(error).replace("--output", "--report")) from None
-    if output is not None and (report.resolve() == output.resolve() or is_read(report, output)):
-        raise ArmdynError(f"--report: '{report}' is also --output; choose another file")
 
 
 def _pairs(entries: list[str] | None, option: str, value: Any) -> dict[str, Any] | None:
@@ -342,10 +327,3 @@ def _unit(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
-
-
-def _print(found: Fit, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(found.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
-        return
-    print(found.summary())

@@ -1,7 +1,8 @@
-"""Verbs of motion: motors, trajectory, scale."""
+"""Verbs of motion: torque, motors, trajectory, scale."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,14 +10,17 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from armdyn.analysis import Contributions, contributions
+from armdyn.analysis.contributions import RotorPart
 from armdyn.cli.common import (
     CycleOption,
     GivenRobot,
+    MotionOption,
+    OutputOption,
     WrenchOption,
-    check_joints,
     check_output,
     motion_of,
-    number_list,
+    number_lists,
     numbers,
     say,
     say_exceeded,
@@ -31,15 +35,121 @@ from armdyn.motion import MotorLoads, Trajectory, motor_loads, scale_to_limits, 
 from armdyn.motion.csv_files import write
 from armdyn.motion.cycles import with_limits
 from armdyn.motion.motor_loads import cells_of, sentences
-from armdyn.motion.timing.exceeded import WITHIN, exceeded, places
+from armdyn.motion.timing.exceeded import WITHIN, Exceeded, exceeded, places
 from armdyn.motion.timing.limits import Limit
 from armdyn.motion.timing.scaling import Scaled
 from armdyn.motion.timing.time_optimal import TimeOptimal
 from armdyn.motion.tip.motions import LAWS
+from armdyn.motion.torques import contributions_along, torques_along
 from armdyn.motion.trajectory import Samples
 from armdyn.report.subject import default_motion
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_limits, joint_units, torque_unit
+
+# ------------------------------------------------------------------------------------------------------------
+# The verb torque: for a state, or along a motion.
+
+
+class Coupling(StrEnum):
+    separate = "separate"
+    within = "within"
+
+
+@takes_robot
+def torque(
+    robot: GivenRobot,
+    q: Annotated[str | None, typer.Option(help='Positions, e.g. "0, pi/4, 0.3" [rad, m].')] = None,
+    qd: Annotated[str | None, typer.Option(help="Velocities; default zero.")] = None,
+    qdd: Annotated[str | None, typer.Option(help="Accelerations; default zero.")] = None,
+    trajectory: Annotated[
+        Path | None, typer.Option(help="Instead of --q: a motion, as `armdyn trajectory` writes it.")
+    ] = None,
+    cycle: CycleOption = None,
+    wrench: WrenchOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="With a motion: CSV file of motion and torques.")
+    ] = None,
+    coupling: Annotated[
+        Coupling, typer.Option(help="Rotor coupling as a part of its own, or within inertia and Coriolis.")
+    ] = Coupling.separate,
+) -> None:
+    """Compute joint torques for a state or along a motion, and what they are made of."""
+    moves = trajectory is not None or cycle is not None
+    if (q is None) != moves:
+        raise ArmdynError("give either --q (a posture) or --trajectory or --cycle (a motion)")
+    if output is not None and not moves:
+        raise ArmdynError("--output goes with --trajectory or --cycle")
+    check_output(output, robot.source, trajectory, cycle)
+    loaded = robot.load()
+    h = wrench_of(wrench)
+    motion = motion_of(loaded, trajectory, cycle)
+    if motion is not None:
+        if qd is not None or qdd is not None:
+            raise ArmdynError("--qd and --qdd go with --q; a motion has its own")
+        _along(loaded, motion, h, output, coupling.value)
+        return
+    x, v, a = (numbers(text, name, loaded.n) for text, name in ((q, "--q"), (qd, "--qd"), (qdd, "--qdd")))
+    parts = _named_parts(contributions(loaded, x, v, a, h, rotors=coupling.value))
+    tau = loaded.inverse_dynamics(x, v, a, h)
+    beyond = exceeded(loaded, q=x, qd=v, qdd=a, tau=tau)
+    _print_parts(loaded, tau, parts, "torque", beyond)
+    say_exceeded(beyond)
+
+
+def _along(
+    robot: Robot, motion: Trajectory, wrench: np.ndarray | None, output: Path | None, coupling: RotorPart
+) -> None:
+    """The largest torque of each joint along a motion and what it is made of then; all of it as CSV."""
+    found, loaded = motion.samples(), motion.loaded(robot)
+    tau = torques_along(loaded, found, wrench)
+    worst = np.abs(tau).argmax(0)
+    joints = np.arange(robot.n)
+    parts = _named_parts(contributions_along(loaded, found, wrench, worst, rotors=coupling))
+    at_worst = {name: part[joints, joints] for name, part in parts.items()}
+    beyond = exceeded(robot, found.t, found.q, found.qd, found.qdd, tau)
+    _print_parts(robot, tau[worst, joints], at_worst, "largest torque", beyond, found.t[worst])
+    say_exceeded(beyond)
+    if output is not None:
+        columns = {"q": found.q, "qd": found.qd, "qdd": found.qdd, "tau": tau}
+        write(output, found.t, columns, motion.motion)
+        say(f"wrote {output}")
+
+
+def _named_parts(found: Contributions) -> dict[str, np.ndarray]:
+    """The parts with both kinds of friction in one column."""
+    parts = {name: part for name, part in found.parts.items() if not name.endswith("friction")}
+    return {**parts, "friction": found.friction}
+
+
+def _print_parts(
+    robot: Robot,
+    tau: np.ndarray,
+    parts: dict[str, np.ndarray],
+    heading: str,
+    beyond: Sequence[Exceeded],
+    at: np.ndarray | None = None,
+) -> None:
+    """A row for each joint; parts that are zero at all joints are left out."""
+    shown = {name: part for name, part in parts.items() if np.any(part)}
+    largest = np.max([abs(part) for part in shown.values()], 0) if shown else tau
+    total = figures(tau, places(beyond, "torque"), digits=8)
+    for cell in total:
+        cell.stylize("bold")
+    table = table_by_columns(
+        ("joint", robot.coordinates),
+        ("", [torque_unit(robot, i) for i in range(robot.n)]),
+        (heading, total),
+        ("limit", limit_cells(joint_limits(robot).torque)),
+        ("at [s]", () if at is None else [f"{t:.6g}" for t in at]),
+        *((name, [_figure(*x) for x in zip(part, largest, strict=True)]) for name, part in shown.items()),
+    )
+    terminal().print(table)
+
+
+def _figure(x: float, largest: float) -> str:
+    """Number to five digits; rounding error next to the joint's largest part is zero."""
+    return "0" if abs(x) < 1e-14 * largest else f"{x:.5g}"
+
 
 # ------------------------------------------------------------------------------------------------------------
 # The verb motors: what a motion asks of each motor.
@@ -48,9 +158,7 @@ from armdyn.robot.joints import joint_limits, joint_units, torque_unit
 @takes_robot
 def motors(
     robot: GivenRobot,
-    trajectory: Annotated[
-        Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one is chosen.")
-    ] = None,
+    trajectory: MotionOption = None,
     cycle: CycleOption = None,
     wrench: WrenchOption = None,
     csv: Annotated[
@@ -62,8 +170,7 @@ def motors(
 ) -> None:
     """Compute torque, speed, power, current and energy of each motor along a motion, at its shaft."""
     for option, path in (("--csv", csv), ("--plot", plot)):
-        if path is not None:
-            check_output(path, robot.source, trajectory, cycle, option=option)
+        check_output(path, robot.source, trajectory, cycle, option=f"{option}: ")
     if plot is not None and plot.suffix.lower() != ".svg":
         raise ArmdynError(f"--plot: cannot write '{plot}': a picture's name ends with .svg")
     loaded = robot.load()
@@ -91,7 +198,6 @@ def _motion(robot: Robot, trajectory: Path | None, cycle: str | None) -> tuple[T
     if given is None:
         chosen = default_motion(robot)
         return chosen.trajectory, chosen.text
-    check_joints(robot, trajectory, given)
     return given, f"{given.motion.label}, {given.duration:.6g} s"
 
 
@@ -107,14 +213,13 @@ def _write(path: Path, found: MotorLoads) -> None:
 # The verbs trajectory and scale.
 
 
-OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
 LimitOption = Annotated[str | None, typer.Option(help="One number, or one for each joint, comma-separated.")]
 MotorLimitOption = Annotated[
     str | None, typer.Option(help="At the shaft: one number, or one for each motor, comma-separated.")
 ]
 
 
-class Profile(StrEnum):
+class TimingLaw(StrEnum):
     """The timing laws as options; their names are those of `Trajectory`'s makers."""
 
     triangular = "triangular"
@@ -146,7 +251,7 @@ def trajectory(
     ] = None,
     cycle: CycleOption = None,
     profile: Annotated[
-        Profile | None, typer.Option(help="Timing law; default: trapezoidal.", show_default=False)
+        TimingLaw | None, typer.Option(help="Timing law; default: trapezoidal.", show_default=False)
     ] = None,
     duration: Annotated[float | None, typer.Option(help="[s]")] = None,
     acceleration_time: Annotated[float | None, typer.Option(help="Of a trapezoidal profile [s].")] = None,
@@ -168,9 +273,7 @@ def trajectory(
     given = {
         "duration": duration,
         "acceleration_time": acceleration_time,
-        "max_velocity": number_list(max_velocity, "--max-velocity"),
-        "max_acceleration": number_list(max_acceleration, "--max-acceleration"),
-        "max_jerk": number_list(max_jerk, "--max-jerk"),
+        **number_lists(max_velocity=max_velocity, max_acceleration=max_acceleration, max_jerk=max_jerk),
     }
     if cycle is not None:
         _check_alone({"from": q0, "profile": profile, "synchronised": synchronised or None, **given})
@@ -211,11 +314,11 @@ def _tip_motion(
 
 
 def _law(
-    robot: Robot | None, profile: Profile | None, given: dict[str, Any]
-) -> tuple[Profile, dict[str, Any], str]:
+    robot: Robot | None, profile: TimingLaw | None, given: dict[str, Any]
+) -> tuple[TimingLaw, dict[str, Any], str]:
     """The timing law, its data, and which it is; what is missing for joints are the robot's limits."""
     found = {name: x for name, x in given.items() if x is not None}
-    law = profile or (Profile.quintic if set(found) == {"duration"} else Profile.trapezoidal)
+    law = profile or (TimingLaw.quintic if set(found) == {"duration"} else TimingLaw.trapezoidal)
     _check_law(law, found, {name: f"--{name.replace('_', '-')}" for name in given}, complete=robot is None)
     if robot is None:
         return law, found, law.value
@@ -226,25 +329,25 @@ def _law(
     return law, data, law.value + (of_robot if own else "")
 
 
-def _check_law(law: Profile, found: dict[str, Any], options: dict[str, str], complete: bool) -> None:
+def _check_law(law: TimingLaw, found: dict[str, Any], options: dict[str, str], complete: bool) -> None:
     """Refuse data that a law does not take, and, unless limits of the robot may complete them, too few."""
     _, allowed = LAWS[law.name]
     for name in found:
         if name not in allowed:
             raise ArmdynError(f"{name}: {law.value} takes {', '.join(options[x] for x in allowed)}")
     timed = bool({"duration", "acceleration_time"} & set(found))
-    if law is Profile.trapezoidal and (len(found) > 2 or (len(found) < 2 and (complete or timed))):
+    if law is TimingLaw.trapezoidal and (len(found) > 2 or (len(found) < 2 and (complete or timed))):
         raise ArmdynError(f"{law.value} takes two of {', '.join(options[x] for x in allowed)}")
-    if law is Profile.trapezoidal or (law is Profile.jerk_limited and not complete):
+    if law is TimingLaw.trapezoidal or (law is TimingLaw.jerk_limited and not complete):
         return
     if missing := [options[x] for x in allowed if x not in found]:
         raise ArmdynError(f"{law.value} needs {', '.join(missing)}")
 
 
 def _joint_motion(
-    profile: Profile, q0: np.ndarray, q1: np.ndarray, data: dict[str, Any], synchronised: bool, step: float
+    profile: TimingLaw, q0: np.ndarray, q1: np.ndarray, data: dict[str, Any], synchronised: bool, step: float
 ) -> Trajectory:
-    if profile in (Profile.trapezoidal, Profile.jerk_limited):
+    if profile in (TimingLaw.trapezoidal, TimingLaw.jerk_limited):
         data = {**data, "synchronised": synchronised}
     made: Trajectory = getattr(Trajectory, profile.name)(q0, q1, step=step, **data)
     return made
@@ -306,14 +409,14 @@ def scale(
     given = motion_of(loaded, trajectory, cycle)
     if given is None:
         raise ArmdynError("give a motion: a file that `armdyn trajectory` writes, or --cycle")
-    limits: dict[str, Any] = {
-        "torque": number_list(torque, "--torque"),
-        "velocity": number_list(velocity, "--velocity"),
-        "acceleration": number_list(acceleration, "--acceleration"),
-        "motor_torque": number_list(motor_torque, "--motor-torque"),
-        "motor_velocity": number_list(motor_velocity, "--motor-velocity"),
-        "wrench": wrench_of(wrench),
-    }
+    limits = number_lists(
+        torque=torque,
+        velocity=velocity,
+        acceleration=acceleration,
+        motor_torque=motor_torque,
+        motor_velocity=motor_velocity,
+    )
+    limits["wrench"] = wrench_of(wrench)
     if optimal:
         found: Scaled | TimeOptimal = time_optimal(loaded, given, **limits)
         made = found.trajectory

@@ -16,11 +16,11 @@ import typer
 from armdyn.cli.common import (
     CycleOption,
     GivenRobot,
+    OutputOption,
     WrenchOption,
-    check_joints,
     check_output,
     motion_of,
-    number_list,
+    number_lists,
     numbers,
     say,
     say_exceeded,
@@ -58,7 +58,7 @@ class AtLimits(StrEnum):
 @takes_robot
 def simulate(
     robot: GivenRobot,
-    output: Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")],
+    output: OutputOption,
     duration: Annotated[float | None, typer.Option(help="[s]; default: the duration of the file.")] = None,
     q0: Annotated[
         str | None,
@@ -106,18 +106,14 @@ def simulate(
         AtLimits, typer.Option(help="If a joint passes a position limit: warn, stop there, or ignore it.")
     ] = AtLimits.warn,
     max_steps: Annotated[
-        int | None,
-        typer.Option(help="Limit of adaptive steps; default: 50 000 plus 20 000 per second."),
+        int | None, typer.Option(help="Limit of adaptive steps; default: 50 000 plus 20 000 per second.")
     ] = None,
 ) -> None:
     """Simulate the arm under nothing, torques or a controller, and write states, torques and energy."""
     check_output(output, robot.source, trajectory, cycle, _torque_file(torque))
     loaded = robot.load()
     goal = _goal(loaded, trajectory, cycle, target)
-    gains = {
-        "stiffness": number_list(stiffness, "--stiffness"),
-        "damping": number_list(damping, "--damping"),
-    }
+    gains = number_lists(stiffness=stiffness, damping=damping)
     law = _controller(loaded, controller, goal, gains, saturated, _rate(rate))
     if law is not None and torque is not None:
         raise ArmdynError("give either --torque or --controller")
@@ -189,10 +185,7 @@ def _goal(
         raise ArmdynError("give one of --trajectory, --cycle and --to")
     if target is not None:
         return numbers(target, "--to", robot.n)
-    motion = motion_of(robot, trajectory, cycle)
-    if motion is not None:
-        check_joints(robot, trajectory, motion)
-    return motion
+    return motion_of(robot, trajectory, cycle)
 
 
 def _controller(

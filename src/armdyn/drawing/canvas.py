@@ -284,21 +284,12 @@ def through(segments: np.ndarray, widths: np.ndarray, corners: np.ndarray) -> np
 
 
 _TALLEST, _NARROWEST, _LOWEST = 4.6, 3.2, 1.5  # inches
+_MARGINS = (0.66, 0.2, 0.44, 0.08)  # inches around a panel with axes: left, right, bottom, top
 _ROOM = 25.0  # points around the arm, for labels
 _STRIP = 27.0  # points at the bottom for scales
 _BAR = 85.0  # points: the longest scale
 _LABEL = 8.5  # points: how high letters are
 _TEXT: dict[str, Any] = {"ha": "center", "va": "center", "zorder": 90}
-
-
-@dataclass(frozen=True)
-class Margins:
-    """What lies around a drawing, in inches: tick labels, axis labels, a legend at the bottom."""
-
-    left: float
-    right: float
-    bottom: float
-    top: float
 
 
 @dataclass
@@ -422,16 +413,16 @@ def _own(
     view: View, size: np.ndarray, around: np.ndarray, legend: Sequence[str]
 ) -> tuple[Sheet, Axes, np.ndarray]:
     """A figure as large as the drawing, up to a size; its panel, and that one's size in points."""
-    frame = Margins(0.66, 0.2, 0.44, 0.08) if view.planar else Margins(0.0, 0.0, 0.0, 0.0)
-    most = np.array([WIDTH - frame.left - frame.right, _TALLEST]) * 72
+    left, right, bottom, top = _MARGINS if view.planar else (0.0, 0.0, 0.0, 0.0)
+    most = np.array([WIDTH - left - right, _TALLEST]) * 72
     unit = float(((most - around) / size).min())
-    least = np.array([max(_NARROWEST, _title_width(legend)) - frame.left - frame.right, _LOWEST]) * 72
+    least = np.array([max(_NARROWEST, _title_width(legend)) - left - right, _LOWEST]) * 72
     box = np.maximum(size * unit + around, least)
-    width = box[0] / 72 + frame.left + frame.right
-    below = frame.bottom + _legend_height(legend, width)
-    height = box[1] / 72 + below + frame.top
+    width = box[0] / 72 + left + right
+    below = bottom + _legend_height(legend, width)
+    height = box[1] / 72 + below + top
     figure = Drawing(figsize=(width, height))
-    place = (frame.left / width, below / height, box[0] / 72 / width, box[1] / 72 / height)
+    place = (left / width, below / height, box[0] / 72 / width, box[1] / 72 / height)
     panel = figure.add_axes(place)
     return Sheet(figure, (panel,), 1, figure), panel, box
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Affine2D, ScaledTranslation, Transform, blended_transform_factory
+from scipy.optimize import isotonic_regression
 
 from armdyn.drawing.style import COLOURS, DASHES, GREY, Dash
 from armdyn.robot import Robot
@@ -60,11 +61,14 @@ def thinned(y: np.ndarray, most: int, unless: int | None = None) -> np.ndarray:
     return np.unique(kept)
 
 
-def few(count: int, most: int, also: Sequence[int] | np.ndarray, unless: int | None = None) -> np.ndarray:
+def few(
+    count: int, most: int, also: Sequence[int] | np.ndarray = (), unless: int | None = None
+) -> np.ndarray:
     """Indices of at most `most` of `count` points, evenly taken, and `also` some; all of up to `unless`."""
     if count <= (most if unless is None else unless):
         return np.arange(count)
-    return np.unique(np.concatenate([np.linspace(0, count - 1, most - len(also)).astype(int), also]))
+    evenly = np.linspace(0, count - 1, most - len(also)).astype(int)
+    return np.unique([*evenly, *also])
 
 
 def arrow(panel: Axes, start: np.ndarray, end: np.ndarray, zorder: float, **options: Any) -> None:
@@ -124,21 +128,15 @@ def _right_of(panel: Axes) -> Transform:
 def spread(positions: np.ndarray, gap: float, low: float = -np.inf, high: float = np.inf) -> np.ndarray:
     """The positions nearest to these, in the same order, at least `gap` apart and between low and high.
 
-    Pool adjacent violators: labels that would touch share their mean. Where there is no room between the
-    two bounds, the lower one holds.
+    Labels that would touch share their mean. Where there is no room between the two bounds, the lower one
+    holds.
     """
-    order = np.argsort(positions, kind="stable")
-    groups: list[tuple[float, int]] = []  # mean of (position − rank · gap), count
-    for rank, index in enumerate(order):
-        mean, count = float(positions[index]) - rank * gap, 1
-        while groups and groups[-1][0] > mean:
-            other, size = groups.pop()
-            mean, count = (other * size + mean * count) / (size + count), size + count
-        groups.append((mean, count))
-    placed = np.concatenate([np.full(count, mean) for mean, count in groups] or [np.zeros(0)])
+    if not len(positions):
+        return np.zeros(0)
+    order, ranks = np.argsort(positions, kind="stable"), gap * np.arange(len(positions))
+    placed = isotonic_regression(positions[order] - ranks).x
     result = np.empty(len(positions))
-    placed = np.maximum(np.minimum(placed, high - gap * (len(positions) - 1)), low)
-    result[order] = placed + gap * np.arange(len(positions))
+    result[order] = np.maximum(np.minimum(placed, high - ranks[-1]), low) + ranks
     return result
 
 
@@ -158,9 +156,14 @@ def framed(panel: Axes, label: str, title: str = "") -> None:
     panel.set_ylabel(label)
     panel.margins(x=0)
     padded(panel)
-    panel.axhline(0, color="#9a9a9a", lw=0.7, zorder=1.2)
+    zero_line(panel.axhline)
     if title:
         panel.set_title(title, parse_math=False)
+
+
+def zero_line(line: Callable[..., Any]) -> None:
+    """A thin line at zero, by `axhline` or `axvline` of a panel."""
+    line(0, color="#9a9a9a", lw=0.7, zorder=1.2)
 
 
 def finish(panel: Axes, lines: Sequence[Line2D], label: str, title: str = "") -> None:

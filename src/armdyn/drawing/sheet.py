@@ -165,6 +165,13 @@ def sheet(
     return Sheet(whole(panels[0].figure), panels, columns, None)
 
 
+def sheet_of(count: int, most: int, around: float, height: float, *, ax: Given, **options: Any) -> Sheet:
+    """Panels row by row, at most so many in a row; a row has this height, the figure `around` more [in]."""
+    columns = min(count, most)
+    rows = -(-count // columns)
+    return sheet(around + height * rows, rows, columns, ax=ax, used=count, **options)
+
+
 def _divided(
     place: Figure | SubFigure, rows: int, columns: int, used: int, wide: bool, options: dict[str, Any]
 ) -> tuple[Axes, ...]:
@@ -188,15 +195,12 @@ def given_axes(ax: Any, count: int) -> tuple[Axes, ...]:
     found = list(np.ravel(np.asarray(ax, object))) if known else []
     if not known or not all(isinstance(panel, Axes) for panel in found):
         wanted = "axes, a sequence of axes, a figure or a subfigure of matplotlib"
-        raise ReportError(f"ax: expected {wanted}, found {_kinds(found) or type(ax).__name__}")
+        kinds = ", ".join(sorted({type(x).__name__ for x in found})) or type(ax).__name__
+        raise ReportError(f"ax: expected {wanted}, found {kinds}")
     if len(found) != count:
         panels = "1 panel" if count == 1 else f"{count} panels"
         raise ReportError(f"ax: this plot has {panels}, found {len(found)} axes")
     return tuple(found)
-
-
-def _kinds(found: Sequence[Any]) -> str:
-    return ", ".join(sorted({type(x).__name__ for x in found}))
 
 
 def whole(place: Figure | SubFigure | None) -> Figure:

@@ -200,11 +200,7 @@ Piece = tuple[int, Kind, str, Mesh]
 
 
 def _pieces(
-    robot: Robot,
-    drawn: Skeleton,
-    radius: float,
-    stand: _Stand,
-    rails: Mapping[int, tuple[float, float]],
+    robot: Robot, drawn: Skeleton, radius: float, stand: _Stand, rails: Mapping[int, tuple[float, float]]
 ) -> Iterator[Piece]:
     """Everything in the world: body, kind, name and shape."""
     names = [one_line(link.name) for link in robot.model.moving]

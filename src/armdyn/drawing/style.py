@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from armdyn.progress import stage
@@ -162,7 +163,7 @@ def dark(shade: str) -> str:
 
 def _rgb(shade: str) -> np.ndarray:
     """(3,): red, green and blue as amounts of light."""
-    value = np.array([int(shade[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    value = np.array(to_rgb(shade))
     return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
 
 
@@ -181,4 +182,4 @@ def _shown(lightness: float, hue: np.ndarray) -> np.ndarray:
 
 def _hex(linear: np.ndarray) -> str:
     value = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
-    return "#" + "".join(f"{round(255 * float(v)):02x}" for v in value)
+    return to_hex(tuple(value))

@@ -11,7 +11,7 @@ from armdyn.expression import ZERO, ArmdynError, Expression
 from armdyn.model import Inertia, RobotModel
 from armdyn.model.friction import SINGLE, TERMS, Friction
 from armdyn.model.inertia import TENSOR_KEYS
-from armdyn.model.parts import Limits, MotorLimits
+from armdyn.model.parts import Limits
 from armdyn.model.springs import NO_SPRING
 from armdyn.model.vector import apply
 from armdyn.robot import Robot
@@ -80,12 +80,16 @@ def links_table(model: RobotModel) -> RobotTable:
 
 
 def _body_cells(inertia: Inertia) -> tuple[Cell, Cell, Cell]:
-    """Mass, centre of mass and tensor about it; of a body without mass, the tensor about its origin."""
+    """Mass, centre of mass and tensor; of a body without mass, no centre."""
+    com: Cell = "" if Expression.of(inertia.mass).is_zero else _list(inertia.com)
+    return Expression.of(inertia.mass), com, _present(tensor_entries(inertia))
+
+
+def tensor_entries(inertia: Inertia) -> dict[str, Expression]:
+    """The tensor by name, about the centre of mass; of a body without mass, about its origin."""
     massless = Expression.of(inertia.mass).is_zero
-    com: Cell = "" if massless else _list(inertia.com)
     tensor = inertia.tensor if massless else inertia.tensor_at_com
-    entries = {key: Expression.of(x) for key, x in zip(TENSOR_KEYS, tensor, strict=True)}
-    return Expression.of(inertia.mass), com, _present(entries)
+    return {key: Expression.of(x) for key, x in zip(TENSOR_KEYS, tensor, strict=True)}
 
 
 def friction_units(joint: str) -> dict[str, str]:
@@ -122,41 +126,26 @@ def frames_table(model: RobotModel) -> RobotTable:
 
 
 def motors_table(model: RobotModel) -> RobotTable:
-    """Without rows where the robot has no motors; torque constants and limits only where some are given."""
-    motors = [link.motor for link in model.links if link.motor]
+    """Without rows where the robot has no motors; columns of what no motor has are empty."""
     labels = {link.name: link.joint_label for link in model.links}
-    constants = any(motor.torque_constant != 1 for motor in motors)
-    limited = any(motor.limits != MotorLimits() for motor in motors)
-    headings = (
-        "motor of",
-        "carrier",
-        "gear",
-        "Im [kg m²]",
-        "It [kg m²]",
-        "mass [kg]",
-        "axis",
-        "coupling",
-        "friction",
-        *["torque constant [N m/A]"] * constants,
-        *["limits"] * limited,
-    )
     rows: list[tuple[Cell, ...]] = []
     for link in model.links:
-        motor = link.motor
-        if motor:
-            coupling = {labels[name]: k for name, k in motor.coupling}
-            numbers = (motor.gear, motor.axial, motor.transverse, motor.mass)
-            rest = (_list(motor.axis), _present(coupling), _friction(motor.friction))
+        if motor := link.motor:
             constant: Cell = "" if motor.torque_constant == 1 else Expression.of(motor.torque_constant)
-            electric = [constant] * constants
-            limits = [_shaft_limits(motor.limits)] * limited
-            rows.append((link.joint_label, motor.carrier, *numbers, *rest, *electric, *limits))
-    return RobotTable(headings, tuple(rows))
-
-
-def _shaft_limits(limits: MotorLimits) -> Values:
-    given = {name: x for name, x in vars(limits).items() if x is not None}
-    return replace(_present(given), separator=", ", units=SHAFT_UNITS)
+            limits = _present({name: x for name, x in vars(motor.limits).items() if x is not None})
+            rows.append(
+                (
+                    *(link.joint_label, motor.carrier),
+                    *(motor.gear, motor.axial, motor.transverse, motor.mass),
+                    _list(motor.axis),
+                    _present({labels[name]: k for name, k in motor.coupling}),
+                    _friction(motor.friction),
+                    constant,
+                    replace(limits, separator=", ", units=SHAFT_UNITS),
+                )
+            )
+    headings = ("motor of", "carrier", "gear", "Im [kg m²]", "It [kg m²]", "mass [kg]", "axis", "coupling")
+    return RobotTable((*headings, "friction", "torque constant [N m/A]", "limits"), tuple(rows))
 
 
 SHAFT_UNITS = {"torque": "N m", "velocity": "rad/s", "current": "A"}

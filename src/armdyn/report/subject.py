@@ -272,10 +272,6 @@ class Subject:
         return loaded.robots[int(loaded.index(np.array([self.trajectory.duration / 2]))[0])]
 
     @cached_property
-    def limits(self) -> JointLimits:
-        return joint_limits(self.robot)
-
-    @cached_property
     def middle(self) -> Posture:
         """The posture half-way through the motion."""
         return Posture.of(self.robot, self.trajectory(self.trajectory.duration / 2)[0])

@@ -12,21 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from armdyn.drawing.curves import framed, joint_title
-from armdyn.drawing.sheet import Given, sheet
+from armdyn.drawing.curves import few, framed, joint_title, zero_line
+from armdyn.drawing.sheet import Given, sheet, sheet_of
 from armdyn.drawing.style import COLOURS, GREY, WIDTH, styled
 from armdyn.identification.columns import of_term, smooth_sign
 from armdyn.identification.fit import Fit, Row, own_terms, percent, rivals
 from armdyn.identification.validation import Comparison
-from armdyn.report.fit.subject import (
-    POINT,
-    FitSubject,
-    check_fit,
-    compared,
-    joint_sheet,
-    one_after_the_other,
-    some,
-)
+from armdyn.report.fit.subject import FitSubject, check_fit, compared, one_after_the_other
 from armdyn.report.page import (
     Amount,
     Heading,
@@ -147,7 +139,7 @@ def _draw(panel: Axes, rows: Sequence[Row], per: int) -> None:
     panel.set_xlim(-1.02 * _FAR, 1.02 * _FAR)
     panel.set_xticks([-2, -1, 0, 1, 2])
     panel.tick_params(axis="y", length=0)
-    panel.axvline(0, color="#9a9a9a", lw=0.7, zorder=1.2)
+    zero_line(panel.axvline)
 
 
 @styled
@@ -175,6 +167,10 @@ def plot_correlation(fit: Fit, *, ax: Given = None) -> Figure:
     return paper.figure
 
 
+_POINT: dict[str, Any] = {
+    "linestyle": "", "marker": "o", "ms": 1.6, "mew": 0, "color": COLOURS[1], "alpha": 0.55,
+}  # fmt: skip
+_MOST = 450  # points in a panel
 _SHOWN = 0.998  # of the points are inside the panel
 _CURVE: dict[str, Any] = {"color": COLOURS[2], "lw": 1.6}
 
@@ -189,11 +185,11 @@ def plot_friction(fit: Fit, logs: Any, samples: Any = None, *, ax: Given = None)
 
 @styled
 def draw_friction(robot: Robot, curves: Sequence[FrictionCurve], *, ax: Given = None) -> Figure:
-    paper = joint_sheet(robot.n, ax, 1.95)
+    paper = sheet_of(robot.n, 2, 0.6, 1.95, ax=ax)
     for panel, found in zip(paper.panels, curves, strict=True):
         units = joint_units(robot, found.joint)
-        kept = some(found.torque)
-        panel.plot(found.speed[kept], found.torque[kept], **POINT)
+        kept = _some(found.torque)
+        panel.plot(found.speed[kept], found.torque[kept], **_POINT)
         panel.plot(found.grid, found.curve, **_CURVE)
         low, high = np.quantile(found.torque, [(1 - _SHOWN) / 2, (1 + _SHOWN) / 2])
         low, high = min(low, found.curve.min()), max(high, found.curve.max())
@@ -202,12 +198,17 @@ def draw_friction(robot: Robot, curves: Sequence[FrictionCurve], *, ax: Given = 
         panel.set_ylabel(f"friction [{units.torque}]")
         panel.set_xlabel(f"velocity [{units.velocity}]")
         panel.set_title(joint_title(robot, found.joint), parse_math=False)
-        panel.axhline(0, color="#9a9a9a", lw=0.7, zorder=1.2)
-        panel.axvline(0, color="#9a9a9a", lw=0.7, zorder=1.2)
-    points = {**POINT, "ms": 3.5}
+        zero_line(panel.axhline)
+        zero_line(panel.axvline)
+    points = {**_POINT, "ms": 3.5}
     handles = [Line2D([], [], label="measured", **points), Line2D([], [], label="fitted", **_CURVE)]
     paper.legend(handles, ncols=2)
     return paper.figure
+
+
+def _some(y: np.ndarray) -> np.ndarray:
+    """Indices of points y (N,) that stand for all: evenly taken, and the greatest by size."""
+    return few(len(y), _MOST, np.argsort(np.abs(y))[-6:])
 
 
 def plot_residuals(fit: Fit, logs: Any, samples: Any = None, *, ax: Given = None) -> Figure:
@@ -233,9 +234,9 @@ def draw_residuals(robot: Robot, data: Sequence[Comparison], *, ax: Given = None
             ([x.motion.q[a, j] for x, a in zip(data, at, strict=True)], f"position [{units.position}]"),
             ([x.motion.qd[a, j] for x, a in zip(data, at, strict=True)], f"velocity [{units.velocity}]"),
         )
-        kept = some(y)
+        kept = _some(y)
         for panel, (x, label) in zip(row, across, strict=True):
-            panel.plot(np.concatenate(x)[kept], y[kept], **POINT)
+            panel.plot(np.concatenate(x)[kept], y[kept], **_POINT)
             framed(panel, "")
             panel.margins(x=0.03)
             if j == n - 1 or robot.model.coordinates[j].joint != robot.model.coordinates[j + 1].joint:

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from scipy.signal import welch
 
-from armdyn.drawing.curves import TOTAL, curve, effort_label, framed, joint_title
+from armdyn.drawing.curves import TOTAL, curve, effort_label, few, framed, joint_title
 from armdyn.drawing.errors import ReportError
 from armdyn.drawing.sheet import Given, sheet
 from armdyn.drawing.style import COLOURS, GREY, PALE, styled
@@ -23,12 +23,7 @@ from armdyn.identification.looking_over import positions_map, runs, torques_map
 from armdyn.identification.selection import NEAR
 from armdyn.identification.signals import Stretch, effective_cutoff, on_grid, states, stretches
 from armdyn.report.fit.subject import FitSubject, check_fit
-from armdyn.report.page import (
-    Part,
-    Picture,
-    number,
-    paragraph,
-)
+from armdyn.report.page import Part, Picture, number, paragraph
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
 
@@ -139,10 +134,7 @@ def plot_signals(fit: Fit, log: Log, joint: int | None = None, *, ax: Given = No
 def draw_signals(robot: Robot, found: SignalsFinding, *, ax: Given = None) -> Figure:
     paper = sheet(7.0, 4, 2, ax=ax, sharex="col")
     for (left, right), signal in zip(paper.rows, found.signals, strict=True):
-        for t, x, style in (
-            (signal.t, signal.raw, _RAW),
-            (signal.filtered_t, signal.filtered, _SMOOTH),
-        ):
+        for t, x, style in ((signal.t, signal.raw, _RAW), (signal.filtered_t, signal.filtered, _SMOOTH)):
             inside = (t >= found.window[0]) & (t <= found.window[1])
             curve(left, t[inside], x[inside], 0, **style)
         framed(left, f"{signal.name} [{signal.unit}]")
@@ -238,14 +230,7 @@ def write_signals(subject: FitSubject) -> list[Part]:
 
 _RECORDED: dict[str, Any] = {**TOTAL, "lw": 2.4}
 _UNUSED: dict[str, Any] = {"color": COLOURS[2], "linestyle": "", "marker": "x", "ms": 4.5, "mew": 1.1}
-_FILLED: dict[str, Any] = {
-    "color": COLOURS[1],
-    "linestyle": "",
-    "marker": "o",
-    "ms": 4.5,
-    "markerfacecolor": "none",
-    "mew": 1.1,
-}
+_FILLED: dict[str, Any] = {**_UNUSED, "color": COLOURS[1], "marker": "o", "markerfacecolor": "none"}
 _MARKS = 25  # in one stretch
 _GAP: dict[str, Any] = {"facecolor": PALE, "edgecolor": "none", "alpha": 0.6}
 
@@ -286,7 +271,7 @@ def _recorded(log: Log, robot: Robot, record: Record) -> tuple[np.ndarray, np.nd
 
 def _some_of(mask: np.ndarray) -> np.ndarray:
     """Rows to mark: all ends of stretches, and some between."""
-    rows = [np.linspace(a, b - 1, min(b - a, _MARKS)).astype(int) for a, b in runs(mask)]
+    rows = [a + few(b - a, _MARKS) for a, b in runs(mask)]
     return np.concatenate(rows) if rows else np.zeros(0, int)
 
 

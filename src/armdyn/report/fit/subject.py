@@ -1,4 +1,4 @@
-"""The subject of a report about a fit: the fit, its logs with what it predicts there, and how to draw it."""
+"""The subject of a report about a fit: the fit, its logs with what it predicts there."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 
-from armdyn.drawing.curves import few
 from armdyn.drawing.errors import ReportError
-from armdyn.drawing.sheet import Given, Sheet, sheet
-from armdyn.drawing.style import COLOURS, GREY
 from armdyn.identification.fit import Fit
 from armdyn.identification.log import Log
 from armdyn.identification.samples import Samples
@@ -78,35 +74,6 @@ def _some(fit: Fit, samples: Samples) -> tuple[tuple[Comparison, ...], bool]:
     return tuple(found), False
 
 
-# ---- what its figures share ------------------------------------------------------------------------------
-
-
-MEASURED: dict[str, Any] = {"color": "#a9a9a9", "linestyle": "-", "lw": 2.2, "zorder": 1.5}
-PREDICTED: dict[str, Any] = {"color": COLOURS[1], "linestyle": "-", "lw": 1.0}
-DIFFERENCE: dict[str, Any] = {"color": COLOURS[2], "linestyle": "-", "lw": 0.8}
-POINT: dict[str, Any] = {
-    "linestyle": "",
-    "marker": "o",
-    "ms": 1.6,
-    "mew": 0,
-    "color": COLOURS[1],
-    "alpha": 0.55,
-}
-_MOST = 450  # points in a panel
-
-
-def joint_sheet(n: int, ax: Given, height: float = 1.75, **options: Any) -> Sheet:
-    """Panels for n joints in two columns; a single one gets all of the width."""
-    columns = 1 if n == 1 else 2
-    rows = -(-n // columns)
-    return sheet(0.6 + height * rows, rows, columns, ax=ax, used=n, **options)
-
-
-def some(y: np.ndarray) -> np.ndarray:
-    """Indices of points y (N,) that stand for all: evenly taken, and the greatest by size."""
-    return few(len(y), _MOST, np.argsort(np.abs(y))[-6:])
-
-
 def one_after_the_other(data: Sequence[Comparison]) -> tuple[list[np.ndarray], list[float]]:
     """Times of several pieces on one axis, from zero, and where one ends and the next begins [s]."""
     times, edges, end = [], [], 0.0
@@ -116,9 +83,3 @@ def one_after_the_other(data: Sequence[Comparison]) -> tuple[list[np.ndarray], l
         end = float(t[-1])
         edges.append(end)
     return times, edges[:-1]
-
-
-def mark(panel: Axes, edges: Sequence[float]) -> None:
-    """Where logs meet."""
-    for x in edges:
-        panel.axvline(x, color=GREY, lw=0.6, linestyle=(0, (2, 2)))

@@ -10,20 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from armdyn.drawing.curves import curve, effort_label, framed, joint_title
-from armdyn.drawing.sheet import Given
-from armdyn.drawing.style import styled
+from armdyn.drawing.sheet import Given, sheet_of
+from armdyn.drawing.style import COLOURS, GREY, styled
 from armdyn.identification.fit import Fit, method_text, reasons, rivals
+from armdyn.identification.looking_over import runs
 from armdyn.identification.validation import Comparison
-from armdyn.report.fit.subject import (
-    DIFFERENCE,
-    MEASURED,
-    PREDICTED,
-    FitSubject,
-    compared,
-    joint_sheet,
-    mark,
-    one_after_the_other,
-)
+from armdyn.report.fit.subject import FitSubject, compared, one_after_the_other
 from armdyn.report.page import (
     Amount,
     Markup,
@@ -41,6 +33,10 @@ from armdyn.report.page import (
 from armdyn.robot import Robot
 from armdyn.robot.joints import torque_unit
 
+_MEASURED: dict[str, Any] = {"color": "#a9a9a9", "linestyle": "-", "lw": 2.2, "zorder": 1.5}
+_PREDICTED: dict[str, Any] = {"color": COLOURS[1], "linestyle": "-", "lw": 1.0}
+_DIFFERENCE: dict[str, Any] = {"color": COLOURS[2], "linestyle": "-", "lw": 0.8}
+
 
 def plot_prediction(fit: Fit, logs: Any, samples: Any = None, *, ax: Given = None) -> Figure:
     """Measured torques (grey), predicted ones and what is left, a panel for each joint.
@@ -53,27 +49,25 @@ def plot_prediction(fit: Fit, logs: Any, samples: Any = None, *, ax: Given = Non
 
 @styled
 def draw_prediction(robot: Robot, data: Sequence[Comparison], *, ax: Given = None) -> Figure:
-    paper = joint_sheet(robot.n, ax, sharex=True)
+    paper = sheet_of(robot.n, 2, 0.6, 1.75, ax=ax, sharex=True)
     times, edges = one_after_the_other(data)
     for j, panel in enumerate(paper.panels):
         for t, found in zip(times, data, strict=True):
-            for part in _runs(found.use[:, j]):
-                curve(panel, t[part], found.record.tau[part, j], 0, **MEASURED)
-                curve(panel, t[part], found.predicted[part, j], 0, **PREDICTED)
-                curve(panel, t[part], found.residual[part, j], 0, **DIFFERENCE)
+            for a, b in runs(found.use[:, j]):
+                if b - a == 1:
+                    continue
+                part = slice(a, b)
+                curve(panel, t[part], found.record.tau[part, j], 0, **_MEASURED)
+                curve(panel, t[part], found.predicted[part, j], 0, **_PREDICTED)
+                curve(panel, t[part], found.residual[part, j], 0, **_DIFFERENCE)
         framed(panel, effort_label(robot, j), joint_title(robot, j))
-        mark(panel, edges)
+        for x in edges:  # where logs meet
+            panel.axvline(x, color=GREY, lw=0.6, linestyle=(0, (2, 2)))
     paper.under("time [s]")
-    labels = (MEASURED, "measured"), (PREDICTED, "predicted"), (DIFFERENCE, "measured − predicted")
+    labels = (_MEASURED, "measured"), (_PREDICTED, "predicted"), (_DIFFERENCE, "measured − predicted")
     handles = [Line2D([], [], label=label, **style) for style, label in labels]
     paper.legend(handles, ncols=3)
     return paper.figure
-
-
-def _runs(use: np.ndarray) -> list[slice]:
-    """Stretches of samples that are used, of two samples or more."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], use.astype(np.int8), [0]])))
-    return [slice(a, b) for a, b in edges.reshape(-1, 2).tolist() if b - a > 1]
 
 
 def write_fit(subject: FitSubject) -> list[Part]:

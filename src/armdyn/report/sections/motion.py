@@ -24,7 +24,7 @@ from armdyn.drawing.curves import (
     joint_title,
 )
 from armdyn.drawing.errors import ReportError
-from armdyn.drawing.sheet import Given, sheet
+from armdyn.drawing.sheet import Given, sheet, sheet_of
 from armdyn.drawing.skeleton import skeleton
 from armdyn.drawing.style import styled
 from armdyn.drawing.views import plane_normal, view_of
@@ -47,7 +47,7 @@ from armdyn.report.page import (
 )
 from armdyn.report.subject import Subject
 from armdyn.robot import Robot
-from armdyn.robot.joints import joint_units, torque_unit
+from armdyn.robot.joints import joint_limits, joint_units, torque_unit
 
 _ROUNDING = 1e-9  # of the largest torque: smaller parts are rounding
 _DETAILED = 3  # joints up to which every cause gets its own curve
@@ -199,8 +199,7 @@ def _draw_causes(subject: Subject, found: Contributions, *, ax: Given = None) ->
 def _grid_of_joints(subject: Subject, causes: dict[str, np.ndarray], ax: Given) -> Figure:
     """Two columns of panels, one for each joint, with one legend."""
     robot, t = subject.robot, subject.samples.t
-    rows = (robot.n + 1) // 2
-    paper = sheet(0.7 + 1.75 * rows, rows, 2, ax=ax, used=robot.n, sharex=True)
+    paper = sheet_of(robot.n, 2, 0.7, 1.75, ax=ax, sharex=True)
     for i, panel in enumerate(paper.panels):
         curve(panel, t, subject.torque[:, i], 0, "total", **TOTAL)
         for k, (name, part) in enumerate(causes.items()):
@@ -292,7 +291,7 @@ def torque_peaks(subject: Subject) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _peaks_table(subject: Subject) -> Markup:
     columns = ("joint", "velocity", "acceleration", "torque", "at", "torque, rms", "limit", "share of it")
-    robot, at, limits = subject.robot, subject.samples, subject.limits.torque
+    robot, at, limits = subject.robot, subject.samples, joint_limits(subject.robot).torque
     rows, limited = [], bool(np.isfinite(limits).any())
     for i, (peak, when, rms) in enumerate(zip(*torque_peaks(subject), strict=True)):
         units = joint_units(robot, i)

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from armdyn.drawing.curves import colour, few, titled
+from armdyn.drawing.curves import colour, few, titled, zero_line
 from armdyn.drawing.errors import ReportError
-from armdyn.drawing.sheet import Given, sheet
+from armdyn.drawing.sheet import Given, sheet_of
 from armdyn.drawing.style import GREY, styled
 from armdyn.motion.motor_loads import MotorLoads, MotorRow
 from armdyn.report.page import (
@@ -46,10 +46,7 @@ def plot_motor_loads(loads: MotorLoads, *, ax: Given = None) -> Figure:
         raise ReportError(f"loads: expected what motor_loads gives, found {type(loads).__name__}")
     if loads.torque.ndim != 2:
         raise ReportError(f"loads: found {loads.torque.shape[1:-1]} arms; those of one are drawn: .arm(0)")
-    count = loads.torque.shape[1]
-    columns = min(count, _COLUMNS)
-    rows = -(-count // columns)
-    paper = sheet(0.5 + 2.35 * rows, rows, columns, ax=ax, used=count)
+    paper = sheet_of(loads.torque.shape[1], _COLUMNS, 0.5, 2.35, ax=ax)
     for i, panel in enumerate(paper.panels):
         _draw(panel, loads, i)
     handles = [
@@ -73,8 +70,8 @@ def _draw(panel: Axes, loads: MotorLoads, i: int) -> None:
     rms = loads.rms_speed[i] * _side(speed), loads.rms_torque[i] * _side(torque)
     panel.plot(*rms, color=_RMS, marker="x", markersize=6, zorder=5)
     _draw_limits(panel, float(loads.limits.velocity[i]), float(loads.limits.torque[i]))
-    for line in (panel.axhline, panel.axvline):
-        line(0, color="#9a9a9a", lw=0.7, zorder=1.2)
+    zero_line(panel.axhline)
+    zero_line(panel.axvline)
     far = _frame(speed, float(loads.limits.velocity[i]), panel.set_xlim)
     panel.set_xlabel(f"speed [{units.velocity}]{far}")
     far = _frame(torque, float(loads.limits.torque[i]), panel.set_ylim)

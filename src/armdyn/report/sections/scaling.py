@@ -11,9 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from armdyn.drawing.curves import colour, curve, dash, effort_label, framed, joint_title, limit_lines
-from armdyn.drawing.sheet import Given, sheet
+from armdyn.drawing.sheet import Given, sheet, sheet_of
 from armdyn.drawing.style import GREY, styled
 from armdyn.expression import ArmdynError
+from armdyn.identification.looking_over import runs
 from armdyn.motion.timing.limits import Limits, limits_for
 from armdyn.motion.timing.scaling import Scaled, scale_to_limits
 from armdyn.motion.timing.speed_parts import check_robot
@@ -22,6 +23,7 @@ from armdyn.motion.trajectory import Trajectory
 from armdyn.report.page import Part, Picture, number, paragraph, warning
 from armdyn.report.subject import Subject
 from armdyn.robot import Robot
+from armdyn.robot.joints import joint_limits
 
 KINDS = ("torque", "velocity", "acceleration")
 _AT_LIMIT = 0.999  # of a limit: from here on it counts as reached
@@ -121,10 +123,8 @@ def _draw_torques(
         torques.append((name, _LINEAR, scaled.t, scaled.torque))
     if optimal is not None:
         torques.append((f"least time, {optimal.duration:.4g} s", _LEAST, optimal.t, optimal.torque))
-    columns = 1 if robot.n <= _FULL_WIDTH else 2
-    rows = -(-robot.n // columns)
-    height = 0.8 + (2.0 if columns == 1 else 1.7) * rows
-    paper = sheet(height, rows, columns, ax=ax, used=robot.n, sharex=True)
+    columns, height = (1, 2.0) if robot.n <= _FULL_WIDTH else (2, 1.7)
+    paper = sheet_of(robot.n, columns, 0.8, height, ax=ax, sharex=True)
     limited = False
     for i, panel in enumerate(paper.panels):
         for _, k, t, tau in torques:
@@ -157,7 +157,7 @@ def _draw_path(found: PathSpeed, *, ax: Given = None) -> Figure:
     framed(speed, "path speed [1/s]")
     for j, active in enumerate(kinds.values()):
         for i in range(n):
-            for start, end in _stretches(active[:, i]):
+            for start, end in runs(active[:, i]):
                 along = [found.s[start], found.s[end]]
                 strips.plot(along, [i + 1, i + 1], color=colour(j), lw=6 - 1.8 * j, solid_capstyle="butt")
     strips.set_ylim(n + 0.6, 0.4)
@@ -174,17 +174,11 @@ def _draw_path(found: PathSpeed, *, ax: Given = None) -> Figure:
     return paper.figure
 
 
-def _stretches(active: np.ndarray) -> list[tuple[int, int]]:
-    """First and one past last of each run of true values."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], active.astype(int), [0]])))
-    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
-
-
 _EVERYWHERE = 0.99  # of a path: what is less than this from its whole is a matter of the grid
 
 
 def write_scaling(subject: Subject) -> list[Part]:
-    limits, robot, problems = subject.limits, subject.robot, list[Part]()
+    limits, robot, problems = joint_limits(subject.robot), subject.robot, list[Part]()
     own = (limits.torque, limits.velocity, limits.acceleration)
     if not (any(np.isfinite(x).any() for x in own) or robot.drives.limits.any):
         text = "The description gives no limits of torque, velocity or acceleration, so the motion may be as "
@@ -202,11 +196,11 @@ def write_scaling(subject: Subject) -> list[Part]:
     scaled = attempt("Scaling the motion linearly", scale_to_limits, faster=True)
     optimal = attempt("The path in least time", time_optimal)
     timings = _timings(subject, scaled, optimal) if scaled or optimal else []
-    return [*problems, *timings, *([_path(path_speed(robot, optimal))] if optimal else [])]
-
-
-def _path(found: PathSpeed) -> Picture:
-    return Picture(_draw_path(found), "speed along the path in least time", [path_text(found)])
+    if optimal is None:
+        return [*problems, *timings]
+    path = path_speed(robot, optimal)
+    picture = Picture(_draw_path(path), "speed along the path in least time", [path_text(path)])
+    return [*problems, *timings, picture]
 
 
 def path_text(path: PathSpeed) -> str:

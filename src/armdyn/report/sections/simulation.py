@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from armdyn.drawing.curves import (
     colour,
     curve,
     end_labels,
+    few,
     finish,
     framed,
     joint_kinds,
@@ -38,15 +39,6 @@ from armdyn.simulation.run import EventKind, LimitPassed, Run
 
 
 @dataclass(frozen=True)
-class Mark:
-    """An event: when [s], of which joint (None: of a motor or joint that moves with several), what kind."""
-
-    time: float
-    joint: int | None
-    kind: EventKind
-
-
-@dataclass(frozen=True)
 class RunCurves:
     """One arm of a run, up to where it stopped or diverged: N instants, n joints."""
 
@@ -57,7 +49,7 @@ class RunCurves:
     tau: np.ndarray
     target: tuple[np.ndarray, np.ndarray] | None  # positions and velocities (N, n) that were wanted
     energies: dict[str, np.ndarray]  # by name, (N,) [J]
-    marks: tuple[Mark, ...]
+    marks: dict[tuple[int | None, EventKind], list[float]]  # instants [s] by joint (None: no one) and kind
     passed: tuple[LimitPassed, ...]
     limits: JointLimits
 
@@ -71,6 +63,10 @@ def _curves(run: Run, target: Any, arm: Any) -> RunCurves:
     kept = np.isfinite(run.q[at]).all(1)
     t = run.t[kept]
     number = {joint_name(robot, j): j for j in range(robot.n)}
+    marks = defaultdict(list)
+    for event in run.events:  # of a motor or joint that moves with several: of no joint
+        if event.arm == place:
+            marks[number.get(event.surface), event.kind].append(event.time)
     return RunCurves(
         robot,
         t,
@@ -79,7 +75,7 @@ def _curves(run: Run, target: Any, arm: Any) -> RunCurves:
         run.tau[at][kept],
         None if target is None else _wanted(robot, target, t),
         {name: y[kept] for name, y in _energies(run, place).items()},
-        tuple(Mark(e.time, number.get(e.surface), e.kind) for e in run.events if e.arm == place),
+        dict(marks),
         tuple(x for x in run.limits_passed if x.arm == place),
         joint_limits(robot),
     )
@@ -132,7 +128,7 @@ def _draw_energies(panel: Axes, t: np.ndarray, found: dict[str, np.ndarray]) -> 
 
 
 _TARGET: dict[str, Any] = {**TOTAL, "lw": 3.2}
-_MARKS: dict[str, tuple[str, dict[str, Any]]] = {
+_MARKS: dict[EventKind, tuple[str, dict[str, Any]]] = {
     "stick": ("sticks", {"marker": "o", "ms": 4.0, "mew": 1.0}),
     "slip": ("slips", {"marker": "o", "ms": 4.0, "mew": 1.0, "mfc": "white"}),
     "reverse": ("turns round", {"marker": "D", "ms": 3.4, "mew": 1.0, "mfc": "white"}),
@@ -218,10 +214,10 @@ def _mark(panel: Axes, found: RunCurves, kind: JointKind) -> None:
     low, high = panel.get_ylim()
     for sort, (_, look) in _MARKS.items():
         for j in kind.joints:
-            t = _times(mark for mark in found.marks if (mark.joint, mark.kind) == (j, sort))
+            t = _times(found, j, sort)
             at = np.interp(t, found.t, found.q[:, j])
             panel.plot(t, at, ls="none", color=colour(j), zorder=3, **look)
-        t = _times(mark for mark in found.marks if (mark.joint, mark.kind) == (None, sort))
+        t = _times(found, None, sort)
         bottom = panel.get_xaxis_transform()
         panel.plot(t, np.full(len(t), 0.03), ls="none", color=GREY, zorder=3, transform=bottom, **look)
     for x in found.passed:
@@ -232,10 +228,10 @@ def _mark(panel: Axes, found: RunCurves, kind: JointKind) -> None:
     panel.set_ylim(low, high)
 
 
-def _times(marks: Iterable[Mark]) -> np.ndarray:
+def _times(found: RunCurves, joint: int | None, kind: EventKind) -> np.ndarray:
     """When; of very many, some that stand for all."""
-    t = np.array([mark.time for mark in marks])
-    return t if len(t) <= _MOST else t[np.linspace(0, len(t) - 1, _MOST).astype(int)]
+    t = np.array(found.marks.get((joint, kind), []))
+    return np.asarray(t[few(len(t), _MOST)])
 
 
 def _torque_limits(panel: Axes, found: RunCurves, kind: JointKind) -> bool:
@@ -253,7 +249,7 @@ def _legend(paper: Sheet, found: RunCurves, limited: bool) -> None:
     handles = []
     if found.target is not None:
         handles.append(Line2D([], [], label="target", **_TARGET))
-    kinds = {mark.kind for mark in found.marks}
+    kinds = {kind for _, kind in found.marks}
     for sort, (name, look) in _MARKS.items():
         if sort in kinds:
             handles.append(Line2D([], [], ls="none", color=INK, label=name, **look))
