@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Console
-
 from armdyn.cli.common import GivenRobot, takes_robot
-from armdyn.cli.terminal import table_by_columns, table_of, terminal
+from armdyn.cli.terminal import table_by_columns, terminal
 from armdyn.description import bundled_robots
-from armdyn.description.dh_table import DhTable, pose_text
+from armdyn.description.dh_table import pose_text
 from armdyn.expression import ArmdynError, Expression
 from armdyn.model import Inertia, Link, RobotModel, Transform
 from armdyn.model.friction import SINGLE, Friction
@@ -43,47 +41,41 @@ def show(robot: GivenRobot) -> None:
     """Show links, DH table, motors, limits, symbols, what looks wrong, where diagonal rotors are exact."""
     loaded = robot.load()
     console = terminal()
-    model = loaded.model
-    _say(console, _title(loaded), style="bold")
-    for line in _head(model):
-        _say(console, line)
-    _print(console, _structure(model))
-    _print(console, _bodies(model))
-    if not _dh(console, loaded):
-        _print(console, _frames(model))
+    console.print(one_line(_title(loaded)), style="bold")
+    for part in _parts(loaded):
+        if isinstance(part, str):
+            console.print(one_line(part))
+        elif part.rows:
+            columns = zip(*([cell_text(cell) for cell in row] for row in part.rows), strict=True)
+            console.print(table_by_columns(*zip(part.headings, columns, strict=True)))
+    for text in _gathered(loaded.warnings):
+        console.print(one_line(f"warning: {text}"), style="yellow")
+
+
+def _parts(robot: Robot) -> Iterator[str | RobotTable]:
+    """Lines and tables, one after the other; tables without rows are not shown, nor are empty columns."""
+    model = robot.model
+    yield from _head(model)
+    yield _structure(model)
+    yield _bodies(model)
+    yield from _dh(robot)
     if empty := [link.name for link in _empty(model)]:
-        _say(console, f"fixed frames without a body, left out: {', '.join(empty)}")
+        yield f"fixed frames without a body, left out: {', '.join(empty)}"
     if model.followers:
-        _say(console, f"joints that follow others: {'; '.join(model.followers)}")
-    for line in _following(model):
-        _say(console, line)
+        yield f"joints that follow others: {'; '.join(model.followers)}"
+    yield from _following(model)
     if passive := [link.joint_label for link in model.moving if not link.actuated]:
-        _say(console, f"joints that nothing drives: {', '.join(passive)}")
-    for table in mechanism_tables(model):
-        _print(console, table)
-    _print(console, _friction(model))
-    _print(console, _motors(model))
-    for line in _rotor_lines(loaded):
-        _say(console, line)
-    _print(console, limits_table(model))
+        yield f"joints that nothing drives: {', '.join(passive)}"
+    yield from mechanism_tables(model)
+    yield _friction(model)
+    yield _motors(model)
+    yield from _rotor_lines(robot)
+    yield limits_table(model)
     if model.symbols:
         values = [f"{name} = {'free' if value is None else value}" for name, value in model.symbols]
-        _say(console, "symbols: " + ", ".join(values))
+        yield "symbols: " + ", ".join(values)
     if not any(value is None for _, value in model.symbols):
-        _print(console, operations_table(loaded))
-    for text in _gathered(loaded.warnings):
-        _say(console, f"warning: {text}", style="yellow")
-
-
-def _say(console: Console, line: str, style: str | None = None) -> None:
-    console.print(one_line(line), style=style)
-
-
-def _print(console: Console, found: RobotTable) -> None:
-    """A table, where it has rows; a column with nothing in it is left out."""
-    if found.rows:
-        columns = zip(*([cell_text(cell) for cell in row] for row in found.rows), strict=True)
-        console.print(table_by_columns(*zip(found.headings, columns, strict=True)))
+        yield operations_table(robot)
 
 
 def _title(robot: Robot) -> str:
@@ -143,11 +135,6 @@ def _empty(model: RobotModel) -> list[Link]:
     return [link for link in model.links if link.joint == "fixed" and link.inertia == Inertia()]
 
 
-def _frames(model: RobotModel) -> RobotTable:
-    found, empty = frames_table(model), {link.name for link in _empty(model)}
-    return RobotTable(found.headings, tuple(row for row in found.rows if row[0] not in empty))
-
-
 _OFTEN_ZERO = ("It [kg m²]", "mass [kg]")  # of motors
 
 
@@ -189,29 +176,24 @@ def _friction_texts(friction: Friction) -> dict[str, str]:
     return texts
 
 
-def _dh(console: Console, robot: Robot) -> bool:
-    """The DH table, or why there is none; true where its frames are those of the links."""
-    for convention in ("dh", "mdh"):
-        try:
-            if robot.in_dh(convention) == robot:
-                _dh_table(console, robot.dh_table(convention), is_own=True)
-                return True
-        except ArmdynError as problem:
-            _say(console, f"no table of Denavit-Hartenberg parameters: {str(problem).removeprefix('dh: ')}")
-            return False
-    _dh_table(console, robot.dh_table(), is_own=False)
-    return False
-
-
-def _dh_table(console: Console, table: DhTable, is_own: bool) -> None:
-    headings, rows = table.grid
-    name = {"dh": "standard", "mdh": "modified (Craig's)"}[table.convention]
-    others = "" if is_own else ", robot.in_dh() has its frames"
-    _say(console, f"{name} Denavit-Hartenberg parameters [m, rad]{others}")
-    console.print(table_of(headings, rows))
-    if not is_own:
-        for line in table.remarks:
-            _say(console, line)
+def _dh(robot: Robot) -> Iterator[str | RobotTable]:
+    """The DH table, or why there is none; the frames of the links where they are not its own."""
+    try:
+        is_dh = robot.in_dh() == robot
+        is_mdh = not is_dh and robot.in_dh("mdh") == robot
+    except ArmdynError as problem:
+        yield f"no table of Denavit-Hartenberg parameters: {str(problem).removeprefix('dh: ')}"
+    else:
+        table = robot.dh_table("mdh" if is_mdh else "dh")
+        name = {"dh": "standard", "mdh": "modified (Craig's)"}[table.convention]
+        others = "" if is_dh or is_mdh else ", robot.in_dh() has its frames"
+        yield f"{name} Denavit-Hartenberg parameters [m, rad]{others}"
+        yield RobotTable(*table.grid)
+        if not others:
+            return
+        yield from table.remarks
+    found, empty = frames_table(robot.model), {link.name for link in _empty(robot.model)}
+    yield RobotTable(found.headings, tuple(row for row in found.rows if row[0] not in empty))
 
 
 def _gathered(warnings: list[str]) -> list[str]:

@@ -325,8 +325,10 @@ def _law(
     data = with_limits(robot, {"profile": law.name, **found})
     del data["profile"]
     own = [name.removeprefix("max_") for name in data if name not in found]
-    of_robot = f", by the robot's limits of {' and '.join([', '.join(own[:-1])] * (len(own) > 1) + own[-1:])}"
-    return law, data, law.value + (of_robot if own else "")
+    if not own:
+        return law, data, law.value
+    limits = " and ".join([", ".join(own[:-1]), own[-1]] if len(own) > 1 else own)
+    return law, data, f"{law.value}, by the robot's limits of {limits}"
 
 
 def _check_law(law: TimingLaw, found: dict[str, Any], options: dict[str, str], complete: bool) -> None:
