@@ -34,6 +34,10 @@ class Rotors(StrEnum):
     none = "none"
 
 
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
+MotionOption = Annotated[
+    Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one is chosen.")
+]
 WrenchOption = Annotated[
     str | None, typer.Option(help="Force and moment of the tip on its surroundings, world axes, 6 numbers.")
 ]
@@ -42,19 +46,45 @@ CycleOption = Annotated[
 ]
 
 
+def _option(text: str, *names: str, **more: Any) -> Any:
+    """An option that all verbs with a robot have."""
+    return typer.Option(*names, help=text, rich_help_panel=ROBOT_PANEL, **more)
+
+
 @dataclass(frozen=True)
 class GivenRobot:
-    """A robot as it stands on the command line: a verb's parameter of this type, under `@takes_robot`."""
+    """A robot as it stands on the command line: a verb's parameter of this type, under `@takes_robot`.
+
+    Its fields after the first are the options that every such verb has.
+    """
 
     source: str  # a bundled name or a path
-    tip: str | None = None
-    lock: list[str] | None = None
-    payload: str | None = None
-    link: str | None = None
-    rotors: Rotors | None = None
-    base: str | None = None
-    repair: bool = False
-    snap: bool = False
+    tip: Annotated[
+        str | None,
+        _option("The link that ends the chain; joints beside it are locked at 0."),
+    ] = None
+    lock: Annotated[
+        list[str] | None, _option("Lock a joint at a position; may be repeated.", metavar="JOINT=POSITION")
+    ] = None
+    payload: Annotated[
+        str | None,
+        _option(
+            "A body at the tip: its mass [kg]; then also its centre of mass x, y, z [m]; then also its "
+            "tensor about that, xx, xy, xz, yy, yz, zz [kg m²].",
+            metavar="NUMBERS",
+        ),
+    ] = None
+    link: Annotated[
+        str | None, _option("A link whose frame takes the place of the tip; no joint is locked.")
+    ] = None
+    rotors: Annotated[Rotors | None, _option("Rotor model; default: what the file says.")] = None
+    base: Annotated[str | None, _option("URDF, MJCF: the link to stand on.")] = None
+    repair: Annotated[
+        bool, _option("URDF, MJCF: mend what can be mended safely, and say what.", "--repair")
+    ] = False
+    snap: Annotated[
+        bool, _option("URDF, MJCF: make rounded angles and axes exact, and say which.", "--snap")
+    ] = False
 
     @property
     def is_changed(self) -> bool:
@@ -83,45 +113,17 @@ class GivenRobot:
 _ROBOT = typer.Argument(help="A bundled robot's name, or a path to a robot file, a URDF or an MJCF file.")
 
 
-OutputOption = Annotated[Path, typer.Option("--output", "-o", help="CSV file to write.")]
-MotionOption = Annotated[
-    Path | None, typer.Option(help="A motion, as `armdyn trajectory` writes it; default: one is chosen.")
-]
-
-
-def _option(kind: Any, text: str, *names: str, **more: Any) -> Any:
-    return Annotated[kind, typer.Option(*names, help=text, rich_help_panel=ROBOT_PANEL, **more)]
-
-
-# What every verb that takes a robot has, by the fields of `GivenRobot`.
-_OPTIONS: dict[str, Any] = {
-    "tip": _option(str | None, "The link that ends the chain; joints beside it are locked at 0."),
-    "lock": _option(
-        list[str] | None, "Lock a joint at a position; may be repeated.", metavar="JOINT=POSITION"
-    ),
-    "payload": _option(
-        str | None,
-        "A body at the tip: its mass [kg]; then also its centre of mass x, y, z [m]; then also its tensor "
-        "about that, xx, xy, xz, yy, yz, zz [kg m²].",
-        metavar="NUMBERS",
-    ),
-    "link": _option(str | None, "A link whose frame takes the place of the tip; no joint is locked."),
-    "rotors": _option(Rotors | None, "Rotor model; default: what the file says."),
-    "base": _option(str | None, "URDF, MJCF: the link to stand on."),
-    "repair": _option(bool, "URDF, MJCF: mend what can be mended safely, and say what.", "--repair"),
-    "snap": _option(bool, "URDF, MJCF: make rounded angles and axes exact, and say which.", "--snap"),
-}
-
-
 def takes_robot(verb: Callable[..., None]) -> Callable[..., None]:
     """A verb with the options of robots behind its own; its parameters of type `GivenRobot` know them."""
     hints = get_type_hints(verb, include_extras=True)
     robots = [name for name, hint in hints.items() if getattr(hint, "__origin__", hint) is GivenRobot]
+    options = get_type_hints(GivenRobot, include_extras=True)
+    del options["source"]
 
     @wraps(verb)
     def run(**arguments: Any) -> None:
-        options = {name: arguments.pop(name) for name in _OPTIONS}
-        verb(**{name: GivenRobot(x, **options) if name in robots else x for name, x in arguments.items()})
+        asked = {name: arguments.pop(name) for name in options}
+        verb(**{name: GivenRobot(x, **asked) if name in robots else x for name, x in arguments.items()})
 
     for name in robots:  # what typer reads is a text, with the help of the verb or of all verbs
         hints[name] = Annotated[str, *getattr(hints[name], "__metadata__", (_ROBOT,))]
@@ -130,7 +132,7 @@ def takes_robot(verb: Callable[..., None]) -> Callable[..., None]:
         inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, annotation=hint, default=getattr(GivenRobot, name)
         )
-        for name, hint in _OPTIONS.items()
+        for name, hint in options.items()
     ]
     signature = inspect.Signature([*own, *further])
     run.__signature__ = signature  # type: ignore[attr-defined]
