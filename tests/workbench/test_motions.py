@@ -200,7 +200,7 @@ def test_a_robot_without_limits_is_told_what_is_missing():
 
 
 def test_charts_show_the_torques_of_the_motion(bench):
-    charts = motion_charts(bench.robot, bench.motion)
+    charts = motion_charts(bench.robot, [("motion", bench.motion)])
     at = bench.motion.samples()
     tau = bench.robot.inverse_dynamics(at.q, at.qd, at.qdd)
     torques = charts["Torques"](bench.moment.subject, 0, None)

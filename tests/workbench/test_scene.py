@@ -4,6 +4,7 @@ import sys
 import time
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from armdyn import (
 from armdyn.drawing.solids import cylinder
 from armdyn.robot.joints import joint_limits
 from armdyn.robot.loops.closing import Closed
-from armdyn.workbench.bench import Once, reachable
+from armdyn.workbench.bench import reachable
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
 from armdyn.workbench.scene import tip
 from armdyn.workbench.scene.arm import _side, quaternion, rotation, turned
@@ -101,7 +102,8 @@ def test_the_state_of_a_closed_chain_is_always_closed():
     robot = Robot.load("gripper")
     with armdyn.view(robot, port=0, browser=False) as bench:
         q, told = bench.q, []
-        bench._bench.tell = lambda *said: told.append(said)
+        page = SimpleNamespace(add_notification=lambda *said, **_: told.append(said))
+        bench._bench.server.get_clients = lambda: {0: page}
         for k in range(40):
             bench._bench.move("q", 0, float(q[0] + 0.1 * k))
         moment = bench._bench.moment
@@ -113,11 +115,6 @@ def test_the_state_of_a_closed_chain_is_always_closed():
         gap, _, upright = Closed.of(robot.model)(y)
         assert np.abs(gap).max() < 1e-9
         assert (upright > 0).all()
-
-
-def test_once_says_it_once():
-    news = Once()
-    assert [news() for _ in range(5)] == [True, False, False, False, False]
 
 
 # ---- masses ----------------------------------------------------------------------------------------------

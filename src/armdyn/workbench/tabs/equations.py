@@ -18,7 +18,7 @@ from armdyn.names import one_line
 from armdyn.report.page import Markup, join, paragraph, scrolling, tag
 from armdyn.robot import Robot
 from armdyn.workbench.bench import Bench
-from armdyn.workbench.fields import Reading, four_digits
+from armdyn.workbench.fields import Reading, four_digits, note
 from armdyn.workbench.moment import Moment
 
 if TYPE_CHECKING:
@@ -43,7 +43,11 @@ class Derived:
 
 def add(bench: Bench) -> None:
     bench.gui.add_html(_font())
-    button = bench.gui.add_button("Derive", hint="The exact equations of the robot as it is now")
+    bench.button(
+        "Derive",
+        lambda: bench.job("derive the equations", work, take),
+        hint="The exact equations of the robot as it is now",
+    )
     choice: Any = bench.gui.add_dropdown("Show", (_NONE,))
     numbers: Any = bench.gui.add_checkbox("In numbers", False, hint="B, C, g and τ at the state shown")
     stale = Reading(bench)
@@ -63,7 +67,7 @@ def add(bench: Bench) -> None:
         choice.options = tuple(found.choices)
         choice.value = before if before in found.choices else next(iter(found.choices))
         show_choice()
-        stale.show(Markup(""))
+        stale.show()
 
     def show_numbers(moment: Moment) -> None:
         table.show(numbers_at(moment) if numbers.value else Markup(""))
@@ -71,11 +75,9 @@ def add(bench: Bench) -> None:
             text = "The robot was changed since: these are the equations from before. Derive writes new ones."
             stale.show(_said(text) if _differ(derived.model, moment.robot.model) else Markup(""))
 
-    @button.on_click
-    def _(_event: Any) -> None:
-        reading.show(_said("Deriving …"))
-        if not bench.job("derive the equations", lambda: derive(bench.robot), take):
-            show_choice()
+    def work() -> Derived:
+        with reading.meanwhile(_said("Deriving …")):
+            return derive(bench.robot)
 
     def choose(event: Any) -> None:
         if event.client is not None and derived is not None:
@@ -86,8 +88,8 @@ def add(bench: Bench) -> None:
     numbers.on_update(lambda _: bench.change())
     bench.on_moment(show_numbers)
     if bench.robot.n <= _AT_ONCE:
-        work = threading.Thread(target=lambda: bench.guard(lambda: take(derive(bench.robot))), daemon=True)
-        work.start()
+        at_once = threading.Thread(target=lambda: bench.guard(lambda: take(derive(bench.robot))), daemon=True)
+        at_once.start()
 
 
 def derive(robot: Robot) -> Derived:
@@ -249,7 +251,7 @@ def _maths(parts: Sequence[Markup]) -> Markup:
 
 
 def _said(text: str) -> Markup:
-    return tag("div", text, class_="ad-note", data_armdyn="equations")
+    return note(text, data_armdyn="equations")
 
 
 def _font() -> str:

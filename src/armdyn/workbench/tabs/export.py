@@ -21,7 +21,6 @@ from armdyn.names import file_stem, one_line
 from armdyn.report.page import Markup, tag
 from armdyn.report.report import report
 from armdyn.robot import Robot
-from armdyn.simulation.run import Run
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.fields import Reading
 from armdyn.workbench.moment import Moment, ViewError
@@ -49,27 +48,20 @@ def table(bench: Bench, what: str = SHOWN) -> Exported:
         what = _shown(bench)
     if what == STATE:
         return Exported(f"{stem}_state.csv", _written(".csv", lambda path: write_state(path, moment)))
-    found: Any = _motion(bench) if what == MOTION else bench.run
-    if found is None:
+    if what == MOTION:
+        content = _written(".csv", lambda path: write_motion(path, bench.robot, bench.motion, moment.wrench))
+        return Exported(f"{stem}_motion.csv", content)
+    if bench.run is None:
         raise ViewError(f"there is no {what} to write; choose '{STATE}', or make one first")
-    if isinstance(found, Run):
-        return Exported(f"{stem}_simulation.csv", _written(".csv", found.to_csv))
-    content = _written(".csv", lambda path: write_motion(path, bench.robot, found, moment.wrench))
-    return Exported(f"{stem}_motion.csv", content)
+    return Exported(f"{stem}_simulation.csv", _written(".csv", bench.run.to_csv))
 
 
 def _shown(bench: Bench) -> str:
     """Of what the arm shows a state."""
     clip = bench.player.clip
-    if bench.moment.time is None or clip is None:
+    if bench.moment.time is None:
         return STATE
     return MOTION if isinstance(clip.at, Trajectory) else SIMULATION if clip.name == SIMULATION else STATE
-
-
-def _motion(bench: Bench) -> Trajectory | None:
-    """The motion that is played, before or after scaling; otherwise the one last made."""
-    clip = bench.player.clip
-    return clip.at if clip is not None and isinstance(clip.at, Trajectory) else bench.motion
 
 
 def write_motion(path: Path, robot: Robot, motion: Trajectory, wrench: np.ndarray | None) -> None:
@@ -99,7 +91,7 @@ def robot_file(bench: Bench, suffix: str) -> Exported:
 
 def report_file(bench: Bench, live: bool = False) -> Exported:
     """The report of the robot as it is edited, with the motion where there is one; `live`: with sliders."""
-    text = report(bench.robot, _motion(bench), wrench=bench.moment.wrench, live=live)
+    text = report(bench.robot, bench.motion, wrench=bench.moment.wrench, live=live)
     return Exported(f"{file_stem(bench.robot.name)}_report.html", text.encode())
 
 

@@ -262,7 +262,6 @@ class Editor:
         self.bench, self.edits, self.said = bench, Edits(), ""
         self.bare = bench.robot  # as asked for, without its payload
         self._given = bench.moment.subject
-        self._loads = bench.script.lines("robot")
         self._lock = threading.RLock()
         self._waiting: threading.Timer | None = None
         self._listeners: list[Callable[[], None]] = []
@@ -306,7 +305,8 @@ class Editor:
             if text not in known:
                 self.bench.tell("Looks wrong", text, "orange")
         self.bench.limits = joint_limits(subject.robot)
-        self.bench.script.say("robot", *self._loads, *self.edits.lines(self.bench.given), imports=["Robot"])
+        lines = *self.bench.loads, *self.edits.lines(self.bench.given)
+        self.bench.script.say("robot", *lines, imports=["Robot"])
         self.bench.change(subject=subject)
         self.said = said
         self._tell()
