@@ -8,8 +8,8 @@ import pytest
 
 from armdyn import Robot
 from armdyn.drawing.solids import solids
-from armdyn.workbench.scene.arm import Arm
-from armdyn.workbench.scene.marks import Frames, Names, Numbers, named_frames
+from armdyn.workbench.scene.arm import DrawnArm
+from armdyn.workbench.scene.marks import Marks, frames, named_frames, names, numbers
 
 
 def wait(condition, seconds=60):
@@ -21,7 +21,7 @@ def wait(condition, seconds=60):
 
 
 def handles(arm):
-    return [piece for pieces in arm.pieces.values() for piece in pieces]
+    return [piece for _, piece in arm.pieces]
 
 
 def edited(bench, **symbols):
@@ -33,7 +33,7 @@ def edited(bench, **symbols):
 @pytest.mark.parametrize("value", [pytest.param(0.4, marks=pytest.mark.slow), 2.5])
 def test_another_length_is_drawn(opened, value):
     bench = opened("planar")
-    arm = Arm(bench)
+    arm = DrawnArm(bench)
     arm.show(("motor",), False)
     before, size = handles(arm), arm.size
     moment = edited(bench, a1=value)
@@ -43,14 +43,13 @@ def test_another_length_is_drawn(opened, value):
     found = [np.asarray(piece.vertices, float) for piece in handles(arm)]
     for solid in wanted.solids:
         assert any(x.shape == solid.vertices.shape and np.allclose(x, solid.vertices) for x in found)
-    assert not any(piece.visible for piece in arm.pieces["motor"])
-    assert all(piece.visible for piece in arm.pieces["link"])
+    assert all(piece.visible == (solid.kind != "motor") for solid, piece in arm.pieces)
     assert not set(map(id, before)) & set(map(id, handles(arm)))
 
 
 def test_what_looks_the_same_is_not_drawn_again(opened):
     bench = opened("planar")
-    arm, news = Arm(bench), []
+    arm, news = DrawnArm(bench), []
     arm.on_redrawn(lambda: news.append(1))
     pieces = arm.pieces
     for symbols in ({"ml1": 7.0}, {"kr1": 50.0}, {"g": 1.62}):
@@ -62,24 +61,24 @@ def test_what_looks_the_same_is_not_drawn_again(opened):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "symbol"), [(Frames, "pr", "L2"), (Names, "pr", "L2"), (Numbers, "planar", "a1")]
+    ("kind", "name", "symbol"), [(frames, "pr", "L2"), (names, "pr", "L2"), (numbers, "planar", "a1")]
 )
 def test_marks_go_along(opened, kind, name, symbol):
     bench = opened(name)
-    marks = kind(bench, 1.0)
+    marks = Marks(bench, 1.0, kind)
     marks.show(True)
-    before = sorted(tuple(handle.position) for handle in marks._handles)
+    before = sorted(tuple(handle.position) for handle in marks.handles)
     bench.change(subject=edited(bench, **{symbol: 2.5}).subject)
     marks.renew(2.0)
-    after = sorted(tuple(handle.position) for handle in marks._handles)
+    after = sorted(tuple(handle.position) for handle in marks.handles)
     assert len(after) == len(before)
     assert after != before
-    if kind is Frames:
+    if kind is frames:
         wanted = [pose[:3, 3] for _, (_, pose) in named_frames(bench.robot)]
         assert np.allclose(after, sorted(map(tuple, wanted)))
     marks.show(False)
     marks.renew(1.0)
-    assert not marks._handles  # drawn when they are asked for again
+    assert not marks.handles  # drawn when they are asked for again
 
 
 def test_the_workbench_redraws_arm_ground_and_handle(opened):

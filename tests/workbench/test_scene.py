@@ -28,7 +28,7 @@ from armdyn.workbench.scene import tip
 from armdyn.workbench.scene.arm import _side, quaternion, rotation, turned
 from armdyn.workbench.scene.marks import Masses, link_masses, link_places, named_frames, solid_axes
 from armdyn.workbench.scene.meshes import VisualMeshes, mesh_file, read_mesh, smoothed, visuals_of
-from armdyn.workbench.scene.tip import Dragged, Handle, ellipsoid, pose_and_axes
+from armdyn.workbench.scene.tip import Dragged, Handle, ellipsoid, freedom_of, pose_and_axes
 from arms import quietly
 from mesh_files import CUBE, URDF, dae, meshed, obj, stl
 
@@ -292,7 +292,7 @@ def test_dragging_moves_the_state_and_not_the_velocities():
     robot = Robot.load("elastic_link")
     with armdyn.view(robot, port=0, browser=False) as bench:
         bench._bench.change(q=[0.3, 0.31], qd=[0.5, 0.6])
-        handle = Handle(bench._bench, 1.0)
+        handle = Handle(bench._bench, 1.0, freedom_of(robot))
         target = np.eye(4)
         target[:3, 3] = robot.pose(np.array([0.5, 0.5]))[:3, 3]
         handle.drag(None, target)
@@ -387,7 +387,7 @@ def test_meshes_take_the_place_of_solids_with_their_colours(opened, tmp_path, mo
     file = chain(tmp_path, ["two.dae", "bad.dae", "one.obj", None])
     meshes, told = unread(opened, file, monkeypatch)
     arm = meshes._arm
-    assert all(piece.visible for pieces in arm.pieces.values() for piece in pieces)  # at once
+    assert all(piece.visible for _, piece in arm.pieces)  # at once
     meshes.start(lambda: None)
     assert meshes.wait(60)
     while not told:
@@ -399,13 +399,13 @@ def test_meshes_take_the_place_of_solids_with_their_colours(opened, tmp_path, mo
         "/arm/body_3/mesh_2": (51, 153, 102),
     }
     assert [len(handle.vertices) for handle in meshes.handles] == [24, 24, 24]  # edges stay sharp
-    shown = {piece.name.split("/")[2] for pieces in arm.pieces.values() for piece in pieces if piece.visible}
+    shown = {piece.name.split("/")[2] for _, piece in arm.pieces if piece.visible}
     assert shown == {"body_2"}
     assert told == [
         ("Meshes", "one visual is not drawn (bad.dae): a .dae file is damaged (DaeMalformedError)")
     ]
     meshes.show(False)
-    assert all(piece.visible for pieces in arm.pieces.values() for piece in pieces)
+    assert all(piece.visible for _, piece in arm.pieces)
 
 
 def test_without_its_reader_a_mesh_leaves_the_solids(opened, tmp_path, monkeypatch):
@@ -418,7 +418,7 @@ def test_without_its_reader_a_mesh_leaves_the_solids(opened, tmp_path, monkeypat
     assert meshes.notes == [
         "one visual is not drawn (two.dae): .dae files need pycollada: pip install pycollada"
     ]
-    assert all(piece.visible for pieces in arm.pieces.values() for piece in pieces)
+    assert all(piece.visible for _, piece in arm.pieces)
 
 
 def test_round_things_are_smooth_and_edges_sharp():
