@@ -35,7 +35,9 @@ def some_edits(robot, rng):
             if value_of(robot, link, key) is not None and rng.random() < 0.6:
                 new = tuple(rng.normal(size=3)) if key == "com" else float(rng.uniform(0.6, 2))
                 edits = edits.with_entry(robot, link, key, new)
-    return Edits(edits.symbols, edits.entries, TipPayload(0.7, (0.1, 0.2, 0.3), (0.1, 0, 0.01, 0.1, 0, 0.1)))
+    return Edits(
+        edits.symbols, edits.entries, TipPayload(0.7, (0.1, 0.2, 0.3), (0.1, 0.1, 0.1), (0, 0.01, 0))
+    )
 
 
 def said_by(lines, source):
@@ -124,7 +126,7 @@ def test_a_gear_keeps_the_rotor():
         (lambda e, r: e.with_symbol("ml1", -3.0), "mass: found -3; a mass is zero or positive"),
         (lambda e, r: e.with_entry(r, 0, "gear", 0.0), "gear"),
         (lambda e, _: Edits(payload=TipPayload(-2.0)), "payload: mass: found -2; a mass is zero or positive"),
-        (lambda e, _: Edits(payload=TipPayload(1.0, tensor=(-1, 0, 0, 1, 0, 1))), "none may be negative"),
+        (lambda e, _: Edits(payload=TipPayload(1.0, moments=(-1, 1, 1))), "none may be negative"),
     ],
 )
 def test_impossible_values_are_named(change, words):

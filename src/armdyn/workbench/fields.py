@@ -86,7 +86,7 @@ class NumberField:
 
     def _take(self, before: Value, value: Value) -> None:
         try:
-            if not all(map(isfinite, _numbers(value))):
+            if not all(map(isfinite, each_number(value))):
                 raise ViewError(f"{self._name}: expected a number, found {value}")
             if self._change is not None:
                 self._change(value)
@@ -136,13 +136,13 @@ class NumberField:
 
     def _fit_decimals(self, value: Value) -> None:
         """So many decimals that a small number shows four digits."""
-        least = min((abs(x) for x in _numbers(value) if x and isfinite(x)), default=1.0)
+        least = min((abs(x) for x in each_number(value) if x and isfinite(x)), default=1.0)
         decimals = max(_DECIMALS, 4 - floor(log10(least)))
         if self.handle.precision != decimals:
             self.handle.precision = decimals
 
 
-def _numbers(value: Value) -> tuple[float, ...]:
+def each_number(value: Value) -> tuple[float, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
