@@ -35,9 +35,7 @@ def some_edits(robot, rng):
             if value_of(robot, link, key) is not None and rng.random() < 0.6:
                 new = tuple(rng.normal(size=3)) if key == "com" else float(rng.uniform(0.6, 2))
                 edits = edits.with_entry(robot, link, key, new)
-    return Edits(
-        edits.symbols, edits.entries, TipPayload(0.7, (0.1, 0.2, 0.3), (0.1, 0.1, 0.1), (0, 0.01, 0))
-    )
+    return replace(edits, payload=TipPayload(0.7, (0.1, 0.2, 0.3), (0.1, 0.1, 0.1), (0, 0.01, 0)))
 
 
 def said_by(lines, source):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -27,7 +28,7 @@ BLUE, ORANGE, GREY = "var(--ad-blue)", "var(--ad-orange)", "#888888"  # of panel
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A curve: values y (N,) at instants t (N,), which do not decrease [s]."""
+    """A curve: values y (N,), or of all joints (N, n), at instants t (N,), which do not decrease [s]."""
 
     t: np.ndarray
     y: np.ndarray
@@ -244,8 +245,8 @@ COLOURS = {
 _MOST, _FEW = 20_000, 2_000  # instants at which curves are computed, and torques by cause
 TALL = 240  # pixels
 BY_CAUSE = "Torques by cause"
-State: TypeAlias = Literal["position", "velocity", "acceleration"]
-_STATES: tuple[State, ...] = ("position", "velocity", "acceleration")
+Quantity: TypeAlias = Literal["torque", "position", "velocity", "acceleration"]
+_STATES: tuple[Quantity, ...] = ("position", "velocity", "acceleration")
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,12 +292,16 @@ def torques_of(subject: EditedRobot, motion: Trajectory, at: Samples, wrench: An
     return motion.loaded(subject.bare.robot).evaluate(torques, at.t, at.q, at.qd, at.qdd)
 
 
-def torque_bounds(robot: Robot) -> np.ndarray:
-    """(n,): limits of torque at the joints, those of motors of one joint included; infinite for none."""
-    try:
-        return limits_for(robot).torque.bound[: robot.n]
-    except ArmdynError:
-        return joint_limits(robot).torque
+def bounds_of(robot: Robot, quantity: Quantity) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) each: from below and above; infinite for none. Those of torques have limits of motors in them."""
+    limits = joint_limits(robot)
+    if quantity == "position":
+        return limits.lower, limits.upper
+    most: np.ndarray = getattr(limits, quantity)
+    if quantity == "torque":
+        with suppress(ArmdynError):
+            most = limits_for(robot).torque.bound[: robot.n]
+    return -most, most
 
 
 def joint_title(robot: Robot, joint: int) -> str:
@@ -304,24 +309,22 @@ def joint_title(robot: Robot, joint: int) -> str:
 
 
 def joint_panels(
-    robot: Robot,
-    quantity: State | Literal["torque"],
-    lines: Callable[[int], Iterable[Line]],
-    bounds: tuple[np.ndarray, np.ndarray] | None = None,
-) -> list[Panel]:
-    """A panel for each joint, with `lines` of the joint and bounds (n,) from below and above."""
-    return [
+    robot: Robot, quantity: Quantity, curves: Sequence[Line], bounded: bool = True
+) -> tuple[Panel, ...]:
+    """A panel for each joint, with its columns of curves y (N, n), and its limits where it is `bounded`."""
+    low, high = bounds_of(robot, quantity)
+    return tuple(
         Panel(
             joint_title(robot, j),
             getattr(joint_units(robot, j), quantity),
-            tuple(lines(j)),
-            () if bounds is None else (float(bounds[0][j]), float(bounds[1][j])),
+            tuple(replace(line, y=line.y[:, j]) for line in curves),
+            (float(low[j]), float(high[j])) if bounded else (),
         )
         for j in range(robot.n)
-    ]
+    )
 
 
-def _chart(shown: list[ShownMotion], panels: list[Panel]) -> Chart:
+def _chart(shown: list[ShownMotion], panels: Iterable[Panel]) -> Chart:
     main = shown[0].motion
     marks = Loaded(None, main.loads, main.duration).boundaries.tolist()  # type: ignore[arg-type]
     notes = ("Dotted: a load is picked up or put down.",) if marks else ()
@@ -329,13 +332,9 @@ def _chart(shown: list[ShownMotion], panels: list[Panel]) -> Chart:
 
 
 def _torques(shown: list[ShownMotion], subject: EditedRobot, _joint: int, wrench: Any) -> Chart:
-    robot, bounds = subject.bare.robot, torque_bounds(subject.bare.robot)
     found = [(one, at := one.samples(), torques_of(subject, one.motion, at, wrench)) for one in shown]
-
-    def lines(j: int) -> list[Line]:
-        return [one.line(at.t, tau[:, j]) for one, at, tau in found]
-
-    return _chart(shown, joint_panels(robot, "torque", lines, (-bounds, bounds)))
+    curves = [one.line(at.t, tau) for one, at, tau in found]
+    return _chart(shown, joint_panels(subject.bare.robot, "torque", curves))
 
 
 def _by_cause(shown: list[ShownMotion], subject: EditedRobot, joint: int, wrench: Any) -> Chart:
@@ -351,7 +350,7 @@ def _by_cause(shown: list[ShownMotion], subject: EditedRobot, joint: int, wrench
     parts = dict(zip(COLOURS, found.T, strict=True))
     lines = [Line(at.t, np.sum(list(parts.values()), axis=0), "torque", "currentColor", width=2.2)]
     lines += [Line(at.t, y, name, COLOURS[name]) for name, y in parts.items() if np.any(y)]
-    bound = float(torque_bounds(bare.robot)[joint])
+    bound = float(bounds_of(bare.robot, "torque")[1][joint])
     unit = joint_units(bare.robot, joint).torque
     panel = Panel(joint_title(bare.robot, joint), unit, tuple(lines), (-bound, bound), TALL)
     return _chart(shown[:1], [panel])
@@ -374,19 +373,6 @@ def _at_motors(shown: list[ShownMotion], subject: EditedRobot, _joint: int, wren
 
 
 def _states(shown: list[ShownMotion], subject: EditedRobot, _joint: int, _wrench: Any, kind: int) -> Chart:
-    robot, quantity = subject.bare.robot, _STATES[kind]
-    found = [(one, at := one.samples(), (at.q, at.qd, at.qdd)[kind]) for one in shown]
-
-    def lines(j: int) -> list[Line]:
-        return [one.line(at.t, x[:, j]) for one, at, x in found]
-
-    return _chart(shown, joint_panels(robot, quantity, lines, state_bounds(robot, quantity)))
-
-
-def state_bounds(robot: Robot, quantity: State) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) each: from below and above; infinite for none."""
-    limits = joint_limits(robot)
-    if quantity == "position":
-        return limits.lower, limits.upper
-    most = limits.velocity if quantity == "velocity" else limits.acceleration
-    return -most, most
+    found = [(one, one.samples()) for one in shown]
+    curves = [one.line(at.t, (at.q, at.qd, at.qdd)[kind]) for one, at in found]
+    return _chart(shown, joint_panels(subject.bare.robot, _STATES[kind], curves))

@@ -16,17 +16,7 @@ from armdyn.report.page import Markup, join, tag
 from armdyn.robot import Robot
 from armdyn.robot.joints import joint_units
 from armdyn.workbench.bench import Bench
-from armdyn.workbench.charts import (
-    BLUE,
-    GREY,
-    ORANGE,
-    Chart,
-    Line,
-    State,
-    joint_panels,
-    joint_title,
-    torque_bounds,
-)
+from armdyn.workbench.charts import BLUE, GREY, ORANGE, Chart, Line, Quantity, joint_panels, joint_title
 from armdyn.workbench.fields import Reading, file_name, four_digits, note, read_upload, suffix
 from armdyn.workbench.moment import EditedRobot, Moment, ViewError
 from armdyn.workbench.player import Clip, of_samples
@@ -187,29 +177,21 @@ def _predictions(data: LogData, subject: EditedRobot) -> list[tuple[str, np.ndar
 
 
 def _data_torques(data: LogData, subject: EditedRobot) -> Chart:
-    robot, bounds = subject.bare.robot, torque_bounds(subject.bare.robot)
     found = _predictions(data, subject)
-
-    def lines(j: int) -> list[Line]:
-        own = [Line(data.t, tau[:, j], label, colour, dashed, 1.4) for label, tau, colour, dashed in found]
-        return [*own, Line(data.t, data.measured[:, j], "measured", GREY, width=1.2)]
-
-    return Chart(tuple(joint_panels(robot, "torque", lines, (-bounds, bounds))), float(data.t[-1]))
+    curves = [Line(data.t, tau, label, colour, dashed, 1.4) for label, tau, colour, dashed in found]
+    curves.append(Line(data.t, data.measured, "measured", GREY, width=1.2))
+    return Chart(joint_panels(subject.bare.robot, "torque", curves), float(data.t[-1]))
 
 
 def _residuals(data: LogData, subject: EditedRobot) -> Chart:
     found = _predictions(data, subject)
-
-    def lines(j: int) -> list[Line]:
-        return [
-            Line(data.t, (data.measured - tau)[:, j], f"measured − {label}", colour, False, 1.2)
-            for label, tau, colour, _ in found
-        ]
-
-    return Chart(tuple(joint_panels(subject.bare.robot, "torque", lines)), float(data.t[-1]))
+    curves = [
+        Line(data.t, data.measured - tau, f"measured − {label}", colour, False, 1.2)
+        for label, tau, colour, _ in found
+    ]
+    return Chart(joint_panels(subject.bare.robot, "torque", curves, bounded=False), float(data.t[-1]))
 
 
-def _data_states(data: LogData, subject: EditedRobot, quantity: State) -> Chart:
-    x = data.motion.q if quantity == "position" else data.motion.qd
-    panels = joint_panels(subject.bare.robot, quantity, lambda j: [Line(data.t, x[:, j], "log")])
-    return Chart(tuple(panels), float(data.t[-1]))
+def _data_states(data: LogData, subject: EditedRobot, quantity: Quantity) -> Chart:
+    curve = Line(data.t, data.motion.q if quantity == "position" else data.motion.qd, "log")
+    return Chart(joint_panels(subject.bare.robot, quantity, [curve], bounded=False), float(data.t[-1]))

@@ -6,7 +6,7 @@ import threading
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from armdyn.expression import ArmdynError
 from armdyn.model import RobotModel
 from armdyn.names import one_line
-from armdyn.report.page import Markup, join, paragraph, scrolling, tag
+from armdyn.report.page import Markup, paragraph, scrolling, tag
 from armdyn.robot import Robot
 from armdyn.workbench.bench import Bench
 from armdyn.workbench.fields import Reading, four_digits, note
@@ -116,9 +116,13 @@ def _whole(equations: Equations) -> dict[str, Callable[[], Markup]]:
     from armdyn.exact.printing.mathml import MATHML
     from armdyn.exact.written import sections
 
-    def block(part: Section) -> Markup:
-        lines = [paragraph(part.text)] if part.text else []
-        return join([*lines, _formulas(part.lines)] if part.lines else lines)
+    def write(shown: list[Section]) -> Markup:
+        found = []
+        for part in shown:
+            found += [tag("h3", part.title)] if part.title == "Where" else []
+            found += [paragraph(part.text)] if part.text else []
+            found += [_formulas(part.lines)] if part.lines else []
+        return _maths(found)
 
     parts = sections(equations, MATHML, "book")
     names = [part for part in parts if part.title == "Where"]
@@ -126,12 +130,8 @@ def _whole(equations: Equations) -> dict[str, Callable[[], Markup]]:
     for part in sorted(parts, key=lambda part: part.title != _MOTION):
         if part not in names:
             shown = [part, *(names if part.title != "Gravity torques" else [])]
-            found[part.title] = lambda shown=shown: _maths([_titled(x, block(x)) for x in shown])  # type: ignore[misc]
+            found[part.title] = partial(write, shown)
     return found
-
-
-def _titled(part: Any, block: Markup) -> Markup:
-    return join([tag("h3", part.title), block]) if part.title == "Where" else block
 
 
 def _outline(equations: Equations, size: int) -> Markup:
@@ -155,36 +155,31 @@ def _entries(equations: Equations) -> dict[str, Callable[[], Markup]]:
     places: list[tuple[str, tuple[int, ...]]] = [("b", (i, j)) for i in n for j in n if i <= j]
     places += [("c", (i, j)) for i in n for j in n]
     places += [(letter, (i,)) for letter in ("g", "e", "f") for i in n]
-    found: dict[str, Callable[[], Markup]] = {}
-    for letter, place in places:
-        entry = _entry(equations, letter, place)
-        if not entry.is_zero:
-            label = f"{letter.upper() if letter in 'bc' else letter}[{', '.join(str(i + 1) for i in place)}]"
-            found[label] = lambda letter=letter, place=place: _written(equations, letter, place)  # type: ignore[misc]
-    return found
-
-
-def _entry(equations: Equations, letter: str, place: tuple[int, ...]) -> Any:
     rows = {
         "b": equations.B,
         "c": equations.C,
         "g": equations.g,
         "e": equations.springs,
         "f": equations.friction,
-    }[letter]
-    return rows[place] if len(place) == 2 else rows[place[0]]
+    }
+    found: dict[str, Callable[[], Markup]] = {}
+    for letter, place in places:
+        entry: Any = rows[letter][place if len(place) == 2 else place[0]]
+        if not entry.is_zero:
+            indices = tuple(i + 1 for i in place)
+            label = f"{letter.upper() if letter in 'bc' else letter}[{', '.join(map(str, indices))}]"
+            found[label] = partial(_written, equations, letter, indices, entry)
+    return found
 
 
-def _written(equations: Equations, letter: str, place: tuple[int, ...]) -> Markup:
+def _written(equations: Equations, letter: str, indices: tuple[int, ...], entry: Any) -> Markup:
     """One entry, and what had to be named in it."""
     from armdyn.exact.printing.mathml import MATHML
     from armdyn.exact.printing.printer import Printer
 
-    entry = _entry(equations, letter, place)
     if entry.size > _LONGEST:
         return _said(f"This entry has up to {entry.size} terms: too many to show here. See armdyn derive.")
     printer = Printer(equations.basis, MATHML)
-    indices = tuple(i + 1 for i in place)
     lines = [(MATHML.entry(letter, indices), printer.parts(entry))]
     lines += list(printer.definitions.items())
     return _maths([_formulas(lines)])

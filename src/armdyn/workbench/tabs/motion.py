@@ -32,7 +32,8 @@ def add_timing(bench: Bench) -> None:
 
     def start(name: str, function: Callable[..., Any], **options: bool) -> None:
         subject, motion, wrench = bench.moment.subject.bare, bench.motions.before, bench.moment.wrench
-        made, given = bench.script.robot, options if wrench is None else {**options, "wrench": wrench}
+        made = bench.script.robot
+        given: dict[str, Any] = options if wrench is None else {**options, "wrench": wrench}
 
         def work() -> tuple[Trajectory, Markup]:
             with reading.meanwhile(note(f"{name}: computing …")):

@@ -407,7 +407,7 @@ def _payload(editor: Editor) -> Iterator[ShownField]:
     """Mass, centre and tensor of what the tip carries."""
 
     def field(label: str, hint: str, name: str, unit: str) -> ShownField:
-        def change(new: Value) -> None:
+        def change(new: Any) -> None:
             editor.change(lambda edits: replace(edits, payload=replace(edits.payload, **{name: new})))
 
         return _field(editor, label, hint, lambda: getattr(editor.edits.payload, name), change, unit)

@@ -17,19 +17,7 @@ from armdyn.robot import Robot
 from armdyn.simulation import ComputedTorque, GravityCompensation, PDGravity, SimulationWarning, simulate
 from armdyn.simulation.run import Run
 from armdyn.workbench.bench import Bench, listed
-from armdyn.workbench.charts import (
-    BLUE,
-    GREY,
-    TALL,
-    Chart,
-    Line,
-    Panel,
-    State,
-    joint_panels,
-    joint_title,
-    state_bounds,
-    torque_bounds,
-)
+from armdyn.workbench.charts import BLUE, GREY, TALL, Chart, Line, Panel, Quantity, joint_panels, joint_title
 from armdyn.workbench.fields import Reading, note
 from armdyn.workbench.moment import ViewError
 from armdyn.workbench.player import Clip, of_samples
@@ -129,22 +117,13 @@ class SimulationTrial:
         """Simulate; what it warns of is in the run."""
         if self.push.kind == AT_JOINT and self.drive != OFF:
             raise ViewError(f"a {AT_JOINT} goes with motors that are off; a {AT_TIP} goes with all")
-        torque, n = self.controller(), self.robot.n
-        given: dict[str, Any] = {"wrench": self.push.function(n)} if self.push.kind == AT_TIP else {}
-        if self.push.kind == AT_JOINT:
-            torque = self.push.function(n)
+        push = self.push.function(self.robot.n)
+        torque = push if self.push.kind == AT_JOINT else self.controller()
+        given: dict[str, Any] = {"wrench": push} if self.push.kind == AT_TIP else {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SimulationWarning)
-            return simulate(
-                self.robot,
-                self.q0,
-                self.qd0,
-                self.duration,
-                torque,
-                step=self.step,
-                progress=False if progress is None else progress,
-                **given,
-            )
+            start, told = (self.q0, self.qd0, self.duration), progress or False
+            return simulate(self.robot, *start, torque, step=self.step, progress=told, **given)
 
     @property
     def step(self) -> float:
@@ -251,17 +230,14 @@ def _fields(bench: Bench) -> dict[str, Any]:
         fields["stiffness"] = number("K_P", 100.0, "1/s²", times, min=0.0, step=10.0)
         fields["damping"] = number("K_D", 20.0, "1/s", times, min=0.0, step=1.0)
         fields["model"] = gui.add_dropdown("It knows", (_EDITED, _LOADED))
-        fields["begin"] = gui.add_checkbox(
-            "From its start", True, visible=False, hint="the arm begins where the motion does"
-        )
-        fields["saturated"] = gui.add_checkbox(
-            "Keeps to limits", False, hint="of torque, of joints and motors"
-        )
+        hint = "the arm begins where the motion does"
+        fields["begin"] = gui.add_checkbox("From its start", True, visible=False, hint=hint)
+        hint = "of torque, of joints and motors"
+        fields["saturated"] = gui.add_checkbox("Keeps to limits", False, hint=hint)
     with gui.add_folder("Push"):
         fields["push"] = gui.add_dropdown("Kind", PUSHES)
-        force = gui.add_vector3(
-            "Force", (0.0, 0.0, 0.0), step=1.0, visible=False, hint="on the tip [N], world axes x, y, z"
-        )
+        hint = "on the tip [N], world axes x, y, z"
+        force = gui.add_vector3("Force", (0.0, 0.0, 0.0), step=1.0, visible=False, hint=hint)
         fields["force"] = bench.fields.add(force, "N").handle
         titles = tuple(joint_title(bench.given, j) for j in range(bench.given.n))
         fields["joint"] = gui.add_dropdown("Joint", titles, visible=False)
@@ -269,7 +245,7 @@ def _fields(bench: Bench) -> dict[str, Any]:
         fields["from"] = number("From", 0.2, "s", min=0.0, step=0.1, visible=False)
         fields["for"] = number("For", 0.1, "s", min=1e-3, step=0.05, visible=False)
 
-    def show(_event: Any = None) -> None:
+    def chosen(_event: Any) -> None:
         controller.visible = fields["drive"].value != OFF
         fields["begin"].visible = fields["drive"].value in FOLLOWING
         kind = fields["push"].value
@@ -277,41 +253,37 @@ def _fields(bench: Bench) -> dict[str, Any]:
         fields["joint"].visible = fields["torque"].visible = kind == AT_JOINT
         fields["from"].visible = fields["for"].visible = kind != NO_PUSH
 
-    for name in ("drive", "push"):
-        fields[name].on_update(show)
-
     def lengthen(_event: Any) -> None:
         if fields["drive"].value in FOLLOWING:
             fields["duration"].value = float(bench.motion.duration)
 
+    for name in ("drive", "push"):
+        fields[name].on_update(chosen)
     fields["drive"].on_update(lengthen)
     return fields
 
 
 def _trial(bench: Bench, fields: dict[str, Any]) -> SimulationTrial:
-    moment, motion, robot = bench.moment, bench.motion, bench.robot
-    x, y, z = (float(entry) for entry in fields["force"].value)
+    value = {name: field.value for name, field in fields.items()}
     push = Push(
-        fields["push"].value,
-        (x, y, z),
-        fields["joint"].options.index(fields["joint"].value),
-        *(float(fields[name].value) for name in ("torque", "from", "for")),
+        value["push"],
+        value["force"],
+        fields["joint"].options.index(value["joint"]),
+        *(float(value[name]) for name in ("torque", "from", "for")),
     )
-    q0, qd0 = moment.q.copy(), moment.qd.copy()
-    if fields["drive"].value in FOLLOWING and fields["begin"].value:
-        q0, qd0, _ = motion(0.0)
+    begins = value["drive"] in FOLLOWING and value["begin"]
+    q0, qd0, _ = bench.motion(0.0) if begins else (bench.moment.q, bench.moment.qd, None)
     return SimulationTrial(
-        robot,
-        bench.given if fields["model"].value == _LOADED else robot,
+        bench.robot,
+        bench.given if value["model"] == _LOADED else bench.robot,
         q0,
         qd0,
-        float(fields["duration"].value),
-        fields["drive"].value,
+        float(value["duration"]),
+        value["drive"],
         push,
-        float(fields["stiffness"].value),
-        float(fields["damping"].value),
-        bool(fields["saturated"].value),
-        motion,
+        *(float(value[name]) for name in ("stiffness", "damping")),
+        saturated=bool(value["saturated"]),
+        motion=bench.motion,
     )
 
 
@@ -382,20 +354,12 @@ def energy(run: Run) -> Chart:
 
 
 def _run_torques(run: Run) -> Chart:
-    bounds = torque_bounds(run.robot)
-    panels = joint_panels(
-        run.robot, "torque", lambda j: [Line(run.t, run.tau[:, j], "applied")], (-bounds, bounds)
-    )
-    return Chart(tuple(panels), float(run.t[-1]))
+    return Chart(joint_panels(run.robot, "torque", [Line(run.t, run.tau, "applied")]), float(run.t[-1]))
 
 
-def _run_states(run: Run, target: Trajectory | None, quantity: State) -> Chart:
+def _run_states(run: Run, target: Trajectory | None, quantity: Quantity) -> Chart:
     kind = 0 if quantity == "position" else 1
-    found, wanted = (run.q, run.qd)[kind], None if target is None else target(run.t)[kind]
-
-    def lines(j: int) -> list[Line]:
-        own = [Line(run.t, found[:, j], "simulated")]
-        return own if wanted is None else [*own, Line(run.t, wanted[:, j], "wanted", GREY, True)]
-
-    panels = joint_panels(run.robot, quantity, lines, state_bounds(run.robot, quantity))
-    return Chart(tuple(panels), float(run.t[-1]))
+    curves = [Line(run.t, (run.q, run.qd)[kind], "simulated")]
+    if target is not None:
+        curves.append(Line(run.t, target(run.t)[kind], "wanted", GREY, True))
+    return Chart(joint_panels(run.robot, quantity, curves), float(run.t[-1]))

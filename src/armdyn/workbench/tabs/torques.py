@@ -16,7 +16,6 @@ from armdyn.model import ModelError
 from armdyn.model.lowering import driven_positions
 from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
-from armdyn.robot import Robot
 from armdyn.robot.drives import Drives
 from armdyn.robot.joints import UNITS, torque_unit
 from armdyn.workbench.bench import Bench
@@ -317,12 +316,10 @@ def _key(names: Iterable[str], rows: Sequence[BarRow], spans: Sequence[float], t
         found.append(tag("span", tag("b"), "sum"))
     if any(row.limit <= _MARGIN * span for row, span in zip(rows, spans, strict=True)):
         found.append(tag("span", tag("s"), "limit"))
-    ends = {
-        f"±{100 * x / row.limit:.4g} % of the limit"
-        if to_limits and row.is_limited
-        else f"±{x:.4g} {row.unit}"
-        for row, x in zip(rows, spans, strict=True)
-    }
+    ends = set()
+    for row, span in zip(rows, spans, strict=True):
+        limited = to_limits and row.is_limited
+        ends.add(f"±{100 * span / row.limit:.4g} % of the limit" if limited else f"±{span:.4g} {row.unit}")
     found += [tag("span", f"scale: {' and '.join(sorted(ends))}", class_="ad-soft")] if ends else []
     return tag("div", *found, class_="ad-key")
 
