@@ -1,6 +1,5 @@
 """A robot with another geometry is drawn anew, and with it what hangs on it. Without a browser."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,14 +9,7 @@ from armdyn import Robot
 from armdyn.drawing.solids import solids
 from armdyn.workbench.scene.arm import DrawnArm
 from armdyn.workbench.scene.marks import Marks, frames, named_frames, names, numbers
-
-
-def wait(condition, seconds=60):
-    for _ in range(int(seconds / 0.02)):
-        if condition():
-            return
-        time.sleep(0.02)
-    raise AssertionError("waited in vain")
+from waiting import wait_until
 
 
 def handles(arm):
@@ -86,15 +78,15 @@ def test_the_workbench_redraws_arm_ground_and_handle(opened):
     scene = bench.scene._handle_from_node_name
     width, scale = scene["/ground"].width, scene["/tip/handle"].scale
     bench.change(subject=edited(bench, a1=2.5).subject)
-    wait(lambda: scene["/ground"].width > 1.3 * width)
-    wait(lambda: scene["/tip/handle"].scale > 1.3 * scale)
+    wait_until(lambda: scene["/ground"].width > 1.3 * width)
+    wait_until(lambda: scene["/tip/handle"].scale > 1.3 * scale)
     wanted = {solid.vertices.astype(np.float32).tobytes() for solid in solids(bench.robot).solids}
 
     def drawn():
         found = [x for name, x in list(scene.items()) if name.startswith("/arm") and hasattr(x, "vertices")]
         return {np.asarray(x.vertices).tobytes() for x in found}
 
-    wait(lambda: drawn() == wanted)
+    wait_until(lambda: drawn() == wanted)
 
 
 SPRUNG = """
@@ -125,4 +117,4 @@ def test_springs_go_along(opened):
         coil = bench.scene._handle_from_node_name.get("/springs/1")  # there is none while it is drawn anew
         return coil is not None and np.allclose(coil.position, [0, 0, 0.8])
 
-    wait(there)
+    wait_until(there)

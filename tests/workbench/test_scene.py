@@ -1,7 +1,6 @@
 """What is drawn, without a browser: poses, closed chains, masses, meshes, ellipsoids, the dragged tip."""
 
 import sys
-import time
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
@@ -31,6 +30,7 @@ from armdyn.workbench.scene.meshes import VisualMeshes, mesh_file, read_mesh, sm
 from armdyn.workbench.scene.tip import Dragged, Handle, ellipsoid, freedom_of, pose_and_axes
 from arms import quietly
 from mesh_files import CUBE, URDF, dae, meshed, obj, stl
+from waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -296,11 +296,12 @@ def test_dragging_moves_the_state_and_not_the_velocities():
         target = np.eye(4)
         target[:3, 3] = robot.pose(np.array([0.5, 0.5]))[:3, 3]
         handle.drag(None, target)
-        for _ in range(200):
+
+        def there():
             handle.drag(None, target, over=False)
-            if abs(bench.q[0] - 0.5) < 1e-6:
-                break
-            time.sleep(0.01)
+            return abs(bench.q[0] - 0.5) < 1e-6
+
+        wait_until(there, "the arm")
         handle.drag(None, target, over=True)
         assert np.allclose(bench.q, [0.5, 0.51], atol=1e-6)  # the spring stays as it is
         assert np.allclose(bench._bench.moment.qd, [0.5, 0.6])
@@ -390,8 +391,7 @@ def test_meshes_take_the_place_of_solids_with_their_colours(opened, tmp_path, mo
     assert all(piece.visible for _, piece in arm.pieces)  # at once
     meshes.start(lambda: None)
     assert meshes.wait(60)
-    while not told:
-        time.sleep(0.01)
+    wait_until(lambda: told, "a note")
     found = {handle.name: handle.color for handle in meshes.handles}
     assert found == {
         "/arm/body_1/mesh_0": (255, 128, 0),
@@ -472,12 +472,12 @@ def test_springs_stay_on_their_bodies(tmp_path):
             bench.q = [q]
             pose = still(robot, [q]).poses[0]
             end = pose[:3, :3] @ [0.4, 0, 0.1] + pose[:3, 3]
-            for _ in range(200):
+
+            def there(end=end):
                 drawn = coil.position + rotation(coil.wxyz) @ [0, 0, np.broadcast_to(coil.scale, 3)[2]]
-                if np.allclose(drawn, end, atol=1e-9):
-                    break
-                time.sleep(0.02)
+                return np.allclose(drawn, end, atol=1e-9)
+
+            wait_until(there, "the spring")
             assert np.allclose(coil.position, [0, 0, 1.5])
-            assert np.allclose(drawn, end, atol=1e-9)
             assert coil.vertices[:, 2].min() == pytest.approx(0, abs=0.02)
             assert coil.vertices[:, 2].max() == pytest.approx(1, abs=0.02)

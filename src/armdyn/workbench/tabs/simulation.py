@@ -281,9 +281,10 @@ def _trial(bench: Bench, fields: dict[str, Any]) -> SimulationTrial:
         float(value["duration"]),
         value["drive"],
         push,
-        *(float(value[name]) for name in ("stiffness", "damping")),
-        saturated=bool(value["saturated"]),
-        motion=bench.motion,
+        float(value["stiffness"]),
+        float(value["damping"]),
+        bool(value["saturated"]),
+        bench.motion,
     )
 
 
