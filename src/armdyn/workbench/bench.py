@@ -218,8 +218,8 @@ class Bench:
         self.script.say("robot", *self.loads, imports=["Robot"])
         self.run: Run | None = None
         self.fit, self.log = fit, log
-        q, zeros = home(robot), np.zeros(robot.n)
-        self._moment = Moment(EditedRobot.of(robot), q if motion is None else motion(0.0)[0], zeros, zeros)
+        q, zeros = home(robot) if motion is None else motion(0.0)[0], np.zeros(robot.n)
+        self._moment = Moment(EditedRobot.of(robot), q, zeros, zeros)
         self._lock, self._news, self._closed = threading.Lock(), threading.Event(), False
         self._listeners: list[Listener] = []
         self._painters: list[Listener] = []
@@ -368,7 +368,7 @@ class Bench:
         button.on_click(lambda _event: self.guard(press))
         return button
 
-    def switch(self, label: str, hint: str, on: bool, change: Callable[[bool], None]) -> None:
+    def switch(self, label: str, hint: str | None, on: bool, change: Callable[[bool], None]) -> None:
         """A checkbox that calls `change`."""
         box = self.gui.add_checkbox(label, on, hint=hint)
         box.on_update(lambda _event: self.guard(change, bool(box.value)))
@@ -392,6 +392,24 @@ class Bench:
 
         threading.Thread(target=run, name=f"armdyn view: {name}", daemon=True).start()
         return True
+
+    def later(self, work: Callable[[], Any]) -> Callable[[float], None]:
+        """A function that has `work` run some seconds later: once, however often it is called until then."""
+        waiting = threading.Event()
+
+        def run() -> None:
+            waiting.clear()
+            if not self._closed:
+                self.guard(work)
+
+        def wait(seconds: float) -> None:
+            if not waiting.is_set():
+                waiting.set()
+                timer = threading.Timer(seconds, run)
+                timer.daemon = True
+                timer.start()
+
+        return wait
 
     # ---- what it is in Python --------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tempfile
-import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -142,7 +141,9 @@ def add(bench: Bench) -> None:
         _button(bench, "Save report", lambda _: report_file(bench, bool(live.value)), long=True)
     with gui.add_folder("Python"):
         _button(bench, "Save lines (.py)", lambda _: python_file(bench))
-        Lines(bench)
+        reading = Reading(bench)
+        write = bench.later(lambda: reading.show(listing(bench.python())))  # so that sliders stay quick
+        bench.on_moment(lambda _moment: write(_WAIT))
 
 
 def _button(bench: Bench, label: str, make: Callable[[Any], Exported], *, long: bool = False) -> None:
@@ -169,27 +170,6 @@ def _send(bench: Bench, client: Any, file: Exported) -> None:
         bench.tell(file.name, note, "orange")
     if len(file.notes) > 3:
         bench.tell(file.name, f"It cannot say {len(file.notes) - 3} more things.", "orange")
-
-
-class Lines:
-    """The Python lines, written anew some time after the state changed, so that sliders stay quick."""
-
-    def __init__(self, bench: Bench) -> None:
-        self._bench, self._reading = bench, Reading(bench)
-        self._waiting = threading.Event()
-        bench.on_moment(self._changed)
-
-    def _changed(self, _moment: Moment) -> None:
-        if not self._waiting.is_set():
-            self._waiting.set()
-            later = threading.Timer(_WAIT, self._bench.guard, [self._show])
-            later.daemon = True
-            later.start()
-
-    def _show(self) -> None:
-        self._waiting.clear()
-        if not self._bench.closed:
-            self._reading.show(listing(self._bench.python()))
 
 
 def listing(text: str) -> Markup:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from armdyn.expression import ArmdynError
 from armdyn.motion import Trajectory, bundled_cycles, load_cycle, scale_to_limits, time_optimal
-from armdyn.motion.timing.limits import Limits, limits_for
+from armdyn.motion.timing.limits import limits_for
 from armdyn.motion.tip.task import can_keep_orientation
 from armdyn.names import one_line
 from armdyn.report.page import Markup, join, tag
@@ -91,29 +90,18 @@ def check_limits(robot: Robot) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Peaks:
-    """The largest torques, velocities and accelerations of a motion, and as parts of their limits (n,)."""
+class Peaks(NamedTuple):
+    """A motion's duration [s], and its largest torques and speeds (n,)."""
 
     duration: float
     torque: np.ndarray
-    torque_share: np.ndarray  # NaN where there is no limit
     speed: np.ndarray
-    speed_share: np.ndarray
 
 
 def _peaks(subject: EditedRobot, motion: Trajectory, wrench: Any) -> Peaks:
-    robot, at = subject.bare.robot, motion.samples()
+    at = motion.samples()
     tau = torques_of(subject, motion, at, wrench)
-    limits = limits_for(robot)
-    torque = _share(limits, 0, np.abs(tau).max(0), robot.n)
-    speed = _share(limits, 1, np.abs(at.qd).max(0), robot.n)
-    return Peaks(motion.duration, np.abs(tau).max(0), torque, np.abs(at.qd).max(0), speed)
-
-
-def _share(limits: Limits, kind: int, peak: np.ndarray, n: int) -> np.ndarray:
-    bound = limits.kinds[kind].bound[:n]
-    return np.where(np.isfinite(bound), peak / bound, np.nan)
+    return Peaks(motion.duration, np.abs(tau).max(0), np.abs(at.qd).max(0))
 
 
 def table(robot: Robot, name: str, before: Peaks, after: Peaks) -> Markup:
@@ -130,20 +118,21 @@ def table(robot: Robot, name: str, before: Peaks, after: Peaks) -> Markup:
     )
     top = tag("tr", tag("th", "joint"), tag("th", "torque", colspan="2"), tag("th", "speed", colspan="2"))
     sub = tag("tr", tag("th", ""), *(tag("th", x) for x in ("before", "after") * 2))
-    rows = []
+    rows, limits = [], limits_for(robot)
     for j in range(robot.n):
         units = joint_units(robot, j)
-        cells = [_cell(p.torque_share[j], p.torque[j], units.torque) for p in (before, after)]
-        cells += [_cell(p.speed_share[j], p.speed[j], units.velocity) for p in (before, after)]
+        cells = [_cell(p.torque[j], limits.torque.bound[j], units.torque) for p in (before, after)]
+        cells += [_cell(p.speed[j], limits.velocity.bound[j], units.velocity) for p in (before, after)]
         title = joint_title(robot, j)
         rows.append(tag("tr", tag("td", title, title=title), *cells))
     below = note("Largest values, in % of the limit; motors' limits count.")
     return join([head, tag("table", top, sub, *rows, class_="ad-table"), below])
 
 
-def _cell(share: float, peak: float, unit: str) -> Markup:
-    if not np.isfinite(share):
+def _cell(peak: float, bound: float, unit: str) -> Markup:
+    if not np.isfinite(bound):
         return tag("td", f"{peak:.3g} {unit}", title="no limit")
+    share = peak / bound
     over = {"class_": "ad-over"} if share > 1.001 else {}
     return tag("td", f"{100 * share:.0f} %", title=f"{peak:.4g} {unit}", **over)
 
@@ -211,16 +200,15 @@ def _pace(bench: Bench) -> None:
     gui: Any = bench.gui
     player = bench.player
     speed = gui.add_slider("Speed", min=SPEEDS[0], max=SPEEDS[1], step=0.1, initial_value=1.0)
-    loop = gui.add_checkbox("Repeat", initial_value=player.loop)
 
     def set_speed(new: float) -> None:
         player.speed = float(np.clip(new, *SPEEDS))
 
-    def set_loop(_event: Any) -> None:
-        player.loop = bool(loop.value)
+    def set_loop(on: bool) -> None:
+        player.loop = on
 
     bench.fields.add(speed, "", set_speed)
-    loop.on_update(set_loop)
+    bench.switch("Repeat", None, player.loop, set_loop)
 
 
 # ---- loading -----------------------------------------------------------------------------------------------

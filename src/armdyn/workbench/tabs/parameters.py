@@ -123,9 +123,7 @@ class Edits:
         """The same without its payload."""
         found = given.with_symbols(dict(self.symbols)) if self.symbols else given
         if self.entries:
-            table = found.to_dict()
-            for path, value in self._assignments(found, table):
-                _put(table, path, value)
+            table, _ = self._table(found)
             model = build(table, one_line(given.name))  # as from_dict, without the warnings that were given
             found = Robot(replace(model, source=given.model.source, remarks=given.model.remarks))
         return found
@@ -138,9 +136,8 @@ class Edits:
             lines.append(f"robot = robot.with_symbols({dict(self.symbols)!r})")
             found = given.with_symbols(dict(self.symbols))
         if self.entries:
-            table = found.to_dict()
             lines.append("table = robot.to_dict()")
-            for path, value in self._assignments(found, table):
+            for path, value in self._table(found)[1]:
                 place = f"table{''.join(f'[{key!r}]' for key in path)}"
                 lines.append(f"del {place}" if value is None else f"{place} = {value!r}")
             lines.append("robot = Robot.from_dict(table)")
@@ -148,24 +145,28 @@ class Edits:
             lines.append(f"robot = robot.with_payload({self.payload.arguments})")
         return lines
 
-    def _assignments(self, robot: Robot, table: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
-        """Where in the table of the robot what has to stand, None: nothing; missing tables are made whole."""
-        copy = deepcopy(table)
+    def _table(self, robot: Robot) -> tuple[dict[str, Any], list[tuple[Path, Any]]]:
+        """The table of the robot with the entries; and where what was put, None: taken away."""
+        table, done = robot.to_dict(), list[tuple[Path, Any]]()
+
+        def put(value: Any, *path: str | int) -> None:
+            _put(table, path, value)
+            done.append((path, value))
+
         for (link, key), value in self.entries:
-            own, path = copy["link"][link], list(QUANTITIES[key].path)
+            own, path = table["link"][link], list(QUANTITIES[key].path)
             if key in ("mass", "com"):
                 for name, x in _about_com(robot, link, own).items():
-                    _put(own, (name,), x)
-                    yield ("link", link, name), x
+                    put(x, "link", link, name)
             if key == "rotor" and isinstance(own["motor"]["inertia"], dict):
                 path.append("axial")
             new: Any = list(value) if isinstance(value, tuple) else value
             if path[-1] == "coulomb":
                 new = _pair(_friction(robot, link, key), new)
-            while len(path) > 1 and path[-2] not in _at(own, path[:-2]):
+            while len(path) > 1 and path[-2] not in _at(own, path[:-2]):  # missing tables are made whole
                 new, path = {path[-1]: new}, path[:-1]
-            _put(own, path, new)
-            yield ("link", link, *path), new
+            put(new, "link", link, *path)
+        return table, done
 
 
 def _at(table: Any, path: Sequence[str | int]) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, inf, isfinite, pi
-from threading import Timer
 from time import monotonic
 from typing import Any
 
@@ -113,10 +112,10 @@ class FollowingSliders:
     """
 
     def __init__(self, bench: Bench) -> None:
-        self._bench = bench
         self.sliders: dict[tuple[str, int], NumberField] = {}
         self._touched: dict[tuple[str, int], float] = {}  # when a page moved it last
-        self._waiting, self._last = False, -inf
+        self._look_again = bench.later(lambda: self(bench.moment))
+        self._last = -inf
 
     def touch(self, name: str, joint: int) -> None:
         self._touched[name, joint] = monotonic()
@@ -135,18 +134,6 @@ class FollowingSliders:
                 self._look_again(_RESTING)
             else:
                 slider.show(value)
-
-    def _look_again(self, after: float) -> None:
-        if not self._waiting:
-            self._waiting = True
-            later = Timer(after, self._rested)
-            later.daemon = True
-            later.start()
-
-    def _rested(self) -> None:
-        self._waiting = False
-        if not self._bench.closed:
-            self._bench.guard(self, self._bench.moment)
 
 
 # ---- what the tip exerts on its surroundings --------------------------------------------------------------
